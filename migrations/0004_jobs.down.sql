@@ -1,0 +1,15 @@
+drop function settled_status(text, text);
+drop function claim_jobs(uuid, text[], integer, integer, integer, text, uuid, boolean);
+drop function retry_may_start(text, text, text, uuid);
+drop function full_workspaces(text, integer);
+drop function tenants_with_due_work(timestamptz);
+drop table upkeep_tasks;
+drop table circuit_breakers;
+drop function reserve_rate_limits(text[], integer[], bigint[]);
+drop function rate_limit_wait(timestamptz[], timestamptz, integer, interval);
+drop table rate_limits;
+drop table events;
+drop table workers;
+drop table ingestion_jobs;
+alter table tenants drop column pass;
+alter table tenants reset (fillfactor, autovacuum_vacuum_scale_factor, autovacuum_vacuum_threshold);

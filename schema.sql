@@ -1,0 +1,731 @@
+-- Generated from a migrated database by `npm run generate`; do not edit. Migrations make the schema.
+
+-- Functions
+
+CREATE OR REPLACE FUNCTION public.claim_jobs(p_worker uuid, p_pipelines text[], p_limit integer, p_lease_ms integer, p_tenant_limit integer, p_tenant text DEFAULT NULL::text, p_job uuid DEFAULT NULL::uuid, p_struck boolean DEFAULT false)
+ RETURNS TABLE(claimed public.ingestion_jobs, was text)
+ LANGUAGE plpgsql
+ SET enable_bitmapscan TO 'off'
+ SET enable_seqscan TO 'off'
+ SET enable_sort TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET jit TO 'off'
+AS $function$
+declare
+  v_now timestamptz := clock_timestamp();
+  v_tenants text[];
+  v_passes bigint[];
+  v_share integer;
+  v_remaining integer := p_limit;
+  v_limits jsonb;
+  v_free integer;
+  v_taken integer;
+  v_full_workspaces uuid[];
+  v_ids uuid[];
+  v_was text[];
+begin
+  if p_tenant is not null then
+    v_tenants := array[p_tenant];
+    v_passes := array[0];
+  else
+    select array_agg(t.tenant_id), array_agg(t.pass)
+      into v_tenants, v_passes
+      from tenants_with_due_work(v_now) t;
+  end if;
+  v_share := ceil(p_limit::numeric / greatest(cardinality(v_tenants), 1));
+
+  for i in 1 .. coalesce(cardinality(v_tenants), 0) loop
+    exit when v_remaining <= 0;
+    -- Another worker that takes from this tenant right now has it locked: go on with the next tenant.
+    select t.limits into v_limits from tenants t where t.tenant_id = v_tenants[i] for no key update skip locked;
+    continue when not found;
+    select coalesce((v_limits ->> 'concurrent_jobs')::integer, p_tenant_limit) - count(*)
+      into v_free
+      from ingestion_jobs j
+     where j.tenant_id = v_tenants[i] and j.leased_by is not null;
+    v_free := least(v_free, v_share, v_remaining);
+
+    -- Started jobs first: the other way round a large backlog would start all its jobs and finish none.
+    for v_queued in 0 .. 1 loop
+      exit when v_free <= 0;
+      v_full_workspaces := full_workspaces(v_tenants[i], (v_limits ->> 'concurrent_jobs_per_workspace')::integer);
+      select array_agg(h.job_id), array_agg(h.status)
+        into v_ids, v_was
+        from (select j.job_id, j.status
+                from ingestion_jobs j
+               where j.tenant_id = v_tenants[i]
+                 and (case j.status when 'queued' then 1 else 0 end) = v_queued
+                 and j.run_at <= v_now
+                 and j.leased_by is null
+                 and (j.status in ('queued', 'running', 'failed') or j.cleanup_open)
+                 and j.pipeline = any(p_pipelines)
+                 and (p_job is null or j.job_id = p_job)
+                 and (j.struck_by <> '{}') = p_struck
+                 and (v_full_workspaces is null or j.workspace_id is null or j.workspace_id <> all(v_full_workspaces))
+                 and (j.status <> 'failed' or retry_may_start(j.tenant_id, j.pipeline, j.subject_id, j.job_id))
+               order by j.run_at
+               limit case when v_limits ? 'concurrent_jobs_per_workspace' then 1 else v_free end
+                 for update skip locked) h;
+      continue when v_ids is null;
+
+      return query
+        with moved as (
+          update ingestion_jobs j
+             set status = case j.status when 'canceled' then 'canceled' else 'running' end,
+                 lease_epoch = j.lease_epoch + 1,
+                 leased_by = p_worker,
+                 lease_expires_at = clock_timestamp() + p_lease_ms * interval '1 millisecond',
+                 heartbeat_at = clock_timestamp(),
+                 started_at = coalesce(j.started_at, clock_timestamp()),
+                 next_retry_at = null,
+                 not_before = null,
+                 updated_at = clock_timestamp()
+            from unnest(v_ids, v_was) as h (job_id, was)
+           where j.tenant_id = v_tenants[i]
+             and j.job_id = h.job_id
+          returning j, h.was
+        ), logged as (
+          insert into events (tenant_id, type, subject, user_id, correlation_id, data)
+          select (m.j).tenant_id, 'job.started', (m.j).job_id::text, (m.j).user_id, (m.j).correlation_id,
+                 jsonb_strip_nulls(jsonb_build_object(
+                   'job_id', (m.j).job_id, 'tenant_id', (m.j).tenant_id, 'pipeline', (m.j).pipeline,
+                   'subject_id', (m.j).subject_id, 'connector_id', (m.j).connector_id, 'run_id', (m.j).run_id,
+                   'retry_count', (m.j).retry_count, 'worker_id', p_worker))
+            from moved m
+           where m.was in ('queued', 'failed')
+        )
+        select m.j, m.was from moved m;
+      get diagnostics v_taken = row_count;
+      v_free := v_free - v_taken;
+      v_remaining := v_remaining - v_taken;
+      -- A tenant that was idle gets this turn and then stands beside the next one, not far ahead of it.
+      update tenants t
+         set pass = greatest(t.pass + v_taken, coalesce(v_passes[i + 1], 0))
+       where t.tenant_id = v_tenants[i];
+    end loop;
+  end loop;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.current_tenant()
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+RETURN NULLIF(current_setting('app.tenant_id'::text, true), ''::text);
+
+CREATE OR REPLACE FUNCTION public.full_workspaces(p_tenant text, p_limit integer)
+ RETURNS uuid[]
+ LANGUAGE sql
+ STABLE
+BEGIN ATOMIC
+ SELECT array_agg(f.workspace_id) AS array_agg
+    FROM ( SELECT j.workspace_id
+            FROM public.ingestion_jobs j
+           WHERE ((full_workspaces.p_limit IS NOT NULL) AND (j.tenant_id = full_workspaces.p_tenant) AND (j.leased_by IS NOT NULL) AND (j.workspace_id IS NOT NULL))
+           GROUP BY j.workspace_id
+          HAVING (count(*) >= full_workspaces.p_limit)) f;
+END;
+
+CREATE OR REPLACE FUNCTION public.guard_tenant_table(target regclass)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  execute format('alter table %s enable row level security', target);
+  execute format('alter table %s force row level security', target);
+  execute format(
+    'create policy tenant_rows on %s using (tenant_id = current_tenant()) with check (tenant_id = current_tenant())',
+    target);
+  execute format(
+    'create policy kernel_rows on %s to sluice_kernel using (true) with check (true)',
+    target);
+  -- Reading is what the proof of an erasure needs everywhere; every right to write is granted by name.
+  execute format('grant select on %s to sluice_kernel', target);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.rate_limit_wait(p_moments timestamp with time zone[], p_now timestamp with time zone, p_limit integer, p_window interval)
+ RETURNS interval
+ LANGUAGE sql
+ STABLE
+RETURN COALESCE((SELECT ((m.m + rate_limit_wait.p_window) - rate_limit_wait.p_now) FROM unnest(rate_limit_wait.p_moments) m(m) WHERE (m.m > (rate_limit_wait.p_now - rate_limit_wait.p_window)) ORDER BY m.m DESC OFFSET (rate_limit_wait.p_limit - 1) LIMIT 1), '00:00:00'::interval);
+
+CREATE OR REPLACE FUNCTION public.reserve_rate_limits(p_keys text[], p_limits integer[], p_windows_ms bigint[])
+ RETURNS bigint
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_key text;
+  v_now timestamptz;
+  v_wait interval;
+begin
+  -- Always in the order of the keys, whatever the caller's: two callers cannot wait for each other.
+  for v_key in select k from unnest(p_keys) k order by k collate "C" loop
+    loop
+      perform from rate_limits r where r.key = v_key for update;
+      exit when found;
+      insert into rate_limits (key, moments, expires_at)
+      values (v_key, '{}', clock_timestamp())
+      on conflict (key) do nothing;
+    end loop;
+  end loop;
+
+  v_now := clock_timestamp();
+  select max(rate_limit_wait(r.moments, v_now, p.max_count, p.window_ms * interval '1 millisecond'))
+    into v_wait
+    from unnest(p_keys, p_limits, p_windows_ms) as p (key, max_count, window_ms)
+    join rate_limits r on r.key = p.key;
+  if v_wait > interval '0' then
+    return ceil(extract(epoch from v_wait) * 1000);
+  end if;
+
+  update rate_limits r
+     set moments = array(select m
+                           from unnest(r.moments) m
+                          where m > v_now - p.window_ms * interval '1 millisecond'
+                          order by m) || v_now,
+         expires_at = v_now + p.window_ms * interval '1 millisecond'
+    from unnest(p_keys, p_windows_ms) as p (key, window_ms)
+   where r.key = p.key;
+  return 0;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.retry_may_start(p_tenant text, p_pipeline text, p_subject text, p_job uuid)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+BEGIN ATOMIC
+ SELECT ((NOT (EXISTS ( SELECT
+            FROM public.ingestion_jobs a
+           WHERE ((a.tenant_id = retry_may_start.p_tenant) AND (a.pipeline = retry_may_start.p_pipeline) AND (a.subject_id = retry_may_start.p_subject) AND ((a.status = ANY (ARRAY['queued'::text, 'running'::text, 'paused'::text])) OR a.cleanup_open))))) AND (NOT (EXISTS ( SELECT
+            FROM public.ingestion_jobs f
+           WHERE ((f.tenant_id = retry_may_start.p_tenant) AND (f.pipeline = retry_may_start.p_pipeline) AND (f.subject_id = retry_may_start.p_subject) AND (f.status = 'failed'::text) AND (f.job_id < retry_may_start.p_job))))));
+END;
+
+CREATE OR REPLACE FUNCTION public.settled_status(p_status text, p_outcome text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+RETURN CASE WHEN (p_status = 'canceled'::text) THEN 'canceled'::text WHEN (p_outcome = 'done'::text) THEN 'success'::text WHEN (p_outcome = 'dead'::text) THEN 'dead_letter'::text WHEN (p_status = 'paused'::text) THEN 'paused'::text WHEN (p_outcome = 'retry'::text) THEN 'failed'::text ELSE 'running'::text END;
+
+CREATE OR REPLACE FUNCTION public.tenants_with_due_work(p_now timestamp with time zone)
+ RETURNS TABLE(tenant_id text, pass bigint)
+ LANGUAGE sql
+ STABLE
+BEGIN ATOMIC
+ WITH RECURSIVE with_work AS (
+         ( SELECT j.tenant_id
+            FROM public.ingestion_jobs j
+           WHERE ((j.leased_by IS NULL) AND ((j.status = ANY (ARRAY['queued'::text, 'running'::text, 'failed'::text])) OR j.cleanup_open))
+           ORDER BY j.tenant_id
+          LIMIT 1)
+         UNION ALL
+          SELECT ( SELECT j.tenant_id
+                    FROM public.ingestion_jobs j
+                   WHERE ((j.leased_by IS NULL) AND ((j.status = ANY (ARRAY['queued'::text, 'running'::text, 'failed'::text])) OR j.cleanup_open) AND (j.tenant_id > w_1.tenant_id))
+                   ORDER BY j.tenant_id
+                  LIMIT 1) AS tenant_id
+            FROM with_work w_1
+           WHERE (w_1.tenant_id IS NOT NULL)
+         )
+  SELECT t.tenant_id,
+     t.pass
+    FROM (with_work w
+      JOIN public.tenants t ON ((t.tenant_id = w.tenant_id)))
+   WHERE ((EXISTS ( SELECT
+            FROM public.ingestion_jobs j
+           WHERE ((j.tenant_id = w.tenant_id) AND (
+                 CASE j.status
+                     WHEN 'queued'::text THEN 1
+                     ELSE 0
+                 END = 0) AND (j.run_at <= tenants_with_due_work.p_now) AND (j.leased_by IS NULL) AND ((j.status = ANY (ARRAY['queued'::text, 'running'::text, 'failed'::text])) OR j.cleanup_open)))) OR (EXISTS ( SELECT
+            FROM public.ingestion_jobs j
+           WHERE ((j.tenant_id = w.tenant_id) AND (
+                 CASE j.status
+                     WHEN 'queued'::text THEN 1
+                     ELSE 0
+                 END = 1) AND (j.run_at <= tenants_with_due_work.p_now) AND (j.leased_by IS NULL) AND ((j.status = ANY (ARRAY['queued'::text, 'running'::text, 'failed'::text])) OR j.cleanup_open)))))
+   ORDER BY t.pass, t.tenant_id;
+END;
+
+-- Tables
+
+create table public.api_keys (
+  tenant_id text not null,
+  key_id uuid not null,
+  name text not null,
+  role text not null,
+  key_hash bytea not null,
+  key_hint text not null,
+  created_by text not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  expires_at timestamp with time zone,
+  last_used_at timestamp with time zone,
+  revoked_at timestamp with time zone
+);
+
+create table public.circuit_breakers (
+  dependency text not null,
+  state text not null,
+  failures integer default 0 not null,
+  opened_count integer default 0 not null,
+  reason text,
+  opened_at timestamp with time zone,
+  probe_at timestamp with time zone,
+  updated_at timestamp with time zone default clock_timestamp() not null
+);
+
+create table public.erased_tenants (
+  tenant_hash text not null,
+  erased_at timestamp with time zone default clock_timestamp() not null
+);
+
+create table public.events (
+  tenant_id text not null,
+  xid xid8 default pg_current_xact_id() not null,
+  event_id bigint generated always as identity not null,
+  type text not null,
+  subject text not null,
+  user_id text,
+  correlation_id text,
+  data jsonb not null,
+  occurred_at timestamp with time zone default clock_timestamp() not null
+) with (autovacuum_vacuum_insert_scale_factor=0.2);
+
+create table public.files (
+  tenant_id text not null,
+  file_id uuid not null,
+  name text not null,
+  media_type text not null,
+  size_bytes bigint not null,
+  sha256 text not null,
+  storage text not null,
+  storage_key text not null,
+  created_by text not null,
+  created_at timestamp with time zone default clock_timestamp() not null
+);
+
+create table public.idempotency_keys (
+  tenant_id text not null,
+  principal text not null,
+  route text not null,
+  key text not null,
+  request_hash text not null,
+  owner uuid not null,
+  owner_expires_at timestamp with time zone not null,
+  status_code integer,
+  headers jsonb,
+  body text,
+  created_at timestamp with time zone default clock_timestamp() not null
+);
+
+create table public.ingestion_jobs (
+  tenant_id text not null,
+  job_id uuid not null,
+  pipeline text not null,
+  subject_id text not null,
+  workspace_id uuid,
+  status text default 'queued'::text not null,
+  stage text,
+  run_at timestamp with time zone default clock_timestamp() not null,
+  next_retry_at timestamp with time zone,
+  retry_count integer default 0 not null,
+  max_retries integer default 5 not null,
+  run_id text,
+  correlation_id text not null,
+  error_code text,
+  error_message text,
+  payload jsonb default '{}'::jsonb not null,
+  checkpoint jsonb default '{}'::jsonb not null,
+  counters jsonb default '{}'::jsonb not null,
+  lease_epoch bigint default 0 not null,
+  leased_by uuid,
+  lease_expires_at timestamp with time zone,
+  heartbeat_at timestamp with time zone,
+  struck_by uuid[] default '{}'::uuid[] not null,
+  not_before timestamp with time zone,
+  cleanup_open boolean default false not null,
+  requeued_from uuid,
+  connector_id text,
+  external_account_id text,
+  user_id text,
+  ip_address text,
+  file_id uuid,
+  created_by text not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  started_at timestamp with time zone,
+  finished_at timestamp with time zone,
+  progressed_at timestamp with time zone,
+  updated_at timestamp with time zone default clock_timestamp() not null
+) with (autovacuum_analyze_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.2, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000);
+
+create table public.login_links (
+  tenant_id text not null,
+  code_hash bytea not null,
+  user_id text not null,
+  role text not null,
+  expires_at timestamp with time zone not null,
+  used_at timestamp with time zone
+);
+
+create table public.rate_limits (
+  key text not null,
+  moments timestamp with time zone[] not null,
+  expires_at timestamp with time zone not null
+) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=200, fillfactor=70);
+
+create table public.schema_migrations (
+  version integer not null,
+  name text not null,
+  checksum text not null,
+  state text not null,
+  changed_at timestamp with time zone default clock_timestamp() not null
+);
+
+create table public.sessions (
+  tenant_id text not null,
+  session_hash bytea not null,
+  user_id text not null,
+  role text not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  expires_at timestamp with time zone not null
+);
+
+create table public.tenants (
+  tenant_id text not null,
+  name text not null,
+  plan text default 'free'::text not null,
+  limits jsonb default '{}'::jsonb not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  updated_at timestamp with time zone default clock_timestamp() not null,
+  pass bigint default 0 not null
+) with (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=100, fillfactor=80);
+
+create table public.upkeep_tasks (
+  task text not null,
+  next_run_at timestamp with time zone default clock_timestamp() not null,
+  last_started_at timestamp with time zone,
+  last_finished_at timestamp with time zone,
+  last_result jsonb,
+  last_error text
+);
+
+create table public.users (
+  tenant_id text not null,
+  user_id text not null,
+  role text not null,
+  name text,
+  email text,
+  disabled_at timestamp with time zone,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  last_seen_at timestamp with time zone default clock_timestamp() not null
+);
+
+create table public.workers (
+  worker_id uuid not null,
+  name text not null,
+  guarded_by text not null,
+  lock_key bigint not null,
+  concurrency integer not null,
+  version text not null,
+  started_at timestamp with time zone default clock_timestamp() not null,
+  heartbeat_at timestamp with time zone default clock_timestamp() not null,
+  lost_at timestamp with time zone
+);
+
+create table public.workspaces (
+  tenant_id text not null,
+  workspace_id uuid not null,
+  name text not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  updated_at timestamp with time zone default clock_timestamp() not null
+);
+
+-- Constraints
+
+alter table public.api_keys add constraint api_keys_pkey PRIMARY KEY (tenant_id, key_id);
+
+alter table public.api_keys add constraint api_keys_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)));
+
+alter table public.api_keys add constraint api_keys_role_check CHECK ((role = ANY (ARRAY['member'::text, 'admin'::text, 'support'::text, 'service'::text, 'operator'::text])));
+
+alter table public.api_keys add constraint api_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
+
+alter table public.circuit_breakers add constraint circuit_breakers_pkey PRIMARY KEY (dependency);
+
+alter table public.circuit_breakers add constraint circuit_breakers_state_check CHECK ((state = ANY (ARRAY['closed'::text, 'open'::text, 'probing'::text])));
+
+alter table public.erased_tenants add constraint erased_tenants_pkey PRIMARY KEY (tenant_hash);
+
+alter table public.events add constraint events_pkey PRIMARY KEY (tenant_id, xid, event_id);
+
+alter table public.files add constraint files_pkey PRIMARY KEY (tenant_id, file_id);
+
+alter table public.files add constraint files_sha256_check CHECK ((sha256 ~ '^[0-9a-f]{64}$'::text));
+
+alter table public.files add constraint files_size_bytes_check CHECK ((size_bytes >= 0));
+
+alter table public.files add constraint files_storage_check CHECK ((storage = ANY (ARRAY['local'::text, 's3'::text])));
+
+alter table public.files add constraint files_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
+
+alter table public.idempotency_keys add constraint idempotency_keys_pkey PRIMARY KEY (tenant_id, principal, route, key);
+
+alter table public.idempotency_keys add constraint idempotency_keys_key_check CHECK (((length(key) >= 1) AND (length(key) <= 255)));
+
+alter table public.idempotency_keys add constraint idempotency_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
+
+alter table public.ingestion_jobs add constraint ingestion_jobs_pkey PRIMARY KEY (tenant_id, job_id);
+
+alter table public.ingestion_jobs add constraint ingestion_jobs_check CHECK (((leased_by IS NULL) = (lease_expires_at IS NULL)));
+
+alter table public.ingestion_jobs add constraint ingestion_jobs_check1 CHECK (((NOT cleanup_open) OR (status = 'canceled'::text)));
+
+alter table public.ingestion_jobs add constraint ingestion_jobs_pipeline_check CHECK (((length(pipeline) >= 1) AND (length(pipeline) <= 64)));
+
+alter table public.ingestion_jobs add constraint ingestion_jobs_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'running'::text, 'paused'::text, 'failed'::text, 'dead_letter'::text, 'success'::text, 'canceled'::text])));
+
+alter table public.ingestion_jobs add constraint ingestion_jobs_subject_id_check CHECK (((length(subject_id) >= 1) AND (length(subject_id) <= 500)));
+
+alter table public.ingestion_jobs add constraint ingestion_jobs_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
+
+alter table public.login_links add constraint login_links_pkey PRIMARY KEY (tenant_id, code_hash);
+
+alter table public.login_links add constraint login_links_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
+
+alter table public.rate_limits add constraint rate_limits_pkey PRIMARY KEY (key);
+
+alter table public.rate_limits add constraint rate_limits_key_check CHECK (((length(key) >= 1) AND (length(key) <= 500)));
+
+alter table public.schema_migrations add constraint schema_migrations_pkey PRIMARY KEY (version);
+
+alter table public.schema_migrations add constraint schema_migrations_state_check CHECK ((state = ANY (ARRAY['up'::text, 'down'::text])));
+
+alter table public.sessions add constraint sessions_pkey PRIMARY KEY (tenant_id, session_hash);
+
+alter table public.sessions add constraint sessions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
+
+alter table public.tenants add constraint tenants_pkey PRIMARY KEY (tenant_id);
+
+alter table public.tenants add constraint tenants_plan_check CHECK ((plan = ANY (ARRAY['free'::text, 'growth'::text, 'enterprise'::text])));
+
+alter table public.tenants add constraint tenants_tenant_id_check CHECK (((length(tenant_id) >= 1) AND (length(tenant_id) <= 200)));
+
+alter table public.upkeep_tasks add constraint upkeep_tasks_pkey PRIMARY KEY (task);
+
+alter table public.users add constraint users_pkey PRIMARY KEY (tenant_id, user_id);
+
+alter table public.users add constraint users_role_check CHECK ((role = ANY (ARRAY['member'::text, 'admin'::text, 'support'::text, 'service'::text, 'operator'::text])));
+
+alter table public.users add constraint users_user_id_check CHECK (((length(user_id) >= 1) AND (length(user_id) <= 200)));
+
+alter table public.users add constraint users_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
+
+alter table public.workers add constraint workers_pkey PRIMARY KEY (worker_id);
+
+alter table public.workers add constraint workers_guarded_by_check CHECK ((guarded_by = ANY (ARRAY['lock'::text, 'expiry'::text])));
+
+alter table public.workspaces add constraint workspaces_pkey PRIMARY KEY (tenant_id, workspace_id);
+
+alter table public.workspaces add constraint workspaces_tenant_id_name_key UNIQUE (tenant_id, name);
+
+alter table public.workspaces add constraint workspaces_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)));
+
+alter table public.workspaces add constraint workspaces_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
+
+-- Indexes
+
+CREATE INDEX api_keys_by_hash ON public.api_keys USING btree (key_hash);
+
+CREATE INDEX ix_events_age ON public.events USING brin (occurred_at);
+
+CREATE INDEX ix_events_subject ON public.events USING btree (tenant_id, subject, xid, event_id);
+
+CREATE INDEX files_by_storage_key ON public.files USING btree (storage, storage_key);
+
+CREATE INDEX idempotency_keys_by_age ON public.idempotency_keys USING btree (created_at);
+
+CREATE UNIQUE INDEX ix_ingestion_jobs_active_unique ON public.ingestion_jobs USING btree (tenant_id, pipeline, subject_id) WHERE ((status = ANY (ARRAY['queued'::text, 'running'::text, 'paused'::text])) OR cleanup_open);
+
+CREATE INDEX ix_ingestion_jobs_claimable ON public.ingestion_jobs USING btree (tenant_id, (
+CASE status
+    WHEN 'queued'::text THEN 1
+    ELSE 0
+END), run_at) WHERE ((leased_by IS NULL) AND ((status = ANY (ARRAY['queued'::text, 'running'::text, 'failed'::text])) OR cleanup_open));
+
+CREATE INDEX ix_ingestion_jobs_dead_letter ON public.ingestion_jobs USING btree (tenant_id, job_id) WHERE (status = 'dead_letter'::text);
+
+CREATE INDEX ix_ingestion_jobs_finished ON public.ingestion_jobs USING btree (finished_at) WHERE (finished_at IS NOT NULL);
+
+CREATE INDEX ix_ingestion_jobs_leased ON public.ingestion_jobs USING btree (tenant_id, workspace_id, leased_by) WHERE (leased_by IS NOT NULL);
+
+CREATE UNIQUE INDEX ix_ingestion_jobs_requeued_from ON public.ingestion_jobs USING btree (tenant_id, requeued_from) WHERE (requeued_from IS NOT NULL);
+
+CREATE INDEX ix_ingestion_jobs_struck ON public.ingestion_jobs USING btree (run_at) WHERE ((struck_by <> '{}'::uuid[]) AND (leased_by IS NULL) AND ((status = ANY (ARRAY['queued'::text, 'running'::text, 'failed'::text])) OR cleanup_open));
+
+CREATE INDEX ix_ingestion_jobs_waiting_retry ON public.ingestion_jobs USING btree (tenant_id, pipeline, subject_id, job_id) WHERE (status = 'failed'::text);
+
+CREATE INDEX login_links_by_hash ON public.login_links USING btree (code_hash);
+
+CREATE INDEX sessions_by_hash ON public.sessions USING btree (session_hash);
+
+-- Row-level security
+
+alter table public.api_keys enable row level security;
+
+alter table public.api_keys force row level security;
+
+alter table public.events enable row level security;
+
+alter table public.events force row level security;
+
+alter table public.files enable row level security;
+
+alter table public.files force row level security;
+
+alter table public.idempotency_keys enable row level security;
+
+alter table public.idempotency_keys force row level security;
+
+alter table public.ingestion_jobs enable row level security;
+
+alter table public.ingestion_jobs force row level security;
+
+alter table public.login_links enable row level security;
+
+alter table public.login_links force row level security;
+
+alter table public.sessions enable row level security;
+
+alter table public.sessions force row level security;
+
+alter table public.tenants enable row level security;
+
+alter table public.tenants force row level security;
+
+alter table public.users enable row level security;
+
+alter table public.users force row level security;
+
+alter table public.workspaces enable row level security;
+
+alter table public.workspaces force row level security;
+
+-- Policies
+
+create policy kernel_rows on public.api_keys for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.api_keys for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.events for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.events for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.files for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.files for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.idempotency_keys for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.idempotency_keys for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.ingestion_jobs for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.ingestion_jobs for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.login_links for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.login_links for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.sessions for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.sessions for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.tenants for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.tenants for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.users for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.users for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.workspaces for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.workspaces for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+-- Grants on tables and sequences
+
+grant select, update on public.api_keys to sluice_kernel;
+
+grant insert, select, update on public.api_keys to sluice_tenant;
+
+grant delete, insert, select, update on public.circuit_breakers to sluice_kernel;
+
+grant delete, insert, select on public.erased_tenants to sluice_kernel;
+
+grant delete, insert, select on public.events to sluice_kernel;
+
+grant insert, select on public.events to sluice_tenant;
+
+grant delete, select on public.files to sluice_kernel;
+
+grant delete, insert, select on public.files to sluice_tenant;
+
+grant delete, select, update on public.idempotency_keys to sluice_kernel;
+
+grant delete, insert, select, update on public.idempotency_keys to sluice_tenant;
+
+grant delete, select, update on public.ingestion_jobs to sluice_kernel;
+
+grant insert, select, update on public.ingestion_jobs to sluice_tenant;
+
+grant delete, insert, select, update on public.login_links to sluice_kernel;
+
+grant delete, insert, select, update on public.rate_limits to sluice_kernel;
+
+grant select on public.schema_migrations to sluice_kernel;
+
+grant delete, insert, select on public.sessions to sluice_kernel;
+
+grant delete, select on public.sessions to sluice_tenant;
+
+grant delete, insert, select, update on public.tenants to sluice_kernel;
+
+grant select on public.tenants to sluice_tenant;
+
+grant insert, select, update on public.upkeep_tasks to sluice_kernel;
+
+grant insert, select, update on public.users to sluice_kernel;
+
+grant select, update on public.users to sluice_tenant;
+
+grant delete, insert, select, update on public.workers to sluice_kernel;
+
+grant insert, select on public.workspaces to sluice_kernel;
+
+grant delete, insert, select, update on public.workspaces to sluice_tenant;
+
+-- Grants on columns
+
+grant update (pass) on public.tenants to sluice_kernel;
+
+-- Grants on functions
+
+grant execute on function public.claim_jobs(uuid,text[],integer,integer,integer,text,uuid,boolean) to public;
+
+grant execute on function public.current_tenant() to public;
+
+grant execute on function public.full_workspaces(text,integer) to public;
+
+revoke execute on function public.guard_tenant_table(regclass) from public;
+
+grant execute on function public.rate_limit_wait(timestamp with time zone[],timestamp with time zone,integer,interval) to public;
+
+grant execute on function public.reserve_rate_limits(text[],integer[],bigint[]) to public;
+
+grant execute on function public.retry_may_start(text,text,text,uuid) to public;
+
+grant execute on function public.settled_status(text,text) to public;
+
+grant execute on function public.tenants_with_due_work(timestamp with time zone) to public;

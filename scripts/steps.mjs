@@ -1,0 +1,110 @@
+// What `npm run check` and `npm test` have in common: named steps, vitest runs that are counted, and a summary.
+import { spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const root = fileURLToPath(new URL('..', import.meta.url));
+
+const bin = (path) => join(root, 'node_modules', path);
+
+/** The checks that read the code without running it. */
+export const staticChecks = [
+  {
+    name: 'format and lint',
+    command: [bin('@biomejs/biome/bin/biome'), 'check', '--error-on-warnings', '.'],
+  },
+  { name: 'types', command: [bin('typescript/bin/tsc'), '-p', 'tsconfig.json', '--noEmit'] },
+  { name: 'dead code', command: [bin('knip/bin/knip.js')] },
+];
+
+/** Runs a Node program of ours with its output on the screen; answers the step's result. */
+export async function runCheck({ name, command }) {
+  heading(name);
+  const code = await run(process.execPath, command);
+  return { name, ok: code === 0, note: code === 0 ? '' : `exit code ${code}` };
+}
+
+/** Runs vitest with its usual reporter and counts the tests beside it. `node` says with which Node. */
+export async function runVitest({ name, args, node = process.execPath, env = {} }) {
+  heading(name);
+  const directory = await mkdtemp(join(tmpdir(), 'sluice-test-'));
+  const report = join(directory, 'report.json');
+  try {
+    const code = await run(
+      node,
+      [
+        bin('vitest/vitest.mjs'),
+        'run',
+        '--reporter=default',
+        '--reporter=json',
+        `--outputFile.json=${report}`,
+        ...args,
+      ],
+      env,
+    );
+    return { name, ...countTests({ code, report: await readReport(report) }) };
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/** Turns vitest's exit code and JSON report (null: it wrote none) into the counts that the summary adds up. */
+export function countTests({ code, report }) {
+  if (!report)
+    return { ok: false, passed: 0, failed: 1, skipped: 0, note: `vitest ended with ${code}, no report` };
+  const passed = report.numPassedTests;
+  const skipped = report.numPendingTests + report.numTodoTests;
+  // A file that cannot be loaded has no failed test in it, and still must not count as nothing.
+  const brokenFiles = report.testResults.filter(
+    (file) => file.status === 'failed' && !file.assertionResults.some((test) => test.status === 'failed'),
+  ).length;
+  let failed = report.numFailedTests + brokenFiles;
+  let note = skipped > 0 ? `${skipped} skipped` : '';
+  if (failed === 0 && code !== 0) {
+    failed = 1;
+    note = `an error outside the tests (exit code ${code})`;
+  } else if (failed === 0 && passed === 0) {
+    failed = 1;
+    note = 'no test ran';
+  }
+  return { ok: failed === 0, passed, failed, skipped, note };
+}
+
+export function printSummary(results) {
+  const width = Math.max(...results.map((result) => result.name.length));
+  console.log('\nSummary');
+  for (const { name, ok, leftOut, passed, failed, note } of results) {
+    const word = leftOut ? 'left out' : ok ? 'ok' : 'failed';
+    const counts = passed === undefined ? '' : `${passed} passed, ${failed} failed`;
+    console.log(
+      `  ${name.padEnd(width)}  ${word.padEnd(8)}  ${[counts, note].filter(Boolean).join('; ')}`.trimEnd(),
+    );
+  }
+}
+
+export function heading(name) {
+  console.log(`\n── ${name}`);
+}
+
+/** Answers the exit code; a program that was killed or did not start counts as failed. */
+function run(file, args, env = {}) {
+  return new Promise((resolve) => {
+    const child = spawn(file, args, { cwd: root, stdio: 'inherit', env: { ...process.env, ...env } });
+    child.on('error', (error) => {
+      console.error(`${file} did not start: ${error.message}`);
+      resolve(1);
+    });
+    child.on('exit', (code) => resolve(code ?? 1));
+  });
+}
+
+async function readReport(path) {
+  try {
+    return JSON.parse(await readFile(path, 'utf8'));
+  } catch (error) {
+    if (error.code === 'ENOENT' || error instanceof SyntaxError) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,78 @@
+// `npm test`: the build, the static checks and every test, on each PostgreSQL and Node that we promise.
+// With arguments (`npm test -- src/lib`) it builds and runs just the tests that they name.
+import { build } from './build.mjs';
+import { heading, printSummary, runCheck, runVitest, staticChecks } from './steps.mjs';
+import { ensureDebianPackages, findNewestNode, findSystemPostgres } from './test-peers.mjs';
+
+// Whatever a machine of a developer may leave out has to run where the result is final.
+const nothingMayBeLeftOut = process.env.CI === 'true';
+
+const chosen = process.argv.slice(2);
+const results = chosen.length > 0 ? await runChosen(chosen) : await runEverything();
+finish(results);
+
+async function runChosen(args) {
+  const built = await runBuild();
+  return built.ok ? [built, await runVitest({ name: `tests: ${args.join(' ')}`, args })] : [built];
+}
+
+async function runEverything() {
+  const built = await runBuild();
+  if (!built.ok) return [built];
+  const steps = [built, ...preparePackages()];
+  for (const check of staticChecks) steps.push(await runCheck(check));
+  steps.push(
+    await runVitest({ name: `all tests, Node ${process.version}, PostgreSQL 18 embedded`, args: [] }),
+  );
+  steps.push(await runOnSystemPostgres());
+  steps.push(await runOnNewestNode());
+  return steps;
+}
+
+async function runBuild() {
+  heading('build');
+  const { status, message } = await build();
+  console.log(status === 'failed' ? message : `dist/ is ${status}.`);
+  return { name: 'build', ok: status !== 'failed', note: '' };
+}
+
+function preparePackages() {
+  heading('programs from Debian');
+  const missing = ensureDebianPackages();
+  if (missing.length === 0) console.log('All there.');
+  return missing.map((sentence) => leaveOut('programs from Debian', sentence));
+}
+
+async function runOnSystemPostgres() {
+  const postgres = findSystemPostgres();
+  if (postgres.missing) return leaveOut('kernel and stores, system PostgreSQL', postgres.missing);
+  return runVitest({
+    name: `kernel and stores, PostgreSQL ${postgres.version} of the system`,
+    args: ['--project', 'database'],
+    env: { SLUICE_TEST_POSTGRES: 'system' },
+  });
+}
+
+async function runOnNewestNode() {
+  const node = await findNewestNode();
+  if (node.missing) return leaveOut('smoke test, newest Node', node.missing);
+  return runVitest({
+    name: `smoke test, Node ${node.version}`,
+    args: ['--project', 'smoke'],
+    node: node.path,
+  });
+}
+
+function leaveOut(name, reason) {
+  console.log(`\nLeft out: ${name}. ${reason}`);
+  const note = nothingMayBeLeftOut ? `${reason} (CI=true: nothing may be left out)` : reason;
+  return { name, ok: !nothingMayBeLeftOut, leftOut: !nothingMayBeLeftOut, note };
+}
+
+function finish(steps) {
+  printSummary(steps);
+  const passed = steps.reduce((sum, step) => sum + (step.passed ?? 0), 0);
+  const failed = steps.reduce((sum, step) => sum + (step.failed ?? 0), 0);
+  console.log(`\n${passed} passed, ${failed} failed`);
+  process.exitCode = steps.every((step) => step.ok) && failed === 0 && passed > 0 ? 0 : 1;
+}

@@ -1,0 +1,79 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { can, rolesAllowed } from '../kernel/tenancy/rights.ts';
+import type { Authenticator } from '../kernel/tenancy/service.ts';
+import type { Principal } from '../kernel/tenancy/types.ts';
+import { isSluiceError } from '../lib/errors.ts';
+import { readCookie, sessionCookie } from './cookies.ts';
+import { apiErrors } from './errors.ts';
+import type { RateLimiter } from './rate-limit.ts';
+
+/**
+ * Who is asking and whether the role allows it, decided before a byte of the body is read, and the rate limit of
+ * that client. Whoever cannot be authenticated is counted by address, so that keys cannot be guessed at leisure.
+ */
+export function installAuthentication(
+  app: FastifyInstance,
+  { authenticator, limiter }: { authenticator: Authenticator; limiter: RateLimiter },
+): void {
+  app.decorateRequest('principal', null);
+  app.addHook('onRequest', async (request, reply) => {
+    const { action, unlimited } = request.routeOptions.config;
+    if (action === undefined) {
+      if (!unlimited) limiter.take(addressOf(request), reply);
+      return;
+    }
+    const principal = await authenticate(request, reply, { authenticator, limiter });
+    request.principal = principal;
+    limiter.take(`user ${principal.tenantId}\0${principal.userId}`, reply);
+    if (can(principal.role, action)) return;
+    throw apiErrors.raise.forbidden(
+      `The role ${principal.role} does not have the right ${action}; allowed: ${rolesAllowed(action).join(', ')}`,
+    );
+  });
+}
+
+/** The principal of a request's credentials; a bearer value counts before the cookie. */
+export async function identify(request: FastifyRequest, authenticator: Authenticator): Promise<Principal> {
+  const header = request.headers.authorization;
+  if (header !== undefined) {
+    const bearer = /^Bearer +([^\s]+) *$/i.exec(header)?.[1];
+    if (bearer !== undefined) return authenticator.fromBearer(bearer);
+    throw apiErrors.raise.unauthenticated('The Authorization header is not of the form `Bearer <token>`');
+  }
+  const session = readCookie(request.headers.cookie, sessionCookie);
+  if (session === null)
+    throw apiErrors.raise.unauthenticated('The request carries no token, API key or session');
+  const principal = await authenticator.fromSession(session);
+  refuseCrossSite(request);
+  return principal;
+}
+
+async function authenticate(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { authenticator, limiter }: { authenticator: Authenticator; limiter: RateLimiter },
+): Promise<Principal> {
+  try {
+    return await identify(request, authenticator);
+  } catch (error) {
+    if (isSluiceError(error) && error.definition.status < 500) limiter.take(addressOf(request), reply);
+    throw error;
+  }
+}
+
+/** A browser sends the cookie whoever made it ask; so a change needs the browser's word that our own page did. */
+function refuseCrossSite(request: FastifyRequest): void {
+  if (request.method === 'GET' || request.method === 'HEAD') return;
+  const site = request.headers['sec-fetch-site'];
+  if (site !== undefined ? site === 'same-origin' : isOwnOrigin(request)) return;
+  throw apiErrors.raise.cross_site_request('A session may change things only from a page of this server');
+}
+
+function isOwnOrigin(request: FastifyRequest): boolean {
+  const { origin } = request.headers;
+  return origin !== undefined && URL.canParse(origin) && new URL(origin).host === request.host;
+}
+
+function addressOf(request: FastifyRequest): string {
+  return `address ${request.ip}`;
+}

@@ -1,0 +1,59 @@
+import { fileErrors } from '../kernel/files/errors.ts';
+import { cursorErrors } from '../kernel/http/cursor.ts';
+import { jobErrors } from '../kernel/jobs/errors.ts';
+import { secretErrors } from '../kernel/secrets/errors.ts';
+import { tenancyErrors } from '../kernel/tenancy/errors.ts';
+import { roleErrors } from '../lib/database-roles.ts';
+import { databaseErrors } from '../lib/db-errors.ts';
+import type { ErrorCatalogue, ErrorDefinition } from '../lib/errors.ts';
+import { listenErrors } from '../lib/listen.ts';
+import { migrationErrors } from '../lib/migrate.ts';
+import { settingsErrors } from '../lib/settings.ts';
+import { apiErrors } from './errors.ts';
+
+export interface CatalogueChapter {
+  title: string;
+  catalogue: Pick<ErrorCatalogue, 'definitions'>;
+}
+
+/** Every catalogue of the program, in the order of docs/errors.md. A new `errors.ts` is added here; a test looks. */
+export const errorChapters: CatalogueChapter[] = [
+  { title: 'Requests', catalogue: apiErrors },
+  { title: 'Lists', catalogue: cursorErrors },
+  { title: 'Tenants, users and keys', catalogue: tenancyErrors },
+  { title: 'Files', catalogue: fileErrors },
+  { title: 'Jobs', catalogue: jobErrors },
+  { title: 'Stored secrets', catalogue: secretErrors },
+  { title: 'Database', catalogue: databaseErrors },
+  { title: 'Migrations', catalogue: migrationErrors },
+  { title: 'Database roles', catalogue: roleErrors },
+  { title: 'Configuration', catalogue: settingsErrors },
+  { title: 'Listening', catalogue: listenErrors },
+];
+
+/** The text of docs/errors.md. Every code is a heading, so that a problem’s `type` leads to it. */
+export function renderErrorsDocument(chapters: CatalogueChapter[] = errorChapters): string {
+  const lines = [
+    '# Errors',
+    '',
+    'Generated from the catalogues by `npm run generate`; do not edit.',
+    '',
+    'The API answers errors as `application/problem+json` (RFC 9457) with a stable `code`; `detail` says what happened',
+    'this time, `errors` points at wrong input, `request_id` is in the log. Errors of kind `transient` and',
+    '`rate_limited` pass: repeat the request, after `Retry-After` where it is given. The command line shows the same',
+    'codes.',
+    '',
+  ];
+  for (const { title, catalogue } of chapters) {
+    lines.push(`## ${title}`, '');
+    for (const [code, definition] of sortedEntries(catalogue.definitions)) {
+      lines.push(`### ${code}`, '', `${definition.title}. (${definition.status}, ${definition.kind})`, '');
+      lines.push(definition.next, '');
+    }
+  }
+  return `${lines.join('\n').trimEnd()}\n`;
+}
+
+function sortedEntries(definitions: Record<string, ErrorDefinition>): [string, ErrorDefinition][] {
+  return Object.entries(definitions).sort(([a], [b]) => (a < b ? -1 : 1));
+}

@@ -1,0 +1,70 @@
+import pino from 'pino';
+import { Registry } from 'prom-client';
+import { createFiles } from '../kernel/files/backends.ts';
+import { Kernel } from '../kernel/jobs/kernel.ts';
+import { createAuthenticator } from '../kernel/tenancy/service.ts';
+import { systemClock } from '../lib/clock.ts';
+import { Database } from '../lib/db.ts';
+import { createMetricsRegistry } from './metrics.ts';
+import { renderDocument } from './openapi.ts';
+import { houseRoutes } from './route-modules.ts';
+import { createServer } from './server.ts';
+
+/** The text of openapi.json, from a server that is built but never listens and never reaches a database. */
+export async function renderOpenApi({ version }: { version: string }): Promise<string> {
+  const db = new Database({
+    url: 'postgres://nobody@localhost/none',
+    applicationName: 'sluice',
+    maxConnections: 1,
+  });
+  const tokens = {
+    secret: 'never used to sign anything',
+    issuer: 'sluice',
+    audience: 'sluice',
+    jwksUrl: null,
+  };
+  const authenticator = createAuthenticator({ db, clock: systemClock, tokens });
+  const app = await createServer({
+    config: {
+      maxBodyBytes: 1024,
+      rateLimitPerMinute: 1,
+      publicUrl: null,
+      trustProxy: false,
+      metricsToken: null,
+      secret: tokens.secret,
+    },
+    db,
+    logger: pino({ level: 'silent' }),
+    authenticator,
+    metrics: createMetricsRegistry(),
+    routes: houseRoutes({ kernel: idleKernel(db), files: noFiles, admissions: authenticator.admissions }),
+    version,
+    isReady: async () => ({ ready: false, checks: {} }),
+  });
+  try {
+    return renderDocument(app);
+  } finally {
+    await app.close();
+    await db.close();
+  }
+}
+
+/** Never started, so it neither connects nor works. */
+function idleKernel(db: Database): Kernel {
+  return new Kernel({
+    db,
+    directUrl: '',
+    logger: pino({ level: 'silent' }),
+    registry: new Registry(),
+    pipelines: [],
+    version: '',
+    leaseMs: 1_000,
+    heartbeatMs: 500,
+    pollMs: 1_000,
+    concurrency: 1,
+    tenantLimit: 1,
+    maxStrikes: 1,
+  });
+}
+
+const noFiles = createFiles({ filesBackend: 'local', dataDir: '/nonexistent' });

@@ -1,0 +1,69 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { renderOpenApi } from './openapi-document.ts';
+import { renderReferencePage } from './reference-page.ts';
+
+const root = path.join(import.meta.dirname, '../..');
+
+interface Operation {
+  security?: object[];
+  responses: Record<string, { description: string; content?: Record<string, unknown> }>;
+  parameters?: { name: string; in: string }[];
+}
+
+let text = '';
+let document: {
+  openapi: string;
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: object };
+};
+
+beforeAll(async () => {
+  const { version } = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8'));
+  text = await renderOpenApi({ version });
+  document = JSON.parse(text);
+});
+
+describe('the OpenAPI document', () => {
+  test('is the checked-in openapi.json', async () => {
+    expect(await readFile(path.join(root, 'openapi.json'), 'utf8'), 'run `npm run generate`').toBe(text);
+  });
+
+  test('is of version 3.1 and says for every operation what a refusal looks like', () => {
+    expect(document.openapi).toBe('3.1.0');
+    const operations = Object.entries(document.paths).flatMap(([url, item]) =>
+      Object.entries(item).map(([method, operation]) => ({ label: `${method} ${url}`, operation })),
+    );
+    expect(operations.length).toBeGreaterThan(15);
+    for (const { label, operation } of operations) {
+      const problem = operation.responses['500']?.content;
+      expect({ label, types: Object.keys(problem ?? {}) }).toEqual({
+        label,
+        types: ['application/problem+json'],
+      });
+      expect(Object.keys(operation.responses).some((status) => Number(status) < 400)).toBe(true);
+      if (label.includes('/api/')) expect(operation.security).toHaveLength(3);
+    }
+  });
+
+  test('names the Idempotency-Key where it is honoured', () => {
+    const parameters = (url: string, method: string) =>
+      document.paths[url]?.[method]?.parameters?.map(({ name }) => name) ?? [];
+    expect(parameters('/api/workspaces', 'post')).toContain('idempotency-key');
+    expect(parameters('/api/workspaces', 'get')).not.toContain('idempotency-key');
+  });
+
+  test('has no schema that nothing refers to, and no reference to a schema that it lacks', () => {
+    const names = Object.keys(document.components.schemas);
+    const references = new Set([...text.matchAll(/#\/components\/schemas\/(\w+)/g)].map((match) => match[1]));
+    expect([...references].sort()).toEqual([...names].sort());
+  });
+
+  test('becomes a page without scripts or inline styles, in which nothing can inject markup', () => {
+    const page = renderReferencePage(JSON.parse(text.replaceAll('Create a workspace', '<img src=x>')));
+    expect(page).toContain('POST /api/workspaces');
+    expect(page).toContain('&lt;img src=x&gt;');
+    expect(page).not.toMatch(/<img|<script|style=/);
+  });
+});

@@ -1,0 +1,122 @@
+import { STATUS_CODES } from 'node:http';
+import swagger from '@fastify/swagger';
+import { jsonSchemaTransform, jsonSchemaTransformObject } from '@fastify/type-provider-zod';
+import type { FastifyInstance } from 'fastify';
+import type { OpenAPIV3_1 } from 'openapi-types';
+import { z } from 'zod';
+import { publicProblems } from '../kernel/http/replies.ts';
+import type { RouteApp } from '../kernel/http/route.ts';
+import { sessionCookie } from './cookies.ts';
+import { problemMediaType } from './problem.ts';
+import { renderReferencePage } from './reference-page.ts';
+
+type Document = OpenAPIV3_1.Document;
+
+/** Before any route: collects them for the OpenAPI document. */
+export async function installOpenApi(app: FastifyInstance, { version }: { version: string }): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Sluice',
+        version,
+        description:
+          'Takes other people’s data in. Errors are RFC 9457 problem details; their codes are in docs/errors.md.',
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      },
+      components: {
+        securitySchemes: {
+          token: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+          api_key: { type: 'http', scheme: 'bearer', description: 'A key that begins with slk_' },
+          session: { type: 'apiKey', in: 'cookie', name: sessionCookie },
+        },
+      },
+    },
+    transform: (route) => {
+      const { schema, url } = jsonSchemaTransform(route as Parameters<typeof jsonSchemaTransform>[0]);
+      const { action, idempotent } = route.route.config ?? {};
+      if (action === undefined) return { schema, url };
+      const security: Record<string, string[]>[] = [{ token: [] }, { api_key: [] }, { session: [] }];
+      const description = [schema.description, `Right: \`${action}\`.`].filter(Boolean).join(' ');
+      const headers = idempotent === undefined ? schema.headers : idempotencyHeader;
+      return { schema: { ...schema, security, description, headers }, url };
+    },
+    transformObject: (input) => finish(jsonSchemaTransformObject(input) as Document),
+  });
+}
+
+/** The document and its reference page; made once, when all routes are known. */
+export function installOpenApiRoutes(app: RouteApp): void {
+  const made: { document?: string; page?: string } = {};
+  const hide = true;
+  app.route({
+    method: 'GET',
+    url: '/api/openapi.json',
+    config: { public: true },
+    schema: { hide, response: { 200: z.string(), ...publicProblems() } },
+    handler: async (_request, reply) => {
+      made.document ??= renderDocument(app);
+      return reply.type('application/json; charset=utf-8').send(made.document);
+    },
+  });
+  app.route({
+    method: 'GET',
+    url: '/api/docs',
+    config: { public: true },
+    schema: { hide, response: { 200: z.string(), ...publicProblems() } },
+    handler: async (_request, reply) => {
+      made.page ??= renderReferencePage(app.swagger() as Document);
+      return reply.type('text/html; charset=utf-8').send(made.page);
+    },
+  });
+}
+
+/** The text of openapi.json. */
+export function renderDocument(app: Pick<FastifyInstance, 'swagger'>): string {
+  return `${JSON.stringify(app.swagger(), null, 2)}\n`;
+}
+
+/** What the generator leaves undone: problems have their own media type, replies a description, schemas a user. */
+function finish(document: Document): Document {
+  for (const path of Object.values(document.paths ?? {})) {
+    for (const operation of Object.values(path ?? {}) as OpenAPIV3_1.OperationObject[]) {
+      for (const [status, reply] of Object.entries(operation.responses ?? {})) {
+        finishReply(status, reply as OpenAPIV3_1.ResponseObject);
+      }
+    }
+  }
+  dropUnusedSchemas(document);
+  return document;
+}
+
+/** Every schema comes twice, for input and output, and ours describe replies. Some are used only by unused ones. */
+function dropUnusedSchemas(document: Document): void {
+  const schemas = document.components?.schemas ?? {};
+  for (let before = -1; before !== Object.keys(schemas).length; ) {
+    before = Object.keys(schemas).length;
+    const text = JSON.stringify(document);
+    for (const name of Object.keys(schemas)) {
+      if (!text.includes(`"#/components/schemas/${name}"`)) delete schemas[name];
+    }
+  }
+}
+
+function finishReply(status: string, reply: OpenAPIV3_1.ResponseObject): void {
+  if (reply.description === 'Default Response') reply.description = STATUS_CODES[status] ?? status;
+  const media = Object.values(reply.content ?? {})[0];
+  // Health's 503 is a report and no problem: the schema tells them apart, not the status.
+  if (!media || !JSON.stringify(media.schema ?? {}).includes('/Problem"')) return;
+  reply.content = { [problemMediaType]: media };
+}
+
+const idempotencyHeader = {
+  type: 'object',
+  properties: {
+    'idempotency-key': {
+      type: 'string',
+      minLength: 1,
+      maxLength: 255,
+      description: 'Makes a retry safe: the same key and content get the same answer for 24 hours.',
+    },
+  },
+};

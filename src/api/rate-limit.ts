@@ -1,0 +1,56 @@
+import type { FastifyReply } from 'fastify';
+import type { Clock } from '../lib/clock.ts';
+import { apiErrors } from './errors.ts';
+
+interface Bucket {
+  tokens: number;
+  filledAtMs: number;
+}
+
+const maxBuckets = 10_000;
+
+export interface RateLimiter {
+  /** Takes one request from the client's bucket and writes the RateLimit headers; throws when it is empty. */
+  take(client: string, reply: FastifyReply): void;
+}
+
+/**
+ * A token bucket per client, in this process: a minute's worth at once, then the steady rate. Beyond ten thousand
+ * clients the one that was silent longest is forgotten, which only gives it a full bucket again.
+ */
+export function createRateLimiter({ perMinute, clock }: { perMinute: number; clock: Clock }): RateLimiter {
+  const buckets = new Map<string, Bucket>();
+
+  function refill(client: string): Bucket {
+    const nowMs = clock.nowMs();
+    const known = buckets.get(client);
+    const gained = known ? (Math.max(0, nowMs - known.filledAtMs) * perMinute) / 60_000 : 0;
+    const bucket = {
+      tokens: known ? Math.min(perMinute, known.tokens + gained) : perMinute,
+      filledAtMs: nowMs,
+    };
+    buckets.delete(client);
+    const oldest = buckets.size >= maxBuckets ? buckets.keys().next().value : undefined;
+    if (oldest !== undefined) buckets.delete(oldest);
+    buckets.set(client, bucket);
+    return bucket;
+  }
+
+  return {
+    take(client, reply) {
+      const bucket = refill(client);
+      const allowed = bucket.tokens >= 1;
+      if (allowed) bucket.tokens -= 1;
+      const secondsToFull = Math.ceil(((perMinute - bucket.tokens) * 60) / perMinute);
+      reply.headers({
+        'ratelimit-limit': String(perMinute),
+        'ratelimit-remaining': String(Math.floor(bucket.tokens)),
+        'ratelimit-reset': String(secondsToFull),
+      });
+      if (allowed) return;
+      throw apiErrors.raise.rate_limited(`This client may make ${perMinute} requests per minute`, {
+        retryAfterSeconds: ((1 - bucket.tokens) * 60) / perMinute,
+      });
+    },
+  };
+}

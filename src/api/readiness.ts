@@ -1,0 +1,65 @@
+import type { Files } from '../kernel/files/types.ts';
+import type { Database } from '../lib/db.ts';
+import type { Migration } from '../lib/migrate.ts';
+import { readSchemaStateOf } from '../lib/schema-state.ts';
+import type { ReadyReport } from './health.ts';
+
+export interface Readiness {
+  isReady(): Promise<ReadyReport>;
+  /** From now on the answer is no: balancers stay away while the process ends. */
+  close(): void;
+}
+
+export function watchReadiness(deps: { db: Database; migrations: Migration[]; files: Files }): Readiness {
+  let isStopping = false;
+  const look = rememberFor(readinessMs, () => checkWork(deps));
+  return {
+    isReady: async () => withStopping(await look(), isStopping),
+    close() {
+      isStopping = true;
+    },
+  };
+}
+
+/** The question is public and costs a file sync: however often it is asked, it is answered once a second. */
+const readinessMs = 1000;
+
+function rememberFor<T>(ms: number, ask: () => Promise<T>): () => Promise<T> {
+  let last: { answer: Promise<T>; askedAtMs: number } | null = null;
+  return () => {
+    const now = performance.now();
+    if (last === null || now - last.askedAtMs > ms) last = { answer: ask(), askedAtMs: now };
+    return last.answer;
+  };
+}
+
+/** Details stay out of the answer, because it is public; `sluice doctor` has them. */
+async function checkWork(deps: {
+  db: Database;
+  migrations: Migration[];
+  files: Files;
+}): Promise<ReadyReport['checks']> {
+  const schema = await readSchemaStateOf(deps.db, deps.migrations).catch(() => null);
+  const stored = await deps.files.probe().then(
+    () => true,
+    () => false,
+  );
+  const usable = schema !== null && schema.missing.length === 0 && schema.unknown.length === 0;
+  return {
+    database: verdict(schema !== null, 'The database does not answer'),
+    migrations: verdict(
+      usable,
+      schema === null ? 'Unknown without the database' : 'The schema is not this version’s',
+    ),
+    storage: verdict(stored, 'Files cannot be written'),
+  };
+}
+
+function withStopping(work: ReadyReport['checks'], isStopping: boolean): ReadyReport {
+  const checks = isStopping ? { ...work, process: verdict(false, 'The process is stopping') } : work;
+  return { ready: Object.values(checks).every((check) => check.state === 'ok'), checks };
+}
+
+function verdict(isOk: boolean, detail: string): ReadyReport['checks'][string] {
+  return isOk ? { state: 'ok' } : { state: 'failed', detail };
+}

@@ -1,0 +1,50 @@
+import type { FastifyInstance, RouteOptions } from 'fastify';
+import { z } from 'zod';
+
+/** A route as the tests over all routes see it. */
+export interface RegisteredRoute {
+  method: string;
+  url: string;
+  action: string | null;
+}
+
+/**
+ * What every route owes, checked when it is registered, so that a forgotten right or reply stops the start and not
+ * a user. Also closes the query of routes that declare none. Answers the list, which grows as routes come in.
+ */
+export function installRouteRules(app: FastifyInstance): RegisteredRoute[] {
+  const routes: RegisteredRoute[] = [];
+  app.addHook('onRoute', (route) => {
+    refuseIncomplete(route);
+    const action = route.config?.action;
+    if (action !== undefined && route.schema && !route.schema.querystring) {
+      route.schema.querystring = z.strictObject({});
+    }
+    for (const method of [route.method].flat())
+      routes.push({ method, url: route.url, action: action ?? null });
+  });
+  return routes;
+}
+
+function refuseIncomplete(route: RouteOptions): void {
+  const name = `${[route.method].flat().join('/')} ${route.url}`;
+  const { action, public: isPublic, idempotent } = route.config ?? {};
+  if ((action === undefined) === (isPublic === undefined)) {
+    throw new Error(
+      `${name} must say in its config either which right it needs (action) or that it is public`,
+    );
+  }
+  if (idempotent !== undefined && action === undefined) {
+    throw new Error(`${name} is public and cannot be idempotent: an Idempotency-Key belongs to a principal`);
+  }
+  const statuses = Object.keys((route.schema?.response as Record<string, unknown> | undefined) ?? {});
+  const missing = [400, 429, 500, 503, ...(action === undefined ? [] : [401, 403])]
+    .map(String)
+    .filter((status) => !statuses.includes(status));
+  if (!statuses.some((status) => Number(status) < 400) || missing.length > 0) {
+    throw new Error(
+      `${name} lacks schemas of its replies: one below 400, and ${missing.join(', ') || 'problems'}. ` +
+        'problems() in kernel/http/replies.ts adds those of errors.',
+    );
+  }
+}

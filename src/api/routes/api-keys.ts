@@ -1,0 +1,104 @@
+import { z } from 'zod';
+import { listOf, pageOf, pageQuery, pageRequest, problems, timestamp } from '../../kernel/http/replies.ts';
+import { principalOf, type RouteModule } from '../../kernel/http/route.ts';
+import { type CreatedApiKey, createApiKey } from '../../kernel/tenancy/api-keys.ts';
+import { listKeys, revokeKey } from '../../kernel/tenancy/service.ts';
+import { type ApiKey, isUsableId, roles } from '../../kernel/tenancy/types.ts';
+
+const tags = ['api keys'];
+const list = 'api-keys';
+const apiKeyReply = z
+  .object({
+    key_id: z.uuid(),
+    name: z.string(),
+    role: z.enum(roles),
+    key_hint: z.string().describe('The first characters of the key'),
+    created_by: z.string(),
+    created_at: timestamp,
+    expires_at: timestamp.nullable(),
+    last_used_at: timestamp.nullable().describe('To the minute'),
+    revoked_at: timestamp.nullable(),
+  })
+  .meta({ id: 'ApiKey' });
+const createdReply = apiKeyReply
+  .extend({ key: z.string().describe('Shown this once; only its hash is stored') })
+  .meta({ id: 'CreatedApiKey' });
+
+function renderApiKey(key: ApiKey): z.output<typeof apiKeyReply> {
+  return {
+    key_id: key.keyId,
+    name: key.name,
+    role: key.role,
+    key_hint: key.keyHint,
+    created_by: key.createdBy,
+    created_at: key.createdAt.toISOString(),
+    expires_at: key.expiresAt?.toISOString() ?? null,
+    last_used_at: key.lastUsedAt?.toISOString() ?? null,
+    revoked_at: key.revokedAt?.toISOString() ?? null,
+  };
+}
+
+function renderCreated(created: CreatedApiKey): z.output<typeof createdReply> {
+  return { ...renderApiKey(created), key: created.key };
+}
+
+export const apiKeyRoutes: RouteModule = (app, { db, cursors }) => {
+  app.route({
+    method: 'GET',
+    url: '/api/api-keys',
+    config: { action: 'api_key.manage' },
+    schema: {
+      tags,
+      summary: 'List API keys, revoked ones too; never the keys themselves',
+      querystring: z.strictObject(pageQuery),
+      response: { 200: listOf(apiKeyReply), ...problems() },
+    },
+    handler: async (request) => {
+      const { limit } = request.query;
+      const page = pageRequest(request.query, { list, cursors });
+      const rows = await listKeys(db, principalOf(request).tenantId, page);
+      return pageOf(rows, { limit, list, cursors, key: (row) => row.keyId, render: renderApiKey });
+    },
+  });
+  app.route({
+    method: 'POST',
+    url: '/api/api-keys',
+    config: { action: 'api_key.manage', idempotent: 'sealed' },
+    schema: {
+      tags,
+      summary: 'Create an API key',
+      body: z.strictObject({
+        name: z.string().min(1).max(200).refine(isUsableId, 'must not contain control characters'),
+        role: z.enum(roles).describe('An admin: member, admin or service; an operator: any'),
+        expires_at: z.iso.datetime({ offset: true }).optional(),
+      }),
+      response: { 201: createdReply, ...problems(409, 413, 415, 422) },
+    },
+    handler: async (request, reply) => {
+      const { name, role, expires_at } = request.body;
+      const expiresAt = expires_at === undefined ? null : new Date(expires_at);
+      const keep = request.receipt.keeping(201, renderCreated);
+      const created = await createApiKey(
+        db,
+        { principal: principalOf(request), name, role, expiresAt },
+        keep,
+      );
+      return reply.code(201).send(renderCreated(created));
+    },
+  });
+  app.route({
+    method: 'DELETE',
+    url: '/api/api-keys/:key_id',
+    config: { action: 'api_key.manage' },
+    schema: {
+      tags,
+      summary: 'Revoke an API key; it works no more from now on',
+      params: z.strictObject({ key_id: z.uuid() }),
+      response: { 204: z.null().describe('Revoked'), ...problems(404) },
+    },
+    handler: async (request, reply) => {
+      await revokeKey(db, { tenantId: principalOf(request).tenantId, keyId: request.params.key_id });
+      return reply.code(204).send(null);
+    },
+  });
+};

@@ -1,0 +1,75 @@
+import { z } from 'zod';
+import { listOf, pageOf, pageQuery, pageRequest, problems, timestamp } from '../../kernel/http/replies.ts';
+import { principalOf, type RouteModule } from '../../kernel/http/route.ts';
+import type { Admissions } from '../../kernel/tenancy/provisioning.ts';
+import { listUsers, setUserDisabled } from '../../kernel/tenancy/service.ts';
+import { isUsableId, roles, type User } from '../../kernel/tenancy/types.ts';
+
+const tags = ['users'];
+const list = 'users';
+const userReply = z
+  .object({
+    user_id: z.string(),
+    role: z.enum(roles),
+    name: z.string().nullable(),
+    email: z.string().nullable(),
+    disabled: z.boolean(),
+    disabled_at: timestamp.nullable(),
+    created_at: timestamp,
+    last_seen_at: timestamp,
+  })
+  .meta({ id: 'User' });
+
+function renderUser(user: User): z.output<typeof userReply> {
+  return {
+    user_id: user.userId,
+    role: user.role,
+    name: user.name,
+    email: user.email,
+    disabled: user.disabledAt !== null,
+    disabled_at: user.disabledAt?.toISOString() ?? null,
+    created_at: user.createdAt.toISOString(),
+    last_seen_at: user.lastSeenAt.toISOString(),
+  };
+}
+
+/** Users appear with their first token; here they are seen, disabled and enabled. */
+export function userRoutes(admissions: Admissions): RouteModule {
+  return (app, { db, cursors }) => {
+    app.route({
+      method: 'GET',
+      url: '/api/users',
+      config: { action: 'user.read' },
+      schema: {
+        tags,
+        summary: 'List users',
+        querystring: z.strictObject(pageQuery),
+        response: { 200: listOf(userReply), ...problems() },
+      },
+      handler: async (request) => {
+        const { limit } = request.query;
+        const page = pageRequest(request.query, { list, cursors });
+        const rows = await listUsers(db, principalOf(request).tenantId, page);
+        return pageOf(rows, { limit, list, cursors, key: (row) => row.userId, render: renderUser });
+      },
+    });
+    app.route({
+      method: 'PATCH',
+      url: '/api/users/:user_id',
+      config: { action: 'user.manage' },
+      schema: {
+        tags,
+        summary: 'Disable or enable a user; takes effect within ten seconds',
+        params: z.strictObject({ user_id: z.string().refine(isUsableId, 'is not a possible user id') }),
+        body: z.strictObject({ disabled: z.boolean() }),
+        response: { 200: userReply, ...problems(404, 413, 415) },
+      },
+      handler: async (request) => {
+        const change = { principal: principalOf(request), userId: request.params.user_id };
+        return renderUser(
+          await setUserDisabled({ db, admissions }, { ...change, disabled: request.body.disabled }),
+        );
+      },
+    });
+  };
+}

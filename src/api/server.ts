@@ -1,0 +1,152 @@
+import { randomUUID } from 'node:crypto';
+import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from '@fastify/type-provider-zod';
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
+import type { Registry } from 'prom-client';
+import { createCursors } from '../kernel/http/cursor.ts';
+import type { RouteApp, RouteModule } from '../kernel/http/route.ts';
+import type { Authenticator } from '../kernel/tenancy/service.ts';
+import { type Clock, systemClock } from '../lib/clock.ts';
+import type { Database } from '../lib/db.ts';
+import { installAuthentication } from './auth.ts';
+import { answerBrokenRequest } from './broken-request.ts';
+import { installHealth, type ReadyReport } from './health.ts';
+import { installIdempotency } from './idempotency.ts';
+import { installMetrics } from './metrics.ts';
+import { installOpenApi, installOpenApiRoutes } from './openapi.ts';
+import { installPages } from './pages.ts';
+import { installProblems, sendProblem } from './problem.ts';
+import { createRateLimiter } from './rate-limit.ts';
+import { installRouteRules, type RegisteredRoute } from './route-rules.ts';
+import { apiKeyRoutes } from './routes/api-keys.ts';
+import { meRoutes } from './routes/me.ts';
+import { tenantRoutes } from './routes/tenants.ts';
+import { userRoutes } from './routes/users.ts';
+import { workspaceRoutes } from './routes/workspaces.ts';
+import { installSecurityHeaders, writeSecurityHeaders } from './security-headers.ts';
+
+/** The part of the configuration that the server reads. */
+export interface ServerConfig {
+  maxBodyBytes: number;
+  rateLimitPerMinute: number;
+  /** How users reach the server; null: as they ask for it. */
+  publicUrl: string | null;
+  trustProxy: boolean;
+  metricsToken: string | null;
+  /** Signs cursors and seals kept answers: the same in every process of an installation. */
+  secret: string;
+}
+
+export interface ServerDeps {
+  config: ServerConfig;
+  db: Database;
+  logger: FastifyBaseLogger;
+  authenticator: Authenticator;
+  metrics: Registry;
+  /** The houses' routes. */
+  routes: RouteModule[];
+  version: string;
+  isReady: () => Promise<ReadyReport>;
+  clock?: Clock;
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Every route with its right, for tests that go over all of them. */
+    registeredRoutes: RegisteredRoute[];
+  }
+}
+
+/** The whole HTTP side, ready to listen. Throws when a route does not keep the rules. */
+export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
+  const { config, db, authenticator } = deps;
+  const isHttps = config.publicUrl?.startsWith('https:') ?? false;
+  const app = createShell(deps, { isHttps });
+  const limiter = createRateLimiter({
+    perMinute: config.rateLimitPerMinute,
+    clock: deps.clock ?? systemClock,
+  });
+  app.decorate('registeredRoutes', installRouteRules(app));
+  await installOpenApi(app, { version: deps.version });
+  installProblems(app);
+  installSecurityHeaders(app, { isHttps });
+  installRequestLog(app);
+  installAuthentication(app, { authenticator, limiter });
+  installIdempotency(app, { db, secret: config.secret });
+
+  const typed: RouteApp = app.withTypeProvider<ZodTypeProvider>();
+  installMetrics(typed, { registry: deps.metrics, token: config.metricsToken, authenticator });
+  installHealth(typed, deps);
+  installPages(typed, { db, isHttps });
+  installOpenApiRoutes(typed);
+  const routeDeps = { db, cursors: createCursors(config.secret) };
+  const own = [
+    meRoutes({ isHttps }),
+    tenantRoutes,
+    workspaceRoutes,
+    userRoutes(authenticator.admissions),
+    apiKeyRoutes,
+  ];
+  for (const routes of [...own, ...deps.routes]) routes(typed, routeDeps);
+  await app.ready();
+  return app;
+}
+
+/** Longest path part: an id of 200 characters, each up to four bytes, each byte percent-encoded. */
+const maxParamLength = 2400;
+const maxHeaderBytes = 16 * 1024;
+const maxHeaders = 100;
+/** For the whole request: an hour is a gigabyte at 300 KB/s. */
+const requestTimeoutMs = 3_600_000;
+const requestIdShape = /^[A-Za-z0-9._-]{8,128}$/;
+
+function createShell({ config, logger }: ServerDeps, { isHttps }: { isHttps: boolean }): FastifyInstance {
+  const app = Fastify({
+    loggerInstance: logger,
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: config.maxBodyBytes,
+    trustProxy: config.trustProxy,
+    routerOptions: { maxParamLength },
+    requestTimeout: requestTimeoutMs,
+    http: { maxHeaderSize: maxHeaderBytes },
+    requestIdHeader: false,
+    genReqId: (request) => {
+      const given = request.headers['x-request-id'];
+      return typeof given === 'string' && requestIdShape.test(given) ? given : randomUUID();
+    },
+    frameworkErrors: (error, request, reply) => {
+      writeSecurityHeaders(request, reply, { isHttps });
+      return sendProblem(error, request, reply);
+    },
+    clientErrorHandler: answerBrokenRequest,
+    // Readiness tells balancers to stay away; what still arrives while we close is answered.
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+  });
+  app.server.maxHeadersCount = maxHeaders;
+  app.setValidatorCompiler(validatorCompiler);
+  app.setSerializerCompiler(serializerCompiler);
+  app.removeAllContentTypeParsers();
+  const parseJson = app.getDefaultJsonParser('error', 'error');
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    // Some clients name JSON even when they send nothing; the route's schema decides whether that is enough.
+    if (body === '') done(null, undefined);
+    else parseJson(request, body as string, done);
+  });
+  return app;
+}
+
+function installRequestLog(app: FastifyInstance): void {
+  app.addHook('onResponse', async (request, reply) => {
+    request.log.info(
+      {
+        method: request.method,
+        route: request.routeOptions.url ?? null,
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime),
+        tenant_id: request.principal?.tenantId,
+        user_id: request.principal?.userId,
+      },
+      'request',
+    );
+  });
+}

@@ -1,0 +1,123 @@
+import { connect, createServer } from 'node:net';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { type Running, useCommandLine } from '../../test/command-line.ts';
+import { useDatabase } from '../../test/database.ts';
+
+const database = useDatabase();
+const sluice = useCommandLine();
+const patience = { timeout: 20_000, interval: 25 };
+
+async function startServer(env: Record<string, string> = {}): Promise<{ server: Running; url: string }> {
+  const server = sluice.start([], { DATABASE_URL: database.ownerUrl, PORT: '0', ...env });
+  await expect.poll(() => server.stdout() || server.child.exitCode, patience).toContain('sluice --help');
+  const url = /running at (\S+)/.exec(server.stdout())?.[1] ?? '';
+  return { server, url };
+}
+
+test('a started server says so in at most eight lines, answers, and ends with 0 on SIGTERM', async () => {
+  const { server, url } = await startServer();
+  const lines = server.stdout().trimEnd().split('\n');
+  expect(lines.length).toBeLessThanOrEqual(8);
+  expect(lines[0]).toMatch(/^Sluice \d+\.\d+\.\d+ is running at http:\/\/127\.0\.0\.1:\d+$/);
+  expect(server.stdout()).toContain(path.join(sluice.cwd, '.sluice'));
+  expect((await fetch(`${url}/health/ready`)).status).toBe(200);
+  server.child.kill('SIGTERM');
+  expect((await server.ended).code).toBe(0);
+});
+
+test('with a database of its own and no terminal no login link is printed', async () => {
+  const { server } = await startServer();
+  expect(server.stdout()).not.toContain('code=');
+  server.child.kill('SIGINT');
+  expect((await server.ended).code).toBe(0);
+});
+
+test('the log is JSON on stderr and has no secret in it', async () => {
+  const { server, url } = await startServer({ LOG_LEVEL: 'trace', METRICS_TOKEN: 'canary-canary-canary' });
+  await fetch(`${url}/login?code=canary-canary-canary`);
+  await fetch(`${url}/api/me`, { headers: { authorization: 'Bearer canary-canary-canary' } });
+  server.child.kill('SIGTERM');
+  const { stderr } = await server.ended;
+  const lines = stderr.trimEnd().split('\n');
+  expect(lines.map((line) => (JSON.parse(line) as { msg: string }).msg)).toContain('request');
+  expect(stderr).not.toContain('canary');
+  const password = decodeURIComponent(new URL(database.appUrl).password);
+  expect(stderr).not.toContain(password);
+});
+
+test('a request that does not end is cut off after the grace period', async () => {
+  const { server, url } = await startServer({ SHUTDOWN_GRACE_MS: '200' });
+  const socket = await openUnfinishedRequest(url);
+  server.child.kill('SIGTERM');
+  expect((await server.ended).code).toBe(0);
+  socket.destroy();
+});
+
+test('a second signal does not wait: it ends with 130', async () => {
+  const { server, url } = await startServer({ SHUTDOWN_GRACE_MS: '60000' });
+  const socket = await openUnfinishedRequest(url);
+  server.child.kill('SIGINT');
+  await expect
+    .poll(
+      () =>
+        fetch(`${url}/health/live`).then(
+          () => 'open',
+          () => 'closed',
+        ),
+      patience,
+    )
+    .toBe('closed');
+  expect(server.child.exitCode).toBeNull();
+  server.child.kill('SIGINT');
+  expect((await server.ended).code).toBe(130);
+  socket.destroy();
+});
+
+test('the default port gives way to the next free one, a chosen port does not', async () => {
+  const first = await startServer({ PORT: '' });
+  const second = await startServer({ PORT: '' });
+  expect(second.url).not.toBe(first.url);
+  const taken = new URL(first.url).port;
+  const refused = await sluice.run(['--port', taken], { DATABASE_URL: database.ownerUrl });
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toContain(`Port ${taken} on 127.0.0.1 is taken`);
+  for (const { server } of [first, second]) server.child.kill('SIGTERM');
+  await Promise.all([first.server.ended, second.server.ended]);
+});
+
+test('metrics can have a port of their own, which asks for the token', async () => {
+  const metricsPort = await freePort();
+  const { server } = await startServer({
+    METRICS_PORT: String(metricsPort),
+    METRICS_TOKEN: 'a-token-for-metrics',
+  });
+  const url = `http://127.0.0.1:${metricsPort}/metrics`;
+  expect((await fetch(url)).status).toBe(401);
+  const answer = await fetch(url, { headers: { authorization: 'Bearer a-token-for-metrics' } });
+  expect(await answer.text()).toContain('process_cpu_seconds_total');
+  server.child.kill('SIGTERM');
+  expect((await server.ended).code).toBe(0);
+});
+
+/** A connection whose request has begun and does not end. */
+async function openUnfinishedRequest(url: string) {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  socket.on('error', () => {});
+  socket.write(
+    'POST /api/workspaces HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 10\r\n\r\n',
+  );
+  // The server's "100 Continue" is the proof that it has begun with this request.
+  await new Promise((resolve) => socket.once('data', resolve));
+  return socket;
+}
+
+async function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const probe = createServer().listen(0, '127.0.0.1', () => {
+      const address = probe.address();
+      probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
+    });
+  });
+}

@@ -1,0 +1,208 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import { isMissing, syncDirectory } from '../../lib/durable-files.ts';
+import { newId } from '../../lib/ids.ts';
+import { fileErrors } from './errors.ts';
+import type { Files, OldContent, StoredContent } from './types.ts';
+
+/**
+ * Files in a local directory. Names are made by the server (`ab/cd/<uuid>`, spread over 65,536 directories), content
+ * is written to `tmp/` and renamed when it is whole and synced, so a name never stands for half a file.
+ */
+export function createLocalFiles(options: { root: string }): Files {
+  const root = path.resolve(options.root);
+  return {
+    backend: 'local',
+    store: (content, { maxBytes }) => storeContent({ root, content, maxBytes }),
+    open: (storageKey, range = {}) => openContent(pathOf(root, storageKey), { storageKey, ...range }),
+    remove: (storageKey) => removeContent(root, storageKey),
+    exists: (storageKey) => exists(pathOf(root, storageKey)),
+    listOlderThan: (ageMs) => listOlderThan(root, ageMs),
+    probe: () => probe(root),
+  };
+}
+
+const storageKeyShape = /^[0-9a-f]{2}\/[0-9a-f]{2}\/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const directoryMode = 0o700;
+const fileMode = 0o600;
+
+/** The only way from a key to a path: nothing from outside can climb out of the root. */
+function pathOf(root: string, storageKey: string): string {
+  if (!storageKeyShape.test(storageKey)) {
+    throw fileErrors.raise.storage_key_malformed(
+      `${JSON.stringify(storageKey.slice(0, 100))} is not a storage key; keys look like ab/cd/<uuid>`,
+    );
+  }
+  return path.join(root, storageKey);
+}
+
+/** The last bytes of a version 7 UUID are random; its first ones are the time and would fill one directory. */
+function newStorageKey(): string {
+  const id = newId();
+  return `${id.slice(-4, -2)}/${id.slice(-2)}/${id}`;
+}
+
+async function storeContent({
+  root,
+  content,
+  maxBytes,
+}: {
+  root: string;
+  content: Readable;
+  maxBytes: number;
+}): Promise<StoredContent> {
+  const storageKey = newStorageKey();
+  const draft = path.join(root, 'tmp', newId());
+  // A client may go away before the first byte is asked for: unheard, its error would end the process. The loop
+  // in writeAll still gets it.
+  content.on('error', () => {});
+  let handle: FileHandle | undefined;
+  try {
+    await makeDirectory(path.dirname(draft), root);
+    handle = await open(draft, 'wx', fileMode);
+    const measured = await writeAll(handle, content, maxBytes);
+    await handle.sync();
+    await handle.close();
+    await moveDurably({ root, draft, target: pathOf(root, storageKey) });
+    return { storageKey, ...measured };
+  } catch (error) {
+    content.destroy();
+    await handle?.close().catch(() => {});
+    await rm(draft, { force: true });
+    throw error;
+  }
+}
+
+async function writeAll(
+  handle: FileHandle,
+  content: Readable,
+  maxBytes: number,
+): Promise<{ sizeBytes: number; sha256: string }> {
+  const hash = createHash('sha256');
+  let sizeBytes = 0;
+  for await (const piece of content) {
+    const chunk: Buffer = typeof piece === 'string' ? Buffer.from(piece) : piece;
+    sizeBytes += chunk.length;
+    if (sizeBytes > maxBytes) {
+      throw fileErrors.raise.file_too_large(`The file has more than ${maxBytes} bytes, which is the limit`, {
+        details: { max_bytes: maxBytes },
+      });
+    }
+    hash.update(chunk);
+    await writeChunk(handle, chunk);
+  }
+  return { sizeBytes, sha256: hash.digest('hex') };
+}
+
+/** One write may take only a part (a full disk, a signal). */
+async function writeChunk(handle: FileHandle, chunk: Buffer): Promise<void> {
+  let written = 0;
+  while (written < chunk.length) written += (await handle.write(chunk, written)).bytesWritten;
+}
+
+async function moveDurably({
+  root,
+  draft,
+  target,
+}: {
+  root: string;
+  draft: string;
+  target: string;
+}): Promise<void> {
+  const directory = path.dirname(target);
+  await makeDirectory(directory, root);
+  await rename(draft, target);
+  await syncDirectory(directory);
+}
+
+/** A new directory is only durable once its parent is synced; `mkdir` says which was the first new one. */
+async function makeDirectory(directory: string, root: string): Promise<void> {
+  const firstMade = await mkdir(directory, { recursive: true, mode: directoryMode });
+  if (firstMade === undefined) return;
+  for (let made = directory; ; made = path.dirname(made)) {
+    await syncDirectory(path.dirname(made));
+    if (made === firstMade || made === root) break;
+  }
+}
+
+/** Opens before it answers, so that a missing file is an error here and not in the middle of a reply. */
+async function openContent(
+  file: string,
+  { storageKey, start, end }: { storageKey: string; start?: number; end?: number },
+): Promise<Readable> {
+  let handle: FileHandle;
+  try {
+    handle = await open(file, 'r');
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    throw fileErrors.raise.file_content_missing(`The content ${storageKey} is not in the files directory`, {
+      cause: error,
+    });
+  }
+  return createReadStream('', { fd: handle, start: start ?? 0, end: end ?? Number.POSITIVE_INFINITY });
+}
+
+async function removeContent(root: string, storageKey: string): Promise<void> {
+  await rm(pathOf(root, storageKey), { force: true });
+}
+
+async function exists(file: string): Promise<boolean> {
+  try {
+    return (await stat(file)).isFile();
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}
+
+async function* listOlderThan(root: string, ageMs: number): AsyncGenerator<OldContent> {
+  const before = Date.now() - ageMs;
+  for (const name of await namesIn(path.join(root, 'tmp'))) {
+    const file = path.join(root, 'tmp', name);
+    if (await isOlder(file, before)) yield { kind: 'leftover', remove: () => rm(file, { force: true }) };
+  }
+  for (const first of await namesIn(root)) {
+    if (!/^[0-9a-f]{2}$/.test(first)) continue;
+    for (const second of await namesIn(path.join(root, first))) {
+      for (const name of await namesIn(path.join(root, first, second))) {
+        const storageKey = `${first}/${second}/${name}`;
+        if (!storageKeyShape.test(storageKey)) continue;
+        if (await isOlder(path.join(root, storageKey), before)) yield { kind: 'stored', storageKey };
+      }
+    }
+  }
+}
+
+async function namesIn(directory: string): Promise<string[]> {
+  try {
+    return (await readdir(directory)).sort();
+  } catch (error) {
+    if (isMissing(error)) return [];
+    throw error;
+  }
+}
+
+async function isOlder(file: string, beforeMs: number): Promise<boolean> {
+  try {
+    return (await stat(file)).mtimeMs < beforeMs;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}
+
+async function probe(root: string): Promise<void> {
+  const file = path.join(root, 'tmp', newId());
+  await makeDirectory(path.dirname(file), root);
+  const handle = await open(file, 'wx', fileMode);
+  try {
+    await handle.writeFile('probe');
+    await handle.sync();
+  } finally {
+    await handle.close();
+    await rm(file, { force: true });
+  }
+}

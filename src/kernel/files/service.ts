@@ -1,0 +1,147 @@
+import type { Readable } from 'node:stream';
+import type { Database, Tx } from '../../lib/db.ts';
+import { isSluiceError } from '../../lib/errors.ts';
+import { newId } from '../../lib/ids.ts';
+import { fileErrors } from './errors.ts';
+import { deleteFile, findFile, insertFile, listNamedKeys } from './store.ts';
+import type { FileRecord, Files, StoredContent } from './types.ts';
+
+/**
+ * Bytes first, row second: the content is durable before the transaction that names it commits. If that transaction
+ * fails, the bytes are taken away again; if the process dies in between, the sweep does.
+ */
+export async function saveFile<T>(
+  { db, files }: { db: Database; files: Files },
+  upload: {
+    tenantId: string;
+    content: Readable;
+    maxBytes: number;
+    name: string;
+    mediaType: string;
+    createdBy: string;
+  },
+  inTransaction: (tx: Tx, file: FileRecord) => Promise<T>,
+): Promise<T> {
+  const stored = await files.store(upload.content, { maxBytes: upload.maxBytes });
+  try {
+    return await db.tenant(upload.tenantId, async (tx) =>
+      inTransaction(tx, await recordFile(tx, { ...upload, files, stored })),
+    );
+  } catch (error) {
+    await forgetUnlessCommitted({ files, storageKey: stored.storageKey, error });
+    throw error;
+  }
+}
+
+/** The row of content that is already stored, in the caller's own transaction (together with a job, say). */
+async function recordFile(
+  tx: Tx,
+  file: {
+    tenantId: string;
+    name: string;
+    mediaType: string;
+    createdBy: string;
+    files: Files;
+    stored: StoredContent;
+  },
+): Promise<FileRecord> {
+  return insertFile(tx, {
+    tenantId: file.tenantId,
+    fileId: newId(),
+    name: file.name,
+    mediaType: file.mediaType,
+    createdBy: file.createdBy,
+    storage: file.files.backend,
+    ...file.stored,
+  });
+}
+
+export async function getFile(tx: Tx, key: { tenantId: string; fileId: string }): Promise<FileRecord> {
+  const file = await findFile(tx, key);
+  if (!file) throw fileErrors.raise.file_not_found(`There is no file ${key.fileId}`);
+  return file;
+}
+
+/** The row goes first and the bytes after the commit: a row without bytes would be a lie, the reverse is an orphan. */
+export async function removeFile(
+  tx: Tx,
+  { tenantId, fileId, files }: { tenantId: string; fileId: string; files: Files },
+): Promise<boolean> {
+  const removed = await deleteFile(tx, { tenantId, fileId });
+  if (!removed) return false;
+  tx.afterCommit(() => {
+    // What cannot be removed now is an orphan, and the sweep will find it.
+    files.remove(removed.storageKey).catch(() => {});
+  });
+  return true;
+}
+
+export interface SweepReport {
+  looked: number;
+  removed: number;
+  /** False when the limit was reached: the next sweep goes on. */
+  complete: boolean;
+}
+
+const orphanAgeMs = 3_600_000;
+
+/**
+ * Removes content that no row names. Only content older than an hour counts: a younger one may belong to a
+ * transaction that is still open.
+ */
+export async function sweepOrphans(
+  { db, files }: { db: Database; files: Files },
+  { olderThanMs = orphanAgeMs, batchSize = 500, limit = 100_000 } = {},
+): Promise<SweepReport> {
+  const report: SweepReport = { looked: 0, removed: 0, complete: true };
+  let batch: string[] = [];
+  for await (const old of files.listOlderThan(olderThanMs)) {
+    if (report.looked === limit) {
+      report.complete = false;
+      break;
+    }
+    report.looked += 1;
+    if (old.kind === 'leftover') {
+      await old.remove();
+      report.removed += 1;
+      continue;
+    }
+    batch.push(old.storageKey);
+    if (batch.length < batchSize) continue;
+    report.removed += await removeUnnamed({ db, files, storageKeys: batch });
+    batch = [];
+  }
+  report.removed += await removeUnnamed({ db, files, storageKeys: batch });
+  return report;
+}
+
+async function removeUnnamed({
+  db,
+  files,
+  storageKeys,
+}: {
+  db: Database;
+  files: Files;
+  storageKeys: string[];
+}): Promise<number> {
+  if (storageKeys.length === 0) return 0;
+  const named = new Set(await db.kernel((tx) => listNamedKeys(tx, { storage: files.backend, storageKeys })));
+  const orphans = storageKeys.filter((storageKey) => !named.has(storageKey));
+  for (const storageKey of orphans) await files.remove(storageKey);
+  return orphans.length;
+}
+
+/** A commit whose answer was lost may still happen: its bytes stay, and the sweep decides in an hour. */
+async function forgetUnlessCommitted({
+  files,
+  storageKey,
+  error,
+}: {
+  files: Files;
+  storageKey: string;
+  error: unknown;
+}): Promise<void> {
+  if (isSluiceError(error) && error.code === 'commit_unknown') return;
+  // The caller hears of the first failure; bytes that cannot be removed now are the sweep's.
+  await files.remove(storageKey).catch(() => {});
+}

@@ -1,0 +1,67 @@
+import type { Tx } from '../../lib/db.ts';
+import { sql } from '../../lib/sql.ts';
+import type { FileRecord, FilesBackend } from './types.ts';
+
+const columns = sql`tenant_id as "tenantId", file_id as "fileId", name, media_type as "mediaType",
+       size_bytes as "sizeBytes", sha256, storage, storage_key as "storageKey",
+       created_by as "createdBy", created_at as "createdAt"`;
+
+export async function insertFile(tx: Tx, file: Omit<FileRecord, 'createdAt'>): Promise<FileRecord> {
+  const [row] = await tx.rows<FileRecord>(sql`
+    insert into files (tenant_id, file_id, name, media_type, size_bytes, sha256, storage, storage_key, created_by)
+    values (${file.tenantId}, ${file.fileId}, ${file.name}, ${file.mediaType}, ${file.sizeBytes}, ${file.sha256},
+            ${file.storage}, ${file.storageKey}, ${file.createdBy})
+    returning ${columns}`);
+  if (!row) throw new Error(`The row of file ${file.fileId} was not returned by its own insert`);
+  return row;
+}
+
+export async function findFile(
+  tx: Tx,
+  { tenantId, fileId }: { tenantId: string; fileId: string },
+): Promise<FileRecord | null> {
+  return tx.find<FileRecord>(sql`
+    select ${columns}
+      from files
+     where tenant_id = ${tenantId}
+       and file_id = ${fileId}`);
+}
+
+/** Newest first; ids are made in order of time, so the id of the last row is the cursor. */
+export async function listFiles(
+  tx: Tx,
+  { tenantId, beforeFileId, limit }: { tenantId: string; beforeFileId: string | null; limit: number },
+): Promise<FileRecord[]> {
+  const last = beforeFileId ?? 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+  return tx.rows<FileRecord>(sql`
+    select ${columns}
+      from files
+     where tenant_id = ${tenantId}
+       and file_id < ${last}
+     order by file_id desc
+     limit ${limit}`);
+}
+
+export async function deleteFile(
+  tx: Tx,
+  { tenantId, fileId }: { tenantId: string; fileId: string },
+): Promise<FileRecord | null> {
+  return tx.find<FileRecord>(sql`
+    delete from files
+     where tenant_id = ${tenantId}
+       and file_id = ${fileId}
+    returning ${columns}`);
+}
+
+/** Over all tenants, for the sweep: which of these keys some row still names. Needs the kernel role. */
+export async function listNamedKeys(
+  tx: Tx,
+  { storage, storageKeys }: { storage: FilesBackend; storageKeys: string[] },
+): Promise<string[]> {
+  const rows = await tx.rows<{ storageKey: string }>(sql`
+    select distinct storage_key as "storageKey"
+      from files
+     where storage = ${storage}
+       and storage_key = any(${storageKeys}::text[])`);
+  return rows.map((row) => row.storageKey);
+}

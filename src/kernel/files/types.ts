@@ -1,0 +1,43 @@
+import type { Readable } from 'node:stream';
+
+/** Where the bytes of stored files live. Rows that name them are in the table `files`. */
+export interface Files {
+  readonly backend: FilesBackend;
+  /** Reads the stream to its end and makes the bytes durable; on any failure nothing is left behind. */
+  store(content: Readable, options: { maxBytes: number }): Promise<StoredContent>;
+  /** `start` and `end` are byte positions, both included. */
+  open(storageKey: string, range?: { start?: number; end?: number }): Promise<Readable>;
+  /** Removing what is not there is no error: a sweep may have been there before. */
+  remove(storageKey: string): Promise<void>;
+  exists(storageKey: string): Promise<boolean>;
+  /** Content that was stored longer ago than that, for the search for orphans; includes unfinished leftovers. */
+  listOlderThan(ageMs: number): AsyncIterable<OldContent>;
+  /** Writes, syncs and removes a trial file; throws when that does not work. */
+  probe(): Promise<void>;
+}
+
+export type FilesBackend = 'local' | 's3';
+
+export interface StoredContent {
+  storageKey: string;
+  sizeBytes: number;
+  sha256: string;
+}
+
+/** A leftover is what a crash left of an unfinished `store`; no row can name it. */
+export type OldContent =
+  | { kind: 'stored'; storageKey: string }
+  | { kind: 'leftover'; remove(): Promise<void> };
+
+export interface FileRecord {
+  tenantId: string;
+  fileId: string;
+  name: string;
+  mediaType: string;
+  sizeBytes: number;
+  sha256: string;
+  storage: FilesBackend;
+  storageKey: string;
+  createdBy: string;
+  createdAt: Date;
+}

@@ -1,0 +1,47 @@
+import type { Database } from '../../lib/db.ts';
+import { type ClaimRequest, claimStatement } from './lease-store.ts';
+import type { JobMetrics } from './metrics.ts';
+import type { ClaimedJob } from './types.ts';
+
+export interface ClaimerDeps {
+  db: Database;
+  metrics: JobMetrics;
+  workerId: string;
+  leaseMs: number;
+  tenantLimit: number;
+}
+
+export type ClaimWish = Pick<ClaimRequest, 'pipelines' | 'limit' | 'tenantId' | 'jobId' | 'struck'>;
+
+const maxTries = 5;
+
+/** Takes due jobs in one round trip. */
+export class Claimer {
+  readonly #deps: ClaimerDeps;
+
+  constructor(deps: ClaimerDeps) {
+    this.#deps = deps;
+  }
+
+  async claim(wish: ClaimWish): Promise<ClaimedJob[]> {
+    if (wish.limit < 1 || wish.pipelines.length === 0) return [];
+    const { workerId, leaseMs, tenantLimit } = this.#deps;
+    const stop = this.#deps.metrics.claimSeconds.startTimer();
+    try {
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          return await this.#deps.db.statement<ClaimedJob>(
+            { role: 'sluice_kernel' },
+            claimStatement({ ...wish, workerId, leaseMs, tenantLimit }),
+          );
+        } catch (error) {
+          // A retry came due in the moment in which its subject was dispatched anew; on the next look it waits.
+          const isActiveConflict = (error as { code?: unknown }).code === '23505';
+          if (!isActiveConflict || attempt === maxTries) throw error;
+        }
+      }
+    } finally {
+      stop();
+    }
+  }
+}

@@ -1,0 +1,115 @@
+import type { Registry } from 'prom-client';
+import type { Database } from '../../lib/db.ts';
+import type { Logger } from '../../lib/log.ts';
+import { Claimer } from './claimer.ts';
+import { type CycleReport, runCycle } from './cycle.ts';
+import { type KickoffReport, kickOff } from './kickoff.ts';
+import { LeaseKeeper } from './lease-keeper.ts';
+import { Membership } from './membership.ts';
+import { JobMetrics } from './metrics.ts';
+import { PipelineRegistry } from './pipeline-registry.ts';
+import { Rescuer } from './rescuer.ts';
+import { SliceRunner } from './slice-runner.ts';
+import type { Pipeline } from './types.ts';
+import { WakeUp } from './wake-up.ts';
+import { Worker } from './worker.ts';
+
+export interface KernelOptions {
+  db: Database;
+  directUrl: string;
+  logger: Logger;
+  registry: Registry;
+  pipelines: readonly Pipeline[];
+  version: string;
+  leaseMs: number;
+  heartbeatMs: number;
+  pollMs: number;
+  concurrency: number;
+  tenantLimit: number;
+  maxStrikes: number;
+}
+
+/**
+ * The parts of the kernel in one process, wired. Every process that advances jobs has one, be it a worker, a server
+ * that only answers kickoffs, or a cron that runs one cycle.
+ */
+export class Kernel {
+  readonly db: Database;
+  readonly wake: WakeUp;
+  readonly metrics: JobMetrics;
+  readonly registry: PipelineRegistry;
+  readonly membership: Membership;
+  readonly #keeper: LeaseKeeper;
+  readonly #rescuer: Rescuer;
+  readonly #runner: SliceRunner;
+  readonly #claimer: Claimer;
+  readonly #concurrency: number;
+  readonly #worker: Worker;
+  #isWorking = false;
+
+  constructor(options: KernelOptions) {
+    const { db, logger, leaseMs, heartbeatMs, concurrency } = options;
+    this.db = db;
+    this.#concurrency = concurrency;
+    this.wake = new WakeUp(db);
+    this.metrics = new JobMetrics(options.registry);
+    this.registry = new PipelineRegistry(options.pipelines);
+    this.membership = new Membership({ ...options, wake: this.wake });
+    const { workerId } = this.membership;
+    const { metrics, wake, registry } = this;
+    this.#keeper = new LeaseKeeper({ db, logger, workerId, leaseMs, heartbeatMs });
+    this.#rescuer = new Rescuer({ db, wake, logger, metrics, leaseMs, maxStrikes: options.maxStrikes });
+    this.#runner = new SliceRunner({ db, keeper: this.#keeper, registry, wake, logger, metrics, leaseMs });
+    this.#claimer = new Claimer({ db, metrics, workerId, leaseMs, tenantLimit: options.tenantLimit });
+    this.#worker = new Worker({
+      claimer: this.#claimer,
+      keeper: this.#keeper,
+      membership: this.membership,
+      registry,
+      rescuer: this.#rescuer,
+      runner: this.#runner,
+      wake,
+      logger,
+      concurrency,
+      pollMs: options.pollMs,
+    });
+    this.membership.onLost(() => this.#keeper.abortAll('the guard connection of this worker was lost'));
+  }
+
+  /** Enters this process as a worker, so that it may hold leases; with `work` it also takes jobs by itself. */
+  async start({ work }: { work: boolean }): Promise<void> {
+    await this.membership.start();
+    this.#keeper.start();
+    this.#rescuer.start();
+    this.#isWorking = work;
+    if (work) this.#worker.start();
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    this.#rescuer.stop();
+    if (this.#isWorking) await this.#worker.stop(graceMs);
+    this.#keeper.stop();
+    await this.#keeper.beat();
+    await this.membership.stop();
+  }
+
+  cycle(options: { budgetMs: number; tenantId?: string; signal?: AbortSignal }): Promise<CycleReport> {
+    return runCycle(
+      {
+        claimer: this.#claimer,
+        registry: this.registry,
+        rescuer: this.#rescuer,
+        runner: this.#runner,
+        concurrency: this.#concurrency,
+      },
+      options,
+    );
+  }
+
+  kickOff(request: { tenantId: string; jobId: string; durationMs: number }): Promise<KickoffReport> {
+    return kickOff(
+      { db: this.db, claimer: this.#claimer, registry: this.registry, runner: this.#runner },
+      request,
+    );
+  }
+}

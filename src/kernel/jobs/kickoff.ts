@@ -1,0 +1,73 @@
+import type { Database } from '../../lib/db.ts';
+import type { Claimer } from './claimer.ts';
+import { jobErrors } from './errors.ts';
+import type { PipelineRegistry } from './pipeline-registry.ts';
+import type { SliceRunner } from './slice-runner.ts';
+import { findJob } from './store.ts';
+import type { Job } from './types.ts';
+
+export interface KickoffDeps {
+  db: Database;
+  claimer: Claimer;
+  registry: PipelineRegistry;
+  runner: SliceRunner;
+}
+
+export interface KickoffReport {
+  job: Job;
+  /** Slices that this call advanced. */
+  processed: number;
+  remaining: number | null;
+  elapsedMs: number;
+  /** Who holds the lease when it is not us. */
+  leasedBy: string | null;
+}
+
+/**
+ * Drives one job for a bounded time, inside the request and with no worker needed. Safe beside workers: when another
+ * one holds the lease it answers at once, with nothing processed and who is at work.
+ */
+export async function kickOff(
+  deps: KickoffDeps,
+  { tenantId, jobId, durationMs }: { tenantId: string; jobId: string; durationMs: number },
+): Promise<KickoffReport> {
+  const startedAtMs = performance.now();
+  let job = await readJob(deps, tenantId, jobId);
+  if (job.status === 'paused') {
+    throw jobErrors.raise.illegal_transition(
+      `Job ${jobId} is paused; resume it before it can be kicked off`,
+      {
+        details: { status: job.status },
+      },
+    );
+  }
+  let processed = 0;
+  while (performance.now() - startedAtMs < durationMs) {
+    const claimed = await claimThis(deps, job);
+    if (!claimed) break;
+    const end = await deps.runner.run(claimed);
+    if (end.type === 'dropped') break;
+    processed += 1;
+    if (end.outcome.type !== 'continue') break;
+  }
+  job = await readJob(deps, tenantId, jobId);
+  return {
+    job,
+    processed,
+    remaining: deps.registry.find(job.pipeline)?.remaining?.(job) ?? null,
+    elapsedMs: Math.round(performance.now() - startedAtMs),
+    leasedBy: processed === 0 ? job.leasedBy : null,
+  };
+}
+
+async function claimThis({ claimer }: KickoffDeps, job: Job) {
+  const wish = { pipelines: [job.pipeline], limit: 1, tenantId: job.tenantId, jobId: job.jobId };
+  const [claimed] = await claimer.claim(wish);
+  return claimed ?? (await claimer.claim({ ...wish, struck: true }))[0];
+}
+
+async function readJob({ db }: KickoffDeps, tenantId: string, jobId: string): Promise<Job> {
+  const job = await db.tenant(tenantId, (tx) => findJob(tx, { tenantId, jobId }));
+  if (job) return job;
+  throw jobErrors.raise.job_not_found(`There is no job ${jobId}`);
+}

@@ -1,0 +1,150 @@
+import type { Database } from '../../lib/db.ts';
+import type { Logger } from '../../lib/log.ts';
+import { jobErrors } from './errors.ts';
+import { type RenewedLease, releaseMany, renewStatement } from './lease-store.ts';
+import type { ClaimedJob, Lease } from './types.ts';
+
+export interface HeldLease extends Lease {
+  readonly controller: AbortController;
+  /** Monotonic; goes on while the process is stopped, so that a zombie sees on waking how old its lease is. */
+  renewedAtMs: number;
+  paused: boolean;
+}
+
+export interface LeaseKeeperOptions {
+  db: Database;
+  logger: Logger;
+  workerId: string;
+  leaseMs: number;
+  heartbeatMs: number;
+}
+
+/**
+ * Renews the leases of this process, all in one statement, and aborts the slices whose lease is gone. A lease that
+ * could not be given back (the database was away) is given back with a later beat.
+ */
+export class LeaseKeeper {
+  readonly #options: LeaseKeeperOptions;
+  readonly #held = new Map<string, HeldLease>();
+  #toRelease: Lease[] = [];
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: LeaseKeeperOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    const beat = (): void => {
+      void this.beat().finally(() => {
+        if (this.#timer) this.#timer = setTimeout(beat, this.#options.heartbeatMs);
+      });
+    };
+    this.#timer = setTimeout(beat, this.#options.heartbeatMs);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  get size(): number {
+    return this.#held.size;
+  }
+
+  hold(job: ClaimedJob): HeldLease {
+    const held: HeldLease = {
+      tenantId: job.tenantId,
+      jobId: job.jobId,
+      leaseEpoch: job.leaseEpoch,
+      controller: new AbortController(),
+      renewedAtMs: performance.now(),
+      paused: false,
+    };
+    this.#held.set(keyOf(held), held);
+    return held;
+  }
+
+  drop(held: HeldLease): void {
+    this.#held.delete(keyOf(held));
+  }
+
+  /** Gives a lease back, now or as soon as the database answers. */
+  async release(held: HeldLease): Promise<void> {
+    this.#toRelease.push(held);
+    await this.#releasePending();
+  }
+
+  abortAll(reason: string): void {
+    for (const held of this.#held.values()) held.controller.abort(lost(held, reason));
+  }
+
+  /** Throws unless the lease is surely ours: renewed a moment ago, or confirmed by the database now. */
+  async assertHeld(held: HeldLease): Promise<void> {
+    held.controller.signal.throwIfAborted();
+    if (performance.now() - held.renewedAtMs < this.#options.leaseMs / 2) return;
+    await this.#renew([held]);
+    held.controller.signal.throwIfAborted();
+  }
+
+  async beat(): Promise<void> {
+    try {
+      await this.#releasePending();
+      await this.#renew([...this.#held.values()]);
+    } catch (error) {
+      this.#options.logger.debug({ err: error }, 'leases could not be renewed');
+      this.#abortStale();
+    }
+  }
+
+  async #renew(leases: HeldLease[]): Promise<void> {
+    if (leases.length === 0) return;
+    const askedAtMs = performance.now();
+    const { workerId, leaseMs } = this.#options;
+    const renewed = await this.#options.db.statement<RenewedLease>(
+      { role: 'sluice_kernel' },
+      renewStatement({ workerId, leases, leaseMs }),
+    );
+    const statusOf = new Map(renewed.map((lease) => [keyOf(lease), lease.status]));
+    for (const held of leases) {
+      const status = statusOf.get(keyOf(held));
+      if (status === undefined) {
+        if (this.#held.has(keyOf(held))) held.controller.abort(lost(held, 'another worker has the job'));
+        continue;
+      }
+      held.renewedAtMs = askedAtMs;
+      held.paused = status === 'paused';
+    }
+  }
+
+  /** With the database away a lease ends by the clock: others will have taken it when it is back. */
+  #abortStale(): void {
+    for (const held of this.#held.values()) {
+      if (performance.now() - held.renewedAtMs > this.#options.leaseMs) {
+        held.controller.abort(lost(held, 'the lease could not be renewed in time'));
+      }
+    }
+  }
+
+  async #releasePending(): Promise<void> {
+    if (this.#toRelease.length === 0) return;
+    const leases = this.#toRelease;
+    this.#toRelease = [];
+    try {
+      await this.#options.db.kernel((tx) => releaseMany(tx, this.#options.workerId, leases));
+    } catch (error) {
+      // Bounded: what is older than this has expired by then.
+      this.#toRelease = [...leases, ...this.#toRelease].slice(-1_000);
+      this.#options.logger.debug({ err: error }, 'leases could not be given back yet');
+    }
+  }
+}
+
+function keyOf({ tenantId, jobId, leaseEpoch }: Lease): string {
+  return `${jobId}/${leaseEpoch}/${tenantId}`;
+}
+
+function lost(lease: Lease, reason: string): Error {
+  return jobErrors.raise.lease_lost(
+    `The lease of job ${lease.jobId} (epoch ${lease.leaseEpoch}) is lost: ${reason}`,
+  );
+}

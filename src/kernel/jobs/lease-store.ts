@@ -1,0 +1,240 @@
+import type { Tx } from '../../lib/db.ts';
+import { sql } from '../../lib/sql.ts';
+import { claimedColumns, jobColumns } from './job-columns.ts';
+import type { ClaimedJob, Job, JobStatus, Lease, SettledJob, Settlement } from './types.ts';
+
+export interface ClaimRequest {
+  workerId: string;
+  pipelines: string[];
+  limit: number;
+  leaseMs: number;
+  /** How many jobs a tenant may have running, unless its own limits say otherwise. */
+  tenantLimit: number;
+  tenantId?: string;
+  jobId?: string;
+  /** Only jobs that a worker died with; they run alone. */
+  struck?: boolean;
+}
+
+/** The claim itself is the database's function claim_jobs; see the migration for why. */
+export function claimStatement(request: ClaimRequest) {
+  return sql`
+    select ${claimedColumns}, c.was
+      from claim_jobs(
+        ${request.workerId}, ${request.pipelines}, ${request.limit}, ${request.leaseMs}, ${request.tenantLimit},
+        ${request.tenantId ?? null}, ${request.jobId ?? null}, ${request.struck ?? false}) c`;
+}
+
+export function claimMany(tx: Tx, request: ClaimRequest): Promise<ClaimedJob[]> {
+  return tx.rows<ClaimedJob>(claimStatement(request));
+}
+
+/** Whether a job that a worker died with waits for a worker that runs nothing else. */
+export async function hasStruckJobs(tx: Tx): Promise<boolean> {
+  const row = await tx.find(sql`
+    select 1 as found
+      from ingestion_jobs
+     where struck_by <> '{}'
+       and leased_by is null
+       and (status in ('queued', 'running', 'failed') or cleanup_open)
+       and run_at <= clock_timestamp()
+     limit 1`);
+  return row !== null;
+}
+
+/**
+ * The fence: locks the job's row for the rest of the transaction if the lease is still ours. A paused job lets its
+ * slice in flight commit; a canceled one only its own cleanup slices; a newer epoch nobody.
+ */
+export function fenceStatement({ tenantId, jobId, leaseEpoch }: Lease) {
+  return sql`
+    select ${jobColumns}
+      from ingestion_jobs j
+     where j.tenant_id = ${tenantId}
+       and j.job_id = ${jobId}
+       and j.lease_epoch = ${leaseEpoch}
+       and (j.status in ('running', 'paused') or j.cleanup_open)
+       for no key update`;
+}
+
+export function lockIfHeld(tx: Tx, lease: Lease): Promise<Job | null> {
+  return tx.find<Job>(fenceStatement(lease));
+}
+
+/** Saves a slice's state in the middle of it; the transaction has locked the row with `lockIfHeld`. */
+export async function saveState(tx: Tx, lease: Lease, state: Settlement['state']): Promise<void> {
+  await tx.run(sql`
+    update ingestion_jobs
+       set checkpoint = coalesce(${jsonOrNull(state.checkpoint)}::jsonb, checkpoint),
+           counters = coalesce(${jsonOrNull(state.counters)}::jsonb, counters),
+           stage = coalesce(${state.stage ?? null}, stage),
+           run_id = case when ${state.runId !== undefined} then ${state.runId ?? null} else run_id end,
+           progressed_at = case
+             when ${jsonOrNull(state.checkpoint)}::jsonb is distinct from checkpoint then clock_timestamp()
+             else progressed_at end,
+           struck_by = '{}',
+           updated_at = clock_timestamp()
+     where tenant_id = ${lease.tenantId}
+       and job_id = ${lease.jobId}
+       and lease_epoch = ${lease.leaseEpoch}`);
+}
+
+/** The audit events of settled slices, read from `moved`; a retry is two happenings: it failed, it will run again. */
+const logOutcomes = sql`
+      insert into events (tenant_id, type, subject, user_id, correlation_id, data)
+      select m.tenant_id, e.type, m.job_id::text, m.user_id, m.correlation_id,
+             jsonb_strip_nulls(jsonb_build_object(
+               'job_id', m.job_id, 'tenant_id', m.tenant_id, 'pipeline', m.pipeline, 'subject_id', m.subject_id,
+               'connector_id', m.connector_id, 'run_id', m.run_id, 'retry_count', m.retry_count) || e.data)
+        from moved m,
+             lateral (
+               select 'job.completed' as type,
+                      jsonb_build_object(
+                        'duration_seconds', extract(epoch from m.finished_at - m.started_at),
+                        'counters', m.counters) || coalesce(m.result, '{}') as data
+                where m.outcome = 'done' and m.old_status <> 'canceled'
+               union all
+               select 'job.failed',
+                      jsonb_build_object('error_code', m.error_code, 'error_message', m.error_message)
+                where m.outcome = 'retry' and m.old_status <> 'canceled'
+               union all
+               select 'job.retry',
+                      jsonb_build_object('delay_seconds', m.delay_ms / 1000.0, 'error_code', m.error_code,
+                        'error_class', m.error_class, 'next_retry_at', m.next_retry_at)
+                where m.outcome = 'retry' and m.old_status <> 'canceled'
+               union all
+               select 'job.dead_lettered',
+                      jsonb_build_object('error_code', m.error_code, 'error_message', m.error_message)
+                where m.outcome = 'dead' and m.old_status <> 'canceled'
+             ) e`;
+
+/**
+ * Ends slices: moves status, checkpoint and counters, gives the lease back and writes the audit events, in one
+ * statement for any number of jobs. Jobs whose lease is no longer ours are left alone and missing from the answer.
+ */
+export function settleMany(tx: Tx, settlements: Settlement[]): Promise<SettledJob[]> {
+  return tx.rows<SettledJob>(settleStatement(settlements));
+}
+
+function settleStatement(settlements: Settlement[]) {
+  return sql`
+    with input as (
+      select * from jsonb_to_recordset(${JSON.stringify(settlements.map(toRecord))}::jsonb) as i (
+        tenant_id text, job_id uuid, lease_epoch bigint, outcome text, delay_ms bigint, not_before boolean,
+        error_code text, error_message text, error_class text, result jsonb,
+        checkpoint jsonb, counters jsonb, stage text, run_id text, sets_run_id boolean)
+    ), held as (
+      select j.tenant_id, j.job_id, j.status as old_status, j.checkpoint as old_checkpoint
+        from ingestion_jobs j
+        join input i on i.tenant_id = j.tenant_id and i.job_id = j.job_id and i.lease_epoch = j.lease_epoch
+       where j.status in ('running', 'paused') or j.cleanup_open
+       order by j.tenant_id, j.job_id
+         for no key update of j
+    ), moved as (
+      update ingestion_jobs j
+         set status = settled_status(h.old_status, i.outcome),
+             cleanup_open = j.cleanup_open and i.outcome <> 'done',
+             run_at = case
+               when i.outcome in ('wait', 'retry') then clock_timestamp() + i.delay_ms * interval '1 millisecond'
+               else clock_timestamp() end,
+             next_retry_at = case
+               when i.outcome = 'retry' then clock_timestamp() + i.delay_ms * interval '1 millisecond' end,
+             not_before = case
+               when i.outcome = 'retry' and i.not_before
+               then clock_timestamp() + i.delay_ms * interval '1 millisecond' end,
+             retry_count = j.retry_count + case i.outcome when 'retry' then 1 else 0 end,
+             error_code = case when i.outcome in ('retry', 'dead') then i.error_code when i.outcome = 'done' and
+               h.old_status <> 'canceled' then null else j.error_code end,
+             error_message = case when i.outcome in ('retry', 'dead') then i.error_message when i.outcome = 'done' and
+               h.old_status <> 'canceled' then null else j.error_message end,
+             checkpoint = coalesce(i.checkpoint, j.checkpoint),
+             counters = coalesce(i.counters, j.counters),
+             stage = coalesce(i.stage, j.stage),
+             run_id = case when i.sets_run_id then i.run_id else j.run_id end,
+             progressed_at = case
+               when i.outcome = 'wait' or coalesce(i.checkpoint, j.checkpoint) <> j.checkpoint
+               then clock_timestamp() else j.progressed_at end,
+             finished_at = case
+               when h.old_status = 'canceled' then j.finished_at
+               when i.outcome in ('done', 'dead') then clock_timestamp() end,
+             struck_by = '{}',
+             leased_by = null,
+             lease_expires_at = null,
+             updated_at = clock_timestamp()
+        from input i, held h
+       where j.tenant_id = i.tenant_id and j.job_id = i.job_id
+         and h.tenant_id = j.tenant_id and h.job_id = j.job_id
+      returning j.*, h.old_status, i.outcome, i.result, i.delay_ms, i.error_class
+    ), logged as (${logOutcomes})
+    select m.tenant_id as "tenantId", m.job_id as "jobId", m.status, m.cleanup_open as "cleanupOpen"
+      from moved m`;
+}
+
+/** Gives leases back without an outcome: the work was dropped, somebody else may take it at once. */
+export async function releaseMany(tx: Tx, workerId: string, leases: Lease[]): Promise<number> {
+  return tx.run(sql`
+    update ingestion_jobs j
+       set leased_by = null,
+           lease_expires_at = null,
+           updated_at = clock_timestamp()
+      from jsonb_to_recordset(${JSON.stringify(leases.map(leaseRecord))}::jsonb)
+             as l (tenant_id text, job_id uuid, lease_epoch bigint)
+     where j.tenant_id = l.tenant_id
+       and j.job_id = l.job_id
+       and j.lease_epoch = l.lease_epoch
+       and j.leased_by = ${workerId}`);
+}
+
+export interface RenewedLease extends Lease {
+  status: JobStatus;
+}
+
+/** Renews a worker's leases; what is missing from the answer was lost. */
+export function renewStatement({
+  workerId,
+  leases,
+  leaseMs,
+}: {
+  workerId: string;
+  leases: Lease[];
+  leaseMs: number;
+}) {
+  return sql`
+    update ingestion_jobs j
+       set lease_expires_at = clock_timestamp() + ${leaseMs} * interval '1 millisecond',
+           heartbeat_at = clock_timestamp()
+      from jsonb_to_recordset(${JSON.stringify(leases.map(leaseRecord))}::jsonb)
+             as l (tenant_id text, job_id uuid, lease_epoch bigint)
+     where j.tenant_id = l.tenant_id
+       and j.job_id = l.job_id
+       and j.lease_epoch = l.lease_epoch
+       and j.leased_by = ${workerId}
+    returning j.tenant_id as "tenantId", j.job_id as "jobId", j.lease_epoch as "leaseEpoch", j.status`;
+}
+
+function leaseRecord({ tenantId, jobId, leaseEpoch }: Lease) {
+  return { tenant_id: tenantId, job_id: jobId, lease_epoch: leaseEpoch };
+}
+
+function toRecord({ outcome, state, ...lease }: Settlement) {
+  const failure = outcome.type === 'retry' || outcome.type === 'dead' ? outcome.failure : null;
+  return {
+    ...leaseRecord(lease),
+    outcome: outcome.type,
+    delay_ms: 'delayMs' in outcome ? Math.max(0, Math.round(outcome.delayMs)) : null,
+    not_before: outcome.type === 'retry' && outcome.notBefore === true,
+    error_code: failure?.code ?? null,
+    error_message: failure?.message ?? null,
+    error_class: failure?.class ?? null,
+    result: outcome.type === 'done' ? (outcome.result ?? null) : null,
+    checkpoint: state.checkpoint ?? null,
+    counters: state.counters ?? null,
+    stage: state.stage ?? null,
+    run_id: state.runId ?? null,
+    sets_run_id: state.runId !== undefined,
+  };
+}
+
+function jsonOrNull(value: unknown): string | null {
+  return value === undefined ? null : JSON.stringify(value);
+}

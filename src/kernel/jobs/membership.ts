@@ -1,0 +1,176 @@
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database } from '../../lib/db.ts';
+import { messageOf } from '../../lib/errors.ts';
+import { type GuardConnection, openGuardConnection } from '../../lib/guard-connection.ts';
+import { newId } from '../../lib/ids.ts';
+import type { Logger } from '../../lib/log.ts';
+import { type WakeUp, wakeChannel } from './wake-up.ts';
+import { beatStatement, deregisterWorker, registerWorker, takeStrikesBack } from './worker-store.ts';
+
+export interface MembershipOptions {
+  db: Database;
+  /** A URL that reaches PostgreSQL itself, not a pooler, if there is one. */
+  directUrl: string;
+  wake: WakeUp;
+  logger: Logger;
+  concurrency: number;
+  heartbeatMs: number;
+  version: string;
+}
+
+/**
+ * This process as a worker. It holds an advisory lock on a connection of its own for as long as it lives: when the
+ * process or the connection dies, PostgreSQL frees the lock at once, and the others need not wait for leases to
+ * expire. The same connection listens for wake-ups. Behind a pooler there is neither; then expiry and polling do.
+ */
+export class Membership {
+  /** The boot id: a restarted process is another worker. */
+  readonly workerId = newId();
+  readonly #options: MembershipOptions;
+  readonly #lostListeners = new Set<() => void>();
+  #guard: GuardConnection | null = null;
+  #guardedBy: 'lock' | 'expiry' = 'expiry';
+  #isMember = false;
+  #stopping = false;
+  #beatTimer: NodeJS.Timeout | undefined;
+  #rejoining: Promise<void> | null = null;
+
+  constructor(options: MembershipOptions) {
+    this.#options = options;
+  }
+
+  get guardedBy(): 'lock' | 'expiry' {
+    return this.#guardedBy;
+  }
+
+  /** False while the guard connection is down: no new work and no outside calls then. */
+  get isMember(): boolean {
+    return this.#isMember;
+  }
+
+  /** Called when the guard connection was lost: others may be taking our leases at this moment. */
+  onLost(listener: () => void): void {
+    this.#lostListeners.add(listener);
+  }
+
+  async start(): Promise<void> {
+    await this.#join();
+    const beat = (): void => {
+      void this.#beat().finally(() => {
+        if (!this.#stopping) this.#beatTimer = setTimeout(beat, this.#options.heartbeatMs);
+      });
+    };
+    this.#beatTimer = setTimeout(beat, this.#options.heartbeatMs);
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    clearTimeout(this.#beatTimer);
+    await this.#rejoining;
+    if (this.#isMember) {
+      await this.#options.db
+        .kernel((tx) => deregisterWorker(tx, this.workerId))
+        .catch((error: unknown) =>
+          this.#options.logger.warn({ err: error }, 'the worker could not be signed off; others will notice'),
+        );
+    }
+    this.#isMember = false;
+    await this.#guard?.close();
+  }
+
+  async #join(): Promise<void> {
+    const lockKey = randomBytes(8).readBigInt64BE().toString();
+    const guard = await this.#openGuard(lockKey);
+    this.#guardedBy = guard ? 'lock' : 'expiry';
+    try {
+      await this.#options.db.kernel((tx) =>
+        registerWorker(tx, {
+          workerId: this.workerId,
+          name: `${hostname()}:${process.pid}`,
+          guardedBy: this.#guardedBy,
+          lockKey,
+          concurrency: this.#options.concurrency,
+          version: this.#options.version,
+        }),
+      );
+    } catch (error) {
+      await guard?.close();
+      throw error;
+    }
+    this.#guard = guard;
+    this.#isMember = true;
+    // A connection that was given up ends later than its successor starts: only the present one counts.
+    guard?.onEnd(() => {
+      if (this.#guard === guard) this.#lose('the guard connection ended');
+    });
+  }
+
+  #openGuard(lockKey: string): Promise<GuardConnection | null> {
+    return openGuardConnection({
+      url: this.#options.directUrl,
+      lockKey,
+      channel: wakeChannel,
+      onNotification: (payload) => {
+        if (payload === 'jobs' || payload === 'events') this.#options.wake.wakeLocally(payload);
+      },
+      answerWithinMs: Math.max(1_000, this.#options.heartbeatMs * 2),
+    });
+  }
+
+  async #beat(): Promise<void> {
+    if (!this.#isMember) return;
+    try {
+      await this.#guard?.ping();
+    } catch (error) {
+      this.#lose(messageOf(error));
+      return;
+    }
+    try {
+      await this.#sayAlive();
+    } catch (error) {
+      this.#options.logger.debug({ err: error }, 'the heartbeat has to wait');
+    }
+  }
+
+  async #sayAlive(): Promise<void> {
+    const [row] = await this.#options.db.statement<{ wasLost: boolean }>(
+      { role: 'sluice_kernel' },
+      beatStatement(this.workerId),
+    );
+    if (!row) this.#lose('the worker was removed from the list of workers');
+    // Given up by others although alive (stopped for a while, say): the jobs must not be counted as poison.
+    else if (row.wasLost) await this.#options.db.kernel((tx) => takeStrikesBack(tx, this.workerId));
+  }
+
+  #lose(reason: string): void {
+    if (!this.#isMember || this.#stopping) return;
+    this.#isMember = false;
+    this.#options.logger.warn(
+      { reason, worker_id: this.workerId },
+      'guard connection lost; slices are dropped',
+    );
+    for (const listener of this.#lostListeners) listener();
+    void this.#guard?.close();
+    this.#guard = null;
+    this.#rejoining = this.#rejoin();
+  }
+
+  /** As long as it takes: without the guard this process does no work, and the database may be away for hours. */
+  async #rejoin(): Promise<void> {
+    let delayMs = 50;
+    while (!this.#stopping) {
+      try {
+        await this.#join();
+        this.#options.logger.info({ worker_id: this.workerId }, 'guard connection is back');
+        this.#options.wake.wakeLocally('jobs');
+        return;
+      } catch (error) {
+        this.#options.logger.debug({ err: error }, 'guard connection not back yet');
+        await sleep(delayMs);
+        delayMs = Math.min(delayMs * 2, 2_000);
+      }
+    }
+  }
+}

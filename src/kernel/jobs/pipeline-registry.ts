@@ -1,0 +1,39 @@
+import { jobErrors } from './errors.ts';
+import type { Pipeline } from './types.ts';
+
+/** The pipelines that this process knows; it claims no job of another one. */
+export class PipelineRegistry {
+  readonly #pipelines: Map<string, Pipeline>;
+
+  constructor(pipelines: readonly Pipeline[]) {
+    this.#pipelines = new Map(pipelines.map((pipeline) => [pipeline.name, pipeline]));
+  }
+
+  find(name: string): Pipeline | null {
+    return this.#pipelines.get(name) ?? null;
+  }
+
+  get(name: string): Pipeline {
+    const pipeline = this.#pipelines.get(name);
+    if (pipeline) return pipeline;
+    throw jobErrors.raise.pipeline_unknown(
+      `There is no pipeline ${name} here; there are: ${[...this.#pipelines.keys()].join(', ') || 'none'}`,
+    );
+  }
+
+  /** Pipelines whose jobs are taken one by one. */
+  get single(): string[] {
+    return [...this.#pipelines.values()].filter((pipeline) => !pipeline.batchSize).map(({ name }) => name);
+  }
+
+  /** Pipelines whose jobs are taken in batches. */
+  get batched(): { name: string; batchSize: number }[] {
+    return [...this.#pipelines.values()].flatMap(({ name, batchSize }) =>
+      batchSize ? [{ name, batchSize }] : [],
+    );
+  }
+
+  get all(): string[] {
+    return [...this.#pipelines.keys()];
+  }
+}

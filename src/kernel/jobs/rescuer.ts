@@ -1,0 +1,70 @@
+import type { Database } from '../../lib/db.ts';
+import type { Logger } from '../../lib/log.ts';
+import { hasStruckJobs } from './lease-store.ts';
+import type { JobMetrics } from './metrics.ts';
+import type { WakeUp } from './wake-up.ts';
+import { markLostWorkers, type RescuedJob, rescueLeases } from './worker-store.ts';
+
+export interface RescuerOptions {
+  db: Database;
+  wake: WakeUp;
+  logger: Logger;
+  metrics: JobMetrics;
+  leaseMs: number;
+  maxStrikes: number;
+}
+
+const batchSize = 500;
+
+/** Takes the leases of dead and silent workers back. Safe to run in every process at once. */
+export class Rescuer {
+  readonly #options: RescuerOptions;
+  #timer: NodeJS.Timeout | undefined;
+  #hasStruck = false;
+
+  constructor(options: RescuerOptions) {
+    this.#options = options;
+  }
+
+  /** Whether, at the last look, a job waited that has to run alone. */
+  get hasStruck(): boolean {
+    return this.#hasStruck;
+  }
+
+  /** Often enough that a dead worker's job runs elsewhere within about a second. */
+  start(): void {
+    const everyMs = Math.min(400, this.#options.leaseMs / 4);
+    const look = (): void => {
+      void this.rescue()
+        .catch((error: unknown) => this.#options.logger.debug({ err: error }, 'rescue has to wait'))
+        .finally(() => {
+          if (this.#timer) this.#timer = setTimeout(look, everyMs * (0.75 + Math.random() / 2));
+        });
+    };
+    this.#timer = setTimeout(look, everyMs);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  async rescue(): Promise<RescuedJob[]> {
+    const { db, maxStrikes, leaseMs } = this.#options;
+    const rescued = await db.kernel(async (tx) => {
+      await markLostWorkers(tx);
+      const jobs = await rescueLeases(tx, { maxStrikes, limit: batchSize, silentMs: leaseMs });
+      this.#hasStruck = await hasStruckJobs(tx);
+      return jobs;
+    });
+    for (const job of rescued) {
+      this.#options.metrics.rescues.inc({ cause: job.cause });
+      this.#options.logger.warn(
+        { job_id: job.jobId, cause: job.cause, status: job.status },
+        'a lease was taken back',
+      );
+    }
+    if (rescued.length > 0) this.#options.wake.announce('jobs', 'events');
+    return rescued;
+  }
+}

@@ -1,0 +1,239 @@
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { listOf, pageOf, pageQuery, pageRequest, problems } from '../http/replies.ts';
+import { principalOf, type RouteApp, type RouteModule } from '../http/route.ts';
+import { can } from '../tenancy/rights.ts';
+import { ownerFilter } from '../tenancy/types.ts';
+import type { Kernel } from './kernel.ts';
+import {
+  cancel,
+  getJob,
+  type JobKey,
+  listJobsPage,
+  pause,
+  requeue,
+  requeueMatching,
+  resume,
+} from './service.ts';
+import { type Job, jobStatuses } from './types.ts';
+import {
+  deadLetterReply,
+  jobReply,
+  queueState,
+  queueStateSchema,
+  renderDeadLetter,
+  renderJob,
+} from './views.ts';
+
+const params = z.strictObject({ job_id: z.uuid() });
+const maxKickoffMs = 60_000;
+const maxCycleSeconds = 240;
+
+/** Jobs of every pipeline: see them, steer them, drive them, and work the dead-letter queue. */
+export function jobRoutes(kernel: Kernel): RouteModule {
+  return (app, deps) => {
+    installReading(app, deps);
+    installControl(app, kernel);
+    installDriving(app, kernel);
+    installDeadLetters(app, deps);
+    installRequeue(app, kernel);
+  };
+}
+
+function keyOf(request: FastifyRequest & { params: { job_id: string } }): JobKey {
+  const principal = principalOf(request);
+  return { tenantId: principal.tenantId, jobId: request.params.job_id, ownerId: ownerFilter(principal) };
+}
+
+function installReading(app: RouteApp, { db, cursors }: Parameters<RouteModule>[1]): void {
+  const list = 'jobs';
+  app.route({
+    method: 'GET',
+    url: '/api/jobs',
+    config: { action: 'job.read' },
+    schema: {
+      tags: ['jobs'],
+      summary: 'List jobs, newest first',
+      querystring: z.strictObject({
+        ...pageQuery,
+        status: z.enum(jobStatuses).optional(),
+        pipeline: z.string().max(64).optional(),
+        subjectId: z.string().max(500).optional(),
+      }),
+      response: { 200: listOf(jobReply), ...problems() },
+    },
+    handler: async (request) => {
+      const { limit, cursor: _cursor, ...filter } = request.query;
+      const principal = principalOf(request);
+      const page = pageRequest(request.query, { list, cursors });
+      const scope = { tenantId: principal.tenantId, ownerId: ownerFilter(principal) };
+      const rows = await listJobsPage({ db }, { ...filter, ...scope, ...page });
+      return pageOf(rows, { limit, list, cursors, key: (row) => row.jobId, render: renderJob });
+    },
+  });
+  app.route({
+    method: 'GET',
+    url: '/api/jobs/:job_id',
+    config: { action: 'job.read' },
+    schema: { tags: ['jobs'], summary: 'Get a job', params, response: { 200: jobReply, ...problems(404) } },
+    handler: async (request) => renderJob(await getJob({ db }, keyOf(request))),
+  });
+}
+
+function installControl(app: RouteApp, kernel: Kernel): void {
+  const moves = {
+    pause: { run: pause, summary: 'Pause a job; the slice in flight may still finish' },
+    resume: { run: resume, summary: 'Resume a paused job' },
+    cancel: { run: cancel, summary: 'Cancel a job; what it added is cleaned up' },
+  };
+  for (const [name, { run, summary }] of Object.entries(moves)) {
+    app.route({
+      method: 'POST',
+      url: `/api/jobs/:job_id/${name}`,
+      config: { action: 'job.control' },
+      schema: {
+        tags: ['jobs'],
+        summary,
+        params,
+        response: { 200: jobReply, ...problems(404, 409, 413, 415) },
+      },
+      handler: async (request) => renderJob(await run(kernel, keyOf(request))),
+    });
+  }
+}
+
+function installDriving(app: RouteApp, kernel: Kernel): void {
+  app.route({
+    method: 'POST',
+    url: '/api/jobs/:job_id/kickoff',
+    config: { action: 'job.control' },
+    schema: {
+      tags: ['jobs'],
+      summary: 'Drive a job for a bounded time inside this request',
+      params,
+      querystring: z.strictObject({
+        durationMs: z.coerce.number().int().min(1).max(maxKickoffMs).default(5_000),
+      }),
+      response: {
+        200: z.object({
+          processed: z.int(),
+          remaining: z.int().nullable(),
+          elapsedMs: z.int(),
+          queueState: queueStateSchema,
+          leasedBy: z.uuid().nullable(),
+        }),
+        ...problems(404, 409, 413, 415, 422),
+      },
+    },
+    handler: async (request) => {
+      const { tenantId, jobId } = await getJob(kernel, keyOf(request));
+      const report = await kernel.kickOff({ tenantId, jobId, durationMs: request.query.durationMs });
+      const { job, ...rest } = report;
+      return { ...rest, queueState: queueState(job) };
+    },
+  });
+  app.route({
+    method: 'POST',
+    url: '/api/worker/cycle',
+    config: { action: 'worker.cycle' },
+    schema: {
+      tags: ['worker'],
+      summary: 'Run one worker cycle: of the own tenant, or (operator) of all tenants',
+      querystring: z.strictObject({
+        budget_seconds: z.coerce.number().int().min(1).max(maxCycleSeconds).default(maxCycleSeconds),
+      }),
+      response: {
+        200: z.object({ queued_processed: z.int(), retry_processed: z.int() }),
+        ...problems(413, 415),
+      },
+    },
+    handler: async (request) => {
+      const { tenantId, role } = principalOf(request);
+      const budgetMs = request.query.budget_seconds * 1000;
+      return kernel.cycle(can(role, 'worker.cycle_all') ? { budgetMs } : { budgetMs, tenantId });
+    },
+  });
+}
+
+const deadLetterFilter = {
+  error_code: z.string().max(200).optional(),
+  pipeline: z.string().max(64).optional(),
+};
+
+function installDeadLetters(app: RouteApp, { db, cursors }: Parameters<RouteModule>[1]): void {
+  const list = 'dead-letters';
+  app.route({
+    method: 'GET',
+    url: '/api/dead-letters',
+    config: { action: 'dead_letter.read' },
+    schema: {
+      tags: ['dead letters'],
+      summary: 'List dead letters, newest first',
+      querystring: z.strictObject({ ...pageQuery, ...deadLetterFilter }),
+      response: { 200: listOf(deadLetterReply), ...problems() },
+    },
+    handler: async (request) => {
+      const { limit, error_code: errorCode, pipeline } = request.query;
+      const page = pageRequest(request.query, { list, cursors });
+      const { tenantId } = principalOf(request);
+      const wanted = { tenantId, status: 'dead_letter', errorCode, pipeline, ...page } as const;
+      const rows = await listJobsPage({ db }, wanted);
+      return pageOf(rows, { limit, list, cursors, key: (row) => row.jobId, render: renderDeadLetter });
+    },
+  });
+}
+
+function installRequeue(app: RouteApp, kernel: Kernel): void {
+  app.route({
+    method: 'POST',
+    url: '/api/dead-letters/:job_id/requeue',
+    config: { action: 'dead_letter.requeue', idempotent: true },
+    schema: {
+      tags: ['dead letters'],
+      summary: 'Make a new job of a dead letter, once',
+      params,
+      body: z.strictObject({ correlation_id: z.string().min(1).max(200).optional() }).nullish(),
+      response: { 201: deadLetterReply, ...problems(404, 409, 413, 415, 422) },
+    },
+    handler: async (request, reply) => {
+      const { tenantId, userId } = principalOf(request);
+      const correlationId = request.body?.correlation_id;
+      const job = await requeue(
+        kernel,
+        { tenantId, jobId: request.params.job_id },
+        {
+          requestedBy: userId,
+          ...(correlationId === undefined ? {} : { correlationId }),
+          beforeCommit: request.receipt.keeping<Job>(201, renderDeadLetter),
+        },
+      );
+      return reply.code(201).header('location', `/api/jobs/${job.jobId}`).send(renderDeadLetter(job));
+    },
+  });
+  app.route({
+    method: 'POST',
+    url: '/api/dead-letters/requeue',
+    config: { action: 'dead_letter.requeue' },
+    schema: {
+      tags: ['dead letters'],
+      summary: 'Requeue all dead letters that match, up to a limit',
+      body: z.strictObject({ ...deadLetterFilter, limit: z.int().min(1).max(1_000).default(100) }),
+      response: {
+        200: z.object({
+          requeued: z.array(z.object({ job_id: z.uuid(), requeued_from: z.uuid() })),
+          skipped: z.array(z.object({ job_id: z.uuid(), code: z.string() })),
+        }),
+        ...problems(413, 415),
+      },
+    },
+    handler: async (request) => {
+      const { tenantId, userId } = principalOf(request);
+      const { error_code: errorCode, pipeline, limit } = request.body;
+      const report = await requeueMatching(kernel, { tenantId, errorCode, pipeline, limit }, userId);
+      return {
+        requeued: report.requeued.map((row) => ({ job_id: row.jobId, requeued_from: row.requeuedFrom })),
+        skipped: report.skipped.map((row) => ({ job_id: row.jobId, code: row.code })),
+      };
+    },
+  });
+}

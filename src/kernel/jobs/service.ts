@@ -1,0 +1,229 @@
+import type { Database, Tx } from '../../lib/db.ts';
+import { newId } from '../../lib/ids.ts';
+import { jobErrors } from './errors.ts';
+import type { JobMetrics } from './metrics.ts';
+import type { PipelineRegistry } from './pipeline-registry.ts';
+import {
+  bringRetryForward,
+  cancelJob,
+  findActive,
+  findJob,
+  findRequeued,
+  insertJob,
+  type JobFilter,
+  listJobs,
+  listRequeueable,
+  pauseJob,
+  resumeJob,
+} from './store.ts';
+import { type Move, statesBefore } from './transitions.ts';
+import type { Job, NewJob } from './types.ts';
+import type { WakeUp } from './wake-up.ts';
+
+export interface JobsDeps {
+  db: Database;
+  registry: PipelineRegistry;
+  wake: WakeUp;
+  metrics: JobMetrics;
+}
+
+export type BeforeCommit<Result> = (tx: Tx, result: Result) => Promise<void>;
+
+/** A job as its caller may see it: `ownerId` is given for members, who see only their own. */
+export interface JobKey {
+  tenantId: string;
+  jobId: string;
+  ownerId?: string | undefined;
+}
+
+const maxLooks = 5;
+
+/**
+ * Makes a job in the caller's transaction, beside the record that it is about. A retry that waits for the same
+ * subject is brought forward instead; an active job is a 409 that names it. Never two at once.
+ */
+export async function dispatchIn(deps: JobsDeps, tx: Tx, tenantId: string, job: NewJob): Promise<Job> {
+  const key = { tenantId, pipeline: job.pipeline, subjectId: job.subjectId };
+  // Between two looks the active job may have ended or failed: then the next look finds another answer.
+  for (let look = 1; look <= maxLooks; look += 1) {
+    const forwarded = await bringRetryForward(tx, key);
+    const made = forwarded ?? (await insertJob(tx, tenantId, { ...job, jobId: newId() }));
+    if (made) {
+      tx.afterCommit(() => {
+        deps.wake.announce('jobs', 'events');
+        if (!forwarded) deps.metrics.jobsQueued.inc({ pipeline: job.pipeline });
+      });
+      return made;
+    }
+    const active = await findActive(tx, key);
+    if (active) throw activeJob(active);
+  }
+  throw jobErrors.raise.job_already_active(
+    `The jobs of ${job.pipeline} ${job.subjectId} change too fast to tell which one is active; try again`,
+  );
+}
+
+export function dispatch(deps: JobsDeps, tenantId: string, job: NewJob): Promise<Job> {
+  return deps.db.tenant(tenantId, (tx) => dispatchIn(deps, tx, tenantId, job));
+}
+
+export async function getJob({ db }: Pick<JobsDeps, 'db'>, key: JobKey): Promise<Job> {
+  return db.tenant(key.tenantId, (tx) => getJobIn(tx, key));
+}
+
+export function listJobsPage({ db }: Pick<JobsDeps, 'db'>, filter: JobFilter): Promise<Job[]> {
+  return db.tenant(filter.tenantId, (tx) => listJobs(tx, filter));
+}
+
+export function pause(deps: JobsDeps, key: JobKey): Promise<Job> {
+  return move(deps, key, 'pause', (tx, from) => pauseJob(tx, { ...key, from }));
+}
+
+export function resume(deps: JobsDeps, key: JobKey): Promise<Job> {
+  return move(deps, key, 'resume', (tx, from) => resumeJob(tx, { ...key, from }));
+}
+
+export function cancel(deps: JobsDeps, key: JobKey): Promise<Job> {
+  return move(deps, key, 'cancel', async (tx, from) => {
+    const { pipeline } = await getJobIn(tx, key);
+    const needsCleanup = deps.registry.find(pipeline)?.cleanUp !== undefined;
+    return cancelJob(tx, { ...key, from, needsCleanup });
+  });
+}
+
+/** Makes a new job of a dead letter, once. */
+export async function requeue(
+  deps: JobsDeps,
+  { tenantId, jobId }: JobKey,
+  options: { requestedBy: string; correlationId?: string; beforeCommit?: BeforeCommit<Job> },
+): Promise<Job> {
+  return deps.db.tenant(tenantId, async (tx) => {
+    const made = await requeueIn(deps, tx, { tenantId, jobId, ...options });
+    await options.beforeCommit?.(tx, made);
+    return made;
+  });
+}
+
+export interface BulkRequeueReport {
+  requeued: { jobId: string; requeuedFrom: string }[];
+  skipped: { jobId: string; code: string }[];
+}
+
+/** Requeues what matches, each in its own transaction: one that cannot be requeued does not stop the others. */
+export async function requeueMatching(
+  deps: JobsDeps,
+  filter: { tenantId: string; errorCode?: string | undefined; pipeline?: string | undefined; limit: number },
+  requestedBy: string,
+): Promise<BulkRequeueReport> {
+  const { tenantId } = filter;
+  const dead = await deps.db.tenant(tenantId, (tx) => listRequeueable(tx, filter));
+  const report: BulkRequeueReport = { requeued: [], skipped: [] };
+  for (const { jobId } of dead) {
+    try {
+      const made = await requeue(deps, { tenantId, jobId }, { requestedBy });
+      report.requeued.push({ jobId: made.jobId, requeuedFrom: jobId });
+    } catch (error) {
+      const code = (error as { code?: unknown }).code;
+      if (code !== 'job_already_active' && code !== 'already_requeued' && code !== 'cleanup_in_progress')
+        throw error;
+      report.skipped.push({ jobId, code });
+    }
+  }
+  return report;
+}
+
+async function requeueIn(
+  deps: JobsDeps,
+  tx: Tx,
+  request: { tenantId: string; jobId: string; requestedBy: string; correlationId?: string },
+): Promise<Job> {
+  const dead = await getJobIn(tx, request);
+  if (dead.status !== 'dead_letter') {
+    throw jobErrors.raise.not_a_dead_letter(
+      `Job ${dead.jobId} is ${dead.status}; only a dead letter can be requeued`,
+      {
+        details: { status: dead.status },
+      },
+    );
+  }
+  await refuseSecondRequeue(tx, dead);
+  const made = await insertJob(tx, dead.tenantId, {
+    ...dead,
+    jobId: newId(),
+    stage: null,
+    createdBy: request.requestedBy,
+    correlationId: request.correlationId ?? dead.correlationId,
+    requeuedFrom: dead.jobId,
+    runAt: undefined,
+  }).catch(async (error: unknown) => {
+    // Two requeues at once: the unique index let one through, and the transaction cannot go on to say which.
+    if ((error as { code?: unknown }).code !== '23505') throw error;
+    throw jobErrors.raise.already_requeued(`Dead letter ${dead.jobId} is being requeued at this moment`);
+  });
+  if (!made) {
+    const active = await findActive(tx, dead);
+    throw active
+      ? activeJob(active)
+      : jobErrors.raise.job_already_active('Another job of this subject just ended');
+  }
+  tx.afterCommit(() => {
+    deps.wake.announce('jobs', 'events');
+    deps.metrics.jobsQueued.inc({ pipeline: made.pipeline });
+  });
+  return made;
+}
+
+async function refuseSecondRequeue(tx: Tx, dead: Job): Promise<void> {
+  const earlier = await findRequeued(tx, dead);
+  if (!earlier) return;
+  throw jobErrors.raise.already_requeued(`Dead letter ${dead.jobId} was requeued as job ${earlier.jobId}`, {
+    details: { requeued_as: earlier.jobId },
+  });
+}
+
+async function move(
+  deps: JobsDeps,
+  key: JobKey,
+  name: Move,
+  change: (tx: Tx, from: Job['status'][]) => Promise<Job | null>,
+): Promise<Job> {
+  const from = statesBefore(name);
+  return deps.db.tenant(key.tenantId, async (tx) => {
+    await getJobIn(tx, key);
+    const after = await change(tx, from);
+    if (!after) throw illegalMove(name, await getJobIn(tx, key));
+    tx.afterCommit(() => deps.wake.announce('jobs', 'events'));
+    return after;
+  });
+}
+
+async function getJobIn(tx: Tx, key: JobKey): Promise<Job> {
+  const job = await findJob(tx, key);
+  if (job) return job;
+  throw jobErrors.raise.job_not_found(`There is no job ${key.jobId}`);
+}
+
+const targetOf: Partial<Record<Move, string>> = { pause: 'paused', resume: 'running', cancel: 'canceled' };
+
+function illegalMove(name: Move, job: Job): Error {
+  const target = targetOf[name] ?? name;
+  return jobErrors.raise.illegal_transition(
+    `Job ${job.jobId} is ${job.status} and cannot become ${target}; ` +
+      `${name} is possible from ${statesBefore(name).join(', ')}`,
+    { details: { from: job.status, to: target } },
+  );
+}
+
+function activeJob(active: Job): Error {
+  const details = { active_job_id: active.jobId, status: active.status };
+  if (active.cleanupOpen) {
+    return jobErrors.raise.cleanup_in_progress(
+      `Job ${active.jobId} of ${active.pipeline} ${active.subjectId} was canceled and is still being cleaned up`,
+      { details },
+    );
+  }
+  return jobErrors.raise.job_already_active(
+    `${active.pipeline} ${active.subjectId} has the active job ${active.jobId} (${active.status})`,
+    { details },
+  );
+}

@@ -1,0 +1,226 @@
+import type { Database, Tx } from '../../lib/db.ts';
+import { isSluiceError, messageOf } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/log.ts';
+import { jobErrors } from './errors.ts';
+import type { HeldLease, LeaseKeeper } from './lease-keeper.ts';
+import { fenceStatement, saveState, settleMany } from './lease-store.ts';
+import type { JobMetrics } from './metrics.ts';
+import type { PipelineRegistry } from './pipeline-registry.ts';
+import { decideRetry, retryPolicies } from './retry.ts';
+import type {
+  ClaimedJob,
+  Job,
+  Outcome,
+  Pipeline,
+  SettledJob,
+  Settlement,
+  Slice,
+  SliceResult,
+} from './types.ts';
+import type { WakeUp } from './wake-up.ts';
+
+export interface SliceRunnerDeps {
+  db: Database;
+  keeper: LeaseKeeper;
+  registry: PipelineRegistry;
+  wake: WakeUp;
+  logger: Logger;
+  metrics: JobMetrics;
+  leaseMs: number;
+}
+
+/** How a slice ended for the worker: settled with an outcome, or dropped because the lease or the database was gone. */
+export type SliceEnd =
+  | { type: 'settled'; outcome: Outcome; job: SettledJob }
+  | { type: 'dropped'; reason: string };
+
+/**
+ * Runs one slice and commits its effects, checkpoint, counters, status and events in one fenced transaction.
+ */
+export class SliceRunner {
+  readonly #deps: SliceRunnerDeps;
+  #draining = false;
+
+  constructor(deps: SliceRunnerDeps) {
+    this.#deps = deps;
+  }
+
+  /** Slices end at their next good place from now on. */
+  drain(): void {
+    this.#draining = true;
+  }
+
+  async run(job: ClaimedJob): Promise<SliceEnd> {
+    const held = this.#deps.keeper.hold(job);
+    try {
+      const pipeline = this.#deps.registry.get(job.pipeline);
+      const result = await this.#advance(pipeline, job, held);
+      return await this.#commit(job, held, result);
+    } catch (error) {
+      return await this.#drop(job, held, error);
+    } finally {
+      this.#deps.keeper.drop(held);
+    }
+  }
+
+  /** Advances small jobs together and settles them in one statement; their slices write no rows of their own. */
+  async runBatch(jobs: ClaimedJob[]): Promise<SliceEnd[]> {
+    const held = jobs.map((job) => this.#deps.keeper.hold(job));
+    try {
+      const settlements = await Promise.all(
+        jobs.map(async (job, index): Promise<Settlement> => {
+          const lease = held[index] as HeldLease;
+          const pipeline = this.#deps.registry.get(job.pipeline);
+          const { outcome, effects: _none, ...state } = await this.#advance(pipeline, job, lease);
+          return { tenantId: job.tenantId, jobId: job.jobId, leaseEpoch: job.leaseEpoch, outcome, state };
+        }),
+      );
+      const settled = await this.#deps.db.kernel((tx) => settleMany(tx, settlements));
+      return this.#report(jobs, settlements, settled);
+    } catch (error) {
+      return await Promise.all(jobs.map((job, index) => this.#drop(job, held[index] as HeldLease, error)));
+    } finally {
+      for (const lease of held) this.#deps.keeper.drop(lease);
+    }
+  }
+
+  async #advance(pipeline: Pipeline, job: ClaimedJob, held: HeldLease): Promise<SliceResult> {
+    const slice = this.#sliceOf(job, held);
+    try {
+      if (job.status !== 'canceled') return await pipeline.advance(slice);
+      return pipeline.cleanUp ? await pipeline.cleanUp(slice) : { outcome: { type: 'done' } };
+    } catch (error) {
+      held.controller.signal.throwIfAborted();
+      if (isInfrastructure(error)) throw error;
+      return { outcome: this.#outcomeOf(pipeline, job, error) };
+    }
+  }
+
+  #outcomeOf(pipeline: Pipeline, job: Job, error: unknown): Outcome {
+    this.#deps.logger.warn(
+      { err: error, job_id: job.jobId, correlation_id: job.correlationId },
+      'a slice failed',
+    );
+    // Cleanup is never given up: what a canceled job left behind must go, however long it takes.
+    if (job.status === 'canceled') {
+      return { type: 'wait', delayMs: 5_000 };
+    }
+    return pipeline.onError(error, job);
+  }
+
+  #sliceOf(job: ClaimedJob, held: HeldLease): Slice {
+    return {
+      job,
+      signal: held.controller.signal,
+      shouldYield: () => this.#draining || held.paused || held.controller.signal.aborted,
+      assertHeld: () => this.#deps.keeper.assertHeld(held),
+      transaction: (work, state) =>
+        this.#fenced(job, held, async (tx) => {
+          const result = await work(tx);
+          if (state) await saveState(tx, held, state);
+          return result;
+        }),
+    };
+  }
+
+  async #commit(job: ClaimedJob, held: HeldLease, result: SliceResult): Promise<SliceEnd> {
+    const { outcome, effects, ...state } = result;
+    const settlement: Settlement = {
+      tenantId: job.tenantId,
+      jobId: job.jobId,
+      leaseEpoch: job.leaseEpoch,
+      outcome,
+      state,
+    };
+    const settled = await this.#fenced(job, held, async (tx) => {
+      await effects?.(tx);
+      return settleMany(tx, [settlement]);
+    });
+    return this.#report([job], [settlement], settled)[0] as SliceEnd;
+  }
+
+  /** Every transaction of a slice starts with the fence, in the same message as `begin`. */
+  #fenced<T>(job: Job, held: HeldLease, work: (tx: Tx) => Promise<T>): Promise<T> {
+    held.controller.signal.throwIfAborted();
+    return this.#deps.db.transaction<T, Job>(
+      {
+        role: 'sluice_tenant',
+        tenantId: job.tenantId,
+        // A process that is stopped inside the transaction must not keep the row locked past its lease.
+        settings: { idle_in_transaction_session_timeout: String(Math.floor(this.#deps.leaseMs * 0.8)) },
+      },
+      async (tx, [row]) => {
+        if (!row) {
+          this.#deps.metrics.zombieWritesRefused.inc();
+          throw jobErrors.raise.lease_lost(
+            `A late write to job ${job.jobId} (epoch ${job.leaseEpoch}) was refused`,
+          );
+        }
+        return work(tx);
+      },
+      fenceStatement(held),
+    );
+  }
+
+  #report(jobs: ClaimedJob[], settlements: Settlement[], settled: SettledJob[]): SliceEnd[] {
+    const byId = new Map(settled.map((row) => [row.jobId, row]));
+    if (settled.length > 0) this.#deps.wake.announce('events');
+    if (settlements.some(({ outcome }) => outcome.type === 'continue')) this.#deps.wake.announce('jobs');
+    return jobs.map((job, index): SliceEnd => {
+      const row = byId.get(job.jobId);
+      const outcome = settlements[index]?.outcome;
+      if (!row || !outcome) {
+        this.#deps.metrics.zombieWritesRefused.inc();
+        return { type: 'dropped', reason: 'lease_lost' };
+      }
+      this.#deps.metrics.settled(job, outcome);
+      return { type: 'settled', outcome, job: row };
+    });
+  }
+
+  /** Nothing of the slice was kept, or (a lost COMMIT) all of it: giving the lease back is right in both cases. */
+  async #drop(job: ClaimedJob, held: HeldLease, error: unknown): Promise<SliceEnd> {
+    const reason = isSluiceError(error) ? error.code : 'unexpected_failure';
+    const context = { err: error, job_id: job.jobId, correlation_id: job.correlationId };
+    if (reason === 'lease_lost') {
+      this.#deps.logger.info(context, 'a slice was dropped: its lease is lost');
+    } else if (isInfrastructure(error)) {
+      this.#deps.logger.warn(context, 'a slice was dropped: the database was away');
+      await this.#deps.keeper.release(held);
+    } else {
+      this.#deps.logger.error(context, 'a slice could not be settled');
+      await this.#settleFailure(job, held, error);
+    }
+    this.#deps.metrics.slicesDropped.inc({ reason });
+    return { type: 'dropped', reason };
+  }
+
+  /** The effects themselves failed (a constraint, a bug): that is a failure of the job like any other. */
+  async #settleFailure(job: ClaimedJob, held: HeldLease, error: unknown): Promise<void> {
+    try {
+      const pipeline = this.#deps.registry.get(job.pipeline);
+      await this.#commit(job, held, { outcome: this.#outcomeOf(pipeline, job, error) });
+    } catch (second) {
+      this.#deps.logger.warn({ err: second, job_id: job.jobId }, 'the failure could not be recorded either');
+      await this.#deps.keeper.release(held);
+    }
+  }
+}
+
+/** The database was away or the answer was lost: not the job's fault, so it uses no attempt. */
+function isInfrastructure(error: unknown): boolean {
+  return (
+    isSluiceError(error) && ['database_unavailable', 'commit_unknown', 'lease_lost'].includes(error.code)
+  );
+}
+
+/** What a pipeline does with errors that it has no policy for. */
+export function unexpectedOutcome(error: unknown, job: Job): Outcome {
+  const failure = {
+    code: isSluiceError(error) ? error.code : 'unexpected_failure',
+    message: messageOf(error),
+    class: 'unexpected',
+  };
+  const decision = decideRetry(retryPolicies.unexpected.bug, job.retryCount);
+  return decision.retry ? { type: 'retry', failure, delayMs: decision.delayMs } : { type: 'dead', failure };
+}

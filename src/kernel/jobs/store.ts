@@ -1,0 +1,235 @@
+import type { Tx } from '../../lib/db.ts';
+import { sql } from '../../lib/sql.ts';
+import { jobColumns } from './job-columns.ts';
+import type { Job, JobStatus, NewJob } from './types.ts';
+
+/** Inserts a queued job and its event, unless the subject has an active job. */
+export function insertJob(tx: Tx, tenantId: string, job: NewJob & { jobId: string; requeuedFrom?: string }) {
+  return tx.find<Job>(sql`
+    with made as (
+      insert into ingestion_jobs (
+        tenant_id, job_id, pipeline, subject_id, workspace_id, stage, run_at, max_retries, correlation_id, payload,
+        requeued_from, connector_id, external_account_id, user_id, ip_address, file_id, created_by)
+      values (
+        ${tenantId}, ${job.jobId}, ${job.pipeline}, ${job.subjectId}, ${job.workspaceId ?? null}, ${job.stage ?? null},
+        coalesce(${job.runAt ?? null}::timestamptz, clock_timestamp()), ${job.maxRetries},
+        ${job.correlationId ?? job.jobId}, ${JSON.stringify(job.payload ?? {})}, ${job.requeuedFrom ?? null},
+        ${job.connectorId ?? null}, ${job.externalAccountId ?? null}, ${job.userId ?? null}, ${job.ipAddress ?? null},
+        ${job.fileId ?? null}, ${job.createdBy})
+      on conflict (tenant_id, pipeline, subject_id)
+        where status in ('queued', 'running', 'paused') or cleanup_open
+        do nothing
+      returning *
+    ), logged as (
+      insert into events (tenant_id, type, subject, user_id, correlation_id, data)
+      select j.tenant_id, case when j.requeued_from is null then 'job.queued' else 'job.requeued' end, j.job_id::text,
+             j.user_id, j.correlation_id,
+             jsonb_strip_nulls(jsonb_build_object(
+               'job_id', j.job_id, 'tenant_id', j.tenant_id, 'pipeline', j.pipeline, 'subject_id', j.subject_id,
+               'connector_id', j.connector_id, 'requeued_from', j.requeued_from, 'created_by', j.created_by))
+        from made j
+    )
+    select ${jobColumns} from made j`);
+}
+
+export interface SubjectKey {
+  tenantId: string;
+  pipeline: string;
+  subjectId: string;
+}
+
+/** A retry that waits for this subject starts now, or when its upstream's Retry-After allows. */
+export function bringRetryForward(
+  tx: Tx,
+  { tenantId, pipeline, subjectId }: SubjectKey,
+): Promise<Job | null> {
+  return tx.find<Job>(sql`
+    with moved as (
+      update ingestion_jobs j
+         set run_at = least(j.run_at, greatest(clock_timestamp(), j.not_before)),
+             next_retry_at = least(j.next_retry_at, greatest(clock_timestamp(), j.not_before)),
+             updated_at = clock_timestamp()
+       where j.tenant_id = ${tenantId}
+         and j.job_id = (
+           select f.job_id
+             from ingestion_jobs f
+            where f.tenant_id = ${tenantId}
+              and f.pipeline = ${pipeline}
+              and f.subject_id = ${subjectId}
+              and f.status = 'failed'
+            order by f.job_id
+            limit 1
+              for update)
+         and j.status = 'failed'
+      returning j.*
+    ), logged as (
+      insert into events (tenant_id, type, subject, user_id, correlation_id, data)
+      select j.tenant_id, 'job.retry', j.job_id::text, j.user_id, j.correlation_id,
+             jsonb_build_object('job_id', j.job_id, 'tenant_id', j.tenant_id, 'pipeline', j.pipeline,
+               'subject_id', j.subject_id, 'retry_count', j.retry_count, 'brought_forward', true,
+               'delay_seconds', greatest(0, extract(epoch from j.next_retry_at - clock_timestamp())))
+        from moved j
+    )
+    select ${jobColumns} from moved j`);
+}
+
+export function findActive(tx: Tx, { tenantId, pipeline, subjectId }: SubjectKey): Promise<Job | null> {
+  return tx.find<Job>(sql`
+    select ${jobColumns}
+      from ingestion_jobs j
+     where j.tenant_id = ${tenantId}
+       and j.pipeline = ${pipeline}
+       and j.subject_id = ${subjectId}
+       and (j.status in ('queued', 'running', 'paused') or j.cleanup_open)`);
+}
+
+/** `ownerId` narrows to one member's own jobs. */
+export function findJob(
+  tx: Tx,
+  key: { tenantId: string; jobId: string; ownerId?: string | undefined },
+): Promise<Job | null> {
+  return tx.find<Job>(sql`
+    select ${jobColumns}
+      from ingestion_jobs j
+     where j.tenant_id = ${key.tenantId}
+       and j.job_id = ${key.jobId}
+       and (${key.ownerId ?? null}::text is null or j.user_id = ${key.ownerId ?? null})`);
+}
+
+export interface JobFilter {
+  tenantId: string;
+  ownerId?: string | undefined;
+  status?: JobStatus | undefined;
+  pipeline?: string | undefined;
+  subjectId?: string | undefined;
+  connectorId?: string | undefined;
+  errorCode?: string | undefined;
+  after: string | null;
+  limit: number;
+}
+
+/** Newest first: job ids are made in the order of time. */
+export function listJobs(tx: Tx, filter: JobFilter): Promise<Job[]> {
+  return tx.rows<Job>(sql`
+    select ${jobColumns}
+      from ingestion_jobs j
+     where j.tenant_id = ${filter.tenantId}
+       and (${filter.ownerId ?? null}::text is null or j.user_id = ${filter.ownerId ?? null})
+       and (${filter.status ?? null}::text is null or j.status = ${filter.status ?? null})
+       and (${filter.pipeline ?? null}::text is null or j.pipeline = ${filter.pipeline ?? null})
+       and (${filter.subjectId ?? null}::text is null or j.subject_id = ${filter.subjectId ?? null})
+       and (${filter.connectorId ?? null}::text is null or j.connector_id = ${filter.connectorId ?? null})
+       and (${filter.errorCode ?? null}::text is null or j.error_code = ${filter.errorCode ?? null})
+       and (${filter.after}::uuid is null or j.job_id < ${filter.after}::uuid)
+     order by j.job_id desc
+     limit ${filter.limit}`);
+}
+
+/** Dead letters that nobody has requeued yet, oldest first. */
+export function listRequeueable(
+  tx: Tx,
+  filter: { tenantId: string; errorCode?: string | undefined; pipeline?: string | undefined; limit: number },
+): Promise<{ jobId: string }[]> {
+  return tx.rows<{ jobId: string }>(sql`
+    select j.job_id as "jobId"
+      from ingestion_jobs j
+     where j.tenant_id = ${filter.tenantId}
+       and j.status = 'dead_letter'
+       and (${filter.errorCode ?? null}::text is null or j.error_code = ${filter.errorCode ?? null})
+       and (${filter.pipeline ?? null}::text is null or j.pipeline = ${filter.pipeline ?? null})
+       and not exists (
+         select from ingestion_jobs r
+          where r.tenant_id = j.tenant_id
+            and r.requeued_from = j.job_id)
+     order by j.job_id
+     limit ${filter.limit}`);
+}
+
+export function findRequeued(tx: Tx, { tenantId, jobId }: { tenantId: string; jobId: string }) {
+  return tx.find<{ jobId: string }>(sql`
+    select job_id as "jobId"
+      from ingestion_jobs
+     where tenant_id = ${tenantId}
+       and requeued_from = ${jobId}`);
+}
+
+interface ControlKey {
+  tenantId: string;
+  jobId: string;
+  from: JobStatus[];
+}
+
+/** A slice in flight keeps its lease and may still commit; nobody takes the next one. */
+export function pauseJob(tx: Tx, { tenantId, jobId, from }: ControlKey): Promise<Job | null> {
+  return tx.find<Job>(sql`
+    with moved as (
+      update ingestion_jobs j
+         set status = 'paused',
+             updated_at = clock_timestamp()
+       where j.tenant_id = ${tenantId}
+         and j.job_id = ${jobId}
+         and j.status = any(${from})
+      returning j.*
+    ), logged as (
+      insert into events (tenant_id, type, subject, user_id, correlation_id, data)
+      select j.tenant_id, 'job.paused', j.job_id::text, j.user_id, j.correlation_id,
+             jsonb_build_object('job_id', j.job_id, 'tenant_id', j.tenant_id, 'pipeline', j.pipeline)
+        from moved j
+    )
+    select ${jobColumns} from moved j`);
+}
+
+export function resumeJob(tx: Tx, { tenantId, jobId, from }: ControlKey): Promise<Job | null> {
+  return tx.find<Job>(sql`
+    with moved as (
+      update ingestion_jobs j
+         set status = case
+               when j.next_retry_at is not null and j.leased_by is null then 'failed'
+               when j.started_at is null then 'queued'
+               else 'running' end,
+             updated_at = clock_timestamp()
+       where j.tenant_id = ${tenantId}
+         and j.job_id = ${jobId}
+         and j.status = any(${from})
+      returning j.*
+    ), logged as (
+      insert into events (tenant_id, type, subject, user_id, correlation_id, data)
+      select j.tenant_id, 'job.resumed', j.job_id::text, j.user_id, j.correlation_id,
+             jsonb_build_object('job_id', j.job_id, 'tenant_id', j.tenant_id, 'pipeline', j.pipeline)
+        from moved j
+    )
+    select ${jobColumns} from moved j`);
+}
+
+/** The newer epoch fences off the slice in flight, so that cleanup can start at once. */
+export function cancelJob(
+  tx: Tx,
+  { tenantId, jobId, from, needsCleanup }: ControlKey & { needsCleanup: boolean },
+): Promise<Job | null> {
+  return tx.find<Job>(sql`
+    with moved as (
+      update ingestion_jobs j
+         set status = 'canceled',
+             cleanup_open = ${needsCleanup} and j.started_at is not null,
+             lease_epoch = j.lease_epoch + 1,
+             leased_by = null,
+             lease_expires_at = null,
+             run_at = clock_timestamp(),
+             next_retry_at = null,
+             error_code = 'canceled',
+             error_message = 'Canceled by user',
+             finished_at = clock_timestamp(),
+             updated_at = clock_timestamp()
+       where j.tenant_id = ${tenantId}
+         and j.job_id = ${jobId}
+         and j.status = any(${from})
+      returning j.*
+    ), logged as (
+      insert into events (tenant_id, type, subject, user_id, correlation_id, data)
+      select j.tenant_id, 'job.canceled', j.job_id::text, j.user_id, j.correlation_id,
+             jsonb_build_object('job_id', j.job_id, 'tenant_id', j.tenant_id, 'pipeline', j.pipeline,
+               'cleanup_open', j.cleanup_open)
+        from moved j
+    )
+    select ${jobColumns} from moved j`);
+}

@@ -1,0 +1,153 @@
+import type { Tx } from '../../lib/db.ts';
+
+/**
+ * `running` = started and not ended; a running job without a lease waits for its `runAt`.
+ * `failed` = will be retried at `nextRetryAt`.
+ */
+export const jobStatuses = [
+  'queued',
+  'running',
+  'paused',
+  'failed',
+  'dead_letter',
+  'success',
+  'canceled',
+] as const;
+export type JobStatus = (typeof jobStatuses)[number];
+
+export interface Job {
+  tenantId: string;
+  jobId: string;
+  pipeline: string;
+  subjectId: string;
+  workspaceId: string | null;
+  status: JobStatus;
+  stage: string | null;
+  runAt: Date;
+  nextRetryAt: Date | null;
+  retryCount: number;
+  maxRetries: number;
+  runId: string | null;
+  correlationId: string;
+  errorCode: string | null;
+  errorMessage: string | null;
+  payload: Record<string, unknown>;
+  checkpoint: Record<string, unknown>;
+  counters: Record<string, number>;
+  leaseEpoch: number;
+  leasedBy: string | null;
+  leaseExpiresAt: Date | null;
+  heartbeatAt: Date | null;
+  struckBy: string[];
+  cleanupOpen: boolean;
+  requeuedFrom: string | null;
+  connectorId: string | null;
+  externalAccountId: string | null;
+  userId: string | null;
+  fileId: string | null;
+  createdBy: string;
+  createdAt: Date;
+  startedAt: Date | null;
+  finishedAt: Date | null;
+  updatedAt: Date;
+}
+
+/** What a worker holds while it advances a job: which job, and the epoch that every write has to show. */
+export interface Lease {
+  tenantId: string;
+  jobId: string;
+  leaseEpoch: number;
+}
+
+export interface ClaimedJob extends Job {
+  /** The status before the claim: a queued job, a due retry, a started job, or a canceled one to clean up after. */
+  was: 'queued' | 'failed' | 'running' | 'canceled';
+}
+
+export interface NewJob {
+  pipeline: string;
+  subjectId: string;
+  maxRetries: number;
+  createdBy: string;
+  workspaceId?: string | null;
+  stage?: string | null;
+  correlationId?: string;
+  payload?: Record<string, unknown>;
+  runAt?: Date;
+  connectorId?: string | null;
+  externalAccountId?: string | null;
+  userId?: string | null;
+  ipAddress?: string | null;
+  fileId?: string | null;
+}
+
+export interface JobFailure {
+  code: string;
+  message: string;
+  /** Which line of the retry table it fell under; a label of `sluice_retries_total`. */
+  class: string;
+}
+
+/** How a slice ended. */
+export type Outcome =
+  /** More to do: to the back of the line. */
+  | { type: 'continue' }
+  /** Look again later; no attempt is used. */
+  | { type: 'wait'; delayMs: number }
+  | { type: 'done'; result?: Record<string, unknown> }
+  | { type: 'retry'; failure: JobFailure; delayMs: number; notBefore?: boolean }
+  | { type: 'dead'; failure: JobFailure };
+
+/** What a slice leaves behind besides its outcome; what is absent stays as it was. */
+export interface SliceState {
+  checkpoint?: Record<string, unknown>;
+  counters?: Record<string, number>;
+  stage?: string;
+  runId?: string | null;
+}
+
+export interface SliceResult extends SliceState {
+  outcome: Outcome;
+  /** Domain rows of this slice: written in the transaction that also moves checkpoint, counters and status. */
+  effects?: (tx: Tx) => Promise<void>;
+}
+
+/** What a pipeline's code gets to work with. */
+export interface Slice {
+  readonly job: Job;
+  /** Aborted when the lease is lost or the worker must stop: drop the work, make no further outside call. */
+  readonly signal: AbortSignal;
+  /** True when the job was paused or the worker is draining: end the slice at the next good place. */
+  shouldYield(): boolean;
+  /** Throws LeaseLost unless the lease is still ours. Call before every outside call: fencing cannot undo a POST. */
+  assertHeld(): Promise<void>;
+  /** A fenced transaction in the middle of a slice. */
+  transaction<T>(work: (tx: Tx) => Promise<T>, state?: SliceState): Promise<T>;
+}
+
+/** A kind of ingestion: how its jobs advance. */
+export interface Pipeline {
+  readonly name: string;
+  readonly maxRetries: number;
+  advance(slice: Slice): Promise<SliceResult>;
+  /** Slices of a canceled job; without it a canceled job needs no cleanup. */
+  cleanUp?(slice: Slice): Promise<SliceResult>;
+  /** Turns what `advance` threw into a retry or a dead letter. */
+  onError(error: unknown, job: Job): Outcome;
+  /** Small jobs that are claimed, advanced and settled together, up to this many; their slices have no effects. */
+  readonly batchSize?: number;
+  /** How much of the job is still to do, if it can be told; kickoff answers it. */
+  remaining?(job: Job): number | null;
+}
+
+export interface Settlement extends Lease {
+  outcome: Outcome;
+  state: SliceState;
+}
+
+export interface SettledJob {
+  tenantId: string;
+  jobId: string;
+  status: JobStatus;
+  cleanupOpen: boolean;
+}

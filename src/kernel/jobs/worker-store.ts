@@ -1,0 +1,172 @@
+import type { Tx } from '../../lib/db.ts';
+import { sql } from '../../lib/sql.ts';
+
+export interface WorkerRow {
+  workerId: string;
+  name: string;
+  guardedBy: 'lock' | 'expiry';
+  concurrency: number;
+  version: string;
+  startedAt: Date;
+  heartbeatAt: Date;
+  lostAt: Date | null;
+  leases: number;
+}
+
+export interface NewWorker {
+  workerId: string;
+  name: string;
+  guardedBy: 'lock' | 'expiry';
+  lockKey: string;
+  concurrency: number;
+  version: string;
+}
+
+/** Enters a worker, or takes a lost one back: the same boot id means that the process never died. */
+export async function registerWorker(tx: Tx, worker: NewWorker): Promise<void> {
+  await tx.run(sql`
+    insert into workers (worker_id, name, guarded_by, lock_key, concurrency, version)
+    values (${worker.workerId}, ${worker.name}, ${worker.guardedBy}, ${worker.lockKey}, ${worker.concurrency},
+            ${worker.version})
+    on conflict (worker_id) do update
+       set guarded_by = excluded.guarded_by,
+           lock_key = excluded.lock_key,
+           heartbeat_at = clock_timestamp(),
+           lost_at = null`);
+  await takeStrikesBack(tx, worker.workerId);
+}
+
+/** A worker that reappears was cut off or stopped, not dead: jobs must not be counted as poison for it. */
+export async function takeStrikesBack(tx: Tx, workerId: string): Promise<number> {
+  return tx.run(sql`
+    update ingestion_jobs
+       set struck_by = array_remove(struck_by, ${workerId}::uuid)
+     where struck_by <> '{}'
+       and ${workerId}::uuid = any(struck_by)`);
+}
+
+/** Says that the worker lives; answers whether somebody had given it up meanwhile. */
+export function beatStatement(workerId: string) {
+  return sql`
+    update workers w
+       set heartbeat_at = clock_timestamp(),
+           lost_at = null
+      from (select worker_id, lost_at from workers where worker_id = ${workerId} for update) before
+     where w.worker_id = before.worker_id
+    returning before.lost_at is not null as "wasLost"`;
+}
+
+export async function deregisterWorker(tx: Tx, workerId: string): Promise<void> {
+  await tx.run(sql`delete from workers where worker_id = ${workerId}`);
+}
+
+export function listWorkers(tx: Tx): Promise<WorkerRow[]> {
+  return tx.rows<WorkerRow>(sql`
+    select w.worker_id as "workerId", w.name, w.guarded_by as "guardedBy", w.concurrency, w.version,
+           w.started_at as "startedAt", w.heartbeat_at as "heartbeatAt", w.lost_at as "lostAt",
+           (select count(*) from ingestion_jobs j where j.leased_by = w.worker_id) as leases
+      from workers w
+     order by w.started_at
+     limit 1000`);
+}
+
+export interface RescuedJob {
+  tenantId: string;
+  jobId: string;
+  pipeline: string;
+  status: string;
+  cause: 'lock' | 'expiry';
+  struck: boolean;
+}
+
+/** Marks the workers whose advisory lock is gone. The lock is only looked at: taking it would lie. */
+export function markLostWorkers(tx: Tx): Promise<{ workerId: string }[]> {
+  return tx.rows<{ workerId: string }>(sql`
+    update workers w
+       set lost_at = clock_timestamp()
+     where w.guarded_by = 'lock'
+       and w.lost_at is null
+       and not exists (
+         select from pg_locks l
+          where l.locktype = 'advisory'
+            and l.granted
+            and l.objsubid = 1
+            and l.database = (select oid from pg_database where datname = current_database())
+            and ((l.classid::bigint << 32) | l.objid::bigint) = w.lock_key)
+    returning w.worker_id as "workerId"`);
+}
+
+/**
+ * Takes leases back: of lost workers at once, of silent ones when they have expired. A strike needs a dead process:
+ * the lock is gone, or (behind a pooler, where there is no lock) the worker itself no longer beats. After
+ * `maxStrikes` without progress the job is a dead letter: a poison job must not kill workers for ever.
+ */
+export function rescueLeases(
+  tx: Tx,
+  { maxStrikes, limit, silentMs }: { maxStrikes: number; limit: number; silentMs: number },
+): Promise<RescuedJob[]> {
+  return tx.rows<RescuedJob>(sql`
+    with lost as (
+      select j.tenant_id, j.job_id, j.leased_by as worker_id, j.status as old_status,
+             case when w.lost_at is not null and w.guarded_by = 'lock' then 'lock' else 'expiry' end as cause,
+             (w.worker_id is null
+               or (w.guarded_by = 'lock' and w.lost_at is not null)
+               or (w.guarded_by = 'expiry'
+                   and w.heartbeat_at < clock_timestamp() - ${silentMs} * interval '1 millisecond')) as struck
+        from ingestion_jobs j
+        left join workers w on w.worker_id = j.leased_by
+       where j.leased_by is not null
+         and (j.lease_expires_at < clock_timestamp() or (w.guarded_by = 'lock' and w.lost_at is not null))
+       limit ${limit}
+         for update of j skip locked
+    ), moved as (
+      update ingestion_jobs j
+         set status = case
+               when l.struck and l.old_status = 'running' and cardinality(j.struck_by) + 1 >= ${maxStrikes}
+               then 'dead_letter' else l.old_status end,
+             error_code = case
+               when l.struck and l.old_status = 'running' and cardinality(j.struck_by) + 1 >= ${maxStrikes}
+               then 'worker_crashed' else j.error_code end,
+             error_message = case
+               when l.struck and l.old_status = 'running' and cardinality(j.struck_by) + 1 >= ${maxStrikes}
+               then 'The worker process died ' || (cardinality(j.struck_by) + 1) || ' times in a row with this job'
+               else j.error_message end,
+             finished_at = case
+               when l.struck and l.old_status = 'running' and cardinality(j.struck_by) + 1 >= ${maxStrikes}
+               then clock_timestamp() else j.finished_at end,
+             struck_by = case when l.struck then array_append(j.struck_by, l.worker_id) else j.struck_by end,
+             lease_epoch = j.lease_epoch + 1,
+             leased_by = null,
+             lease_expires_at = null,
+             run_at = clock_timestamp(),
+             updated_at = clock_timestamp()
+        from lost l
+       where j.tenant_id = l.tenant_id
+         and j.job_id = l.job_id
+      returning j.*, l.cause, l.struck, l.worker_id
+    ), marked as (
+      update workers w
+         set lost_at = clock_timestamp()
+        from (select distinct worker_id from moved where struck) m
+       where w.worker_id = m.worker_id
+         and w.lost_at is null
+    ), logged as (
+      insert into events (tenant_id, type, subject, user_id, correlation_id, data)
+      select m.tenant_id, case m.status when 'dead_letter' then 'job.dead_lettered' else 'job.rescued' end,
+             m.job_id::text, m.user_id, m.correlation_id,
+             jsonb_strip_nulls(jsonb_build_object(
+               'job_id', m.job_id, 'tenant_id', m.tenant_id, 'pipeline', m.pipeline, 'subject_id', m.subject_id,
+               'retry_count', m.retry_count, 'cause', m.cause, 'worker_id', m.worker_id,
+               'error_code', m.error_code, 'error_message', m.error_message))
+        from moved m
+    )
+    select m.tenant_id as "tenantId", m.job_id as "jobId", m.pipeline, m.status, m.cause, m.struck
+      from moved m`);
+}
+
+export function removeForgottenWorkers(tx: Tx, olderThanMs: number): Promise<number> {
+  return tx.run(sql`
+    delete from workers w
+     where w.heartbeat_at < clock_timestamp() - ${olderThanMs} * interval '1 millisecond'
+       and not exists (select from ingestion_jobs j where j.leased_by = w.worker_id)`);
+}

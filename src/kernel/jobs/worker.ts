@@ -1,0 +1,156 @@
+import type { Logger } from '../../lib/log.ts';
+import type { Claimer } from './claimer.ts';
+import type { LeaseKeeper } from './lease-keeper.ts';
+import type { Membership } from './membership.ts';
+import type { PipelineRegistry } from './pipeline-registry.ts';
+import type { Rescuer } from './rescuer.ts';
+import type { SliceEnd, SliceRunner } from './slice-runner.ts';
+import type { ClaimedJob } from './types.ts';
+import type { WakeUp } from './wake-up.ts';
+
+export interface WorkerDeps {
+  claimer: Claimer;
+  keeper: LeaseKeeper;
+  membership: Membership;
+  registry: PipelineRegistry;
+  rescuer: Rescuer;
+  runner: SliceRunner;
+  wake: WakeUp;
+  logger: Logger;
+  concurrency: number;
+  pollMs: number;
+}
+
+/**
+ * The work loop: claims what fits, runs slices side by side, and looks again when something was announced, a slice
+ * ended, or the poll interval has passed. It never claims more than it can start at once, so a tenant's turn is never
+ * further away than one slice.
+ */
+export class Worker {
+  readonly #deps: WorkerDeps;
+  readonly #running = new Set<Promise<void>>();
+  #freeSlots: number;
+  /** A job that a worker died with runs alone, so that its neighbours take no strike if it does so again. */
+  #alone = false;
+  #stopping = false;
+  #wakeLoop: () => void = () => {};
+  #isWoken = false;
+  #loop: Promise<void> | null = null;
+  #unlisten: () => void = () => {};
+
+  constructor(deps: WorkerDeps) {
+    this.#deps = deps;
+    this.#freeSlots = deps.concurrency;
+  }
+
+  start(): void {
+    this.#unlisten = this.#deps.wake.on('jobs', () => this.#wake());
+    this.#loop = this.#run();
+  }
+
+  /** Stops claiming, lets slices end within the deadline, then gives back what is left. */
+  async stop(graceMs: number): Promise<void> {
+    this.#stopping = true;
+    this.#unlisten();
+    this.#deps.runner.drain();
+    this.#wake();
+    await this.#loop;
+    const ended = Promise.all(this.#running);
+    await Promise.race([ended, timeout(graceMs)]);
+    if (this.#running.size > 0) {
+      this.#deps.keeper.abortAll('the worker is stopping');
+      await Promise.race([ended, timeout(1_000)]);
+    }
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopping) {
+      this.#isWoken = false;
+      try {
+        await this.#fill();
+      } catch (error) {
+        this.#deps.logger.warn({ err: error }, 'jobs could not be claimed; trying again');
+      }
+      await this.#untilWoken(this.#deps.pollMs * (0.75 + Math.random() / 2));
+    }
+  }
+
+  async #fill(): Promise<void> {
+    while (!this.#stopping && !this.#alone && this.#deps.membership.isMember) {
+      if (this.#deps.rescuer.hasStruck) {
+        if (this.#running.size > 0) return;
+        if (await this.#startAlone()) return;
+      }
+      if (this.#freeSlots < 1 || !(await this.#startSome())) return;
+    }
+  }
+
+  async #startAlone(): Promise<boolean> {
+    const pipelines = this.#deps.registry.all;
+    const [job] = await this.#deps.claimer.claim({ pipelines, limit: 1, struck: true });
+    if (!job) return false;
+    this.#alone = true;
+    this.#start([job], () => this.#deps.runner.run(job).then((end) => [end]));
+    return true;
+  }
+
+  /** Answers whether anything was found, so that the rest of the slots may be worth another look. */
+  async #startSome(): Promise<boolean> {
+    const { registry, claimer, runner } = this.#deps;
+    const jobs = await claimer.claim({ pipelines: registry.single, limit: this.#freeSlots });
+    for (const job of jobs) this.#start([job], () => runner.run(job).then((end) => [end]));
+    let found = jobs.length;
+    for (const { name, batchSize } of registry.batched) {
+      if (this.#freeSlots < 1) break;
+      const batch = await claimer.claim({ pipelines: [name], limit: batchSize });
+      if (batch.length > 0) this.#start(batch, () => runner.runBatch(batch));
+      found += batch.length;
+    }
+    return found > 0;
+  }
+
+  #start(jobs: ClaimedJob[], run: () => Promise<SliceEnd[]>): void {
+    this.#freeSlots -= 1;
+    const running = run()
+      .then((ends) => {
+        for (const end of ends) this.#expectDue(end);
+      })
+      .catch((error: unknown) =>
+        this.#deps.logger.error({ err: error, job_id: jobs[0]?.jobId }, 'a slice ended in an unforeseen way'),
+      )
+      .finally(() => {
+        this.#running.delete(running);
+        this.#freeSlots += 1;
+        this.#alone = false;
+        this.#wake();
+      });
+    this.#running.add(running);
+  }
+
+  /** A short wait is over before the next poll: look again just then. */
+  #expectDue(end: SliceEnd): void {
+    if (end.type !== 'settled' || !('delayMs' in end.outcome)) return;
+    const { delayMs } = end.outcome;
+    if (delayMs < this.#deps.pollMs) setTimeout(() => this.#wake(), delayMs + 1).unref();
+  }
+
+  #wake(): void {
+    this.#isWoken = true;
+    this.#wakeLoop();
+  }
+
+  async #untilWoken(ms: number): Promise<void> {
+    if (this.#isWoken || this.#stopping) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#wakeLoop = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}
+
+function timeout(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms).unref());
+}

@@ -1,0 +1,61 @@
+import type { Tx } from '../../lib/db.ts';
+import { quoteIdentifier, sql, trustedSql } from '../../lib/sql.ts';
+
+export async function recordErasure(tx: Tx, tenantHash: string): Promise<void> {
+  await tx.run(sql`
+    insert into erased_tenants (tenant_hash)
+    values (${tenantHash})
+    on conflict (tenant_hash) do nothing`);
+}
+
+/** From the catalog, so that a table which comes later is not forgotten. */
+export async function listTenantTables(tx: Tx): Promise<string[]> {
+  const rows = await tx.rows<{ name: string }>(sql`
+    select c.relname as name
+      from pg_class c
+      join pg_namespace n on n.oid = c.relnamespace and n.nspname = 'public'
+      join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped
+     where c.relkind in ('r', 'p')
+       and not c.relispartition
+     order by c.relname`);
+  return rows.map((row) => row.name);
+}
+
+export async function countRows(tx: Tx, table: string, tenantId: string): Promise<number> {
+  const row = await tx.find<{ count: number }>(
+    sql`select count(*) as count from ${trustedSql(quoteIdentifier(table))} where tenant_id = ${tenantId}`,
+  );
+  return row?.count ?? 0;
+}
+
+export async function listStorageKeys(tx: Tx, tenantId: string): Promise<string[]> {
+  const rows = await tx.rows<{ key: string }>(
+    sql`select storage_key as key from files where tenant_id = ${tenantId}`,
+  );
+  return rows.map((row) => row.key);
+}
+
+/** The tables that grow without bound go first and in batches; the rest follows the tenant's row by cascade. */
+export async function deleteJobs(tx: Tx, tenantId: string, limit: number): Promise<number> {
+  return tx.run(sql`
+    delete from ingestion_jobs
+     where ctid = any(array(
+       select ctid
+         from ingestion_jobs
+        where tenant_id = ${tenantId}
+        limit ${limit}))`);
+}
+
+export async function deleteEvents(tx: Tx, tenantId: string, limit: number): Promise<number> {
+  return tx.run(sql`
+    delete from events
+     where ctid = any(array(
+       select ctid
+         from events
+        where tenant_id = ${tenantId}
+        limit ${limit}))`);
+}
+
+export async function deleteTenant(tx: Tx, tenantId: string): Promise<boolean> {
+  return (await tx.run(sql`delete from tenants where tenant_id = ${tenantId}`)) === 1;
+}

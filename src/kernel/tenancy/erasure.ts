@@ -1,0 +1,65 @@
+import type { Database, Tx } from '../../lib/db.ts';
+import type { Files } from '../files/types.ts';
+import {
+  countRows,
+  deleteEvents,
+  deleteJobs,
+  deleteTenant,
+  listStorageKeys,
+  listTenantTables,
+  recordErasure,
+} from './erasure-store.ts';
+import { tenancyErrors } from './errors.ts';
+import { tenantHashOf } from './provisioning.ts';
+import { findTenant } from './store.ts';
+
+export interface ErasureReport {
+  /** Rows that were there, by table, when the erasure began. */
+  erased: Record<string, number>;
+  filesRemoved: number;
+  /** Counted afterwards over every table that the catalog knows: zero, or the erasure says where not. */
+  remaining: Record<string, number>;
+}
+
+const batchSize = 10_000;
+
+/**
+ * Removes everything of a tenant and proves it. It can be repeated: whatever an interrupted run left goes with the
+ * next one. A hash of the id stays, so that an old token does not bring the tenant back.
+ */
+export async function eraseTenant(
+  { db, files }: { db: Database; files: Files },
+  tenantId: string,
+): Promise<ErasureReport> {
+  const erased = await db.kernel(async (tx) => {
+    if (!(await findTenant(tx, tenantId))) {
+      throw tenancyErrors.raise.tenant_not_found(`There is no tenant ${tenantId}`);
+    }
+    await recordErasure(tx, tenantHashOf(tenantId));
+    return countAll(tx, tenantId);
+  });
+  const storageKeys = await db.kernel((tx) => listStorageKeys(tx, tenantId));
+  await inBatches(db, (tx) => deleteJobs(tx, tenantId, batchSize));
+  await inBatches(db, (tx) => deleteEvents(tx, tenantId, batchSize));
+  // Nothing can be added once the tenant's row is gone; what came between the batches goes with it or right after.
+  await db.transaction({ role: 'sluice_kernel', settings: { statement_timeout: '0' } }, (tx) =>
+    deleteTenant(tx, tenantId),
+  );
+  await inBatches(db, (tx) => deleteEvents(tx, tenantId, batchSize));
+  for (const key of storageKeys) await files.remove(key);
+  const remaining = await db.kernel((tx) => countAll(tx, tenantId));
+  return { erased, filesRemoved: storageKeys.length, remaining };
+}
+
+async function countAll(tx: Tx, tenantId: string): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {};
+  for (const table of await listTenantTables(tx)) {
+    const count = await countRows(tx, table, tenantId);
+    if (count > 0) counts[table] = count;
+  }
+  return counts;
+}
+
+async function inBatches(db: Database, remove: (tx: Tx) => Promise<number>): Promise<void> {
+  while ((await db.kernel(remove)) === batchSize);
+}

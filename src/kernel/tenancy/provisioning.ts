@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto';
+import type { Clock } from '../../lib/clock.ts';
+import type { Database, Tx } from '../../lib/db.ts';
+import { newId } from '../../lib/ids.ts';
+import { tenancyErrors } from './errors.ts';
+import {
+  type Admission,
+  findAdmission,
+  insertTenantIfMissing,
+  insertWorkspace,
+  isTenantErased,
+  upsertUser,
+} from './store.ts';
+import type { Plan, Principal } from './types.ts';
+
+const defaultWorkspaceName = 'Default';
+
+/** How long a principal that was let in is let in again unasked: also how late a disabled user may still get in. */
+const admissionMs = 10_000;
+const maxAdmissions = 10_000;
+
+export interface Admissions {
+  /** Makes the tenant and the user of a principal if they are new, and refuses disabled users and erased tenants. */
+  admit(principal: Principal): Promise<void>;
+  /** After a change to the user, so that this process notices at once. */
+  forget(tenantId: string, userId: string): void;
+  /** After the erasure of a tenant. */
+  forgetTenant(tenantId: string): void;
+}
+
+export function createAdmissions(db: Database, clock: Clock): Admissions {
+  const admitted = new Map<string, { untilMs: number; principal: Principal }>();
+
+  function remember(key: string, principal: Principal): void {
+    admitted.delete(key);
+    // Insertion order is age: the first entry is the oldest, and dropping it only costs a look into the database.
+    const oldest = admitted.size >= maxAdmissions ? admitted.keys().next().value : undefined;
+    if (oldest !== undefined) admitted.delete(oldest);
+    admitted.set(key, { untilMs: clock.nowMs() + admissionMs, principal });
+  }
+
+  function forgetWhere(matches: (principal: Principal) => boolean): void {
+    for (const [key, { principal }] of admitted) if (matches(principal)) admitted.delete(key);
+  }
+
+  return {
+    async admit(principal) {
+      const key = admissionKey(principal);
+      const known = admitted.get(key);
+      if (known && known.untilMs > clock.nowMs()) return;
+      await db.kernel((tx) => provision(tx, principal));
+      remember(key, principal);
+    },
+    forget: (tenantId, userId) => forgetWhere((p) => p.tenantId === tenantId && p.userId === userId),
+    forgetTenant: (tenantId) => forgetWhere((p) => p.tenantId === tenantId),
+  };
+}
+
+/** Makes the tenant with its first workspace unless it exists; refuses an erased one. True when it is new. */
+export async function provisionTenant(
+  tx: Tx,
+  { tenantId, name, plan }: { tenantId: string; name: string; plan: Plan },
+): Promise<boolean> {
+  const isNew = await insertTenantIfMissing(tx, { tenantId, name, plan });
+  if (!isNew) return false;
+  // Looked up after the insert, whose unique index has waited for an erasure in progress.
+  if (await isTenantErased(tx, tenantHashOf(tenantId))) {
+    throw tenancyErrors.raise.tenant_erased(`The tenant ${tenantId} was erased and cannot come back`);
+  }
+  await insertWorkspace(tx, { tenantId, workspaceId: newId(), name: defaultWorkspaceName });
+  return true;
+}
+
+export function tenantHashOf(tenantId: string): string {
+  return createHash('sha256').update(tenantId).digest('hex');
+}
+
+async function provision(tx: Tx, principal: Principal): Promise<void> {
+  const { tenantId } = principal;
+  const known = await findAdmission(tx, principal);
+  if (!known) await provisionTenant(tx, { tenantId, name: tenantId, plan: 'free' });
+  const { disabledAt } = known && !isWorthAWrite(known, principal) ? known : await upsertUser(tx, principal);
+  if (disabledAt === null) return;
+  throw tenancyErrors.raise.user_disabled(
+    `The user ${principal.userId} was disabled on ${disabledAt.toISOString()}`,
+  );
+}
+
+function isWorthAWrite(known: Admission, principal: Principal): boolean {
+  if (!known.userKnown || known.stale || known.role !== principal.role) return true;
+  if (principal.name !== undefined && principal.name !== known.name) return true;
+  return principal.email !== undefined && principal.email !== known.email;
+}
+
+/** Ids hold no control characters, so the separator cannot be part of one. */
+function admissionKey(principal: Principal): string {
+  const { tenantId, userId, role, name, email } = principal;
+  return [tenantId, userId, role, name ?? '', email ?? ''].join('\0');
+}

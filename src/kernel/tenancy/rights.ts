@@ -1,0 +1,112 @@
+import { type Role, roles } from './types.ts';
+
+interface Right {
+  roles: readonly Role[];
+  /** What it allows, as a sentence part for docs/roles.md. */
+  meaning: string;
+}
+
+const everyone: readonly Role[] = roles;
+const administration: readonly Role[] = ['admin', 'operator'];
+const intake: readonly Role[] = ['member', 'admin', 'service', 'operator'];
+const driving: readonly Role[] = ['admin', 'service', 'operator'];
+
+/**
+ * The whole matrix. Every right but `tenant.manage`, `connection.import` and `worker.cycle_all` is about the caller's
+ * own tenant: row-level security sees to that. An operator is an admin of its own tenant and more.
+ */
+export const rights = {
+  'tenant.read_own': { roles: everyone, meaning: 'see the own tenant and who one is' },
+  'tenant.manage': {
+    roles: ['operator'],
+    meaning: 'list, create and change all tenants, their plans and limits',
+  },
+  'workspace.read': { roles: everyone, meaning: 'list workspaces' },
+  'workspace.manage': { roles: administration, meaning: 'create, rename and delete workspaces' },
+  'user.read': { roles: administration, meaning: 'list users' },
+  'user.manage': { roles: administration, meaning: 'disable and enable users' },
+  'api_key.manage': { roles: administration, meaning: 'list, create and revoke API keys' },
+  'session.end': { roles: everyone, meaning: 'log out' },
+  'job.read': { roles: everyone, meaning: 'see jobs (a member: the own ones)' },
+  'job.control': {
+    roles: intake,
+    meaning: 'pause, resume, cancel and kick off jobs (a member: the own ones)',
+  },
+  'dead_letter.read': { roles: ['admin', 'support', 'operator'], meaning: 'see dead letters' },
+  'dead_letter.requeue': { roles: ['support', 'operator'], meaning: 'requeue dead letters' },
+  'event.read': { roles: everyone, meaning: 'see the audit log and its stream (a member: of the own jobs)' },
+  'stats.read': { roles: everyone, meaning: 'see statistics (a member: of the own jobs)' },
+  'worker.cycle': { roles: ['service', 'operator'], meaning: 'run one worker cycle for the own tenant' },
+  'worker.cycle_all': { roles: ['operator'], meaning: 'run one worker cycle for all tenants' },
+  'upload.create': { roles: intake, meaning: 'upload reports' },
+  'upload.read': { roles: everyone, meaning: 'see uploads, their rows and what was promoted' },
+  'upload.control': { roles: intake, meaning: 'map, promote, cancel and undo uploads' },
+  'item.create': { roles: intake, meaning: 'create item jobs' },
+  'item.read': { roles: everyone, meaning: 'see items (a member: of the own jobs)' },
+  'item.control': { roles: intake, meaning: 'reprocess and export items (a member: of the own jobs)' },
+  'knowledge.read': { roles: everyone, meaning: 'see knowledge bases, their documents and runs' },
+  'knowledge.search': { roles: everyone, meaning: 'search knowledge bases' },
+  'knowledge.manage': { roles: administration, meaning: 'create, change and delete knowledge bases' },
+  'knowledge.ingest': { roles: driving, meaning: 'add documents and start, pause and cancel runs' },
+  'scrape.read': { roles: everyone, meaning: 'see scrape sources, runs and hand-offs' },
+  'scrape.manage': { roles: administration, meaning: 'configure scrape sources' },
+  'scrape.sync': { roles: driving, meaning: 'push references and start crawls' },
+  'connector.read': { roles: everyone, meaning: 'see connectors and syncs' },
+  'connector.manage': { roles: administration, meaning: 'create, change and delete connectors' },
+  'connector.sync': { roles: driving, meaning: 'start a sync' },
+  'connection.import': {
+    roles: ['operator'],
+    meaning: 'list and import the connections of the shared workspace',
+  },
+  'webhook.manage': { roles: administration, meaning: 'manage webhook endpoints and resend deliveries' },
+} satisfies Record<string, Right>;
+
+export type Action = keyof typeof rights;
+
+export const actions = Object.keys(rights) as Action[];
+
+export function rolesAllowed(action: Action): readonly Role[] {
+  return rights[action].roles;
+}
+
+export function can(role: Role, action: Action): boolean {
+  return rolesAllowed(action).includes(role);
+}
+
+export function rightsOf(role: Role): Action[] {
+  return actions.filter((action) => can(role, action));
+}
+
+/** Which roles a principal may give to an API key: never more than it has itself. */
+export function grantableRoles(role: Role): readonly Role[] {
+  if (role === 'operator') return roles;
+  return role === 'admin' ? ['member', 'admin', 'service'] : [];
+}
+
+/** The text of docs/roles.md. */
+export function renderRolesDocument(): string {
+  const header = ['right', ...roles, 'allows to'];
+  const lines = actions.map((action) => [
+    `\`${action}\``,
+    ...roles.map((role) => (can(role, action) ? '●' : '')),
+    rights[action].meaning,
+  ]);
+  return [
+    '# Roles and rights',
+    '',
+    'Generated from `src/kernel/tenancy/rights.ts` by `npm run generate`; do not edit.',
+    '',
+    'The role comes from the token’s `role` claim, the API key or the session. Every right is about the caller’s own',
+    'tenant, except `tenant.manage`, `connection.import` and `worker.cycle_all`. Without the right a request is',
+    'answered 403 `forbidden`; things of another tenant are 404, as if they did not exist.',
+    '',
+    ...[
+      header,
+      header.map((_, index) => (index === 0 || index > roles.length ? '---' : ':-:')),
+      ...lines,
+    ].map((cells) => `| ${cells.join(' | ')} |`),
+    '',
+    `An admin may create API keys with the roles ${grantableRoles('admin').join(', ')}; an operator with any role.`,
+    '',
+  ].join('\n');
+}

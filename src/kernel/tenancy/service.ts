@@ -1,0 +1,190 @@
+import type { Clock } from '../../lib/clock.ts';
+import type { Database } from '../../lib/db.ts';
+import { newId } from '../../lib/ids.ts';
+import { listApiKeys, revokeApiKey } from './api-key-store.ts';
+import { apiKeyPrefix, findApiKeyPrincipal } from './api-keys.ts';
+import { tenancyErrors } from './errors.ts';
+import { type Admissions, createAdmissions, provisionTenant } from './provisioning.ts';
+import { can } from './rights.ts';
+import { findSessionPrincipal } from './sessions.ts';
+import * as store from './store.ts';
+import { createTokenVerifier, type TokenSettings } from './tokens.ts';
+import type { ApiKey, BeforeCommit, PageRequest, Plan, Principal, Tenant, User, Workspace } from './types.ts';
+
+/** Turns what a request presents into a principal that may act. */
+export interface Authenticator {
+  fromBearer(presented: string): Promise<Principal>;
+  fromSession(session: string): Promise<Principal>;
+  admissions: Admissions;
+}
+
+export function createAuthenticator(options: {
+  db: Database;
+  clock: Clock;
+  tokens: TokenSettings;
+}): Authenticator {
+  const { db, clock } = options;
+  const verifier = createTokenVerifier(options.tokens, clock);
+  const admissions = createAdmissions(db, clock);
+  return {
+    admissions,
+    async fromBearer(presented) {
+      // A key's tenant exists as long as the key does, and a key is no user: nothing to provision.
+      if (presented.startsWith(apiKeyPrefix)) return findApiKeyPrincipal(db, presented);
+      const principal = await verifier.verify(presented);
+      await admissions.admit(principal);
+      return principal;
+    },
+    async fromSession(session) {
+      const principal = await findSessionPrincipal(db, session);
+      await admissions.admit(principal);
+      return principal;
+    },
+  };
+}
+
+/** Tenants: an operator sees and changes all of them, everybody else sees the own one and nothing of others. */
+export async function getTenant(db: Database, principal: Principal, tenantId: string): Promise<Tenant> {
+  const all = can(principal.role, 'tenant.manage');
+  const tenant = all
+    ? await db.kernel((tx) => store.findTenant(tx, tenantId))
+    : await db.tenant(principal.tenantId, (tx) => store.findTenant(tx, tenantId));
+  return tenant ?? missingTenant(tenantId);
+}
+
+export function listTenants(db: Database, principal: Principal, page: PageRequest): Promise<Tenant[]> {
+  if (can(principal.role, 'tenant.manage')) return db.kernel((tx) => store.listTenants(tx, page));
+  return db.tenant(principal.tenantId, (tx) => store.listTenants(tx, page));
+}
+
+export function createTenant(
+  db: Database,
+  { tenantId, name, plan }: { tenantId: string; name: string; plan: Plan },
+  beforeCommit?: BeforeCommit<Tenant>,
+): Promise<Tenant> {
+  return db.kernel(async (tx) => {
+    if (!(await provisionTenant(tx, { tenantId, name, plan }))) {
+      throw tenancyErrors.raise.tenant_exists(`The tenant ${tenantId} exists already`);
+    }
+    const tenant = (await store.findTenant(tx, tenantId)) ?? missingTenant(tenantId);
+    await beforeCommit?.(tx, tenant);
+    return tenant;
+  });
+}
+
+export async function changeTenant(
+  db: Database,
+  change: { tenantId: string; name?: string; plan?: Plan; limits?: Record<string, number> },
+): Promise<Tenant> {
+  const tenant = await db.kernel((tx) => store.updateTenant(tx, change));
+  return tenant ?? missingTenant(change.tenantId);
+}
+
+export function listWorkspaces(db: Database, tenantId: string, page: PageRequest): Promise<Workspace[]> {
+  return db.tenant(tenantId, (tx) => store.listWorkspaces(tx, { tenantId, ...page }));
+}
+
+export function createWorkspace(
+  db: Database,
+  { tenantId, name }: { tenantId: string; name: string },
+  beforeCommit?: BeforeCommit<Workspace>,
+): Promise<Workspace> {
+  return db.tenant(tenantId, async (tx) => {
+    const workspace = await store.insertWorkspace(tx, { tenantId, workspaceId: newId(), name });
+    if (!workspace) throw nameTaken(name);
+    await beforeCommit?.(tx, workspace);
+    return workspace;
+  });
+}
+
+export async function renameWorkspace(
+  db: Database,
+  change: { tenantId: string; workspaceId: string; name: string },
+): Promise<Workspace> {
+  try {
+    const workspace = await db.tenant(change.tenantId, (tx) => store.renameWorkspace(tx, change));
+    return workspace ?? missingWorkspace(change.workspaceId);
+  } catch (error) {
+    if (sqlState(error) === '23505') throw nameTaken(change.name, error);
+    throw error;
+  }
+}
+
+export async function deleteWorkspace(
+  db: Database,
+  { tenantId, workspaceId }: { tenantId: string; workspaceId: string },
+): Promise<void> {
+  try {
+    await db.tenant(tenantId, async (tx) => {
+      await store.lockWorkspaceList(tx, tenantId);
+      const ids = await store.listWorkspaceIds(tx, tenantId, 2);
+      if (ids.length === 1 && ids[0] === workspaceId) {
+        throw tenancyErrors.raise.last_workspace(`Workspace ${workspaceId} is the only one of its tenant`);
+      }
+      if (!(await store.deleteWorkspace(tx, { tenantId, workspaceId }))) missingWorkspace(workspaceId);
+    });
+  } catch (error) {
+    if (sqlState(error) !== '23503') throw error;
+    throw tenancyErrors.raise.workspace_in_use(`Workspace ${workspaceId} still has things in it`, {
+      cause: error,
+    });
+  }
+}
+
+export function listUsers(db: Database, tenantId: string, page: PageRequest): Promise<User[]> {
+  return db.tenant(tenantId, (tx) => store.listUsers(tx, { tenantId, ...page }));
+}
+
+export async function setUserDisabled(
+  { db, admissions }: { db: Database; admissions: Admissions },
+  { principal, userId, disabled }: { principal: Principal; userId: string; disabled: boolean },
+): Promise<User> {
+  const { tenantId } = principal;
+  if (disabled && userId === principal.userId) {
+    throw tenancyErrors.raise.user_not_changeable('You cannot disable yourself');
+  }
+  const changed = await db.tenant(tenantId, async (tx) => {
+    const user = (await store.findUser(tx, { tenantId, userId })) ?? missingUser(userId);
+    if (user.role === 'operator' && principal.role !== 'operator') {
+      throw tenancyErrors.raise.user_not_changeable(
+        `The user ${userId} is an operator; you are ${principal.role}`,
+      );
+    }
+    return store.setUserDisabled(tx, { tenantId, userId, disabled });
+  });
+  admissions.forget(tenantId, userId);
+  return changed ?? missingUser(userId);
+}
+
+export function listKeys(db: Database, tenantId: string, page: PageRequest): Promise<ApiKey[]> {
+  return db.tenant(tenantId, (tx) => listApiKeys(tx, { tenantId, ...page }));
+}
+
+/** Revoking twice is no error: the caller wants it gone, and it is. */
+export async function revokeKey(
+  db: Database,
+  { tenantId, keyId }: { tenantId: string; keyId: string },
+): Promise<void> {
+  const revoked = await db.tenant(tenantId, (tx) => revokeApiKey(tx, { tenantId, keyId }));
+  if (!revoked) throw tenancyErrors.raise.api_key_not_found(`There is no API key ${keyId}`);
+}
+
+function missingTenant(tenantId: string): never {
+  throw tenancyErrors.raise.tenant_not_found(`There is no tenant ${tenantId}`);
+}
+
+function missingWorkspace(workspaceId: string): never {
+  throw tenancyErrors.raise.workspace_not_found(`There is no workspace ${workspaceId}`);
+}
+
+function missingUser(userId: string): never {
+  throw tenancyErrors.raise.user_not_found(`There is no user ${userId}`);
+}
+
+function nameTaken(name: string, cause?: unknown): Error {
+  return tenancyErrors.raise.workspace_name_taken(`There is already a workspace named ${name}`, { cause });
+}
+
+function sqlState(error: unknown): unknown {
+  return (error as { code?: unknown } | null)?.code;
+}

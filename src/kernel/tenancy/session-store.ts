@@ -1,0 +1,65 @@
+import type { Tx } from '../../lib/db.ts';
+import { sql } from '../../lib/sql.ts';
+import type { Role } from './types.ts';
+
+/** Whom a login link or session stands for. */
+export interface SessionSubject {
+  tenantId: string;
+  userId: string;
+  role: Role;
+}
+
+export async function insertLoginLink(
+  tx: Tx,
+  link: SessionSubject & { codeHash: Buffer; lifetimeSeconds: number },
+): Promise<void> {
+  await tx.run(sql`
+    insert into login_links (tenant_id, code_hash, user_id, role, expires_at)
+    values (${link.tenantId}, ${link.codeHash}, ${link.userId}, ${link.role},
+            clock_timestamp() + make_interval(secs => ${link.lifetimeSeconds}))`);
+}
+
+/** One guarded update: of any number of simultaneous uses one gets the row. */
+export function useLoginLink(tx: Tx, codeHash: Buffer): Promise<SessionSubject | null> {
+  return tx.find<SessionSubject>(sql`
+    update login_links
+       set used_at = clock_timestamp()
+     where code_hash = ${codeHash}
+       and used_at is null
+       and expires_at > clock_timestamp()
+    returning tenant_id as "tenantId", user_id as "userId", role`);
+}
+
+export async function insertSession(
+  tx: Tx,
+  session: SessionSubject & { sessionHash: Buffer; lifetimeSeconds: number },
+): Promise<void> {
+  await tx.run(sql`
+    insert into sessions (tenant_id, session_hash, user_id, role, expires_at)
+    values (${session.tenantId}, ${session.sessionHash}, ${session.userId}, ${session.role},
+            clock_timestamp() + make_interval(secs => ${session.lifetimeSeconds}))`);
+}
+
+export function findSession(tx: Tx, sessionHash: Buffer): Promise<SessionSubject | null> {
+  return tx.find<SessionSubject>(sql`
+    select tenant_id as "tenantId", user_id as "userId", role
+      from sessions
+     where session_hash = ${sessionHash}
+       and expires_at > clock_timestamp()`);
+}
+
+export async function deleteSession(tx: Tx, sessionHash: Buffer): Promise<void> {
+  await tx.run(sql`delete from sessions where session_hash = ${sessionHash}`);
+}
+
+/** Links and sessions that ended are of no use; a batch goes with every new login, so the tables stay small. */
+export async function deleteEnded(tx: Tx, limit: number): Promise<void> {
+  await tx.run(sql`
+    delete from login_links
+     where ctid = any(array(
+       select ctid from login_links where expires_at < clock_timestamp() order by ctid limit ${limit}))`);
+  await tx.run(sql`
+    delete from sessions
+     where ctid = any(array(
+       select ctid from sessions where expires_at < clock_timestamp() order by ctid limit ${limit}))`);
+}

@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto';
+import type { Database } from '../../lib/db.ts';
+import { newSecret } from '../../lib/ids.ts';
+import { tenancyErrors } from './errors.ts';
+import {
+  deleteEnded,
+  deleteSession,
+  findSession,
+  insertLoginLink,
+  insertSession,
+  type SessionSubject,
+  useLoginLink,
+} from './session-store.ts';
+import type { Principal } from './types.ts';
+
+export const sessionLifetimeSeconds = 12 * 3600;
+const linkLifetimeSeconds = 30 * 60;
+const endedBatch = 100;
+const secretShape = /^[A-Za-z0-9_-]{43}$/;
+
+/** The code of a link that logs its holder in once. The tenant must exist. */
+export async function createLoginLink(db: Database, subject: SessionSubject): Promise<string> {
+  const code = newSecret();
+  await db.kernel((tx) =>
+    insertLoginLink(tx, { ...subject, codeHash: hashOf(code), lifetimeSeconds: linkLifetimeSeconds }),
+  );
+  return code;
+}
+
+/** Uses the link up and answers the value of the session cookie. */
+export async function startSession(db: Database, code: string): Promise<string> {
+  const session = newSecret();
+  const subject = secretShape.test(code)
+    ? await db.kernel(async (tx) => {
+        const found = await useLoginLink(tx, hashOf(code));
+        if (!found) return null;
+        await insertSession(tx, {
+          ...found,
+          sessionHash: hashOf(session),
+          lifetimeSeconds: sessionLifetimeSeconds,
+        });
+        await deleteEnded(tx, endedBatch);
+        return found;
+      })
+    : null;
+  if (subject) return session;
+  throw tenancyErrors.raise.login_link_refused(
+    'The login link is unknown, was used before, or is older than 30 minutes',
+  );
+}
+
+export async function findSessionPrincipal(db: Database, session: string): Promise<Principal> {
+  const subject = secretShape.test(session)
+    ? await db.kernel((tx) => findSession(tx, hashOf(session)))
+    : null;
+  if (subject) return { ...subject, via: 'session' };
+  throw tenancyErrors.raise.invalid_session('The session is unknown or older than 12 hours');
+}
+
+export async function endSession(db: Database, session: string): Promise<void> {
+  await db.kernel((tx) => deleteSession(tx, hashOf(session)));
+}
+
+function hashOf(secret: string): Buffer {
+  return createHash('sha256').update(secret).digest();
+}

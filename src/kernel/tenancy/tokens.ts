@@ -1,0 +1,168 @@
+import {
+  createRemoteJWKSet,
+  decodeProtectedHeader,
+  errors,
+  type JWTPayload,
+  type JWTVerifyOptions,
+  jwtVerify,
+  SignJWT,
+} from 'jose';
+import type { Clock } from '../../lib/clock.ts';
+import { tenancyErrors } from './errors.ts';
+import {
+  apiKeyUserPrefix,
+  idMaxLength,
+  isRole,
+  isUsableId,
+  type Principal,
+  type Role,
+  roles,
+} from './types.ts';
+
+export interface TokenSettings {
+  /** For HS256. */
+  secret: string;
+  issuer: string;
+  audience: string;
+  /** For RS256 and ES256; null: such tokens are refused. */
+  jwksUrl: string | null;
+}
+
+export interface TokenVerifier {
+  verify(token: string): Promise<Principal>;
+}
+
+const clockToleranceSeconds = 30;
+const keyFetch = { timeoutDuration: 5_000, cooldownDuration: 30_000, cacheMaxAge: 600_000 };
+
+/**
+ * The algorithm decides which key may be used, never the token: an HS256 token is only ever checked with the secret,
+ * so a public key cannot be passed off as one.
+ */
+export function createTokenVerifier(settings: TokenSettings, clock: Clock): TokenVerifier {
+  const secret = new TextEncoder().encode(settings.secret);
+  const remoteKeys =
+    settings.jwksUrl === null ? null : createRemoteJWKSet(new URL(settings.jwksUrl), keyFetch);
+
+  async function verifySignature(token: string): Promise<JWTPayload> {
+    const options: JWTVerifyOptions = {
+      issuer: settings.issuer,
+      audience: settings.audience,
+      clockTolerance: clockToleranceSeconds,
+      requiredClaims: ['exp', 'sub', 'tenant_id', 'role'],
+      currentDate: new Date(clock.nowMs()),
+    };
+    const algorithm = algorithmOf(token);
+    if (algorithm === 'HS256') {
+      return (await jwtVerify(token, secret, { ...options, algorithms: ['HS256'] })).payload;
+    }
+    if ((algorithm === 'RS256' || algorithm === 'ES256') && remoteKeys) {
+      return (await jwtVerify(token, remoteKeys, { ...options, algorithms: ['RS256', 'ES256'] })).payload;
+    }
+    const allowed = remoteKeys ? 'HS256, RS256 and ES256' : 'HS256';
+    throw tenancyErrors.raise.invalid_token(`The token’s algorithm is not accepted; allowed: ${allowed}`);
+  }
+
+  return {
+    async verify(token) {
+      try {
+        return principalOf(await verifySignature(token));
+      } catch (error) {
+        throw toTokenError(error);
+      }
+    },
+  };
+}
+
+export interface MintOptions {
+  tenantId: string;
+  userId: string;
+  role: Role;
+  lifetimeSeconds: number;
+  name?: string;
+  email?: string;
+}
+
+/** A token signed with the secret, for the command line and tests. */
+export async function mintToken(
+  settings: Pick<TokenSettings, 'secret' | 'issuer' | 'audience'>,
+  options: MintOptions,
+): Promise<string> {
+  const nowSeconds = Math.floor(Date.now() / 1000);
+  const claims: JWTPayload = { tenant_id: options.tenantId, role: options.role };
+  if (options.name !== undefined) claims.name = options.name;
+  if (options.email !== undefined) claims.email = options.email;
+  return new SignJWT(claims)
+    .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
+    .setSubject(options.userId)
+    .setIssuer(settings.issuer)
+    .setAudience(settings.audience)
+    .setIssuedAt(nowSeconds)
+    .setExpirationTime(nowSeconds + options.lifetimeSeconds)
+    .sign(new TextEncoder().encode(settings.secret));
+}
+
+function algorithmOf(token: string): string | undefined {
+  try {
+    return decodeProtectedHeader(token).alg;
+  } catch {
+    throw tenancyErrors.raise.invalid_token('The bearer value is not a JSON Web Token');
+  }
+}
+
+function principalOf(claims: JWTPayload): Principal {
+  const role = claims.role;
+  if (typeof role !== 'string' || !isRole(role)) {
+    throw tenancyErrors.raise.invalid_token(`The token’s claim role must be one of ${roles.join(', ')}`);
+  }
+  const userId = idClaim(claims, 'sub');
+  if (userId.startsWith(apiKeyUserPrefix)) {
+    throw tenancyErrors.raise.invalid_token(`The token’s claim sub must not begin with ${apiKeyUserPrefix}`);
+  }
+  const principal: Principal = { tenantId: idClaim(claims, 'tenant_id'), userId, role, via: 'token' };
+  const name = describingClaim(claims, 'name');
+  const email = describingClaim(claims, 'email');
+  if (name !== undefined) principal.name = name;
+  if (email !== undefined) principal.email = email;
+  return principal;
+}
+
+function idClaim(claims: JWTPayload, claim: string): string {
+  const value = claims[claim];
+  if (typeof value === 'string' && isUsableId(value)) return value;
+  throw tenancyErrors.raise.invalid_token(
+    `The token’s claim ${claim} must be text of 1 to ${idMaxLength} characters without control characters`,
+  );
+}
+
+/** Name and e-mail are only shown: an unusable one is left out rather than refused. */
+function describingClaim(claims: JWTPayload, claim: string): string | undefined {
+  const value = claims[claim];
+  return typeof value === 'string' && isUsableId(value) ? value : undefined;
+}
+
+/** Never the token itself, nor the library's words about it: they may quote what the caller sent. */
+function toTokenError(error: unknown): unknown {
+  if (error instanceof errors.JWTExpired) {
+    return tenancyErrors.raise.invalid_token('The token has expired (claim exp)', { cause: error });
+  }
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    const problem = error.reason === 'missing' ? 'is missing' : 'has the wrong value';
+    return tenancyErrors.raise.invalid_token(`The token’s claim ${error.claim} ${problem}`, { cause: error });
+  }
+  if (error instanceof errors.JWKSTimeout || isFetchFailure(error)) {
+    return tenancyErrors.raise.identity_provider_unavailable(
+      'The keys at SLUICE_JWKS_URL could not be fetched, so the token cannot be checked',
+      { cause: error, retryAfterSeconds: 5 },
+    );
+  }
+  if (error instanceof errors.JOSEError) {
+    return tenancyErrors.raise.invalid_token('The token’s signature or form is not valid', { cause: error });
+  }
+  return error;
+}
+
+function isFetchFailure(error: unknown): boolean {
+  if (error instanceof errors.JOSEError) return error.code === 'ERR_JOSE_GENERIC';
+  return error instanceof TypeError && error.message === 'fetch failed';
+}

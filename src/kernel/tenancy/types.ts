@@ -1,0 +1,88 @@
+import type { Tx } from '../../lib/db.ts';
+
+/** Who may do what is in rights.ts; these are the nouns. */
+export const roles = ['member', 'admin', 'support', 'service', 'operator'] as const;
+export type Role = (typeof roles)[number];
+
+export const plans = ['free', 'growth', 'enterprise'] as const;
+export type Plan = (typeof plans)[number];
+
+/** Whoever a request acts for, once authenticated. */
+export interface Principal {
+  tenantId: string;
+  /** The token's `sub`; for an API key `api_key:` and the key's id, which no token may claim. */
+  userId: string;
+  role: Role;
+  via: 'token' | 'api_key' | 'session';
+  name?: string;
+  email?: string;
+}
+
+export const apiKeyUserPrefix = 'api_key:';
+
+export interface Tenant {
+  tenantId: string;
+  name: string;
+  plan: Plan;
+  limits: Record<string, number>;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+export interface Workspace {
+  workspaceId: string;
+  name: string;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+export interface User {
+  userId: string;
+  role: Role;
+  name: string | null;
+  email: string | null;
+  disabledAt: Date | null;
+  createdAt: Date;
+  lastSeenAt: Date;
+}
+
+export interface ApiKey {
+  keyId: string;
+  name: string;
+  role: Role;
+  /** The first characters, so that people recognise a key in a list. */
+  keyHint: string;
+  createdBy: string;
+  createdAt: Date;
+  expiresAt: Date | null;
+  lastUsedAt: Date | null;
+  revokedAt: Date | null;
+}
+
+/** A page of a keyset list, read forward from `after`. */
+export interface PageRequest {
+  limit: number;
+  after: string | null;
+}
+
+/** Runs inside the transaction that makes the change, so that a kept answer commits together with its effect. */
+export type BeforeCommit<Result> = (tx: Tx, result: Result) => Promise<void>;
+
+export function isRole(text: string): text is Role {
+  return (roles as readonly string[]).includes(text);
+}
+
+export const idMaxLength = 200;
+
+/**
+ * Tenant and user ids come from tokens. NUL cannot be stored, control characters forge log lines, and a lone
+ * surrogate would be stored as U+FFFD, so that two different tenants became one.
+ */
+export function isUsableId(text: string): boolean {
+  return text.length > 0 && [...text].length <= idMaxLength && !/[\p{Cc}\p{Cs}]/u.test(text);
+}
+
+/** Members see only what is their own: its owner's id. Everybody else sees the whole tenant: undefined. */
+export function ownerFilter(principal: Principal): string | undefined {
+  return principal.role === 'member' ? principal.userId : undefined;
+}

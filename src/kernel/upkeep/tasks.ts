@@ -1,0 +1,66 @@
+import type { Database, Tx } from '../../lib/db.ts';
+import type { Logger } from '../../lib/log.ts';
+import { removeForgottenWorkers } from '../jobs/worker-store.ts';
+import { findStuckJobs } from '../stats/store.ts';
+import { purgeEvents, purgeIdempotencyKeys, purgeJobs, purgeLogins } from './store.ts';
+import type { UpkeepTask } from './types.ts';
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const batchSize = 5_000;
+/** A run ends after this many batches; what is left is for the next run. */
+const maxBatches = 40;
+
+export interface KernelTaskOptions {
+  db: Database;
+  logger: Logger;
+  eventRetentionDays: number;
+  jobRetentionDays: number;
+}
+
+export function kernelTasks(options: KernelTaskOptions): UpkeepTask[] {
+  const { db, logger } = options;
+  return [
+    {
+      name: 'purge_events',
+      everyMs: hourMs,
+      run: () =>
+        inBatches(db, (tx) => purgeEvents(tx, { days: options.eventRetentionDays, limit: batchSize })),
+    },
+    {
+      name: 'purge_jobs',
+      everyMs: hourMs,
+      run: () => inBatches(db, (tx) => purgeJobs(tx, { days: options.jobRetentionDays, limit: batchSize })),
+    },
+    {
+      name: 'purge_idempotency_keys',
+      everyMs: hourMs,
+      run: () => inBatches(db, (tx) => purgeIdempotencyKeys(tx, { hours: 24, limit: batchSize })),
+    },
+    { name: 'purge_logins', everyMs: hourMs, run: async () => ({ removed: await db.kernel(purgeLogins) }) },
+    {
+      name: 'forget_workers',
+      everyMs: hourMs,
+      run: async () => ({ removed: await db.kernel((tx) => removeForgottenWorkers(tx, 24 * hourMs)) }),
+    },
+    { name: 'report_stuck_jobs', everyMs: 5 * minuteMs, run: () => reportStuckJobs(db, logger) },
+  ];
+}
+
+async function inBatches(db: Database, purge: (tx: Tx) => Promise<number>): Promise<Record<string, number>> {
+  let removed = 0;
+  for (let batch = 0; batch < maxBatches; batch += 1) {
+    const count = await db.kernel(purge);
+    removed += count;
+    if (count < batchSize) break;
+  }
+  return { removed };
+}
+
+async function reportStuckJobs(db: Database, logger: Logger): Promise<Record<string, number>> {
+  const stuck = await db.kernel((tx) => findStuckJobs(tx, { limit: 100 }));
+  for (const job of stuck) {
+    logger.warn({ job_id: job.jobId, tenant_id: job.tenantId, since: job.since }, 'a job makes no progress');
+  }
+  return { stuck: stuck.length };
+}

@@ -1,0 +1,75 @@
+import type { Database } from '../../lib/db.ts';
+import { messageOf } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/log.ts';
+import { claimTask, enterTasks, recordRun } from './store.ts';
+import type { UpkeepTask } from './types.ts';
+
+export interface UpkeepOptions {
+  db: Database;
+  logger: Logger;
+  tasks: readonly UpkeepTask[];
+  /** How often this process looks for a due task. */
+  lookEveryMs?: number;
+}
+
+/** Runs the chores. Every worker has one; the database decides who does a chore that is due. */
+export class Upkeep {
+  readonly #options: UpkeepOptions;
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<unknown> = Promise.resolve();
+
+  constructor(options: UpkeepOptions) {
+    this.#options = options;
+  }
+
+  async start(): Promise<void> {
+    await this.#options.db.kernel((tx) =>
+      enterTasks(
+        tx,
+        this.#options.tasks.map(({ name }) => name),
+      ),
+    );
+    const everyMs = this.#options.lookEveryMs ?? 5_000;
+    const look = (): void => {
+      this.#running = this.runDue().finally(() => {
+        if (this.#timer) this.#timer = setTimeout(look, everyMs * (0.75 + Math.random() / 2));
+      });
+    };
+    this.#timer = setTimeout(look, everyMs * Math.random());
+  }
+
+  async stop(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    await this.#running;
+  }
+
+  /** Does what is due now; answers the names of the tasks that this process did. */
+  async runDue(): Promise<string[]> {
+    const done: string[] = [];
+    for (const task of this.#options.tasks) {
+      try {
+        const isOurs = await this.#options.db.kernel((tx) =>
+          claimTask(tx, { task: task.name, everyMs: task.everyMs }),
+        );
+        if (!isOurs) continue;
+        await this.#runOne(task);
+        done.push(task.name);
+      } catch (error) {
+        this.#options.logger.warn({ err: error, task: task.name }, 'an upkeep task has to wait');
+      }
+    }
+    return done;
+  }
+
+  async #runOne(task: UpkeepTask): Promise<void> {
+    const outcome = await task.run().then(
+      (result) => ({ result, error: null }),
+      (error: unknown) => {
+        this.#options.logger.error({ err: error, task: task.name }, 'an upkeep task failed');
+        return { result: null, error: messageOf(error) };
+      },
+    );
+    await this.#options.db.kernel((tx) => recordRun(tx, { task: task.name, ...outcome }));
+  }
+}

@@ -1,0 +1,45 @@
+import { randomBytes } from 'node:crypto';
+import { open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** A name that no other process and no other call uses. */
+export function uniqueSuffix(): string {
+  return `${process.pid}-${randomBytes(6).toString('hex')}`;
+}
+
+export function errorCode(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error)) return undefined;
+  return typeof error.code === 'string' ? error.code : undefined;
+}
+
+/** The text of a file, or null when there is none. */
+export async function findText(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return null;
+    throw error;
+  }
+}
+
+/** Readers see the old text or the new one, never half of it, also after a power cut. */
+export async function replaceFile(path: string, content: { text: string; mode: number }): Promise<void> {
+  const draft = `${path}.draft-${uniqueSuffix()}`;
+  const file = await open(draft, 'wx', content.mode);
+  try {
+    await file.writeFile(content.text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(draft, path);
+}
+
+/** Remove the entries of a directory whose names begin so: what a killed process left half done. */
+export async function removeBeginningWith(names: { directory: string; prefix: string }): Promise<void> {
+  const { directory, prefix } = names;
+  for (const name of await readdir(directory)) {
+    if (!name.startsWith(prefix)) continue;
+    await rm(join(directory, name), { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
+  }
+}

@@ -1,0 +1,81 @@
+/** A statement with its parameters, as `pg` takes it. */
+export interface Sql {
+  readonly text: string;
+  readonly values: unknown[];
+}
+
+class Fragment implements Sql {
+  readonly text: string;
+  readonly values: unknown[];
+  constructor(text: string, values: unknown[]) {
+    this.text = text;
+    this.values = values;
+  }
+}
+
+/**
+ * `sql\`select … where id = ${id}\`` makes a parameterised statement. A fragment made by `sql` may be embedded in
+ * another (a shared column list, say); everything else becomes a parameter, so no value can turn into SQL.
+ */
+export function sql(strings: TemplateStringsArray, ...parts: unknown[]): Sql {
+  let text = strings[0] ?? '';
+  const values: unknown[] = [];
+  parts.forEach((part, index) => {
+    if (part instanceof Fragment) {
+      text += part.text.replace(/\$(\d+)/g, (_, n: string) => `$${Number(n) + values.length}`);
+      values.push(...part.values);
+    } else {
+      values.push(part);
+      text += `$${values.length}`;
+    }
+    text += strings[index + 1] ?? '';
+  });
+  return new Fragment(text, values);
+}
+
+/**
+ * The statement with its parameters written into the text as literals, for messages of several statements, which
+ * cannot take parameters.
+ */
+export function inlineParameters(statement: Sql): string {
+  const literals = statement.values.map(literalOf);
+  return statement.text.replace(/\$(\d+)/g, (_, n: string) => literals[Number(n) - 1] ?? 'null');
+}
+
+function literalOf(value: unknown): string {
+  if (value === null || value === undefined) return 'null';
+  const text = textOf(value);
+  if (text.includes('\0')) throw new Error('PostgreSQL cannot take a NUL character in a text');
+  return quoteLiteral(text);
+}
+
+function textOf(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint')
+    return String(value);
+  if (value instanceof Date) return value.toISOString();
+  if (Buffer.isBuffer(value)) return `\\x${value.toString('hex')}`;
+  if (Array.isArray(value)) return `{${value.map(arrayElementOf).join(',')}}`;
+  return JSON.stringify(value);
+}
+
+function arrayElementOf(value: unknown): string {
+  if (value === null || value === undefined) return 'null';
+  return `"${textOf(value).replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
+}
+
+/** Text of our own as a fragment (a generated column list); never pass anything that came from outside. */
+export function trustedSql(text: string): Sql {
+  return new Fragment(text, []);
+}
+
+/** An identifier as SQL text, quoted: for the few statements (roles, databases) that cannot take it as parameter. */
+export function quoteIdentifier(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** A string as SQL literal, safe with either setting of standard_conforming_strings. */
+export function quoteLiteral(text: string): string {
+  const quoted = `'${text.replaceAll("'", "''").replaceAll('\\', '\\\\')}'`;
+  return text.includes('\\') ? ` E${quoted}` : quoted;
+}

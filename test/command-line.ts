@@ -1,0 +1,77 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll } from 'vitest';
+
+const root = path.join(import.meta.dirname, '..');
+
+export interface CommandResult {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+/** A process of the built program, in its own directory and with nothing in its environment but what is given. */
+export interface Running {
+  child: ChildProcess;
+  stdout(): string;
+  stderr(): string;
+  ended: Promise<CommandResult>;
+}
+
+export interface CommandLine {
+  /** The working directory of all commands; there is nothing in it at first. */
+  readonly cwd: string;
+  start(args: string[], env?: Record<string, string>): Running;
+  run(args: string[], env?: Record<string, string>): Promise<CommandResult>;
+}
+
+/** Builds the program once and runs its commands; what still runs when the test file ends is killed. */
+export function useCommandLine(): CommandLine {
+  const running = new Set<ChildProcess>();
+  let cwd = '';
+  beforeAll(async () => {
+    cwd = await mkdtemp(path.join(tmpdir(), 'sluice-cli-'));
+    const built = await spawnNode([path.join(root, 'scripts/build.mjs')], { cwd: root, env: {} }).ended;
+    if (built.code !== 0) throw new Error(`The build failed: ${built.stderr}`);
+  });
+  afterAll(async () => {
+    for (const child of running) child.kill('SIGKILL');
+    await rm(cwd, { recursive: true, force: true });
+  });
+  function start(args: string[], env: Record<string, string> = {}): Running {
+    const started = spawnNode([path.join(root, 'dist/main.js'), ...args], { cwd, env });
+    running.add(started.child);
+    started.child.once('exit', () => running.delete(started.child));
+    return started;
+  }
+  return {
+    get cwd() {
+      return cwd;
+    },
+    start,
+    run: (args, env) => start(args, env).ended,
+  };
+}
+
+function spawnNode(args: string[], { cwd, env }: { cwd: string; env: Record<string, string> }): Running {
+  const inherited = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' };
+  const child = spawn(process.execPath, args, {
+    cwd,
+    env: { ...inherited, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+  });
+  const ended = new Promise<CommandResult>((resolve) => {
+    child.once('close', (code) => resolve({ code, stdout, stderr }));
+  });
+  return { child, stdout: () => stdout, stderr: () => stderr, ended };
+}

@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, inject } from 'vitest';
+import { appUrlFor } from '../src/lib/database-roles.ts';
+import { Database } from '../src/lib/db.ts';
+import { newId } from '../src/lib/ids.ts';
+import { createDatabase, queryOnce, withDatabase } from './postgres-server.ts';
+
+export interface TestDatabase {
+  /** Under the application login, as the product runs. */
+  readonly db: Database;
+  readonly ownerUrl: string;
+  readonly appUrl: string;
+  /** As the owner (superuser), for arranging and for recounting behind the product's back. */
+  owner<Row extends object>(text: string, values?: unknown[]): Promise<Row[]>;
+}
+
+/** A database of this test file's own, cloned from the migrated template; dropped when the file has passed. */
+export function useDatabase(): TestDatabase {
+  const name = `test_${newId().replaceAll('-', '')}`;
+  const serverUrl = inject('serverUrl');
+  const ownerUrl = withDatabase(serverUrl, name);
+  const appUrl = appUrlFor(ownerUrl);
+  let db: Database | undefined;
+  beforeAll(async () => {
+    await createDatabase(serverUrl, name, inject('templateDatabase'));
+    db = new Database({ url: appUrl, applicationName: 'sluice-test', maxConnections: 10 });
+  });
+  afterAll(async () => {
+    await db?.close();
+    await queryOnce(serverUrl, `drop database if exists ${name} with (force)`);
+  });
+  return {
+    ownerUrl,
+    appUrl,
+    get db() {
+      if (!db) throw new Error('The test database is there only once beforeAll has run');
+      return db;
+    },
+    owner: (text, values) => queryOnce(ownerUrl, text, values),
+  };
+}
+
+/** A tenant of a test's own, with its row, so that tests of one file do not meet. */
+export async function newTenant(database: TestDatabase, plan = 'free'): Promise<string> {
+  const tenantId = `tenant-${newId()}`;
+  await database.owner('insert into tenants (tenant_id, name, plan) values ($1, $1, $2)', [tenantId, plan]);
+  return tenantId;
+}

@@ -1,0 +1,149 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { existsSync, readdirSync } from 'node:fs';
+import { chmod, chown, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import pg from 'pg';
+import { joinEmbeddedPostgres } from '../src/lib/embedded-postgres.ts';
+import { quoteIdentifier } from '../src/lib/sql.ts';
+
+export interface TestServer {
+  ownerUrl: string;
+  postgresDir: string;
+  stop(): Promise<void>;
+}
+
+export function startTestServer(): Promise<TestServer> {
+  return process.env.SLUICE_TEST_POSTGRES === 'system' ? startSystemServer() : startEmbeddedServer();
+}
+
+async function startEmbeddedServer(): Promise<TestServer> {
+  const dataDir = await mkdtemp(path.join(tmpdir(), 'sluice-test-'));
+  await chmod(dataDir, 0o755);
+  const server = await joinEmbeddedPostgres({ dataDir, settings: { max_connections: '400' } });
+  return {
+    ownerUrl: server.ownerUrl,
+    postgresDir: server.postgresDir,
+    async stop() {
+      await server.leave();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Where Debian keeps the newest PostgreSQL, or null. */
+export function findSystemPostgres(): string | null {
+  const root = '/usr/lib/postgresql';
+  if (!existsSync(root)) return null;
+  const versions = readdirSync(root)
+    .map(Number)
+    .filter((version) => version >= 15);
+  const bin = path.join(root, String(Math.max(...versions)), 'bin');
+  return existsSync(path.join(bin, 'initdb')) ? bin : null;
+}
+
+export async function startSystemServer(settings: Record<string, string> = {}): Promise<TestServer> {
+  const bin = findSystemPostgres();
+  if (bin === null) throw new Error('There is no system PostgreSQL >= 15 under /usr/lib/postgresql');
+  const user = unprivilegedUser();
+  const home = await mkdtemp(path.join(tmpdir(), 'sluice-pg-'));
+  if (user) await chown(home, user.uid, user.gid);
+  const postgresDir = path.join(home, 'data');
+  const passwordFile = path.join(home, 'password');
+  await writeFile(passwordFile, 'test-owner', { mode: 0o644 });
+  execFileSync(
+    path.join(bin, 'initdb'),
+    [
+      '-D',
+      postgresDir,
+      '-U',
+      'sluice_owner',
+      '--pwfile',
+      passwordFile,
+      '-A',
+      'scram-sha-256',
+      '-E',
+      'UTF8',
+      '--locale=C',
+      '--no-sync',
+    ],
+    { ...user, stdio: 'ignore', cwd: '/' },
+  );
+  const all = {
+    listen_addresses: '',
+    unix_socket_directories: home,
+    max_connections: '400',
+    client_connection_check_interval: '1s',
+    timezone: 'UTC',
+    ...settings,
+  };
+  const child = spawn(
+    path.join(bin, 'postgres'),
+    ['-D', postgresDir, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
+    { ...user, stdio: 'ignore', cwd: '/', detached: true },
+  );
+  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const ownerUrl = `postgres://sluice_owner:test-owner@${encodeURIComponent(home)}:5432/postgres`;
+  await waitUntilReady(ownerUrl, 30_000);
+  return {
+    ownerUrl,
+    postgresDir,
+    async stop() {
+      child.kill('SIGINT');
+      await ended;
+      await rm(home, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The postmaster's process id, for tests that kill the server. */
+export async function postmasterPid(postgresDir: string): Promise<number> {
+  return Number((await readFile(path.join(postgresDir, 'postmaster.pid'), 'utf8')).split('\n')[0]);
+}
+
+export async function waitUntilReady(url: string, deadlineMs: number): Promise<void> {
+  const deadline = Date.now() + deadlineMs;
+  for (;;) {
+    try {
+      await queryOnce(url, 'select 1');
+      return;
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 30));
+    }
+  }
+}
+
+export async function queryOnce<Row extends pg.QueryResultRow>(
+  url: string,
+  text: string,
+  values: unknown[] = [],
+): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    return (await client.query<Row>(text, values)).rows;
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+export function withDatabase(url: string, database: string): string {
+  const changed = new URL(url);
+  changed.pathname = `/${database}`;
+  return changed.href;
+}
+
+export async function createDatabase(serverUrl: string, name: string, template?: string): Promise<void> {
+  const from = template === undefined ? '' : ` template ${quoteIdentifier(template)} strategy file_copy`;
+  await queryOnce(serverUrl, `create database ${quoteIdentifier(name)}${from}`);
+}
+
+/** PostgreSQL refuses to run as root: the Debian user `postgres`, when we are root. */
+function unprivilegedUser(): { uid: number; gid: number } | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const uid = Number(execFileSync('id', ['-u', 'postgres'], { encoding: 'utf8' }));
+  const gid = Number(execFileSync('id', ['-g', 'postgres'], { encoding: 'utf8' }));
+  return { uid, gid };
+}

@@ -1,0 +1,258 @@
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { appLogin, groupRoles } from '../../src/lib/database-roles.ts';
+import { quoteIdentifier } from '../../src/lib/sql.ts';
+import { useDatabase } from '../database.ts';
+
+const database = useDatabase();
+const victim = 'the victim';
+const intruder = 'the intruder';
+
+interface TenantTable {
+  name: string;
+  enabled: boolean;
+  forced: boolean;
+  policies: number;
+  owner: string;
+}
+
+interface Column {
+  name: string;
+  type: string;
+}
+
+let tables: TenantTable[] = [];
+let app: pg.Client;
+
+beforeAll(async () => {
+  tables = await database.owner<TenantTable>(`
+    select c.relname as name, c.relrowsecurity as enabled, c.relforcerowsecurity as forced,
+           (select count(*)::int from pg_policy p where p.polrelid = c.oid) as policies,
+           pg_get_userbyid(c.relowner) as owner
+      from pg_class c
+     where c.relnamespace = 'public'::regnamespace
+       and c.relkind in ('r', 'p')
+       and exists (select from pg_attribute a
+                    where a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped)
+     order by c.relname`);
+  await dropConstraints();
+  for (const { name } of tables) {
+    await seed(name, victim);
+    await seed(name, intruder);
+  }
+  app = new pg.Client({ connectionString: database.appUrl });
+  await app.connect();
+});
+
+afterAll(async () => {
+  await app.end();
+});
+
+/** The database is this file's own: without checks and foreign keys any row of the right types will do. */
+async function dropConstraints(): Promise<void> {
+  await database.owner(`
+    do $$ declare k record; begin
+      for k in select conrelid::regclass as "table", conname from pg_constraint
+                where connamespace = 'public'::regnamespace and contype in ('c', 'f') and conparentid = 0 loop
+        execute format('alter table %s drop constraint if exists %I', k."table", k.conname);
+      end loop;
+    end $$`);
+}
+
+function writableColumns(table: string): Promise<Column[]> {
+  return database.owner<Column>(
+    `select a.attname as name, format_type(a.atttypid, a.atttypmod) as type
+       from pg_attribute a
+      where a.attrelid = $1::regclass and a.attnum > 0 and not a.attisdropped
+        and a.attgenerated = '' and a.attidentity <> 'a'
+        and (a.attname = 'tenant_id' or (a.attnotnull and not a.atthasdef and a.attidentity = ''))
+      order by a.attnum`,
+    [table],
+  );
+}
+
+async function insertStatement(table: string, tenantId: string): Promise<string> {
+  const columns = await writableColumns(table);
+  const values = columns.map(({ name, type }) => {
+    return name === 'tenant_id' ? pg.escapeLiteral(tenantId) : sampleOf(type, `${tenantId} ${name}`);
+  });
+  const names = columns.map(({ name }) => quoteIdentifier(name));
+  return `insert into ${quoteIdentifier(table)} (${names.join(', ')}) values (${values.join(', ')})`;
+}
+
+async function seed(table: string, tenantId: string): Promise<void> {
+  await database.owner(await insertStatement(table, tenantId));
+}
+
+function sampleOf(type: string, text: string): string {
+  if (type === 'uuid') return 'gen_random_uuid()';
+  if (type === 'bytea') return `convert_to(${pg.escapeLiteral(text)}, 'UTF8')`;
+  if (/^timestamp|^date/.test(type)) return 'now()';
+  if (/^(smallint|integer|bigint|numeric|double|real)/.test(type)) return '1';
+  if (type === 'boolean') return 'false';
+  if (/^jsonb?$/.test(type)) return "'{}'";
+  if (type.endsWith('[]')) return "'{}'";
+  return `${pg.escapeLiteral(text)}::${type}`;
+}
+
+/** All rows of the victim, so that any change shows. */
+async function victimRows(table: string): Promise<string[]> {
+  const rows = await database.owner<{ row: string }>(
+    `select t::text as row from ${quoteIdentifier(table)} t where t.tenant_id = $1 order by 1`,
+    [victim],
+  );
+  return rows.map(({ row }) => row);
+}
+
+interface Attempt {
+  role: string | null;
+  /** Undefined: never set in this session's transaction. */
+  tenantId?: string | undefined;
+  statement: string;
+}
+
+/** Rows that the statement returned or touched; a refusal of the right kind counts as none. */
+async function attempt({ role, tenantId, statement }: Attempt): Promise<number> {
+  await app.query('begin');
+  try {
+    if (role !== null) await app.query(`set local role ${role}`);
+    if (tenantId !== undefined) await app.query(`select set_config('app.tenant_id', $1, true)`, [tenantId]);
+    const result = await app.query(statement);
+    await app.query('commit');
+    return result.rowCount ?? 0;
+  } catch (error) {
+    await app.query('rollback');
+    if ((error as { code?: string }).code === '42501') return 0;
+    throw error;
+  }
+}
+
+const strangers: { name: string; tenantId: string | undefined }[] = [
+  { name: 'no tenant set', tenantId: undefined },
+  { name: 'an empty tenant', tenantId: '' },
+  { name: 'another tenant', tenantId: intruder },
+];
+
+async function statementsAgainst(table: string): Promise<Record<string, string>> {
+  const name = quoteIdentifier(table);
+  return {
+    select: `select tenant_id from ${name} where tenant_id = '${victim}'`,
+    insert: await insertStatement(table, victim),
+    update: `update ${name} set tenant_id = tenant_id where tenant_id = '${victim}'`,
+    delete: `delete from ${name} where tenant_id = '${victim}'`,
+  };
+}
+
+describe('every table with a tenant_id', () => {
+  test('is found in the catalog, with at least those of tenancy, requests and files', () => {
+    expect(tables.map(({ name }) => name)).toEqual(
+      expect.arrayContaining([
+        'api_keys',
+        'files',
+        'idempotency_keys',
+        'login_links',
+        'sessions',
+        'tenants',
+        'users',
+        'workspaces',
+      ]),
+    );
+  });
+
+  test('has row-level security enabled and forced, policies, and another owner than the application', () => {
+    for (const { name, enabled, forced, policies, owner } of tables) {
+      expect({ name, enabled, forced, hasPolicies: policies > 0 }).toEqual({
+        name,
+        enabled: true,
+        forced: true,
+        hasPolicies: true,
+      });
+      expect([appLogin, ...groupRoles]).not.toContain(owner);
+    }
+  });
+
+  const guarded = groupRoles.filter((role) => role !== 'sluice_kernel');
+  for (const role of guarded) {
+    test.each(strangers)(`shows and changes nothing as ${role} with $name`, async ({ tenantId }) => {
+      for (const { name } of tables) {
+        const before = await victimRows(name);
+        expect(before.length).toBeGreaterThan(0);
+        for (const [verb, statement] of Object.entries(await statementsAgainst(name))) {
+          const touched = await attempt({ role, tenantId, statement });
+          expect({ name, verb, touched }).toEqual({ name, verb, touched: 0 });
+        }
+        expect(await victimRows(name)).toEqual(before);
+      }
+    });
+  }
+
+  test('does not let a tenant push its own rows over to another one', async () => {
+    for (const { name } of tables) {
+      const before = await victimRows(name);
+      const statement = `update ${quoteIdentifier(name)} set tenant_id = '${victim}' where tenant_id = '${intruder}'`;
+      expect(await attempt({ role: 'sluice_tenant', tenantId: intruder, statement })).toBe(0);
+      expect(await victimRows(name)).toEqual(before);
+    }
+  });
+
+  test('shows a tenant its own rows wherever the role may read, so the tests above could fail', async () => {
+    const seen: string[] = [];
+    for (const { name } of tables) {
+      const statement = `select tenant_id from ${quoteIdentifier(name)}`;
+      if ((await attempt({ role: 'sluice_tenant', tenantId: victim, statement })) > 0) seen.push(name);
+    }
+    expect(seen).toEqual(
+      expect.arrayContaining(['tenants', 'workspaces', 'users', 'api_keys', 'idempotency_keys', 'files']),
+    );
+  });
+});
+
+describe('the application login', () => {
+  test('is not a superuser, bypasses no policy, inherits nothing and can make no roles or databases', async () => {
+    const rows = await database.owner(
+      `select rolsuper, rolbypassrls, rolinherit, rolcreaterole, rolcreatedb, rolreplication
+         from pg_roles where rolname = $1`,
+      [appLogin],
+    );
+    expect(rows).toEqual([
+      {
+        rolsuper: false,
+        rolbypassrls: false,
+        rolinherit: false,
+        rolcreaterole: false,
+        rolcreatedb: false,
+        rolreplication: false,
+      },
+    ]);
+  });
+
+  test('and its group roles own nothing', async () => {
+    const owned = await database.owner(
+      `select 'relation' as kind, relname as name from pg_class where pg_get_userbyid(relowner) = any($1)
+       union all select 'function', proname from pg_proc where pg_get_userbyid(proowner) = any($1)
+       union all select 'schema', nspname from pg_namespace where pg_get_userbyid(nspowner) = any($1)
+       union all select 'database', datname from pg_database where pg_get_userbyid(datdba) = any($1)`,
+      [[appLogin, ...groupRoles]],
+    );
+    expect(owned).toEqual([]);
+  });
+
+  test('no group role is a superuser, bypasses policies or can log in', async () => {
+    const rows = await database.owner(
+      `select rolname from pg_roles where rolname = any($1) and (rolsuper or rolbypassrls or rolcanlogin)`,
+      [groupRoles],
+    );
+    expect(rows).toEqual([]);
+  });
+
+  test('sees and changes nothing as long as it has not stepped into a role, even with the tenant set', async () => {
+    for (const { name } of tables) {
+      const before = await victimRows(name);
+      for (const [verb, statement] of Object.entries(await statementsAgainst(name))) {
+        const touched = await attempt({ role: null, tenantId: victim, statement });
+        expect({ name, verb, touched }).toEqual({ name, verb, touched: 0 });
+      }
+      expect(await victimRows(name)).toEqual(before);
+    }
+  });
+});
