@@ -173,6 +173,7 @@ async function startKernel(parts: {
     concurrency: config.workerConcurrency,
     tenantLimit: config.tenantConcurrency,
     maxStrikes: config.maxWorkerCrashes,
+    maxQueued: config.maxQueuedJobs,
   });
   installGauges(metrics, { db, logger });
   await kernel.start({ work: parts.work });

@@ -23,6 +23,7 @@ export function testKernel(
     concurrency: 4,
     tenantLimit: 1_000,
     maxStrikes: 3,
+    maxQueued: 100_000,
     ...rest,
   });
 }

@@ -19,11 +19,17 @@ export type ProbeStep =
   | { do: 'crash' }
   | { do: 'work'; ms: number };
 
+/** Once per database, as its owner; a tenant's table like any other. */
 export const probeTable = `
-  create table if not exists probe_effects (
-    tenant_id text not null, job_id uuid not null, step integer not null, worker text not null, epoch bigint not null,
-    written_at timestamptz not null default clock_timestamp());
-  grant select, insert, delete on probe_effects to sluice_tenant`;
+  do $$ begin
+    if to_regclass('probe_effects') is null then
+      create table probe_effects (
+        tenant_id text not null references tenants on delete cascade, job_id uuid not null, step integer not null,
+        worker text not null, epoch bigint not null, written_at timestamptz not null default clock_timestamp());
+      perform guard_tenant_table('probe_effects');
+      grant select, insert, delete on probe_effects to sluice_tenant;
+    end if;
+  end $$`;
 
 export interface ProbeHooks {
   beforeCommit?: (slice: Slice, step: number) => Promise<void>;

@@ -64,6 +64,7 @@ function idleKernel(db: Database): Kernel {
     concurrency: 1,
     tenantLimit: 1,
     maxStrikes: 1,
+    maxQueued: 1,
   });
 }
 

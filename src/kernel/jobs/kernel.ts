@@ -8,6 +8,7 @@ import { LeaseKeeper } from './lease-keeper.ts';
 import { Membership } from './membership.ts';
 import { JobMetrics } from './metrics.ts';
 import { PipelineRegistry } from './pipeline-registry.ts';
+import { Quotas } from './quotas.ts';
 import { Rescuer } from './rescuer.ts';
 import { SliceRunner } from './slice-runner.ts';
 import type { Pipeline } from './types.ts';
@@ -27,6 +28,8 @@ export interface KernelOptions {
   concurrency: number;
   tenantLimit: number;
   maxStrikes: number;
+  /** How many jobs of one tenant may wait, unless its own limits say otherwise. */
+  maxQueued: number;
 }
 
 /**
@@ -39,6 +42,7 @@ export class Kernel {
   readonly metrics: JobMetrics;
   readonly registry: PipelineRegistry;
   readonly membership: Membership;
+  readonly quotas: Quotas;
   readonly #keeper: LeaseKeeper;
   readonly #rescuer: Rescuer;
   readonly #runner: SliceRunner;
@@ -51,6 +55,7 @@ export class Kernel {
     const { db, logger, leaseMs, heartbeatMs, concurrency } = options;
     this.db = db;
     this.#concurrency = concurrency;
+    this.quotas = new Quotas({ db, maxQueued: options.maxQueued });
     this.wake = new WakeUp(db);
     this.metrics = new JobMetrics(options.registry);
     this.registry = new PipelineRegistry(options.pipelines);

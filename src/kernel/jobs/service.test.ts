@@ -3,6 +3,7 @@ import { newTenant, useDatabase } from '../../../test/database.ts';
 import { useKernel } from '../../../test/kernel.ts';
 import type { ProbePayload } from '../../../test/probe-pipeline.ts';
 import { isSluiceError } from '../../lib/errors.ts';
+import { Quotas } from './quotas.ts';
 import { cancel, dispatch, getJob, type JobsDeps, pause, requeue, resume } from './service.ts';
 import type { Job, NewJob } from './types.ts';
 
@@ -10,8 +11,7 @@ const database = useDatabase();
 const held = useKernel(database);
 
 function deps(): JobsDeps {
-  const { db, registry, wake, metrics } = held.kernel;
-  return { db, registry, wake, metrics };
+  return held.kernel;
 }
 
 function probe(subjectId: string, payload: ProbePayload = {}): NewJob {
@@ -262,4 +262,19 @@ test('kickoff drives one job without a worker, and says who is at work when anot
     processed: 0,
     leasedBy: other,
   });
+});
+
+test('a tenant whose queue is full is told when to come back, and others are not', async () => {
+  const tenantId = await newTenant(database);
+  await database.owner(`update tenants set limits = '{"queued_jobs": 2}' where tenant_id = $1`, [tenantId]);
+  const quotas = new Quotas({ db: database.db, maxQueued: 100 });
+  await dispatch(deps(), tenantId, probe('first'));
+  await expect(quotas.assertRoom(tenantId)).resolves.toBeUndefined();
+  await dispatch(deps(), tenantId, probe('second'));
+  const fresh = new Quotas({ db: database.db, maxQueued: 100 });
+  expect(await problemOf(fresh.assertRoom(tenantId))).toEqual({
+    code: 'quota_exceeded',
+    details: { waiting: 2, limit: 2 },
+  });
+  await expect(fresh.assertRoom(await newTenant(database))).resolves.toBeUndefined();
 });

@@ -3,6 +3,7 @@ import { newId } from '../../lib/ids.ts';
 import { jobErrors } from './errors.ts';
 import type { JobMetrics } from './metrics.ts';
 import type { PipelineRegistry } from './pipeline-registry.ts';
+import type { Quotas } from './quotas.ts';
 import {
   bringRetryForward,
   cancelJob,
@@ -25,6 +26,7 @@ export interface JobsDeps {
   registry: PipelineRegistry;
   wake: WakeUp;
   metrics: JobMetrics;
+  quotas: Quotas;
 }
 
 export type BeforeCommit<Result> = (tx: Tx, result: Result) => Promise<void>;
@@ -63,7 +65,8 @@ export async function dispatchIn(deps: JobsDeps, tx: Tx, tenantId: string, job: 
   );
 }
 
-export function dispatch(deps: JobsDeps, tenantId: string, job: NewJob): Promise<Job> {
+export async function dispatch(deps: JobsDeps, tenantId: string, job: NewJob): Promise<Job> {
+  await deps.quotas.assertRoom(tenantId);
   return deps.db.tenant(tenantId, (tx) => dispatchIn(deps, tx, tenantId, job));
 }
 

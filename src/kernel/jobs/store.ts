@@ -83,6 +83,31 @@ export function findActive(tx: Tx, { tenantId, pipeline, subjectId }: SubjectKey
        and (j.status in ('queued', 'running', 'paused') or j.cleanup_open)`);
 }
 
+/** How many jobs wait, counted only as far as the limit goes. */
+export async function readQueueRoom(
+  tx: Tx,
+  { tenantId, maxQueued }: { tenantId: string; maxQueued: number },
+): Promise<{ waiting: number; limit: number }> {
+  const row = await tx.find<{ waiting: number; limit: number }>(sql`
+    with allowed as (
+      select coalesce((
+        select (t.limits ->> 'queued_jobs')::bigint
+          from tenants t
+         where t.tenant_id = ${tenantId}), ${maxQueued}) as "limit"
+    )
+    select a."limit", (
+             select count(*)
+               from (select
+                       from ingestion_jobs j
+                      where j.tenant_id = ${tenantId}
+                        and (case j.status when 'queued' then 1 else 0 end) = 1
+                        and j.leased_by is null
+                        and (j.status in ('queued', 'running', 'failed') or j.cleanup_open)
+                      limit a."limit") waiting) as waiting
+      from allowed a`);
+  return row ?? { waiting: 0, limit: maxQueued };
+}
+
 /** `ownerId` narrows to one member's own jobs. */
 export function findJob(
   tx: Tx,
