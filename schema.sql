@@ -98,9 +98,9 @@ begin
       get diagnostics v_taken = row_count;
       v_free := v_free - v_taken;
       v_remaining := v_remaining - v_taken;
-      -- A tenant that was idle gets this turn and then stands beside the next one, not far ahead of it.
+      -- Behind all that wait now: a tenant that was idle, or is new, gets this turn and then no more than the others.
       update tenants t
-         set pass = greatest(t.pass + v_taken, coalesce(v_passes[i + 1], 0))
+         set pass = greatest(t.pass, v_passes[cardinality(v_passes)]) + v_taken
        where t.tenant_id = v_tenants[i];
     end loop;
   end loop;
@@ -233,19 +233,21 @@ BEGIN ATOMIC
      t.pass
     FROM (with_work w
       JOIN public.tenants t ON ((t.tenant_id = w.tenant_id)))
-   WHERE ((EXISTS ( SELECT
+   WHERE COALESCE(( SELECT true
             FROM public.ingestion_jobs j
            WHERE ((j.tenant_id = w.tenant_id) AND (
                  CASE j.status
                      WHEN 'queued'::text THEN 1
                      ELSE 0
-                 END = 0) AND (j.run_at <= tenants_with_due_work.p_now) AND (j.leased_by IS NULL) AND ((j.status = ANY (ARRAY['queued'::text, 'running'::text, 'failed'::text])) OR j.cleanup_open)))) OR (EXISTS ( SELECT
+                 END = 0) AND (j.run_at <= tenants_with_due_work.p_now) AND (j.leased_by IS NULL) AND ((j.status = ANY (ARRAY['queued'::text, 'running'::text, 'failed'::text])) OR j.cleanup_open))
+          LIMIT 1), ( SELECT true
             FROM public.ingestion_jobs j
            WHERE ((j.tenant_id = w.tenant_id) AND (
                  CASE j.status
                      WHEN 'queued'::text THEN 1
                      ELSE 0
-                 END = 1) AND (j.run_at <= tenants_with_due_work.p_now) AND (j.leased_by IS NULL) AND ((j.status = ANY (ARRAY['queued'::text, 'running'::text, 'failed'::text])) OR j.cleanup_open)))))
+                 END = 1) AND (j.run_at <= tenants_with_due_work.p_now) AND (j.leased_by IS NULL) AND ((j.status = ANY (ARRAY['queued'::text, 'running'::text, 'failed'::text])) OR j.cleanup_open))
+          LIMIT 1), false)
    ORDER BY t.pass, t.tenant_id;
 END;
 

@@ -243,14 +243,21 @@ begin atomic
   select t.tenant_id, t.pass
     from with_work w
     join tenants t on t.tenant_id = w.tenant_id
-   where exists (select from ingestion_jobs j
-                  where j.tenant_id = w.tenant_id
-                    and (case j.status when 'queued' then 1 else 0 end) = 0 and j.run_at <= p_now
-                    and j.leased_by is null and (j.status in ('queued', 'running', 'failed') or j.cleanup_open))
-      or exists (select from ingestion_jobs j
-                  where j.tenant_id = w.tenant_id
-                    and (case j.status when 'queued' then 1 else 0 end) = 1 and j.run_at <= p_now
-                    and j.leased_by is null and (j.status in ('queued', 'running', 'failed') or j.cleanup_open))
+   -- Not `exists`: of two of them joined by `or` the planner makes hash tables of the whole backlog.
+   where coalesce(
+           (select true
+              from ingestion_jobs j
+             where j.tenant_id = w.tenant_id
+               and (case j.status when 'queued' then 1 else 0 end) = 0 and j.run_at <= p_now
+               and j.leased_by is null and (j.status in ('queued', 'running', 'failed') or j.cleanup_open)
+             limit 1),
+           (select true
+              from ingestion_jobs j
+             where j.tenant_id = w.tenant_id
+               and (case j.status when 'queued' then 1 else 0 end) = 1 and j.run_at <= p_now
+               and j.leased_by is null and (j.status in ('queued', 'running', 'failed') or j.cleanup_open)
+             limit 1),
+           false)
    order by t.pass, t.tenant_id;
 end;
 
@@ -359,9 +366,9 @@ begin
       get diagnostics v_taken = row_count;
       v_free := v_free - v_taken;
       v_remaining := v_remaining - v_taken;
-      -- A tenant that was idle gets this turn and then stands beside the next one, not far ahead of it.
+      -- Behind all that wait now: a tenant that was idle, or is new, gets this turn and then no more than the others.
       update tenants t
-         set pass = greatest(t.pass + v_taken, coalesce(v_passes[i + 1], 0))
+         set pass = greatest(t.pass, v_passes[cardinality(v_passes)]) + v_taken
        where t.tenant_id = v_tenants[i];
     end loop;
   end loop;

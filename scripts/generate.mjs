@@ -14,11 +14,13 @@ if (built.status === 'failed') {
 const { renderErrorsDocument } = await import('../dist/api/error-catalogue.js');
 const { renderOpenApi } = await import('../dist/api/openapi-document.js');
 const { renderRolesDocument } = await import('../dist/kernel/tenancy/rights.js');
+const { stateMachinePage } = await import('../dist/kernel/jobs/state-machine-page.js');
 const { configurationPage } = await import('../dist/config.js');
 const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
 
 await writeIfChanged('docs/errors.md', renderErrorsDocument());
 await writeIfChanged('docs/roles.md', renderRolesDocument());
+await writeIfChanged('docs/state-machines.md', stateMachinePage());
 await writeIfChanged('docs/configuration.md', configurationPage());
 await writeIfChanged('openapi.json', await renderOpenApi({ version }));
 await writeIfChanged('schema.sql', await migratedSchema());

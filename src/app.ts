@@ -6,13 +6,18 @@ import { createMetricsRegistry } from './api/metrics.ts';
 import { type Readiness, watchReadiness } from './api/readiness.ts';
 import { houseRoutes } from './api/route-modules.ts';
 import { createServer } from './api/server.ts';
+import { SseStreams } from './api/sse.ts';
 import type { Config } from './config.ts';
+import { installEventMetrics } from './kernel/events/metrics.ts';
 import { createFiles } from './kernel/files/backends.ts';
 import { sweepOrphans } from './kernel/files/service.ts';
 import type { Files } from './kernel/files/types.ts';
 import type { CycleReport } from './kernel/jobs/cycle.ts';
 import { Kernel } from './kernel/jobs/kernel.ts';
 import type { Pipeline } from './kernel/jobs/types.ts';
+import { CircuitBreakers } from './kernel/limits/circuit-breaker.ts';
+import { LimitMetrics } from './kernel/limits/metrics.ts';
+import { RateLimits } from './kernel/limits/rate-limits.ts';
 import { loadJwtSecret } from './kernel/secrets/installation-secrets.ts';
 import { installGauges } from './kernel/stats/metrics.ts';
 import { type Authenticator, createAuthenticator } from './kernel/tenancy/service.ts';
@@ -48,8 +53,8 @@ export interface App {
   url: string;
   /** Works once, for half an hour; null when none was made. */
   loginUrl: string | null;
-  /** Host and name of the database; null for the embedded one. */
-  database: string | null;
+  /** Where the database is, in words. */
+  database: string;
   /** Lets work in flight end within the grace period, then closes everything. */
   stop(): Promise<void>;
 }
@@ -82,7 +87,7 @@ async function start(options: AppOptions, closing: ClosingOrder): Promise<App> {
   return {
     url,
     loginUrl,
-    database: base.connections.embedded ? null : describeDatabase(base.connections),
+    database: describeDatabase(base.connections),
     stop: async () => {
       readiness.close();
       await closing.closeAll();
@@ -131,7 +136,7 @@ interface Installation {
 
 async function openInstallation(options: ProcessOptions, closing: ClosingOrder): Promise<Installation> {
   const { config, logger, scrubber } = options;
-  const connections = await resolveConnections(config, { onNotice: (text) => logger.warn(text) });
+  const connections = await resolveConnections(config, { onNotice: (text) => logger.info(text) });
   closing.add('The database connection', { stop: () => connections.leave() });
   scrubber.register([connections.ownerUrl ?? '', connections.appUrl].flatMap(passwordsOf));
   const prepared = await prepareDatabase(connections, { migrate: config.autoMigrate });
@@ -176,10 +181,18 @@ async function startKernel(parts: {
     maxQueued: config.maxQueuedJobs,
   });
   installGauges(metrics, { db, logger });
+  installEventMetrics(metrics, { db, logger });
+  const limits = new RateLimits({ db, metrics: new LimitMetrics(metrics) });
+  const breakers = new CircuitBreakers({ db, logger });
+  breakers.installGauge(metrics);
   await kernel.start({ work: parts.work });
   parts.closing.add('The worker', { stop: () => kernel.stop(config.shutdownGraceMs) });
   if (parts.work) {
-    const upkeep = new Upkeep({ db, logger, tasks: upkeepTasks({ config, db, logger, files }) });
+    const upkeep = new Upkeep({
+      db,
+      logger,
+      tasks: upkeepTasks({ config, db, logger, files, limits, breakers }),
+    });
     await upkeep.start();
     parts.closing.add('Upkeep', upkeep);
   }
@@ -189,10 +202,25 @@ async function startKernel(parts: {
 /** The houses add theirs here. */
 const pipelines: Pipeline[] = [];
 
-function upkeepTasks(deps: { config: Config; db: Database; logger: Logger; files: Files }): UpkeepTask[] {
-  const { config, db, logger, files } = deps;
+function upkeepTasks(deps: {
+  config: Config;
+  db: Database;
+  logger: Logger;
+  files: Files;
+  limits: RateLimits;
+  breakers: CircuitBreakers;
+}): UpkeepTask[] {
+  const { config, db, logger, files, limits, breakers } = deps;
   return [
     ...kernelTasks({ ...config, db, logger }),
+    {
+      name: 'purge_limits',
+      everyMs: 10 * 60_000,
+      run: async () => ({
+        rate_limits: await limits.purgeExpired(10_000),
+        breakers: await breakers.purgeForgotten(1_000),
+      }),
+    },
     {
       name: 'sweep_orphaned_files',
       everyMs: 60 * 60_000,
@@ -242,7 +270,12 @@ async function openServer(parts: ServerParts): Promise<FastifyInstance> {
     logger,
     authenticator,
     metrics,
-    routes: houseRoutes({ kernel, files, admissions: authenticator.admissions }),
+    routes: houseRoutes({
+      kernel,
+      files,
+      admissions: authenticator.admissions,
+      streams: new SseStreams({ authenticator }),
+    }),
     version: readVersion(),
     isReady: parts.readiness.isReady,
   });
@@ -306,6 +339,7 @@ async function makeLoginUrl(deps: {
 }
 
 function describeDatabase(connections: Connections): string {
+  if (connections.embedded !== null) return `embedded PostgreSQL in ${connections.embedded.postgresDir}`;
   const { host, pathname } = new URL(connections.appUrl);
   return `${host}${pathname}`;
 }

@@ -7,6 +7,7 @@ import type { ReadyReport } from '../src/api/health.ts';
 import { createMetricsRegistry } from '../src/api/metrics.ts';
 import { houseRoutes } from '../src/api/route-modules.ts';
 import { createServer, type ServerConfig } from '../src/api/server.ts';
+import { SseStreams } from '../src/api/sse.ts';
 import { createFiles } from '../src/kernel/files/backends.ts';
 import type { RouteModule } from '../src/kernel/http/route.ts';
 import { type Authenticator, createAuthenticator } from '../src/kernel/tenancy/service.ts';
@@ -101,7 +102,9 @@ export function useServer(database: TestDatabase, options: TestServerOptions = {
 /** As the product has them, on a kernel that takes no jobs by itself. */
 function everyRoute(database: TestDatabase, authenticator: Authenticator): RouteModule[] {
   const files = createFiles({ filesBackend: 'local', dataDir: tmpdir() });
-  return houseRoutes({ kernel: testKernel(database), files, admissions: authenticator.admissions });
+  // No stream is opened: `inject` would wait for the end of it for ever.
+  const streams = new SseStreams({ authenticator, maxStreams: 0 });
+  return houseRoutes({ kernel: testKernel(database), files, admissions: authenticator.admissions, streams });
 }
 
 const testConfig: ServerConfig = {

@@ -1,6 +1,8 @@
+import { eventErrors } from '../kernel/events/errors.ts';
 import { fileErrors } from '../kernel/files/errors.ts';
 import { cursorErrors } from '../kernel/http/cursor.ts';
 import { jobErrors } from '../kernel/jobs/errors.ts';
+import { limitErrors } from '../kernel/limits/errors.ts';
 import { secretErrors } from '../kernel/secrets/errors.ts';
 import { tenancyErrors } from '../kernel/tenancy/errors.ts';
 import { roleErrors } from '../lib/database-roles.ts';
@@ -23,6 +25,8 @@ export const errorChapters: CatalogueChapter[] = [
   { title: 'Tenants, users and keys', catalogue: tenancyErrors },
   { title: 'Files', catalogue: fileErrors },
   { title: 'Jobs', catalogue: jobErrors },
+  { title: 'Events', catalogue: eventErrors },
+  { title: 'Limits', catalogue: limitErrors },
   { title: 'Stored secrets', catalogue: secretErrors },
   { title: 'Database', catalogue: databaseErrors },
   { title: 'Migrations', catalogue: migrationErrors },

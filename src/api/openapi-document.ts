@@ -9,6 +9,7 @@ import { createMetricsRegistry } from './metrics.ts';
 import { renderDocument } from './openapi.ts';
 import { houseRoutes } from './route-modules.ts';
 import { createServer } from './server.ts';
+import { SseStreams } from './sse.ts';
 
 /** The text of openapi.json, from a server that is built but never listens and never reaches a database. */
 export async function renderOpenApi({ version }: { version: string }): Promise<string> {
@@ -37,7 +38,12 @@ export async function renderOpenApi({ version }: { version: string }): Promise<s
     logger: pino({ level: 'silent' }),
     authenticator,
     metrics: createMetricsRegistry(),
-    routes: houseRoutes({ kernel: idleKernel(db), files: noFiles, admissions: authenticator.admissions }),
+    routes: houseRoutes({
+      kernel: idleKernel(db),
+      files: noFiles,
+      admissions: authenticator.admissions,
+      streams: new SseStreams({ authenticator }),
+    }),
     version,
     isReady: async () => ({ ready: false, checks: {} }),
   });

@@ -1,3 +1,4 @@
+import { eventRoutes } from '../kernel/events/routes.ts';
 import type { Files } from '../kernel/files/types.ts';
 import type { RouteModule } from '../kernel/http/route.ts';
 import type { Kernel } from '../kernel/jobs/kernel.ts';
@@ -5,14 +6,22 @@ import { jobRoutes } from '../kernel/jobs/routes.ts';
 import { statsRoutes } from '../kernel/stats/routes.ts';
 import type { Admissions } from '../kernel/tenancy/provisioning.ts';
 import { tenantErasureRoutes } from './routes/tenant-erasure.ts';
+import type { SseStreams } from './sse.ts';
 
 export interface HouseDeps {
   kernel: Kernel;
+  streams: SseStreams;
   files: Files;
   admissions: Admissions;
 }
 
 /** The routes of kernel and houses: what the server adds to its own, and what openapi.json describes. */
 export function houseRoutes(deps: HouseDeps): RouteModule[] {
-  return [tenantErasureRoutes(deps), jobRoutes(deps.kernel), statsRoutes];
+  const { wake } = deps.kernel;
+  return [
+    tenantErasureRoutes(deps),
+    jobRoutes(deps.kernel),
+    statsRoutes,
+    eventRoutes({ wake, streams: deps.streams }),
+  ];
 }

@@ -10,7 +10,7 @@ export function bannerOf({ url, loginUrl, database }: App, config: Config): stri
       ? '  log in    with a token: sluice token --help'
       : `  log in    ${loginUrl} (once, within 30 minutes)`,
     `  data      ${config.dataDir}`,
-    `  database  ${database ?? 'embedded PostgreSQL, kept in the data directory'}`,
+    `  database  ${database}`,
     `  worker    ${config.worker ? `in this process, ${config.workerConcurrency} slices at a time` : 'off'}`,
     '  stop      Ctrl+C, or SIGTERM',
     '  more      sluice --help',

@@ -20,9 +20,29 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
+/** A command could not do its work for a reason outside of it: the exit code says of which kind, `next` what to do. */
+export class CommandFailure extends Error {
+  override readonly name = 'CommandFailure';
+  readonly exitCode: ExitCode;
+  readonly next: string;
+  /** The same may work in a moment, without anybody doing anything. */
+  readonly isPassing: boolean;
+
+  constructor(
+    message: string,
+    traits: { exitCode: ExitCode; next: string; isPassing?: boolean; cause?: unknown },
+  ) {
+    super(message, traits.cause === undefined ? undefined : { cause: traits.cause });
+    this.exitCode = traits.exitCode;
+    this.next = traits.next;
+    this.isPassing = traits.isPassing ?? false;
+  }
+}
+
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage;
   if (error instanceof UsageError) return exitCodes.usage;
+  if (error instanceof CommandFailure) return error.exitCode;
   const known = toDatabaseError(error);
   if (isSluiceError(known)) {
     const byCode = codes[known.code];
@@ -35,6 +55,7 @@ export function exitCodeOf(error: unknown): ExitCode {
 
 /** What a person reads: what happened, then what can be done about it. */
 export function explainError(error: unknown): string {
+  if (error instanceof CommandFailure) return `${error.message}\n${error.next}`;
   const known = toDatabaseError(error);
   if (isSluiceError(known)) return `${known.message}\n${known.definition.next}`;
   if (!isRefusedLogin(error)) return messageOf(error);

@@ -9,14 +9,24 @@ test('the version and the help go to stdout and end with 0', async () => {
   expect(version.stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   const help = await sluice.run(['--help']);
   expect(help.code).toBe(0);
-  for (const command of ['serve', 'migrate', 'token', 'config', 'doctor', 'Exit codes']) {
+  for (const command of [
+    'serve',
+    'worker',
+    'migrate',
+    'jobs',
+    'dlq',
+    'token',
+    'config',
+    'doctor',
+    'Exit codes',
+  ]) {
     expect(help.stdout).toContain(command);
   }
 });
 
 test.each([
   { args: ['doctro'], says: 'Did you mean doctor?' },
-  { args: ['frobnicate'], says: 'Allowed: serve, migrate, token, config, doctor' },
+  { args: ['frobnicate'], says: 'Allowed: serve, worker, migrate, jobs, dlq, token, config, doctor' },
   { args: ['serve', '--colour'], says: '--colour' },
   { args: ['migrate', 'sideways'], says: 'too many arguments' },
 ])('$args is wrong usage: it ends with 2, and stdout stays empty', async ({ args, says }) => {

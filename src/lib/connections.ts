@@ -12,7 +12,8 @@ export interface Connections {
   readonly directAppUrl: string;
   /** Whether the application login is Sluice's own, so that its password may be set. */
   readonly ownsAppLogin: boolean;
-  readonly embedded: boolean;
+  /** Where the embedded database is; null when the database is another one. */
+  readonly embedded: { postgresDir: string } | null;
   /** Close all connections first. */
   leave(): Promise<void>;
 }
@@ -52,7 +53,7 @@ export async function resolveConnections(
     appUrl,
     directAppUrl: appUrl,
     ownsAppLogin: true,
-    embedded: true,
+    embedded: { postgresDir: server.postgresDir },
     leave: () => server.leave(),
   };
 }
@@ -70,7 +71,7 @@ export async function prepareDatabase(
   return report;
 }
 
-const external = { embedded: false, leave: async () => {} };
+const external = { embedded: null, leave: async () => {} };
 
 function withLogin(target: string, login: string): string {
   const url = new URL(target);

@@ -70,11 +70,20 @@ function isConnectionState(code: string): boolean {
 
 /** Only errors of a socket: a missing file inside a transaction has ENOENT too, but another system call. */
 function isSocketError(error: Error): boolean {
-  const { syscall } = error as { syscall?: unknown };
-  return (
-    syscall === 'connect' || syscall === 'getaddrinfo' || (error as { code?: unknown }).code === 'ECONNRESET'
-  );
+  const { syscall, code } = error as NodeJS.ErrnoException;
+  return syscall === 'connect' || syscall === 'getaddrinfo' || socketCodes.has(code ?? '');
 }
+
+/** Which of them it is depends on whether the process was reading or writing when the other end went away. */
+const socketCodes = new Set([
+  'ECONNABORTED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTCONN',
+  'EPIPE',
+  'ETIMEDOUT',
+]);
 
 function unavailable(error: Error): Error {
   return databaseErrors.raise.database_unavailable(`The database cannot be reached: ${messageOf(error)}`, {

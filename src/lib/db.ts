@@ -20,6 +20,9 @@ export interface TransactionContext {
   tenantId?: string;
   /** Settings that hold until the end of this transaction, such as `idle_in_transaction_session_timeout`. */
   settings?: Record<string, string>;
+  /** After this long, or on this signal, the connection is ended: in a cut network an answer never comes. */
+  limitMs?: number;
+  signal?: AbortSignal;
 }
 
 export interface Tx {
@@ -84,6 +87,7 @@ export class Database {
     const startedAt = performance.now();
     const client = await this.#connect();
     const connectedAt = performance.now();
+    const unwatch = watch(client, context);
     try {
       const rows = await queryTogether<Row>(client, [
         contextStatement(context, this.#settings),
@@ -97,6 +101,7 @@ export class Database {
       client.release(isSluiceError(broken) && broken.code === 'database_unavailable' ? broken : undefined);
       throw broken;
     } finally {
+      unwatch();
       this.#onTransaction?.({ waitMs: connectedAt - startedAt, totalMs: performance.now() - connectedAt });
     }
   }
@@ -114,6 +119,7 @@ export class Database {
     const client = await this.#connect();
     const connectedAt = performance.now();
     const afterCommit: (() => void)[] = [];
+    const unwatch = watch(client, context);
     try {
       const opening = [
         'begin',
@@ -130,6 +136,7 @@ export class Database {
       await rollBackAndRelease(client);
       throw toDatabaseError(error);
     } finally {
+      unwatch();
       this.#onTransaction?.({
         waitMs: connectedAt - startedAt,
         totalMs: performance.now() - connectedAt,
@@ -139,10 +146,13 @@ export class Database {
 
   /** Sends notifications, outside of any transaction: inside one they would serialise all commits. */
   async notify(channel: string, payloads: string[]): Promise<void> {
-    await this.pool.query('select pg_notify($1, payload) from unnest($2::text[]) payload', [
-      channel,
-      payloads,
-    ]);
+    // A connection that has fallen silent must not keep all later notifications back.
+    const query: pg.QueryConfig & { query_timeout: number } = {
+      text: 'select pg_notify($1, payload) from unnest($2::text[]) payload',
+      values: [channel, payloads],
+      query_timeout: 5_000,
+    };
+    await this.pool.query(query);
   }
 
   async close(): Promise<void> {
@@ -166,6 +176,19 @@ export class Database {
       }
     }
   }
+}
+
+/** Ends the connection at the limit or the signal; the statement that waits on it then fails as unavailable. */
+function watch(client: pg.PoolClient, { limitMs, signal }: TransactionContext): () => void {
+  if (limitMs === undefined && signal === undefined) return () => {};
+  // The pool's type leaves `end` out, because it is for emergencies such as this one.
+  const end = (): void => void (client as unknown as pg.Client).end().catch(() => {});
+  const timer = limitMs === undefined ? undefined : setTimeout(end, limitMs);
+  signal?.addEventListener('abort', end, { once: true });
+  return () => {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', end);
+  };
 }
 
 /** Several statements as one message; answers the rows of the last one. */

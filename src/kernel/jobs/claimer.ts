@@ -14,6 +14,8 @@ export interface ClaimerDeps {
 export type ClaimWish = Pick<ClaimRequest, 'pipelines' | 'limit' | 'tenantId' | 'jobId' | 'struck'>;
 
 const maxTries = 5;
+/** A claim takes milliseconds; one that takes this long waits on a connection that has fallen silent. */
+const claimLimitMs = 10_000;
 
 /** Takes due jobs in one round trip. */
 export class Claimer {
@@ -31,7 +33,7 @@ export class Claimer {
       for (let attempt = 1; ; attempt += 1) {
         try {
           return await this.#deps.db.statement<ClaimedJob>(
-            { role: 'sluice_kernel' },
+            { role: 'sluice_kernel', limitMs: claimLimitMs },
             claimStatement({ ...wish, workerId, leaseMs, tenantLimit }),
           );
         } catch (error) {

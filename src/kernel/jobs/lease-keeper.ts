@@ -1,7 +1,7 @@
 import type { Database } from '../../lib/db.ts';
 import type { Logger } from '../../lib/log.ts';
 import { jobErrors } from './errors.ts';
-import { type RenewedLease, releaseMany, renewStatement } from './lease-store.ts';
+import { heldStatement, type RenewedLease, releaseMany, renewStatement } from './lease-store.ts';
 import type { ClaimedJob, Lease } from './types.ts';
 
 export interface HeldLease extends Lease {
@@ -74,6 +74,13 @@ export class LeaseKeeper {
     await this.#releasePending();
   }
 
+  /** For slices that do not heed their signal while the process ends. */
+  async releaseAll(): Promise<void> {
+    this.#toRelease.push(...this.#held.values());
+    this.#held.clear();
+    await this.#releasePending();
+  }
+
   abortAll(reason: string): void {
     for (const held of this.#held.values()) held.controller.abort(lost(held, reason));
   }
@@ -82,8 +89,11 @@ export class LeaseKeeper {
   async assertHeld(held: HeldLease): Promise<void> {
     held.controller.signal.throwIfAborted();
     if (performance.now() - held.renewedAtMs < this.#options.leaseMs / 2) return;
+    const askedAtMs = performance.now();
     await this.#renew([held]);
     held.controller.signal.throwIfAborted();
+    // Its row is locked, perhaps by whoever is taking it away.
+    if (held.renewedAtMs < askedAtMs) throw lost(held, 'it could not be confirmed');
   }
 
   async beat(): Promise<void> {
@@ -99,20 +109,29 @@ export class LeaseKeeper {
   async #renew(leases: HeldLease[]): Promise<void> {
     if (leases.length === 0) return;
     const askedAtMs = performance.now();
-    const { workerId, leaseMs } = this.#options;
-    const renewed = await this.#options.db.statement<RenewedLease>(
-      { role: 'sluice_kernel' },
-      renewStatement({ workerId, leases, leaseMs }),
-    );
+    const { db, workerId, leaseMs } = this.#options;
+    const context = { role: 'sluice_kernel', limitMs: leaseMs / 2 } as const;
+    const renewed = await db.statement<RenewedLease>(context, renewStatement({ workerId, leases, leaseMs }));
     const statusOf = new Map(renewed.map((lease) => [keyOf(lease), lease.status]));
     for (const held of leases) {
       const status = statusOf.get(keyOf(held));
-      if (status === undefined) {
-        if (this.#held.has(keyOf(held))) held.controller.abort(lost(held, 'another worker has the job'));
-        continue;
-      }
+      if (status === undefined) continue;
       held.renewedAtMs = askedAtMs;
       held.paused = status === 'paused';
+    }
+    await this.#abortLost(leases.filter((held) => !statusOf.has(keyOf(held))));
+  }
+
+  /** A lease that was not renewed is lost, unless its row is locked by the slice itself, or by a rescuer just now. */
+  async #abortLost(leases: HeldLease[]): Promise<void> {
+    if (leases.length === 0) return;
+    const { db, workerId, leaseMs } = this.#options;
+    const context = { role: 'sluice_kernel', limitMs: leaseMs / 2 } as const;
+    const ours = await db.statement<RenewedLease>(context, heldStatement({ workerId, leases }));
+    const isOurs = new Set(ours.map(keyOf));
+    for (const held of leases) {
+      if (isOurs.has(keyOf(held)) || !this.#held.has(keyOf(held))) continue;
+      held.controller.abort(lost(held, 'another worker has the job'));
     }
   }
 
@@ -130,7 +149,9 @@ export class LeaseKeeper {
     const leases = this.#toRelease;
     this.#toRelease = [];
     try {
-      await this.#options.db.kernel((tx) => releaseMany(tx, this.#options.workerId, leases));
+      const { db, workerId, leaseMs } = this.#options;
+      const context = { role: 'sluice_kernel', limitMs: leaseMs } as const;
+      await db.transaction(context, (tx) => releaseMany(tx, workerId, leases));
     } catch (error) {
       // Bounded: what is older than this has expired by then.
       this.#toRelease = [...leases, ...this.#toRelease].slice(-1_000);

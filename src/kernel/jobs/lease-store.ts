@@ -44,7 +44,8 @@ export async function hasStruckJobs(tx: Tx): Promise<boolean> {
 
 /**
  * The fence: locks the job's row for the rest of the transaction if the lease is still ours. A paused job lets its
- * slice in flight commit; a canceled one only its own cleanup slices; a newer epoch nobody.
+ * slice in flight commit; a canceled one only its own cleanup slices; a newer epoch nobody. A lease that was given back
+ * keeps its epoch until the next claim, so it must be seen to be held.
  */
 export function fenceStatement({ tenantId, jobId, leaseEpoch }: Lease) {
   return sql`
@@ -53,6 +54,7 @@ export function fenceStatement({ tenantId, jobId, leaseEpoch }: Lease) {
      where j.tenant_id = ${tenantId}
        and j.job_id = ${jobId}
        and j.lease_epoch = ${leaseEpoch}
+       and j.leased_by is not null
        and (j.status in ('running', 'paused') or j.cleanup_open)
        for no key update`;
 }
@@ -127,7 +129,8 @@ function settleStatement(settlements: Settlement[]) {
       select j.tenant_id, j.job_id, j.status as old_status, j.checkpoint as old_checkpoint
         from ingestion_jobs j
         join input i on i.tenant_id = j.tenant_id and i.job_id = j.job_id and i.lease_epoch = j.lease_epoch
-       where j.status in ('running', 'paused') or j.cleanup_open
+       where j.leased_by is not null
+         and (j.status in ('running', 'paused') or j.cleanup_open)
        order by j.tenant_id, j.job_id
          for no key update of j
     ), moved as (
@@ -189,7 +192,10 @@ export interface RenewedLease extends Lease {
   status: JobStatus;
 }
 
-/** Renews a worker's leases; what is missing from the answer was lost. */
+/**
+ * Renews a worker's leases. What is missing from the answer was lost, or its row is locked at the moment: a slice that
+ * is in its transaction must not keep the others of its process from being renewed.
+ */
 export function renewStatement({
   workerId,
   leases,
@@ -200,16 +206,33 @@ export function renewStatement({
   leaseMs: number;
 }) {
   return sql`
+    with free as (
+      select j.tenant_id, j.job_id
+        from ingestion_jobs j
+        join jsonb_to_recordset(${JSON.stringify(leases.map(leaseRecord))}::jsonb)
+               as l (tenant_id text, job_id uuid, lease_epoch bigint)
+          on j.tenant_id = l.tenant_id and j.job_id = l.job_id and j.lease_epoch = l.lease_epoch
+       where j.leased_by = ${workerId}
+         for no key update of j skip locked
+    )
     update ingestion_jobs j
        set lease_expires_at = clock_timestamp() + ${leaseMs} * interval '1 millisecond',
            heartbeat_at = clock_timestamp()
-      from jsonb_to_recordset(${JSON.stringify(leases.map(leaseRecord))}::jsonb)
-             as l (tenant_id text, job_id uuid, lease_epoch bigint)
-     where j.tenant_id = l.tenant_id
-       and j.job_id = l.job_id
-       and j.lease_epoch = l.lease_epoch
-       and j.leased_by = ${workerId}
+      from free f
+     where j.tenant_id = f.tenant_id
+       and j.job_id = f.job_id
     returning j.tenant_id as "tenantId", j.job_id as "jobId", j.lease_epoch as "leaseEpoch", j.status`;
+}
+
+/** Which of these leases are the worker's, without waiting for anybody who has their rows locked. */
+export function heldStatement({ workerId, leases }: { workerId: string; leases: Lease[] }) {
+  return sql`
+    select j.tenant_id as "tenantId", j.job_id as "jobId", j.lease_epoch as "leaseEpoch", j.status
+      from ingestion_jobs j
+      join jsonb_to_recordset(${JSON.stringify(leases.map(leaseRecord))}::jsonb)
+             as l (tenant_id text, job_id uuid, lease_epoch bigint)
+        on j.tenant_id = l.tenant_id and j.job_id = l.job_id and j.lease_epoch = l.lease_epoch
+     where j.leased_by = ${workerId}`;
 }
 
 function leaseRecord({ tenantId, jobId, leaseEpoch }: Lease) {

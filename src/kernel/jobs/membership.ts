@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Database } from '../../lib/db.ts';
+import type { Database, Tx } from '../../lib/db.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { type GuardConnection, openGuardConnection } from '../../lib/guard-connection.ts';
 import { newId } from '../../lib/ids.ts';
@@ -19,6 +19,9 @@ export interface MembershipOptions {
   heartbeatMs: number;
   version: string;
 }
+
+/** A process that is stopped or cut off inside one of these must not keep the workers' rows locked. */
+const limits = { limitMs: 10_000, settings: { idle_in_transaction_session_timeout: '2000' } };
 
 /**
  * This process as a worker. It holds an advisory lock on a connection of its own for as long as it lives: when the
@@ -70,11 +73,9 @@ export class Membership {
     clearTimeout(this.#beatTimer);
     await this.#rejoining;
     if (this.#isMember) {
-      await this.#options.db
-        .kernel((tx) => deregisterWorker(tx, this.workerId))
-        .catch((error: unknown) =>
-          this.#options.logger.warn({ err: error }, 'the worker could not be signed off; others will notice'),
-        );
+      await this.#kernel((tx) => deregisterWorker(tx, this.workerId)).catch((error: unknown) =>
+        this.#options.logger.warn({ err: error }, 'the worker could not be signed off; others will notice'),
+      );
     }
     this.#isMember = false;
     await this.#guard?.close();
@@ -85,7 +86,7 @@ export class Membership {
     const guard = await this.#openGuard(lockKey);
     this.#guardedBy = guard ? 'lock' : 'expiry';
     try {
-      await this.#options.db.kernel((tx) =>
+      await this.#kernel((tx) =>
         registerWorker(tx, {
           workerId: this.workerId,
           name: `${hostname()}:${process.pid}`,
@@ -105,6 +106,10 @@ export class Membership {
     guard?.onEnd(() => {
       if (this.#guard === guard) this.#lose('the guard connection ended');
     });
+  }
+
+  #kernel<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.#options.db.transaction({ role: 'sluice_kernel', ...limits }, work);
   }
 
   #openGuard(lockKey: string): Promise<GuardConnection | null> {
@@ -136,12 +141,12 @@ export class Membership {
 
   async #sayAlive(): Promise<void> {
     const [row] = await this.#options.db.statement<{ wasLost: boolean }>(
-      { role: 'sluice_kernel' },
+      { role: 'sluice_kernel', limitMs: limits.limitMs },
       beatStatement(this.workerId),
     );
     if (!row) this.#lose('the worker was removed from the list of workers');
     // Given up by others although alive (stopped for a while, say): the jobs must not be counted as poison.
-    else if (row.wasLost) await this.#options.db.kernel((tx) => takeStrikesBack(tx, this.workerId));
+    else if (row.wasLost) await this.#kernel((tx) => takeStrikesBack(tx, this.workerId));
   }
 
   #lose(reason: string): void {

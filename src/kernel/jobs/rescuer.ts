@@ -15,6 +15,10 @@ export interface RescuerOptions {
 }
 
 const batchSize = 500;
+/** A worker that lost its guard connection tries again at least every two seconds. */
+const rejoinMs = 5_000;
+/** A process that is stopped or cut off inside a rescue would keep all others from rescuing. */
+const limits = { limitMs: 10_000, settings: { idle_in_transaction_session_timeout: '2000' } };
 
 /** Takes the leases of dead and silent workers back. Safe to run in every process at once. */
 export class Rescuer {
@@ -51,9 +55,9 @@ export class Rescuer {
 
   async rescue(): Promise<RescuedJob[]> {
     const { db, maxStrikes, leaseMs } = this.#options;
-    const rescued = await db.kernel(async (tx) => {
+    const rescued = await db.transaction({ role: 'sluice_kernel', ...limits }, async (tx) => {
       await markLostWorkers(tx);
-      const jobs = await rescueLeases(tx, { maxStrikes, limit: batchSize, silentMs: leaseMs });
+      const jobs = await rescueLeases(tx, { maxStrikes, limit: batchSize, silentMs: leaseMs, rejoinMs });
       this.#hasStruck = await hasStruckJobs(tx);
       return jobs;
     });

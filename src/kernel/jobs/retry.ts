@@ -50,7 +50,7 @@ export function parseRetryAfter(
   return Math.max(0, at - (Number.isNaN(now) ? Date.now() : now));
 }
 
-/** All three forms of an HTTP date begin with the weekday. Date.parse alone takes "-5" and "soon 7" for days in 2001. */
+/** All forms of an HTTP date begin with the weekday. Date.parse alone takes "-5" and "soon 7" for days in 2001. */
 function isHttpDate(header: string): boolean {
   return /^\s*(Mon|Tues?|Wed(nes)?|Thu(rs)?|Fri|Sat(ur)?|Sun)(day)?\b/.test(header);
 }

@@ -79,7 +79,10 @@ export function listJobsPage({ db }: Pick<JobsDeps, 'db'>, filter: JobFilter): P
 }
 
 export function pause(deps: JobsDeps, key: JobKey): Promise<Job> {
-  return move(deps, key, 'pause', (tx, from) => pauseJob(tx, { ...key, from }));
+  return move(deps, key, 'pause', async (tx, from, job) => {
+    await refuseBesideActive(tx, job);
+    return pauseJob(tx, { ...key, from });
+  });
 }
 
 export function resume(deps: JobsDeps, key: JobKey): Promise<Job> {
@@ -87,9 +90,9 @@ export function resume(deps: JobsDeps, key: JobKey): Promise<Job> {
 }
 
 export function cancel(deps: JobsDeps, key: JobKey): Promise<Job> {
-  return move(deps, key, 'cancel', async (tx, from) => {
-    const { pipeline } = await getJobIn(tx, key);
-    const needsCleanup = deps.registry.find(pipeline)?.cleanUp !== undefined;
+  return move(deps, key, 'cancel', async (tx, from, job) => {
+    const needsCleanup = deps.registry.find(job.pipeline)?.cleanUp !== undefined;
+    if (needsCleanup) await refuseBesideActive(tx, job);
     return cancelJob(tx, { ...key, from, needsCleanup });
   });
 }
@@ -188,16 +191,26 @@ async function move(
   deps: JobsDeps,
   key: JobKey,
   name: Move,
-  change: (tx: Tx, from: Job['status'][]) => Promise<Job | null>,
+  change: (tx: Tx, from: Job['status'][], job: Job) => Promise<Job | null>,
 ): Promise<Job> {
   const from = statesBefore(name);
   return deps.db.tenant(key.tenantId, async (tx) => {
-    await getJobIn(tx, key);
-    const after = await change(tx, from);
+    const after = await change(tx, from, await getJobIn(tx, key)).catch((error: unknown) => {
+      if ((error as { code?: unknown }).code !== '23505') throw error;
+      throw jobErrors.raise.job_already_active(
+        `Another job of job ${key.jobId}'s subject just became active`,
+      );
+    });
     if (!after) throw illegalMove(name, await getJobIn(tx, key));
     tx.afterCommit(() => deps.wake.announce('jobs', 'events'));
     return after;
   });
+}
+
+/** A waiting retry is not active; pausing or cleaning up makes it so, which only one job of a subject may be. */
+async function refuseBesideActive(tx: Tx, job: Job): Promise<void> {
+  const active = job.status === 'failed' ? await findActive(tx, job) : null;
+  if (active) throw activeJob(active);
 }
 
 async function getJobIn(tx: Tx, key: JobKey): Promise<Job> {

@@ -148,6 +148,9 @@ export class SliceRunner {
         tenantId: job.tenantId,
         // A process that is stopped inside the transaction must not keep the row locked past its lease.
         settings: { idle_in_transaction_session_timeout: String(Math.floor(this.#deps.leaseMs * 0.8)) },
+        signal: held.controller.signal,
+        // Renewing goes over another connection: if only this one falls silent, the job would be held for ever.
+        limitMs: this.#deps.leaseMs * 10,
       },
       async (tx, [row]) => {
         if (!row) {
@@ -184,6 +187,8 @@ export class SliceRunner {
     const context = { err: error, job_id: job.jobId, correlation_id: job.correlationId };
     if (reason === 'lease_lost') {
       this.#deps.logger.info(context, 'a slice was dropped: its lease is lost');
+      // It may still be ours in the database: aborted because the worker stops, or lost its guard connection.
+      await this.#deps.keeper.release(held);
     } else if (isInfrastructure(error)) {
       this.#deps.logger.warn(context, 'a slice was dropped: the database was away');
       await this.#deps.keeper.release(held);

@@ -38,7 +38,10 @@ export interface SubjectKey {
   subjectId: string;
 }
 
-/** A retry that waits for this subject starts now, or when its upstream's Retry-After allows. */
+/**
+ * A retry that waits for this subject starts now, or when its upstream's Retry-After allows. Beside an active job of
+ * the subject it stays where it is: it could not start anyway, and the caller has to be told of the active one.
+ */
 export function bringRetryForward(
   tx: Tx,
   { tenantId, pipeline, subjectId }: SubjectKey,
@@ -57,6 +60,12 @@ export function bringRetryForward(
               and f.pipeline = ${pipeline}
               and f.subject_id = ${subjectId}
               and f.status = 'failed'
+              and not exists (
+                select from ingestion_jobs a
+                 where a.tenant_id = ${tenantId}
+                   and a.pipeline = ${pipeline}
+                   and a.subject_id = ${subjectId}
+                   and (a.status in ('queued', 'running', 'paused') or a.cleanup_open))
             order by f.job_id
             limit 1
               for update)

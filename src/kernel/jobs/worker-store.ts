@@ -96,44 +96,61 @@ export function markLostWorkers(tx: Tx): Promise<{ workerId: string }[]> {
     returning w.worker_id as "workerId"`);
 }
 
+/** The audit events of rescued jobs, read from `moved`. */
+const logRescues = sql`
+  insert into events (tenant_id, type, subject, user_id, correlation_id, data)
+  select m.tenant_id, case m.status when 'dead_letter' then 'job.dead_lettered' else 'job.rescued' end,
+         m.job_id::text, m.user_id, m.correlation_id,
+         jsonb_strip_nulls(jsonb_build_object(
+           'job_id', m.job_id, 'tenant_id', m.tenant_id, 'pipeline', m.pipeline, 'subject_id', m.subject_id,
+           'retry_count', m.retry_count, 'cause', m.cause, 'worker_id', m.worker_id,
+           'error_code', m.error_code, 'error_message', m.error_message))
+    from moved m`;
+
 /**
  * Takes leases back: of lost workers at once, of silent ones when they have expired. A strike needs a dead process:
  * the lock is gone, or (behind a pooler, where there is no lock) the worker itself no longer beats. After
- * `maxStrikes` without progress the job is a dead letter: a poison job must not kill workers for ever.
+ * `maxStrikes` without progress the job is a dead letter: a poison job must not kill workers for ever. That cannot be
+ * undone when the worker turns out to live, so the last strike waits `rejoinMs` for it to come back.
  */
 export function rescueLeases(
   tx: Tx,
-  { maxStrikes, limit, silentMs }: { maxStrikes: number; limit: number; silentMs: number },
+  rescue: { maxStrikes: number; limit: number; silentMs: number; rejoinMs?: number },
 ): Promise<RescuedJob[]> {
   return tx.rows<RescuedJob>(sql`
-    with lost as (
+    with found as (
       select j.tenant_id, j.job_id, j.leased_by as worker_id, j.status as old_status,
+             cardinality(j.struck_by) + 1 >= ${rescue.maxStrikes} and j.status = 'running' as is_last_strike,
              case when w.lost_at is not null and w.guarded_by = 'lock' then 'lock' else 'expiry' end as cause,
              (w.worker_id is null
                or (w.guarded_by = 'lock' and w.lost_at is not null)
                or (w.guarded_by = 'expiry'
-                   and w.heartbeat_at < clock_timestamp() - ${silentMs} * interval '1 millisecond')) as struck
+                   and w.heartbeat_at < clock_timestamp() - ${rescue.silentMs} * interval '1 millisecond')) as struck
         from ingestion_jobs j
         left join workers w on w.worker_id = j.leased_by
        where j.leased_by is not null
          and (j.lease_expires_at < clock_timestamp() or (w.guarded_by = 'lock' and w.lost_at is not null))
-       limit ${limit}
+         and not (
+           j.status = 'running'
+           and cardinality(j.struck_by) + 1 >= ${rescue.maxStrikes}
+           and coalesce(
+             case w.guarded_by
+               when 'lock' then w.lost_at
+               else w.heartbeat_at + ${rescue.silentMs} * interval '1 millisecond'
+             end > clock_timestamp() - ${rescue.rejoinMs ?? 0} * interval '1 millisecond', false))
+       limit ${rescue.limit}
          for update of j skip locked
+    ), lost as (
+      select f.*, f.struck and f.is_last_strike as is_poison from found f
     ), moved as (
       update ingestion_jobs j
-         set status = case
-               when l.struck and l.old_status = 'running' and cardinality(j.struck_by) + 1 >= ${maxStrikes}
-               then 'dead_letter' else l.old_status end,
-             error_code = case
-               when l.struck and l.old_status = 'running' and cardinality(j.struck_by) + 1 >= ${maxStrikes}
-               then 'worker_crashed' else j.error_code end,
+         set status = case when l.is_poison then 'dead_letter' else l.old_status end,
+             error_code = case when l.is_poison then 'worker_crashed' else j.error_code end,
              error_message = case
-               when l.struck and l.old_status = 'running' and cardinality(j.struck_by) + 1 >= ${maxStrikes}
+               when l.is_poison
                then 'The worker process died ' || (cardinality(j.struck_by) + 1) || ' times in a row with this job'
                else j.error_message end,
-             finished_at = case
-               when l.struck and l.old_status = 'running' and cardinality(j.struck_by) + 1 >= ${maxStrikes}
-               then clock_timestamp() else j.finished_at end,
+             finished_at = case when l.is_poison then clock_timestamp() else j.finished_at end,
              struck_by = case when l.struck then array_append(j.struck_by, l.worker_id) else j.struck_by end,
              lease_epoch = j.lease_epoch + 1,
              leased_by = null,
@@ -150,16 +167,7 @@ export function rescueLeases(
         from (select distinct worker_id from moved where struck) m
        where w.worker_id = m.worker_id
          and w.lost_at is null
-    ), logged as (
-      insert into events (tenant_id, type, subject, user_id, correlation_id, data)
-      select m.tenant_id, case m.status when 'dead_letter' then 'job.dead_lettered' else 'job.rescued' end,
-             m.job_id::text, m.user_id, m.correlation_id,
-             jsonb_strip_nulls(jsonb_build_object(
-               'job_id', m.job_id, 'tenant_id', m.tenant_id, 'pipeline', m.pipeline, 'subject_id', m.subject_id,
-               'retry_count', m.retry_count, 'cause', m.cause, 'worker_id', m.worker_id,
-               'error_code', m.error_code, 'error_message', m.error_message))
-        from moved m
-    )
+    ), logged as (${logRescues})
     select m.tenant_id as "tenantId", m.job_id as "jobId", m.pipeline, m.status, m.cause, m.struck
       from moved m`);
 }

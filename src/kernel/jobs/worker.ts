@@ -60,6 +60,7 @@ export class Worker {
     if (this.#running.size > 0) {
       this.#deps.keeper.abortAll('the worker is stopping');
       await Promise.race([ended, timeout(1_000)]);
+      if (this.#running.size > 0) await this.#deps.keeper.releaseAll();
     }
   }
 

@@ -35,7 +35,8 @@ async function furnish(tenantId: string): Promise<string> {
 
 async function rowsOf(tenantId: string): Promise<number> {
   const tables = await database.owner<{ name: string }>(
-    `select table_name as name from information_schema.columns where column_name = 'tenant_id' and table_schema = 'public'`,
+    `select table_name as name from information_schema.columns
+      where column_name = 'tenant_id' and table_schema = 'public'`,
   );
   let rows = 0;
   for (const { name } of tables) {

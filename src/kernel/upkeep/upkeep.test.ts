@@ -47,7 +47,8 @@ async function insertJob(
 ) {
   const jobId = newId();
   await database.owner(
-    `insert into ingestion_jobs (tenant_id, job_id, pipeline, subject_id, status, correlation_id, created_by, finished_at)
+    `insert into ingestion_jobs (
+       tenant_id, job_id, pipeline, subject_id, status, correlation_id, created_by, finished_at)
      values ($1, $2::uuid, 'probe', $2::uuid::text, $3, 'c', 't', clock_timestamp() - $4 * interval '1 day')`,
     [tenantId, jobId, status, finishedDaysAgo],
   );
@@ -86,7 +87,8 @@ test('events go after the retention', async () => {
   const tenantId = await newTenant(database);
   await database.owner(
     `insert into events (tenant_id, type, subject, data, occurred_at)
-     select $1, 'job.queued', 's', '{}', clock_timestamp() - days * interval '1 day' from unnest(array[1, 89, 91]) days`,
+     select $1, 'job.queued', 's', '{}', clock_timestamp() - days * interval '1 day'
+       from unnest(array[1, 89, 91]) days`,
     [tenantId],
   );
   expect(await run('purge_events')).toEqual({ removed: 1 });
@@ -102,7 +104,8 @@ test('kept answers go after a day, expired logins at once', async () => {
   );
   await database.owner(
     `insert into sessions (tenant_id, session_hash, user_id, role, expires_at)
-     values ($1, 'a', 'u', 'admin', clock_timestamp() - interval '1 s'), ($1, 'b', 'u', 'admin', clock_timestamp() + interval '1 h')`,
+     values ($1, 'a', 'u', 'admin', clock_timestamp() - interval '1 s'),
+            ($1, 'b', 'u', 'admin', clock_timestamp() + interval '1 h')`,
     [tenantId],
   );
   expect(await run('purge_idempotency_keys')).toEqual({ removed: 1 });

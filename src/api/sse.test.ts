@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest';
+import { useDatabase } from '../../test/database.ts';
+import { type EventSource, liveEvents, openEventSource } from '../../test/event-source.ts';
+import { eventually } from '../../test/kernel.ts';
+import { type TestClaims, useServer } from '../../test/server.ts';
+import { newId } from '../lib/ids.ts';
+
+const database = useDatabase();
+
+describe('streams', () => {
+  const server = useServer(database, {
+    routes: [liveEvents({ maxStreams: 5, maxPerPrincipal: 3, heartbeatMs: 60_000 })],
+  });
+  const open = async (claims: TestClaims) =>
+    openEventSource(`${server.url}/api/events/stream`, await server.bearer(claims));
+
+  async function refusalOf(source: EventSource): Promise<unknown> {
+    await source.ended();
+    return {
+      status: source.status,
+      retry: source.headers['retry-after'],
+      code: JSON.parse(source.text).code,
+    };
+  }
+
+  test('are limited for each user and for the process, and a place that is left is free again', async () => {
+    const tenantId = `sse-${newId()}`;
+    const refused = { status: 429, retry: '10', code: 'too_many_streams' };
+    const mine = [];
+    for (let n = 0; n < 3; n += 1) mine.push(await open({ tenantId, userId: 'ada' }));
+    expect(await refusalOf(await open({ tenantId, userId: 'ada' }))).toEqual(refused);
+    const others = [await open({ tenantId, userId: 'bob' }), await open({ tenantId, userId: 'eve' })];
+    expect(await refusalOf(await open({ tenantId, userId: 'dan' }))).toEqual(refused);
+    for (const source of [...mine, ...others]) expect(source.status).toBe(200);
+    others[0]?.close();
+    const late: EventSource[] = [];
+    await eventually(async () => {
+      const source = await open({ tenantId, userId: 'dan' });
+      late.push(source);
+      return source.status === 200;
+    }, 'the place becomes free');
+    for (const source of [...mine, ...others, ...late]) source.close();
+  });
+});
+
+describe('a stream', () => {
+  const server = useServer(database, { routes: [liveEvents({ heartbeatMs: 50, stallMs: 300 })] });
+  const open = async (claims: TestClaims, query = '') =>
+    openEventSource(`${server.url}/api/events/stream${query}`, await server.bearer(claims));
+
+  test('ends when its token has expired', async () => {
+    // Thirty seconds of tolerance: two are left of it.
+    const source = await open({ tenantId: `sse-${newId()}`, lifetimeSeconds: -28 });
+    expect(source.status).toBe(200);
+    expect(source.isEnded).toBe(false);
+    await source.ended();
+    expect(source.comments.length).toBeGreaterThan(0);
+  });
+
+  test('ends when its API key is revoked', async () => {
+    const admin = await server.bearer({ tenantId: `sse-${newId()}` });
+    const payload = { name: 'live', role: 'service' };
+    const made = await server.app.inject({ method: 'POST', url: '/api/api-keys', headers: admin, payload });
+    const { key, key_id } = made.json();
+    const source = await openEventSource(`${server.url}/api/events/stream`, {
+      authorization: `Bearer ${key}`,
+    });
+    await eventually(async () => source.comments.length >= 2, 'the stream lives');
+    await server.app.inject({ method: 'DELETE', url: `/api/api-keys/${key_id}`, headers: admin });
+    await source.ended();
+  });
+
+  test('whose client does not read is cut off instead of filling the memory', async () => {
+    const tenantId = `sse-${newId()}`;
+    await server.app.inject({ url: '/api/me', headers: await server.bearer({ tenantId }) });
+    await database.owner(
+      `insert into events (tenant_id, type, subject, data)
+       select $1, 'test.written', n::text, jsonb_build_object('text', repeat('x', 20000))
+         from generate_series(1, 2000) n`,
+      [tenantId],
+    );
+    const reading = await open({ tenantId }, '?after=0-0');
+    const hanging = await open({ tenantId }, '?after=0-0');
+    hanging.pause();
+    await reading.count(2_000);
+    reading.close();
+    const sockets = () =>
+      new Promise<number>((resolve, reject) =>
+        server.app.server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
+      );
+    await eventually(async () => (await sockets()) === 0, 'the server has cut the hanging one off');
+    expect(hanging.events.length).toBeLessThan(2_000);
+    hanging.close();
+  });
+});

@@ -1,0 +1,192 @@
+import type { ServerResponse } from 'node:http';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { eventErrors } from '../kernel/events/errors.ts';
+import type { LiveStream, LiveStreams, StreamFrame } from '../kernel/events/live-stream.ts';
+import { principalOf } from '../kernel/http/route.ts';
+import type { Authenticator } from '../kernel/tenancy/service.ts';
+import { isSluiceError } from '../lib/errors.ts';
+import { identify } from './auth.ts';
+
+export interface SseOptions {
+  authenticator: Authenticator;
+  /** How often a silent stream says that it lives, and whether its caller may still listen is looked at. */
+  heartbeatMs?: number;
+  /** How long a client may leave a full connection unread. */
+  stallMs?: number;
+  maxStreams?: number;
+  maxPerPrincipal?: number;
+}
+
+/** Browsers come back by themselves after this time. */
+const reconnectMs = 2_000;
+const tooManyRetrySeconds = 10;
+
+/** Server-sent events: the open streams of this process, with their limits. */
+export class SseStreams implements LiveStreams {
+  readonly #options: Required<SseOptions>;
+  readonly #streams = new Set<SseStream>();
+  readonly #perPrincipal = new Map<string, number>();
+  #isClosing = false;
+
+  constructor(options: SseOptions) {
+    this.#options = {
+      heartbeatMs: 15_000,
+      stallMs: 60_000,
+      maxStreams: 1_000,
+      maxPerPrincipal: 20,
+      ...options,
+    };
+  }
+
+  open(request: FastifyRequest, reply: FastifyReply, position: string): LiveStream {
+    const { tenantId, userId } = principalOf(request);
+    const principal = `${tenantId}\0${userId}`;
+    this.#refuseExcess(principal);
+    const { authenticator, heartbeatMs, stallMs } = this.#options;
+    const stream = new SseStream(takeOver(reply), {
+      position,
+      heartbeatMs,
+      stallMs,
+      mayListen: () => mayStillListen(request, authenticator),
+      onEnd: () => this.#forget(stream, principal),
+    });
+    this.#streams.add(stream);
+    this.#perPrincipal.set(principal, (this.#perPrincipal.get(principal) ?? 0) + 1);
+    // A browser gives up for good on any status but 200; ended at once, it tries again, at another server. And a
+    // client that left while its request was being looked at is never heard to leave again.
+    if (this.#isClosing || reply.raw.destroyed) stream.end();
+    return stream;
+  }
+
+  closeAll(): void {
+    this.#isClosing = true;
+    for (const stream of [...this.#streams]) stream.end();
+  }
+
+  #refuseExcess(principal: string): void {
+    const { maxStreams, maxPerPrincipal } = this.#options;
+    const extras = { retryAfterSeconds: tooManyRetrySeconds };
+    if ((this.#perPrincipal.get(principal) ?? 0) >= maxPerPrincipal) {
+      throw eventErrors.raise.too_many_streams(
+        `A user may have ${maxPerPrincipal} streams open at a time`,
+        extras,
+      );
+    }
+    if (this.#streams.size >= maxStreams) {
+      throw eventErrors.raise.too_many_streams(
+        `This server has its ${maxStreams} streams open already`,
+        extras,
+      );
+    }
+  }
+
+  #forget(stream: SseStream, principal: string): void {
+    this.#streams.delete(stream);
+    const left = (this.#perPrincipal.get(principal) ?? 1) - 1;
+    if (left > 0) this.#perPrincipal.set(principal, left);
+    else this.#perPrincipal.delete(principal);
+  }
+}
+
+interface SseStreamOptions {
+  position: string;
+  heartbeatMs: number;
+  stallMs: number;
+  mayListen: () => Promise<boolean>;
+  onEnd: () => void;
+}
+
+class SseStream implements LiveStream {
+  readonly #raw: ServerResponse;
+  readonly #options: SseStreamOptions;
+  readonly #ended = new AbortController();
+  readonly #timer: NodeJS.Timeout;
+  #position: string;
+
+  constructor(raw: ServerResponse, options: SseStreamOptions) {
+    this.#raw = raw;
+    this.#options = options;
+    this.#position = options.position;
+    raw.once('close', () => this.end());
+    // A reset connection is a client that left, which `close` tells as well; unheard, it would end the process.
+    raw.on('error', () => {});
+    raw.write(`retry: ${reconnectMs}\n${this.#positionLine()}\n`);
+    this.#timer = setInterval(() => void this.#beat(), options.heartbeatMs);
+  }
+
+  get signal(): AbortSignal {
+    return this.#ended.signal;
+  }
+
+  async send(frames: readonly StreamFrame[], position: string): Promise<void> {
+    if (this.signal.aborted) return;
+    const text = frames
+      .map(({ id, event, data }) => `id: ${id}\nevent: ${event}\ndata: ${data}\n\n`)
+      .join('');
+    if (text !== '' && !this.#raw.write(text)) await this.#drained();
+    this.#position = position;
+  }
+
+  end(): void {
+    if (this.signal.aborted) return;
+    clearInterval(this.#timer);
+    this.#ended.abort();
+    this.#options.onEnd();
+    // What a client does not read cannot be ended in good order, and would keep the server from closing.
+    if (this.#raw.writableNeedDrain) this.#raw.destroy();
+    else this.#raw.end();
+  }
+
+  async #beat(): Promise<void> {
+    // An id without anything else is kept by the client and shown to nobody: filtered streams move on as well.
+    if (!this.#raw.writableNeedDrain) this.#raw.write(`: heartbeat\n${this.#positionLine()}\n`);
+    if (!(await this.#options.mayListen())) this.end();
+  }
+
+  #positionLine(): string {
+    return `id: ${this.#position}\n`;
+  }
+
+  /** Memory stays bounded because nothing is read for a client that does not take what it has. */
+  #drained(): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.end(), this.#options.stallMs);
+      const done = () => {
+        clearTimeout(timer);
+        this.#raw.off('drain', done);
+        this.signal.removeEventListener('abort', done);
+        resolve();
+      };
+      this.#raw.on('drain', done);
+      this.signal.addEventListener('abort', done);
+    });
+  }
+}
+
+/** From here on the response is ours and Fastify keeps its hands off; the headers it has so far go along. */
+function takeOver(reply: FastifyReply): ServerResponse {
+  reply.hijack();
+  const headers = {
+    ...reply.getHeaders(),
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-store',
+    'x-accel-buffering': 'no',
+    // When a stream ends, its connection does, so that a server that stops need not wait for idle ones.
+    connection: 'close',
+  };
+  return reply.raw.writeHead(200, headers as Record<string, string>);
+}
+
+/** Tokens expire, keys are revoked, users are disabled, roles change: none of it may outlive a heartbeat. */
+async function mayStillListen(request: FastifyRequest, authenticator: Authenticator): Promise<boolean> {
+  try {
+    const before = principalOf(request);
+    const now = await identify(request, authenticator);
+    return now.tenantId === before.tenantId && now.userId === before.userId && now.role === before.role;
+  } catch (error) {
+    // While the database or the key server is away nobody knows; the next heartbeat asks again.
+    if (isSluiceError(error) && error.definition.status < 500) return false;
+    request.log.warn({ err: error }, 'whether a live stream may go on could not be checked');
+    return true;
+  }
+}

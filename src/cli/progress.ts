@@ -1,0 +1,144 @@
+export interface ProgressState {
+  done: number;
+  /** Null: nobody knows how much it will be. */
+  total: number | null;
+  elapsedMs: number;
+  /** Columns that the line may fill. */
+  width: number;
+  /** How fast it goes now; default: the mean since the start. */
+  perSecond?: number;
+  /** Whether the rate has been steady long enough to foretell the end; default: by the time that has passed. */
+  isSteady?: boolean;
+}
+
+const steadyAfterMs = 2_000;
+const widestBar = 40;
+const narrowestBar = 8;
+
+/** ` 42% [########------------] 4,200/10,000  350/s  ETA 0:17`, with as much of it as fits. */
+export function renderProgress(state: ProgressState): string {
+  const { total, elapsedMs, width } = state;
+  const done = Math.max(0, total === null ? state.done : Math.min(state.done, total));
+  const perSecond = state.perSecond ?? (elapsedMs > 0 ? (done / elapsedMs) * 1000 : 0);
+  const isSteady = state.isSteady ?? elapsedMs >= steadyAfterMs;
+  const rate = `${shortRate(perSecond)}/s`;
+  if (total === null) return joinFitting([grouped(done), rate, clockTime(elapsedMs)], width);
+  const share = total === 0 ? 1 : done / total;
+  // Never 100 % before the end.
+  const percent = `${String(Math.floor(share * 100)).padStart(3)}%`;
+  const parts = [`${grouped(done)}/${grouped(total)}`, rate];
+  if (isSteady && perSecond > 0 && done < total) {
+    parts.push(`ETA ${clockTime(((total - done) / perSecond) * 1000)}`);
+  }
+  const text = parts.join('  ');
+  const barWidth = Math.min(widestBar, width - percent.length - text.length - 4);
+  if (barWidth < narrowestBar) return joinFitting([percent, ...parts], width);
+  const filled = Math.floor(share * barWidth);
+  return `${percent} [${'#'.repeat(filled)}${'-'.repeat(barWidth - filled)}] ${text}`;
+}
+
+interface ProgressStream {
+  isTTY?: boolean;
+  columns?: number;
+  write(text: string): unknown;
+}
+
+interface Sample {
+  atMs: number;
+  done: number;
+}
+
+const redrawMs = 100;
+const plainMs = 5_000;
+const rateWindowMs = 10_000;
+const eraseLine = '\r\u001b[2K';
+
+/**
+ * How far a long command is, on stderr: a bar that is redrawn in place on a terminal, else a line every few seconds.
+ * It draws only when it is told of progress, so there is no timer that could outlive it.
+ */
+export class ProgressLine {
+  readonly #stream: ProgressStream;
+  readonly #isSilent: boolean;
+  readonly #nowMs: () => number;
+  readonly #startedAtMs: number;
+  #samples: Sample[];
+  #drawnAtMs = Number.NEGATIVE_INFINITY;
+  #isDrawn = false;
+
+  constructor(
+    options: { stream?: ProgressStream; isSilent?: boolean | undefined; nowMs?: () => number } = {},
+  ) {
+    this.#stream = options.stream ?? process.stderr;
+    this.#isSilent = options.isSilent ?? false;
+    this.#nowMs = options.nowMs ?? (() => performance.now());
+    this.#startedAtMs = this.#nowMs();
+    this.#samples = [{ atMs: this.#startedAtMs, done: 0 }];
+    // The first plain line is worth something only once there is something to tell.
+    if (this.#stream.isTTY !== true) this.#drawnAtMs = this.#startedAtMs;
+  }
+
+  update({ done, total }: { done: number; total: number | null }): void {
+    const atMs = this.#nowMs();
+    const isTerminal = this.#stream.isTTY === true;
+    this.#sample({ atMs, done });
+    if (this.#isSilent || atMs - this.#drawnAtMs < (isTerminal ? redrawMs : plainMs)) return;
+    this.#drawnAtMs = atMs;
+    const width = isTerminal ? (this.#stream.columns ?? 80) - 1 : 100;
+    const line = renderProgress({ done, total, elapsedMs: atMs - this.#startedAtMs, width, ...this.#rate() });
+    this.#stream.write(isTerminal ? `${eraseLine}${line}` : `${line.trimStart()}\n`);
+    this.#isDrawn = isTerminal;
+  }
+
+  /** Leaves the terminal as it was, for whatever is printed next. */
+  end(): void {
+    if (this.#isDrawn) this.#stream.write(eraseLine);
+    this.#isDrawn = false;
+  }
+
+  #sample(sample: Sample): void {
+    const last = this.#samples.at(-1);
+    if (last && sample.atMs - last.atMs < redrawMs) return;
+    this.#samples.push(sample);
+    this.#samples = this.#samples.filter(({ atMs }) => sample.atMs - atMs <= rateWindowMs);
+  }
+
+  /** Over the last seconds. Steady: two halves of that time, of two seconds at least, differ by less than half. */
+  #rate(): { perSecond?: number; isSteady?: boolean } {
+    const first = this.#samples[0];
+    const middle = this.#samples[Math.floor(this.#samples.length / 2)];
+    const last = this.#samples.at(-1);
+    if (!first || !middle || !last || last.atMs === first.atMs) return {};
+    const perSecond = rateBetween(first, last);
+    const halves = [rateBetween(first, middle), rateBetween(middle, last)];
+    const isSteady = halves.every((rate) => Math.abs(rate - perSecond) <= perSecond / 2);
+    return { perSecond, isSteady: isSteady && last.atMs - first.atMs >= steadyAfterMs };
+  }
+}
+
+function rateBetween(from: Sample, to: Sample): number {
+  return to.atMs === from.atMs ? 0 : ((to.done - from.done) / (to.atMs - from.atMs)) * 1000;
+}
+
+/** Drops what does not fit, the last first. */
+function joinFitting(parts: string[], width: number): string {
+  const shown = [...parts];
+  while (shown.length > 1 && shown.join('  ').length > width) shown.pop();
+  return shown.join('  ').slice(0, Math.max(0, width));
+}
+
+function grouped(value: number): string {
+  return Math.floor(value).toLocaleString('en-US');
+}
+
+function shortRate(perSecond: number): string {
+  return perSecond > 0 && perSecond < 10 ? perSecond.toFixed(1) : grouped(Math.round(perSecond));
+}
+
+/** 0:17, 12:05, 3:00:00. */
+function clockTime(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  const [hours, minutes] = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60];
+  const tail = String(seconds % 60).padStart(2, '0');
+  return hours > 0 ? `${hours}:${String(minutes).padStart(2, '0')}:${tail}` : `${minutes}:${tail}`;
+}

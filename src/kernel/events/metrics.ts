@@ -1,0 +1,26 @@
+import { Gauge, type Registry } from 'prom-client';
+import type { Database } from '../../lib/db.ts';
+import type { Logger } from '../../lib/log.ts';
+import { findHeldBack } from './store.ts';
+
+/**
+ * Readers stop at the oldest open transaction of the whole cluster, another database's included: this tells how far
+ * that holds them back.
+ */
+export function installEventMetrics(
+  registry: Registry,
+  { db, logger }: { db: Database; logger: Logger },
+): void {
+  new Gauge({
+    name: 'sluice_event_reader_lag_seconds',
+    help: 'Age of the oldest event that is held back from readers by an older open transaction',
+    registers: [registry],
+    async collect() {
+      try {
+        this.set((await db.kernel(findHeldBack))?.ageSeconds ?? 0);
+      } catch (error) {
+        logger.warn({ err: error }, 'the lag of event readers could not be read for the metrics');
+      }
+    },
+  });
+}

@@ -1,0 +1,192 @@
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { Cursors } from '../http/cursor.ts';
+import { listOf, pageQuery, problems, timestamp } from '../http/replies.ts';
+import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../http/route.ts';
+import type { WakeUp } from '../jobs/wake-up.ts';
+import { ownerFilter, type Principal } from '../tenancy/types.ts';
+import type { LiveStream, LiveStreams } from './live-stream.ts';
+import { eventList, listEvents, positionFrom, positionFromCursor } from './service.ts';
+import { type EventBatch, EventTails } from './tail.ts';
+import {
+  type EventFilter,
+  type EventPosition,
+  type EventRow,
+  envelopeOf,
+  isTypePattern,
+  positionText,
+} from './types.ts';
+
+export interface EventRoutesOptions {
+  wake: WakeUp;
+  /** From src/api/sse.ts. */
+  streams: LiveStreams;
+  pollMs?: number;
+  batchSize?: number;
+}
+
+const tags = ['events'];
+const maxTypes = 50;
+
+const filterQuery = {
+  type: z
+    .union([z.string(), z.array(z.string())])
+    .optional()
+    .refine((value) => {
+      const types = typesIn(value);
+      return types.length <= maxTypes && types.every(isTypePattern);
+    }, `must be up to ${maxTypes} types such as job.queued, or beginnings such as job.*`)
+    .describe(
+      'Only these types: several times or separated by commas; `job.*` is all that begin with `job.`',
+    ),
+  subject: z
+    .string()
+    .max(500)
+    .refine((text) => !text.includes('\0'), 'must not contain NUL')
+    .optional()
+    .describe('Only about this job, upload or hand-off'),
+  after: z.string().max(4000).optional().describe('Only what came after the event with this id'),
+};
+
+const envelopeReply = z
+  .object({
+    specversion: z.literal('1.0'),
+    id: z.string(),
+    source: z.string(),
+    type: z.string(),
+    subject: z.string(),
+    time: timestamp,
+    datacontenttype: z.literal('application/json'),
+    data: z.record(z.string(), z.unknown()),
+    tenantid: z.string(),
+    correlationid: z.string().optional(),
+  })
+  .meta({ id: 'Event', description: 'A CloudEvents 1.0 envelope' });
+
+type FilterInput = { type?: string | string[] | undefined; subject?: string | undefined };
+
+/** The audit log, and the same live. */
+export function eventRoutes(options: EventRoutesOptions): RouteModule {
+  return (app, deps) => {
+    installList(app, deps);
+    installStream(app, deps, options);
+  };
+}
+
+function installList(app: RouteApp, { db, cursors }: RouteDeps): void {
+  app.route({
+    method: 'GET',
+    url: '/api/events',
+    config: { action: 'event.read' },
+    schema: {
+      tags,
+      summary: 'Read the audit log, oldest first',
+      querystring: z.strictObject({ ...filterQuery, ...pageQuery }),
+      response: { 200: listOf(envelopeReply), ...problems() },
+    },
+    handler: async (request) => {
+      const { limit } = request.query;
+      const principal = principalOf(request);
+      const rows = await listEvents(db, {
+        tenantId: principal.tenantId,
+        ...filterOf(request.query, principal),
+        after: pageStart(request.query, cursors),
+        limit: limit + 1,
+      });
+      return renderPage(rows, { limit, cursors });
+    },
+  });
+}
+
+function installStream(app: RouteApp, { db, cursors }: RouteDeps, options: EventRoutesOptions): void {
+  const onError = (error: unknown) =>
+    app.log.warn({ err: error }, 'live streams wait, because events cannot be read');
+  const tails = new EventTails({ db, onError, ...options });
+  // Before the server waits for its connections: streams would hold it up for ever.
+  app.addHook('preClose', async () => options.streams.closeAll());
+  app.route({
+    method: 'GET',
+    url: '/api/events/stream',
+    // A HEAD has no end of its own and nothing to show.
+    exposeHeadRoute: false,
+    config: { action: 'event.read' },
+    schema: {
+      tags,
+      summary: 'Follow the audit log live',
+      description:
+        'Server-sent events: `id` is where to go on from (the browser sends it as Last-Event-ID by itself), `event` ' +
+        'the type, `data` the envelope. Without Last-Event-ID and `after` the stream starts now.',
+      produces: ['text/event-stream'],
+      querystring: z.strictObject(filterQuery),
+      response: { 200: z.string().describe('A stream that stays open'), ...problems() },
+    },
+    handler: async (request, reply) => {
+      const principal = principalOf(request);
+      const after = streamStart(request, request.query.after, cursors) ?? (await tails.head());
+      const stream = options.streams.open(request, reply, positionText(after));
+      const { tenantId } = principal;
+      const { signal } = stream;
+      await pump(
+        tails.follow({ tenantId, after, filter: filterOf(request.query, principal), signal }),
+        stream,
+      );
+      return reply;
+    },
+  });
+}
+
+async function pump(batches: AsyncGenerator<EventBatch>, stream: LiveStream): Promise<void> {
+  try {
+    for await (const { events, position } of batches) {
+      await stream.send(events.map(frameOf), positionText(position));
+    }
+  } finally {
+    stream.end();
+  }
+}
+
+function frameOf(event: EventRow) {
+  return { id: positionText(event), event: event.type, data: JSON.stringify(envelopeOf(event)) };
+}
+
+function filterOf({ type, subject }: FilterInput, principal: Principal): EventFilter {
+  const types = typesIn(type);
+  return {
+    types: types.length > 0 ? types : undefined,
+    subject: subject || undefined,
+    ownerId: ownerFilter(principal),
+  };
+}
+
+function typesIn(value: string | string[] | undefined): string[] {
+  return [value ?? []]
+    .flat()
+    .flatMap((text) => text.split(','))
+    .filter((text) => text !== '');
+}
+
+function pageStart(query: { after?: string; cursor?: string }, cursors: Cursors): EventPosition | null {
+  if (query.cursor !== undefined) return positionFromCursor(query.cursor, cursors);
+  return query.after ? positionFrom(query.after, cursors) : null;
+}
+
+/** The header counts before the parameter: a browser that reconnects repeats the URL that it began with. */
+function streamStart(
+  request: FastifyRequest,
+  after: string | undefined,
+  cursors: Cursors,
+): EventPosition | null {
+  const text = request.headers['last-event-id'] || after;
+  return typeof text === 'string' && text !== '' ? positionFrom(text, cursors) : null;
+}
+
+function renderPage(rows: EventRow[], { limit, cursors }: { limit: number; cursors: Cursors }) {
+  const shown = rows.slice(0, limit);
+  const last = shown.at(-1);
+  const hasMore = rows.length > shown.length && last !== undefined;
+  return {
+    data: shown.map(envelopeOf),
+    has_more: hasMore,
+    next_cursor: hasMore ? cursors.encode(eventList, [last.xid, last.eventId]) : null,
+  };
+}

@@ -1,0 +1,122 @@
+import type { Tx } from '../../lib/db.ts';
+import { type Sql, sql } from '../../lib/sql.ts';
+import type { Breaker, BreakerPolicy, BreakerState } from './types.ts';
+
+/**
+ * At most one row; none: nothing bad is known. Of callers that come at the same moment the row lock lets one take the
+ * probe; the others find it taken, though what they see of the row may still be from before.
+ */
+export function checkStatement({ dependency, probeMs }: { dependency: string; probeMs: number }): Sql {
+  return sql`
+    with taken as (
+      update circuit_breakers
+         set state = 'probing',
+             probe_at = clock_timestamp() + ${probeMs}::bigint * interval '1 millisecond',
+             updated_at = clock_timestamp()
+       where dependency = ${dependency}
+         and state <> 'closed'
+         and probe_at <= clock_timestamp()
+      returning dependency
+    )
+    select b.state as "state",
+           exists (select from taken) as "isProbe",
+           ceil(extract(epoch from b.probe_at - clock_timestamp()) * 1000)::bigint as "probeInMs"
+      from circuit_breakers b
+     where b.dependency = ${dependency}`;
+}
+
+export interface CheckRow {
+  state: BreakerState;
+  isProbe: boolean;
+  probeInMs: number | null;
+}
+
+/**
+ * A success while the breaker is open comes from a call that began before: it proves nothing about now. In the usual
+ * case (closed, no failures) nothing is written.
+ */
+export function successStatement(dependency: string): Sql {
+  return sql`
+    with before as (
+      select dependency, state
+        from circuit_breakers
+       where dependency = ${dependency}
+         and (state = 'probing' or (state = 'closed' and failures > 0))
+         for update
+    )
+    update circuit_breakers b
+       set state = 'closed',
+           failures = 0,
+           opened_count = 0,
+           reason = null,
+           opened_at = null,
+           probe_at = null,
+           updated_at = clock_timestamp()
+      from before
+     where b.dependency = before.dependency
+    returning before.state = 'probing' as "hasClosed"`;
+}
+
+/** No row when the breaker is open: what failed began before it opened, and must not make the wait longer. */
+export function failureStatement(failure: { dependency: string; reason: string } & BreakerPolicy): Sql {
+  const { dependency, reason, threshold, coolDownMs, maxCoolDownMs } = failure;
+  return sql`
+    insert into circuit_breakers as b (dependency, state, failures, opened_count, reason, opened_at, probe_at)
+    select ${dependency}, s.state, 1, s.opened_count, ${reason},
+           case s.state when 'open' then clock_timestamp() end,
+           case s.state when 'open' then clock_timestamp() + ${coolDownMs}::bigint * interval '1 millisecond' end
+      from (select case when ${threshold}::integer <= 1 then 'open' else 'closed' end as state,
+                   case when ${threshold}::integer <= 1 then 1 else 0 end as opened_count) s
+        on conflict (dependency) do update
+       set failures = b.failures + 1,
+           reason = excluded.reason,
+           state = case when b.state = 'probing' or b.failures + 1 >= ${threshold}::integer
+             then 'open' else 'closed' end,
+           opened_count = b.opened_count
+             + case when b.state = 'probing' or b.failures + 1 >= ${threshold}::integer then 1 else 0 end,
+           opened_at = case when b.state = 'probing' or b.failures + 1 >= ${threshold}::integer
+             then coalesce(b.opened_at, clock_timestamp()) end,
+           probe_at = case when b.state = 'probing' or b.failures + 1 >= ${threshold}::integer
+             then clock_timestamp() + interval '1 millisecond'
+               * least(${coolDownMs}::bigint * 2 ^ least(b.opened_count, 30), ${maxCoolDownMs}::bigint) end,
+           updated_at = clock_timestamp()
+     where b.state <> 'open'
+    returning state, failures, opened_count as "openedCount",
+              ceil(extract(epoch from probe_at - clock_timestamp()) * 1000)::bigint as "probeInMs"`;
+}
+
+export interface FailureRow {
+  state: BreakerState;
+  failures: number;
+  openedCount: number;
+  probeInMs: number | null;
+}
+
+/** Those that are not closed first. */
+export function listBreakers(tx: Tx, limit: number): Promise<Breaker[]> {
+  return tx.rows<Breaker>(sql`
+    select dependency,
+           state,
+           failures,
+           opened_count as "openedCount",
+           reason,
+           opened_at as "openedAt",
+           probe_at as "probeAt",
+           updated_at as "updatedAt"
+      from circuit_breakers
+     order by state = 'closed', dependency
+     limit ${limit}`);
+}
+
+/** Nothing bad has been heard of them for a day. */
+export function deleteForgotten(tx: Tx, limit: number): Promise<number> {
+  return tx.run(sql`
+    delete from circuit_breakers
+     where dependency in (
+       select dependency
+         from circuit_breakers
+        where state = 'closed'
+          and updated_at < clock_timestamp() - interval '1 day'
+        limit ${limit}
+          for update skip locked)`);
+}

@@ -1,0 +1,110 @@
+import { Gauge, type Registry } from 'prom-client';
+import type { Database } from '../../lib/db.ts';
+import type { Logger } from '../../lib/log.ts';
+import {
+  type CheckRow,
+  checkStatement,
+  deleteForgotten,
+  type FailureRow,
+  failureStatement,
+  listBreakers,
+  successStatement,
+} from './circuit-breaker-store.ts';
+import type { Breaker, BreakerAnswer, BreakerPolicy } from './types.ts';
+
+export interface CircuitBreakersOptions {
+  db: Database;
+  logger: Logger;
+  /** How long a probe may take before its caller counts as dead and another one probes. */
+  probeMs?: number;
+}
+
+const defaultPolicy: BreakerPolicy = { threshold: 5, coolDownMs: 30_000, maxCoolDownMs: 600_000 };
+const defaultProbeMs = 60_000;
+/** While somebody probes the answer is near: nobody waits longer than this before asking again. */
+const maxWaitForProbeMs = 5_000;
+const minWaitMs = 100;
+const maxReasonLength = 500;
+const maxListed = 1_000;
+const context = { role: 'sluice_kernel' } as const;
+
+/**
+ * One circuit breaker per outside dependency, shared by all jobs and processes. When calls fail in a row, nobody calls
+ * for a while; then one caller tries for all. Callers that may not call wait, which uses up no attempt of theirs.
+ */
+export class CircuitBreakers {
+  readonly #db: Database;
+  readonly #logger: Logger;
+  readonly #probeMs: number;
+
+  constructor({ db, logger, probeMs = defaultProbeMs }: CircuitBreakersOptions) {
+    this.#db = db;
+    this.#logger = logger;
+    this.#probeMs = probeMs;
+  }
+
+  /** Before a call. Whoever is allowed reports how it went; a probe that nobody reports is given away again. */
+  async check(dependency: string): Promise<BreakerAnswer> {
+    const [row] = await this.#db.statement<CheckRow>(
+      context,
+      checkStatement({ dependency, probeMs: this.#probeMs }),
+    );
+    if (row === undefined || row.state === 'closed') return { allowed: true, isProbe: false };
+    if (row.isProbe) return { allowed: true, isProbe: true };
+    const waitMs = Math.max(minWaitMs, row.probeInMs ?? 0);
+    return {
+      allowed: false,
+      retryInMs: row.state === 'probing' ? Math.min(waitMs, maxWaitForProbeMs) : waitMs,
+    };
+  }
+
+  async recordSuccess(dependency: string): Promise<void> {
+    const [row] = await this.#db.statement<{ hasClosed: boolean }>(context, successStatement(dependency));
+    if (row?.hasClosed) this.#logger.info({ dependency }, 'a dependency is back; its breaker is closed');
+  }
+
+  /** Only for failures of the dependency itself: a call that it refused for the caller's own fault is none. */
+  async recordFailure(
+    dependency: string,
+    reason: string,
+    policy: Partial<BreakerPolicy> = {},
+  ): Promise<void> {
+    const failure = { ...defaultPolicy, ...policy, dependency, reason: reason.slice(0, maxReasonLength) };
+    const [row] = await this.#db.statement<FailureRow>(context, failureStatement(failure));
+    if (row?.state !== 'open') return;
+    this.#logger.warn(
+      { dependency, reason: failure.reason, failures: row.failures, coolDownMs: row.probeInMs },
+      'a dependency fails; its breaker is open and its jobs wait',
+    );
+  }
+
+  list(): Promise<Breaker[]> {
+    return this.#db.kernel((tx) => listBreakers(tx, maxListed));
+  }
+
+  /** Forgets up to `limit` dependencies that have been well for a day; answers how many. For upkeep. */
+  purgeForgotten(limit: number): Promise<number> {
+    return this.#db.kernel((tx) => deleteForgotten(tx, limit));
+  }
+
+  /** `sluice_breaker_open`: read when somebody looks, because any process may have opened one. */
+  installGauge(registry: Registry): void {
+    const list = () => this.list();
+    const logger = this.#logger;
+    new Gauge({
+      name: 'sluice_breaker_open',
+      help: '1 while calls to the dependency are held back, else 0',
+      labelNames: ['dependency'],
+      registers: [registry],
+      async collect() {
+        try {
+          const breakers = await list();
+          this.reset();
+          for (const { dependency, state } of breakers) this.set({ dependency }, state === 'closed' ? 0 : 1);
+        } catch (error) {
+          logger.warn({ err: error }, 'the circuit breakers could not be read for the metrics');
+        }
+      },
+    });
+  }
+}

@@ -1,0 +1,37 @@
+/** A place in a sliding window: at most `limit` of them in any `windowMs`. */
+export interface Reservation {
+  /** What is limited, such as `connector:<tenant>:<id>`. */
+  key: string;
+  limit: number;
+  windowMs: number;
+}
+
+/** Not granted is no error: the caller comes back after `retryInMs`, and no attempt is used up. */
+export type ReservationAnswer = { granted: true } | { granted: false; retryInMs: number };
+
+export type BreakerState = 'closed' | 'open' | 'probing';
+
+export interface Breaker {
+  dependency: string;
+  state: BreakerState;
+  /** Failures in a row. */
+  failures: number;
+  /** Openings since the last success; each doubles the cool-down. */
+  openedCount: number;
+  reason: string | null;
+  openedAt: Date | null;
+  /** Open: when one caller may try. Probing: when that caller counts as lost. */
+  probeAt: Date | null;
+  updatedAt: Date;
+}
+
+/** `isProbe`: this caller alone tries whether the dependency is back; its result decides for all. */
+export type BreakerAnswer = { allowed: true; isProbe: boolean } | { allowed: false; retryInMs: number };
+
+export interface BreakerPolicy {
+  /** Failures in a row that open the breaker. */
+  threshold: number;
+  /** From the opening to the first probe; doubled with every probe that fails. */
+  coolDownMs: number;
+  maxCoolDownMs: number;
+}

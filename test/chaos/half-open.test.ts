@@ -1,0 +1,63 @@
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { useDatabase } from '../database.ts';
+import { eventually } from '../kernel.ts';
+import { startTcpProxy, type TcpProxy } from '../tcp-proxy.ts';
+import { useFleet } from './use-fleet.ts';
+
+const database = useDatabase();
+const workers = useFleet(database);
+let proxy: TcpProxy | undefined;
+
+beforeAll(async () => {
+  const socketDir = decodeURIComponent(new URL(database.appUrl).hostname);
+  proxy = await startTcpProxy({ path: path.join(socketDir, '.s.PGSQL.5432') });
+});
+afterAll(() => proxy?.close());
+afterEach(async () => {
+  for (const worker of workers.fleet.living) await workers.fleet.kill(worker);
+});
+
+function throughProxy(): string {
+  const { username, password, pathname } = new URL(database.appUrl);
+  return `postgres://${username}:${password}@127.0.0.1:${proxy?.port}${pathname}`;
+}
+
+test('a worker whose connections all fall silent without closing works again on new ones', async () => {
+  const worker = await workers.fleet.start({
+    appUrl: throughProxy(),
+    directUrl: throughProxy(),
+    concurrency: 2,
+  });
+  const jobs = await Promise.all(
+    Array.from({ length: 6 }, () =>
+      workers.dispatch([
+        { do: 'work', ms: 100 },
+        { do: 'work', ms: 2_500 },
+      ]),
+    ),
+  );
+  await eventually(async () => worker.busyWith.size === 2, 'both slots are busy');
+  while (proxy?.silence(() => 0)) {}
+  await eventually(
+    async () => (await workers.statusesOf(jobs)).every((status) => status === 'success'),
+    'all jobs are finished by the only worker',
+    60_000,
+  );
+  expect(worker.child.exitCode).toBeNull();
+  for (const job of jobs) expect(await workers.stepsOf(job)).toEqual([0, 1]);
+}, 90_000);
+
+test('a slice whose own connection falls silent, while its lease is renewed, is not held for ever', async () => {
+  const worker = await workers.fleet.start({ appUrl: throughProxy(), directUrl: database.appUrl });
+  const silenced = proxy?.silenceAt('for no key update');
+  const job = await workers.dispatch([{ do: 'work', ms: 20 }]);
+  await silenced;
+  await eventually(
+    async () => (await workers.statusesOf([job]))[0] === 'success',
+    'the job is finished',
+    60_000,
+  );
+  expect(await workers.stepsOf(job)).toEqual([0]);
+  expect(worker.child.exitCode).toBeNull();
+}, 90_000);
