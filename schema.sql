@@ -72,9 +72,10 @@ begin
         with moved as (
           update ingestion_jobs j
              set status = case j.status when 'canceled' then 'canceled' else 'running' end,
-                 lease_epoch = j.lease_epoch + 1,
-                 leased_by = p_worker,
-                 lease_expires_at = clock_timestamp() + p_lease_ms * interval '1 millisecond',
+                 lease_epoch = j.lease_epoch + case when j.shared and j.status <> 'canceled' then 0 else 1 end,
+                 leased_by = case when j.shared and j.status <> 'canceled' then null else p_worker end,
+                 lease_expires_at = case when j.shared and j.status <> 'canceled' then null
+                   else clock_timestamp() + p_lease_ms * interval '1 millisecond' end,
                  heartbeat_at = clock_timestamp(),
                  started_at = coalesce(j.started_at, clock_timestamp()),
                  next_retry_at = null,
@@ -349,6 +350,7 @@ create table public.ingestion_jobs (
   not_before timestamp with time zone,
   cleanup_open boolean default false not null,
   requeued_from uuid,
+  shared boolean default false not null,
   connector_id text,
   external_account_id text,
   user_id text,
@@ -361,6 +363,52 @@ create table public.ingestion_jobs (
   progressed_at timestamp with time zone,
   updated_at timestamp with time zone default clock_timestamp() not null
 ) with (autovacuum_analyze_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.2, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000);
+
+create table public.item_jobs (
+  tenant_id text not null,
+  job_id uuid not null,
+  job_type text not null,
+  processor text not null,
+  options jsonb default '{}'::jsonb not null,
+  columns jsonb default '[]'::jsonb not null,
+  result_columns jsonb default '[]'::jsonb not null,
+  file_id uuid,
+  file_name text,
+  user_id text not null,
+  ingesting_by uuid,
+  total bigint default 0 not null,
+  pending bigint default 0 not null,
+  processing bigint default 0 not null,
+  done bigint default 0 not null,
+  error bigint default 0 not null,
+  not_found bigint default 0 not null,
+  skipped bigint default 0 not null,
+  controllers jsonb default '{}'::jsonb not null
+) with (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=100, fillfactor=50);
+
+create table public.job_items (
+  tenant_id text not null,
+  job_id uuid not null,
+  id bigint generated always as identity not null,
+  row_no integer not null,
+  status text default 'PENDING'::text not null,
+  attempts smallint default 0 not null,
+  strategy smallint default 0 not null,
+  crashes smallint default 0 not null,
+  due_at timestamp with time zone default '-infinity'::timestamp with time zone not null,
+  locked_by uuid,
+  lock_token uuid,
+  locked_at timestamp with time zone,
+  lock_expires_at timestamp with time zone,
+  error_code text,
+  last_error text,
+  user_id text not null,
+  job_type text not null,
+  updated_at timestamp with time zone default clock_timestamp() not null,
+  input_json json not null,
+  normalized_json jsonb,
+  result_json json
+) with (autovacuum_vacuum_insert_scale_factor=0.2, autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=5000, fillfactor=90);
 
 create table public.login_links (
   tenant_id text not null,
@@ -385,6 +433,21 @@ create table public.schema_migrations (
   changed_at timestamp with time zone default clock_timestamp() not null
 );
 
+create table public.search_events (
+  tenant_id text not null,
+  job_id uuid not null,
+  event_id bigint generated always as identity not null,
+  item_ids bigint[] not null,
+  provider text not null,
+  strategy text not null,
+  status integer,
+  outcome text not null,
+  error text,
+  took_ms integer not null,
+  user_id text not null,
+  created_at timestamp with time zone default clock_timestamp() not null
+);
+
 create table public.sessions (
   tenant_id text not null,
   session_hash bytea not null,
@@ -392,6 +455,14 @@ create table public.sessions (
   role text not null,
   created_at timestamp with time zone default clock_timestamp() not null,
   expires_at timestamp with time zone not null
+);
+
+create table public.tenant_secrets (
+  tenant_id text not null,
+  name text not null,
+  encrypted text not null,
+  updated_by text not null,
+  updated_at timestamp with time zone default clock_timestamp() not null
 );
 
 create table public.tenants (
@@ -492,6 +563,20 @@ alter table public.ingestion_jobs add constraint ingestion_jobs_subject_id_check
 
 alter table public.ingestion_jobs add constraint ingestion_jobs_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
 
+alter table public.item_jobs add constraint item_jobs_pkey PRIMARY KEY (tenant_id, job_id);
+
+alter table public.item_jobs add constraint item_jobs_check CHECK ((total = (((((pending + processing) + done) + error) + not_found) + skipped)));
+
+alter table public.item_jobs add constraint item_jobs_job_type_check CHECK ((job_type = ANY (ARRAY['csv'::text, 'image'::text])));
+
+alter table public.item_jobs add constraint item_jobs_tenant_id_job_id_fkey FOREIGN KEY (tenant_id, job_id) REFERENCES public.ingestion_jobs(tenant_id, job_id) ON DELETE CASCADE;
+
+alter table public.job_items add constraint job_items_pkey PRIMARY KEY (tenant_id, job_id, id);
+
+alter table public.job_items add constraint job_items_status_check CHECK ((status = ANY (ARRAY['PENDING'::text, 'PROCESSING'::text, 'DONE'::text, 'ERROR'::text, 'NOT_FOUND'::text, 'SKIPPED'::text])));
+
+alter table public.job_items add constraint job_items_tenant_id_job_id_fkey FOREIGN KEY (tenant_id, job_id) REFERENCES public.item_jobs(tenant_id, job_id) ON DELETE CASCADE;
+
 alter table public.login_links add constraint login_links_pkey PRIMARY KEY (tenant_id, code_hash);
 
 alter table public.login_links add constraint login_links_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
@@ -504,9 +589,19 @@ alter table public.schema_migrations add constraint schema_migrations_pkey PRIMA
 
 alter table public.schema_migrations add constraint schema_migrations_state_check CHECK ((state = ANY (ARRAY['up'::text, 'down'::text])));
 
+alter table public.search_events add constraint search_events_pkey PRIMARY KEY (tenant_id, job_id, event_id);
+
+alter table public.search_events add constraint search_events_tenant_id_job_id_fkey FOREIGN KEY (tenant_id, job_id) REFERENCES public.item_jobs(tenant_id, job_id) ON DELETE CASCADE;
+
 alter table public.sessions add constraint sessions_pkey PRIMARY KEY (tenant_id, session_hash);
 
 alter table public.sessions add constraint sessions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
+
+alter table public.tenant_secrets add constraint tenant_secrets_pkey PRIMARY KEY (tenant_id, name);
+
+alter table public.tenant_secrets add constraint tenant_secrets_name_check CHECK ((name ~ '^[a-z][a-z0-9_]{0,62}$'::text));
+
+alter table public.tenant_secrets add constraint tenant_secrets_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
 
 alter table public.tenants add constraint tenants_pkey PRIMARY KEY (tenant_id);
 
@@ -568,6 +663,22 @@ CREATE INDEX ix_ingestion_jobs_struck ON public.ingestion_jobs USING btree (run_
 
 CREATE INDEX ix_ingestion_jobs_waiting_retry ON public.ingestion_jobs USING btree (tenant_id, pipeline, subject_id, job_id) WHERE (status = 'failed'::text);
 
+CREATE INDEX item_jobs_ingesting ON public.item_jobs USING btree (ingesting_by) WHERE (ingesting_by IS NOT NULL);
+
+CREATE INDEX job_items_claimable ON public.job_items USING btree (tenant_id, job_id, due_at, id) WHERE (status = 'PENDING'::text);
+
+CREATE INDEX job_items_crashed ON public.job_items USING btree (tenant_id, job_id, id) WHERE ((status = 'PENDING'::text) AND (crashes > 0));
+
+CREATE INDEX job_items_failed ON public.job_items USING btree (tenant_id, job_id, id) WHERE (status = ANY (ARRAY['ERROR'::text, 'NOT_FOUND'::text, 'SKIPPED'::text]));
+
+CREATE INDEX job_items_locked ON public.job_items USING btree (tenant_id, job_id, lock_expires_at) WHERE (status = 'PROCESSING'::text);
+
+CREATE INDEX job_items_open ON public.job_items USING btree (tenant_id, updated_at, id) WHERE (status = ANY (ARRAY['PENDING'::text, 'PROCESSING'::text]));
+
+CREATE INDEX job_items_open_by_job ON public.job_items USING btree (tenant_id, job_id, updated_at, id) WHERE (status = ANY (ARRAY['PENDING'::text, 'PROCESSING'::text]));
+
+CREATE INDEX job_items_open_by_user ON public.job_items USING btree (tenant_id, user_id, updated_at, id) WHERE (status = ANY (ARRAY['PENDING'::text, 'PROCESSING'::text]));
+
 CREATE INDEX login_links_by_hash ON public.login_links USING btree (code_hash);
 
 CREATE INDEX sessions_by_hash ON public.sessions USING btree (session_hash);
@@ -594,13 +705,29 @@ alter table public.ingestion_jobs enable row level security;
 
 alter table public.ingestion_jobs force row level security;
 
+alter table public.item_jobs enable row level security;
+
+alter table public.item_jobs force row level security;
+
+alter table public.job_items enable row level security;
+
+alter table public.job_items force row level security;
+
 alter table public.login_links enable row level security;
 
 alter table public.login_links force row level security;
 
+alter table public.search_events enable row level security;
+
+alter table public.search_events force row level security;
+
 alter table public.sessions enable row level security;
 
 alter table public.sessions force row level security;
+
+alter table public.tenant_secrets enable row level security;
+
+alter table public.tenant_secrets force row level security;
 
 alter table public.tenants enable row level security;
 
@@ -636,13 +763,29 @@ create policy kernel_rows on public.ingestion_jobs for all to sluice_kernel usin
 
 create policy tenant_rows on public.ingestion_jobs for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
 
+create policy kernel_rows on public.item_jobs for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.item_jobs for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.job_items for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.job_items for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
 create policy kernel_rows on public.login_links for all to sluice_kernel using (true) with check (true);
 
 create policy tenant_rows on public.login_links for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
 
+create policy kernel_rows on public.search_events for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.search_events for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
 create policy kernel_rows on public.sessions for all to sluice_kernel using (true) with check (true);
 
 create policy tenant_rows on public.sessions for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.tenant_secrets for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.tenant_secrets for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
 
 create policy kernel_rows on public.tenants for all to sluice_kernel using (true) with check (true);
 
@@ -682,15 +825,31 @@ grant delete, select, update on public.ingestion_jobs to sluice_kernel;
 
 grant insert, select, update on public.ingestion_jobs to sluice_tenant;
 
+grant select on public.item_jobs to sluice_kernel;
+
+grant insert, select, update on public.item_jobs to sluice_tenant;
+
+grant select, update on public.job_items to sluice_kernel;
+
+grant insert, select, update on public.job_items to sluice_tenant;
+
 grant delete, insert, select, update on public.login_links to sluice_kernel;
 
 grant delete, insert, select, update on public.rate_limits to sluice_kernel;
 
 grant select on public.schema_migrations to sluice_kernel;
 
+grant select on public.search_events to sluice_kernel;
+
+grant insert, select on public.search_events to sluice_tenant;
+
 grant delete, insert, select on public.sessions to sluice_kernel;
 
 grant delete, select on public.sessions to sluice_tenant;
+
+grant select on public.tenant_secrets to sluice_kernel;
+
+grant delete, insert, select, update on public.tenant_secrets to sluice_tenant;
 
 grant delete, insert, select, update on public.tenants to sluice_kernel;
 

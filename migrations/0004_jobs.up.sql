@@ -36,6 +36,8 @@ create table ingestion_jobs (
   -- A canceled job whose cleanup slices have not finished yet.
   cleanup_open        boolean not null default false,
   requeued_from       uuid,
+  -- Never leased: its slices run side by side, and the fence is on what they work on.
+  shared              boolean not null default false,
   connector_id        text,
   external_account_id text,
   user_id             text,
@@ -340,9 +342,10 @@ begin
         with moved as (
           update ingestion_jobs j
              set status = case j.status when 'canceled' then 'canceled' else 'running' end,
-                 lease_epoch = j.lease_epoch + 1,
-                 leased_by = p_worker,
-                 lease_expires_at = clock_timestamp() + p_lease_ms * interval '1 millisecond',
+                 lease_epoch = j.lease_epoch + case when j.shared and j.status <> 'canceled' then 0 else 1 end,
+                 leased_by = case when j.shared and j.status <> 'canceled' then null else p_worker end,
+                 lease_expires_at = case when j.shared and j.status <> 'canceled' then null
+                   else clock_timestamp() + p_lease_ms * interval '1 millisecond' end,
                  heartbeat_at = clock_timestamp(),
                  started_at = coalesce(j.started_at, clock_timestamp()),
                  next_retry_at = null,

@@ -8,17 +8,19 @@ import { houseRoutes } from './api/route-modules.ts';
 import { createServer } from './api/server.ts';
 import { SseStreams } from './api/sse.ts';
 import type { Config } from './config.ts';
+import { type ItemHouse, openItemHouse } from './ingest/items/house.ts';
 import { installEventMetrics } from './kernel/events/metrics.ts';
+import { createGuardedFetch } from './kernel/fetch/guarded-fetch.ts';
 import { createFiles } from './kernel/files/backends.ts';
 import { sweepOrphans } from './kernel/files/service.ts';
 import type { Files } from './kernel/files/types.ts';
 import type { CycleReport } from './kernel/jobs/cycle.ts';
 import { Kernel } from './kernel/jobs/kernel.ts';
-import type { Pipeline } from './kernel/jobs/types.ts';
 import { CircuitBreakers } from './kernel/limits/circuit-breaker.ts';
 import { LimitMetrics } from './kernel/limits/metrics.ts';
 import { RateLimits } from './kernel/limits/rate-limits.ts';
-import { loadJwtSecret } from './kernel/secrets/installation-secrets.ts';
+import { loadJwtSecret, loadSecretKeys } from './kernel/secrets/installation-secrets.ts';
+import { TenantSecrets } from './kernel/secrets/tenant-secrets.ts';
 import { installGauges } from './kernel/stats/metrics.ts';
 import { type Authenticator, createAuthenticator } from './kernel/tenancy/service.ts';
 import { createLoginLink } from './kernel/tenancy/sessions.ts';
@@ -132,6 +134,8 @@ interface Installation {
   /** Signs tokens. */
   secret: string;
   metrics: Registry;
+  secrets: TenantSecrets;
+  items: ItemHouse;
 }
 
 async function openInstallation(options: ProcessOptions, closing: ClosingOrder): Promise<Installation> {
@@ -147,14 +151,14 @@ async function openInstallation(options: ProcessOptions, closing: ClosingOrder):
   assertUsable(await readSchemaStateOf(db, migrations));
   const secret = await loadJwtSecret({ configured: config.jwtSecret, dataDir: config.dataDir });
   scrubber.register([secret]);
-  return {
-    connections,
-    db,
-    migrations,
-    files: createFiles(config),
-    secret,
-    metrics: createMetricsRegistry(),
-  };
+  const keys = await loadSecretKeys({ configured: config.secretKey, dataDir: config.dataDir });
+  const secrets = new TenantSecrets({ db, keys });
+  const fetch = createGuardedFetch({ ...config, userAgent: `Sluice/${readVersion()}` });
+  closing.add('Outgoing connections', { stop: () => fetch.close() });
+  const metrics = createMetricsRegistry();
+  const secretOf = (tenantId: string, name: string) => secrets.get(tenantId, name);
+  const items = openItemHouse({ ...config, db, logger, registry: metrics, fetch, secretOf, bounds: config });
+  return { connections, db, migrations, files: createFiles(config), secret, metrics, secrets, items };
 }
 
 async function startKernel(parts: {
@@ -164,13 +168,14 @@ async function startKernel(parts: {
   work: boolean;
 }): Promise<Kernel> {
   const { config, logger } = parts.options;
-  const { db, connections, metrics, files } = parts.base;
+  const { db, connections, metrics, files, items } = parts.base;
   const kernel = new Kernel({
     db,
     directUrl: connections.directAppUrl,
     logger,
     registry: metrics,
-    pipelines,
+    pipelines: [items.pipeline],
+    onWorkersLost: items.onWorkersLost,
     version: readVersion(),
     leaseMs: config.leaseMs,
     heartbeatMs: config.heartbeatMs,
@@ -191,16 +196,13 @@ async function startKernel(parts: {
     const upkeep = new Upkeep({
       db,
       logger,
-      tasks: upkeepTasks({ config, db, logger, files, limits, breakers }),
+      tasks: upkeepTasks({ config, db, logger, files, limits, breakers, items }),
     });
     await upkeep.start();
     parts.closing.add('Upkeep', upkeep);
   }
   return kernel;
 }
-
-/** The houses add theirs here. */
-const pipelines: Pipeline[] = [];
 
 function upkeepTasks(deps: {
   config: Config;
@@ -209,10 +211,12 @@ function upkeepTasks(deps: {
   files: Files;
   limits: RateLimits;
   breakers: CircuitBreakers;
+  items: ItemHouse;
 }): UpkeepTask[] {
-  const { config, db, logger, files, limits, breakers } = deps;
+  const { config, db, logger, files, limits, breakers, items } = deps;
   return [
     ...kernelTasks({ ...config, db, logger }),
+    ...items.tasks,
     {
       name: 'purge_limits',
       everyMs: 10 * 60_000,
@@ -262,7 +266,7 @@ interface ServerParts {
 
 async function openServer(parts: ServerParts): Promise<FastifyInstance> {
   const { config, logger, portIsExplicit } = parts.options;
-  const { db, files, metrics, secret } = parts.base;
+  const { db, files, metrics, secret, items, secrets } = parts.base;
   const { kernel, authenticator } = parts;
   const server = await createServer({
     config: { ...config, secret: serverSecret(config, secret) },
@@ -275,6 +279,8 @@ async function openServer(parts: ServerParts): Promise<FastifyInstance> {
       files,
       admissions: authenticator.admissions,
       streams: new SseStreams({ authenticator }),
+      items,
+      secrets,
     }),
     version: readVersion(),
     isReady: parts.readiness.isReady,

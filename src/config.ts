@@ -1,3 +1,4 @@
+import { itemSettings } from './ingest/items/settings.ts';
 import { parseSecretKeys } from './kernel/secrets/stored-secrets.ts';
 import {
   absolutePath,
@@ -182,6 +183,7 @@ export const settings = {
     describe:
       'How many jobs of one tenant may wait, unless its limit queued_jobs says otherwise; more are refused.',
   }),
+  ...itemSettings,
   eventRetentionDays: setting({
     env: 'EVENT_RETENTION_DAYS',
     ...wholeNumber({ min: 90, max: 36_500, unit: 'days' }),
@@ -365,6 +367,19 @@ const checks: SettingsCheck<Config>[] = [
     heartbeatMs * 2 <= leaseMs
       ? null
       : `HEARTBEAT_MS is ${heartbeatMs} and LEASE_MS is ${leaseMs}. Allowed: a heartbeat of at most half the lease.`,
+  ({ ingestMinRows, ingestMaxRows }) =>
+    ingestMinRows <= ingestMaxRows
+      ? null
+      : `INGEST_MIN_ROWS is ${ingestMinRows} and INGEST_MAX_ROWS is ${ingestMaxRows}. ` +
+        'Allowed: a minimum up to the maximum.',
+  ({ claimMin, claimMax }) =>
+    claimMin <= claimMax
+      ? null
+      : `CLAIM_MIN is ${claimMin} and CLAIM_MAX is ${claimMax}. Allowed: a minimum up to the maximum.`,
+  ({ lockFloorMs, lockCapMs }) =>
+    lockFloorMs <= lockCapMs
+      ? null
+      : `LOCK_FLOOR_MS is ${lockFloorMs} and LOCK_CAP_MS is ${lockCapMs}. Allowed: a floor up to the cap.`,
   ({ metricsPort, port }) =>
     metricsPort === null || metricsPort !== port
       ? null

@@ -16,12 +16,21 @@ const templateDatabase = 'sluice_template';
 /** One PostgreSQL for the whole run: embedded 18, or Debian's with SLUICE_TEST_POSTGRES=system. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const server = await startTestServer();
-  await createDatabase(server.ownerUrl, templateDatabase);
-  const templateUrl = withDatabase(server.ownerUrl, templateDatabase);
-  await ensureRoles(templateUrl);
-  await ensureAppLogin(templateUrl);
-  await migrateUp(templateUrl);
+  try {
+    await prepareTemplate(server.ownerUrl);
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
   project.provide('serverUrl', server.ownerUrl);
   project.provide('templateDatabase', templateDatabase);
   return server.stop;
+}
+
+async function prepareTemplate(serverUrl: string): Promise<void> {
+  await createDatabase(serverUrl, templateDatabase);
+  const templateUrl = withDatabase(serverUrl, templateDatabase);
+  await ensureRoles(templateUrl);
+  await ensureAppLogin(templateUrl);
+  await migrateUp(templateUrl);
 }

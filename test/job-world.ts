@@ -126,7 +126,7 @@ export class World {
         this.#opened = { slice, finish, fail };
       });
     const registry = new PipelineRegistry([{ ...probePipeline(), advance: hold, cleanUp: hold }]);
-    const runner = new SliceRunner({ db, keeper, registry, wake, logger, metrics, leaseMs });
+    const runner = new SliceRunner({ db, keeper, registry, wake, logger, metrics, leaseMs, workerId });
     this.#runners.set(workerId, runner);
     return runner;
   }

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
-import { chmod, chown, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
@@ -32,7 +32,7 @@ async function startEmbeddedServer(): Promise<TestServer> {
 }
 
 /** Where Debian keeps the newest PostgreSQL, or null. */
-export function findSystemPostgres(): string | null {
+function findSystemPostgres(): string | null {
   const root = '/usr/lib/postgresql';
   if (!existsSync(root)) return null;
   const versions = readdirSync(root)
@@ -42,7 +42,7 @@ export function findSystemPostgres(): string | null {
   return existsSync(path.join(bin, 'initdb')) ? bin : null;
 }
 
-export async function startSystemServer(settings: Record<string, string> = {}): Promise<TestServer> {
+async function startSystemServer(settings: Record<string, string> = {}): Promise<TestServer> {
   const bin = findSystemPostgres();
   if (bin === null) throw new Error('There is no system PostgreSQL >= 15 under /usr/lib/postgresql');
   const user = unprivilegedUser();
@@ -94,11 +94,6 @@ export async function startSystemServer(settings: Record<string, string> = {}): 
       await rm(home, { recursive: true, force: true });
     },
   };
-}
-
-/** The postmaster's process id, for tests that kill the server. */
-export async function postmasterPid(postgresDir: string): Promise<number> {
-  return Number((await readFile(path.join(postgresDir, 'postmaster.pid'), 'utf8')).split('\n')[0]);
 }
 
 export async function waitUntilReady(url: string, deadlineMs: number): Promise<void> {

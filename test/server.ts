@@ -10,11 +10,14 @@ import { createServer, type ServerConfig } from '../src/api/server.ts';
 import { SseStreams } from '../src/api/sse.ts';
 import { createFiles } from '../src/kernel/files/backends.ts';
 import type { RouteModule } from '../src/kernel/http/route.ts';
+import { parseSecretKeys } from '../src/kernel/secrets/stored-secrets.ts';
+import { TenantSecrets } from '../src/kernel/secrets/tenant-secrets.ts';
 import { type Authenticator, createAuthenticator } from '../src/kernel/tenancy/service.ts';
 import { mintToken, type TokenSettings } from '../src/kernel/tenancy/tokens.ts';
 import type { Role } from '../src/kernel/tenancy/types.ts';
 import { type Clock, systemClock } from '../src/lib/clock.ts';
 import type { TestDatabase } from './database.ts';
+import { testItemHouse } from './item-house.ts';
 import { testKernel } from './kernel.ts';
 
 export interface TestServer {
@@ -104,7 +107,10 @@ function everyRoute(database: TestDatabase, authenticator: Authenticator): Route
   const files = createFiles({ filesBackend: 'local', dataDir: tmpdir() });
   // No stream is opened: `inject` would wait for the end of it for ever.
   const streams = new SseStreams({ authenticator, maxStreams: 0 });
-  return houseRoutes({ kernel: testKernel(database), files, admissions: authenticator.admissions, streams });
+  const items = testItemHouse(database.db);
+  const secrets = new TenantSecrets({ db: database.db, keys: parseSecretKeys('ab'.repeat(32)) });
+  const { admissions } = authenticator;
+  return houseRoutes({ kernel: testKernel(database), files, admissions, streams, items, secrets });
 }
 
 const testConfig: ServerConfig = {

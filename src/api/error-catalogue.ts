@@ -1,4 +1,9 @@
+import { itemErrors } from '../ingest/items/errors.ts';
+import { exportErrors } from '../ingest/items/export/errors.ts';
+import { readerErrors } from '../ingest/items/formats/errors.ts';
+import { processorErrors } from '../ingest/items/processors/errors.ts';
 import { eventErrors } from '../kernel/events/errors.ts';
+import { fetchErrors } from '../kernel/fetch/errors.ts';
 import { fileErrors } from '../kernel/files/errors.ts';
 import { cursorErrors } from '../kernel/http/cursor.ts';
 import { jobErrors } from '../kernel/jobs/errors.ts';
@@ -25,6 +30,11 @@ export const errorChapters: CatalogueChapter[] = [
   { title: 'Tenants, users and keys', catalogue: tenancyErrors },
   { title: 'Files', catalogue: fileErrors },
   { title: 'Jobs', catalogue: jobErrors },
+  { title: 'Items', catalogue: itemErrors },
+  { title: 'Files of rows', catalogue: readerErrors },
+  { title: 'Processors', catalogue: processorErrors },
+  { title: 'Exports', catalogue: exportErrors },
+  { title: 'Outgoing requests', catalogue: fetchErrors },
   { title: 'Events', catalogue: eventErrors },
   { title: 'Limits', catalogue: limitErrors },
   { title: 'Stored secrets', catalogue: secretErrors },

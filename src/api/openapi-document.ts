@@ -1,7 +1,12 @@
 import pino from 'pino';
 import { Registry } from 'prom-client';
+import { type ItemHouse, openItemHouse } from '../ingest/items/house.ts';
+import { itemBounds } from '../ingest/items/types.ts';
+import { createGuardedFetch } from '../kernel/fetch/guarded-fetch.ts';
 import { createFiles } from '../kernel/files/backends.ts';
 import { Kernel } from '../kernel/jobs/kernel.ts';
+import { parseSecretKeys } from '../kernel/secrets/stored-secrets.ts';
+import { TenantSecrets } from '../kernel/secrets/tenant-secrets.ts';
 import { createAuthenticator } from '../kernel/tenancy/service.ts';
 import { systemClock } from '../lib/clock.ts';
 import { Database } from '../lib/db.ts';
@@ -43,6 +48,8 @@ export async function renderOpenApi({ version }: { version: string }): Promise<s
       files: noFiles,
       admissions: authenticator.admissions,
       streams: new SseStreams({ authenticator }),
+      items: idleItems(db),
+      secrets: new TenantSecrets({ db, keys: parseSecretKeys('00'.repeat(32)) }),
     }),
     version,
     isReady: async () => ({ ready: false, checks: {} }),
@@ -71,6 +78,21 @@ function idleKernel(db: Database): Kernel {
     tenantLimit: 1,
     maxStrikes: 1,
     maxQueued: 1,
+  });
+}
+
+function idleItems(db: Database): ItemHouse {
+  return openItemHouse({
+    db,
+    logger: pino({ level: 'silent' }),
+    registry: new Registry(),
+    fetch: createGuardedFetch({ blockPrivateAddresses: true, userAgent: '' }),
+    secretOf: () => Promise.reject(new Error('Nothing works here')),
+    bounds: itemBounds,
+    ingestEnabled: true,
+    globalPendingEnabled: true,
+    maxUploadBytes: 1,
+    ingestFolder: null,
   });
 }
 

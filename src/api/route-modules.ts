@@ -1,16 +1,21 @@
+import type { ItemHouse } from '../ingest/items/house.ts';
 import { eventRoutes } from '../kernel/events/routes.ts';
 import type { Files } from '../kernel/files/types.ts';
 import type { RouteModule } from '../kernel/http/route.ts';
 import type { Kernel } from '../kernel/jobs/kernel.ts';
 import { jobRoutes } from '../kernel/jobs/routes.ts';
+import type { TenantSecrets } from '../kernel/secrets/tenant-secrets.ts';
 import { statsRoutes } from '../kernel/stats/routes.ts';
 import type { Admissions } from '../kernel/tenancy/provisioning.ts';
+import { secretRoutes } from './routes/secrets.ts';
 import { tenantErasureRoutes } from './routes/tenant-erasure.ts';
 import type { SseStreams } from './sse.ts';
 
 export interface HouseDeps {
   kernel: Kernel;
   streams: SseStreams;
+  items: ItemHouse;
+  secrets: TenantSecrets;
   files: Files;
   admissions: Admissions;
 }
@@ -20,7 +25,9 @@ export function houseRoutes(deps: HouseDeps): RouteModule[] {
   const { wake } = deps.kernel;
   return [
     tenantErasureRoutes(deps),
-    jobRoutes(deps.kernel),
+    jobRoutes(deps.kernel, deps.items.details),
+    ...deps.items.routes(deps.kernel),
+    secretRoutes(deps.secrets),
     statsRoutes,
     eventRoutes({ wake, streams: deps.streams }),
   ];

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import multipart from '@fastify/multipart';
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from '@fastify/type-provider-zod';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { Registry } from 'prom-client';
@@ -66,6 +67,7 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
     clock: deps.clock ?? systemClock,
   });
   app.decorate('registeredRoutes', installRouteRules(app));
+  await app.register(multipart);
   await installOpenApi(app, { version: deps.version });
   installProblems(app);
   installSecurityHeaders(app, { isHttps });

@@ -16,6 +16,15 @@ export function wholeNumber({ min, max, unit }: { min: number; max: number; unit
   };
 }
 
+export function fraction({ min, max }: { min: number; max: number }): Kind<number> {
+  const toNumber = (value: unknown) =>
+    typeof value === 'string' && /^\s*\d*\.?\d+\s*$/.test(value) ? Number(value) : value;
+  return {
+    schema: z.preprocess(toNumber, z.number().min(min).max(max)),
+    allowed: `a number from ${min} to ${max}`,
+  };
+}
+
 const words: Record<string, boolean> = {
   true: true,
   yes: true,

@@ -85,13 +85,13 @@ async function seed(table: string, tenantId: string): Promise<void> {
 }
 
 function sampleOf(type: string, text: string): string {
+  if (type.endsWith('[]')) return "'{}'";
   if (type === 'uuid') return 'gen_random_uuid()';
   if (type === 'bytea') return `convert_to(${pg.escapeLiteral(text)}, 'UTF8')`;
   if (/^timestamp|^date/.test(type)) return 'now()';
   if (/^(smallint|integer|bigint|numeric|double|real)/.test(type)) return '1';
   if (type === 'boolean') return 'false';
   if (/^jsonb?$/.test(type)) return "'{}'";
-  if (type.endsWith('[]')) return "'{}'";
   return `${pg.escapeLiteral(text)}::${type}`;
 }
 

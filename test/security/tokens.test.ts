@@ -66,7 +66,7 @@ const badTokens: Record<string, () => Promise<string | null>> = {
     sign({ secret: new TextEncoder().encode(await exportSPKI(publicKey)) }),
   'an unknown API key': async () => `slk_${'A'.repeat(43)}`,
   'a broken API key': async () => 'slk_short',
-  'no token at all behind Bearer': async () => 'x',
+  'no token at all behind Bearer': async () => 'QQQQ',
 };
 
 function protectedRoutes() {

@@ -1,3 +1,4 @@
+import '@fastify/multipart';
 import type { ZodTypeProvider } from '@fastify/type-provider-zod';
 import type {
   FastifyBaseLogger,

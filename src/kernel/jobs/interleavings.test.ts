@@ -111,7 +111,16 @@ function slices(db: typeof database.db, outcome: Outcome): SliceRunner {
   });
   const pipelines = new PipelineRegistry([{ ...probePipeline(), advance: slice, cleanUp: slice }]);
   const keeper = new LeaseKeeper({ db, logger, workerId: scene.workers[0], leaseMs, heartbeatMs: 2_000 });
-  return new SliceRunner({ db, keeper, registry: pipelines, wake, logger, metrics, leaseMs });
+  return new SliceRunner({
+    db,
+    keeper,
+    registry: pipelines,
+    wake,
+    logger,
+    metrics,
+    leaseMs,
+    workerId: scene.workers[0],
+  });
 }
 
 /** Like Claimer, which looks again when a retry came due while its subject was dispatched anew. */

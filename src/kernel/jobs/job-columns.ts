@@ -26,6 +26,7 @@ const names: Record<string, string> = {
   struck_by: 'struckBy',
   cleanup_open: 'cleanupOpen',
   requeued_from: 'requeuedFrom',
+  shared: 'shared',
   connector_id: 'connectorId',
   external_account_id: 'externalAccountId',
   user_id: 'userId',

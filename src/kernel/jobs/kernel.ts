@@ -30,6 +30,8 @@ export interface KernelOptions {
   maxStrikes: number;
   /** How many jobs of one tenant may wait, unless its own limits say otherwise. */
   maxQueued: number;
+  /** Houses free what dead workers held besides leases. */
+  onWorkersLost?: (kernel: Kernel, workerIds: string[]) => Promise<void>;
 }
 
 /**
@@ -63,8 +65,25 @@ export class Kernel {
     const { workerId } = this.membership;
     const { metrics, wake, registry } = this;
     this.#keeper = new LeaseKeeper({ db, logger, workerId, leaseMs, heartbeatMs });
-    this.#rescuer = new Rescuer({ db, wake, logger, metrics, leaseMs, maxStrikes: options.maxStrikes });
-    this.#runner = new SliceRunner({ db, keeper: this.#keeper, registry, wake, logger, metrics, leaseMs });
+    this.#rescuer = new Rescuer({
+      db,
+      wake,
+      logger,
+      metrics,
+      leaseMs,
+      maxStrikes: options.maxStrikes,
+      onLost: (workerIds) => options.onWorkersLost?.(this, workerIds) ?? Promise.resolve(),
+    });
+    this.#runner = new SliceRunner({
+      db,
+      keeper: this.#keeper,
+      registry,
+      wake,
+      logger,
+      metrics,
+      leaseMs,
+      workerId,
+    });
     this.#claimer = new Claimer({ db, metrics, workerId, leaseMs, tenantLimit: options.tenantLimit });
     this.#worker = new Worker({
       claimer: this.#claimer,
@@ -78,6 +97,7 @@ export class Kernel {
       concurrency,
       pollMs: options.pollMs,
     });
+    this.membership.onLost(() => this.#runner.abortTurns('the guard connection of this worker was lost'));
     this.membership.onLost(() => this.#keeper.abortAll('the guard connection of this worker was lost'));
   }
 

@@ -47,14 +47,14 @@ export async function kickOff(
     if (!claimed) break;
     const end = await deps.runner.run(claimed);
     if (end.type === 'dropped') break;
-    processed += 1;
-    if (end.outcome.type !== 'continue') break;
+    processed += end.type === 'turn' ? end.result.processed : 1;
+    if (end.type === 'turn' ? end.result.state !== 'more' : end.outcome.type !== 'continue') break;
   }
   job = await readJob(deps, tenantId, jobId);
   return {
     job,
     processed,
-    remaining: deps.registry.find(job.pipeline)?.remaining?.(job) ?? null,
+    remaining: (await deps.registry.find(job.pipeline)?.remaining?.(job)) ?? null,
     elapsedMs: Math.round(performance.now() - startedAtMs),
     leasedBy: processed === 0 ? job.leasedBy : null,
   };

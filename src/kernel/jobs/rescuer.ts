@@ -12,6 +12,8 @@ export interface RescuerOptions {
   metrics: JobMetrics;
   leaseMs: number;
   maxStrikes: number;
+  /** Told which workers were found dead, so that houses free what they held besides leases. */
+  onLost?: ((workerIds: string[]) => Promise<void>) | undefined;
 }
 
 const batchSize = 500;
@@ -55,12 +57,14 @@ export class Rescuer {
 
   async rescue(): Promise<RescuedJob[]> {
     const { db, maxStrikes, leaseMs } = this.#options;
+    let lost: string[] = [];
     const rescued = await db.transaction({ role: 'sluice_kernel', ...limits }, async (tx) => {
-      await markLostWorkers(tx);
+      lost = (await markLostWorkers(tx)).map(({ workerId }) => workerId);
       const jobs = await rescueLeases(tx, { maxStrikes, limit: batchSize, silentMs: leaseMs, rejoinMs });
       this.#hasStruck = await hasStruckJobs(tx);
       return jobs;
     });
+    if (lost.length > 0) await this.#options.onLost?.(lost);
     for (const job of rescued) {
       this.#options.metrics.rescues.inc({ cause: job.cause });
       this.#options.logger.warn(

@@ -30,22 +30,30 @@ const maxKickoffMs = 60_000;
 const maxCycleSeconds = 240;
 
 /** Jobs of every pipeline: see them, steer them, drive them, and work the dead-letter queue. */
-export function jobRoutes(kernel: Kernel): RouteModule {
+/** What a house shows of its jobs beside what every job shows, by job id. */
+export type JobDetails = (tenantId: string, jobs: readonly Job[]) => Promise<Map<string, object>>;
+
+export function jobRoutes(kernel: Kernel, detailsOf: JobDetails = async () => new Map()): RouteModule {
   return (app, deps) => {
-    installReading(app, deps);
-    installControl(app, kernel);
+    installReading(app, deps, detailsOf);
+    installControl(app, kernel, detailsOf);
     installDriving(app, kernel);
     installDeadLetters(app, deps);
     installRequeue(app, kernel);
   };
 }
 
-function keyOf(request: FastifyRequest & { params: { job_id: string } }): JobKey {
+/** The job that a request names, as its caller may see it. */
+export function jobKeyOf(request: FastifyRequest & { params: { job_id: string } }): JobKey {
   const principal = principalOf(request);
   return { tenantId: principal.tenantId, jobId: request.params.job_id, ownerId: ownerFilter(principal) };
 }
 
-function installReading(app: RouteApp, { db, cursors }: Parameters<RouteModule>[1]): void {
+function installReading(
+  app: RouteApp,
+  { db, cursors }: Parameters<RouteModule>[1],
+  detailsOf: JobDetails,
+): void {
   const list = 'jobs';
   app.route({
     method: 'GET',
@@ -68,7 +76,9 @@ function installReading(app: RouteApp, { db, cursors }: Parameters<RouteModule>[
       const page = pageRequest(request.query, { list, cursors });
       const scope = { tenantId: principal.tenantId, ownerId: ownerFilter(principal) };
       const rows = await listJobsPage({ db }, { ...filter, ...scope, ...page });
-      return pageOf(rows, { limit, list, cursors, key: (row) => row.jobId, render: renderJob });
+      const details = await detailsOf(principal.tenantId, rows);
+      const render = (job: Job) => ({ ...renderJob(job), ...details.get(job.jobId) });
+      return pageOf(rows, { limit, list, cursors, key: (row) => row.jobId, render });
     },
   });
   app.route({
@@ -76,11 +86,16 @@ function installReading(app: RouteApp, { db, cursors }: Parameters<RouteModule>[
     url: '/api/jobs/:job_id',
     config: { action: 'job.read' },
     schema: { tags: ['jobs'], summary: 'Get a job', params, response: { 200: jobReply, ...problems(404) } },
-    handler: async (request) => renderJob(await getJob({ db }, keyOf(request))),
+    handler: async (request) => renderWhole(await getJob({ db }, jobKeyOf(request)), detailsOf),
   });
 }
 
-function installControl(app: RouteApp, kernel: Kernel): void {
+async function renderWhole(job: Job, detailsOf: JobDetails) {
+  const details = await detailsOf(job.tenantId, [job]);
+  return { ...renderJob(job), ...details.get(job.jobId) };
+}
+
+function installControl(app: RouteApp, kernel: Kernel, detailsOf: JobDetails): void {
   const moves = {
     pause: { run: pause, summary: 'Pause a job; the slice in flight may still finish' },
     resume: { run: resume, summary: 'Resume a paused job' },
@@ -97,7 +112,7 @@ function installControl(app: RouteApp, kernel: Kernel): void {
         params,
         response: { 200: jobReply, ...problems(404, 409, 413, 415) },
       },
-      handler: async (request) => renderJob(await run(kernel, keyOf(request))),
+      handler: async (request) => renderWhole(await run(kernel, jobKeyOf(request)), detailsOf),
     });
   }
 }
@@ -126,7 +141,7 @@ function installDriving(app: RouteApp, kernel: Kernel): void {
       },
     },
     handler: async (request) => {
-      const { tenantId, jobId } = await getJob(kernel, keyOf(request));
+      const { tenantId, jobId } = await getJob(kernel, jobKeyOf(request));
       const report = await kernel.kickOff({ tenantId, jobId, durationMs: request.query.durationMs });
       const { job, ...rest } = report;
       return { ...rest, queueState: queueState(job) };

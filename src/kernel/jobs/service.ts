@@ -44,7 +44,7 @@ const maxLooks = 5;
  * Makes a job in the caller's transaction, beside the record that it is about. A retry that waits for the same
  * subject is brought forward instead; an active job is a 409 that names it. Never two at once.
  */
-export async function dispatchIn(deps: JobsDeps, tx: Tx, tenantId: string, job: NewJob): Promise<Job> {
+async function dispatchIn(deps: JobsDeps, tx: Tx, tenantId: string, job: NewJob): Promise<Job> {
   const key = { tenantId, pipeline: job.pipeline, subjectId: job.subjectId };
   // Between two looks the active job may have ended or failed: then the next look finds another answer.
   for (let look = 1; look <= maxLooks; look += 1) {

@@ -7,6 +7,7 @@ import { fenceStatement, saveState, settleMany } from './lease-store.ts';
 import type { JobMetrics } from './metrics.ts';
 import type { PipelineRegistry } from './pipeline-registry.ts';
 import { decideRetry, retryPolicies } from './retry.ts';
+import { parkJob } from './shared-store.ts';
 import type {
   ClaimedJob,
   Job,
@@ -16,6 +17,7 @@ import type {
   Settlement,
   Slice,
   SliceResult,
+  TurnResult,
 } from './types.ts';
 import type { WakeUp } from './wake-up.ts';
 
@@ -27,11 +29,15 @@ export interface SliceRunnerDeps {
   logger: Logger;
   metrics: JobMetrics;
   leaseMs: number;
+  workerId: string;
 }
+
+const turnFailureDelayMs = 2_000;
 
 /** How a slice ended for the worker: settled with an outcome, or dropped because the lease or the database was gone. */
 export type SliceEnd =
   | { type: 'settled'; outcome: Outcome; job: SettledJob }
+  | { type: 'turn'; result: TurnResult }
   | { type: 'dropped'; reason: string };
 
 /**
@@ -39,6 +45,7 @@ export type SliceEnd =
  */
 export class SliceRunner {
   readonly #deps: SliceRunnerDeps;
+  readonly #turns = new Set<AbortController>();
   #draining = false;
 
   constructor(deps: SliceRunnerDeps) {
@@ -51,6 +58,7 @@ export class SliceRunner {
   }
 
   async run(job: ClaimedJob): Promise<SliceEnd> {
+    if (job.shared && job.status !== 'canceled') return this.#takeTurn(job);
     const held = this.#deps.keeper.hold(job);
     try {
       const pipeline = this.#deps.registry.get(job.pipeline);
@@ -60,6 +68,34 @@ export class SliceRunner {
       return await this.#drop(job, held, error);
     } finally {
       this.#deps.keeper.drop(held);
+    }
+  }
+
+  /** Slices of shared jobs hold no lease that the keeper could abort. */
+  abortTurns(reason: string): void {
+    for (const turn of this.#turns) turn.abort(jobErrors.raise.lease_lost(`The turn was ended: ${reason}`));
+  }
+
+  async #takeTurn(job: ClaimedJob): Promise<SliceEnd> {
+    const controller = new AbortController();
+    this.#turns.add(controller);
+    const { db, logger, registry, workerId, wake } = this.#deps;
+    try {
+      const pipeline = registry.get(job.pipeline);
+      if (!pipeline.takeTurn) throw new Error(`Pipeline ${job.pipeline} has shared jobs but takes no turns`);
+      const shouldYield = () => this.#draining || controller.signal.aborted;
+      const result = await pipeline.takeTurn({ job, workerId, signal: controller.signal, shouldYield });
+      if (result.processed > 0) wake.announce('events');
+      return { type: 'turn', result };
+    } catch (error) {
+      const reason = isSluiceError(error) ? error.code : 'unexpected_failure';
+      logger.warn({ err: error, job_id: job.jobId, correlation_id: job.correlationId }, 'a turn failed');
+      this.#deps.metrics.slicesDropped.inc({ reason });
+      // Whatever it was, the next try must not follow at once and for ever.
+      await db.tenant(job.tenantId, (tx) => parkJob(tx, job, turnFailureDelayMs)).catch(() => {});
+      return { type: 'dropped', reason };
+    } finally {
+      this.#turns.delete(controller);
     }
   }
 

@@ -9,11 +9,12 @@ export function insertJob(tx: Tx, tenantId: string, job: NewJob & { jobId: strin
     with made as (
       insert into ingestion_jobs (
         tenant_id, job_id, pipeline, subject_id, workspace_id, stage, run_at, max_retries, correlation_id, payload,
-        requeued_from, connector_id, external_account_id, user_id, ip_address, file_id, created_by)
+        requeued_from, shared, connector_id, external_account_id, user_id, ip_address, file_id, created_by)
       values (
         ${tenantId}, ${job.jobId}, ${job.pipeline}, ${job.subjectId}, ${job.workspaceId ?? null}, ${job.stage ?? null},
         coalesce(${job.runAt ?? null}::timestamptz, clock_timestamp()), ${job.maxRetries},
         ${job.correlationId ?? job.jobId}, ${JSON.stringify(job.payload ?? {})}, ${job.requeuedFrom ?? null},
+        ${job.shared ?? false},
         ${job.connectorId ?? null}, ${job.externalAccountId ?? null}, ${job.userId ?? null}, ${job.ipAddress ?? null},
         ${job.fileId ?? null}, ${job.createdBy})
       on conflict (tenant_id, pipeline, subject_id)
@@ -127,6 +128,7 @@ export function findJob(
       from ingestion_jobs j
      where j.tenant_id = ${key.tenantId}
        and j.job_id = ${key.jobId}
+       and j.stage is distinct from 'ingesting'
        and (${key.ownerId ?? null}::text is null or j.user_id = ${key.ownerId ?? null})`);
 }
 
@@ -148,6 +150,7 @@ export function listJobs(tx: Tx, filter: JobFilter): Promise<Job[]> {
     select ${jobColumns}
       from ingestion_jobs j
      where j.tenant_id = ${filter.tenantId}
+       and j.stage is distinct from 'ingesting'
        and (${filter.ownerId ?? null}::text is null or j.user_id = ${filter.ownerId ?? null})
        and (${filter.status ?? null}::text is null or j.status = ${filter.status ?? null})
        and (${filter.pipeline ?? null}::text is null or j.pipeline = ${filter.pipeline ?? null})

@@ -15,7 +15,8 @@ export type Move =
   | 'resume'
   | 'cancel'
   | 'clean_up'
-  | 'rescue';
+  | 'rescue'
+  | 'reopen';
 
 export interface Transition {
   move: Move;
@@ -74,6 +75,12 @@ export const transitions: readonly Transition[] = [
     when: 'the worker of a cleanup slice died or fell silent',
   },
   { move: 'rescue', from: 'running', to: 'dead_letter', when: 'too many workers in a row died with it' },
+  {
+    move: 'reopen',
+    from: 'success',
+    to: 'queued',
+    when: 'rows of a finished items job are to be processed again',
+  },
 ];
 
 export function statesBefore(move: Move): JobStatus[] {

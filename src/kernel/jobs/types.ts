@@ -41,6 +41,8 @@ export interface Job {
   struckBy: string[];
   cleanupOpen: boolean;
   requeuedFrom: string | null;
+  /** Never leased: slices run side by side, and the fence is on what they work on. */
+  shared: boolean;
   connectorId: string | null;
   externalAccountId: string | null;
   userId: string | null;
@@ -74,6 +76,7 @@ export interface NewJob {
   correlationId?: string;
   payload?: Record<string, unknown>;
   runAt?: Date;
+  shared?: boolean;
   connectorId?: string | null;
   externalAccountId?: string | null;
   userId?: string | null;
@@ -125,11 +128,29 @@ export interface Slice {
   transaction<T>(work: (tx: Tx) => Promise<T>, state?: SliceState): Promise<T>;
 }
 
+/** What a slice of a shared job gets: no lease, because others work on the same job at the same time. */
+export interface Turn {
+  readonly job: Job;
+  readonly workerId: string;
+  readonly signal: AbortSignal;
+  /** True when the worker is draining: end at the next good place and give back what is not done. */
+  shouldYield(): boolean;
+}
+
+export interface TurnResult {
+  /** How many things this turn brought to an end. */
+  processed: number;
+  /** `idle`: there is nothing to take at the moment, and the job's `runAt` says when to look again. */
+  state: 'more' | 'idle' | 'finished';
+}
+
 /** A kind of ingestion: how its jobs advance. */
 export interface Pipeline {
   readonly name: string;
   readonly maxRetries: number;
   advance(slice: Slice): Promise<SliceResult>;
+  /** For shared jobs, instead of `advance`. */
+  takeTurn?(turn: Turn): Promise<TurnResult>;
   /** Slices of a canceled job; without it a canceled job needs no cleanup. */
   cleanUp?(slice: Slice): Promise<SliceResult>;
   /** Turns what `advance` threw into a retry or a dead letter. */
@@ -137,7 +158,7 @@ export interface Pipeline {
   /** Small jobs that are claimed, advanced and settled together, up to this many; their slices have no effects. */
   readonly batchSize?: number;
   /** How much of the job is still to do, if it can be told; kickoff answers it. */
-  remaining?(job: Job): number | null;
+  remaining?(job: Job): number | null | Promise<number | null>;
 }
 
 export interface Settlement extends Lease {

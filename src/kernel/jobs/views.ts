@@ -23,7 +23,7 @@ export const queueStateSchema = z.enum(queueStates);
 
 /** As /api/jobs shows it. */
 export const jobReply = z
-  .object({
+  .looseObject({
     jobId: z.uuid(),
     pipeline: z.string(),
     subjectId: z.string(),

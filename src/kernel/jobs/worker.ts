@@ -59,6 +59,7 @@ export class Worker {
     await Promise.race([ended, timeout(graceMs)]);
     if (this.#running.size > 0) {
       this.#deps.keeper.abortAll('the worker is stopping');
+      this.#deps.runner.abortTurns('the worker is stopping');
       await Promise.race([ended, timeout(1_000)]);
       if (this.#running.size > 0) await this.#deps.keeper.releaseAll();
     }

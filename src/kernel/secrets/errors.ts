@@ -1,6 +1,12 @@
 import { defineErrors } from '../../lib/errors.ts';
 
 export const secretErrors = defineErrors({
+  secret_not_found: {
+    kind: 'not_found',
+    status: 404,
+    title: 'There is no secret of this name',
+    next: 'Store it with PUT /api/secrets/{name}; GET /api/secrets lists the names.',
+  },
   secret_key_malformed: {
     kind: 'invalid',
     status: 422,

@@ -58,6 +58,10 @@ export const rights = {
     roles: ['operator'],
     meaning: 'list and import the connections of the shared workspace',
   },
+  'secret.manage': {
+    roles: administration,
+    meaning: 'store and remove secrets for providers (nobody can read them)',
+  },
   'webhook.manage': { roles: administration, meaning: 'manage webhook endpoints and resend deliveries' },
 } satisfies Record<string, Right>;
 

@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { problems, timestamp } from '../../kernel/http/replies.ts';
+import { principalOf, type RouteModule } from '../../kernel/http/route.ts';
+import type { TenantSecrets } from '../../kernel/secrets/tenant-secrets.ts';
+
+const tags = ['secrets'];
+const params = z.strictObject({
+  name: z
+    .string()
+    .regex(/^[a-z][a-z0-9_]{0,62}$/, 'must be lower case letters, digits and _, from a letter on'),
+});
+
+export function secretRoutes(secrets: TenantSecrets): RouteModule {
+  return (app) => {
+    app.route({
+      method: 'GET',
+      url: '/api/secrets',
+      config: { action: 'secret.manage' },
+      schema: {
+        tags,
+        summary: 'The names of stored secrets; never the secrets',
+        response: {
+          200: z.object({
+            data: z.array(z.object({ name: z.string(), updated_by: z.string(), updated_at: timestamp })),
+          }),
+          ...problems(),
+        },
+      },
+      handler: async (request) => {
+        const rows = await secrets.list(principalOf(request).tenantId);
+        const data = rows.map((row) => ({
+          name: row.name,
+          updated_by: row.updatedBy,
+          updated_at: row.updatedAt.toISOString(),
+        }));
+        return { data };
+      },
+    });
+    app.route({
+      method: 'PUT',
+      url: '/api/secrets/:name',
+      config: { action: 'secret.manage' },
+      schema: {
+        tags,
+        summary: 'Store a secret, encrypted; it can be replaced, not read',
+        params,
+        body: z.strictObject({ value: z.string().min(1).max(10_000) }),
+        response: { 204: z.null(), ...problems(413, 415) },
+      },
+      handler: async (request, reply) => {
+        const { tenantId, userId } = principalOf(request);
+        const { name } = request.params;
+        await secrets.put(tenantId, { name, value: request.body.value, updatedBy: userId });
+        return reply.code(204).send(null);
+      },
+    });
+    app.route({
+      method: 'DELETE',
+      url: '/api/secrets/:name',
+      config: { action: 'secret.manage' },
+      schema: {
+        tags,
+        summary: 'Remove a secret',
+        params,
+        response: { 204: z.null(), ...problems(404, 413, 415) },
+      },
+      handler: async (request, reply) => {
+        await secrets.remove(principalOf(request).tenantId, request.params.name);
+        return reply.code(204).send(null);
+      },
+    });
+  };
+}

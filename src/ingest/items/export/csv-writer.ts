@@ -1,0 +1,77 @@
+import { createTurns } from './event-loop-turns.ts';
+import { type ExportBatches, type ExportRow, type ExportValue, numberText } from './values.ts';
+
+export interface CsvOptions {
+  header: readonly string[];
+  /** Excel takes a file without a byte order mark for the local code page. */
+  byteOrderMark?: boolean;
+  /** How much text is gathered before it is handed on. */
+  chunkCharacters?: number;
+}
+
+/**
+ * RFC 4180 in UTF-8: CRLF, header first, quotes doubled. Null is an empty field and the empty text is `""`, so that a
+ * reader that looks can tell them apart. Text that a spreadsheet would run gets a leading apostrophe.
+ * Half a surrogate pair has no UTF-8 form and comes out as U+FFFD.
+ */
+export async function* writeCsv(batches: ExportBatches, options: CsvOptions): AsyncGenerator<Uint8Array> {
+  const limit = options.chunkCharacters ?? 128 * 1024;
+  const takeTurn = createTurns();
+  let text = (options.byteOrderMark ? '\uFEFF' : '') + csvLine(options.header);
+  for await (const rows of batches) {
+    for (const row of rows) {
+      text += csvLine(row);
+      if (text.length < limit) continue;
+      yield Buffer.from(text, 'utf8');
+      text = '';
+      await takeTurn();
+    }
+  }
+  yield Buffer.from(text, 'utf8');
+}
+
+/** Text that a spreadsheet takes for a formula, after any apostrophes; full-width forms included. */
+const formula = /^'*[=+\-@\t\r\n＝＋－＠]/;
+
+/**
+ * Makes text harmless to spreadsheets. Text that looks guarded already gets one more apostrophe: otherwise `=1` and
+ * `'=1` would come out alike and nobody could tell what went in.
+ */
+export function guardFormula(text: string): string {
+  return formula.test(text) ? `'${text}` : text;
+}
+
+/** The inverse of guardFormula, for reading back what we wrote. */
+export function unguardFormula(text: string): string {
+  return text.startsWith("'") && formula.test(text) ? text.slice(1) : text;
+}
+
+/** Semicolon and tab need no quotes by the RFC, but a spreadsheet in another locale splits at them. */
+const needsCare = /^['=+\-@＝＋－＠]|[",;\r\n\t]/;
+
+function csvLine(row: ExportRow): string {
+  // A line with nothing on it is skipped by most readers, so a lone null is written as the empty text.
+  if (row.length === 1 && row[0] === null) return '""\r\n';
+  let line = '';
+  for (let column = 0; column < row.length; column += 1) {
+    const field = csvField(row[column] ?? null);
+    line = column === 0 ? field : `${line},${field}`;
+  }
+  return `${line}\r\n`;
+}
+
+function csvField(value: ExportValue): string {
+  if (typeof value === 'string') {
+    if (value === '') return '""';
+    return needsCare.test(value) ? carefulField(value) : value;
+  }
+  if (value === null) return '';
+  if (typeof value === 'number') return numberText(value);
+  if (typeof value === 'boolean') return value ? 'true' : 'false';
+  return value.text;
+}
+
+function carefulField(value: string): string {
+  const guarded = guardFormula(value);
+  return /[",;\r\n\t]/.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded;
+}

@@ -1,0 +1,119 @@
+import { exportErrors } from './errors.ts';
+import { readExactMembers, readExactValue } from './exact-json.ts';
+import type { ExportValue } from './values.ts';
+
+/** The columns of the grid and of every export of it, in order. */
+export interface ExportColumns {
+  /** What stands in the first row: the two columns of ours, then one per key. */
+  header: readonly string[];
+  /** Keys of the results, in the order of their columns. */
+  keys: readonly string[];
+}
+
+/** One item as the store gives it; the result stays the JSON text that PostgreSQL holds. */
+export interface ExportItem {
+  rowNo: number;
+  status: string;
+  resultJson: string | null;
+}
+
+/** The column of a result that is not an object. */
+const wholeResultKey = 'result';
+
+/**
+ * `row_no` and `status`, then every key that a result has: first those that the job's file declared, in the file's
+ * order, then new ones in the order they were met. `resultKeys` has to name the keys of ALL results (a key that no
+ * column carries would be a value lost, and projecting such a row fails).
+ */
+export function exportColumns(declared: readonly string[], resultKeys: Iterable<string>): ExportColumns {
+  const met = new Set(resultKeys);
+  const keys = [...new Set([...declared.filter((name) => met.has(name)), ...met])];
+  const header = [freeName('row_no', keys), freeName('status', keys), ...keys];
+  return { header, keys };
+}
+
+/** Keys in the order they appear in a result, for callers that collect them from results. */
+export function resultKeysOf(resultJson: string | null): string[] {
+  if (resultJson === null || isNull(resultJson)) return [];
+  return isObject(resultJson) ? [...readExactMembers(resultJson).keys()] : [wholeResultKey];
+}
+
+/** Returns a function from an item to the values of its row, made for one set of columns. */
+export function createRowProjector({ keys }: ExportColumns): (item: ExportItem) => ExportValue[] {
+  const columns = keys.map((key) => ({ key, inherited: key in Object.prototype }));
+  return (item) => {
+    const { rowNo, status, resultJson } = item;
+    if (resultJson === null || isNull(resultJson)) return [rowNo, status, ...keys.map(() => null)];
+    const projected = findPlainly(item, resultJson, columns) ?? findExactly(item, resultJson, keys);
+    if (projected.lost > 0) throw missingColumn(rowNo, resultJson, keys);
+    return projected.row;
+  };
+}
+
+interface Projected {
+  row: ExportValue[];
+  /** How many members of the result have no column. */
+  lost: number;
+}
+
+/**
+ * JSON.parse is enough (and several times faster) for a flat object whose numbers are short and plain. For anything
+ * else the answer is null: something nested or not an object, or next to a number 16 digits or dots in a row or an
+ * exponent. A text that only looks like that is then read exactly for nothing, and comes out the same.
+ */
+function findPlainly(
+  { rowNo, status }: ExportItem,
+  resultJson: string,
+  columns: readonly { key: string; inherited: boolean }[],
+): Projected | null {
+  if (!isObject(resultJson) || resultJson.includes('[')) return null;
+  if (resultJson.indexOf('{') !== resultJson.lastIndexOf('{')) return null;
+  const result = JSON.parse(resultJson) as Record<string, ExportValue>;
+  const row: ExportValue[] = [rowNo, status];
+  let lost = Object.keys(result).length;
+  let hasNumber = false;
+  for (const { key, inherited } of columns) {
+    // JSON.parse makes `__proto__` an own property, but a result without it would answer with the inherited one.
+    const value = inherited && !Object.hasOwn(result, key) ? undefined : result[key];
+    if (value !== undefined) lost -= 1;
+    if (typeof value === 'number') hasNumber = true;
+    row.push(value ?? null);
+  }
+  return hasNumber && longOrScientific.test(resultJson) ? null : { row, lost };
+}
+
+const longOrScientific = /[\d.]{16}|\d[eE][+-]?\d+\s*[,}]/;
+
+function findExactly({ rowNo, status }: ExportItem, resultJson: string, keys: readonly string[]): Projected {
+  const members = isObject(resultJson)
+    ? readExactMembers(resultJson)
+    : new Map([[wholeResultKey, readExactValue(resultJson)]]);
+  const found = keys.filter((key) => members.has(key)).length;
+  const values = keys.map((key) => members.get(key) ?? null);
+  return { row: [rowNo, status, ...values], lost: members.size - found };
+}
+
+function missingColumn(rowNo: number, resultJson: string, keys: readonly string[]): Error {
+  const unknown = resultKeysOf(resultJson).filter((key) => !keys.includes(key));
+  return exportErrors.raise.export_column_missing(
+    `Row ${rowNo} has the result columns ${unknown.map((key) => JSON.stringify(key)).join(', ')}, which no result ` +
+      'had when the columns of this export were collected',
+    { details: { row_no: rowNo, columns: unknown } },
+  );
+}
+
+/** A result may have a key of our name: its column keeps the name and ours steps aside, so that no two are alike. */
+function freeName(name: string, taken: readonly string[]): string {
+  let free = name;
+  while (taken.includes(free)) free = `item_${free}`;
+  return free;
+}
+
+function isObject(json: string): boolean {
+  return /^\s*\{/.test(json);
+}
+
+/** JSON null in the column, as opposed to the column being null. */
+function isNull(json: string): boolean {
+  return json.length < 10 && json.trim() === 'null';
+}

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { inputSummary } from './summary.ts';
+
+const nothing = { title: null, brand: null, sku: null, first: [] };
+
+test('title, brand and sku are found whatever their case, in text and in objects', () => {
+  const row = { id: '1', Title: 'Chair', BRAND: 'Acme', Sku: 'A-1' };
+  const expected = { title: 'Chair', brand: 'Acme', sku: 'A-1', first: [] };
+  expect(inputSummary(row)).toEqual(expected);
+  expect(inputSummary(JSON.stringify(row))).toEqual(expected);
+});
+
+test('a name stands in for a title that is missing or empty', () => {
+  expect(inputSummary({ name: 'Chair' })).toMatchObject({ title: 'Chair' });
+  expect(inputSummary({ name: 'Chair', title: ' ' })).toMatchObject({ title: 'Chair' });
+  expect(inputSummary({ name: 'Chair', title: 'Armchair' })).toMatchObject({ title: 'Armchair' });
+});
+
+test('the first columns that have a value show a row without any of them', () => {
+  const text =
+    '{"__proto__":"x","empty":"","none":null,"constructor":{"a":[1]},"id":1234567890123456789,"d":4}';
+  expect(inputSummary(text)).toEqual({
+    ...nothing,
+    first: [
+      { name: '__proto__', value: 'x' },
+      { name: 'constructor', value: '{"a":[1]}' },
+      { name: 'id', value: '1234567890123456789' },
+    ],
+  });
+});
+
+test('long values are cut at 200 characters, between whole characters', () => {
+  const { title } = inputSummary({ title: `${'x'.repeat(198)}\u{1f600}${'y'.repeat(50)}` });
+  expect(title).toBe(`${'x'.repeat(198)}…`);
+  expect(inputSummary({ title: 'x'.repeat(200) }).title).toHaveLength(200);
+  expect(inputSummary({ ['k'.repeat(500)]: 'v'.repeat(500) }).first).toEqual([
+    { name: `${'k'.repeat(199)}…`, value: `${'v'.repeat(199)}…` },
+  ]);
+});
+
+test('a row without values has an empty summary', () => {
+  expect(inputSummary('{}')).toEqual(nothing);
+  expect(inputSummary({ a: null, b: '' })).toEqual(nothing);
+});

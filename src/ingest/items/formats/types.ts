@@ -1,0 +1,58 @@
+export type RowFormat = 'csv' | 'tsv' | 'json' | 'ndjson';
+
+/** One row of the input, ready to be stored. */
+export interface ParsedRow {
+  /** From 1; a header is not counted. */
+  rowNo: number;
+  /** JSON text of the row's object, keys in column order. Numbers of JSON input are as they were written. */
+  inputJson: string;
+  /** Length of `inputJson` in UTF-8. */
+  sizeBytes: number;
+}
+
+/**
+ * Rows of one file, in order. The first problem of the file ends it: `read` throws, then and ever after, so what was
+ * read before must be thrown away.
+ */
+export interface RowReader {
+  readonly format: RowFormat;
+  /** The header, or null for JSON, where each row names its own columns. */
+  readonly columns: readonly string[] | null;
+  /** What separates the cells, or null for JSON. */
+  readonly delimiter: string | null;
+  /** The next rows, at least one and within both bounds unless a single row is larger; null at the end. */
+  read(maxRows: number, maxBytes: number): Promise<ParsedRow[] | null>;
+  /** Lets go of the source. Safe to call more than once, also after an error. */
+  close(): Promise<void>;
+  /** Batches of a fixed size, for consumers that do not adapt. */
+  [Symbol.asyncIterator](): AsyncIterator<ParsedRow[]>;
+}
+
+/** Cuts decoded text into rows. The text may be split anywhere between two characters. */
+export interface RowScanner {
+  feed(text: string): void;
+  finish(): void;
+}
+
+export interface ReaderLimits {
+  columns: number;
+  cellBytes: number;
+  rowBytes: number;
+  /** Characters of a column's name. */
+  columnNameLength: number;
+  rows: number;
+  /** Levels of objects and arrays in a JSON row; the row itself is the first. */
+  jsonDepth: number;
+  /** Input is parsed in pieces of this size, whatever pieces the sender's network makes of it. */
+  pieceBytes: number;
+}
+
+export const defaultReaderLimits: ReaderLimits = {
+  columns: 1_000,
+  cellBytes: 1024 * 1024,
+  rowBytes: 4 * 1024 * 1024,
+  columnNameLength: 200,
+  rows: 5_000_000,
+  jsonDepth: 20,
+  pieceBytes: 64 * 1024,
+};

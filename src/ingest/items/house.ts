@@ -1,0 +1,73 @@
+import type { Registry } from 'prom-client';
+import type { GuardedFetch } from '../../kernel/fetch/guarded-fetch.ts';
+import type { RouteModule } from '../../kernel/http/route.ts';
+import type { Kernel } from '../../kernel/jobs/kernel.ts';
+import type { JobDetails } from '../../kernel/jobs/routes.ts';
+import type { Pipeline } from '../../kernel/jobs/types.ts';
+import type { UpkeepTask } from '../../kernel/upkeep/types.ts';
+import type { Database } from '../../lib/db.ts';
+import type { Logger } from '../../lib/log.ts';
+import { ItemMetrics } from './metrics.ts';
+import { Pacing } from './pacing.ts';
+import { pendingRoutes } from './pending-routes.ts';
+import { itemsPipeline } from './pipeline.ts';
+import { createProcessorRegistry } from './processors/registry.ts';
+import { itemRoutes } from './routes.ts';
+import { freeItemsOf, removeDeadIngests } from './service.ts';
+import { listItemJobs } from './store.ts';
+import { type ItemBounds, pipelineName } from './types.ts';
+import { renderItems } from './views.ts';
+
+export interface ItemHouseOptions {
+  db: Database;
+  logger: Logger;
+  registry: Registry;
+  fetch: GuardedFetch;
+  secretOf(tenantId: string, name: string): Promise<string>;
+  bounds: ItemBounds;
+  ingestEnabled: boolean;
+  globalPendingEnabled: boolean;
+  maxUploadBytes: number;
+  ingestFolder: string | null;
+}
+
+/** The house of items, wired: what it gives to the kernel, to the server and to upkeep. */
+export interface ItemHouse {
+  pipeline: Pipeline;
+  routes(kernel: Kernel): RouteModule[];
+  onWorkersLost(kernel: Kernel, workerIds: string[]): Promise<void>;
+  tasks: UpkeepTask[];
+  /** What /api/jobs shows of jobs with items. */
+  details: JobDetails;
+}
+
+export function openItemHouse(options: ItemHouseOptions): ItemHouse {
+  const { db, bounds } = options;
+  const metrics = new ItemMetrics(options.registry);
+  const processors = createProcessorRegistry();
+  const pacing = new Pacing({ bounds, onThrottled: (provider) => metrics.throttled.inc({ provider }) });
+  return {
+    pipeline: itemsPipeline({ ...options, metrics, processors, pacing }),
+    routes: (kernel) => [
+      itemRoutes({
+        ...options,
+        processors,
+        itemMetrics: metrics,
+        workerId: kernel.membership.workerId,
+        registry: kernel.registry,
+        wake: kernel.wake,
+        metrics: kernel.metrics,
+        quotas: kernel.quotas,
+      }),
+      pendingRoutes({ enabled: options.globalPendingEnabled }),
+    ],
+    onWorkersLost: (kernel, workerIds) => freeItemsOf({ db, wake: kernel.wake }, workerIds),
+    details: async (tenantId, jobs) => {
+      const jobIds = jobs.filter(({ pipeline }) => pipeline === pipelineName).map(({ jobId }) => jobId);
+      if (jobIds.length === 0) return new Map();
+      const rows = await db.tenant(tenantId, (tx) => listItemJobs(tx, { tenantId, jobIds }));
+      return new Map(rows.map((row) => [row.jobId, renderItems(row)]));
+    },
+    tasks: [{ name: 'remove_dead_ingests', everyMs: 60_000, run: () => removeDeadIngests(db) }],
+  };
+}

@@ -1,0 +1,223 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { JobsDeps } from '../../kernel/jobs/service.ts';
+import { deleteHiddenJob, insertHiddenJob, revealJob } from '../../kernel/jobs/shared-store.ts';
+import type { Job } from '../../kernel/jobs/types.ts';
+import type { Tx } from '../../lib/db.ts';
+import { isSluiceError } from '../../lib/errors.ts';
+import { newId } from '../../lib/ids.ts';
+import {
+  type IngestBounds,
+  type IngestState,
+  initialIngestState,
+  nextIngestState,
+} from './controllers/ingest-batch.ts';
+import { resultKeysOf } from './export/rows.ts';
+import { openRows } from './formats/open-rows.ts';
+import type { ParsedRow, RowReader } from './formats/types.ts';
+import type { ItemMetrics } from './metrics.ts';
+import type { ProcessorRegistry } from './processors/registry.ts';
+import { endIngest, insertItemJob, insertItems, saveControllers } from './store.ts';
+import { type ItemBounds, type JobKey, pipelineName } from './types.ts';
+
+export interface IngestDeps extends JobsDeps {
+  processors: ProcessorRegistry;
+  metrics: JobsDeps['metrics'];
+  itemMetrics: ItemMetrics;
+  bounds: ItemBounds;
+  workerId: string;
+}
+
+export interface NewItemJob {
+  tenantId: string;
+  userId: string;
+  ipAddress: string | null;
+  processor: string;
+  options: unknown;
+  fileName: string | null;
+  declaredType: string | null;
+  content: AsyncIterable<Uint8Array>;
+  /** Runs in the transaction that makes the job visible. */
+  beforeCommit?: (tx: Tx, job: Job) => Promise<void>;
+}
+
+const maxInsertTries = 5;
+const maxColumns = 5_000;
+
+/**
+ * Streams a file into job_items. The rows commit in batches under a job that nobody sees; the last transaction makes
+ * it visible. Whatever goes wrong before takes all of it away again; what a dead process leaves, upkeep takes away.
+ */
+export async function ingestFile(deps: IngestDeps, request: NewItemJob): Promise<Job> {
+  const stop = deps.itemMetrics.ingestSeconds.startTimer();
+  const processor = deps.processors.get(request.processor);
+  const options = processor.validateOptions(request.options) as Record<string, unknown>;
+  await deps.quotas.assertRoom(request.tenantId);
+  const reader = await openRows(request.content, {
+    fileName: request.fileName ?? undefined,
+    declaredType: request.declaredType ?? undefined,
+  });
+  try {
+    const bounds = ingestBounds(deps.bounds);
+    const first = await reader.read(initialIngestState(bounds).rows, bounds.maxBatchBytes);
+    const key = { tenantId: request.tenantId, jobId: newId() };
+    await openHidden(deps, request, { key, options: options ?? {} });
+    try {
+      return await writeAll(deps, request, { key, reader, first });
+    } catch (error) {
+      await deps.db.tenant(key.tenantId, (tx) => deleteHiddenJob(tx, key));
+      throw error;
+    }
+  } finally {
+    await reader.close();
+    stop();
+  }
+}
+
+async function openHidden(
+  deps: IngestDeps,
+  request: NewItemJob,
+  { key, options }: { key: JobKey; options: Record<string, unknown> },
+): Promise<void> {
+  const { tenantId, jobId } = key;
+  const { userId, ipAddress, fileName, processor } = request;
+  await deps.db.tenant(tenantId, async (tx) => {
+    await insertHiddenJob(tx, tenantId, {
+      jobId,
+      pipeline: pipelineName,
+      subjectId: jobId,
+      maxRetries: 0,
+      shared: true,
+      createdBy: userId,
+      userId,
+      ipAddress,
+    });
+    await insertItemJob(tx, {
+      ...key,
+      jobType: 'csv',
+      processor,
+      options,
+      columns: [],
+      fileId: null,
+      fileName,
+      userId,
+      ingestingBy: deps.workerId,
+    });
+  });
+}
+
+async function writeAll(
+  deps: IngestDeps,
+  request: NewItemJob,
+  { key, reader, first }: { key: JobKey; reader: RowReader; first: ParsedRow[] | null },
+): Promise<Job> {
+  const writer = new BatchWriter(deps, { ...key, userId: request.userId });
+  const columns = new Set(reader.columns ?? []);
+  let rows = first;
+  while (rows !== null) {
+    if (reader.columns === null) collectColumns(columns, rows);
+    const written = writer.write(rows);
+    // The next rows are parsed while these are written; a failure of either is reported once both have ended.
+    const next = await Promise.allSettled([
+      reader.read(writer.state.rows, deps.bounds.ingestMaxBatchBytes),
+      written,
+    ]);
+    for (const part of next) if (part.status === 'rejected') throw part.reason;
+    rows = next[0].status === 'fulfilled' ? next[0].value : null;
+  }
+  return reveal(deps, request, { key, columns: [...columns], ingest: writer.state });
+}
+
+async function reveal(
+  deps: IngestDeps,
+  request: NewItemJob,
+  { key, columns, ingest }: { key: JobKey; columns: string[]; ingest: IngestState },
+): Promise<Job> {
+  return deps.db.tenant(key.tenantId, async (tx) => {
+    await endIngest(tx, key, columns);
+    await saveControllers(tx, key, { ingest });
+    const job = await revealJob(tx, key);
+    // Upkeep took it for left behind: this process must have looked dead for minutes.
+    if (!job) throw new Error(`The ingest of job ${key.jobId} was given up meanwhile`);
+    await request.beforeCommit?.(tx, job);
+    tx.afterCommit(() => {
+      deps.wake.announce('jobs', 'events');
+      deps.metrics.jobsQueued.inc({ pipeline: pipelineName });
+    });
+    return job;
+  });
+}
+
+/** Writes batches of the size that the database bears, and learns from each how large the next should be. */
+class BatchWriter {
+  readonly #deps: IngestDeps;
+  readonly #key: JobKey & { userId: string };
+  readonly #bounds: IngestBounds;
+  #state: IngestState;
+
+  constructor(deps: IngestDeps, key: JobKey & { userId: string }) {
+    this.#deps = deps;
+    this.#key = key;
+    this.#bounds = ingestBounds(deps.bounds);
+    this.#state = initialIngestState(this.#bounds);
+  }
+
+  get state(): IngestState {
+    return this.#state;
+  }
+
+  async write(rows: readonly ParsedRow[]): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      const startedAtMs = performance.now();
+      try {
+        await this.#insert(rows);
+        this.#learn(rows, { latencyMs: performance.now() - startedAtMs });
+        return;
+      } catch (error) {
+        this.#learn(rows, { latencyMs: performance.now() - startedAtMs, failed: true });
+        if (!isWorthARetry(error) || attempt === maxInsertTries) throw error;
+        await sleep(this.#state.delayMs);
+      }
+    }
+  }
+
+  async #insert(rows: readonly ParsedRow[]): Promise<void> {
+    const { tenantId } = this.#key;
+    const firstRowNo = rows[0]?.rowNo ?? 1;
+    const inputs = rows.map((row) => row.inputJson);
+    await this.#deps.db.tenant(tenantId, (tx) =>
+      insertItems(tx, { ...this.#key, jobType: 'csv', firstRowNo, inputs }),
+    );
+  }
+
+  #learn(rows: readonly ParsedRow[], seen: { latencyMs: number; failed?: boolean }): void {
+    const bytes = rows.reduce((sum, row) => sum + row.sizeBytes, 0);
+    this.#state = nextIngestState(
+      this.#state,
+      { rows: rows.length, bytes, poolWaitMs: this.#deps.db.pool.waitingCount, ...seen },
+      this.#bounds,
+    );
+    this.#deps.itemMetrics.dbLatency.set((this.#state.latencyEwmaMs ?? seen.latencyMs) / 1000);
+  }
+}
+
+/** A lost COMMIT may have written the rows: trying again would double them, so the whole ingest is taken back. */
+function isWorthARetry(error: unknown): boolean {
+  return (
+    isSluiceError(error) && ['database_unavailable', 'write_conflict', 'query_timeout'].includes(error.code)
+  );
+}
+
+function collectColumns(columns: Set<string>, rows: readonly ParsedRow[]): void {
+  if (columns.size >= maxColumns) return;
+  for (const { inputJson } of rows) for (const key of resultKeysOf(inputJson)) columns.add(key);
+}
+
+function ingestBounds(bounds: ItemBounds): IngestBounds {
+  return {
+    minRows: bounds.ingestMinRows,
+    maxRows: bounds.ingestMaxRows,
+    maxBatchBytes: bounds.ingestMaxBatchBytes,
+    p50Ms: bounds.dbP50Ms,
+    p95Ms: bounds.dbP95Ms,
+  };
+}

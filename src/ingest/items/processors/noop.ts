@@ -1,0 +1,14 @@
+import { z } from 'zod';
+import { parseOptions } from './options.ts';
+import type { Processor } from './types.ts';
+
+const schema = z.strictObject({});
+
+/** Returns the input as the result; for trials and benchmarks. */
+export const noopProcessor: Processor = {
+  name: 'noop',
+  isPure: true,
+  strategies: () => 1,
+  validateOptions: (options) => parseOptions(schema, { processor: 'noop', options }),
+  process: async (items) => items.map(({ input }) => ({ status: 'DONE', result: input })),
+};

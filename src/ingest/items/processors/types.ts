@@ -1,0 +1,71 @@
+import type { GuardedFetch } from '../../../kernel/fetch/guarded-fetch.ts';
+
+/** What a retry makes of an error: never, soon with backoff, or when the provider is ready again. */
+export type ErrorClass = 'permanent' | 'transient' | 'throttled';
+
+export type ItemOutcome =
+  | { status: 'DONE'; result: unknown }
+  | { status: 'SKIPPED'; reason: string }
+  | { status: 'NOT_FOUND'; reason: string; result?: unknown }
+  | ItemError;
+
+export interface ItemError {
+  status: 'ERROR';
+  code: string;
+  message: string;
+  class: ErrorClass;
+  retryAfterMs?: number;
+  /** The item's turn never came (the provider throttled, the slice was stopped): its attempt is to be given back. */
+  attemptUnused?: true;
+}
+
+export interface ItemInput {
+  id: number;
+  rowNo: number;
+  /** May have any keys, also `__proto__`: read with Object.hasOwn. */
+  input: Record<string, unknown>;
+  attempts: number;
+  /** Counts up with the retries; a processor takes it modulo the number of its strategies. */
+  strategy: number;
+}
+
+export interface ProcessorContext {
+  /** When it aborts, no further call is made; what is finished is still answered. */
+  signal: AbortSignal;
+  tenantId: string;
+  jobId: string;
+  /** Throws unless the items are still ours. Called before every outside call: fencing cannot undo a POST. */
+  assertHeld(): Promise<void>;
+  fetch: GuardedFetch;
+  secret(name: string): Promise<string>;
+  /** One row of search_events per provider call. */
+  log(event: ProviderCall): void;
+  /** Provider calls that may run at once; backpressure sets it. */
+  concurrency?: number;
+}
+
+export interface Processor {
+  readonly name: string;
+  /** No outside effect: claim and completion may share one transaction. */
+  readonly isPure: boolean;
+  /** The key of what is called, for backpressure. */
+  readonly provider?: (options: unknown) => string;
+  strategies(options: unknown): number;
+  /** The options with their defaults; refuses with a 422 that points at what is wrong. */
+  validateOptions(options: unknown): unknown;
+  /** As many outcomes as items, in the same order. */
+  process(items: ItemInput[], options: unknown, context: ProcessorContext): Promise<ItemOutcome[]>;
+  normalize?(input: Record<string, unknown>): unknown;
+}
+
+export interface ProviderCall {
+  provider: string;
+  itemIds: number[];
+  strategy: string;
+  /** Null when there was no answer. */
+  status: number | null;
+  /** `done`, `not_found`, or the class of the error. */
+  outcome: string;
+  tookMs: number;
+  error?: string;
+}

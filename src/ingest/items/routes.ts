@@ -1,0 +1,137 @@
+import { Readable } from 'node:stream';
+import { z } from 'zod';
+import { problems } from '../../kernel/http/replies.ts';
+import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../../kernel/http/route.ts';
+import { jobKeyOf } from '../../kernel/jobs/routes.ts';
+import { itemErrors } from './errors.ts';
+import { exportItems } from './export/export.ts';
+import { openFileRef } from './file-refs.ts';
+import { gridRoutes } from './grid-routes.ts';
+import { type IngestDeps, ingestFile } from './ingest.ts';
+import { readItemForm } from './multipart.ts';
+import { getItemJob, reprocess } from './service.ts';
+import { itemJobReply, renderItemJob } from './views.ts';
+
+export interface ItemRoutesDeps extends IngestDeps {
+  ingestEnabled: boolean;
+  maxUploadBytes: number;
+  ingestFolder: string | null;
+}
+
+const tags = ['items'];
+const params = z.strictObject({ job_id: z.uuid() });
+
+export function itemRoutes(deps: ItemRoutesDeps): RouteModule {
+  return (app, routeDeps) => {
+    installIngest(app, deps);
+    gridRoutes(app, routeDeps);
+    installReprocess(app, deps);
+    installExport(app, routeDeps);
+  };
+}
+
+function installIngest(app: RouteApp, deps: ItemRoutesDeps): void {
+  app.route({
+    method: 'POST',
+    url: '/api/jobs',
+    config: { action: 'item.create', idempotent: 'by_handler' },
+    bodyLimit: deps.maxUploadBytes,
+    schema: {
+      tags,
+      summary:
+        'Make a job of a file of rows: multipart with processor, options and file, or JSON with a fileRef',
+      consumes: ['multipart/form-data', 'application/json'],
+      response: { 201: z.object({ jobId: z.uuid() }), ...problems(404, 409, 413, 415, 422) },
+    },
+    handler: async (request, reply) => {
+      if (!deps.ingestEnabled) {
+        throw itemErrors.raise.ingest_disabled('DB_INGEST_ENABLED is false on this server');
+      }
+      const { tenantId, userId } = principalOf(request);
+      const source = request.isMultipart()
+        ? await readItemForm(request, { maxFileBytes: deps.maxUploadBytes })
+        : await openFileRef(request.body, { folder: deps.ingestFolder });
+      const job = await ingestFile(deps, {
+        tenantId,
+        userId,
+        ipAddress: request.ip,
+        processor: source.processor,
+        options: source.options,
+        fileName: source.file.fileName,
+        declaredType: source.file.mediaType,
+        content: source.file.content,
+      });
+      return reply.code(201).header('location', `/api/jobs/${job.jobId}`).send({ jobId: job.jobId });
+    },
+  });
+}
+
+function installReprocess(app: RouteApp, deps: ItemRoutesDeps): void {
+  app.route({
+    method: 'POST',
+    url: '/api/jobs/:job_id/reprocess',
+    config: { action: 'item.control' },
+    schema: {
+      tags,
+      summary: 'Process rows again: those that failed, or chosen ones',
+      params,
+      body: z
+        .strictObject({
+          scope: z.enum(['job', 'items']).default('job'),
+          itemIds: z
+            .array(z.string().regex(/^\d{1,18}$/))
+            .max(10_000)
+            .optional(),
+          statuses: z
+            .array(z.enum(['DONE', 'ERROR', 'NOT_FOUND', 'SKIPPED']))
+            .min(1)
+            .default(['ERROR', 'NOT_FOUND']),
+          resetAttempts: z.boolean().default(false),
+        })
+        .refine(({ scope, itemIds }) => scope === 'job' || (itemIds?.length ?? 0) > 0, {
+          path: ['itemIds'],
+          message: 'must name items when scope is items',
+        }),
+      response: {
+        200: itemJobReply.extend({ reset: z.int(), exhausted: z.int() }).meta({ id: 'ReprocessedJob' }),
+        ...problems(404, 409, 413, 415),
+      },
+    },
+    handler: async (request) => {
+      const key = jobKeyOf(request);
+      const { scope, itemIds, statuses, resetAttempts } = request.body;
+      const ids = scope === 'items' ? (itemIds ?? []).map(Number) : null;
+      const report = await reprocess(deps, key, { statuses, itemIds: ids, resetAttempts });
+      const { job, items } = await getItemJob(deps, key);
+      return { ...renderItemJob(job, items), ...report };
+    },
+  });
+}
+
+function installExport(app: RouteApp, { db }: RouteDeps): void {
+  const mediaTypes = {
+    csv: 'text/csv; charset=utf-8',
+    xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  };
+  app.route({
+    method: 'POST',
+    url: '/api/jobs/:job_id/export',
+    config: { action: 'item.read' },
+    schema: {
+      tags,
+      summary: 'The grid as a file',
+      params,
+      querystring: z.strictObject({ format: z.enum(['csv', 'xlsx']).default('csv') }),
+      response: { 200: z.any().describe('The file'), ...problems(404, 409, 413, 415, 422) },
+    },
+    handler: async (request, reply) => {
+      const { format } = request.query;
+      const { job, items } = await getItemJob({ db }, jobKeyOf(request));
+      const content = Readable.from(exportItems(db, items, format), { objectMode: false });
+      return reply
+        .type(mediaTypes[format])
+        .header('content-disposition', `attachment; filename="job-${job.jobId}.${format}"`)
+        .send(content);
+    },
+  });
+}

@@ -1,0 +1,138 @@
+import { jobErrors } from '../../kernel/jobs/errors.ts';
+import { getJob, type JobKey as VisibleJobKey } from '../../kernel/jobs/service.ts';
+import { deleteHiddenJob, reopenSharedJob, unparkJob } from '../../kernel/jobs/shared-store.ts';
+import type { Job, Slice, SliceResult } from '../../kernel/jobs/types.ts';
+import type { WakeUp } from '../../kernel/jobs/wake-up.ts';
+import type { Database, Tx } from '../../lib/db.ts';
+import { itemErrors } from './errors.ts';
+import { expireLocksOf } from './processing-store.ts';
+import { findItemJob, listDeadIngests, moveItemCounts, resetItems, skipOpenItems } from './store.ts';
+import {
+  type CountDelta,
+  type ItemBounds,
+  type ItemJob,
+  type ItemStatus,
+  type JobKey,
+  moveCounts,
+} from './types.ts';
+
+export interface ItemServiceDeps {
+  db: Database;
+  wake: WakeUp;
+  bounds: ItemBounds;
+}
+
+/** The kernel's job and the house's record of it, as the caller may see them. */
+export async function getItemJob(
+  { db }: Pick<ItemServiceDeps, 'db'>,
+  key: VisibleJobKey,
+): Promise<{ job: Job; items: ItemJob }> {
+  const job = await getJob({ db }, key);
+  const items = await db.tenant(key.tenantId, (tx) => findItemJob(tx, key));
+  if (!items) throw itemErrors.raise.not_an_items_job(`Job ${key.jobId} is of pipeline ${job.pipeline}`);
+  return { job, items };
+}
+
+export interface Reprocess {
+  statuses: ItemStatus[];
+  itemIds: number[] | null;
+  resetAttempts: boolean;
+}
+
+const batchSize = 10_000;
+
+/** Items wait again, and a finished job starts again. Each batch commits by itself; a repeated call goes on. */
+export async function reprocess(
+  deps: ItemServiceDeps,
+  key: VisibleJobKey,
+  wanted: Reprocess,
+): Promise<{ reset: number; exhausted: number }> {
+  const { job } = await getItemJob(deps, key);
+  if (job.status === 'canceled' || job.status === 'dead_letter') {
+    throw jobErrors.raise.illegal_transition(
+      `Job ${key.jobId} is ${job.status}; its items stay as they are`,
+      {
+        details: { from: job.status, to: 'queued' },
+      },
+    );
+  }
+  let afterId = 0;
+  const total = { reset: 0, exhausted: 0 };
+  for (;;) {
+    const batch = await deps.db.tenant(key.tenantId, (tx) => resetBatch(deps, tx, { key, wanted, afterId }));
+    total.reset += batch.reset;
+    total.exhausted += batch.exhausted;
+    if (batch.lastId === null) break;
+    afterId = batch.lastId;
+  }
+  if (total.reset > 0) deps.wake.announce('jobs', 'events');
+  return total;
+}
+
+async function resetBatch(
+  { bounds }: ItemServiceDeps,
+  tx: Tx,
+  { key, wanted, afterId }: { key: JobKey; wanted: Reprocess; afterId: number },
+): Promise<{ reset: number; exhausted: number; lastId: number | null }> {
+  const batch = await resetItems(tx, { ...key, ...wanted, ...bounds, afterId, limit: batchSize });
+  let delta: CountDelta = {};
+  let reset = 0;
+  for (const [from, n] of Object.entries(batch.reset) as [ItemStatus, number][]) {
+    delta = moveCounts(delta, { from, to: 'PENDING', n });
+    reset += n;
+  }
+  if (reset > 0) {
+    await moveItemCounts(tx, key, delta);
+    await reopenSharedJob(tx, key);
+    await unparkJob(tx, key);
+  }
+  return { reset, exhausted: batch.exhausted, lastId: batch.lastId };
+}
+
+const cleanupBatch = 5_000;
+
+/** A slice of a canceled job: what is still open is skipped. */
+export async function skipOpen(slice: Slice): Promise<SliceResult> {
+  const key = slice.job;
+  let moved = 0;
+  let left = 0;
+  await slice.transaction(async (tx) => {
+    const { pending, processing } = await skipOpenItems(tx, { ...key, limit: cleanupBatch });
+    moved = pending + processing;
+    const first = moveCounts({}, { from: 'PENDING', to: 'SKIPPED', n: pending });
+    const counts = await moveItemCounts(
+      tx,
+      key,
+      moveCounts(first, { from: 'PROCESSING', to: 'SKIPPED', n: processing }),
+    );
+    left = (counts?.pending ?? 0) + (counts?.processing ?? 0);
+  });
+  if (left === 0) return { outcome: { type: 'done' } };
+  // What a late worker still holds is free in a moment.
+  return { outcome: moved > 0 ? { type: 'continue' } : { type: 'wait', delayMs: 200 } };
+}
+
+/** Items of dead workers are free at once, and their jobs are looked at again. */
+export async function freeItemsOf(
+  { db, wake }: Pick<ItemServiceDeps, 'db' | 'wake'>,
+  workerIds: string[],
+): Promise<void> {
+  const jobs = await db.kernel((tx) => expireLocksOf(tx, workerIds));
+  for (const job of jobs) await db.tenant(job.tenantId, (tx) => unparkJob(tx, job));
+  if (jobs.length > 0) wake.announce('jobs');
+}
+
+/** For upkeep: ingests whose process died leave nothing. */
+export async function removeDeadIngests(db: Database): Promise<{ removed: number }> {
+  const dead = await db.kernel((tx) => listDeadIngests(tx, 100));
+  let removed = 0;
+  for (const key of dead) {
+    const context = {
+      role: 'sluice_tenant',
+      tenantId: key.tenantId,
+      settings: { statement_timeout: '0' },
+    } as const;
+    if (await db.transaction(context, (tx) => deleteHiddenJob(tx, key))) removed += 1;
+  }
+  return { removed };
+}

@@ -1,0 +1,99 @@
+import { z } from 'zod';
+import { timestamp } from '../../kernel/http/replies.ts';
+import type { Job } from '../../kernel/jobs/types.ts';
+import { jobReply, renderJob } from '../../kernel/jobs/views.ts';
+import { type InputSummary, inputSummary } from './formats/summary.ts';
+import type { PendingRow } from './grid-store.ts';
+import { type ItemJob, itemStatuses } from './types.ts';
+
+/** What an items job shows beside what every job shows. */
+const itemFields = {
+  jobType: z.enum(['csv', 'image']),
+  processor: z.string(),
+  fileName: z.string().nullable(),
+  columns: z.array(z.string()),
+  totalItems: z.int(),
+  processedItems: z.int(),
+  failedItems: z.int(),
+  counts: z.object({
+    PENDING: z.int(),
+    PROCESSING: z.int(),
+    DONE: z.int(),
+    ERROR: z.int(),
+    NOT_FOUND: z.int(),
+    SKIPPED: z.int(),
+  }),
+  controllers: z.record(z.string(), z.unknown()),
+};
+
+export const itemJobReply = jobReply.extend(itemFields).meta({ id: 'ItemJob' });
+
+export function renderItemJob(job: Job, items: ItemJob): z.output<typeof itemJobReply> {
+  return { ...renderJob(job), ...renderItems(items) };
+}
+
+export function renderItems(items: ItemJob) {
+  const { counts } = items;
+  return {
+    jobType: items.jobType,
+    processor: items.processor,
+    fileName: items.fileName,
+    columns: items.columns,
+    totalItems: counts.total,
+    processedItems: counts.done + counts.error + counts.notFound + counts.skipped,
+    failedItems: counts.error + counts.notFound,
+    counts: {
+      PENDING: counts.pending,
+      PROCESSING: counts.processing,
+      DONE: counts.done,
+      ERROR: counts.error,
+      NOT_FOUND: counts.notFound,
+      SKIPPED: counts.skipped,
+    },
+    controllers: items.controllers,
+  };
+}
+
+export const pendingReply = z.object({
+  id: z.string(),
+  jobId: z.uuid(),
+  userId: z.string(),
+  jobType: z.string(),
+  status: z.enum(itemStatuses),
+  attempts: z.int(),
+  lockedBy: z.string().nullable(),
+  lockedAt: timestamp.nullable(),
+  updatedAt: z.string(),
+  inputSummary: z.object({
+    title: z.string().nullable(),
+    brand: z.string().nullable(),
+    sku: z.string().nullable(),
+    first: z.array(z.object({ name: z.string(), value: z.string() })),
+  }),
+  progress: z.object({ processed: z.int(), total: z.int() }),
+});
+
+export function renderPending(row: PendingRow): z.output<typeof pendingReply> {
+  return {
+    id: String(row.id),
+    jobId: row.jobId,
+    userId: row.userId,
+    jobType: row.jobType,
+    status: row.status,
+    attempts: row.attempts,
+    lockedBy: row.lockedBy,
+    lockedAt: row.lockedAt?.toISOString() ?? null,
+    updatedAt: row.updatedAt,
+    inputSummary: summaryOf(row.inputHead),
+    progress: { processed: row.processed, total: row.total },
+  };
+}
+
+/** The head of a large row is cut anywhere: then there is no summary, and nobody waits for the whole of it. */
+function summaryOf(inputHead: string): InputSummary {
+  try {
+    return inputSummary(inputHead);
+  } catch {
+    return { title: null, brand: null, sku: null, first: [] };
+  }
+}

@@ -1,0 +1,268 @@
+import type { GuardedFetch } from '../../kernel/fetch/guarded-fetch.ts';
+import { jobErrors } from '../../kernel/jobs/errors.ts';
+import { parkJob } from '../../kernel/jobs/shared-store.ts';
+import type { Turn, TurnResult } from '../../kernel/jobs/types.ts';
+import type { Database } from '../../lib/db.ts';
+import { newId } from '../../lib/ids.ts';
+import type { Logger } from '../../lib/log.ts';
+import { closeBatch, finishIfDone, notRunning } from './batch.ts';
+import type { ItemMetrics } from './metrics.ts';
+import { changeOf, givenBack, RawJson } from './outcomes.ts';
+import type { Pacing, ProviderPace } from './pacing.ts';
+import { processItems } from './processing.ts';
+import {
+  changeItems,
+  claimItems,
+  insertProviderCalls,
+  lockStatement,
+  readNextDue,
+  releaseExpired,
+  renewLocks,
+} from './processing-store.ts';
+import type { ProcessorRegistry } from './processors/registry.ts';
+import type { Processor, ProcessorContext, ProviderCall } from './processors/types.ts';
+import { findItemJob, moveItemCounts } from './store.ts';
+import { type ClaimedItem, type ItemBounds, type ItemChange, type ItemJob, moveCounts } from './types.ts';
+
+export interface ItemWorkerDeps {
+  db: Database;
+  logger: Logger;
+  metrics: ItemMetrics;
+  processors: ProcessorRegistry;
+  bounds: ItemBounds;
+  pacing: Pacing;
+  fetch: GuardedFetch;
+  secretOf(tenantId: string, name: string): Promise<string>;
+}
+
+/** A job of this kind, opened for one turn. */
+interface Opened {
+  turn: Turn;
+  job: ItemJob;
+  processor: Processor;
+  options: unknown;
+  provider: ProviderPace;
+}
+
+const maxParkMs = 5_000;
+/** Items that are locked by a batch in progress are back in a moment. */
+const minParkMs = 50;
+const maxPureMs = 1_000;
+
+/** One turn of an items job: take some items, process them, commit what became of them. */
+export async function takeItemTurn(deps: ItemWorkerDeps, turn: Turn): Promise<TurnResult> {
+  const job = await deps.db.tenant(turn.job.tenantId, (tx) => findItemJob(tx, turn.job));
+  if (!job) throw jobErrors.raise.job_not_found(`Job ${turn.job.jobId} has no record of its items`);
+  const processor = deps.processors.get(job.processor);
+  const options = processor.validateOptions(job.options);
+  const name = processor.provider?.(options) ?? processor.name;
+  const opened: Opened = {
+    turn,
+    job,
+    processor,
+    options,
+    provider: deps.pacing.providerOf(`${job.tenantId}/${name}`),
+  };
+  return processor.isPure ? takePureTurn(deps, opened) : takeLockedTurn(deps, opened);
+}
+
+/** Batches of a pure processor until the turn's time is up: each is claimed and finished in one transaction. */
+async function takePureTurn(deps: ItemWorkerDeps, opened: Opened): Promise<TurnResult> {
+  const until = performance.now() + Math.min(maxPureMs, deps.bounds.targetSliceMs);
+  let processed = 0;
+  while (!opened.turn.shouldYield()) {
+    const batch = await runPureBatch(deps, opened);
+    processed += batch.processed;
+    if (batch.isLast) return { processed, state: 'finished' };
+    if (batch.taken === 0) return { processed, state: await park(deps, opened) };
+    if (performance.now() > until) break;
+  }
+  return { processed, state: 'more' };
+}
+
+async function runPureBatch(
+  deps: ItemWorkerDeps,
+  opened: Opened,
+): Promise<{ taken: number; processed: number; isLast: boolean }> {
+  const { job } = opened;
+  const startedAtMs = performance.now();
+  const limit = deps.pacing.claimOf(job.jobId).items;
+  const batch = await deps.db.transaction<
+    { items: number; changes: ItemChange[]; isLast: boolean },
+    ClaimedItem
+  >(
+    { role: 'sluice_tenant', tenantId: job.tenantId },
+    async (tx, items) => {
+      if (items.length === 0) return { items: 0, changes: [], isLast: false };
+      const tried = items.map((item) => ({ ...item, attempts: item.attempts + 1 }));
+      const context = contextOf(deps, opened, { log: () => {}, assertHeld: async () => {} });
+      const changes = await changesOf(deps, opened, { items: tried, context });
+      await changeItems(tx, { ...job, lockToken: null, changes });
+      const { isLast } = await closeBatch(tx, { job, changes, from: 'PENDING', pacing: deps.pacing });
+      return { items: items.length, changes, isLast };
+    },
+    lockStatement({ ...job, limit }),
+  );
+  observe(deps, opened, { items: batch.items, changes: batch.changes, startedAtMs });
+  deps.metrics.moved(batch.changes);
+  return { taken: batch.items, processed: endedOf(batch.changes), isLast: batch.isLast };
+}
+
+/** Claims items under a lock of their own, processes them in waves, and commits each wave. */
+async function takeLockedTurn(deps: ItemWorkerDeps, opened: Opened): Promise<TurnResult> {
+  const claim = await claimSome(deps, opened);
+  if (claim.items.length === 0) return { processed: 0, state: await park(deps, opened) };
+  let left = claim.items;
+  let processed = 0;
+  let isLast = false;
+  try {
+    while (left.length > 0 && !opened.turn.shouldYield()) {
+      const wave = left.slice(0, opened.provider.concurrency * 4);
+      const result = await runWave(deps, opened, { ...claim, items: wave });
+      left = left.slice(wave.length);
+      processed += result.processed;
+      isLast = result.isLast;
+      if (result.status !== 'running') break;
+    }
+  } finally {
+    if (left.length > 0) await giveBack(deps, opened, { ...claim, items: left });
+  }
+  return { processed, state: isLast ? 'finished' : 'more' };
+}
+
+interface Claim {
+  items: ClaimedItem[];
+  lockToken: string;
+  lockMs: number;
+  renewal: { atMs: number };
+}
+
+async function claimSome(deps: ItemWorkerDeps, { job, turn }: Opened): Promise<Claim> {
+  const { items: limit, lockMs } = deps.pacing.claimOf(job.jobId);
+  const lockToken = newId();
+  const items = await deps.db.tenant(job.tenantId, async (tx) => {
+    const freed = await releaseExpired(tx, { ...job, limit: 1_000 });
+    const lock = { ...job, workerId: turn.workerId, lockToken, lockMs };
+    const some = await claimItems(tx, { ...lock, limit, crashed: false });
+    // An item that a worker died with is taken alone, so that it cannot take others with it.
+    const claimed = some.length > 0 ? some : await claimItems(tx, { ...lock, limit: 1, crashed: true });
+    const back = moveCounts({}, { from: 'PROCESSING', to: 'PENDING', n: freed });
+    const delta = moveCounts(back, { from: 'PENDING', to: 'PROCESSING', n: claimed.length });
+    await closeBatch(tx, { job, changes: [], delta, pacing: deps.pacing, needsRunning: true });
+    return claimed;
+  });
+  return { items, lockToken, lockMs, renewal: { atMs: performance.now() } };
+}
+
+async function runWave(
+  deps: ItemWorkerDeps,
+  opened: Opened,
+  claim: Claim,
+): Promise<{ processed: number; isLast: boolean; status: string | null }> {
+  const { job } = opened;
+  const startedAtMs = performance.now();
+  const calls: ProviderCall[] = [];
+  const context = contextOf(deps, opened, {
+    log: (call) => void calls.push(call),
+    assertHeld: () => holdOn(deps, opened, claim),
+  });
+  const changes = await changesOf(deps, opened, { items: claim.items, context });
+  const result = await deps.db.tenant(job.tenantId, async (tx) => {
+    const ids = new Set(await changeItems(tx, { ...job, lockToken: claim.lockToken, changes }));
+    // What is missing was taken over by somebody else: its change is theirs to make and to count.
+    const kept = changes.filter(({ id }) => ids.has(id));
+    await insertProviderCalls(
+      tx,
+      calls.map((call) => rowOfCall(job, call)),
+    );
+    const end = await closeBatch(tx, { job, changes: kept, from: 'PROCESSING', pacing: deps.pacing });
+    return { kept, ...end };
+  });
+  observe(deps, opened, { items: claim.items.length, changes, startedAtMs });
+  deps.metrics.moved(result.kept);
+  deps.metrics.lateItems.inc(changes.length - result.kept.length);
+  return { processed: endedOf(result.kept), isLast: result.isLast, status: result.status };
+}
+
+async function changesOf(
+  deps: ItemWorkerDeps,
+  { processor, options }: Opened,
+  { items, context }: { items: ClaimedItem[]; context: ProcessorContext },
+): Promise<ItemChange[]> {
+  const { inputs, outcomes } = await processItems(processor, { items, options, context });
+  return items.map((item, index) => {
+    const outcome = outcomes[index];
+    if (!outcome) throw new Error(`Processor ${processor.name} gave no outcome for item ${item.id}`);
+    // Handed on unchanged: then the text that came in is the better copy.
+    const isInput = outcome.status === 'DONE' && outcome.result === inputs[index]?.input;
+    const exact = isInput ? { ...outcome, result: new RawJson(item.inputJson) } : outcome;
+    return changeOf(item, exact, deps.bounds);
+  });
+}
+
+async function giveBack(deps: ItemWorkerDeps, { job }: Opened, claim: Claim): Promise<void> {
+  const changes = claim.items.map(givenBack);
+  await deps.db.tenant(job.tenantId, async (tx) => {
+    const ids = await changeItems(tx, { ...job, lockToken: claim.lockToken, changes });
+    await moveItemCounts(tx, job, moveCounts({}, { from: 'PROCESSING', to: 'PENDING', n: ids.length }));
+  });
+}
+
+/** Before every outside call: the lock must be ours, and for long enough. */
+async function holdOn(deps: ItemWorkerDeps, { turn, job }: Opened, claim: Claim): Promise<void> {
+  turn.signal.throwIfAborted();
+  const now = performance.now();
+  if (now - claim.renewal.atMs < claim.lockMs / 2) return;
+  const held = await deps.db.tenant(job.tenantId, (tx) => renewLocks(tx, { ...job, ...claim }));
+  if (held === 0) throw notRunning(job);
+  claim.renewal.atMs = now;
+}
+
+/** Nothing to take now: look again when a retry comes due or a lock expires. */
+async function park(deps: ItemWorkerDeps, { job }: Opened): Promise<TurnResult['state']> {
+  return deps.db.tenant(job.tenantId, async (tx) => {
+    const waitMs = await readNextDue(tx, job);
+    if (waitMs === null && (await finishIfDone(tx, job))) return 'finished';
+    await parkJob(tx, job, Math.min(Math.max(waitMs ?? maxParkMs, minParkMs), maxParkMs));
+    return 'idle';
+  });
+}
+
+function observe(
+  deps: ItemWorkerDeps,
+  { job }: Opened,
+  seen: { items: number; changes: readonly ItemChange[]; startedAtMs: number },
+): void {
+  if (seen.items === 0) return;
+  deps.pacing.observe(job.jobId, {
+    items: seen.items,
+    elapsedMs: performance.now() - seen.startedAtMs,
+    failures: seen.changes.filter(({ status, errorCode }) => status === 'PENDING' && errorCode !== null)
+      .length,
+  });
+}
+
+function contextOf(
+  deps: ItemWorkerDeps,
+  { job, turn, provider }: Opened,
+  hooks: Pick<ProcessorContext, 'log' | 'assertHeld'>,
+): ProcessorContext {
+  return {
+    ...hooks,
+    signal: turn.signal,
+    tenantId: job.tenantId,
+    jobId: job.jobId,
+    fetch: provider.pace(deps.fetch),
+    secret: (name) => deps.secretOf(job.tenantId, name),
+    concurrency: provider.concurrency,
+  };
+}
+
+function rowOfCall(job: ItemJob, call: ProviderCall) {
+  const { tenantId, jobId, userId } = job;
+  return { tenantId, jobId, userId, ...call, tookMs: Math.round(call.tookMs), error: call.error ?? null };
+}
+
+function endedOf(changes: readonly ItemChange[]): number {
+  return changes.filter(({ status }) => status !== 'PENDING').length;
+}

@@ -1,0 +1,154 @@
+import type { Tx } from '../../lib/db.ts';
+import { sql } from '../../lib/sql.ts';
+import { jobColumns } from './job-columns.ts';
+import type { Job, JobStatus, NewJob } from './types.ts';
+
+/** Jobs whose slices run side by side, and jobs that are still being written. */
+interface JobKey {
+  tenantId: string;
+  jobId: string;
+}
+
+/** A job that nobody sees or takes until `revealJob`: its rows are still coming in. */
+export async function insertHiddenJob(
+  tx: Tx,
+  tenantId: string,
+  job: NewJob & { jobId: string },
+): Promise<void> {
+  await tx.run(sql`
+    insert into ingestion_jobs (
+      tenant_id, job_id, pipeline, subject_id, workspace_id, stage, run_at, max_retries, correlation_id, payload,
+      shared, user_id, ip_address, file_id, created_by)
+    values (
+      ${tenantId}, ${job.jobId}, ${job.pipeline}, ${job.subjectId}, ${job.workspaceId ?? null}, 'ingesting', 'infinity',
+      ${job.maxRetries}, ${job.correlationId ?? job.jobId}, ${JSON.stringify(job.payload ?? {})},
+      ${job.shared ?? false}, ${job.userId ?? null}, ${job.ipAddress ?? null}, ${job.fileId ?? null},
+      ${job.createdBy})`);
+}
+
+export function revealJob(tx: Tx, { tenantId, jobId }: JobKey): Promise<Job | null> {
+  return tx.find<Job>(sql`
+    with moved as (
+      update ingestion_jobs j
+         set stage = null,
+             run_at = clock_timestamp(),
+             updated_at = clock_timestamp()
+       where j.tenant_id = ${tenantId}
+         and j.job_id = ${jobId}
+         and j.status = 'queued'
+         and j.stage = 'ingesting'
+      returning j.*
+    ), logged as (
+      insert into events (tenant_id, type, subject, user_id, correlation_id, data)
+      select j.tenant_id, 'job.queued', j.job_id::text, j.user_id, j.correlation_id,
+             jsonb_build_object('job_id', j.job_id, 'tenant_id', j.tenant_id, 'pipeline', j.pipeline,
+               'subject_id', j.subject_id, 'created_by', j.created_by)
+        from moved j
+    )
+    select ${jobColumns} from moved j`);
+}
+
+/** Takes back a job whose rows did not all come in, with everything that hangs on it. */
+export async function deleteHiddenJob(tx: Tx, { tenantId, jobId }: JobKey): Promise<boolean> {
+  const deleted = await tx.run(sql`
+    delete from ingestion_jobs
+     where tenant_id = ${tenantId}
+       and job_id = ${jobId}
+       and stage = 'ingesting'`);
+  return deleted === 1;
+}
+
+/** Nobody looks at the job again before this time has passed. */
+export async function parkJob(tx: Tx, { tenantId, jobId }: JobKey, delayMs: number): Promise<void> {
+  await tx.run(sql`
+    update ingestion_jobs
+       set run_at = clock_timestamp() + ${Math.round(delayMs)} * interval '1 millisecond',
+           progressed_at = clock_timestamp(),
+           updated_at = clock_timestamp()
+     where tenant_id = ${tenantId}
+       and job_id = ${jobId}
+       and status = 'running'
+       and shared`);
+}
+
+/** There is something to take again, earlier than was thought. */
+export async function unparkJob(tx: Tx, { tenantId, jobId }: JobKey): Promise<void> {
+  await tx.run(sql`
+    update ingestion_jobs
+       set run_at = clock_timestamp(),
+           updated_at = clock_timestamp()
+     where tenant_id = ${tenantId}
+       and job_id = ${jobId}
+       and status in ('running', 'queued')
+       and run_at > clock_timestamp()
+       and stage is distinct from 'ingesting'`);
+}
+
+/** The last slice of a shared job was committed in this transaction. */
+export function finishSharedJob(
+  tx: Tx,
+  { tenantId, jobId }: JobKey,
+  counters: Record<string, number>,
+): Promise<{ jobId: string } | null> {
+  return tx.find<{ jobId: string }>(sql`
+    with moved as (
+      update ingestion_jobs j
+         set status = 'success',
+             counters = ${JSON.stringify(counters)}::jsonb,
+             finished_at = clock_timestamp(),
+             error_code = null,
+             error_message = null,
+             updated_at = clock_timestamp()
+       where j.tenant_id = ${tenantId}
+         and j.job_id = ${jobId}
+         and j.status in ('running', 'paused')
+         and j.shared
+      returning j.*
+    ), logged as (
+      insert into events (tenant_id, type, subject, user_id, correlation_id, data)
+      select j.tenant_id, 'job.completed', j.job_id::text, j.user_id, j.correlation_id,
+             jsonb_build_object('job_id', j.job_id, 'tenant_id', j.tenant_id, 'pipeline', j.pipeline,
+               'subject_id', j.subject_id, 'counters', j.counters,
+               'duration_seconds', extract(epoch from j.finished_at - j.started_at))
+        from moved j
+    )
+    select m.job_id as "jobId" from moved m`);
+}
+
+/** A finished shared job has something to do again. */
+export function reopenSharedJob(tx: Tx, { tenantId, jobId }: JobKey): Promise<{ jobId: string } | null> {
+  return tx.find<{ jobId: string }>(sql`
+    with moved as (
+      update ingestion_jobs j
+         set status = 'queued',
+             run_at = clock_timestamp(),
+             finished_at = null,
+             updated_at = clock_timestamp()
+       where j.tenant_id = ${tenantId}
+         and j.job_id = ${jobId}
+         and j.status = 'success'
+         and j.shared
+      returning j.*
+    ), logged as (
+      insert into events (tenant_id, type, subject, user_id, correlation_id, data)
+      select j.tenant_id, 'job.requeued', j.job_id::text, j.user_id, j.correlation_id,
+             jsonb_build_object('job_id', j.job_id, 'tenant_id', j.tenant_id, 'pipeline', j.pipeline,
+               'subject_id', j.subject_id)
+        from moved j
+    )
+    select m.job_id as "jobId" from moved m`);
+}
+
+/**
+ * The gate at the end of a shared slice's transaction: locks the job's row and answers its status. Last in the
+ * transaction, because all workers of the job pass here.
+ */
+export async function lockStatus(tx: Tx, { tenantId, jobId }: JobKey): Promise<JobStatus | null> {
+  const row = await tx.find<{ status: JobStatus }>(sql`
+    select status
+      from ingestion_jobs
+     where tenant_id = ${tenantId}
+       and job_id = ${jobId}
+       for no key update`);
+  return row?.status ?? null;
+}

@@ -1,0 +1,52 @@
+import type { Tx } from '../../lib/db.ts';
+import { sql } from '../../lib/sql.ts';
+
+export interface SecretRecord {
+  name: string;
+  updatedBy: string;
+  updatedAt: Date;
+}
+
+export async function putSecret(
+  tx: Tx,
+  secret: { tenantId: string; name: string; encrypted: string; updatedBy: string },
+): Promise<void> {
+  await tx.run(sql`
+    insert into tenant_secrets (tenant_id, name, encrypted, updated_by)
+    values (${secret.tenantId}, ${secret.name}, ${secret.encrypted}, ${secret.updatedBy})
+    on conflict (tenant_id, name) do update
+       set encrypted = excluded.encrypted,
+           updated_by = excluded.updated_by,
+           updated_at = clock_timestamp()`);
+}
+
+export function findSecret(
+  tx: Tx,
+  { tenantId, name }: { tenantId: string; name: string },
+): Promise<{ encrypted: string } | null> {
+  return tx.find<{ encrypted: string }>(sql`
+    select encrypted
+      from tenant_secrets
+     where tenant_id = ${tenantId}
+       and name = ${name}`);
+}
+
+export function listSecrets(tx: Tx, tenantId: string): Promise<SecretRecord[]> {
+  return tx.rows<SecretRecord>(sql`
+    select name, updated_by as "updatedBy", updated_at as "updatedAt"
+      from tenant_secrets
+     where tenant_id = ${tenantId}
+     order by name
+     limit 1000`);
+}
+
+export async function deleteSecret(
+  tx: Tx,
+  { tenantId, name }: { tenantId: string; name: string },
+): Promise<boolean> {
+  const deleted = await tx.run(sql`
+    delete from tenant_secrets
+     where tenant_id = ${tenantId}
+       and name = ${name}`);
+  return deleted === 1;
+}

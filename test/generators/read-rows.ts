@@ -1,0 +1,29 @@
+import { type OpenRowsOptions, openRows } from '../../src/ingest/items/formats/open-rows.ts';
+import { isSluiceError, type SluiceError } from '../../src/lib/errors.ts';
+import { type CountedStream, cutAt } from './byte-stream.ts';
+
+type Source = string | Uint8Array | CountedStream;
+
+/** Reads a whole file; answers the JSON text of its rows and what the reader says about itself. */
+export async function readRows(source: Source, options: OpenRowsOptions = {}) {
+  const reader = await openRows(streamOf(source), options);
+  const rows: string[] = [];
+  for await (const batch of reader) rows.push(...batch.map(({ inputJson }) => inputJson));
+  return { rows, columns: reader.columns, format: reader.format, delimiter: reader.delimiter };
+}
+
+/** The error that a file is refused with; fails when it is read after all. */
+export async function refusalOf(source: Source, options: OpenRowsOptions = {}): Promise<SluiceError> {
+  try {
+    await readRows(source, options);
+  } catch (error) {
+    if (isSluiceError(error)) return error;
+    throw error;
+  }
+  throw new Error('The file was read, but should have been refused');
+}
+
+function streamOf(source: Source): CountedStream {
+  if (typeof source === 'string') return cutAt(Buffer.from(source), []);
+  return source instanceof Uint8Array ? cutAt(source, []) : source;
+}

@@ -1,0 +1,185 @@
+import { readerErrors } from '../../src/ingest/items/formats/errors.ts';
+import { openRows } from '../../src/ingest/items/formats/open-rows.ts';
+import type { ReaderLimits } from '../../src/ingest/items/formats/types.ts';
+import { isSluiceError, messageOf } from '../../src/lib/errors.ts';
+import { type SeededRandom, seededRandom } from '../chaos/seeded-random.ts';
+import { type CountedStream, cutAt } from './byte-stream.ts';
+import { naughtyNames, naughtyStrings } from './naughty-strings.ts';
+import { encode } from './row-documents.ts';
+
+export const fuzzedFormats = ['csv', 'tsv', 'json', 'ndjson', 'utf-16'] as const;
+type FuzzedFormat = (typeof fuzzedFormats)[number];
+
+/** What a run of the fuzzer did; it throws when a reader did something it must not. */
+export interface FuzzReport {
+  inputs: number;
+  accepted: number;
+  /** Refused inputs by code. */
+  refused: Record<string, number>;
+}
+
+/**
+ * Mutates `count` documents of each format and reads them. Input number i of a run is made from `seed + i` alone, so
+ * `fuzzReaders(1, seed + i)` repeats it; failures are printed that way.
+ */
+export async function fuzzReaders(count: number, seed: number): Promise<FuzzReport> {
+  const report: FuzzReport = { inputs: 0, accepted: 0, refused: {} };
+  const failures: string[] = [];
+  for (let at = 0; at < count && failures.length < 10; at += 1) {
+    for (const format of fuzzedFormats) {
+      const problem = await fuzzOne({ format, seed: seed + at, report });
+      if (problem !== null)
+        failures.push(`${format}: ${problem}\n  replay with fuzzReaders(1, ${seed + at})`);
+    }
+  }
+  if (failures.length > 0) throw new Error(`Readers failed on fuzzed input:\n${failures.join('\n')}`);
+  return report;
+}
+
+interface FuzzCase {
+  format: FuzzedFormat;
+  seed: number;
+  report: FuzzReport;
+}
+
+async function fuzzOne({ format, seed, report }: FuzzCase): Promise<string | null> {
+  const random = seededRandom(seed * fuzzedFormats.length + fuzzedFormats.indexOf(format));
+  const bytes = mutate(makeDocument(format, random), random);
+  const offsets = Array.from({ length: random.below(8) }, () => random.below(bytes.length + 1));
+  const pieceBytes = 1 + random.below(64);
+  // Which of two broken limits is met first depends on the size of the pieces, but never on how they arrive.
+  const isTight = random.below(2) === 0;
+  const limits = isTight ? { ...tightLimits, pieceBytes } : {};
+  const whole = await outcomeOf(cutAt(bytes, []), limits);
+  const cut = await outcomeOf(cutAt(bytes, offsets), { ...limits, pieceBytes });
+  report.inputs += 1;
+  if (whole.code === null) report.accepted += 1;
+  else report.refused[whole.code] = (report.refused[whole.code] ?? 0) + 1;
+  if (whole.problem !== null) return whole.problem;
+  if (whole.text !== cut.text) return `read differently when it is cut:\n  ${whole.text}\n  ${cut.text}`;
+  return null;
+}
+
+const tightLimits: Partial<ReaderLimits> = {
+  columns: 4,
+  cellBytes: 60,
+  rowBytes: 120,
+  columnNameLength: 12,
+  rows: 4,
+  jsonDepth: 3,
+};
+
+interface ReadOutcome {
+  /** Everything that can be observed, to compare two readings. */
+  text: string;
+  code: string | null;
+  problem: string | null;
+}
+
+async function outcomeOf(stream: CountedStream, limits: Partial<ReaderLimits>): Promise<ReadOutcome> {
+  const started = performance.now();
+  try {
+    const rows = await readAll(stream, limits);
+    const spentMs = performance.now() - started;
+    return {
+      text: rows.join('\n'),
+      code: null,
+      problem: rows.map(problemOf).find(Boolean) ?? tooSlow(spentMs),
+    };
+  } catch (error) {
+    const isKnown = isSluiceError(error) && error.code in readerErrors.definitions;
+    const code = isKnown ? error.code : 'unknown';
+    const problem = isKnown ? tooSlow(performance.now() - started) : `threw ${messageOf(error)}`;
+    return { text: `${code}: ${messageOf(error)}`, code, problem };
+  }
+}
+
+async function readAll(stream: CountedStream, limits: Partial<ReaderLimits>): Promise<string[]> {
+  const reader = await openRows(stream, { limits });
+  const rows: string[] = [];
+  // Each read must bring a row, so there can be no more reads than bytes.
+  for (let reads = 0; reads <= 100_000; reads += 1) {
+    const batch = await reader.read(2, 1_000);
+    if (batch === null) return rows;
+    if (batch.length === 0) throw new Error('read() answered no rows, which is not an end');
+    for (const { rowNo, inputJson } of batch) {
+      rows.push(inputJson);
+      if (rowNo !== rows.length) throw new Error(`row ${rows.length} is numbered ${rowNo}`);
+    }
+  }
+  throw new Error('read() did not come to an end');
+}
+
+const tooSlow = (spentMs: number) => (spentMs > 5_000 ? `took ${Math.round(spentMs)} ms` : null);
+
+/** What PostgreSQL would refuse, although the reader took it. */
+function problemOf(json: string): string | null {
+  const value: unknown = JSON.parse(json);
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return `accepted ${json}`;
+  const plain = JSON.stringify(value);
+  return /\\u0000|\\ud[89a-f]/.test(plain.replaceAll('\\\\', ''))
+    ? `accepted what cannot be stored: ${json}`
+    : null;
+}
+
+function makeDocument(format: FuzzedFormat, random: SeededRandom): Buffer {
+  const names = random.shuffle(naughtyNames).slice(0, 1 + random.below(4));
+  const rows = Array.from({ length: 1 + random.below(5) }, () =>
+    names.map(() => naughtyStrings[random.below(naughtyStrings.length)] ?? ''),
+  );
+  if (format === 'json' || format === 'ndjson') {
+    const values = ['1234567890123456789', '1e308', '{"a":[1,{"b":null}]}', '"\\ud83d\\ude00"', 'true'];
+    const write = (row: string[]) => {
+      const value = (text: string) => (random.below(4) === 0 ? random.pick(values) : JSON.stringify(text));
+      return `{${names.map((name, at) => `${JSON.stringify(name)}:${value(row[at] ?? '')}`).join(',')}}`;
+    };
+    const texts = rows.map(write);
+    return Buffer.from(format === 'json' ? `[${texts.join(',\n')}]` : texts.join('\n'));
+  }
+  const delimiter = format === 'tsv' ? '\t' : (random.pick([',', ';', '|']) ?? ',');
+  const lineBreak = random.pick(['\n', '\r\n', '\r']) ?? '\n';
+  const write = (cells: string[]) => cells.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(delimiter);
+  const text = [names, ...rows].map(write).join(lineBreak);
+  if (format === 'utf-16') return encode(text, random.below(2) === 0 ? 'utf-16le' : 'utf-16be');
+  // Without quotes where they are not needed, so that mutations meet both kinds of cells.
+  return Buffer.from(random.below(2) === 0 ? text : text.replace(/"([\w ]*)"/g, '$1'));
+}
+
+const insertions = [
+  '"',
+  '""',
+  ',',
+  '\t',
+  '\r',
+  '\n',
+  '\0',
+  '\\',
+  '\\u0000',
+  '\\ud800',
+  '{',
+  '}',
+  '[',
+  ']',
+  ':',
+  '1e999',
+];
+
+function mutate(document: Buffer, random: SeededRandom): Buffer {
+  let bytes = document;
+  for (let left = 1 + random.below(4); left > 0; left -= 1) {
+    const at = random.below(bytes.length + 1);
+    const end = Math.min(bytes.length, at + 1 + random.below(12));
+    const kind = random.below(5);
+    if (kind === 0)
+      bytes = Buffer.from(bytes.map((byte, place) => (place === at ? byte ^ (1 << random.below(8)) : byte)));
+    else if (kind === 1) bytes = Buffer.concat([bytes.subarray(0, at), bytes.subarray(end)]);
+    else if (kind === 2) bytes = bytes.subarray(0, at);
+    else if (kind === 3) bytes = Buffer.concat([bytes.subarray(0, end), bytes.subarray(at)]);
+    else {
+      const inserted =
+        random.below(4) === 0 ? Buffer.from([random.below(256)]) : Buffer.from(random.pick(insertions) ?? '');
+      bytes = Buffer.concat([bytes.subarray(0, at), inserted, bytes.subarray(at)]);
+    }
+  }
+  return bytes;
+}

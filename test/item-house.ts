@@ -1,0 +1,22 @@
+import pino from 'pino';
+import { Registry } from 'prom-client';
+import { type ItemHouse, type ItemHouseOptions, openItemHouse } from '../src/ingest/items/house.ts';
+import { itemBounds } from '../src/ingest/items/types.ts';
+import { createGuardedFetch } from '../src/kernel/fetch/guarded-fetch.ts';
+import type { Database } from '../src/lib/db.ts';
+
+export function testItemHouse(db: Database, options: Partial<ItemHouseOptions> = {}): ItemHouse {
+  return openItemHouse({
+    db,
+    logger: pino({ level: 'silent' }),
+    registry: new Registry(),
+    fetch: createGuardedFetch({ blockPrivateAddresses: false, userAgent: 'Sluice/test' }),
+    secretOf: async (_tenantId, name) => `secret of ${name}`,
+    bounds: itemBounds,
+    ingestEnabled: true,
+    globalPendingEnabled: true,
+    maxUploadBytes: 100 * 1024 * 1024,
+    ingestFolder: null,
+    ...options,
+  });
+}

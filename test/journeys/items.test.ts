@@ -1,0 +1,212 @@
+import { expect, test } from 'vitest';
+import type { ItemHouse } from '../../src/ingest/items/house.ts';
+import type { RouteModule } from '../../src/kernel/http/route.ts';
+import type { Kernel } from '../../src/kernel/jobs/kernel.ts';
+import { jobRoutes } from '../../src/kernel/jobs/routes.ts';
+import type { Pipeline } from '../../src/kernel/jobs/types.ts';
+import { newTenant, useDatabase } from '../database.ts';
+import { startFlakyProvider } from '../flaky-provider.ts';
+import { testItemHouse } from '../item-house.ts';
+import { useKernel } from '../kernel.ts';
+import { type TestClaims, useServer } from '../server.ts';
+
+const database = useDatabase();
+let house: ItemHouse | undefined;
+const open = (): ItemHouse => {
+  house ??= testItemHouse(database.db);
+  return house;
+};
+/** The database is there only once the tests run, so the house is opened with its first use. */
+const latePipeline: Pipeline = {
+  name: 'items',
+  maxRetries: 0,
+  advance: (slice) => open().pipeline.advance(slice),
+  takeTurn: (turn) => (open().pipeline.takeTurn as NonNullable<Pipeline['takeTurn']>)(turn),
+  cleanUp: (slice) => (open().pipeline.cleanUp as NonNullable<Pipeline['cleanUp']>)(slice),
+  onError: (error, job) => open().pipeline.onError(error, job),
+  remaining: (job) => open().pipeline.remaining?.(job) ?? null,
+};
+const held = useKernel(database, {
+  pipelines: [latePipeline],
+  onWorkersLost: (kernel: Kernel, ids: string[]) => open().onWorkersLost(kernel, ids),
+});
+const routes: RouteModule = (app, deps) => {
+  jobRoutes(held.kernel, open().details)(app, deps);
+  for (const module of open().routes(held.kernel)) module(app, deps);
+};
+const server = useServer(database, { routes: [routes] });
+
+async function post(
+  claims: TestClaims,
+  { csv, processor = 'noop', options = {} }: { csv: string; processor?: string; options?: object },
+) {
+  const form = new FormData();
+  form.set('processor', processor);
+  form.set('options', JSON.stringify(options));
+  form.set('file', new Blob([csv], { type: 'text/csv' }), 'rows.csv');
+  const answer = await fetch(`${server.url}/api/jobs`, {
+    method: 'POST',
+    headers: await server.bearer(claims),
+    body: form,
+  });
+  return { status: answer.status, body: (await answer.json()) as { jobId: string; code?: string } };
+}
+
+async function get(claims: TestClaims, path: string, method = 'GET', body?: object) {
+  const headers: Record<string, string> = await server.bearer(claims);
+  if (body) headers['content-type'] = 'application/json';
+  const answer = await fetch(`${server.url}${path}`, {
+    method,
+    headers,
+    ...(body ? { body: JSON.stringify(body) } : {}),
+  });
+  return { status: answer.status, text: await answer.text() };
+}
+
+const drive = (tenantId: string) => held.kernel.cycle({ budgetMs: 20_000, tenantId });
+
+async function recount(jobId: string): Promise<Record<string, number>> {
+  const rows = await database.owner<{ status: string; count: string }>(
+    'select status, count(*) as count from job_items where job_id = $1 group by status',
+    [jobId],
+  );
+  return Object.fromEntries(rows.map((row) => [row.status, Number(row.count)]));
+}
+
+test('rows go in, are processed, and come out identical through grid, CSV and keyset', async () => {
+  const tenantId = await newTenant(database);
+  const rows = Array.from({ length: 2_500 }, (_, n) => `${n},"line\n${n}","=1+${n}",x${n}`);
+  const csv = `\ufeffid,text,__proto__,constructor\r\n${rows.join('\r\n')}\r\n`;
+  const made = await post({ tenantId }, { csv });
+  expect(made.status).toBe(201);
+  const { jobId } = made.body;
+  const queued = JSON.parse((await get({ tenantId }, `/api/jobs/${jobId}`)).text);
+  expect(queued).toMatchObject({ queueState: 'QUEUED', totalItems: 2_500, counts: { PENDING: 2_500 } });
+  expect(await drive(tenantId)).toEqual({ queued_processed: 1, retry_processed: 0 });
+  const done = JSON.parse((await get({ tenantId }, `/api/jobs/${jobId}`)).text);
+  expect(done).toMatchObject({
+    queueState: 'DONE',
+    processedItems: 2_500,
+    failedItems: 0,
+    counts: { DONE: 2_500 },
+  });
+  const page = JSON.parse((await get({ tenantId }, `/api/jobs/${jobId}/items?page=2&pageSize=100`)).text);
+  expect(page).toMatchObject({ page: 2, pageSize: 100, total: 2_500 });
+  expect(page.data[0].result).toEqual(
+    JSON.parse('{"id":"100","text":"line\\n100","__proto__":"=1+100","constructor":"x100"}'),
+  );
+  let seen = 0;
+  let after = '';
+  do {
+    const { text } = await get({ tenantId }, `/api/jobs/${jobId}/items?statuses=DONE&pageSize=500${after}`);
+    const keyset = JSON.parse(text);
+    for (const row of keyset.data) expect(row.rowNo).toBe(++seen);
+    after = keyset.hasMore ? `&after=${keyset.nextCursor}` : '';
+  } while (after);
+  expect(seen).toBe(2_500);
+  const exported = await get({ tenantId }, `/api/jobs/${jobId}/export?format=csv`, 'POST');
+  expect(exported.text.split('\r\n').slice(0, 2)).toEqual([
+    'row_no,status,id,text,__proto__,constructor',
+    `1,DONE,0,"line\n0",'=1+0,x0`,
+  ]);
+});
+
+test('a bad file leaves nothing behind', async () => {
+  const tenantId = await newTenant(database);
+  for (const csv of ['', 'a,b\n', 'a,a\n1,2\n', `a,b\n${'1,2\n'.repeat(200)}1\n`, 'a,b\n"1,2\n']) {
+    const { status, body } = await post({ tenantId }, { csv });
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect(status).toBeLessThan(500);
+    expect(body.code).toMatch(/^[a-z_]+$/);
+  }
+  expect(await database.owner('select 1 from ingestion_jobs where tenant_id = $1', [tenantId])).toEqual([]);
+  expect(await database.owner('select 1 from job_items where tenant_id = $1', [tenantId])).toEqual([]);
+});
+
+test('against a flaky provider every row ends, counters equal a recount, and throttling costs no attempt', {
+  timeout: 180_000,
+}, async () => {
+  const tenantId = await newTenant(database);
+  const provider = await startFlakyProvider();
+  try {
+    provider.misbehave([
+      { misbehaviour: { type: 'throttle' }, rate: 0.15 },
+      { misbehaviour: { type: 'answer', status: 500 }, rate: 0.1 },
+    ]);
+    const csv = `sku\n${Array.from({ length: 60 }, (_, n) => (n % 20 ? `s${n}` : `missing${n}`)).join('\n')}\n`;
+    const options = { request: { method: 'GET', url: `${provider.url}/items/{{sku}}` } };
+    const made = await post({ tenantId }, { csv, processor: 'http', options });
+    expect(made.body).toMatchObject({ jobId: expect.any(String) });
+    const { jobId } = made.body;
+    const openItems = async () => {
+      const { counts } = JSON.parse((await get({ tenantId }, `/api/jobs/${jobId}`)).text);
+      return counts.PENDING + counts.PROCESSING;
+    };
+    // Retries wait for minutes: they are brought forward, so that the test does not.
+    for (let round = 0; round < 200 && (await openItems()) > 0; round += 1) {
+      await drive(tenantId);
+      await database.owner(
+        `update job_items set due_at = '-infinity' where job_id = $1 and status = 'PENDING'`,
+        [jobId],
+      );
+      await database.owner(`update ingestion_jobs set run_at = clock_timestamp() where job_id = $1`, [jobId]);
+    }
+    expect(await openItems()).toBe(0);
+    const job = JSON.parse((await get({ tenantId }, `/api/jobs/${jobId}`)).text);
+    const counts = await recount(made.body.jobId);
+    for (const [status, count] of Object.entries(counts)) expect(job.counts[status]).toBe(count);
+    expect(counts).toMatchObject({ NOT_FOUND: 3 });
+    const attempts = await database.owner<{ attempts: number }>(
+      `select attempts from job_items where job_id = $1 and status = 'DONE' and error_code is null`,
+      [jobId],
+    );
+    expect(attempts.every((row) => row.attempts >= 1 && row.attempts <= 5)).toBe(true);
+  } finally {
+    await provider.close();
+  }
+});
+
+test('cancel skips what is open, reprocess takes failed rows again, and a paused job is not kicked off', async () => {
+  const tenantId = await newTenant(database);
+  const csv = `name\n${Array.from({ length: 50 }, (_, n) => (n % 2 ? '' : `n${n}`))
+    .map((v) => `"${v}"`)
+    .join('\n')}\n`;
+  const options = { rules: [{ column: 'name', required: true, minLength: 1 }] };
+  const made = await post({ tenantId }, { csv, processor: 'validate', options });
+  const { jobId } = made.body;
+  await get({ tenantId }, `/api/jobs/${jobId}/pause`, 'POST');
+  expect((await get({ tenantId }, `/api/jobs/${jobId}/kickoff`, 'POST')).status).toBe(409);
+  await get({ tenantId }, `/api/jobs/${jobId}/resume`, 'POST');
+  const kicked = JSON.parse(
+    (await get({ tenantId }, `/api/jobs/${jobId}/kickoff?durationMs=5000`, 'POST')).text,
+  );
+  expect(kicked).toMatchObject({ processed: 50, remaining: 0, queueState: 'DONE' });
+  expect(await recount(jobId)).toEqual({ DONE: 25, ERROR: 25 });
+  const again = JSON.parse((await get({ tenantId }, `/api/jobs/${jobId}/reprocess`, 'POST', {})).text);
+  expect(again).toMatchObject({ reset: 25, exhausted: 0, counts: { PENDING: 25 }, queueState: 'QUEUED' });
+  await get({ tenantId }, `/api/jobs/${jobId}/cancel`, 'POST');
+  await drive(tenantId);
+  expect(await recount(jobId)).toEqual({ DONE: 25, SKIPPED: 25 });
+});
+
+test('members see their own jobs and rows, admins the tenant’s, nobody another tenant’s', async () => {
+  const tenantId = await newTenant(database);
+  const me = { tenantId, role: 'member', userId: 'me' } as const;
+  const them = { tenantId, role: 'member', userId: 'them' } as const;
+  const { jobId } = (await post(me, { csv: 'title,sku\nA,1\nB,2\n' })).body;
+  for (const path of [`/api/jobs/${jobId}`, `/api/jobs/${jobId}/items`]) {
+    expect((await get(me, path)).status).toBe(200);
+    expect((await get({ tenantId }, path)).status).toBe(200);
+    expect((await get(them, path)).status).toBe(404);
+    expect((await get({ tenantId: await newTenant(database) }, path)).status).toBe(404);
+  }
+  expect((await get(them, `/api/jobs/${jobId}/export`, 'POST')).status).toBe(404);
+  const pending = JSON.parse((await get(me, '/api/pending')).text);
+  expect(pending.data).toMatchObject([
+    { inputSummary: { title: 'A', sku: '1' } },
+    { inputSummary: { title: 'B' } },
+  ]);
+  expect(JSON.parse((await get(them, '/api/pending')).text).data).toEqual([]);
+  expect((await get(them, '/api/pending?userId=all')).status).toBe(403);
+  expect(JSON.parse((await get({ tenantId }, '/api/pending?userId=all')).text).data).toHaveLength(2);
+});
