@@ -13,7 +13,7 @@ test('an owner’s URL alone gives the derived application login', async () => {
     appUrl: appUrlFor(owner),
     directAppUrl: appUrlFor(owner),
     ownsAppLogin: true,
-    embedded: false,
+    embedded: null,
   });
 });
 

@@ -286,7 +286,7 @@ describe('cost', () => {
     const reads: number[][] = [];
     for (const size of sizes) {
       // Truncated, because vacuum may leave a few dead entries in an index, and the first to pass reads them.
-      await owner.query('truncate ingestion_jobs; delete from tenants');
+      await owner.query('truncate ingestion_jobs cascade; delete from tenants');
       await enqueue(await newTenant(database), size - 100);
       await enqueue(await newTenant(database), 100);
       await owner.query('vacuum analyze ingestion_jobs, tenants');

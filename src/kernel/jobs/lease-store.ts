@@ -146,10 +146,16 @@ function settleStatement(settlements: Settlement[]) {
                when i.outcome = 'retry' and i.not_before
                then clock_timestamp() + i.delay_ms * interval '1 millisecond' end,
              retry_count = j.retry_count + case i.outcome when 'retry' then 1 else 0 end,
-             error_code = case when i.outcome in ('retry', 'dead') then i.error_code when i.outcome = 'done' and
-               h.old_status <> 'canceled' then null else j.error_code end,
-             error_message = case when i.outcome in ('retry', 'dead') then i.error_message when i.outcome = 'done' and
-               h.old_status <> 'canceled' then null else j.error_message end,
+             error_code = case
+               when h.old_status = 'canceled' then j.error_code
+               when i.outcome in ('retry', 'dead') then i.error_code
+               when i.outcome = 'done' then null
+               else j.error_code end,
+             error_message = case
+               when h.old_status = 'canceled' then j.error_message
+               when i.outcome in ('retry', 'dead') then i.error_message
+               when i.outcome = 'done' then null
+               else j.error_message end,
              checkpoint = coalesce(i.checkpoint, j.checkpoint),
              counters = coalesce(i.counters, j.counters),
              stage = coalesce(i.stage, j.stage),

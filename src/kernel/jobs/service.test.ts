@@ -181,6 +181,10 @@ test('a permanent error is a dead letter at once, and is requeued exactly once',
   );
   const made = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : []));
   expect(made).toHaveLength(1);
+  const named = results.flatMap((result) =>
+    result.status === 'rejected' ? [`${result.reason.code} ${result.reason.details.requeued_as}`] : [],
+  );
+  expect(new Set(named)).toEqual(new Set([`already_requeued ${made[0]?.jobId}`]));
   expect(made[0]).toMatchObject({
     status: 'queued',
     requeuedFrom: job.jobId,

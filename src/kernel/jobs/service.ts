@@ -14,6 +14,7 @@ import {
   type JobFilter,
   listJobs,
   listRequeueable,
+  lockJob,
   pauseJob,
   resumeJob,
 } from './store.ts';
@@ -152,6 +153,7 @@ async function requeueIn(
       },
     );
   }
+  await lockJob(tx, dead);
   await refuseSecondRequeue(tx, dead);
   const made = await insertJob(tx, dead.tenantId, {
     ...dead,
@@ -161,10 +163,6 @@ async function requeueIn(
     correlationId: request.correlationId ?? dead.correlationId,
     requeuedFrom: dead.jobId,
     runAt: undefined,
-  }).catch(async (error: unknown) => {
-    // Two requeues at once: the unique index let one through, and the transaction cannot go on to say which.
-    if ((error as { code?: unknown }).code !== '23505') throw error;
-    throw jobErrors.raise.already_requeued(`Dead letter ${dead.jobId} is being requeued at this moment`);
   });
   if (!made) {
     const active = await findActive(tx, dead);

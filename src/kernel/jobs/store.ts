@@ -182,6 +182,19 @@ export function listRequeueable(
      limit ${filter.limit}`);
 }
 
+/** Holds two requeues of one dead letter apart, so that the second can name what the first made. */
+export async function lockJob(
+  tx: Tx,
+  { tenantId, jobId }: { tenantId: string; jobId: string },
+): Promise<void> {
+  await tx.run(sql`
+    select 1
+      from ingestion_jobs
+     where tenant_id = ${tenantId}
+       and job_id = ${jobId}
+       for no key update`);
+}
+
 export function findRequeued(tx: Tx, { tenantId, jobId }: { tenantId: string; jobId: string }) {
   return tx.find<{ jobId: string }>(sql`
     select job_id as "jobId"
