@@ -106,6 +106,8 @@ export async function changeItems(
              as c (id, status, error_code, last_error, delay_ms, gives_back, next_strategy, result)
      where j.tenant_id = ${tenantId}
        and j.job_id = ${jobId}
+       -- Said twice: the planner may hash the whole job to join it, unless the ids themselves narrow the index.
+       and j.id = any(${column('id')}::bigint[])
        and j.id = c.id
        and (${lockToken}::uuid is null or (j.status = 'PROCESSING' and j.lock_token = ${lockToken}::uuid))
     returning j.id`);

@@ -2,7 +2,7 @@ import type { GuardedFetch } from '../../kernel/fetch/guarded-fetch.ts';
 import { jobErrors } from '../../kernel/jobs/errors.ts';
 import { parkJob } from '../../kernel/jobs/shared-store.ts';
 import type { Turn, TurnResult } from '../../kernel/jobs/types.ts';
-import type { Database } from '../../lib/db.ts';
+import type { Database, TransactionContext } from '../../lib/db.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import { closeBatch, finishIfDone, notRunning } from './batch.ts';
@@ -48,6 +48,11 @@ const maxParkMs = 5_000;
 /** Items that are locked by a batch in progress are back in a moment. */
 const minParkMs = 50;
 const maxPureMs = 1_000;
+/**
+ * Right after an ingest the planner knows nothing of the new rows, and would sort all of them to take the first ones.
+ * The claimable index has the order, so nothing else may be tried.
+ */
+const settings = { enable_sort: 'off', enable_bitmapscan: 'off', enable_seqscan: 'off' };
 
 /** One turn of an items job: take some items, process them, commit what became of them. */
 export async function takeItemTurn(deps: ItemWorkerDeps, turn: Turn): Promise<TurnResult> {
@@ -91,7 +96,7 @@ async function runPureBatch(
     { items: number; changes: ItemChange[]; isLast: boolean },
     ClaimedItem
   >(
-    { role: 'sluice_tenant', tenantId: job.tenantId },
+    contextFor(job),
     async (tx, items) => {
       if (items.length === 0) return { items: 0, changes: [], isLast: false };
       const tried = items.map((item) => ({ ...item, attempts: item.attempts + 1 }));
@@ -140,7 +145,7 @@ interface Claim {
 async function claimSome(deps: ItemWorkerDeps, { job, turn }: Opened): Promise<Claim> {
   const { items: limit, lockMs } = deps.pacing.claimOf(job.jobId);
   const lockToken = newId();
-  const items = await deps.db.tenant(job.tenantId, async (tx) => {
+  const items = await deps.db.transaction(contextFor(job), async (tx) => {
     const freed = await releaseExpired(tx, { ...job, limit: 1_000 });
     const lock = { ...job, workerId: turn.workerId, lockToken, lockMs };
     const some = await claimItems(tx, { ...lock, limit, crashed: false });
@@ -167,7 +172,7 @@ async function runWave(
     assertHeld: () => holdOn(deps, opened, claim),
   });
   const changes = await changesOf(deps, opened, { items: claim.items, context });
-  const result = await deps.db.tenant(job.tenantId, async (tx) => {
+  const result = await deps.db.transaction(contextFor(job), async (tx) => {
     const ids = new Set(await changeItems(tx, { ...job, lockToken: claim.lockToken, changes }));
     // What is missing was taken over by somebody else: its change is theirs to make and to count.
     const kept = changes.filter(({ id }) => ids.has(id));
@@ -202,7 +207,7 @@ async function changesOf(
 
 async function giveBack(deps: ItemWorkerDeps, { job }: Opened, claim: Claim): Promise<void> {
   const changes = claim.items.map(givenBack);
-  await deps.db.tenant(job.tenantId, async (tx) => {
+  await deps.db.transaction(contextFor(job), async (tx) => {
     const ids = await changeItems(tx, { ...job, lockToken: claim.lockToken, changes });
     await moveItemCounts(tx, job, moveCounts({}, { from: 'PROCESSING', to: 'PENDING', n: ids.length }));
   });
@@ -256,6 +261,10 @@ function contextOf(
     secret: (name) => deps.secretOf(job.tenantId, name),
     concurrency: provider.concurrency,
   };
+}
+
+function contextFor({ tenantId }: ItemJob): TransactionContext {
+  return { role: 'sluice_tenant', tenantId, settings };
 }
 
 function rowOfCall(job: ItemJob, call: ProviderCall) {
