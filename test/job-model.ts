@@ -151,11 +151,11 @@ export class Model {
     job.retryWaiting = outcome.type === 'retry';
     job.notBefore = outcome.type === 'retry' && outcome.notBefore === true;
     if (outcome.type === 'retry') job.retries += 1;
-    if (outcome.type === 'retry' || outcome.type === 'dead') job.errorCode = outcome.failure.code;
     if (wasCanceled) {
       job.cleanupOpen = outcome.type !== 'done';
       return;
     }
+    if (outcome.type === 'retry' || outcome.type === 'dead') job.errorCode = outcome.failure.code;
     if (outcome.type === 'done') job.errorCode = null;
     job.finished = outcome.type === 'done' || outcome.type === 'dead';
     if (outcome.type === 'done') job.events.push('job.completed');

@@ -113,7 +113,7 @@ test('rows go in, are processed, and come out identical through grid, CSV and ke
 
 test('a bad file leaves nothing behind', async () => {
   const tenantId = await newTenant(database);
-  for (const csv of ['', 'a,b\n', 'a,a\n1,2\n', `a,b\n${'1,2\n'.repeat(200)}1\n`, 'a,b\n"1,2\n']) {
+  for (const csv of ['', 'a,b\n', 'a,a\n1,2\n', `a,b\n${'1,2\n'.repeat(100_000)}1\n`, 'a,b\n"1,2\n']) {
     const { status, body } = await post({ tenantId }, { csv });
     expect(status).toBeGreaterThanOrEqual(400);
     expect(status).toBeLessThan(500);
@@ -209,4 +209,38 @@ test('members see their own jobs and rows, admins the tenant’s, nobody another
   expect(JSON.parse((await get(them, '/api/pending')).text).data).toEqual([]);
   expect((await get(them, '/api/pending?userId=all')).status).toBe(403);
   expect(JSON.parse((await get({ tenantId }, '/api/pending?userId=all')).text).data).toHaveLength(2);
+});
+
+test('an upload that is repeated with its Idempotency-Key makes one job and gets one answer', async () => {
+  const tenantId = await newTenant(database);
+  const send = async (csv: string) => {
+    const form = new FormData();
+    form.set('processor', 'noop');
+    form.set('file', new Blob([csv]), 'rows.csv');
+    const headers = { ...(await server.bearer({ tenantId })), 'idempotency-key': 'upload-1' };
+    const answer = await fetch(`${server.url}/api/jobs`, { method: 'POST', headers, body: form });
+    return { status: answer.status, body: (await answer.json()) as { jobId?: string; code?: string } };
+  };
+  const first = await send('a\n1\n2\n');
+  expect(first.status).toBe(201);
+  expect(await send('a\n1\n2\n')).toEqual(first);
+  expect(await send('a\n1\n3\n')).toMatchObject({ status: 422, body: { code: 'idempotency_key_reused' } });
+  const jobs = await database.owner('select job_id from ingestion_jobs where tenant_id = $1', [tenantId]);
+  expect(jobs).toEqual([{ job_id: first.body.jobId }]);
+});
+
+test('what a process that died left of an ingest is removed by upkeep, and nobody saw it before', async () => {
+  const tenantId = await newTenant(database);
+  const { jobId } = (await post({ tenantId }, { csv: 'a\n1\n' })).body;
+  // As a kill -9 leaves it: rows are in, the job is still hidden, and its process is on no list.
+  await database.owner(
+    `update ingestion_jobs set stage = 'ingesting', run_at = 'infinity' where job_id = $1`,
+    [jobId],
+  );
+  await database.owner('update item_jobs set ingesting_by = gen_random_uuid() where job_id = $1', [jobId]);
+  expect((await get({ tenantId }, `/api/jobs/${jobId}`)).status).toBe(404);
+  expect(JSON.parse((await get({ tenantId }, '/api/jobs')).text).data).toEqual([]);
+  expect(await drive(tenantId)).toEqual({ queued_processed: 0, retry_processed: 0 });
+  expect(await open().tasks[0]?.run()).toEqual({ removed: 1 });
+  expect(await database.owner('select 1 from job_items where job_id = $1', [jobId])).toEqual([]);
 });

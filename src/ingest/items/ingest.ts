@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JobsDeps } from '../../kernel/jobs/service.ts';
-import { deleteHiddenJob, insertHiddenJob, revealJob } from '../../kernel/jobs/shared-store.ts';
+import { insertHiddenJob, revealJob } from '../../kernel/jobs/shared-store.ts';
 import type { Job } from '../../kernel/jobs/types.ts';
 import type { Tx } from '../../lib/db.ts';
 import { isSluiceError } from '../../lib/errors.ts';
@@ -16,6 +16,7 @@ import { openRows } from './formats/open-rows.ts';
 import type { ParsedRow, RowReader } from './formats/types.ts';
 import type { ItemMetrics } from './metrics.ts';
 import type { ProcessorRegistry } from './processors/registry.ts';
+import { takeBack } from './service.ts';
 import { endIngest, insertItemJob, insertItems, saveControllers } from './store.ts';
 import { type ItemBounds, type JobKey, pipelineName } from './types.ts';
 
@@ -36,6 +37,8 @@ export interface NewItemJob {
   fileName: string | null;
   declaredType: string | null;
   content: AsyncIterable<Uint8Array>;
+  /** Runs when the whole file was read, before anything shows; what it throws takes the ingest back. */
+  beforeReveal?: () => Promise<void>;
   /** Runs in the transaction that makes the job visible. */
   beforeCommit?: (tx: Tx, job: Job) => Promise<void>;
 }
@@ -64,7 +67,7 @@ export async function ingestFile(deps: IngestDeps, request: NewItemJob): Promise
     try {
       return await writeAll(deps, request, { key, reader, first });
     } catch (error) {
-      await deps.db.tenant(key.tenantId, (tx) => deleteHiddenJob(tx, key));
+      await takeBack(deps.db, key);
       throw error;
     }
   } finally {
@@ -124,6 +127,7 @@ async function writeAll(
     for (const part of next) if (part.status === 'rejected') throw part.reason;
     rows = next[0].status === 'fulfilled' ? next[0].value : null;
   }
+  await request.beforeReveal?.();
   return reveal(deps, request, { key, columns: [...columns], ingest: writer.state });
 }
 

@@ -1,8 +1,17 @@
+import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { problems } from '../../kernel/http/replies.ts';
-import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../../kernel/http/route.ts';
+import {
+  type KeptAnswer,
+  principalOf,
+  type RouteApp,
+  type RouteDeps,
+  type RouteModule,
+  sendKept,
+} from '../../kernel/http/route.ts';
 import { jobKeyOf } from '../../kernel/jobs/routes.ts';
+import type { Job } from '../../kernel/jobs/types.ts';
 import { itemErrors } from './errors.ts';
 import { exportItems } from './export/export.ts';
 import { openFileRef } from './file-refs.ts';
@@ -51,6 +60,8 @@ function installIngest(app: RouteApp, deps: ItemRoutesDeps): void {
       const source = request.isMultipart()
         ? await readItemForm(request, { maxFileBytes: deps.maxUploadBytes })
         : await openFileRef(request.body, { folder: deps.ingestFolder });
+      const seen = hashing(source.file.content);
+      const answered = new AnsweredBefore();
       const job = await ingestFile(deps, {
         tenantId,
         userId,
@@ -59,8 +70,18 @@ function installIngest(app: RouteApp, deps: ItemRoutesDeps): void {
         options: source.options,
         fileName: source.file.fileName,
         declaredType: source.file.mediaType,
-        content: source.file.content,
+        content: seen.content,
+        beforeReveal: async () => {
+          const { processor, options } = source;
+          answered.kept = await request.receipt.claim({ processor, options, sha256: seen.digest() });
+          if (answered.kept) throw answered;
+        },
+        beforeCommit: request.receipt.keeping<Job>(201, ({ jobId }) => ({ jobId })),
+      }).catch((error: unknown) => {
+        if (error !== answered) throw error;
+        return null;
       });
+      if (job === null) return sendKept(reply, answered.kept as KeptAnswer);
       return reply.code(201).header('location', `/api/jobs/${job.jobId}`).send({ jobId: job.jobId });
     },
   });
@@ -134,4 +155,24 @@ function installExport(app: RouteApp, { db }: RouteDeps): void {
         .send(content);
     },
   });
+}
+
+/** The same request was answered before: the rows that came with this one are taken back. */
+class AnsweredBefore extends Error {
+  kept: KeptAnswer | null = null;
+}
+
+/** A retried upload is the same request when its fields and the bytes of its file are the same. */
+function hashing(content: AsyncIterable<Uint8Array>): {
+  content: AsyncIterable<Uint8Array>;
+  digest(): string;
+} {
+  const hash = createHash('sha256');
+  async function* read(): AsyncGenerator<Uint8Array> {
+    for await (const chunk of content) {
+      hash.update(chunk);
+      yield chunk;
+    }
+  }
+  return { content: read(), digest: () => hash.digest('hex') };
 }

@@ -126,13 +126,12 @@ export async function freeItemsOf(
 export async function removeDeadIngests(db: Database): Promise<{ removed: number }> {
   const dead = await db.kernel((tx) => listDeadIngests(tx, 100));
   let removed = 0;
-  for (const key of dead) {
-    const context = {
-      role: 'sluice_tenant',
-      tenantId: key.tenantId,
-      settings: { statement_timeout: '0' },
-    } as const;
-    if (await db.transaction(context, (tx) => deleteHiddenJob(tx, key))) removed += 1;
-  }
+  for (const key of dead) if (await takeBack(db, key)) removed += 1;
   return { removed };
+}
+
+/** An ingest that did not come to its end, with all its rows. Only the kernel may delete jobs. */
+export function takeBack(db: Database, key: JobKey): Promise<boolean> {
+  const context = { role: 'sluice_kernel', settings: { statement_timeout: '0' } } as const;
+  return db.transaction(context, (tx) => deleteHiddenJob(tx, key));
 }
