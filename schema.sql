@@ -254,6 +254,43 @@ END;
 
 -- Tables
 
+create table public.ad_sets (
+  tenant_id text not null,
+  ad_set_id uuid default gen_random_uuid() not null,
+  workspace_id uuid not null,
+  client_id uuid,
+  platform text not null,
+  external_id text not null,
+  is_name_key boolean not null,
+  campaign_id uuid,
+  name text,
+  status text,
+  as_of timestamp with time zone not null,
+  created_by_upload uuid not null,
+  last_upload uuid not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  updated_at timestamp with time zone default clock_timestamp() not null
+);
+
+create table public.ads (
+  tenant_id text not null,
+  ad_id uuid default gen_random_uuid() not null,
+  workspace_id uuid not null,
+  client_id uuid,
+  platform text not null,
+  external_id text not null,
+  is_name_key boolean not null,
+  campaign_id uuid,
+  ad_set_id uuid,
+  name text,
+  status text,
+  as_of timestamp with time zone not null,
+  created_by_upload uuid not null,
+  last_upload uuid not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  updated_at timestamp with time zone default clock_timestamp() not null
+);
+
 create table public.api_keys (
   tenant_id text not null,
   key_id uuid not null,
@@ -268,6 +305,24 @@ create table public.api_keys (
   revoked_at timestamp with time zone
 );
 
+create table public.campaigns (
+  tenant_id text not null,
+  campaign_id uuid default gen_random_uuid() not null,
+  workspace_id uuid not null,
+  client_id uuid,
+  platform text not null,
+  external_id text not null,
+  is_name_key boolean not null,
+  name text,
+  status text,
+  type text,
+  as_of timestamp with time zone not null,
+  created_by_upload uuid not null,
+  last_upload uuid not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  updated_at timestamp with time zone default clock_timestamp() not null
+);
+
 create table public.circuit_breakers (
   dependency text not null,
   state text not null,
@@ -277,6 +332,81 @@ create table public.circuit_breakers (
   opened_at timestamp with time zone,
   probe_at timestamp with time zone,
   updated_at timestamp with time zone default clock_timestamp() not null
+);
+
+create table public.daily_metrics (
+  tenant_id text not null,
+  metric_id bigint generated always as identity not null,
+  workspace_id uuid not null,
+  client_id uuid,
+  platform text not null,
+  metric_date date not null,
+  campaign_id uuid,
+  ad_set_id uuid,
+  ad_id uuid,
+  impressions bigint,
+  clicks bigint,
+  reach bigint,
+  spend numeric,
+  conversions numeric,
+  conversion_value numeric,
+  currency text,
+  unresolved_key text,
+  as_of timestamp with time zone not null,
+  created_by_upload uuid not null,
+  last_upload uuid not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  updated_at timestamp with time zone default clock_timestamp() not null
+) with (autovacuum_vacuum_scale_factor=0.05, fillfactor=90);
+
+create table public.data_uploads (
+  tenant_id text not null,
+  upload_id uuid not null,
+  workspace_id uuid not null,
+  client_id uuid,
+  platform text not null,
+  source text not null,
+  filename text,
+  file_id uuid not null,
+  file_url text not null,
+  status text default 'pending'::text not null,
+  force_partial boolean default false not null,
+  review boolean default false not null,
+  mapping jsonb default '{}'::jsonb not null,
+  mapping_version integer default 0 not null,
+  job_id uuid not null,
+  row_count integer,
+  total_rows integer default 0 not null,
+  valid_rows integer default 0 not null,
+  invalid_rows integer default 0 not null,
+  promoted_rows integer default 0 not null,
+  failed_rows integer default 0 not null,
+  campaigns_upserted integer default 0 not null,
+  ad_sets_upserted integer default 0 not null,
+  ads_upserted integer default 0 not null,
+  daily_metrics_upserted integer default 0 not null,
+  affected_dates date[] default '{}'::date[] not null,
+  warnings jsonb default '[]'::jsonb not null,
+  layout jsonb,
+  error_code text,
+  error_text text,
+  event_emitted boolean default false not null,
+  created_by text not null,
+  user_id text not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  updated_at timestamp with time zone default clock_timestamp() not null,
+  finished_at timestamp with time zone,
+  undone_at timestamp with time zone
+);
+
+create table public.dropped_files (
+  tenant_id text not null,
+  path text not null,
+  size_bytes bigint not null,
+  modified_at timestamp with time zone not null,
+  upload_id uuid,
+  error_text text,
+  seen_at timestamp with time zone default clock_timestamp() not null
 );
 
 create table public.erased_tenants (
@@ -383,7 +513,9 @@ create table public.item_jobs (
   error bigint default 0 not null,
   not_found bigint default 0 not null,
   skipped bigint default 0 not null,
-  controllers jsonb default '{}'::jsonb not null
+  controllers jsonb default '{}'::jsonb not null,
+  unreported jsonb default '{}'::jsonb not null,
+  reported_at timestamp with time zone
 ) with (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=100, fillfactor=50);
 
 create table public.job_items (
@@ -457,6 +589,30 @@ create table public.sessions (
   expires_at timestamp with time zone not null
 );
 
+create table public.staging_id_resolution (
+  tenant_id text not null,
+  upload_id uuid not null,
+  entity_type text not null,
+  external_id text not null,
+  production_id uuid not null,
+  created_at timestamp with time zone default clock_timestamp() not null
+);
+
+create table public.staging_rows (
+  tenant_id text not null,
+  upload_id uuid not null,
+  workspace_id uuid not null,
+  entity_type text not null,
+  row_index integer not null,
+  natural_key_hash text not null,
+  raw_data jsonb not null,
+  validation_status text not null,
+  validation_errors jsonb,
+  promotion_error jsonb,
+  promotion_warning jsonb,
+  created_at timestamp with time zone default clock_timestamp() not null
+) with (autovacuum_analyze_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.2);
+
 create table public.tenant_secrets (
   tenant_id text not null,
   name text not null,
@@ -482,6 +638,23 @@ create table public.upkeep_tasks (
   last_finished_at timestamp with time zone,
   last_result jsonb,
   last_error text
+);
+
+create table public.upload_mappings (
+  tenant_id text not null,
+  platform text not null,
+  header text not null,
+  field text,
+  updated_by text not null,
+  updated_at timestamp with time zone default clock_timestamp() not null
+);
+
+create table public.upload_slots (
+  tenant_id text not null,
+  workspace_id uuid not null,
+  slot_no smallint not null,
+  upload_id uuid,
+  taken_at timestamp with time zone
 );
 
 create table public.users (
@@ -517,6 +690,24 @@ create table public.workspaces (
 
 -- Constraints
 
+alter table public.ad_sets add constraint ad_sets_pkey PRIMARY KEY (tenant_id, ad_set_id);
+
+alter table public.ad_sets add constraint ad_sets_tenant_id_workspace_id_client_id_platform_external__key UNIQUE NULLS NOT DISTINCT (tenant_id, workspace_id, client_id, platform, external_id);
+
+alter table public.ad_sets add constraint ad_sets_tenant_id_campaign_id_fkey FOREIGN KEY (tenant_id, campaign_id) REFERENCES public.campaigns(tenant_id, campaign_id);
+
+alter table public.ad_sets add constraint ad_sets_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
+
+alter table public.ads add constraint ads_pkey PRIMARY KEY (tenant_id, ad_id);
+
+alter table public.ads add constraint ads_tenant_id_workspace_id_client_id_platform_external_id_key UNIQUE NULLS NOT DISTINCT (tenant_id, workspace_id, client_id, platform, external_id);
+
+alter table public.ads add constraint ads_tenant_id_ad_set_id_fkey FOREIGN KEY (tenant_id, ad_set_id) REFERENCES public.ad_sets(tenant_id, ad_set_id);
+
+alter table public.ads add constraint ads_tenant_id_campaign_id_fkey FOREIGN KEY (tenant_id, campaign_id) REFERENCES public.campaigns(tenant_id, campaign_id);
+
+alter table public.ads add constraint ads_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
+
 alter table public.api_keys add constraint api_keys_pkey PRIMARY KEY (tenant_id, key_id);
 
 alter table public.api_keys add constraint api_keys_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)));
@@ -525,9 +716,45 @@ alter table public.api_keys add constraint api_keys_role_check CHECK ((role = AN
 
 alter table public.api_keys add constraint api_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
 
+alter table public.campaigns add constraint campaigns_pkey PRIMARY KEY (tenant_id, campaign_id);
+
+alter table public.campaigns add constraint campaigns_tenant_id_workspace_id_client_id_platform_externa_key UNIQUE NULLS NOT DISTINCT (tenant_id, workspace_id, client_id, platform, external_id);
+
+alter table public.campaigns add constraint campaigns_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
+
 alter table public.circuit_breakers add constraint circuit_breakers_pkey PRIMARY KEY (dependency);
 
 alter table public.circuit_breakers add constraint circuit_breakers_state_check CHECK ((state = ANY (ARRAY['closed'::text, 'open'::text, 'probing'::text])));
+
+alter table public.daily_metrics add constraint daily_metrics_pkey PRIMARY KEY (tenant_id, metric_id);
+
+alter table public.daily_metrics add constraint daily_metrics_key UNIQUE NULLS NOT DISTINCT (tenant_id, workspace_id, client_id, platform, campaign_id, ad_set_id, ad_id, metric_date);
+
+alter table public.daily_metrics add constraint daily_metrics_tenant_id_ad_id_fkey FOREIGN KEY (tenant_id, ad_id) REFERENCES public.ads(tenant_id, ad_id);
+
+alter table public.daily_metrics add constraint daily_metrics_tenant_id_ad_set_id_fkey FOREIGN KEY (tenant_id, ad_set_id) REFERENCES public.ad_sets(tenant_id, ad_set_id);
+
+alter table public.daily_metrics add constraint daily_metrics_tenant_id_campaign_id_fkey FOREIGN KEY (tenant_id, campaign_id) REFERENCES public.campaigns(tenant_id, campaign_id);
+
+alter table public.data_uploads add constraint data_uploads_pkey PRIMARY KEY (tenant_id, upload_id);
+
+alter table public.data_uploads add constraint data_uploads_check CHECK (((status = ANY (ARRAY['completed'::text, 'partial'::text, 'failed'::text])) = (finished_at IS NOT NULL)));
+
+alter table public.data_uploads add constraint data_uploads_check1 CHECK (((NOT event_emitted) OR (status = ANY (ARRAY['completed'::text, 'partial'::text]))));
+
+alter table public.data_uploads add constraint data_uploads_platform_check CHECK ((platform = ANY (ARRAY['meta'::text, 'google'::text, 'tiktok'::text])));
+
+alter table public.data_uploads add constraint data_uploads_source_check CHECK ((source = ANY (ARRAY['manual'::text, 'api'::text, 'webhook'::text])));
+
+alter table public.data_uploads add constraint data_uploads_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'processing'::text, 'staging_complete'::text, 'promoting'::text, 'completed'::text, 'partial'::text, 'failed'::text])));
+
+alter table public.data_uploads add constraint data_uploads_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
+
+alter table public.data_uploads add constraint data_uploads_tenant_id_workspace_id_fkey FOREIGN KEY (tenant_id, workspace_id) REFERENCES public.workspaces(tenant_id, workspace_id);
+
+alter table public.dropped_files add constraint dropped_files_pkey PRIMARY KEY (tenant_id, path, size_bytes, modified_at);
+
+alter table public.dropped_files add constraint dropped_files_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
 
 alter table public.erased_tenants add constraint erased_tenants_pkey PRIMARY KEY (tenant_hash);
 
@@ -597,6 +824,16 @@ alter table public.sessions add constraint sessions_pkey PRIMARY KEY (tenant_id,
 
 alter table public.sessions add constraint sessions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
 
+alter table public.staging_id_resolution add constraint staging_id_resolution_pkey PRIMARY KEY (tenant_id, upload_id, entity_type, external_id);
+
+alter table public.staging_id_resolution add constraint staging_id_resolution_entity_type_check CHECK ((entity_type = ANY (ARRAY['campaign'::text, 'ad_set'::text, 'ad'::text])));
+
+alter table public.staging_rows add constraint staging_rows_pkey PRIMARY KEY (tenant_id, upload_id, entity_type, row_index);
+
+alter table public.staging_rows add constraint staging_rows_entity_type_check CHECK ((entity_type = ANY (ARRAY['campaign'::text, 'ad_set'::text, 'ad'::text, 'daily_metric'::text])));
+
+alter table public.staging_rows add constraint staging_rows_validation_status_check CHECK ((validation_status = ANY (ARRAY['pending'::text, 'valid'::text, 'invalid'::text])));
+
 alter table public.tenant_secrets add constraint tenant_secrets_pkey PRIMARY KEY (tenant_id, name);
 
 alter table public.tenant_secrets add constraint tenant_secrets_name_check CHECK ((name ~ '^[a-z][a-z0-9_]{0,62}$'::text));
@@ -610,6 +847,22 @@ alter table public.tenants add constraint tenants_plan_check CHECK ((plan = ANY 
 alter table public.tenants add constraint tenants_tenant_id_check CHECK (((length(tenant_id) >= 1) AND (length(tenant_id) <= 200)));
 
 alter table public.upkeep_tasks add constraint upkeep_tasks_pkey PRIMARY KEY (task);
+
+alter table public.upload_mappings add constraint upload_mappings_pkey PRIMARY KEY (tenant_id, platform, header);
+
+alter table public.upload_mappings add constraint upload_mappings_header_check CHECK (((length(header) >= 1) AND (length(header) <= 500)));
+
+alter table public.upload_mappings add constraint upload_mappings_platform_check CHECK ((platform = ANY (ARRAY['meta'::text, 'google'::text, 'tiktok'::text])));
+
+alter table public.upload_mappings add constraint upload_mappings_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
+
+alter table public.upload_slots add constraint upload_slots_pkey PRIMARY KEY (tenant_id, workspace_id, slot_no);
+
+alter table public.upload_slots add constraint upload_slots_tenant_id_upload_id_key UNIQUE (tenant_id, upload_id);
+
+alter table public.upload_slots add constraint upload_slots_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
+
+alter table public.upload_slots add constraint upload_slots_tenant_id_workspace_id_fkey FOREIGN KEY (tenant_id, workspace_id) REFERENCES public.workspaces(tenant_id, workspace_id) ON DELETE CASCADE;
 
 alter table public.users add constraint users_pkey PRIMARY KEY (tenant_id, user_id);
 
@@ -633,7 +886,21 @@ alter table public.workspaces add constraint workspaces_tenant_id_fkey FOREIGN K
 
 -- Indexes
 
+CREATE INDEX ad_sets_of_campaign ON public.ad_sets USING btree (tenant_id, campaign_id);
+
+CREATE INDEX ads_of_ad_set ON public.ads USING btree (tenant_id, ad_set_id);
+
+CREATE INDEX ads_of_campaign ON public.ads USING btree (tenant_id, campaign_id);
+
 CREATE INDEX api_keys_by_hash ON public.api_keys USING btree (key_hash);
+
+CREATE INDEX daily_metrics_by_date ON public.daily_metrics USING btree (tenant_id, workspace_id, platform, metric_date, metric_id);
+
+CREATE INDEX data_uploads_of_workspace ON public.data_uploads USING btree (tenant_id, workspace_id, upload_id);
+
+CREATE INDEX data_uploads_unfinished ON public.data_uploads USING btree (tenant_id, upload_id) WHERE (status <> ALL (ARRAY['completed'::text, 'partial'::text, 'failed'::text]));
+
+CREATE INDEX data_uploads_waiting ON public.data_uploads USING btree (tenant_id, workspace_id, created_at, upload_id) WHERE (status = 'pending'::text);
 
 CREATE INDEX ix_events_age ON public.events USING brin (occurred_at);
 
@@ -683,11 +950,39 @@ CREATE INDEX login_links_by_hash ON public.login_links USING btree (code_hash);
 
 CREATE INDEX sessions_by_hash ON public.sessions USING btree (session_hash);
 
+CREATE INDEX staging_rows_age ON public.staging_rows USING brin (created_at);
+
+CREATE INDEX staging_rows_refused ON public.staging_rows USING btree (tenant_id, upload_id, row_index) WHERE ((validation_status = 'invalid'::text) OR (promotion_error IS NOT NULL));
+
 -- Row-level security
+
+alter table public.ad_sets enable row level security;
+
+alter table public.ad_sets force row level security;
+
+alter table public.ads enable row level security;
+
+alter table public.ads force row level security;
 
 alter table public.api_keys enable row level security;
 
 alter table public.api_keys force row level security;
+
+alter table public.campaigns enable row level security;
+
+alter table public.campaigns force row level security;
+
+alter table public.daily_metrics enable row level security;
+
+alter table public.daily_metrics force row level security;
+
+alter table public.data_uploads enable row level security;
+
+alter table public.data_uploads force row level security;
+
+alter table public.dropped_files enable row level security;
+
+alter table public.dropped_files force row level security;
 
 alter table public.events enable row level security;
 
@@ -725,6 +1020,14 @@ alter table public.sessions enable row level security;
 
 alter table public.sessions force row level security;
 
+alter table public.staging_id_resolution enable row level security;
+
+alter table public.staging_id_resolution force row level security;
+
+alter table public.staging_rows enable row level security;
+
+alter table public.staging_rows force row level security;
+
 alter table public.tenant_secrets enable row level security;
 
 alter table public.tenant_secrets force row level security;
@@ -732,6 +1035,14 @@ alter table public.tenant_secrets force row level security;
 alter table public.tenants enable row level security;
 
 alter table public.tenants force row level security;
+
+alter table public.upload_mappings enable row level security;
+
+alter table public.upload_mappings force row level security;
+
+alter table public.upload_slots enable row level security;
+
+alter table public.upload_slots force row level security;
 
 alter table public.users enable row level security;
 
@@ -743,9 +1054,33 @@ alter table public.workspaces force row level security;
 
 -- Policies
 
+create policy kernel_rows on public.ad_sets for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.ad_sets for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.ads for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.ads for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
 create policy kernel_rows on public.api_keys for all to sluice_kernel using (true) with check (true);
 
 create policy tenant_rows on public.api_keys for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.campaigns for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.campaigns for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.daily_metrics for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.daily_metrics for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.data_uploads for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.data_uploads for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.dropped_files for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.dropped_files for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
 
 create policy kernel_rows on public.events for all to sluice_kernel using (true) with check (true);
 
@@ -783,6 +1118,14 @@ create policy kernel_rows on public.sessions for all to sluice_kernel using (tru
 
 create policy tenant_rows on public.sessions for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
 
+create policy kernel_rows on public.staging_id_resolution for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.staging_id_resolution for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.staging_rows for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.staging_rows for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
 create policy kernel_rows on public.tenant_secrets for all to sluice_kernel using (true) with check (true);
 
 create policy tenant_rows on public.tenant_secrets for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
@@ -790,6 +1133,14 @@ create policy tenant_rows on public.tenant_secrets for all to public using ((ten
 create policy kernel_rows on public.tenants for all to sluice_kernel using (true) with check (true);
 
 create policy tenant_rows on public.tenants for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.upload_mappings for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.upload_mappings for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.upload_slots for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.upload_slots for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
 
 create policy kernel_rows on public.users for all to sluice_kernel using (true) with check (true);
 
@@ -801,11 +1152,51 @@ create policy tenant_rows on public.workspaces for all to public using ((tenant_
 
 -- Grants on tables and sequences
 
+grant select on public.ad_sets to sluice_kernel;
+
+grant delete, insert, select, update on public.ad_sets to sluice_promote;
+
+grant select on public.ad_sets to sluice_tenant;
+
+grant select on public.ads to sluice_kernel;
+
+grant delete, insert, select, update on public.ads to sluice_promote;
+
+grant select on public.ads to sluice_tenant;
+
 grant select, update on public.api_keys to sluice_kernel;
 
 grant insert, select, update on public.api_keys to sluice_tenant;
 
+grant select on public.campaigns to sluice_kernel;
+
+grant delete, insert, select, update on public.campaigns to sluice_promote;
+
+grant select on public.campaigns to sluice_tenant;
+
 grant delete, insert, select, update on public.circuit_breakers to sluice_kernel;
+
+grant delete, select on public.daily_metrics to sluice_kernel;
+
+grant delete, insert, select, update on public.daily_metrics to sluice_promote;
+
+grant select on public.daily_metrics to sluice_tenant;
+
+grant select on public.data_uploads to sluice_cleanup;
+
+grant insert, select on public.data_uploads to sluice_intake;
+
+grant delete, select on public.data_uploads to sluice_kernel;
+
+grant select on public.data_uploads to sluice_parse;
+
+grant select on public.data_uploads to sluice_promote;
+
+grant select on public.data_uploads to sluice_tenant;
+
+grant insert, select on public.dropped_files to sluice_intake;
+
+grant select on public.dropped_files to sluice_kernel;
 
 grant delete, insert, select on public.erased_tenants to sluice_kernel;
 
@@ -847,6 +1238,22 @@ grant delete, insert, select on public.sessions to sluice_kernel;
 
 grant delete, select on public.sessions to sluice_tenant;
 
+grant delete, select on public.staging_id_resolution to sluice_cleanup;
+
+grant delete, select on public.staging_id_resolution to sluice_kernel;
+
+grant delete, insert, select, update on public.staging_id_resolution to sluice_promote;
+
+grant delete, select on public.staging_rows to sluice_cleanup;
+
+grant delete, select on public.staging_rows to sluice_kernel;
+
+grant insert, select on public.staging_rows to sluice_parse;
+
+grant select on public.staging_rows to sluice_promote;
+
+grant select on public.staging_rows to sluice_tenant;
+
 grant select on public.tenant_secrets to sluice_kernel;
 
 grant delete, insert, select, update on public.tenant_secrets to sluice_tenant;
@@ -856,6 +1263,14 @@ grant delete, insert, select, update on public.tenants to sluice_kernel;
 grant select on public.tenants to sluice_tenant;
 
 grant insert, select, update on public.upkeep_tasks to sluice_kernel;
+
+grant select on public.upload_mappings to sluice_kernel;
+
+grant delete, insert, select, update on public.upload_mappings to sluice_tenant;
+
+grant select on public.upload_slots to sluice_kernel;
+
+grant insert, select, update on public.upload_slots to sluice_tenant;
 
 grant insert, select, update on public.users to sluice_kernel;
 
@@ -868,6 +1283,14 @@ grant insert, select on public.workspaces to sluice_kernel;
 grant delete, insert, select, update on public.workspaces to sluice_tenant;
 
 -- Grants on columns
+
+grant update (status, force_partial, review, mapping, mapping_version, error_code, error_text, updated_at, finished_at, undone_at) on public.data_uploads to sluice_intake;
+
+grant update (status, total_rows, valid_rows, invalid_rows, warnings, layout, error_code, error_text, updated_at, finished_at) on public.data_uploads to sluice_parse;
+
+grant update (status, row_count, promoted_rows, failed_rows, campaigns_upserted, ad_sets_upserted, ads_upserted, daily_metrics_upserted, affected_dates, warnings, error_code, error_text, event_emitted, updated_at, finished_at, undone_at) on public.data_uploads to sluice_promote;
+
+grant update (promotion_error, promotion_warning) on public.staging_rows to sluice_promote;
 
 grant update (pass) on public.tenants to sluice_kernel;
 

@@ -1,17 +1,14 @@
 import { createHmac } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import type { Registry } from 'prom-client';
-import { createMetricsRegistry } from './api/metrics.ts';
 import { type Readiness, watchReadiness } from './api/readiness.ts';
 import { houseRoutes } from './api/route-modules.ts';
 import { createServer } from './api/server.ts';
 import { SseStreams } from './api/sse.ts';
 import type { Config } from './config.ts';
-import { type ItemHouse, openItemHouse } from './ingest/items/house.ts';
+import type { ItemHouse } from './ingest/items/house.ts';
+import { type Installation, openInstallation, type ProcessOptions } from './installation.ts';
 import { installEventMetrics } from './kernel/events/metrics.ts';
-import { createGuardedFetch } from './kernel/fetch/guarded-fetch.ts';
-import { createFiles } from './kernel/files/backends.ts';
 import { sweepOrphans } from './kernel/files/service.ts';
 import type { Files } from './kernel/files/types.ts';
 import type { CycleReport } from './kernel/jobs/cycle.ts';
@@ -19,8 +16,6 @@ import { Kernel } from './kernel/jobs/kernel.ts';
 import { CircuitBreakers } from './kernel/limits/circuit-breaker.ts';
 import { LimitMetrics } from './kernel/limits/metrics.ts';
 import { RateLimits } from './kernel/limits/rate-limits.ts';
-import { loadJwtSecret, loadSecretKeys } from './kernel/secrets/installation-secrets.ts';
-import { TenantSecrets } from './kernel/secrets/tenant-secrets.ts';
 import { installGauges } from './kernel/stats/metrics.ts';
 import { type Authenticator, createAuthenticator } from './kernel/tenancy/service.ts';
 import { createLoginLink } from './kernel/tenancy/sessions.ts';
@@ -29,24 +24,17 @@ import type { UpkeepTask } from './kernel/upkeep/types.ts';
 import { Upkeep } from './kernel/upkeep/upkeep.ts';
 import { systemClock } from './lib/clock.ts';
 import { ClosingOrder, finishedWithin, type Part } from './lib/closing.ts';
-import { type Connections, prepareDatabase, resolveConnections } from './lib/connections.ts';
-import { Database } from './lib/db.ts';
+import type { Connections } from './lib/connections.ts';
+import type { Database } from './lib/db.ts';
 import { isSluiceError } from './lib/errors.ts';
 import { listenOn } from './lib/listen.ts';
 import type { Logger } from './lib/log.ts';
 import { startMetricsListener } from './lib/metrics-listener.ts';
-import { assertUsable, type Migration, readMigrations } from './lib/migrate.ts';
-import { readSchemaStateOf } from './lib/schema-state.ts';
-import type { SecretScrubber } from './lib/secret-scrubber.ts';
-import { passwordsOf } from './lib/settings.ts';
 import { readVersion } from './lib/version.ts';
 
-export interface AppOptions {
-  config: Config;
+export interface AppOptions extends ProcessOptions {
   /** A port that somebody chose is never exchanged for another one. */
   portIsExplicit: boolean;
-  logger: Logger;
-  scrubber: SecretScrubber;
   /** Print a login link even when the database is not the embedded one. */
   showLoginLink: boolean;
 }
@@ -105,13 +93,15 @@ export interface WorkerApp {
 
 /** A process without HTTP. `isIdle`: it takes no jobs by itself, only in the cycles that it is told to run. */
 export async function createWorkerApp(
-  options: Omit<AppOptions, 'portIsExplicit' | 'showLoginLink'>,
+  options: ProcessOptions,
   { isIdle }: { isIdle: boolean },
 ): Promise<WorkerApp> {
   const closing = new ClosingOrder((sentence, err) => options.logger.error({ err }, sentence));
   try {
     const base = await openInstallation(options, closing);
     const kernel = await startKernel({ options, base, closing, work: !isIdle });
+    // A cycle is over before anybody could ask for its figures.
+    if (!isIdle) await openMetricsPort({ options, base, closing });
     return {
       workerId: kernel.membership.workerId,
       cycle: (budgetMs) => kernel.cycle({ budgetMs }),
@@ -123,44 +113,6 @@ export async function createWorkerApp(
   }
 }
 
-type ProcessOptions = Pick<AppOptions, 'config' | 'logger' | 'scrubber'>;
-
-/** What every process of an installation stands on. */
-interface Installation {
-  connections: Connections;
-  db: Database;
-  migrations: Migration[];
-  files: Files;
-  /** Signs tokens. */
-  secret: string;
-  metrics: Registry;
-  secrets: TenantSecrets;
-  items: ItemHouse;
-}
-
-async function openInstallation(options: ProcessOptions, closing: ClosingOrder): Promise<Installation> {
-  const { config, logger, scrubber } = options;
-  const connections = await resolveConnections(config, { onNotice: (text) => logger.info(text) });
-  closing.add('The database connection', { stop: () => connections.leave() });
-  scrubber.register([connections.ownerUrl ?? '', connections.appUrl].flatMap(passwordsOf));
-  const prepared = await prepareDatabase(connections, { migrate: config.autoMigrate });
-  if (prepared && prepared.applied.length > 0) logger.info({ applied: prepared.applied }, 'migrated');
-  const db = openDatabase({ config, connections, logger });
-  closing.add('The database pool', { stop: () => closePool(db, logger) });
-  const migrations = await readMigrations();
-  assertUsable(await readSchemaStateOf(db, migrations));
-  const secret = await loadJwtSecret({ configured: config.jwtSecret, dataDir: config.dataDir });
-  scrubber.register([secret]);
-  const keys = await loadSecretKeys({ configured: config.secretKey, dataDir: config.dataDir });
-  const secrets = new TenantSecrets({ db, keys });
-  const fetch = createGuardedFetch({ ...config, userAgent: `Sluice/${readVersion()}` });
-  closing.add('Outgoing connections', { stop: () => fetch.close() });
-  const metrics = createMetricsRegistry();
-  const secretOf = (tenantId: string, name: string) => secrets.get(tenantId, name);
-  const items = openItemHouse({ ...config, db, logger, registry: metrics, fetch, secretOf, bounds: config });
-  return { connections, db, migrations, files: createFiles(config), secret, metrics, secrets, items };
-}
-
 async function startKernel(parts: {
   options: ProcessOptions;
   base: Installation;
@@ -168,13 +120,14 @@ async function startKernel(parts: {
   work: boolean;
 }): Promise<Kernel> {
   const { config, logger } = parts.options;
-  const { db, connections, metrics, files, items } = parts.base;
+  const { db, connections, metrics, files, items, uploads, wake } = parts.base;
   const kernel = new Kernel({
     db,
     directUrl: connections.directAppUrl,
     logger,
     registry: metrics,
-    pipelines: [items.pipeline],
+    wake,
+    pipelines: [items.pipeline, uploads.pipeline],
     onWorkersLost: items.onWorkersLost,
     version: readVersion(),
     leaseMs: config.leaseMs,
@@ -196,7 +149,10 @@ async function startKernel(parts: {
     const upkeep = new Upkeep({
       db,
       logger,
-      tasks: upkeepTasks({ config, db, logger, files, limits, breakers, items }),
+      tasks: [
+        ...upkeepTasks({ config, db, logger, files, limits, breakers, items }),
+        ...uploads.tasks(kernel),
+      ],
     });
     await upkeep.start();
     parts.closing.add('Upkeep', upkeep);
@@ -236,25 +192,6 @@ function upkeepTasks(deps: {
   ];
 }
 
-function openDatabase(deps: { config: Config; connections: Connections; logger: Logger }): Database {
-  return new Database({
-    url: deps.connections.appUrl,
-    applicationName: 'sluice-server',
-    maxConnections: deps.config.databasePoolSize,
-    // Compiling a plan costs more than running any of ours.
-    settings: { statement_timeout: String(deps.config.statementTimeoutMs), jit: 'off' },
-    onError: (err) => deps.logger.warn({ err }, 'a database connection was lost'),
-  });
-}
-
-const poolCloseMs = 2000;
-
-/** The pool waits for connections that are in use: a request that was cut off may hold one for as long as it likes. */
-async function closePool(db: Database, logger: Logger): Promise<void> {
-  if (await finishedWithin(db.close(), poolCloseMs)) return;
-  logger.warn('database connections were still in use at the end; they are cut off');
-}
-
 interface ServerParts {
   options: AppOptions;
   base: Installation;
@@ -266,7 +203,7 @@ interface ServerParts {
 
 async function openServer(parts: ServerParts): Promise<FastifyInstance> {
   const { config, logger, portIsExplicit } = parts.options;
-  const { db, files, metrics, secret, items, secrets } = parts.base;
+  const { db, files, metrics, secret, items, uploads, secrets } = parts.base;
   const { kernel, authenticator } = parts;
   const server = await createServer({
     config: { ...config, secret: serverSecret(config, secret) },
@@ -280,19 +217,28 @@ async function openServer(parts: ServerParts): Promise<FastifyInstance> {
       admissions: authenticator.admissions,
       streams: new SseStreams({ authenticator }),
       items,
+      uploads,
       secrets,
     }),
     version: readVersion(),
     isReady: parts.readiness.isReady,
   });
   parts.closing.add('The server', gracefully(server, { graceMs: config.shutdownGraceMs, logger }));
-  if (config.metricsPort !== null) {
-    const { host, metricsPort: port, metricsToken: token } = config;
-    const listener = await startMetricsListener({ host, port, token, registry: metrics });
-    parts.closing.add('The metrics port', listener);
-  }
+  await openMetricsPort(parts);
   await listenOn(server, { host: config.host, port: config.port, isExplicit: portIsExplicit });
   return server;
+}
+
+/** Figures on a port of their own, for servers and workers alike. */
+async function openMetricsPort(parts: {
+  options: ProcessOptions;
+  base: Installation;
+  closing: ClosingOrder;
+}): Promise<void> {
+  const { host, metricsPort: port, metricsToken: token } = parts.options.config;
+  if (port === null) return;
+  const listener = await startMetricsListener({ host, port, token, registry: parts.base.metrics });
+  parts.closing.add('The metrics port', listener);
 }
 
 /** Cursors and kept answers must be the same on every machine, so they hang on a secret that the operator shares. */

@@ -156,6 +156,11 @@ const badValues: Record<string, string> = {
   DB_INGEST_ENABLED: 'perhaps',
   GLOBAL_PENDING_ENABLED: 'perhaps',
   INGEST_FOLDER: ' ',
+  MAX_OPEN_ITEMS: '0',
+  MAX_REPORT_BYTES: '1',
+  STAGING_RETENTION_DAYS: '0',
+  UPLOAD_WATCH_FOLDER: ' ',
+  UPLOAD_SLICE_MS: '1',
   INGEST_MIN_ROWS: '0',
   INGEST_MAX_ROWS: '100001',
   INGEST_MAX_BATCH_BYTES: '1',
@@ -211,6 +216,13 @@ describe('problems', () => {
     );
   });
 
+  test('a misspelt processors is a problem that names it', async () => {
+    await put('sluice.config.mjs', 'export default { procesors: [] }');
+    expect(await problemsOf({})).toEqual([
+      'procesors (in sluice.config.mjs) is not a setting. Did you mean processors?',
+    ]);
+  });
+
   test('an unknown key in sluice.config is a problem that names the nearest setting', async () => {
     await put('sluice.config.mjs', 'export default { prot: 1, SLUICE_WORKER: false, zzz: 1 }');
     const problems = await problemsOf({});
@@ -227,6 +239,40 @@ describe('problems', () => {
   test('a config file that throws says so', async () => {
     await put('sluice.config.mjs', 'throw new Error("no coffee")');
     expect((await problemsOf({}))[0]).toContain('no coffee');
+  });
+
+  test('the processors of a config file are read, beside its settings', async () => {
+    await put(
+      'sluice.config.mjs',
+      `export default { port: 81, processors: [{ name: 'mine', processItem: () => ({ status: 'DONE' }) }] }`,
+    );
+    const { config, processors } = await loadConfig({ env: {}, cwd });
+    expect(config.port).toBe(81);
+    expect(config).not.toHaveProperty('processors');
+    expect(processors).toMatchObject([{ name: 'mine' }]);
+    expect((await loadConfig({ env: {}, cwd: tmpdir() })).processors).toEqual([]);
+  });
+
+  test.each([
+    ['{}', 'it is an object. Allowed: an array of processors'],
+    ['() => []', 'it is a function. Allowed: an array of processors'],
+    ['["noop"]', 'number 1: A processor is a string. Allowed: an object'],
+    ['[{ name: "A b", processItem() {} }]', 'number 1: A processor needs a name of lower-case letters'],
+    ['[{ name: "a" }]', 'number 1: The processor a needs one function'],
+    [
+      '[{ name: "a", processItem: 1 }]',
+      'The processItem of the processor a is a number. Allowed: a function',
+    ],
+    ['[{ name: "http", processItem() {} }]', 'The built-in processor is named http already. Give yours'],
+    ['[{ name: "a", process() {} }, { name: "a", process() {} }]', 'number 2: Another processor is named a'],
+    ['[{ name: "a", process() {}, validateoptions() {} }]', 'Is it validateOptions?'],
+    ['[{ name: "a", process() {}, optionsSchema: {} }]', 'optionsSchema of the processor a is an object'],
+  ])('processors: %s is a problem of the file, beside the others', async (value, says) => {
+    await put('sluice.config.mjs', `export default { processors: ${value}, prot: 1 }`);
+    const problems = await problemsOf({ LEASE_MS: '1' });
+    expect(problems).toHaveLength(3);
+    expect(problems[0]).toMatch(/^processors \(in sluice\.config\.mjs\): .*\.$/);
+    expect(problems[0]).toContain(says);
   });
 
   test('two config files, or a secret given twice, are ambiguous', async () => {

@@ -1,4 +1,7 @@
-import { itemSettings } from './ingest/items/settings.ts';
+import type { ProcessorDefinition } from './ingest/items/processors/define-processor.ts';
+import { findProcessorProblems } from './ingest/items/processors/registry.ts';
+import { itemChecks, itemSettings, processorsPage } from './ingest/items/settings.ts';
+import { uploadSettings } from './ingest/uploads/settings.ts';
 import { parseSecretKeys } from './kernel/secrets/stored-secrets.ts';
 import {
   absolutePath,
@@ -184,6 +187,7 @@ export const settings = {
       'How many jobs of one tenant may wait, unless its limit queued_jobs says otherwise; more are refused.',
   }),
   ...itemSettings,
+  ...uploadSettings,
   eventRetentionDays: setting({
     env: 'EVENT_RETENTION_DAYS',
     ...wholeNumber({ min: 90, max: 36_500, unit: 'days' }),
@@ -293,6 +297,8 @@ export type SettingName = keyof typeof settings;
 export interface LoadedConfig {
   config: Config;
   sources: ConfigSources;
+  /** Of the config file, for `createApp`. */
+  processors: readonly ProcessorDefinition[];
   warnings: string[];
 }
 
@@ -305,15 +311,17 @@ export async function loadConfig(
   } = {},
 ): Promise<LoadedConfig> {
   const cwd = input.cwd ?? process.cwd();
-  const { values, sources, warnings } = await loadSettings(settings, {
+  const { values, sources, extras, warnings } = await loadSettings(settings, {
     flags: input.flags ?? {},
     env: input.env ?? process.env,
     cwd,
     configName: 'sluice.config',
     prefix: 'SLUICE_',
     checks,
+    extras: { processors: findProcessorProblems },
   });
-  return { config: { ...values, dataDir: absolutePath(values.dataDir, cwd) }, sources, warnings };
+  const processors = (extras.processors ?? []) as ProcessorDefinition[];
+  return { config: { ...values, dataDir: absolutePath(values.dataDir, cwd) }, sources, processors, warnings };
 }
 
 /** What a scrubber has to keep out of the logs. */
@@ -358,6 +366,8 @@ A secret can also be given as a file: \`SLUICE_JWT_SECRET_FILE=/run/secrets/jwt\
 export default { port: 8080, workerConcurrency: 16, logLevel: 'info' };
 \`\`\`
 
+${processorsPage}
+
 ${settingsReference(settings)}
 `;
 }
@@ -367,19 +377,7 @@ const checks: SettingsCheck<Config>[] = [
     heartbeatMs * 2 <= leaseMs
       ? null
       : `HEARTBEAT_MS is ${heartbeatMs} and LEASE_MS is ${leaseMs}. Allowed: a heartbeat of at most half the lease.`,
-  ({ ingestMinRows, ingestMaxRows }) =>
-    ingestMinRows <= ingestMaxRows
-      ? null
-      : `INGEST_MIN_ROWS is ${ingestMinRows} and INGEST_MAX_ROWS is ${ingestMaxRows}. ` +
-        'Allowed: a minimum up to the maximum.',
-  ({ claimMin, claimMax }) =>
-    claimMin <= claimMax
-      ? null
-      : `CLAIM_MIN is ${claimMin} and CLAIM_MAX is ${claimMax}. Allowed: a minimum up to the maximum.`,
-  ({ lockFloorMs, lockCapMs }) =>
-    lockFloorMs <= lockCapMs
-      ? null
-      : `LOCK_FLOOR_MS is ${lockFloorMs} and LOCK_CAP_MS is ${lockCapMs}. Allowed: a floor up to the cap.`,
+  ...itemChecks,
   ({ metricsPort, port }) =>
     metricsPort === null || metricsPort !== port
       ? null

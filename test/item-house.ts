@@ -16,6 +16,7 @@ export function testItemHouse(db: Database, options: Partial<ItemHouseOptions> =
     ingestEnabled: true,
     globalPendingEnabled: true,
     maxUploadBytes: 100 * 1024 * 1024,
+    maxOpenItems: 1_000_000,
     ingestFolder: null,
     ...options,
   });

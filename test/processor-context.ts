@@ -1,3 +1,4 @@
+import { normalizedFields } from '../src/ingest/items/normalized.ts';
 import type { ItemInput, ProcessorContext } from '../src/ingest/items/processors/types.ts';
 import type { GuardedFetch } from '../src/kernel/fetch/guarded-fetch.ts';
 
@@ -25,6 +26,7 @@ export function itemsOf(...inputs: Record<string, unknown>[]): ItemInput[] {
     id: index + 1,
     rowNo: index + 1,
     input,
+    normalized: normalizedFields(JSON.stringify(input)),
     attempts: 1,
     strategy: 0,
   }));

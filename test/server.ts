@@ -19,6 +19,7 @@ import { type Clock, systemClock } from '../src/lib/clock.ts';
 import type { TestDatabase } from './database.ts';
 import { testItemHouse } from './item-house.ts';
 import { testKernel } from './kernel.ts';
+import { testUploadHouse } from './upload-house.ts';
 
 export interface TestServer {
   readonly app: FastifyInstance;
@@ -110,7 +111,16 @@ function everyRoute(database: TestDatabase, authenticator: Authenticator): Route
   const items = testItemHouse(database.db);
   const secrets = new TenantSecrets({ db: database.db, keys: parseSecretKeys('ab'.repeat(32)) });
   const { admissions } = authenticator;
-  return houseRoutes({ kernel: testKernel(database), files, admissions, streams, items, secrets });
+  const uploads = testUploadHouse(database.db, { files });
+  return houseRoutes({
+    kernel: testKernel(database),
+    files,
+    admissions,
+    streams,
+    items,
+    uploads,
+    secrets,
+  });
 }
 
 const testConfig: ServerConfig = {

@@ -2,6 +2,9 @@ import { itemErrors } from '../ingest/items/errors.ts';
 import { exportErrors } from '../ingest/items/export/errors.ts';
 import { readerErrors } from '../ingest/items/formats/errors.ts';
 import { processorErrors } from '../ingest/items/processors/errors.ts';
+import { uploadErrors, uploadFailures } from '../ingest/uploads/errors.ts';
+import { reportErrors } from '../ingest/uploads/reports/errors.ts';
+import { profileErrors } from '../ingest/uploads/reports/profile-errors.ts';
 import { eventErrors } from '../kernel/events/errors.ts';
 import { fetchErrors } from '../kernel/fetch/errors.ts';
 import { fileErrors } from '../kernel/files/errors.ts';
@@ -34,6 +37,10 @@ export const errorChapters: CatalogueChapter[] = [
   { title: 'Files of rows', catalogue: readerErrors },
   { title: 'Processors', catalogue: processorErrors },
   { title: 'Exports', catalogue: exportErrors },
+  { title: 'Uploads', catalogue: uploadErrors },
+  { title: 'Report files', catalogue: reportErrors },
+  { title: 'Reports', catalogue: profileErrors },
+  { title: 'Failed uploads', catalogue: uploadFailures },
   { title: 'Outgoing requests', catalogue: fetchErrors },
   { title: 'Events', catalogue: eventErrors },
   { title: 'Limits', catalogue: limitErrors },

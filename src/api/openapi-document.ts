@@ -2,9 +2,11 @@ import pino from 'pino';
 import { Registry } from 'prom-client';
 import { type ItemHouse, openItemHouse } from '../ingest/items/house.ts';
 import { itemBounds } from '../ingest/items/types.ts';
+import { openUploadHouse, type UploadHouse } from '../ingest/uploads/house.ts';
 import { createGuardedFetch } from '../kernel/fetch/guarded-fetch.ts';
 import { createFiles } from '../kernel/files/backends.ts';
 import { Kernel } from '../kernel/jobs/kernel.ts';
+import { WakeUp } from '../kernel/jobs/wake-up.ts';
 import { parseSecretKeys } from '../kernel/secrets/stored-secrets.ts';
 import { TenantSecrets } from '../kernel/secrets/tenant-secrets.ts';
 import { createAuthenticator } from '../kernel/tenancy/service.ts';
@@ -49,6 +51,7 @@ export async function renderOpenApi({ version }: { version: string }): Promise<s
       admissions: authenticator.admissions,
       streams: new SseStreams({ authenticator }),
       items: idleItems(db),
+      uploads: idleUploads(db),
       secrets: new TenantSecrets({ db, keys: parseSecretKeys('00'.repeat(32)) }),
     }),
     version,
@@ -92,7 +95,23 @@ function idleItems(db: Database): ItemHouse {
     ingestEnabled: true,
     globalPendingEnabled: true,
     maxUploadBytes: 1,
+    maxOpenItems: 1,
     ingestFolder: null,
+  });
+}
+
+function idleUploads(db: Database): UploadHouse {
+  return openUploadHouse({
+    db,
+    files: noFiles,
+    wake: new WakeUp(db),
+    logger: pino({ level: 'silent' }),
+    registry: new Registry(),
+    maxReportBytes: 1,
+    stagingRetentionDays: 1,
+    ingestFolder: null,
+    uploadWatchFolder: null,
+    uploadSliceMs: 1,
   });
 }
 

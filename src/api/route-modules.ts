@@ -1,4 +1,5 @@
 import type { ItemHouse } from '../ingest/items/house.ts';
+import type { UploadHouse } from '../ingest/uploads/house.ts';
 import { eventRoutes } from '../kernel/events/routes.ts';
 import type { Files } from '../kernel/files/types.ts';
 import type { RouteModule } from '../kernel/http/route.ts';
@@ -15,6 +16,7 @@ export interface HouseDeps {
   kernel: Kernel;
   streams: SseStreams;
   items: ItemHouse;
+  uploads: UploadHouse;
   secrets: TenantSecrets;
   files: Files;
   admissions: Admissions;
@@ -27,6 +29,7 @@ export function houseRoutes(deps: HouseDeps): RouteModule[] {
     tenantErasureRoutes(deps),
     jobRoutes(deps.kernel, deps.items.details),
     ...deps.items.routes(deps.kernel),
+    ...deps.uploads.routes(deps.kernel),
     secretRoutes(deps.secrets),
     statsRoutes,
     eventRoutes({ wake, streams: deps.streams }),

@@ -2,6 +2,10 @@ import { access } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
 import type { Config } from '../config.ts';
+import { itemErrors } from '../ingest/items/errors.ts';
+import { exportErrors } from '../ingest/items/export/errors.ts';
+import { readerErrors } from '../ingest/items/formats/errors.ts';
+import { processorErrors } from '../ingest/items/processors/errors.ts';
 import { eventErrors } from '../kernel/events/errors.ts';
 import { jobErrors } from '../kernel/jobs/errors.ts';
 import { loadJwtSecret } from '../kernel/secrets/installation-secrets.ts';
@@ -34,11 +38,27 @@ export interface CallOptions {
   query?: Query;
   body?: object;
   timeoutMs?: number;
+  signal?: AbortSignal;
+}
+
+export interface Upload {
+  contentType: string;
+  /** Read as fast as the server takes it. */
+  content: AsyncIterable<Uint8Array>;
+  signal: AbortSignal;
+}
+
+export interface Download {
+  query: Query;
+  mediaType: string;
+  signal: AbortSignal;
 }
 
 const callTimeoutMs = 30_000;
 /** The server says every 15 seconds that it lives: this long a silence is a dead connection. */
 const silenceMs = 45_000;
+/** A transfer may wait for the database on the other side, but not for ever. */
+const transferSilenceMs = 300_000;
 
 /** Calls the API of one server. Every failure is a CommandFailure, and none of them shows the token. */
 export class Client {
@@ -68,23 +88,67 @@ export class Client {
       const headers = { accept: 'text/event-stream', ...options.headers };
       const answer = await this.#fetch(route, { ...options, headers, signal: silence.signal });
       if (!isOfType(answer, 'text/event-stream')) throw this.#notSluice(answer);
-      return this.#chunksOf(answer, silence);
+      return decodeText(this.#chunksOf(answer, { silence, ms: silenceMs }));
     } catch (error) {
       silence.clear();
       throw error;
     }
   }
 
-  async *#chunksOf(answer: Response, silence: Deadline): AsyncGenerator<string> {
-    const decoder = new TextDecoder();
+  /** Sends a body that nobody holds in memory, and gives up when none of it is taken for a while. */
+  async upload<Reply>(route: string, { contentType, content, signal }: Upload): Promise<Reply> {
+    const silence = new Deadline(transferSilenceMs, signal);
+    async function* body(): AsyncGenerator<Uint8Array> {
+      for await (const chunk of content) {
+        silence.extend(transferSilenceMs);
+        yield chunk;
+      }
+    }
     try {
-      silence.extend(silenceMs);
+      const answer = await this.#fetch(route, {
+        method: 'POST',
+        query: {},
+        headers: { accept: 'application/json', 'content-type': contentType },
+        signal: silence.signal,
+        body: body(),
+        duplex: 'half',
+      });
+      return await this.#replyOf<Reply>(answer);
+    } finally {
+      silence.clear();
+    }
+  }
+
+  /** Opens an answer that nobody holds in memory. It throws when the answer breaks off before its end. */
+  async download(route: string, options: Download): Promise<AsyncGenerator<Uint8Array>> {
+    const silence = new Deadline(transferSilenceMs, options.signal);
+    try {
+      const answer = await this.#fetch(route, {
+        method: 'POST',
+        query: options.query,
+        headers: { accept: options.mediaType },
+        signal: silence.signal,
+      });
+      if (!isOfType(answer, options.mediaType)) throw this.#notSluice(answer);
+      return this.#chunksOf(answer, { silence, ms: transferSilenceMs });
+    } catch (error) {
+      silence.clear();
+      throw error;
+    }
+  }
+
+  async *#chunksOf(
+    answer: Response,
+    { silence, ms }: { silence: Deadline; ms: number },
+  ): AsyncGenerator<Uint8Array> {
+    try {
+      silence.extend(ms);
       for await (const chunk of answer.body ?? []) {
-        silence.extend(silenceMs);
-        yield decoder.decode(chunk as Uint8Array, { stream: true });
+        silence.extend(ms);
+        yield chunk as Uint8Array;
       }
     } catch (error) {
-      throw this.#unreachable(error);
+      throw this.#brokenOff(error);
     } finally {
       silence.clear();
     }
@@ -92,11 +156,16 @@ export class Client {
 
   async #call<Reply>(method: string, route: string, options: CallOptions): Promise<Reply> {
     const { query, body, timeoutMs = callTimeoutMs } = options;
-    const signal = AbortSignal.timeout(timeoutMs);
+    const timeout = AbortSignal.timeout(timeoutMs);
+    const signal = options.signal ? AbortSignal.any([timeout, options.signal]) : timeout;
     const headers: Record<string, string> = { accept: 'application/json' };
     if (body) headers['content-type'] = 'application/json';
     const sent = body ? { body: JSON.stringify(body) } : {};
     const answer = await this.#fetch(route, { method, query: query ?? {}, headers, signal, ...sent });
+    return this.#replyOf<Reply>(answer);
+  }
+
+  async #replyOf<Reply>(answer: Response): Promise<Reply> {
     if (!isOfType(answer, 'application/json')) throw this.#notSluice(answer);
     try {
       return (await answer.json()) as Reply;
@@ -138,6 +207,15 @@ export class Client {
     });
   }
 
+  #brokenOff(error: unknown): CommandFailure {
+    return new CommandFailure(`${this.#baseUrl} broke off in the middle of its answer: ${reasonOf(error)}.`, {
+      exitCode: exitCodes.unreachable,
+      next: 'Try again; if it breaks off again, the log of the server says why.',
+      isPassing: true,
+      cause: error,
+    });
+  }
+
   #notSluice({ status }: Response): CommandFailure {
     return new CommandFailure(`${this.#baseUrl} answered with ${status}, but not as Sluice does.`, {
       exitCode: exitCodes.failed,
@@ -160,6 +238,11 @@ export class Client {
       isPassing: answer.status >= 500 || answer.status === 429,
     });
   }
+}
+
+async function* decodeText(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  for await (const chunk of chunks) yield decoder.decode(chunk, { stream: true });
 }
 
 /** Aborts after a time that can be extended, or with another signal. */
@@ -274,6 +357,10 @@ const definitions: Record<string, ErrorDefinition | undefined> = {
   ...eventErrors.definitions,
   ...tenancyErrors.definitions,
   ...databaseErrors.definitions,
+  ...itemErrors.definitions,
+  ...processorErrors.definitions,
+  ...readerErrors.definitions,
+  ...exportErrors.definitions,
 };
 
 function nextStepFor(code: string): string {

@@ -21,7 +21,7 @@ export interface FollowOptions {
 
 const firstPauseMs = 200;
 const longestPauseMs = 5_000;
-const defaultMaxOutageMs = 15 * 60_000;
+export const defaultMaxOutageMs = 15 * 60_000;
 
 /**
  * The events of a server, each once and in order, also when it goes away in between: the next connection goes on
@@ -50,7 +50,8 @@ export async function* followEvents(client: Client, options: FollowOptions): Asy
   }
 }
 
-class Outage {
+/** How long a server has been away: says so once, and throws when it has been too long. */
+export class Outage {
   readonly #maxMs: number;
   readonly #onNotice: (text: string) => void;
   #sinceMs: number | null = null;
@@ -107,7 +108,7 @@ function parseField(line: string): { name: string; value: string } {
   return { name: line.slice(0, colon), value: line.slice(colon + 1).replace(/^ /, '') };
 }
 
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   try {
     await sleep(ms, undefined, { signal });
   } catch {

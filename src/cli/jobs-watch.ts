@@ -3,6 +3,7 @@ import { shortDuration, shortText, shortTime } from './cells.ts';
 import type { Client } from './client.ts';
 import { followEvents } from './event-stream.ts';
 import { type ExitCode, exitCodes } from './exit.ts';
+import { Interruptible } from './interruptible.ts';
 import type { JobView } from './jobs.ts';
 import { note, print } from './output.ts';
 
@@ -49,34 +50,6 @@ export async function watchJobs(client: Client, { jobId, json }: WatchOptions): 
     watch.end();
   }
   return ended ?? watch.exitCode;
-}
-
-/** Ends on Ctrl+C, on SIGTERM, and when nobody reads what is printed. A second Ctrl+C ends the process at once. */
-class Interruptible {
-  readonly #controller = new AbortController();
-  exitCode: ExitCode = exitCodes.ok;
-
-  constructor() {
-    process.once('SIGINT', this.#interrupt);
-    process.once('SIGTERM', this.#interrupt);
-    process.stdout.once('error', this.end);
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  readonly end = (): void => {
-    process.off('SIGINT', this.#interrupt);
-    process.off('SIGTERM', this.#interrupt);
-    process.stdout.off('error', this.end);
-    this.#controller.abort();
-  };
-
-  readonly #interrupt = (): void => {
-    this.exitCode = exitCodes.interrupted;
-    this.end();
-  };
 }
 
 /** 14:03:07  job.retry          <job>  csv orders  in 60 s: rate_limited */

@@ -5,11 +5,13 @@ import { addConfigCommand } from './config.ts';
 import { addDeadLetterCommand } from './dlq.ts';
 import { addDoctorCommand } from './doctor.ts';
 import { exitCodeOf, exitCodes, explainError, UsageError } from './exit.ts';
+import { addItemsCommand } from './items.ts';
 import { addJobsCommand } from './jobs.ts';
 import { addMigrateCommand } from './migrate.ts';
 import { colorsFor, note } from './output.ts';
 import { addServeCommand } from './serve.ts';
 import { addTokenCommand } from './token.ts';
+import { addUploadCommand } from './upload.ts';
 import { addWorkerCommand } from './worker.ts';
 
 /** Runs one command and leaves its exit code on the process; a server keeps running after this returns. */
@@ -54,11 +56,13 @@ function buildProgram(): Command {
   addServeCommand(program);
   addWorkerCommand(program);
   addMigrateCommand(program);
+  addItemsCommand(program);
   addJobsCommand(program);
   addDeadLetterCommand(program);
   addTokenCommand(program);
   addConfigCommand(program);
   addDoctorCommand(program);
+  addUploadCommand(program);
   return program;
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ProgressLine, renderProgress } from './progress.ts';
+import { ProgressLine, renderProgress, shortBytes } from './progress.ts';
 
 describe('a line of progress', () => {
   test('has bar, share, count, rate and, once the rate is known, the time that is left', () => {
@@ -34,6 +34,30 @@ describe('a line of progress', () => {
     expect(renderProgress({ done: 1_200, total: null, elapsedMs: 3_700_000, width: 80 })).toBe(
       '1,200  0.3/s  1:01:40',
     );
+  });
+});
+
+describe('bytes', () => {
+  test('are shown in units that a person can read, with rate and the time that is left', () => {
+    const state = { unit: 'bytes', done: 42_000_000, total: 100_000_000, elapsedMs: 12_000 } as const;
+    expect(renderProgress({ ...state, width: 100 })).toBe(
+      ` 42% [${'#'.repeat(16)}${'-'.repeat(24)}] 42.0 MB/100.0 MB  3.5 MB/s  ETA 0:17`,
+    );
+    expect(renderProgress({ ...state, total: null, width: 100 })).toBe('42.0 MB  3.5 MB/s  0:12');
+  });
+
+  test('change the unit before they are rounded to a thousand of it', () => {
+    const sizes = [0, 999, 1000, 999_949, 999_950, 1_500_000, 2e9, 3e15];
+    expect(sizes.map(shortBytes)).toEqual([
+      '0 B',
+      '999 B',
+      '1.0 kB',
+      '999.9 kB',
+      '1.0 MB',
+      '1.5 MB',
+      '2.0 GB',
+      '3000.0 TB',
+    ]);
   });
 });
 
@@ -86,6 +110,13 @@ describe('a drawn line', () => {
     expect(run(10, 100, 0)).toContain('ETA');
     expect(run(100, 40, 1_000)).not.toContain('ETA');
     expect(run(100, 100, 5_000)).toContain('1,000/s  ETA 1:25');
+  });
+
+  test('has a width also on a terminal that does not know its own', () => {
+    const written: string[] = [];
+    const stream = { isTTY: true, columns: 0, write: (text: string) => written.push(text) };
+    new ProgressLine({ stream, unit: 'bytes' }).update({ done: 5_000, total: 10_000 });
+    expect(written.join('')).toContain('5.0 kB/10.0 kB');
   });
 
   test('is silent when asked to be', () => {

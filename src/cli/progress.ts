@@ -1,3 +1,5 @@
+export type ProgressUnit = 'things' | 'bytes';
+
 export interface ProgressState {
   done: number;
   /** Null: nobody knows how much it will be. */
@@ -5,6 +7,8 @@ export interface ProgressState {
   elapsedMs: number;
   /** Columns that the line may fill. */
   width: number;
+  /** What is counted; default: things, one by one. */
+  unit?: ProgressUnit;
   /** How fast it goes now; default: the mean since the start. */
   perSecond?: number;
   /** Whether the rate has been steady long enough to foretell the end; default: by the time that has passed. */
@@ -17,16 +21,17 @@ const narrowestBar = 8;
 
 /** ` 42% [########------------] 4,200/10,000  350/s  ETA 0:17`, with as much of it as fits. */
 export function renderProgress(state: ProgressState): string {
-  const { total, elapsedMs, width } = state;
+  const { total, elapsedMs, width, unit = 'things' } = state;
+  const amount = unit === 'bytes' ? shortBytes : grouped;
   const done = Math.max(0, total === null ? state.done : Math.min(state.done, total));
   const perSecond = state.perSecond ?? (elapsedMs > 0 ? (done / elapsedMs) * 1000 : 0);
   const isSteady = state.isSteady ?? elapsedMs >= steadyAfterMs;
-  const rate = `${shortRate(perSecond)}/s`;
-  if (total === null) return joinFitting([grouped(done), rate, clockTime(elapsedMs)], width);
+  const rate = `${unit === 'bytes' ? shortBytes(perSecond) : shortRate(perSecond)}/s`;
+  if (total === null) return joinFitting([amount(done), rate, clockTime(elapsedMs)], width);
   const share = total === 0 ? 1 : done / total;
   // Never 100 % before the end.
   const percent = `${String(Math.floor(share * 100)).padStart(3)}%`;
-  const parts = [`${grouped(done)}/${grouped(total)}`, rate];
+  const parts = [`${amount(done)}/${amount(total)}`, rate];
   if (isSteady && perSecond > 0 && done < total) {
     parts.push(`ETA ${clockTime(((total - done) / perSecond) * 1000)}`);
   }
@@ -60,6 +65,7 @@ const eraseLine = '\r\u001b[2K';
 export class ProgressLine {
   readonly #stream: ProgressStream;
   readonly #isSilent: boolean;
+  readonly #unit: ProgressUnit;
   readonly #nowMs: () => number;
   readonly #startedAtMs: number;
   #samples: Sample[];
@@ -67,10 +73,16 @@ export class ProgressLine {
   #isDrawn = false;
 
   constructor(
-    options: { stream?: ProgressStream; isSilent?: boolean | undefined; nowMs?: () => number } = {},
+    options: {
+      stream?: ProgressStream;
+      isSilent?: boolean | undefined;
+      unit?: ProgressUnit;
+      nowMs?: () => number;
+    } = {},
   ) {
     this.#stream = options.stream ?? process.stderr;
     this.#isSilent = options.isSilent ?? false;
+    this.#unit = options.unit ?? 'things';
     this.#nowMs = options.nowMs ?? (() => performance.now());
     this.#startedAtMs = this.#nowMs();
     this.#samples = [{ atMs: this.#startedAtMs, done: 0 }];
@@ -84,8 +96,9 @@ export class ProgressLine {
     this.#sample({ atMs, done });
     if (this.#isSilent || atMs - this.#drawnAtMs < (isTerminal ? redrawMs : plainMs)) return;
     this.#drawnAtMs = atMs;
-    const width = isTerminal ? (this.#stream.columns ?? 80) - 1 : 100;
-    const line = renderProgress({ done, total, elapsedMs: atMs - this.#startedAtMs, width, ...this.#rate() });
+    const width = isTerminal ? (this.#stream.columns || 80) - 1 : 100;
+    const elapsedMs = atMs - this.#startedAtMs;
+    const line = renderProgress({ done, total, elapsedMs, width, unit: this.#unit, ...this.#rate() });
     this.#stream.write(isTerminal ? `${eraseLine}${line}` : `${line.trimStart()}\n`);
     this.#isDrawn = isTerminal;
   }
@@ -129,6 +142,20 @@ function joinFitting(parts: string[], width: number): string {
 
 function grouped(value: number): string {
   return Math.floor(value).toLocaleString('en-US');
+}
+
+/** 950 B, 1.2 kB, 34.6 MB, 2.0 GB. */
+export function shortBytes(bytes: number): string {
+  let value = Math.max(0, Math.round(bytes));
+  if (value < 1000) return `${value} B`;
+  const units = ['kB', 'MB', 'GB', 'TB'];
+  let unit = '';
+  // 999.95 and more would be rounded to a thousand of the unit.
+  while (value >= 999.95 && units.length > 0) {
+    value /= 1000;
+    unit = units.shift() ?? unit;
+  }
+  return `${value.toFixed(1)} ${unit}`;
 }
 
 function shortRate(perSecond: number): string {

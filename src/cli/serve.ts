@@ -22,7 +22,7 @@ export function addServeCommand(program: Command): void {
     'logLevel',
   ]);
   serve.action(async (_options: object, command: Command) => {
-    const { config, sources } = await loadCommandConfig(command);
+    const { config, sources, processors } = await loadCommandConfig(command);
     const scrubber = new SecretScrubber(configSecrets(config));
     const logger = createLogger({ level: config.logLevel, scrubber });
     const signals = stopOnSignals(logger);
@@ -31,6 +31,7 @@ export function addServeCommand(program: Command): void {
       portIsExplicit: sources.port.from !== 'default',
       logger,
       scrubber,
+      processors,
       showLoginLink: process.stdout.isTTY === true,
     });
     for (const line of bannerOf(app, config)) print(line);

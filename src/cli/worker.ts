@@ -21,12 +21,12 @@ export function addWorkerCommand(program: Command): void {
     .option('--budget <seconds>', 'with --once: the longest time to go on', parseBudget, 240);
   addSettingFlags(worker, ['dataDir', 'workerConcurrency', 'autoMigrate', 'logLevel']);
   worker.action(async (options: WorkerOptions, command: Command) => {
-    const { config } = await loadCommandConfig(command);
+    const { config, processors } = await loadCommandConfig(command);
     const scrubber = new SecretScrubber(configSecrets(config));
     const logger = createLogger({ level: config.logLevel, scrubber });
     const signals = stopOnSignals(logger);
     const isIdle = options.once === true;
-    const app = await createWorkerApp({ config, logger, scrubber }, { isIdle });
+    const app = await createWorkerApp({ config, logger, scrubber, processors }, { isIdle });
     signals.stopWith(app.stop);
     if (!isIdle) {
       note(`Sluice worker ${app.workerId} is running, ${config.workerConcurrency} slices at a time`);

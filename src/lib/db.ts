@@ -34,8 +34,22 @@ export interface Tx {
   run(statement: Sql): Promise<number>;
   /** Runs once the transaction has committed; its failure is reported to the pool's `onError`, not to the caller. */
   afterCommit(action: () => void): void;
+  /**
+   * Part of the transaction under another role, for the boundaries between workers: `work` can do what that role may
+   * and nothing else. Afterwards the transaction goes on under its own role.
+   */
+  as<T>(role: DatabaseRole, work: (tx: Tx) => Promise<T>): Promise<T>;
   /** The driver's client, for COPY and cursors inside this transaction. */
   readonly client: pg.ClientBase;
+  /** What it cost to get the connection. */
+  readonly wait: ConnectionWait;
+}
+
+export interface ConnectionWait {
+  /** Until the connection was there, opening a new one included. */
+  totalMs: number;
+  /** The part of it that was spent in the queue because every connection was in use: others are crowded out. */
+  queuedMs: number;
 }
 
 export interface DatabaseOptions {
@@ -84,8 +98,7 @@ export class Database {
 
   /** One statement in a transaction of its own, context and all in one round trip. */
   async statement<Row extends object>(context: TransactionContext, statement: Sql): Promise<Row[]> {
-    const startedAt = performance.now();
-    const client = await this.#connect();
+    const { client, wait } = await this.#connect();
     const connectedAt = performance.now();
     const unwatch = watch(client, context);
     try {
@@ -102,7 +115,7 @@ export class Database {
       throw broken;
     } finally {
       unwatch();
-      this.#onTransaction?.({ waitMs: connectedAt - startedAt, totalMs: performance.now() - connectedAt });
+      this.#onTransaction?.({ waitMs: wait.totalMs, totalMs: performance.now() - connectedAt });
     }
   }
 
@@ -115,8 +128,7 @@ export class Database {
     work: (tx: Tx, firstRows: First[]) => Promise<T>,
     first?: Sql,
   ): Promise<T> {
-    const startedAt = performance.now();
-    const client = await this.#connect();
+    const { client, wait } = await this.#connect();
     const connectedAt = performance.now();
     const afterCommit: (() => void)[] = [];
     const unwatch = watch(client, context);
@@ -127,7 +139,7 @@ export class Database {
         ...(first ? [inlineParameters(first)] : []),
       ];
       const firstRows = await queryTogether<First>(client, opening);
-      const result = await work(transactionOn(client, afterCommit), firstRows);
+      const result = await work(transactionOn(client, { role: context.role, afterCommit, wait }), firstRows);
       await commit(client);
       client.release();
       this.#runAfterCommit(afterCommit);
@@ -137,10 +149,7 @@ export class Database {
       throw toDatabaseError(error);
     } finally {
       unwatch();
-      this.#onTransaction?.({
-        waitMs: connectedAt - startedAt,
-        totalMs: performance.now() - connectedAt,
-      });
+      this.#onTransaction?.({ waitMs: wait.totalMs, totalMs: performance.now() - connectedAt });
     }
   }
 
@@ -159,10 +168,17 @@ export class Database {
     await this.pool.end();
   }
 
-  async #connect(): Promise<pg.PoolClient> {
+  async #connect(): Promise<{ client: pg.PoolClient; wait: ConnectionWait }> {
+    const { pool } = this;
+    const isFull = pool.waitingCount > 0 || (pool.idleCount === 0 && pool.totalCount >= pool.options.max);
+    const startedAt = performance.now();
     try {
-      return await this.pool.connect();
+      const client = await pool.connect();
+      const totalMs = performance.now() - startedAt;
+      return { client, wait: { totalMs, queuedMs: isFull ? totalMs : 0 } };
     } catch (error) {
+      // The longest waits are those that were in vain.
+      this.#onTransaction?.({ waitMs: performance.now() - startedAt, totalMs: 0 });
       throw toDatabaseError(error);
     }
   }
@@ -214,9 +230,16 @@ function contextStatement(context: TransactionContext, defaults: Record<string, 
   return `select ${calls.join(', ')}`;
 }
 
-function transactionOn(client: pg.ClientBase, afterCommit: (() => void)[]): Tx {
+interface OpenTransaction {
+  role: DatabaseRole;
+  afterCommit: (() => void)[];
+  wait: ConnectionWait;
+}
+
+function transactionOn(client: pg.ClientBase, open: OpenTransaction): Tx {
   return {
     client,
+    wait: open.wait,
     async rows<Row extends object>(statement: Sql): Promise<Row[]> {
       return (await client.query<Row>(statement.text, statement.values)).rows;
     },
@@ -227,9 +250,20 @@ function transactionOn(client: pg.ClientBase, afterCommit: (() => void)[]): Tx {
       return (await client.query(statement.text, statement.values)).rowCount ?? 0;
     },
     afterCommit(action: () => void): void {
-      afterCommit.push(action);
+      open.afterCommit.push(action);
+    },
+    async as<T>(role: DatabaseRole, work: (tx: Tx) => Promise<T>): Promise<T> {
+      await stepInto(client, role);
+      const result = await work(transactionOn(client, { ...open, role }));
+      // After an error the transaction is over anyway, and with it the role.
+      await stepInto(client, open.role);
+      return result;
     },
   };
+}
+
+async function stepInto(client: pg.ClientBase, role: DatabaseRole): Promise<void> {
+  await client.query("select set_config('role', $1, true)", [role]);
 }
 
 /** A failed COMMIT is special: the server may have committed although the answer was lost. The caller must look. */

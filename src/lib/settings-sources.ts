@@ -27,22 +27,34 @@ interface NamedSetting {
 
 export interface SourcesRead {
   given: Map<string, GivenValue>;
+  /** What the config file has beside settings. */
+  extras: Record<string, unknown>;
   problems: string[];
   warnings: string[];
+}
+
+/**
+ * What a config file may have that is no setting, because no variable could hold it, such as functions: by its key,
+ * a check that answers what is wrong with its value.
+ */
+export type ConfigFileExtras = Record<string, (value: unknown) => string[]>;
+
+interface ConfigFileInput {
+  cwd: string;
+  configName: string;
+  extras?: ConfigFileExtras;
 }
 
 /** Collects for each setting the value of the strongest source: flag, environment, `.env`, config file. */
 export async function readSettingSources(
   table: Record<string, NamedSetting>,
-  input: {
+  input: ConfigFileInput & {
     flags: Record<string, unknown>;
     env: Record<string, string | undefined>;
-    cwd: string;
-    configName: string;
     prefix: string;
   },
 ): Promise<SourcesRead> {
-  const read: SourcesRead = { given: new Map(), problems: [], warnings: [] };
+  const read: SourcesRead = { given: new Map(), extras: {}, problems: [], warnings: [] };
   await addConfigFile(table, input, read);
   const envFile = await readEnvFile(path.join(input.cwd, '.env'), read);
   const variables = [
@@ -127,7 +139,7 @@ function misspeltVariables(table: Record<string, NamedSetting>, origin: Origin, 
 
 async function addConfigFile(
   table: Record<string, NamedSetting>,
-  { cwd, configName }: { cwd: string; configName: string },
+  { cwd, configName, extras = {} }: ConfigFileInput,
   read: SourcesRead,
 ): Promise<void> {
   const present = ['.mjs', '.ts']
@@ -145,8 +157,12 @@ async function addConfigFile(
     if (value === undefined || value === null) continue;
     if (names.includes(name)) {
       read.given.set(name, { value, name, source: { from: 'config-file', label: file } });
+    } else if (Object.hasOwn(extras, name)) {
+      read.extras[name] = value;
+      const problems = extras[name]?.(value) ?? [];
+      read.problems.push(...problems.map((problem) => `${name} (in ${file}): ${problem}.`));
     } else {
-      read.problems.push(describeUnknownKey({ name, file, table }));
+      read.problems.push(describeUnknownKey({ name, file, table, extras }));
     }
   }
 }
@@ -181,13 +197,15 @@ function describeUnknownKey({
   name,
   file,
   table,
+  extras,
 }: {
   name: string;
   file: string;
   table: Record<string, NamedSetting>;
+  extras: ConfigFileExtras;
 }): string {
   const byVariable = Object.entries(table).find(([, entry]) => entry.env === name)?.[0];
-  const nearest = byVariable ?? nearestName(name, Object.keys(table));
+  const nearest = byVariable ?? nearestName(name, [...Object.keys(table), ...Object.keys(extras)]);
   const hint = nearest ? `Did you mean ${nearest}?` : 'Allowed: the names in docs/configuration.md.';
   return `${name} (in ${file}) is not a setting. ${hint}`;
 }

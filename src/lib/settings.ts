@@ -1,7 +1,12 @@
 import type { z } from 'zod';
 import { defineErrors } from './errors.ts';
 import { maskValue } from './settings-masking.ts';
-import { type GivenValue, readSettingSources, type SettingSource } from './settings-sources.ts';
+import {
+  type ConfigFileExtras,
+  type GivenValue,
+  readSettingSources,
+  type SettingSource,
+} from './settings-sources.ts';
 
 /**
  * A program's settings as one table: each entry says its names, what is allowed, its default and what it is for.
@@ -46,11 +51,14 @@ export interface SettingsInput<Values> {
   /** What this program's own variables start with; others of that beginning are taken for misspelt ones. */
   prefix: string;
   checks?: SettingsCheck<Values>[];
+  extras?: ConfigFileExtras;
 }
 
 export interface LoadedSettings<Values> {
   values: Values;
   sources: Record<keyof Values & string, SettingSource>;
+  /** What the config file has beside settings, checked. */
+  extras: Record<string, unknown>;
   /** Variables that look like misspelt settings. They do not stop the program. */
   warnings: string[];
 }
@@ -78,7 +86,7 @@ export async function loadSettings<Table extends SettingsTable>(
   table: Table,
   input: SettingsInput<SettingValues<Table>>,
 ): Promise<LoadedSettings<SettingValues<Table>>> {
-  const { given, problems, warnings } = await readSettingSources(table, input);
+  const { given, extras, problems, warnings } = await readSettingSources(table, input);
   const values: Record<string, unknown> = {};
   const sources: Record<string, SettingSource> = {};
   for (const [name, entry] of Object.entries(table)) {
@@ -94,7 +102,12 @@ export async function loadSettings<Table extends SettingsTable>(
   const complete = values as SettingValues<Table>;
   const contradictions = (input.checks ?? []).flatMap((check) => check(complete) ?? []);
   if (contradictions.length > 0) throw invalid(contradictions);
-  return { values: complete, sources: sources as Record<keyof Table & string, SettingSource>, warnings };
+  return {
+    values: complete,
+    sources: sources as LoadedSettings<SettingValues<Table>>['sources'],
+    extras,
+    warnings,
+  };
 }
 
 export function isComputed<T>(value: unknown): value is ComputedDefault<T> {

@@ -258,3 +258,13 @@ test('what a process that died left of an ingest is removed by upkeep, and nobod
   expect(await open().tasks[0]?.run()).toEqual({ removed: 1 });
   expect(await database.owner('select 1 from job_items where job_id = $1', [jobId])).toEqual([]);
 });
+
+test('a tenant with as many open rows as it may have is told to come back later', async () => {
+  const tenantId = await newTenant(database);
+  await database.owner(`update tenants set limits = '{"open_items": 2}' where tenant_id = $1`, [tenantId]);
+  expect((await post({ tenantId }, { csv: 'a\n1\n2\n' })).status).toBe(201);
+  const refused = await post({ tenantId }, { csv: 'a\n3\n' });
+  expect(refused).toMatchObject({ status: 429, body: { code: 'items_quota_exceeded' } });
+  await drive(tenantId);
+  expect((await post({ tenantId }, { csv: 'a\n3\n' })).status).toBe(201);
+});

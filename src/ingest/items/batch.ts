@@ -3,17 +3,28 @@ import { finishSharedJob, lockStatus } from '../../kernel/jobs/shared-store.ts';
 import type { JobStatus } from '../../kernel/jobs/types.ts';
 import type { Tx } from '../../lib/db.ts';
 import { resultKeysOf } from './export/rows.ts';
-import type { Pacing } from './pacing.ts';
-import { addResultColumns, moveItemCounts, saveControllers } from './store.ts';
-import { type CountDelta, type Counts, type ItemChange, type ItemJob, moveCounts } from './types.ts';
+import { reportIfDue } from './item-events.ts';
+import { addResultColumns, type MovedCounts, moveItemCounts } from './store.ts';
+import {
+  type CountDelta,
+  type ItemChange,
+  type ItemJob,
+  type ItemStatus,
+  moveCounts,
+  type Unreported,
+} from './types.ts';
 
 export interface BatchEnd {
   job: ItemJob;
+  correlationId: string;
   changes: readonly ItemChange[];
   /** What the changed items were before; or the delta itself. */
   from?: 'PENDING' | 'PROCESSING';
   delta?: CountDelta;
-  pacing: Pacing;
+  /** What the events have to tell of it. */
+  fresh: Unreported;
+  /** What the controllers think, kept with the events. */
+  controllers: object;
   /** Claims need a running job; what was in flight at a pause may still commit. */
   needsRunning?: boolean;
 }
@@ -26,12 +37,12 @@ export async function closeBatch(
   tx: Tx,
   end: BatchEnd,
 ): Promise<{ isLast: boolean; status: JobStatus | null }> {
-  const { job, changes } = end;
-  const fresh = newColumns(job, changes);
-  if (fresh.length > 0) await addResultColumns(tx, job, fresh);
+  const { job, changes, fresh } = end;
+  const columns = newColumns(job, changes);
+  if (columns.length > 0) await addResultColumns(tx, job, columns);
   const delta = end.delta ?? deltaOf(changes, end.from ?? 'PROCESSING');
-  const counts = await moveItemCounts(tx, job, delta);
-  if (changes.length > 0) await saveControllers(tx, job, { claim: end.pacing.claimOf(job.jobId) });
+  const counts = await moveItemCounts(tx, job, { delta, fresh });
+  if (counts !== null && changes.length > 0) await reportIfDue(tx, { ...end, counts });
   const status = await lockStatus(tx, job);
   const isOpen = status === 'running' || (status === 'paused' && end.needsRunning !== true);
   // Nothing of a canceled or erased job is kept.
@@ -40,18 +51,38 @@ export async function closeBatch(
 }
 
 /** For a job whose last item ended without anybody seeing it. */
-export async function finishIfDone(tx: Tx, job: ItemJob): Promise<boolean> {
-  const counts = await moveItemCounts(tx, job, {});
-  return counts !== null && (await finish(tx, job, counts));
+export async function finishIfDone(
+  tx: Tx,
+  { job, ...report }: Pick<BatchEnd, 'job' | 'correlationId' | 'controllers'>,
+): Promise<boolean> {
+  const counts = await moveItemCounts(tx, job, { delta: {} });
+  if (counts === null || counts.pending + counts.processing > 0) return false;
+  await reportIfDue(tx, { ...report, job, counts });
+  return finish(tx, job, counts);
 }
 
 export function notRunning(job: { jobId: string }): Error {
   return jobErrors.raise.lease_lost(`Job ${job.jobId} does not run any more, or its items were taken over`);
 }
 
-async function finish(tx: Tx, job: ItemJob, counts: Counts): Promise<boolean> {
+/** What a batch has to tell: items that ended, by status, and retries, by class. */
+export function freshOf(changes: readonly ItemChange[]): Unreported {
+  const fresh: Unreported = {};
+  for (const { status, retryClass } of changes) {
+    const name = status === 'PENDING' ? retryClass && (`retried.${retryClass}` as const) : endedName(status);
+    if (name !== null) fresh[name] = (fresh[name] ?? 0) + 1;
+  }
+  return fresh;
+}
+
+function endedName(status: ItemStatus): `ended.${ItemStatus}` {
+  return `ended.${status}`;
+}
+
+async function finish(tx: Tx, job: ItemJob, counts: MovedCounts): Promise<boolean> {
   if (counts.pending + counts.processing > 0) return false;
-  return (await finishSharedJob(tx, job, { ...counts })) !== null;
+  const { unreported: _told, reportAgeMs: _age, ...counters } = counts;
+  return (await finishSharedJob(tx, job, counters)) !== null;
 }
 
 function deltaOf(changes: readonly ItemChange[], from: 'PENDING' | 'PROCESSING'): CountDelta {
@@ -62,13 +93,14 @@ function deltaOf(changes: readonly ItemChange[], from: 'PENDING' | 'PROCESSING')
 function newColumns(job: ItemJob, changes: readonly ItemChange[]): string[] {
   const known = new Set(job.resultColumns);
   const fresh: string[] = [];
-  for (const { resultJson } of changes) {
-    for (const key of resultKeysOf(resultJson)) {
-      if (known.has(key)) continue;
-      known.add(key);
-      fresh.push(key);
-    }
-  }
+  const add = (key: string): void => {
+    if (known.has(key)) return;
+    known.add(key);
+    fresh.push(key);
+  };
+  // What an input can have is known since it was taken in.
+  if (changes.some(({ resultIsInput }) => resultIsInput)) job.columns.forEach(add);
+  for (const { resultJson } of changes) if (resultJson !== null) resultKeysOf(resultJson).forEach(add);
   job.resultColumns = [...known];
   return fresh;
 }

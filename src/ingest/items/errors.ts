@@ -1,6 +1,12 @@
 import { defineErrors } from '../../lib/errors.ts';
 
 export const itemErrors = defineErrors({
+  items_quota_exceeded: {
+    kind: 'rate_limited',
+    status: 429,
+    title: 'The tenant has as many open rows as it may have',
+    next: 'Wait until some are processed, or ask the operator for a higher limit (open_items, MAX_OPEN_ITEMS).',
+  },
   ingest_disabled: {
     kind: 'transient',
     status: 503,
@@ -48,6 +54,12 @@ export const itemErrors = defineErrors({
     status: 404,
     title: 'The job has no items',
     next: 'Items belong to jobs that were made from a file with POST /api/jobs.',
+  },
+  item_not_found: {
+    kind: 'not_found',
+    status: 404,
+    title: 'The job has no such item',
+    next: 'List the items of the job and use the id of one of them.',
   },
   file_ref_refused: {
     kind: 'invalid',

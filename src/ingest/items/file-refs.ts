@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
-import { realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
+import { findBelow } from '../../kernel/files/folder.ts';
 import { itemErrors } from './errors.ts';
 import type { ItemForm } from './multipart.ts';
 
@@ -11,7 +11,7 @@ const body = z.strictObject({
   options: z.unknown().optional(),
 });
 
-/** A file that lies below the operator's folder already; where a link leads is looked at, not where it seems to be. */
+/** A file that lies below the operator's folder already. */
 export async function openFileRef(given: unknown, { folder }: { folder: string | null }): Promise<ItemForm> {
   const parsed = body.safeParse(given);
   if (!parsed.success) {
@@ -24,22 +24,15 @@ export async function openFileRef(given: unknown, { folder }: { folder: string |
   }
   const { fileRef, processor, options } = parsed.data;
   if (folder === null) throw itemErrors.raise.file_ref_refused('No folder is configured on this server');
-  const file = await resolveBelow(folder, fileRef.key);
+  const file = await findBelow(folder, fileRef.key);
+  if (file === null) {
+    throw itemErrors.raise.file_ref_refused(
+      `There is no file ${JSON.stringify(fileRef.key)} below the folder`,
+    );
+  }
   return {
     processor,
     options: options ?? {},
     file: { fileName: path.basename(file), mediaType: null, content: createReadStream(file) },
   };
-}
-
-async function resolveBelow(folder: string, key: string): Promise<string> {
-  const refused = itemErrors.raise.file_ref_refused(
-    `There is no file ${JSON.stringify(key)} below the folder`,
-  );
-  if (key.includes('\0') || path.isAbsolute(key)) throw refused;
-  const root = await realpath(folder).catch(() => null);
-  const file = root === null ? null : await realpath(path.join(root, key)).catch(() => null);
-  if (root === null || file === null || !file.startsWith(`${root}${path.sep}`)) throw refused;
-  if (!(await stat(file)).isFile()) throw refused;
-  return file;
 }

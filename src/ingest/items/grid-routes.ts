@@ -5,6 +5,7 @@ import type { RouteApp, RouteDeps } from '../../kernel/http/route.ts';
 import { jobKeyOf } from '../../kernel/jobs/routes.ts';
 import type { JobKey } from '../../kernel/jobs/service.ts';
 import { type GridRow, listById, listCalls, listOpen, listPage } from './grid-store.ts';
+import { type PageTiming, timePage } from './page-timing.ts';
 import { getItemJob } from './service.ts';
 import { type ItemJob, type ItemStatus, itemStatuses } from './types.ts';
 
@@ -31,8 +32,12 @@ type GridQuery = z.output<typeof gridQuery>;
 
 const open: readonly ItemStatus[] = ['PENDING', 'PROCESSING'];
 
+export interface GridDeps extends RouteDeps {
+  pages: PageTiming;
+}
+
 /** The rows of a job: by pages for people who count, by keyset for everything that goes through all of them. */
-export function gridRoutes(app: RouteApp, deps: RouteDeps): void {
+export function gridRoutes(app: RouteApp, deps: GridDeps): void {
   app.route({
     method: 'GET',
     url: '/api/jobs/:job_id/items',
@@ -57,20 +62,14 @@ export function gridRoutes(app: RouteApp, deps: RouteDeps): void {
 }
 
 async function sendPage(
-  { db }: RouteDeps,
+  { db, pages }: GridDeps,
   reply: FastifyReply,
   { key, items, query }: { key: JobKey; items: ItemJob; query: GridQuery },
 ): Promise<FastifyReply> {
   const { page, pageSize, status = null } = query;
-  const rows = await db.tenant(key.tenantId, (tx) =>
-    listPage(tx, {
-      ...key,
-      status,
-      page,
-      pageSize,
-      descending: query.sort === '-rowNo',
-      withInput: query.input === 'true',
-    }),
+  const wanted = { ...key, status, page, pageSize, descending: query.sort === '-rowNo' };
+  const rows = await timePage(pages, { list: 'grid', log: reply.log }, () =>
+    db.tenant(key.tenantId, (tx) => listPage(tx, { ...wanted, withInput: query.input === 'true' })),
   );
   const total = status === null ? items.counts.total : countOf(items, status);
   return sendRows(reply, rows, { page, pageSize, total });
@@ -78,7 +77,7 @@ async function sendPage(
 
 /** Open rows by how long nobody touched them, all others in the order of the file: each order has its index. */
 async function sendKeyset(
-  { db, cursors }: RouteDeps,
+  { db, cursors, pages }: GridDeps,
   reply: FastifyReply,
   { key, query }: { key: JobKey; query: GridQuery },
 ): Promise<FastifyReply> {
@@ -87,10 +86,12 @@ async function sendKeyset(
   const list = `items/${openStatuses ? 'open' : 'id'}/${key.jobId}`;
   const position = query.after === undefined ? [] : cursors.decode(list, query.after);
   const wanted = { ...key, limit: query.pageSize + 1, withInput: query.input === 'true' };
-  const rows = await db.tenant(key.tenantId, (tx) =>
-    openStatuses
-      ? listOpen(tx, { ...wanted, statuses: openStatuses, after: openPosition(position) })
-      : listById(tx, { ...wanted, statuses, afterId: Number(position[0] ?? 0) }),
+  const rows = await timePage(pages, { list: 'keyset', log: reply.log }, () =>
+    db.tenant(key.tenantId, (tx) =>
+      openStatuses
+        ? listOpen(tx, { ...wanted, statuses: openStatuses, after: openPosition(position) })
+        : listById(tx, { ...wanted, statuses, afterId: Number(position[0] ?? 0) }),
+    ),
   );
   const shown = rows.slice(0, query.pageSize);
   const last = shown.at(-1);

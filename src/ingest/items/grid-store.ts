@@ -42,6 +42,7 @@ export interface PageQuery extends JobKey {
 }
 
 export function listPage(tx: Tx, query: PageQuery): Promise<GridRow[]> {
+  if (query.status === 'PENDING') return listWaitingPage(tx, query);
   const offset = (query.page - 1) * query.pageSize;
   if (query.descending) {
     return tx.rows<GridRow>(sql`
@@ -63,6 +64,43 @@ export function listPage(tx: Tx, query: PageQuery): Promise<GridRow[]> {
      order by i.id
      limit ${query.pageSize}
     offset ${offset}`);
+}
+
+/**
+ * Rows are taken in the order of the file, so those that wait come after all that are done, and looking for them
+ * from the start would read the whole job. Rows that wait for nothing are in order in the index of what can be
+ * claimed; the few that wait for a retry are sorted in. The range of one moment keeps the planner on that index.
+ */
+function listWaitingPage(tx: Tx, query: PageQuery): Promise<GridRow[]> {
+  const { tenantId, jobId, page, pageSize } = query;
+  const direction = trustedSql(query.descending ? 'desc' : 'asc');
+  return tx.rows<GridRow>(sql`
+    select ${columns(query.withInput)}
+      from job_items i
+     where i.tenant_id = ${tenantId}
+       and i.job_id = ${jobId}
+       and i.id = any(array(
+         select w.id
+           from ((select id
+                    from job_items
+                   where tenant_id = ${tenantId}
+                     and job_id = ${jobId}
+                     and status = 'PENDING'
+                     and due_at >= '-infinity'
+                     and due_at <= '-infinity'
+                   order by due_at ${direction}, id ${direction}
+                   limit ${page * pageSize})
+                 union all
+                 (select id
+                    from job_items
+                   where tenant_id = ${tenantId}
+                     and job_id = ${jobId}
+                     and status = 'PENDING'
+                     and due_at > '-infinity')) w
+          order by w.id ${direction}
+          limit ${pageSize}
+         offset ${(page - 1) * pageSize}))
+     order by i.id ${direction}`);
 }
 
 export interface KeysetQuery extends JobKey {
@@ -141,35 +179,77 @@ const pendingColumns = trustedSql(`
   to_char(i.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "updatedAt",
   left(i.input_json::text, 4000) as "inputHead", j.total, j.total - j.pending - j.processing as processed`);
 
-/** Over all jobs of a tenant, or of one of its users: two shapes, because each has an index of its own. */
+/** A look into the job of each row; the offset keeps it one, where a join might read all jobs for each row. */
+const pendingTables = trustedSql(`
+  job_items i
+      join lateral (
+             select total, pending, processing
+               from item_jobs
+              where tenant_id = i.tenant_id
+                and job_id = i.job_id
+                and ingesting_by is null
+             offset 0) j on true`);
+
+/**
+ * Over all jobs of a tenant, of one of its users, or of one job: three shapes, because each has an index of its own.
+ * User and job are a range of one value and stand in the order, though equality would say the same: then no other
+ * index has the order, and the planner cannot take a wrong one while it knows nothing of the table yet.
+ */
 export function listPending(tx: Tx, query: PendingQuery): Promise<PendingRow[]> {
-  const page = sql`
+  if (query.jobId !== null) return listPendingOfJob(tx, { ...query, jobId: query.jobId });
+  if (query.userId !== null) return listPendingOfUser(tx, { ...query, userId: query.userId });
+  const start = startOf(query);
+  return tx.rows<PendingRow>(sql`
+    select ${pendingColumns}
+      from ${pendingTables}
+     where i.tenant_id = ${query.tenantId}
+       and (i.updated_at, i.id) > (${start.updatedAt}::timestamptz, ${start.id}::bigint)
+       ${pendingFilter(query)}
+     order by i.updated_at, i.id
+     limit ${query.limit}`);
+}
+
+function listPendingOfUser(tx: Tx, query: PendingQuery & { userId: string }): Promise<PendingRow[]> {
+  const start = startOf(query);
+  return tx.rows<PendingRow>(sql`
+    select ${pendingColumns}
+      from ${pendingTables}
+     where i.tenant_id = ${query.tenantId}
+       and (i.user_id, i.updated_at, i.id) >
+           (${query.userId}, ${start.updatedAt}::timestamptz, ${start.id}::bigint)
+       and i.user_id <= ${query.userId}
+       ${pendingFilter(query)}
+     order by i.user_id, i.updated_at, i.id
+     limit ${query.limit}`);
+}
+
+function listPendingOfJob(tx: Tx, query: PendingQuery & { jobId: string }): Promise<PendingRow[]> {
+  const start = startOf(query);
+  return tx.rows<PendingRow>(sql`
+    select ${pendingColumns}
+      from ${pendingTables}
+     where i.tenant_id = ${query.tenantId}
+       and (i.job_id, i.updated_at, i.id) >
+           (${query.jobId}::uuid, ${start.updatedAt}::timestamptz, ${start.id}::bigint)
+       and i.job_id <= ${query.jobId}::uuid
+       and (${query.userId}::text is null or i.user_id = ${query.userId})
+       ${pendingFilter(query)}
+     order by i.job_id, i.updated_at, i.id
+     limit ${query.limit}`);
+}
+
+/** A page token lies within the dates that it was made for, so it counts before them. */
+function startOf({ after, updatedFrom }: PendingQuery): { updatedAt: string; id: number } {
+  return after ?? { updatedAt: updatedFrom?.toISOString() ?? '-infinity', id: 0 };
+}
+
+function pendingFilter(query: PendingQuery): Sql {
+  return sql`
        and i.status in ('PENDING', 'PROCESSING')
        and i.status = any(${query.statuses}::text[])
        and (${query.jobType}::text is null or i.job_type = ${query.jobType})
-       and (${query.jobId}::uuid is null or i.job_id = ${query.jobId}::uuid)
        and i.updated_at >= coalesce(${query.updatedFrom}::timestamptz, '-infinity')
-       and i.updated_at <= coalesce(${query.updatedTo}::timestamptz, 'infinity')
-       and j.ingesting_by is null
-       and (i.updated_at, i.id) >
-           (coalesce(${query.after?.updatedAt ?? null}::timestamptz, '-infinity'), ${query.after?.id ?? 0}::bigint)
-     order by i.updated_at, i.id
-     limit ${query.limit}`;
-  if (query.userId !== null) {
-    return tx.rows<PendingRow>(sql`
-    select ${pendingColumns}
-      from job_items i
-      join item_jobs j on j.tenant_id = i.tenant_id and j.job_id = i.job_id
-     where i.tenant_id = ${query.tenantId}
-       and i.user_id = ${query.userId}
-       ${page}`);
-  }
-  return tx.rows<PendingRow>(sql`
-    select ${pendingColumns}
-      from job_items i
-      join item_jobs j on j.tenant_id = i.tenant_id and j.job_id = i.job_id
-     where i.tenant_id = ${query.tenantId}
-       ${page}`);
+       and i.updated_at <= coalesce(${query.updatedTo}::timestamptz, 'infinity')`;
 }
 
 /** From the counts of the jobs, not from the items: however many there are. */

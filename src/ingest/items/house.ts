@@ -7,14 +7,16 @@ import type { Pipeline } from '../../kernel/jobs/types.ts';
 import type { UpkeepTask } from '../../kernel/upkeep/types.ts';
 import type { Database } from '../../lib/db.ts';
 import type { Logger } from '../../lib/log.ts';
-import { ItemMetrics } from './metrics.ts';
+import { ItemMetrics, type PendingCount } from './metrics.ts';
 import { Pacing } from './pacing.ts';
+import { slowPageMs } from './page-timing.ts';
 import { pendingRoutes } from './pending-routes.ts';
 import { itemsPipeline } from './pipeline.ts';
+import type { ProcessorDefinition } from './processors/define-processor.ts';
 import { createProcessorRegistry } from './processors/registry.ts';
 import { itemRoutes } from './routes.ts';
 import { freeItemsOf, removeDeadIngests } from './service.ts';
-import { listItemJobs } from './store.ts';
+import { countOpen, listItemJobs } from './store.ts';
 import { type ItemBounds, pipelineName } from './types.ts';
 import { renderItems } from './views.ts';
 
@@ -28,7 +30,12 @@ export interface ItemHouseOptions {
   ingestEnabled: boolean;
   globalPendingEnabled: boolean;
   maxUploadBytes: number;
+  maxOpenItems: number;
   ingestFolder: string | null;
+  /** From when on a page of rows is logged as slow. */
+  slowPageMs?: number;
+  /** Of the config file, beside the built-in ones. */
+  customProcessors?: readonly ProcessorDefinition[];
 }
 
 /** The house of items, wired: what it gives to the kernel, to the server and to upkeep. */
@@ -44,7 +51,9 @@ export interface ItemHouse {
 export function openItemHouse(options: ItemHouseOptions): ItemHouse {
   const { db, bounds } = options;
   const metrics = new ItemMetrics(options.registry);
-  const processors = createProcessorRegistry();
+  const processors = createProcessorRegistry({ custom: options.customProcessors });
+  metrics.watchPending(() => readPending(options));
+  const pages = { metrics, slowMs: options.slowPageMs ?? slowPageMs };
   const pacing = new Pacing({ bounds, onThrottled: (provider) => metrics.throttled.inc({ provider }) });
   return {
     pipeline: itemsPipeline({ ...options, metrics, processors, pacing }),
@@ -53,21 +62,36 @@ export function openItemHouse(options: ItemHouseOptions): ItemHouse {
         ...options,
         processors,
         itemMetrics: metrics,
+        pages,
         workerId: kernel.membership.workerId,
         registry: kernel.registry,
         wake: kernel.wake,
         metrics: kernel.metrics,
         quotas: kernel.quotas,
       }),
-      pendingRoutes({ enabled: options.globalPendingEnabled }),
+      pendingRoutes({ enabled: options.globalPendingEnabled, pages }),
     ],
     onWorkersLost: (kernel, workerIds) => freeItemsOf({ db, wake: kernel.wake }, workerIds),
     details: async (tenantId, jobs) => {
       const jobIds = jobs.filter(({ pipeline }) => pipeline === pipelineName).map(({ jobId }) => jobId);
       if (jobIds.length === 0) return new Map();
       const rows = await db.tenant(tenantId, (tx) => listItemJobs(tx, { tenantId, jobIds }));
-      return new Map(rows.map((row) => [row.jobId, renderItems(row)]));
+      return new Map(rows.map((row) => [row.jobId, renderItems(row, pacing.describeLive(row.jobId))]));
     },
     tasks: [{ name: 'remove_dead_ingests', everyMs: 60_000, run: () => removeDeadIngests(db) }],
   };
+}
+
+/** A scrape of the metrics must not fail because the database does. */
+async function readPending({ db, logger }: ItemHouseOptions): Promise<PendingCount[]> {
+  try {
+    const { pending, processing } = await db.kernel(countOpen);
+    return [
+      { status: 'PENDING', count: pending },
+      { status: 'PROCESSING', count: processing },
+    ];
+  } catch (error) {
+    logger.warn({ err: error }, 'open items could not be counted for the metrics');
+    return [];
+  }
 }

@@ -2,22 +2,25 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { JobsDeps } from '../../kernel/jobs/service.ts';
 import { insertHiddenJob, revealJob } from '../../kernel/jobs/shared-store.ts';
 import type { Job } from '../../kernel/jobs/types.ts';
-import type { Tx } from '../../lib/db.ts';
+import type { ConnectionWait, Tx } from '../../lib/db.ts';
 import { isSluiceError } from '../../lib/errors.ts';
 import { newId } from '../../lib/ids.ts';
+import type { Logger } from '../../lib/log.ts';
 import {
   type IngestBounds,
   type IngestState,
   initialIngestState,
   nextIngestState,
 } from './controllers/ingest-batch.ts';
+import { itemErrors } from './errors.ts';
 import { resultKeysOf } from './export/rows.ts';
 import { openRows } from './formats/open-rows.ts';
 import type { ParsedRow, RowReader } from './formats/types.ts';
 import type { ItemMetrics } from './metrics.ts';
+import { normalizerOf, type RowNormalizing } from './normalized.ts';
 import type { ProcessorRegistry } from './processors/registry.ts';
 import { takeBack } from './service.ts';
-import { endIngest, insertItemJob, insertItems, saveControllers } from './store.ts';
+import { endIngest, insertItemJob, insertItems, readItemRoom, saveControllers } from './store.ts';
 import { type ItemBounds, type JobKey, pipelineName } from './types.ts';
 
 export interface IngestDeps extends JobsDeps {
@@ -26,6 +29,8 @@ export interface IngestDeps extends JobsDeps {
   itemMetrics: ItemMetrics;
   bounds: ItemBounds;
   workerId: string;
+  logger: Logger;
+  maxOpenItems: number;
 }
 
 export interface NewItemJob {
@@ -55,6 +60,7 @@ export async function ingestFile(deps: IngestDeps, request: NewItemJob): Promise
   const processor = deps.processors.get(request.processor);
   const options = processor.validateOptions(request.options) as Record<string, unknown>;
   await deps.quotas.assertRoom(request.tenantId);
+  await assertItemRoom(deps, request.tenantId);
   const reader = await openRows(request.content, {
     fileName: request.fileName ?? undefined,
     declaredType: request.declaredType ?? undefined,
@@ -74,6 +80,18 @@ export async function ingestFile(deps: IngestDeps, request: NewItemJob): Promise
     await reader.close();
     stop();
   }
+}
+
+const retryAfterSeconds = 60;
+
+/** Backpressure: a tenant with too many open rows is told to come back later, before its file is read. */
+async function assertItemRoom({ db, maxOpenItems }: IngestDeps, tenantId: string): Promise<void> {
+  const { open, limit } = await db.tenant(tenantId, (tx) => readItemRoom(tx, { tenantId, maxOpenItems }));
+  if (open < limit) return;
+  throw itemErrors.raise.items_quota_exceeded(
+    `The tenant has ${open} open rows, and may have ${limit}; come back in ${retryAfterSeconds} s`,
+    { retryAfterSeconds, details: { open, limit } },
+  );
 }
 
 async function openHidden(
@@ -113,7 +131,8 @@ async function writeAll(
   request: NewItemJob,
   { key, reader, first }: { key: JobKey; reader: RowReader; first: ParsedRow[] | null },
 ): Promise<Job> {
-  const writer = new BatchWriter(deps, { ...key, userId: request.userId });
+  const normalizer = normalizerOf(deps.processors.get(request.processor), reader.columns);
+  const writer = new BatchWriter(deps, { key: { ...key, userId: request.userId }, normalizer });
   const columns = new Set(reader.columns ?? []);
   let rows = first;
   while (rows !== null) {
@@ -128,7 +147,9 @@ async function writeAll(
     rows = next[0].status === 'fulfilled' ? next[0].value : null;
   }
   await request.beforeReveal?.();
-  return reveal(deps, request, { key, columns: [...columns], ingest: writer.state });
+  const job = await reveal(deps, request, { key, columns: [...columns], ingest: writer.state });
+  writer.logEnd(job);
+  return job;
 }
 
 async function reveal(
@@ -138,7 +159,7 @@ async function reveal(
 ): Promise<Job> {
   return deps.db.tenant(key.tenantId, async (tx) => {
     await endIngest(tx, key, columns);
-    await saveControllers(tx, key, { ingest });
+    await saveControllers(tx, key, { ingest: describeIngest(ingest) });
     const job = await revealJob(tx, key);
     // Upkeep took it for left behind: this process must have looked dead for minutes.
     if (!job) throw new Error(`The ingest of job ${key.jobId} was given up meanwhile`);
@@ -156,11 +177,18 @@ class BatchWriter {
   readonly #deps: IngestDeps;
   readonly #key: JobKey & { userId: string };
   readonly #bounds: IngestBounds;
+  readonly #normalizer: RowNormalizing;
+  readonly #startedAtMs = performance.now();
+  readonly #written = { rows: 0, batches: 0, failed: 0, waitMs: 0 };
   #state: IngestState;
 
-  constructor(deps: IngestDeps, key: JobKey & { userId: string }) {
+  constructor(
+    deps: IngestDeps,
+    { key, normalizer }: { key: JobKey & { userId: string }; normalizer: RowNormalizing },
+  ) {
     this.#deps = deps;
     this.#key = key;
+    this.#normalizer = normalizer;
     this.#bounds = ingestBounds(deps.bounds);
     this.#state = initialIngestState(this.#bounds);
   }
@@ -173,35 +201,76 @@ class BatchWriter {
     for (let attempt = 1; ; attempt += 1) {
       const startedAtMs = performance.now();
       try {
-        await this.#insert(rows);
-        this.#learn(rows, { latencyMs: performance.now() - startedAtMs });
+        const { totalMs, queuedMs } = await this.#insert(rows);
+        // The wait is a signal of its own: a full pool is no slow database.
+        const latencyMs = Math.max(0, performance.now() - startedAtMs - totalMs);
+        this.#learn(rows, { latencyMs, poolWaitMs: queuedMs });
+        this.#deps.itemMetrics.inserted(latencyMs);
         return;
       } catch (error) {
-        this.#learn(rows, { latencyMs: performance.now() - startedAtMs, failed: true });
+        this.#learn(rows, { latencyMs: performance.now() - startedAtMs, poolWaitMs: 0, failed: true });
         if (!isWorthARetry(error) || attempt === maxInsertTries) throw error;
+        this.#logFailure(error, attempt);
         await sleep(this.#state.delayMs);
       }
     }
   }
 
-  async #insert(rows: readonly ParsedRow[]): Promise<void> {
-    const { tenantId } = this.#key;
-    const firstRowNo = rows[0]?.rowNo ?? 1;
-    const inputs = rows.map((row) => row.inputJson);
-    await this.#deps.db.tenant(tenantId, (tx) =>
-      insertItems(tx, { ...this.#key, jobType: 'csv', firstRowNo, inputs }),
+  logEnd(job: Job): void {
+    const { latencyEwmaMs, rows, reason } = this.#state;
+    const tookMs = Math.round(performance.now() - this.#startedAtMs);
+    const next = { rows, reason, latencyEwmaMs };
+    this.#deps.logger.info(
+      { ...this.#ids(), correlation_id: job.correlationId, ...this.#written, tookMs, batch: next },
+      'a file was taken in',
     );
   }
 
-  #learn(rows: readonly ParsedRow[], seen: { latencyMs: number; failed?: boolean }): void {
-    const bytes = rows.reduce((sum, row) => sum + row.sizeBytes, 0);
-    this.#state = nextIngestState(
-      this.#state,
-      { rows: rows.length, bytes, poolWaitMs: this.#deps.db.pool.waitingCount, ...seen },
-      this.#bounds,
-    );
-    this.#deps.itemMetrics.dbLatency.set((this.#state.latencyEwmaMs ?? seen.latencyMs) / 1000);
+  async #insert(rows: readonly ParsedRow[]): Promise<ConnectionWait> {
+    const { tenantId } = this.#key;
+    const firstRowNo = rows[0]?.rowNo ?? 1;
+    const inputs = rows.map((row) => row.inputJson);
+    const each = inputs.map((input) => this.#normalizer.normalize(input));
+    const normalized = each.some((text) => text !== null) ? each : null;
+    return this.#deps.db.tenant(tenantId, async (tx) => {
+      await insertItems(tx, { ...this.#key, jobType: 'csv', firstRowNo, inputs, normalized });
+      return tx.wait;
+    });
   }
+
+  #learn(
+    rows: readonly ParsedRow[],
+    seen: { latencyMs: number; poolWaitMs: number; failed?: boolean },
+  ): void {
+    const bytes = rows.reduce((sum, row) => sum + row.sizeBytes, 0);
+    const before = this.#state.rows;
+    this.#state = nextIngestState(this.#state, { rows: rows.length, bytes, ...seen }, this.#bounds);
+    this.#written.batches += 1;
+    this.#written.waitMs += Math.round(seen.poolWaitMs);
+    if (seen.failed) this.#written.failed += 1;
+    else this.#written.rows += rows.length;
+    const { rows: next, reason } = this.#state;
+    this.#deps.logger.debug(
+      { ...this.#ids(), rows: rows.length, before, next, reason, ...seen },
+      'a batch of rows',
+    );
+  }
+
+  #logFailure(error: unknown, attempt: number): void {
+    const { delayMs, rows, reason } = this.#state;
+    const line = { ...this.#ids(), err: error, attempt, delayMs, rows, reason };
+    this.#deps.logger.warn(line, 'an insert of rows failed and is tried again');
+  }
+
+  #ids() {
+    return { tenant_id: this.#key.tenantId, job_id: this.#key.jobId };
+  }
+}
+
+/** What people see of the controller once the file is in. */
+function describeIngest({ rows, reason, latencyEwmaMs, bytesPerRow }: IngestState) {
+  const round = (value: number | null) => (value === null ? null : Math.round(value * 10) / 10);
+  return { rows, reason, latencyEwmaMs: round(latencyEwmaMs), bytesPerRow: round(bytesPerRow) };
 }
 
 /** A lost COMMIT may have written the rows: trying again would double them, so the whole ingest is taken back. */

@@ -1,16 +1,28 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { ItemChange } from './types.ts';
+import { ewma } from './controllers/ewma.ts';
+import type { ItemStatus, Unreported } from './types.ts';
+
+const latencyWeight = 0.2;
+/** The document asks for 30 to 60 seconds. */
+const rememberPendingMs = 30_000;
+
+export interface PendingCount {
+  status: Extract<ItemStatus, 'PENDING' | 'PROCESSING'>;
+  count: number;
+}
 
 export class ItemMetrics {
   readonly ingestSeconds;
   readonly itemsProcessed;
-  readonly itemRetries;
   readonly lateItems;
   readonly throttled;
-  readonly dbLatency;
-  readonly poolWait;
+  readonly pageSeconds;
+  readonly #registry;
+  readonly #dbLatency;
+  #latencyMs: number | null = null;
 
   constructor(registry: Registry) {
+    this.#registry = registry;
     const registers = [registry];
     this.ingestSeconds = new Histogram({
       name: 'sluice_ingest_seconds',
@@ -20,14 +32,8 @@ export class ItemMetrics {
     });
     this.itemsProcessed = new Counter({
       name: 'sluice_items_processed_total',
-      help: 'Items that came to an end, by status',
+      help: 'Items that came to an end, by status; its rates are items, errors and not-founds per second',
       labelNames: ['status'],
-      registers,
-    });
-    this.itemRetries = new Counter({
-      name: 'sluice_item_retries_total',
-      help: 'Items that wait for another try, by the code of the error',
-      labelNames: ['code'],
       registers,
     });
     this.lateItems = new Counter({
@@ -41,26 +47,63 @@ export class ItemMetrics {
       labelNames: ['provider'],
       registers,
     });
-    this.dbLatency = new Gauge({
+    this.#dbLatency = new Gauge({
       name: 'sluice_db_latency_ewma_seconds',
       help: 'Moving average of the time that an insert of a batch takes',
       registers,
     });
-    this.poolWait = new Histogram({
-      name: 'sluice_pool_wait_seconds',
-      help: 'How long transactions waited for a connection',
-      buckets: [0.001, 0.01, 0.1, 1, 10],
+    this.pageSeconds = new Histogram({
+      name: 'sluice_page_seconds',
+      help: 'How long the query of one page of rows took, by list',
+      labelNames: ['list'],
+      buckets: [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5],
       registers,
     });
   }
 
-  moved(changes: readonly ItemChange[]): void {
-    const counts = new Map<string, number>();
-    for (const { status, errorCode } of changes) {
-      if (status === 'PENDING') {
-        if (errorCode !== null) this.itemRetries.inc({ code: errorCode });
-      } else counts.set(status, (counts.get(status) ?? 0) + 1);
+  inserted(latencyMs: number): void {
+    this.#latencyMs = ewma(this.#latencyMs, latencyMs, latencyWeight);
+    this.#dbLatency.set(this.#latencyMs / 1000);
+  }
+
+  /** What a committed transaction did. */
+  moved(fresh: Unreported): void {
+    for (const [name, count] of Object.entries(fresh)) {
+      const [what, label = ''] = name.split('.');
+      if (what === 'ended') this.itemsProcessed.inc({ status: label }, count);
+      else this.#retries().inc({ class: label }, count);
     }
-    for (const [status, count] of counts) this.itemsProcessed.inc({ status }, count);
+  }
+
+  /** Counted when somebody looks, and then not again for a while. */
+  watchPending(read: () => Promise<PendingCount[]>, rememberMs = rememberPendingMs): void {
+    let last: { atMs: number; counts: Promise<PendingCount[]> } | null = null;
+    new Gauge({
+      name: 'sluice_pending_count',
+      help: 'Items that are not finished, by status, counted at most every 30 seconds',
+      labelNames: ['status'],
+      registers: [this.#registry],
+      async collect() {
+        const now = performance.now();
+        if (last === null || now - last.atMs > rememberMs) last = { atMs: now, counts: read() };
+        this.reset();
+        for (const { status, count } of await last.counts) this.set({ status }, count);
+      },
+    });
+  }
+
+  /** One counter for the retries of all pipelines. The kernel makes it, and may be made after this house. */
+  #retries(): Counter<'class'> {
+    const name = 'sluice_retries_total';
+    const known = this.#registry.getSingleMetric(name) as Counter<'class'> | undefined;
+    return (
+      known ??
+      new Counter({
+        name,
+        help: 'Retries by class of error',
+        labelNames: ['class'],
+        registers: [this.#registry],
+      })
+    );
   }
 }

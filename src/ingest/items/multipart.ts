@@ -1,4 +1,6 @@
+import type { Multipart, MultipartFile } from '@fastify/multipart';
 import type { FastifyRequest } from 'fastify';
+import { isSluiceError, messageOf, type SluiceError } from '../../lib/errors.ts';
 import { itemErrors } from './errors.ts';
 
 export interface FilePart {
@@ -14,57 +16,154 @@ export interface ItemForm {
 }
 
 const maxFieldBytes = 256 * 1024;
+const fieldNames: readonly string[] = ['processor', 'options'];
+const allowedParts = 'processor, options, file, in this order';
+
+type Parts = AsyncIterator<Multipart>;
 
 /**
  * Reads the form up to its file: the fields come first, and the file is then read as it arrives, by whoever takes
- * `file.content`. Nothing of it is buffered.
+ * `file.content`. Nothing of it is buffered. The content ends only when the form has ended as it should: what comes
+ * behind the file would have come too late, so it makes the whole form wrong.
  */
 export async function readItemForm(
   request: FastifyRequest,
   limits: { maxFileBytes: number },
 ): Promise<ItemForm> {
-  const fields = new Map<string, string>();
-  const parts = request.parts({
-    limits: { fields: 20, fieldSize: maxFieldBytes, files: 1, fileSize: limits.maxFileBytes, parts: 30 },
-  });
-  for await (const part of parts) {
+  const parts = openParts(request, limits);
+  const fields = new Map<string, unknown>();
+  for (let part = await nextPart(parts); part !== null; part = await nextPart(parts)) {
     if (part.type === 'field') {
-      fields.set(part.fieldname, String(part.value));
+      checkField(part, fields);
+      fields.set(part.fieldname, part.value);
       continue;
     }
-    if (part.fieldname !== 'file') {
-      throw itemErrors.raise.form_invalid(
-        `The part ${part.fieldname} has a file; only the part file may have one`,
-      );
-    }
+    checkFile(part);
     return {
-      processor: fields.get('processor') ?? 'noop',
+      processor: String(fields.get('processor') ?? 'noop'),
       options: parseOptions(fields.get('options')),
       file: {
         fileName: part.filename ? part.filename.slice(0, 500) : null,
         mediaType: part.mimetype || null,
-        content: untilLimit(part.file),
+        content: untilEnd(part.file, { parts, ...limits }),
       },
     };
   }
   throw itemErrors.raise.file_missing('The form has no part named file');
 }
 
-function parseOptions(text: string | undefined): unknown {
-  if (text === undefined || text.trim() === '') return {};
+function openParts(request: FastifyRequest, { maxFileBytes }: { maxFileBytes: number }): Parts {
+  if (!/;\s*boundary=/i.test(request.headers['content-type'] ?? '')) {
+    throw itemErrors.raise.form_invalid('The content type of the form names no boundary');
+  }
+  const limits = { fields: 20, fieldSize: maxFieldBytes, files: 1, fileSize: maxFileBytes, parts: 30 };
+  return request.parts({ limits })[Symbol.asyncIterator]();
+}
+
+async function nextPart(parts: Parts): Promise<Multipart | null> {
   try {
-    return JSON.parse(text);
-  } catch {
-    throw itemErrors.raise.form_invalid('The field options is not JSON', {
-      fields: [{ pointer: '/options', message: 'must be JSON' }],
-    });
+    const next = await parts.next();
+    return next.done === true ? null : next.value;
+  } catch (error) {
+    throw brokenForm(error);
   }
 }
 
-/** The parser stops at the limit and says so afterwards: then what was read is not the file. */
-async function* untilLimit(
-  file: AsyncIterable<Uint8Array> & { truncated?: boolean },
-): AsyncGenerator<Uint8Array> {
-  yield* file;
-  if (file.truncated) throw itemErrors.raise.upload_too_large('The file is larger than is allowed');
+function checkField(part: Extract<Multipart, { type: 'field' }>, earlier: Map<string, unknown>): void {
+  const { fieldname: name, valueTruncated } = part;
+  const pointer = `/${name}`;
+  if (!fieldNames.includes(name)) {
+    throw formInvalid(`The form has a field ${quoted(name)}; allowed are ${allowedParts}`, {
+      pointer,
+      message: 'is not known',
+    });
+  }
+  if (earlier.has(name)) {
+    throw formInvalid(`The form has the field ${name} twice; one of them would be lost`, {
+      pointer,
+      message: 'may be there once',
+    });
+  }
+  if (valueTruncated) {
+    throw itemErrors.raise.upload_too_large(
+      `The field ${name} is larger than ${maxFieldBytes} bytes, the most allowed for a field`,
+      { details: { max_bytes: maxFieldBytes }, fields: [{ pointer, message: 'is too large' }] },
+    );
+  }
 }
+
+/** Encodings of parts are from the days of mail. What is not sent as it is would be read as something else. */
+const plainEncodings = ['7bit', '8bit', 'binary'];
+
+function checkFile({ fieldname, encoding }: MultipartFile): void {
+  if (fieldname !== 'file') {
+    throw itemErrors.raise.form_invalid(
+      `The part ${quoted(fieldname)} has a file; only the part file may have one`,
+    );
+  }
+  if (!plainEncodings.includes(encoding.toLowerCase())) {
+    throw itemErrors.raise.form_invalid(
+      `The part file has the content-transfer-encoding ${quoted(encoding)}; send the bytes as they are`,
+    );
+  }
+}
+
+function parseOptions(given: unknown): unknown {
+  // A field that is declared as JSON was parsed with the form.
+  if (typeof given === 'object' && given !== null) return given;
+  const text = String(given ?? '');
+  if (text.trim() === '') return {};
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw formInvalid('The field options is not JSON', { pointer: '/options', message: 'must be JSON' });
+  }
+}
+
+async function* untilEnd(
+  file: AsyncIterable<Uint8Array> & { truncated?: boolean },
+  { parts, maxFileBytes }: { parts: Parts; maxFileBytes: number },
+): AsyncGenerator<Uint8Array> {
+  try {
+    yield* file;
+  } catch (error) {
+    throw brokenForm(error);
+  }
+  // The parser stops at the limit and says so afterwards: then what was read is not the file.
+  if (file.truncated) {
+    throw itemErrors.raise.upload_too_large(
+      `The file is larger than ${maxFileBytes} bytes, the most allowed`,
+      { details: { max_bytes: maxFileBytes } },
+    );
+  }
+  const behind = await nextPart(parts);
+  if (behind === null) return;
+  throw itemErrors.raise.form_invalid(
+    `The part ${quoted(behind.fieldname)} comes after the file, which is too late; send ${allowedParts}`,
+  );
+}
+
+/** What the parser says about a form, in our words. What it does not know is a form that ended too early. */
+function brokenForm(error: unknown): SluiceError {
+  if (isSluiceError(error)) return error;
+  const problem = partProblems[(error as { code?: string }).code ?? ''];
+  if (problem !== undefined) return itemErrors.raise.form_invalid(problem, { cause: error });
+  return itemErrors.raise.upload_aborted(
+    `The form ended before its last boundary, or is none: ${messageOf(error)}`,
+    { cause: error },
+  );
+}
+
+const partProblems: Record<string, string> = {
+  FST_FILES_LIMIT: 'The form has more than one file; a job is made of one file',
+  FST_FIELDS_LIMIT: `The form has more than 20 fields; allowed are ${allowedParts}`,
+  FST_PARTS_LIMIT: `The form has more than 30 parts; allowed are ${allowedParts}`,
+  FST_PROTO_VIOLATION: `The form has a part with a name that no part may have; allowed are ${allowedParts}`,
+  FST_INVALID_JSON_FIELD_ERROR: 'A field of the form is declared as JSON and is not JSON',
+};
+
+function formInvalid(message: string, field: { pointer: string; message: string }): SluiceError {
+  return itemErrors.raise.form_invalid(message, { fields: [field] });
+}
+
+const quoted = (text: string): string => JSON.stringify([...text.slice(0, 200)].slice(0, 80).join(''));

@@ -1,5 +1,5 @@
 import { decideRetry, retryPolicies } from '../../kernel/jobs/retry.ts';
-import type { ItemOutcome } from './processors/types.ts';
+import { type ItemOutcome, sameAsInput } from './processors/types.ts';
 import type { ClaimedItem, ItemBounds, ItemChange } from './types.ts';
 
 /**
@@ -14,6 +14,7 @@ export function changeOf(
 ): ItemChange {
   switch (outcome.status) {
     case 'DONE':
+      if (outcome.result === sameAsInput) return { ...settled(item, 'DONE'), resultIsInput: true };
       return { ...settled(item, 'DONE'), resultJson: jsonOf(outcome.result) };
     case 'SKIPPED':
       return { ...settled(item, 'SKIPPED'), errorCode: 'skipped', lastError: outcome.reason };
@@ -22,7 +23,8 @@ export function changeOf(
       const result = outcome.result === undefined ? {} : { resultJson: jsonOf(outcome.result) };
       if (item.attempts >= bounds.maxAttemptsNotFound) return { ...change, ...result };
       // Asking the same thing again at once would find the same nothing: wait long, then ask in another way.
-      return { ...change, status: 'PENDING', delayMs: notFoundDelayMs, nextStrategy: true };
+      const retry = { delayMs: notFoundDelayMs, nextStrategy: true, retryClass: 'not_found' } as const;
+      return { ...change, ...retry, status: 'PENDING' };
     }
     case 'ERROR':
       return changeOfError(item, outcome, bounds.maxAttemptsError, random);
@@ -46,13 +48,16 @@ function changeOfError(
   const change = { ...settled(item, 'ERROR'), errorCode: outcome.code, lastError: outcome.message };
   if (outcome.class === 'throttled' || outcome.attemptUnused === true) {
     const delayMs = outcome.retryAfterMs ?? Math.round(throttledDelayMs * (0.5 + random()));
-    return { ...change, status: 'PENDING', delayMs, givesAttemptBack: true };
+    // A slice that was stopped gives its items back; nobody decided to try them again.
+    const retryClass = outcome.class === 'throttled' ? 'throttled' : null;
+    return { ...change, status: 'PENDING', delayMs, givesAttemptBack: true, retryClass };
   }
   if (outcome.class === 'permanent' || item.attempts >= maxAttempts) return change;
   const policy = { ...retryPolicies.items.error, maxRetries: maxAttempts - 1 };
   const decision = decideRetry(policy, item.attempts - 1, {}, random);
   if (!decision.retry) return change;
-  return { ...change, status: 'PENDING', delayMs: decision.delayMs, nextStrategy: true };
+  const retry = { delayMs: decision.delayMs, nextStrategy: true, retryClass: 'transient' } as const;
+  return { ...change, ...retry, status: 'PENDING' };
 }
 
 function settled(item: Pick<ClaimedItem, 'id'>, status: ItemChange['status']): ItemChange {
@@ -60,24 +65,20 @@ function settled(item: Pick<ClaimedItem, 'id'>, status: ItemChange['status']): I
     id: item.id,
     status,
     resultJson: null,
+    resultIsInput: false,
     errorCode: null,
     lastError: null,
     delayMs: null,
     givesAttemptBack: false,
     nextStrategy: false,
+    retryClass: null,
   };
 }
 
 /** What PostgreSQL cannot hold in JSON is replaced: NUL characters have no place in a text. */
 function jsonOf(value: unknown): string {
-  if (value instanceof RawJson) return value.text;
-  return JSON.stringify(value ?? null).replaceAll('\\u0000', '\\ufffd');
-}
-
-/** JSON text that is handed on as it is, so that numbers of any length survive. */
-export class RawJson {
-  readonly text: string;
-  constructor(text: string) {
-    this.text = text;
-  }
+  const json = JSON.stringify(value ?? null);
+  if (!json.includes('\\u0000')) return json;
+  // Behind an even number of backslashes it is an escape; behind an odd one it is only text that looks like it.
+  return json.replace(/(?<!\\)((?:\\\\)*)\\u0000/g, '$1\\ufffd');
 }

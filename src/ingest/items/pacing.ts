@@ -1,4 +1,3 @@
-import { availableParallelism, totalmem } from 'node:os';
 import type { FetchAnswer, FetchOptions, GuardedFetch } from '../../kernel/fetch/guarded-fetch.ts';
 import { parseRetryAfter } from '../../kernel/jobs/retry.ts';
 import {
@@ -17,38 +16,116 @@ import {
   type PaceState,
   waitBeforeCall,
 } from './controllers/provider-pace.ts';
+import { PressureMeter } from './pressure.ts';
+import type { JobKey } from './types.ts';
 
 const maxRemembered = 1_000;
+
+/** What the controllers decided, and why, for people. */
+export interface ControllerView {
+  claim: {
+    items: number;
+    lockMs: number;
+    spacingMs: number;
+    avgItemMs: number | null;
+    failureRate: number;
+    reason: string;
+  };
+  providers: { provider: string; concurrency: number; delayMs: number; reason: string }[];
+}
+
+interface PacedJob {
+  claim: ClaimState;
+  /** The reading of the process's pressure that the claim was last judged by. */
+  readingNo: number;
+  provider: string | null;
+  seenAtMs: number;
+}
+
+/** What is kept of other processes is never older than this while they work. */
+const liveMs = 2_000;
 
 /** What the controllers know, in this process: the size of a job's claims and the pace of each provider. */
 export class Pacing {
   readonly #bounds: ClaimBounds;
-  readonly #claims = new Map<string, ClaimState>();
+  readonly #jobs = new Map<string, PacedJob>();
   readonly #providers = new Map<string, ProviderPace>();
+  readonly #pressure: PressureMeter;
   readonly #onThrottled: (provider: string) => void;
 
-  constructor({ bounds, onThrottled }: { bounds: ClaimBounds; onThrottled: (provider: string) => void }) {
-    this.#bounds = bounds;
-    this.#onThrottled = onThrottled;
+  constructor(options: {
+    bounds: ClaimBounds;
+    onThrottled: (provider: string) => void;
+    pressure?: PressureMeter;
+  }) {
+    this.#bounds = options.bounds;
+    this.#onThrottled = options.onThrottled;
+    this.#pressure = options.pressure ?? new PressureMeter();
   }
 
   claimOf(jobId: string): ClaimState {
-    return this.#claims.get(jobId) ?? initialClaimState(this.#bounds);
+    return this.#jobs.get(jobId)?.claim ?? initialClaimState(this.#bounds);
   }
 
   observe(jobId: string, signal: Pick<ClaimSignal, 'items' | 'elapsedMs' | 'failures'>): ClaimState {
-    const next = nextClaimState(this.claimOf(jobId), { ...signal, ...readPressure() }, this.#bounds);
-    forgetOldest(this.#claims);
-    this.#claims.set(jobId, next);
-    return next;
+    const job = this.#open(jobId);
+    const { readingNo, ...pressure } = this.#pressure.read();
+    const isOldReading = readingNo === job.readingNo;
+    job.claim = nextClaimState(job.claim, { ...signal, ...pressure, isOldReading }, this.#bounds);
+    job.readingNo = readingNo;
+    job.seenAtMs = performance.now();
+    return job.claim;
   }
 
-  providerOf(key: string): ProviderPace {
+  /** The pace of what a job calls. Tenants have their own: one with bad credentials must not slow the others. */
+  providerFor({ tenantId, jobId }: JobKey, name: string): ProviderPace {
+    const key = `${tenantId}/${name}`;
+    this.#open(jobId).provider = key;
     const known = this.#providers.get(key);
     if (known) return known;
     forgetOldest(this.#providers);
-    const made = new ProviderPace(() => this.#onThrottled(key.slice(key.indexOf('/') + 1)));
+    const made = new ProviderPace(() => this.#onThrottled(name));
     this.#providers.set(key, made);
+    return made;
+  }
+
+  /** Null: this process never worked on the job. */
+  describe(jobId: string): ControllerView | null {
+    const job = this.#jobs.get(jobId);
+    if (!job) return null;
+    const { items, lockMs, spacingMs, avgItemMs, failureRate, reason } = job.claim;
+    const pace = job.provider === null ? undefined : this.#providers.get(job.provider);
+    const provider = job.provider?.slice(job.provider.indexOf('/') + 1) ?? '';
+    return {
+      claim: {
+        items,
+        lockMs,
+        spacingMs,
+        avgItemMs: avgItemMs === null ? null : Math.round(avgItemMs * 1000) / 1000,
+        failureRate: Math.round(failureRate * 1000) / 1000,
+        reason,
+      },
+      providers: pace?.wasCalled ? [{ provider, ...pace.describe() }] : [],
+    };
+  }
+
+  /** Null: it was not this process that worked on the job last. */
+  describeLive(jobId: string): ControllerView | null {
+    const seenAtMs = this.#jobs.get(jobId)?.seenAtMs ?? 0;
+    return seenAtMs > 0 && performance.now() - seenAtMs < liveMs ? this.describe(jobId) : null;
+  }
+
+  #open(jobId: string): PacedJob {
+    const known = this.#jobs.get(jobId);
+    if (known) return known;
+    forgetOldest(this.#jobs);
+    const made: PacedJob = {
+      claim: initialClaimState(this.#bounds),
+      readingNo: 0,
+      provider: null,
+      seenAtMs: 0,
+    };
+    this.#jobs.set(jobId, made);
     return made;
   }
 }
@@ -58,6 +135,7 @@ export class ProviderPace {
   #state: PaceState = initialPace(performance.now(), defaultPaceBounds);
   readonly #onThrottled: () => void;
   readonly #waiting = new Set<() => void>();
+  #wasCalled = false;
 
   constructor(onThrottled: () => void) {
     this.#onThrottled = onThrottled;
@@ -65,6 +143,10 @@ export class ProviderPace {
 
   get concurrency(): number {
     return Math.max(1, Math.floor(this.#state.concurrency));
+  }
+
+  get wasCalled(): boolean {
+    return this.#wasCalled;
   }
 
   describe(): { concurrency: number; delayMs: number; reason: string } {
@@ -88,7 +170,7 @@ export class ProviderPace {
     start: () => Promise<FetchAnswer<Body>>,
   ): Promise<FetchAnswer<Body>> {
     await this.#turn(signal);
-    this.#state = callStarted(this.#state, performance.now());
+    this.#wasCalled = true;
     let end: CallEnd = { outcome: 'failed' };
     try {
       const answer = await start();
@@ -105,7 +187,11 @@ export class ProviderPace {
     for (;;) {
       signal?.throwIfAborted();
       const waitMs = waitBeforeCall(this.#state, performance.now());
-      if (waitMs <= 0) return;
+      if (waitMs <= 0) {
+        // Started in the same breath: otherwise all who wait would pass at once.
+        this.#state = callStarted(this.#state, performance.now());
+        return;
+      }
       await new Promise<void>((resolve) => {
         const wake = (): void => {
           clearTimeout(timer);
@@ -128,23 +214,6 @@ function endOf<Body>({ status, headers }: FetchAnswer<Body>): CallEnd {
     return { outcome: 'throttled', ...more };
   return { outcome: status >= 500 ? 'failed' : 'success' };
 }
-
-let lastCpu = { usage: process.cpuUsage(), atMs: performance.now() };
-
-/** Shares of what this process may use; the event loop's lag is what a zero timer is late by. */
-function readPressure(): Pick<ClaimSignal, 'cpu' | 'memory' | 'eventLoopLagMs'> {
-  const now = performance.now();
-  const usage = process.cpuUsage(lastCpu.usage);
-  const elapsedMs = Math.max(1, now - lastCpu.atMs);
-  const cpu = (usage.user + usage.system) / 1000 / elapsedMs / cpuCount;
-  if (elapsedMs > 1_000) lastCpu = { usage: process.cpuUsage(), atMs: now };
-  const memory = process.memoryUsage.rss() / memoryLimitBytes;
-  return { cpu: Math.min(1, cpu), memory, eventLoopLagMs: 0 };
-}
-
-const cpuCount = availableParallelism();
-/** A process of this size is in trouble, whatever the machine has. */
-const memoryLimitBytes = Math.min(totalmem() * 0.8, 2 * 1024 ** 3);
 
 function forgetOldest<Key, Value>(map: Map<Key, Value>): void {
   if (map.size < maxRemembered) return;

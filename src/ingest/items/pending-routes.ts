@@ -6,10 +6,10 @@ import type { Principal } from '../../kernel/tenancy/types.ts';
 import type { Database } from '../../lib/db.ts';
 import { itemErrors } from './errors.ts';
 import { countPending, listPending, type PendingRow } from './grid-store.ts';
+import { type PageTiming, timePage } from './page-timing.ts';
 import { pendingReply, renderPending } from './views.ts';
 
 const list = 'pending';
-const slowMs = 500;
 const rememberMs = 30_000;
 const maxRemembered = 10_000;
 
@@ -37,7 +37,7 @@ const reply = z.object({
 });
 
 /** Everything that is still to do, over all jobs: the own ones, or (admins) the tenant's. */
-export function pendingRoutes({ enabled }: { enabled: boolean }): RouteModule {
+export function pendingRoutes({ enabled, pages }: { enabled: boolean; pages: PageTiming }): RouteModule {
   return (app, deps) => {
     const counts = new PendingCounts(deps.db);
     app.route({
@@ -56,7 +56,7 @@ export function pendingRoutes({ enabled }: { enabled: boolean }): RouteModule {
         }
         const principal = principalOf(request);
         const owner = { tenantId: principal.tenantId, userId: ownerOf(principal, request.query.userId) };
-        const rows = await readPage(deps, { owner, query: request.query, log: request.log });
+        const rows = await readPage({ ...deps, pages }, { owner, query: request.query, log: request.log });
         const shown = rows.slice(0, request.query.pageSize);
         const last = shown.at(-1);
         const hasMore = rows.length > shown.length;
@@ -77,30 +77,25 @@ interface Owner {
   userId: string | null;
 }
 
-/** One row more than is shown; slow pages and the boundaries of every page are logged. */
+/** One row more than is shown. */
 async function readPage(
-  { db, cursors }: RouteDeps,
+  { db, cursors, pages }: RouteDeps & { pages: PageTiming },
   { owner, query, log }: { owner: Owner; query: z.output<typeof querystring>; log: FastifyBaseLogger },
 ): Promise<PendingRow[]> {
   const position = query.after === undefined ? null : cursors.decode(list, query.after);
-  const startedAtMs = performance.now();
-  const rows = await db.tenant(owner.tenantId, (tx) =>
-    listPending(tx, {
-      ...owner,
-      jobId: query.jobId ?? null,
-      jobType: query.jobType ?? null,
-      statuses: query.statuses,
-      updatedFrom: query.updatedFrom === undefined ? null : new Date(query.updatedFrom),
-      updatedTo: query.updatedTo === undefined ? null : new Date(query.updatedTo),
-      after: position && { updatedAt: String(position[0]), id: Number(position[1]) },
-      limit: query.pageSize + 1,
-    }),
+  const wanted = {
+    ...owner,
+    jobId: query.jobId ?? null,
+    jobType: query.jobType ?? null,
+    statuses: query.statuses,
+    updatedFrom: query.updatedFrom === undefined ? null : new Date(query.updatedFrom),
+    updatedTo: query.updatedTo === undefined ? null : new Date(query.updatedTo),
+    after: position && { updatedAt: String(position[0]), id: Number(position[1]) },
+    limit: query.pageSize + 1,
+  };
+  return timePage(pages, { list: 'pending', log }, () =>
+    db.tenant(owner.tenantId, (tx) => listPending(tx, wanted)),
   );
-  const tookMs = Math.round(performance.now() - startedAtMs);
-  const boundaries = { first: rows[0]?.updatedAt, last: rows.at(-1)?.updatedAt, tookMs };
-  if (tookMs > slowMs) log.warn(boundaries, 'a page of pending rows was slow');
-  else log.debug(boundaries, 'a page of pending rows');
-  return rows;
 }
 
 /** Counted at most twice a minute for each who asks. */

@@ -12,7 +12,7 @@ export function itemsPipeline(deps: ItemWorkerDeps): Pipeline {
     maxRetries: 0,
     advance: () => Promise.reject(new Error('Jobs of items are shared: they take turns')),
     takeTurn: (turn) => takeItemTurn(deps, turn),
-    cleanUp: skipOpen,
+    cleanUp: (slice) => skipOpen(deps, slice),
     onError: unexpectedOutcome,
     remaining: async (job) => {
       const items = await deps.db.tenant(job.tenantId, (tx) => findItemJob(tx, job));

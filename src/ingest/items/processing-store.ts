@@ -10,6 +10,12 @@ const claimedItem = trustedSql(
 );
 
 /**
+ * The clock may differ from row to row, so no index can be asked with it; read once, it can. Otherwise a claim would
+ * look at every row that waits for its retry.
+ */
+const thisMoment = trustedSql('(select clock_timestamp())');
+
+/**
  * For pure processors: the rows stay locked by this transaction, which also finishes them. The gate (is the job
  * running?) is read with it, so that it costs no round trip.
  */
@@ -25,7 +31,7 @@ export function lockStatement({ tenantId, jobId, limit }: JobKey & { limit: numb
             and g.job_id = ${jobId}
             and g.status = 'running')
        and status = 'PENDING'
-       and due_at <= clock_timestamp()
+       and due_at <= ${thisMoment}
      order by due_at, id
      limit ${limit}
        for update skip locked`;
@@ -60,7 +66,7 @@ export function claimItems(tx: Tx, claim: ItemClaim): Promise<ClaimedItem[]> {
             and job_id = ${claim.jobId}
             and status = 'PENDING'
             and (crashes > 0) = ${claim.crashed}
-            and due_at <= clock_timestamp()
+            and due_at <= ${thisMoment}
           order by due_at, id
           limit ${claim.limit}
             for update skip locked))
@@ -84,7 +90,10 @@ export async function changeItems(
   const rows = await tx.rows<{ id: number }>(sql`
     update job_items j
        set status = c.status,
-           result_json = case when c.result = '' then j.result_json else c.result::json end,
+           result_json = case c.result
+             when '' then j.result_json
+             when '=' then j.input_json
+             else c.result::json end,
            error_code = c.error_code,
            last_error = c.last_error,
            attempts = j.attempts + case
@@ -102,7 +111,7 @@ export async function changeItems(
       from unnest(${column('id')}::bigint[], ${column('status')}::text[], ${column('errorCode')}::text[],
                   ${column('lastError')}::text[], ${column('delayMs')}::bigint[],
                   ${column('givesAttemptBack')}::boolean[], ${column('nextStrategy')}::boolean[],
-                  string_to_array(${lines(changes.map(({ resultJson }) => resultJson ?? ''))}, ${'\n'}))
+                  string_to_array(${lines(changes.map(resultText))}, ${'\n'}))
              as c (id, status, error_code, last_error, delay_ms, gives_back, next_strategy, result)
      where j.tenant_id = ${tenantId}
        and j.job_id = ${jobId}
@@ -112,6 +121,34 @@ export async function changeItems(
        and (${lockToken}::uuid is null or (j.status = 'PROCESSING' and j.lock_token = ${lockToken}::uuid))
     returning j.id`);
   return rows.map((row) => row.id);
+}
+
+/** As it travels: nothing, a mark that the input is the result, or the JSON itself, which is neither. */
+function resultText({ resultJson, resultIsInput }: ItemChange): string {
+  return resultIsInput ? '=' : (resultJson ?? '');
+}
+
+/**
+ * Finishes items whose result is their input, for pure processors: the rows are locked by this transaction. The same as
+ * `changeItems` would do, without a join.
+ */
+export async function finishUnchanged(
+  tx: Tx,
+  { tenantId, jobId, ids }: JobKey & { ids: readonly number[] },
+): Promise<void> {
+  await tx.run(sql`
+    update job_items
+       set status = 'DONE',
+           result_json = input_json,
+           error_code = null,
+           last_error = null,
+           attempts = attempts + 1,
+           crashes = 0,
+           due_at = '-infinity',
+           updated_at = clock_timestamp()
+     where tenant_id = ${tenantId}
+       and job_id = ${jobId}
+       and id = any(${ids}::bigint[])`);
 }
 
 /** Locks whose holder is dead or too late: the items wait again, and the next claim takes each alone. */
@@ -137,7 +174,7 @@ export async function releaseExpired(
           where tenant_id = ${tenantId}
             and job_id = ${jobId}
             and status = 'PROCESSING'
-            and lock_expires_at < clock_timestamp()
+            and lock_expires_at < ${thisMoment}
           limit ${limit}
             for update skip locked))`);
 }

@@ -1,4 +1,5 @@
 import { isSluiceError, messageOf } from '../../lib/errors.ts';
+import { normalizedFields } from './normalized.ts';
 import type { ItemInput, ItemOutcome, Processor, ProcessorContext } from './processors/types.ts';
 import type { ClaimedItem } from './types.ts';
 
@@ -8,8 +9,8 @@ const maxCrashes = 3;
 export async function processItems(
   processor: Processor,
   { items, options, context }: { items: ClaimedItem[]; options: unknown; context: ProcessorContext },
-): Promise<{ inputs: ItemInput[]; outcomes: ItemOutcome[] }> {
-  const inputs = items.map(toInput);
+): Promise<{ inputs: ClaimedInput[]; outcomes: ItemOutcome[] }> {
+  const inputs = items.map((item) => new ClaimedInput(item, processor));
   if (items.some((item) => item.crashes >= maxCrashes)) {
     return { inputs, outcomes: items.map(() => crashedTooOften) };
   }
@@ -45,6 +46,40 @@ const noOutcome: ItemOutcome = {
   class: 'transient',
 };
 
-function toInput({ id, rowNo, attempts, strategy, inputJson }: ClaimedItem): ItemInput {
-  return { id, rowNo, attempts, strategy, input: JSON.parse(inputJson) as Record<string, unknown> };
+/** A row as processors get it. What they do not ask for is not made: not every one reads its rows. */
+export class ClaimedInput implements ItemInput {
+  readonly id: number;
+  readonly rowNo: number;
+  readonly attempts: number;
+  readonly strategy: number;
+  readonly #inputJson: string;
+  readonly #processor: Processor;
+  #input: Record<string, unknown> | undefined;
+  #normalized: Record<string, unknown> | undefined;
+
+  constructor({ id, rowNo, attempts, strategy, inputJson }: ClaimedItem, processor: Processor) {
+    this.id = id;
+    this.rowNo = rowNo;
+    this.attempts = attempts;
+    this.strategy = strategy;
+    this.#inputJson = inputJson;
+    this.#processor = processor;
+  }
+
+  get input(): Record<string, unknown> {
+    this.#input ??= JSON.parse(this.#inputJson) as Record<string, unknown>;
+    return this.#input;
+  }
+
+  get normalized(): Record<string, unknown> {
+    this.#normalized ??= (this.#processor.normalize?.(this.input) ??
+      normalizedFields(this.#inputJson)) as Record<string, unknown>;
+    return this.#normalized;
+  }
+
+  /** Whether this is the input, and nobody has changed it since. */
+  is(value: unknown): boolean {
+    if (value !== this.#input) return false;
+    return JSON.stringify(this.#input) === JSON.stringify(JSON.parse(this.#inputJson));
+  }
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { problems } from '../../kernel/http/replies.ts';
 import {
@@ -15,9 +16,12 @@ import type { Job } from '../../kernel/jobs/types.ts';
 import { itemErrors } from './errors.ts';
 import { exportItems } from './export/export.ts';
 import { openFileRef } from './file-refs.ts';
+import { readerErrors } from './formats/errors.ts';
 import { gridRoutes } from './grid-routes.ts';
 import { type IngestDeps, ingestFile } from './ingest.ts';
-import { readItemForm } from './multipart.ts';
+import { itemRowRoutes } from './item-row-routes.ts';
+import { type ItemForm, readItemForm } from './multipart.ts';
+import type { PageTiming } from './page-timing.ts';
 import { getItemJob, reprocess } from './service.ts';
 import { itemJobReply, renderItemJob } from './views.ts';
 
@@ -25,6 +29,7 @@ export interface ItemRoutesDeps extends IngestDeps {
   ingestEnabled: boolean;
   maxUploadBytes: number;
   ingestFolder: string | null;
+  pages: PageTiming;
 }
 
 const tags = ['items'];
@@ -33,7 +38,8 @@ const params = z.strictObject({ job_id: z.uuid() });
 export function itemRoutes(deps: ItemRoutesDeps): RouteModule {
   return (app, routeDeps) => {
     installIngest(app, deps);
-    gridRoutes(app, routeDeps);
+    gridRoutes(app, { ...routeDeps, pages: deps.pages });
+    itemRowRoutes(app, routeDeps);
     installReprocess(app, deps);
     installExport(app, routeDeps);
   };
@@ -57,9 +63,7 @@ function installIngest(app: RouteApp, deps: ItemRoutesDeps): void {
         throw itemErrors.raise.ingest_disabled('DB_INGEST_ENABLED is false on this server');
       }
       const { tenantId, userId } = principalOf(request);
-      const source = request.isMultipart()
-        ? await readItemForm(request, { maxFileBytes: deps.maxUploadBytes })
-        : await openFileRef(request.body, { folder: deps.ingestFolder });
+      const source = await openSource(deps, request).catch(readingOff(request));
       const seen = hashing(source.file.content);
       const answered = new AnsweredBefore();
       const job = await ingestFile(deps, {
@@ -78,13 +82,39 @@ function installIngest(app: RouteApp, deps: ItemRoutesDeps): void {
         },
         beforeCommit: request.receipt.keeping<Job>(201, ({ jobId }) => ({ jobId })),
       }).catch((error: unknown) => {
-        if (error !== answered) throw error;
+        if (error !== answered) return readingOff(request)(error);
         return null;
       });
       if (job === null) return sendKept(reply, answered.kept as KeptAnswer);
       return reply.code(201).header('location', `/api/jobs/${job.jobId}`).send({ jobId: job.jobId });
     },
   });
+}
+
+async function openSource(deps: ItemRoutesDeps, request: FastifyRequest): Promise<ItemForm> {
+  refuseCompressed(request);
+  return request.isMultipart()
+    ? readItemForm(request, { maxFileBytes: deps.maxUploadBytes })
+    : openFileRef(request.body, { folder: deps.ingestFolder });
+}
+
+/** Of a refused upload the rest is read and dropped: a sender that is not read from would wait for ever. */
+function readingOff({ raw }: FastifyRequest): (error: unknown) => never {
+  return (error) => {
+    raw.unpipe();
+    raw.resume();
+    throw error;
+  };
+}
+
+/** The server does not unpack: a few bytes of a request could become any number of them. */
+function refuseCompressed({ headers }: FastifyRequest): void {
+  const encoding = headers['content-encoding'];
+  if (encoding === undefined || encoding.toLowerCase() === 'identity') return;
+  throw readerErrors.raise.unsupported_format(
+    `The request is compressed (content-encoding ${encoding.slice(0, 40)}); send it as it is.`,
+    { details: { detected: encoding.slice(0, 40) } },
+  );
 }
 
 function installReprocess(app: RouteApp, deps: ItemRoutesDeps): void {

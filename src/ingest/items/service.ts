@@ -4,9 +4,19 @@ import { deleteHiddenJob, reopenSharedJob, unparkJob } from '../../kernel/jobs/s
 import type { Job, Slice, SliceResult } from '../../kernel/jobs/types.ts';
 import type { WakeUp } from '../../kernel/jobs/wake-up.ts';
 import type { Database, Tx } from '../../lib/db.ts';
+import type { Logger } from '../../lib/log.ts';
 import { itemErrors } from './errors.ts';
+import { type ReportedJob, reportIfDue, reportReprocessed } from './item-events.ts';
+import type { ItemMetrics } from './metrics.ts';
 import { expireLocksOf } from './processing-store.ts';
-import { findItemJob, listDeadIngests, moveItemCounts, resetItems, skipOpenItems } from './store.ts';
+import {
+  findItemJob,
+  listDeadIngests,
+  type MovedCounts,
+  moveItemCounts,
+  resetItems,
+  skipOpenItems,
+} from './store.ts';
 import {
   type CountDelta,
   type ItemBounds,
@@ -20,6 +30,7 @@ export interface ItemServiceDeps {
   db: Database;
   wake: WakeUp;
   bounds: ItemBounds;
+  logger: Logger;
 }
 
 /** The kernel's job and the house's record of it, as the caller may see them. */
@@ -47,7 +58,7 @@ export async function reprocess(
   key: VisibleJobKey,
   wanted: Reprocess,
 ): Promise<{ reset: number; exhausted: number }> {
-  const { job } = await getItemJob(deps, key);
+  const { job, items } = await getItemJob(deps, key);
   if (job.status === 'canceled' || job.status === 'dead_letter') {
     throw jobErrors.raise.illegal_transition(
       `Job ${key.jobId} is ${job.status}; its items stay as they are`,
@@ -59,20 +70,31 @@ export async function reprocess(
   let afterId = 0;
   const total = { reset: 0, exhausted: 0 };
   for (;;) {
-    const batch = await deps.db.tenant(key.tenantId, (tx) => resetBatch(deps, tx, { key, wanted, afterId }));
+    const reported = { job: items, correlationId: job.correlationId };
+    const batch = await deps.db.tenant(key.tenantId, (tx) =>
+      resetBatch(deps, tx, { key, wanted, afterId, reported }),
+    );
     total.reset += batch.reset;
     total.exhausted += batch.exhausted;
     if (batch.lastId === null) break;
     afterId = batch.lastId;
   }
   if (total.reset > 0) deps.wake.announce('jobs', 'events');
+  const { tenantId: tenant_id, jobId: job_id } = key;
+  const line = { tenant_id, job_id, correlation_id: job.correlationId, ...total, statuses: wanted.statuses };
+  deps.logger.info(line, 'items are to be processed again');
   return total;
 }
 
 async function resetBatch(
   { bounds }: ItemServiceDeps,
   tx: Tx,
-  { key, wanted, afterId }: { key: JobKey; wanted: Reprocess; afterId: number },
+  {
+    key,
+    wanted,
+    afterId,
+    reported,
+  }: { key: JobKey; wanted: Reprocess; afterId: number; reported: ReportedJob },
 ): Promise<{ reset: number; exhausted: number; lastId: number | null }> {
   const batch = await resetItems(tx, { ...key, ...wanted, ...bounds, afterId, limit: batchSize });
   let delta: CountDelta = {};
@@ -82,7 +104,9 @@ async function resetBatch(
     reset += n;
   }
   if (reset > 0) {
-    await moveItemCounts(tx, key, delta);
+    await moveItemCounts(tx, key, { delta });
+    const { resetAttempts } = wanted;
+    await reportReprocessed(tx, { ...reported, reset: batch.reset, resetAttempts });
     await reopenSharedJob(tx, key);
     await unparkJob(tx, key);
   }
@@ -92,24 +116,36 @@ async function resetBatch(
 const cleanupBatch = 5_000;
 
 /** A slice of a canceled job: what is still open is skipped. */
-export async function skipOpen(slice: Slice): Promise<SliceResult> {
-  const key = slice.job;
+export async function skipOpen(
+  { logger, metrics }: { logger: Logger; metrics: ItemMetrics },
+  slice: Slice,
+): Promise<SliceResult> {
+  const { job } = slice;
   let moved = 0;
   let left = 0;
   await slice.transaction(async (tx) => {
-    const { pending, processing } = await skipOpenItems(tx, { ...key, limit: cleanupBatch });
+    const { pending, processing } = await skipOpenItems(tx, { ...job, limit: cleanupBatch });
     moved = pending + processing;
     const first = moveCounts({}, { from: 'PENDING', to: 'SKIPPED', n: pending });
-    const counts = await moveItemCounts(
-      tx,
-      key,
-      moveCounts(first, { from: 'PROCESSING', to: 'SKIPPED', n: processing }),
-    );
-    left = (counts?.pending ?? 0) + (counts?.processing ?? 0);
+    const delta = moveCounts(first, { from: 'PROCESSING', to: 'SKIPPED', n: processing });
+    const fresh = moved > 0 ? { 'ended.SKIPPED': moved } : {};
+    const counts = await moveItemCounts(tx, job, { delta, fresh });
+    if (!counts) return;
+    left = counts.pending + counts.processing;
+    await reportSkipped(tx, { job, counts });
+    tx.afterCommit(() => metrics.moved(fresh));
   });
-  if (left === 0) return { outcome: { type: 'done' } };
+  if (left === 0) {
+    logger.info({ tenant_id: job.tenantId, job_id: job.jobId }, 'what was open of a canceled job is skipped');
+    return { outcome: { type: 'done' } };
+  }
   // What a late worker still holds is free in a moment.
   return { outcome: moved > 0 ? { type: 'continue' } : { type: 'wait', delayMs: 200 } };
+}
+
+async function reportSkipped(tx: Tx, { job, counts }: { job: Job; counts: MovedCounts }): Promise<void> {
+  const items = await findItemJob(tx, job);
+  if (items) await reportIfDue(tx, { job: items, correlationId: job.correlationId, counts, controllers: {} });
 }
 
 /** Items of dead workers are free at once, and their jobs are looked at again. */

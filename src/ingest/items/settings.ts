@@ -1,5 +1,5 @@
 import { fraction, text, wholeNumber, yesOrNo } from '../../lib/setting-kinds.ts';
-import { setting } from '../../lib/settings.ts';
+import { type SettingsCheck, type SettingValues, setting } from '../../lib/settings.ts';
 
 const mebibyte = 1024 * 1024;
 
@@ -22,6 +22,13 @@ export const itemSettings = {
     ...text({ max: 4_000 }),
     default: null,
     describe: 'Files below this folder may be named in a fileRef. Unset: none.',
+  }),
+  maxOpenItems: setting({
+    env: 'MAX_OPEN_ITEMS',
+    ...wholeNumber({ min: 1, max: 1_000_000_000 }),
+    default: 20_000_000,
+    describe:
+      'How many open rows a tenant may have before new files are refused, unless its limit open_items differs.',
   }),
   ingestMinRows: setting({
     env: 'INGEST_MIN_ROWS',
@@ -102,3 +109,35 @@ export const itemSettings = {
     describe: 'How often an item that was not found is tried, each time in the next way.',
   }),
 };
+
+export const itemChecks: SettingsCheck<SettingValues<typeof itemSettings>>[] = [
+  ({ ingestMinRows, ingestMaxRows }) =>
+    ingestMinRows <= ingestMaxRows
+      ? null
+      : `INGEST_MIN_ROWS is ${ingestMinRows} and INGEST_MAX_ROWS is ${ingestMaxRows}. ` +
+        'Allowed: a minimum up to the maximum.',
+  ({ claimMin, claimMax }) =>
+    claimMin <= claimMax
+      ? null
+      : `CLAIM_MIN is ${claimMin} and CLAIM_MAX is ${claimMax}. Allowed: a minimum up to the maximum.`,
+  ({ lockFloorMs, lockCapMs }) =>
+    lockFloorMs <= lockCapMs
+      ? null
+      : `LOCK_FLOOR_MS is ${lockFloorMs} and LOCK_CAP_MS is ${lockCapMs}. Allowed: a floor up to the cap.`,
+];
+
+/** What docs/configuration.md says of the config file's `processors`. */
+export const processorsPage = `The file can also bring processors of your own (\`examples/\` has one).
+Every machine that runs a server or a worker needs the same file:
+
+\`\`\`js
+// sluice.config.mjs
+import { defineProcessor } from 'sluice';
+
+const shout = defineProcessor({
+  name: 'shout',
+  isPure: true,
+  processItem: ({ input }) => ({ status: 'DONE', result: { text: String(input.text).toUpperCase() } }),
+});
+export default { processors: [shout] };
+\`\`\``;

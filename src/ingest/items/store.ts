@@ -1,6 +1,6 @@
 import type { Tx } from '../../lib/db.ts';
 import { sql, trustedSql } from '../../lib/sql.ts';
-import type { CountDelta, Counts, ItemJob, ItemStatus, JobKey } from './types.ts';
+import type { CountDelta, Counts, ItemJob, ItemStatus, JobKey, Unreported } from './types.ts';
 
 /** Rows travel as lines of JSON: JSON text has no raw line break, so a line break can stand between two of them. */
 const lines = (texts: readonly string[]): string => texts.join('\n');
@@ -22,22 +22,48 @@ export async function insertItemJob(
             ${JSON.stringify(job.columns)}, ${job.fileId}, ${job.fileName}, ${job.userId}, ${job.ingestingBy})`);
 }
 
-/** `firstRowNo` is the number of the first of these rows; the others follow it. */
-export async function insertItems(
-  tx: Tx,
-  batch: JobKey & { userId: string; jobType: string; firstRowNo: number; inputs: readonly string[] },
-): Promise<void> {
-  await tx.run(sql`
-    insert into job_items (tenant_id, job_id, row_no, user_id, job_type, input_json)
-    select ${batch.tenantId}, ${batch.jobId}, ${batch.firstRowNo} + r.n - 1, ${batch.userId}, ${batch.jobType},
-           r.input::json
-      from string_to_table(${lines(batch.inputs)}, ${'\n'}) with ordinality as r (input, n)`);
+export interface ItemBatch extends JobKey {
+  userId: string;
+  jobType: string;
+  /** The number of the first of these rows; the others follow it. */
+  firstRowNo: number;
+  inputs: readonly string[];
+  /** One per input; null for a row whose fields are canonical as they are. Null altogether: all rows are. */
+  normalized: readonly (string | null)[] | null;
+}
+
+export async function insertItems(tx: Tx, batch: ItemBatch): Promise<void> {
+  if (batch.normalized === null) await insertCanonical(tx, batch);
+  else await insertNormalized(tx, { ...batch, normalized: batch.normalized });
   await tx.run(sql`
     update item_jobs
        set total = total + ${batch.inputs.length},
            pending = pending + ${batch.inputs.length}
      where tenant_id = ${batch.tenantId}
        and job_id = ${batch.jobId}`);
+}
+
+async function insertCanonical(tx: Tx, batch: ItemBatch): Promise<void> {
+  await tx.run(sql`
+    insert into job_items (tenant_id, job_id, row_no, user_id, job_type, input_json)
+    select ${batch.tenantId}, ${batch.jobId}, ${batch.firstRowNo} + r.n - 1, ${batch.userId}, ${batch.jobType},
+           r.input::json
+      from string_to_table(${lines(batch.inputs)}, ${'\n'}) with ordinality as r (input, n)`);
+}
+
+/** The two lists have the same length, so PostgreSQL steps through both at once. */
+async function insertNormalized(
+  tx: Tx,
+  batch: ItemBatch & { normalized: readonly (string | null)[] },
+): Promise<void> {
+  await tx.run(sql`
+    insert into job_items (tenant_id, job_id, row_no, user_id, job_type, input_json, normalized_json)
+    select ${batch.tenantId}, ${batch.jobId}, ${batch.firstRowNo} + r.n - 1, ${batch.userId}, ${batch.jobType},
+           r.input::json, nullif(r.normalized, '')::jsonb
+      from rows from (
+             string_to_table(${lines(batch.inputs)}, ${'\n'}),
+             string_to_table(${lines(batch.normalized.map((text) => text ?? ''))}, ${'\n'}))
+           with ordinality as r (input, normalized, n)`);
 }
 
 export async function endIngest(
@@ -69,6 +95,23 @@ export function listDeadIngests(tx: Tx, limit: number): Promise<JobKey[]> {
      limit ${limit}`);
 }
 
+/** How many rows of a tenant are open, and how many may be: its own limit `open_items`, or the given one. */
+export async function readItemRoom(
+  tx: Tx,
+  { tenantId, maxOpenItems }: { tenantId: string; maxOpenItems: number },
+): Promise<{ open: number; limit: number }> {
+  const row = await tx.find<{ open: number; limit: number }>(sql`
+    select coalesce((
+             select (t.limits ->> 'open_items')::bigint
+               from tenants t
+              where t.tenant_id = ${tenantId}), ${maxOpenItems}) as "limit",
+           coalesce((
+             select sum(i.pending + i.processing)::bigint
+               from item_jobs i
+              where i.tenant_id = ${tenantId}), 0) as open`);
+  return row ?? { open: 0, limit: maxOpenItems };
+}
+
 export function findItemJob(tx: Tx, { tenantId, jobId }: JobKey): Promise<ItemJob | null> {
   return tx.find<ItemJob>(sql`
     select ${itemJobColumns}
@@ -88,23 +131,50 @@ export function listItemJobs(
        and i.job_id = any(${jobIds}::uuid[])`);
 }
 
+export interface MovedCounts extends Counts {
+  /** What no event has told of yet, this transaction included. */
+  unreported: Unreported;
+  /** How long ago the last event was; null: there was none. */
+  reportAgeMs: number | null;
+}
+
 /** Moves the counts by what this transaction did; last in it, because every worker of the job wants this row. */
 export async function moveItemCounts(
   tx: Tx,
   { tenantId, jobId }: JobKey,
-  delta: CountDelta,
-): Promise<Counts | null> {
-  return tx.find<Counts>(sql`
-    update item_jobs
+  { delta, fresh = {} }: { delta: CountDelta; fresh?: Unreported },
+): Promise<MovedCounts | null> {
+  const freshJson = JSON.stringify(fresh);
+  return tx.find<MovedCounts>(sql`
+    update item_jobs i
        set pending = pending + ${delta.pending ?? 0},
            processing = processing + ${delta.processing ?? 0},
            done = done + ${delta.done ?? 0},
            error = error + ${delta.error ?? 0},
            not_found = not_found + ${delta.notFound ?? 0},
-           skipped = skipped + ${delta.skipped ?? 0}
+           skipped = skipped + ${delta.skipped ?? 0},
+           unreported = case when ${freshJson}::jsonb = '{}' then i.unreported else (
+             select jsonb_object_agg(s.key, s.n)
+               from (select b.key, sum(b.value::bigint) as n
+                       from (select key, value from jsonb_each_text(i.unreported)
+                             union all
+                             select key, value from jsonb_each_text(${freshJson}::jsonb)) b
+                      group by b.key) s) end
+     where i.tenant_id = ${tenantId}
+       and i.job_id = ${jobId}
+    returning i.total, i.pending, i.processing, i.done, i.error, i.not_found as "notFound", i.skipped, i.unreported,
+              extract(epoch from clock_timestamp() - i.reported_at)::float8 * 1000 as "reportAgeMs"`);
+}
+
+/** The events of what was unreported are written in this transaction. */
+export async function markReported(tx: Tx, { tenantId, jobId }: JobKey, controllers: object): Promise<void> {
+  await tx.run(sql`
+    update item_jobs
+       set unreported = '{}',
+           reported_at = clock_timestamp(),
+           controllers = controllers || ${JSON.stringify(controllers)}::jsonb
      where tenant_id = ${tenantId}
-       and job_id = ${jobId}
-    returning total, pending, processing, done, error, not_found as "notFound", skipped`);
+       and job_id = ${jobId}`);
 }
 
 export async function addResultColumns(
@@ -132,6 +202,43 @@ export async function saveControllers(
        set controllers = controllers || ${JSON.stringify(controllers)}::jsonb
      where tenant_id = ${tenantId}
        and job_id = ${jobId}`);
+}
+
+export interface ItemRow {
+  /** The row as the grid has it, with its input. */
+  json: string;
+  inputJson: string;
+  /** Null: the input is canonical as it is. */
+  normalizedJson: string | null;
+}
+
+export function findItemRow(
+  tx: Tx,
+  { tenantId, jobId, itemId }: JobKey & { itemId: number },
+): Promise<ItemRow | null> {
+  return tx.find<ItemRow>(sql`
+    select json_build_object(
+             'id', i.id::text, 'rowNo', i.row_no, 'status', i.status, 'attempts', i.attempts,
+             'strategy', i.strategy, 'input', i.input_json, 'result', i.result_json, 'errorCode', i.error_code,
+             'lastError', i.last_error, 'lockedBy', i.locked_by, 'lockedAt', i.locked_at,
+             'nextAttemptAt', case when i.status = 'PENDING' and i.due_at > '-infinity' then i.due_at end,
+             'updatedAt', i.updated_at)::text as json,
+           i.input_json::text as "inputJson",
+           i.normalized_json::text as "normalizedJson"
+      from job_items i
+     where i.tenant_id = ${tenantId}
+       and i.job_id = ${jobId}
+       and i.id = ${itemId}`);
+}
+
+/** Over all tenants, from the counts of the jobs: however many items there are. */
+export async function countOpen(tx: Tx): Promise<{ pending: number; processing: number }> {
+  const row = await tx.find<{ pending: number; processing: number }>(sql`
+    select coalesce(sum(pending), 0)::bigint as pending,
+           coalesce(sum(processing), 0)::bigint as processing
+      from item_jobs
+     where ingesting_by is null`);
+  return row ?? { pending: 0, processing: 0 };
 }
 
 /** Open items of a canceled job, a batch at a time. */

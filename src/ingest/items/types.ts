@@ -46,11 +46,19 @@ export interface ClaimedItem {
   inputJson: string;
 }
 
+/** Why an item waits for another try. Being given back at a pause or a stop is none. */
+export type RetryClass = 'transient' | 'throttled' | 'not_found' | 'crashed';
+
+/** What the next summarising events have to tell: items that ended, by status, and retries, by class. */
+export type Unreported = Partial<Record<`ended.${ItemStatus}` | `retried.${RetryClass}`, number>>;
+
 /** What becomes of a claimed item. */
 export interface ItemChange {
   id: number;
   status: ItemStatus;
   resultJson: string | null;
+  /** The result is the input: the database has it already. */
+  resultIsInput: boolean;
   errorCode: string | null;
   lastError: string | null;
   /** For a waiting retry: when it may be taken again. */
@@ -58,6 +66,8 @@ export interface ItemChange {
   /** Throttling and giving back do not use the attempt up. */
   givesAttemptBack: boolean;
   nextStrategy: boolean;
+  /** Null: it ended, or was only given back. */
+  retryClass: RetryClass | null;
 }
 
 /** The knobs of the document: bounds inside which the controllers move. */

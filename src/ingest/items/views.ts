@@ -4,7 +4,10 @@ import type { Job } from '../../kernel/jobs/types.ts';
 import { jobReply, renderJob } from '../../kernel/jobs/views.ts';
 import { type InputSummary, inputSummary } from './formats/summary.ts';
 import type { PendingRow } from './grid-store.ts';
+import type { ControllerView } from './pacing.ts';
 import { type ItemJob, itemStatuses } from './types.ts';
+
+const controllerReply = z.looseObject({ reason: z.string() });
 
 /** What an items job shows beside what every job shows. */
 const itemFields = {
@@ -23,7 +26,13 @@ const itemFields = {
     NOT_FOUND: z.int(),
     SKIPPED: z.int(),
   }),
-  controllers: z.record(z.string(), z.unknown()),
+  controllers: z
+    .looseObject({
+      ingest: controllerReply.optional(),
+      claim: controllerReply.optional(),
+      providers: z.array(controllerReply).optional(),
+    })
+    .describe('What the controllers decided last, and why'),
 };
 
 export const itemJobReply = jobReply.extend(itemFields).meta({ id: 'ItemJob' });
@@ -32,7 +41,8 @@ export function renderItemJob(job: Job, items: ItemJob): z.output<typeof itemJob
   return { ...renderJob(job), ...renderItems(items) };
 }
 
-export function renderItems(items: ItemJob) {
+/** `live`: what the controllers of this process think, which is newer than what was kept. */
+export function renderItems(items: ItemJob, live: ControllerView | null = null) {
   const { counts } = items;
   return {
     jobType: items.jobType,
@@ -50,7 +60,7 @@ export function renderItems(items: ItemJob) {
       NOT_FOUND: counts.notFound,
       SKIPPED: counts.skipped,
     },
-    controllers: items.controllers,
+    controllers: { ...items.controllers, ...live },
   };
 }
 

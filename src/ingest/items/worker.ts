@@ -5,14 +5,15 @@ import type { Turn, TurnResult } from '../../kernel/jobs/types.ts';
 import type { Database, TransactionContext } from '../../lib/db.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
-import { closeBatch, finishIfDone, notRunning } from './batch.ts';
+import { type BatchEnd, closeBatch, finishIfDone, freshOf, notRunning } from './batch.ts';
 import type { ItemMetrics } from './metrics.ts';
-import { changeOf, givenBack, RawJson } from './outcomes.ts';
+import { changeOf, givenBack } from './outcomes.ts';
 import type { Pacing, ProviderPace } from './pacing.ts';
-import { processItems } from './processing.ts';
+import { type ClaimedInput, processItems } from './processing.ts';
 import {
   changeItems,
   claimItems,
+  finishUnchanged,
   insertProviderCalls,
   lockStatement,
   readNextDue,
@@ -20,9 +21,23 @@ import {
   renewLocks,
 } from './processing-store.ts';
 import type { ProcessorRegistry } from './processors/registry.ts';
-import type { Processor, ProcessorContext, ProviderCall } from './processors/types.ts';
+import {
+  type ItemOutcome,
+  type Processor,
+  type ProcessorContext,
+  type ProviderCall,
+  sameAsInput,
+} from './processors/types.ts';
 import { findItemJob, moveItemCounts } from './store.ts';
-import { type ClaimedItem, type ItemBounds, type ItemChange, type ItemJob, moveCounts } from './types.ts';
+import { TurnTally } from './turn-log.ts';
+import {
+  type ClaimedItem,
+  type ItemBounds,
+  type ItemChange,
+  type ItemJob,
+  moveCounts,
+  type Unreported,
+} from './types.ts';
 
 export interface ItemWorkerDeps {
   db: Database;
@@ -42,6 +57,7 @@ interface Opened {
   processor: Processor;
   options: unknown;
   provider: ProviderPace;
+  tally: TurnTally;
 }
 
 const maxParkMs = 5_000;
@@ -66,9 +82,17 @@ export async function takeItemTurn(deps: ItemWorkerDeps, turn: Turn): Promise<Tu
     job,
     processor,
     options,
-    provider: deps.pacing.providerOf(`${job.tenantId}/${name}`),
+    provider: deps.pacing.providerFor(job, name),
+    tally: new TurnTally(),
   };
-  return processor.isPure ? takePureTurn(deps, opened) : takeLockedTurn(deps, opened);
+  let isLast = false;
+  try {
+    const result = await (processor.isPure ? takePureTurn(deps, opened) : takeLockedTurn(deps, opened));
+    isLast = result.state === 'finished';
+    return result;
+  } finally {
+    writeLog(deps, opened, isLast);
+  }
 }
 
 /** Batches of a pure processor until the turn's time is up: each is claimed and finished in one transaction. */
@@ -102,14 +126,17 @@ async function runPureBatch(
       const tried = items.map((item) => ({ ...item, attempts: item.attempts + 1 }));
       const context = contextOf(deps, opened, { log: () => {}, assertHeld: async () => {} });
       const changes = await changesOf(deps, opened, { items: tried, context });
-      await changeItems(tx, { ...job, lockToken: null, changes });
-      const { isLast } = await closeBatch(tx, { job, changes, from: 'PENDING', pacing: deps.pacing });
+      if (changes.every(({ resultIsInput }) => resultIsInput)) {
+        await finishUnchanged(tx, { ...job, ids: changes.map(({ id }) => id) });
+      } else await changeItems(tx, { ...job, lockToken: null, changes });
+      const end = { changes, from: 'PENDING', fresh: freshOf(changes) } as const;
+      const { isLast } = await closeBatch(tx, { ...reportOf(deps, opened), ...end });
       return { items: items.length, changes, isLast };
     },
     lockStatement({ ...job, limit }),
   );
   observe(deps, opened, { items: batch.items, changes: batch.changes, startedAtMs });
-  deps.metrics.moved(batch.changes);
+  committed(deps, opened, { kept: batch.changes, late: 0 });
   return { taken: batch.items, processed: endedOf(batch.changes), isLast: batch.isLast };
 }
 
@@ -132,7 +159,8 @@ async function takeLockedTurn(deps: ItemWorkerDeps, opened: Opened): Promise<Tur
   } finally {
     if (left.length > 0) await giveBack(deps, opened, { ...claim, items: left });
   }
-  return { processed, state: isLast ? 'finished' : 'more' };
+  if (isLast) return { processed, state: 'finished' };
+  return { processed, state: (await spaceOut(deps, opened)) ? 'idle' : 'more' };
 }
 
 interface Claim {
@@ -142,10 +170,11 @@ interface Claim {
   renewal: { atMs: number };
 }
 
-async function claimSome(deps: ItemWorkerDeps, { job, turn }: Opened): Promise<Claim> {
+async function claimSome(deps: ItemWorkerDeps, opened: Opened): Promise<Claim> {
+  const { job, turn } = opened;
   const { items: limit, lockMs } = deps.pacing.claimOf(job.jobId);
   const lockToken = newId();
-  const items = await deps.db.transaction(contextFor(job), async (tx) => {
+  const { claimed: items, fresh } = await deps.db.transaction(contextFor(job), async (tx) => {
     const freed = await releaseExpired(tx, { ...job, limit: 1_000 });
     const lock = { ...job, workerId: turn.workerId, lockToken, lockMs };
     const some = await claimItems(tx, { ...lock, limit, crashed: false });
@@ -153,9 +182,12 @@ async function claimSome(deps: ItemWorkerDeps, { job, turn }: Opened): Promise<C
     const claimed = some.length > 0 ? some : await claimItems(tx, { ...lock, limit: 1, crashed: true });
     const back = moveCounts({}, { from: 'PROCESSING', to: 'PENDING', n: freed });
     const delta = moveCounts(back, { from: 'PENDING', to: 'PROCESSING', n: claimed.length });
-    await closeBatch(tx, { job, changes: [], delta, pacing: deps.pacing, needsRunning: true });
-    return claimed;
+    const fresh: Unreported = freed > 0 ? { 'retried.crashed': freed } : {};
+    const end = { changes: [], delta, fresh, needsRunning: true };
+    await closeBatch(tx, { ...reportOf(deps, opened), ...end });
+    return { claimed, fresh };
   });
+  deps.metrics.moved(fresh);
   return { items, lockToken, lockMs, renewal: { atMs: performance.now() } };
 }
 
@@ -171,7 +203,8 @@ async function runWave(
     log: (call) => void calls.push(call),
     assertHeld: () => holdOn(deps, opened, claim),
   });
-  const changes = await changesOf(deps, opened, { items: claim.items, context });
+  const stopRenewing = renewWhileWorking(deps, opened, claim);
+  const changes = await changesOf(deps, opened, { items: claim.items, context }).finally(stopRenewing);
   const result = await deps.db.transaction(contextFor(job), async (tx) => {
     const ids = new Set(await changeItems(tx, { ...job, lockToken: claim.lockToken, changes }));
     // What is missing was taken over by somebody else: its change is theirs to make and to count.
@@ -180,12 +213,17 @@ async function runWave(
       tx,
       calls.map((call) => rowOfCall(job, call)),
     );
-    const end = await closeBatch(tx, { job, changes: kept, from: 'PROCESSING', pacing: deps.pacing });
+    const fresh = freshOf(kept);
+    const end = await closeBatch(tx, {
+      ...reportOf(deps, opened),
+      changes: kept,
+      from: 'PROCESSING',
+      fresh,
+    });
     return { kept, ...end };
   });
   observe(deps, opened, { items: claim.items.length, changes, startedAtMs });
-  deps.metrics.moved(result.kept);
-  deps.metrics.lateItems.inc(changes.length - result.kept.length);
+  committed(deps, opened, { kept: result.kept, late: changes.length - result.kept.length });
   return { processed: endedOf(result.kept), isLast: result.isLast, status: result.status };
 }
 
@@ -198,18 +236,23 @@ async function changesOf(
   return items.map((item, index) => {
     const outcome = outcomes[index];
     if (!outcome) throw new Error(`Processor ${processor.name} gave no outcome for item ${item.id}`);
-    // Handed on unchanged: then the text that came in is the better copy.
-    const isInput = outcome.status === 'DONE' && outcome.result === inputs[index]?.input;
-    const exact = isInput ? { ...outcome, result: new RawJson(item.inputJson) } : outcome;
-    return changeOf(item, exact, deps.bounds);
+    return changeOf(item, exactly(outcome, inputs[index] as ClaimedInput), deps.bounds);
   });
+}
+
+/** An input that is handed on untouched keeps what JSON in a program loses, such as the digits of long numbers. */
+function exactly(outcome: ItemOutcome, input: ClaimedInput): ItemOutcome {
+  if (outcome.status !== 'DONE' || outcome.result === sameAsInput || !input.is(outcome.result))
+    return outcome;
+  return { status: 'DONE', result: sameAsInput };
 }
 
 async function giveBack(deps: ItemWorkerDeps, { job }: Opened, claim: Claim): Promise<void> {
   const changes = claim.items.map(givenBack);
   await deps.db.transaction(contextFor(job), async (tx) => {
     const ids = await changeItems(tx, { ...job, lockToken: claim.lockToken, changes });
-    await moveItemCounts(tx, job, moveCounts({}, { from: 'PROCESSING', to: 'PENDING', n: ids.length }));
+    const delta = moveCounts({}, { from: 'PROCESSING', to: 'PENDING', n: ids.length });
+    await moveItemCounts(tx, job, { delta });
   });
 }
 
@@ -223,13 +266,75 @@ async function holdOn(deps: ItemWorkerDeps, { turn, job }: Opened, claim: Claim)
   claim.renewal.atMs = now;
 }
 
+/**
+ * One call may take longer than the lock, and so may the wait for a provider's pace. A living worker keeps its items
+ * meanwhile, for as long as the longest lock; one that is stopped or dead does not come to renew.
+ */
+function renewWhileWorking(deps: ItemWorkerDeps, { job }: Opened, claim: Claim): () => void {
+  const untilMs = performance.now() + deps.bounds.lockCapMs;
+  const renew = async (): Promise<void> => {
+    const now = performance.now();
+    if (now > untilMs) return;
+    const held = await deps.db.tenant(job.tenantId, (tx) => renewLocks(tx, { ...job, ...claim }));
+    if (held > 0) claim.renewal.atMs = now;
+  };
+  const timer = setInterval(() => {
+    renew().catch((err: unknown) =>
+      deps.logger.debug({ err, job_id: job.jobId }, 'locks could not be renewed'),
+    );
+  }, claim.lockMs / 3);
+  return () => clearInterval(timer);
+}
+
 /** Nothing to take now: look again when a retry comes due or a lock expires. */
-async function park(deps: ItemWorkerDeps, { job }: Opened): Promise<TurnResult['state']> {
+async function park(deps: ItemWorkerDeps, opened: Opened): Promise<TurnResult['state']> {
+  const { job } = opened;
   return deps.db.tenant(job.tenantId, async (tx) => {
     const waitMs = await readNextDue(tx, job);
-    if (waitMs === null && (await finishIfDone(tx, job))) return 'finished';
+    if (waitMs === null && (await finishIfDone(tx, reportOf(deps, opened)))) return 'finished';
     await parkJob(tx, job, Math.min(Math.max(waitMs ?? maxParkMs, minParkMs), maxParkMs));
     return 'idle';
+  });
+}
+
+/** While many items fail, the next claim waits; throttling does not count, because the provider's pace sees to it. */
+async function spaceOut(deps: ItemWorkerDeps, { job }: Opened): Promise<boolean> {
+  const { spacingMs } = deps.pacing.claimOf(job.jobId);
+  if (spacingMs <= 0) return false;
+  await deps.db.tenant(job.tenantId, (tx) => parkJob(tx, job, Math.min(spacingMs, maxParkMs)));
+  return true;
+}
+
+function committed(
+  { metrics }: ItemWorkerDeps,
+  { tally }: Opened,
+  { kept, late }: { kept: readonly ItemChange[]; late: number },
+): void {
+  const fresh = freshOf(kept);
+  metrics.moved(fresh);
+  metrics.lateItems.inc(late);
+  tally.add(kept, { fresh, late });
+}
+
+/** Whose events these are, and what is kept with them. */
+function reportOf(
+  { pacing }: ItemWorkerDeps,
+  { job, turn }: Opened,
+): Pick<BatchEnd, 'job' | 'correlationId' | 'controllers'> {
+  return {
+    job,
+    correlationId: turn.job.correlationId,
+    controllers: { ...pacing.describe(job.jobId), savedBy: turn.workerId },
+  };
+}
+
+function writeLog({ logger, pacing }: ItemWorkerDeps, { job, turn, tally }: Opened, isLast: boolean): void {
+  tally.write(logger, {
+    tenant_id: job.tenantId,
+    job_id: job.jobId,
+    correlation_id: turn.job.correlationId,
+    isLast,
+    controllers: pacing.describe(job.jobId),
   });
 }
 
@@ -242,8 +347,7 @@ function observe(
   deps.pacing.observe(job.jobId, {
     items: seen.items,
     elapsedMs: performance.now() - seen.startedAtMs,
-    failures: seen.changes.filter(({ status, errorCode }) => status === 'PENDING' && errorCode !== null)
-      .length,
+    failures: seen.changes.filter(({ retryClass }) => retryClass === 'transient').length,
   });
 }
 

@@ -34,7 +34,7 @@ export async function saveFile<T>(
 }
 
 /** The row of content that is already stored, in the caller's own transaction (together with a job, say). */
-async function recordFile(
+export async function recordFile(
   tx: Tx,
   file: {
     tenantId: string;
@@ -132,7 +132,7 @@ async function removeUnnamed({
 }
 
 /** A commit whose answer was lost may still happen: its bytes stay, and the sweep decides in an hour. */
-async function forgetUnlessCommitted({
+export async function forgetUnlessCommitted({
   files,
   storageKey,
   error,

@@ -293,7 +293,7 @@ describe('the tenant', () => {
         expect(await resumeJob(tx, { ...key, from }), 'resumeJob').toBeNull();
         expect(await cancelJob(tx, { ...key, from, needsCleanup: true }), 'cancelJob').toBeNull();
         expect(await lockIfHeld(tx, key), 'lockIfHeld').toBeNull();
-        await saveState(tx, key, { checkpoint: { n: 99 } });
+        await saveState(tx, key, { state: { checkpoint: { n: 99 } }, leaseMs: 1_000 });
         const settlement = { ...key, outcome: { type: 'done' } as const, state: {} };
         expect(await settleMany(tx, [settlement]), 'settleMany').toEqual([]);
         const workerId = job.leasedBy ?? '00000000-0000-7000-8000-000000000000';

@@ -16,6 +16,8 @@ import { WakeUp } from './wake-up.ts';
 import { Worker } from './worker.ts';
 
 export interface KernelOptions {
+  /** Given when houses announce something themselves; otherwise the kernel makes its own. */
+  wake?: WakeUp;
   db: Database;
   directUrl: string;
   logger: Logger;
@@ -58,7 +60,7 @@ export class Kernel {
     this.db = db;
     this.#concurrency = concurrency;
     this.quotas = new Quotas({ db, maxQueued: options.maxQueued });
-    this.wake = new WakeUp(db);
+    this.wake = options.wake ?? new WakeUp(db);
     this.metrics = new JobMetrics(options.registry);
     this.registry = new PipelineRegistry(options.pipelines);
     this.membership = new Membership({ ...options, wake: this.wake });

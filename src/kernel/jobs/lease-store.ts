@@ -63,8 +63,15 @@ export function lockIfHeld(tx: Tx, lease: Lease): Promise<Job | null> {
   return tx.find<Job>(fenceStatement(lease));
 }
 
-/** Saves a slice's state in the middle of it; the transaction has locked the row with `lockIfHeld`. */
-export async function saveState(tx: Tx, lease: Lease, state: Settlement['state']): Promise<void> {
+/**
+ * Saves a slice's state in the middle of it; the transaction has locked the row with the fence. It renews the lease as
+ * well: a slice that goes from transaction to transaction keeps its row locked, and every heartbeat passes it by.
+ */
+export async function saveState(
+  tx: Tx,
+  lease: Lease,
+  { state, leaseMs }: { state: Settlement['state']; leaseMs: number },
+): Promise<void> {
   await tx.run(sql`
     update ingestion_jobs
        set checkpoint = coalesce(${jsonOrNull(state.checkpoint)}::jsonb, checkpoint),
@@ -75,6 +82,8 @@ export async function saveState(tx: Tx, lease: Lease, state: Settlement['state']
              when ${jsonOrNull(state.checkpoint)}::jsonb is distinct from checkpoint then clock_timestamp()
              else progressed_at end,
            struck_by = '{}',
+           lease_expires_at = clock_timestamp() + ${leaseMs} * interval '1 millisecond',
+           heartbeat_at = clock_timestamp(),
            updated_at = clock_timestamp()
      where tenant_id = ${lease.tenantId}
        and job_id = ${lease.jobId}

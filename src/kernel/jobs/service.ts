@@ -45,7 +45,7 @@ const maxLooks = 5;
  * Makes a job in the caller's transaction, beside the record that it is about. A retry that waits for the same
  * subject is brought forward instead; an active job is a 409 that names it. Never two at once.
  */
-async function dispatchIn(deps: JobsDeps, tx: Tx, tenantId: string, job: NewJob): Promise<Job> {
+export async function dispatchIn(deps: JobsDeps, tx: Tx, tenantId: string, job: NewJob): Promise<Job> {
   const key = { tenantId, pipeline: job.pipeline, subjectId: job.subjectId };
   // Between two looks the active job may have ended or failed: then the next look finds another answer.
   for (let look = 1; look <= maxLooks; look += 1) {
@@ -92,8 +92,13 @@ export function resume(deps: JobsDeps, key: JobKey): Promise<Job> {
 
 export function cancel(deps: JobsDeps, key: JobKey): Promise<Job> {
   return move(deps, key, 'cancel', async (tx, from, job) => {
-    const needsCleanup = deps.registry.find(job.pipeline)?.cleanUp !== undefined;
+    const pipeline = deps.registry.find(job.pipeline);
+    const needsCleanup = pipeline?.cleanUp !== undefined;
     if (needsCleanup) await refuseBesideActive(tx, job);
+    if (pipeline?.onCancel && from.includes(job.status)) {
+      await lockJob(tx, job);
+      await pipeline.onCancel(tx, await getJobIn(tx, key));
+    }
     return cancelJob(tx, { ...key, from, needsCleanup });
   });
 }
@@ -116,6 +121,8 @@ export interface BulkRequeueReport {
   skipped: { jobId: string; code: string }[];
 }
 
+const skippable = ['job_already_active', 'already_requeued', 'cleanup_in_progress', 'requeue_refused'];
+
 /** Requeues what matches, each in its own transaction: one that cannot be requeued does not stop the others. */
 export async function requeueMatching(
   deps: JobsDeps,
@@ -131,8 +138,7 @@ export async function requeueMatching(
       report.requeued.push({ jobId: made.jobId, requeuedFrom: jobId });
     } catch (error) {
       const code = (error as { code?: unknown }).code;
-      if (code !== 'job_already_active' && code !== 'already_requeued' && code !== 'cleanup_in_progress')
-        throw error;
+      if (typeof code !== 'string' || !skippable.includes(code)) throw error;
       report.skipped.push({ jobId, code });
     }
   }
@@ -153,6 +159,8 @@ async function requeueIn(
       },
     );
   }
+  const refusal = deps.registry.find(dead.pipeline)?.requeueRefusal;
+  if (refusal !== undefined) throw jobErrors.raise.requeue_refused(refusal);
   await lockJob(tx, dead);
   await refuseSecondRequeue(tx, dead);
   const made = await insertJob(tx, dead.tenantId, {

@@ -17,6 +17,7 @@ import type {
   Settlement,
   Slice,
   SliceResult,
+  SliceState,
   TurnResult,
 } from './types.ts';
 import type { WakeUp } from './wake-up.ts';
@@ -33,6 +34,9 @@ export interface SliceRunnerDeps {
 }
 
 const turnFailureDelayMs = 2_000;
+
+/** The state behind a transaction in the middle of a slice; it may depend on what the transaction did. */
+type Checkpointed<T> = SliceState | ((result: T) => SliceState);
 
 /** How a slice ended for the worker: settled with an outcome, or dropped because the lease or the database was gone. */
 export type SliceEnd =
@@ -150,13 +154,27 @@ export class SliceRunner {
       signal: held.controller.signal,
       shouldYield: () => this.#draining || held.paused || held.controller.signal.aborted,
       assertHeld: () => this.#deps.keeper.assertHeld(held),
-      transaction: (work, state) =>
-        this.#fenced(job, held, async (tx) => {
-          const result = await work(tx);
-          if (state) await saveState(tx, held, state);
-          return result;
-        }),
+      transaction: (work, state) => this.#checkpoint(job, held, { work, state }),
     };
+  }
+
+  async #checkpoint<T>(
+    job: ClaimedJob,
+    held: HeldLease,
+    { work, state }: { work: (tx: Tx, job: Job) => Promise<T>; state: Checkpointed<T> | undefined },
+  ): Promise<T> {
+    let savedAtMs = held.renewedAtMs;
+    const result = await this.#fenced(job, held, async (tx, fresh) => {
+      const done = await work(tx, fresh);
+      if (state) {
+        savedAtMs = performance.now();
+        const { leaseMs } = this.#deps;
+        await saveState(tx, held, { state: typeof state === 'function' ? state(done) : state, leaseMs });
+      }
+      return done;
+    });
+    held.renewedAtMs = Math.max(held.renewedAtMs, savedAtMs);
+    return result;
   }
 
   async #commit(job: ClaimedJob, held: HeldLease, result: SliceResult): Promise<SliceEnd> {
@@ -176,7 +194,7 @@ export class SliceRunner {
   }
 
   /** Every transaction of a slice starts with the fence, in the same message as `begin`. */
-  #fenced<T>(job: Job, held: HeldLease, work: (tx: Tx) => Promise<T>): Promise<T> {
+  #fenced<T>(job: Job, held: HeldLease, work: (tx: Tx, fresh: Job) => Promise<T>): Promise<T> {
     held.controller.signal.throwIfAborted();
     return this.#deps.db.transaction<T, Job>(
       {
@@ -195,7 +213,7 @@ export class SliceRunner {
             `A late write to job ${job.jobId} (epoch ${job.leaseEpoch}) was refused`,
           );
         }
-        return work(tx);
+        return work(tx, row);
       },
       fenceStatement(held),
     );

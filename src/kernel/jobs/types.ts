@@ -124,8 +124,14 @@ export interface Slice {
   shouldYield(): boolean;
   /** Throws LeaseLost unless the lease is still ours. Call before every outside call: fencing cannot undo a POST. */
   assertHeld(): Promise<void>;
-  /** A fenced transaction in the middle of a slice. */
-  transaction<T>(work: (tx: Tx) => Promise<T>, state?: SliceState): Promise<T>;
+  /**
+   * A fenced transaction in the middle of a slice. `work` gets the job as it is now: after a COMMIT whose answer was
+   * lost, its checkpoint tells whether the transaction took effect. The state may depend on what `work` did.
+   */
+  transaction<T>(
+    work: (tx: Tx, job: Job) => Promise<T>,
+    state?: SliceState | ((result: T) => SliceState),
+  ): Promise<T>;
 }
 
 /** What a slice of a shared job gets: no lease, because others work on the same job at the same time. */
@@ -153,6 +159,10 @@ export interface Pipeline {
   takeTurn?(turn: Turn): Promise<TurnResult>;
   /** Slices of a canceled job; without it a canceled job needs no cleanup. */
   cleanUp?(slice: Slice): Promise<SliceResult>;
+  /** In the transaction that cancels the job, its row locked; throws when it cannot be canceled any more. */
+  onCancel?(tx: Tx, job: Job): Promise<void>;
+  /** Why a dead letter of this pipeline cannot be requeued, as a sentence; absent when it can. */
+  readonly requeueRefusal?: string;
   /** Turns what `advance` threw into a retry or a dead letter. */
   onError(error: unknown, job: Job): Outcome;
   /** Small jobs that are claimed, advanced and settled together, up to this many; their slices have no effects. */

@@ -46,12 +46,35 @@ export async function deleteJobs(tx: Tx, tenantId: string, limit: number): Promi
         limit ${limit}))`);
 }
 
-export async function deleteEvents(tx: Tx, tenantId: string, limit: number): Promise<number> {
+/** Tenant tables that no cascade reaches: a foreign key would have cost too much on every row. */
+export async function listUnlinkedTables(tx: Tx): Promise<string[]> {
+  const rows = await tx.rows<{ name: string }>(sql`
+    select c.relname as name
+      from pg_class c
+      join pg_namespace n on n.oid = c.relnamespace and n.nspname = 'public'
+      join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped
+     where c.relkind in ('r', 'p')
+       and not c.relispartition
+       and c.relname <> 'tenants'
+       and not exists (
+         select from pg_constraint k
+          where k.conrelid = c.oid
+            and k.contype = 'f'
+            and k.confdeltype = 'c')
+     order by c.relname`);
+  return rows.map((row) => row.name);
+}
+
+export async function deleteRows(
+  tx: Tx,
+  { table, tenantId, limit }: { table: string; tenantId: string; limit: number },
+): Promise<number> {
+  const target = trustedSql(quoteIdentifier(table));
   return tx.run(sql`
-    delete from events
+    delete from ${target}
      where ctid = any(array(
        select ctid
-         from events
+         from ${target}
         where tenant_id = ${tenantId}
         limit ${limit}))`);
 }

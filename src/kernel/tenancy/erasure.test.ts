@@ -84,7 +84,7 @@ test('a slice in flight of an erased tenant commits nothing', async () => {
     subjectId: 'slow',
     maxRetries: 1,
     createdBy: 'u',
-    payload: { steps: [{ do: 'work', ms: 300 }] },
+    payload: { steps: [{ do: 'work', ms: 3_000 }] },
   });
   const driving = held.kernel
     .kickOff({ tenantId, jobId: job.jobId, durationMs: 1_000 })

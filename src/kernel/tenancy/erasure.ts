@@ -2,11 +2,12 @@ import type { Database, Tx } from '../../lib/db.ts';
 import type { Files } from '../files/types.ts';
 import {
   countRows,
-  deleteEvents,
   deleteJobs,
+  deleteRows,
   deleteTenant,
   listStorageKeys,
   listTenantTables,
+  listUnlinkedTables,
   recordErasure,
 } from './erasure-store.ts';
 import { tenancyErrors } from './errors.ts';
@@ -40,12 +41,13 @@ export async function eraseTenant(
   });
   const storageKeys = await db.kernel((tx) => listStorageKeys(tx, tenantId));
   await inBatches(db, (tx) => deleteJobs(tx, tenantId, batchSize));
-  await inBatches(db, (tx) => deleteEvents(tx, tenantId, batchSize));
+  const unlinked = await db.kernel(listUnlinkedTables);
+  await deleteUnlinked(db, unlinked, tenantId);
   // Nothing can be added once the tenant's row is gone; what came between the batches goes with it or right after.
   await db.transaction({ role: 'sluice_kernel', settings: { statement_timeout: '0' } }, (tx) =>
     deleteTenant(tx, tenantId),
   );
-  await inBatches(db, (tx) => deleteEvents(tx, tenantId, batchSize));
+  await deleteUnlinked(db, unlinked, tenantId);
   for (const key of storageKeys) await files.remove(key);
   const remaining = await db.kernel((tx) => countAll(tx, tenantId));
   return { erased, filesRemoved: storageKeys.length, remaining };
@@ -58,6 +60,12 @@ async function countAll(tx: Tx, tenantId: string): Promise<Record<string, number
     if (count > 0) counts[table] = count;
   }
   return counts;
+}
+
+async function deleteUnlinked(db: Database, tables: string[], tenantId: string): Promise<void> {
+  for (const table of tables) {
+    await inBatches(db, (tx) => deleteRows(tx, { table, tenantId, limit: batchSize }));
+  }
 }
 
 async function inBatches(db: Database, remove: (tx: Tx) => Promise<number>): Promise<void> {

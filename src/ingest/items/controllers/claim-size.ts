@@ -33,12 +33,14 @@ export interface ClaimSignal {
   /** Items that were worked on, and how long all of them took together. */
   items: number;
   elapsedMs: number;
-  /** Those of them that failed and may work later (throttled, transient); wrong rows are no sign of trouble. */
+  /** Those that failed and may work later. Wrong rows are no sign of trouble; throttling is the provider's pace. */
   failures: number;
   /** Shares from 0 to 1 of what the process may use. */
   cpu: number;
   memory: number;
   eventLoopLagMs: number;
+  /** An earlier slice was judged by the same reading: it shrinks nothing twice. */
+  isOldReading?: boolean;
 }
 
 export interface ClaimState {
@@ -103,7 +105,10 @@ export function nextClaimState(state: ClaimState, signal: ClaimSignal, bounds: C
       : state.failureRate;
   const pressure = pressureOf(signal);
   const isSpike = failureRate > failureSpike;
-  const pressureFactor = nextFactor(state.pressureFactor, pressure !== null);
+  const isCounted = pressure !== null && signal.isOldReading === true;
+  const pressureFactor = isCounted
+    ? state.pressureFactor
+    : nextFactor(state.pressureFactor, pressure !== null);
   const failureFactor = nextFactor(state.failureFactor, isSpike);
 
   const planned = avgItemMs === null ? state.items : itemsToClaim(avgItemMs, bounds);

@@ -1,3 +1,4 @@
+import { csvField as textField } from '../../../kernel/formats/csv-cells.ts';
 import { createTurns } from './event-loop-turns.ts';
 import { type ExportBatches, type ExportRow, type ExportValue, numberText } from './values.ts';
 
@@ -30,25 +31,6 @@ export async function* writeCsv(batches: ExportBatches, options: CsvOptions): As
   yield Buffer.from(text, 'utf8');
 }
 
-/** Text that a spreadsheet takes for a formula, after any apostrophes; full-width forms included. */
-const formula = /^'*[=+\-@\t\r\n＝＋－＠]/;
-
-/**
- * Makes text harmless to spreadsheets. Text that looks guarded already gets one more apostrophe: otherwise `=1` and
- * `'=1` would come out alike and nobody could tell what went in.
- */
-export function guardFormula(text: string): string {
-  return formula.test(text) ? `'${text}` : text;
-}
-
-/** The inverse of guardFormula, for reading back what we wrote. */
-export function unguardFormula(text: string): string {
-  return text.startsWith("'") && formula.test(text) ? text.slice(1) : text;
-}
-
-/** Semicolon and tab need no quotes by the RFC, but a spreadsheet in another locale splits at them. */
-const needsCare = /^['=+\-@＝＋－＠]|[",;\r\n\t]/;
-
 function csvLine(row: ExportRow): string {
   // A line with nothing on it is skipped by most readers, so a lone null is written as the empty text.
   if (row.length === 1 && row[0] === null) return '""\r\n';
@@ -63,15 +45,10 @@ function csvLine(row: ExportRow): string {
 function csvField(value: ExportValue): string {
   if (typeof value === 'string') {
     if (value === '') return '""';
-    return needsCare.test(value) ? carefulField(value) : value;
+    return textField(value);
   }
   if (value === null) return '';
   if (typeof value === 'number') return numberText(value);
   if (typeof value === 'boolean') return value ? 'true' : 'false';
   return value.text;
-}
-
-function carefulField(value: string): string {
-  const guarded = guardFormula(value);
-  return /[",;\r\n\t]/.test(guarded) ? `"${guarded.replaceAll('"', '""')}"` : guarded;
 }

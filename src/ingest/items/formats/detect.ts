@@ -1,6 +1,6 @@
+import { recogniseBinary } from '../../../kernel/formats/magic-bytes.ts';
 import type { SluiceError } from '../../../lib/errors.ts';
 import { readerErrors } from './errors.ts';
-import { recogniseBinary } from './magic-bytes.ts';
 import type { Encoding } from './text-source.ts';
 import type { RowFormat } from './types.ts';
 

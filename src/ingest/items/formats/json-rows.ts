@@ -48,7 +48,7 @@ export class JsonRows implements RowScanner {
     if (text.includes('\\u')) checkCharacters(text, place);
     if (suspiciousNumber.test(text)) checkNumbers(text, place);
     if (text.length * 3 > this.#limits.cellBytes) this.#checkSizes(text, place);
-    this.#queue.put(text);
+    this.#queue.put(onOneLine(text));
   }
 
   #checkColumns(names: string[], place: RowPlace): void {
@@ -77,6 +77,11 @@ export class JsonRows implements RowScanner {
       );
     }
   }
+}
+
+/** Rows travel as lines. A break between two tokens may be a space as well; in a string there is none. */
+function onOneLine(text: string): string {
+  return text.includes('\n') || text.includes('\r') ? text.replace(/[\r\n]/g, ' ') : text;
 }
 
 function parseRow(text: string, place: RowPlace): object {

@@ -18,6 +18,13 @@ describe('rows of JSON', () => {
     expect((await readRows(`[${row} , ${row}]\n`)).rows).toEqual([row, row]);
   });
 
+  test('are one line each, however many lines they were written on', async () => {
+    const written = '{\n  "a": [1,\r\n 2],\r  "b": "\\n"\n}';
+    const row = '{   "a": [1,   2],   "b": "\\n" }';
+    expect((await readRows(`[${written},\n${written}]`)).rows).toEqual([row, row]);
+    expect((await readRows(`${written}\n${written}`)).rows).toEqual([row, row]);
+  });
+
   test('have no common columns', async () => {
     expect((await readRows('[{"a":1},{"b":2}]')).columns).toBeNull();
   });

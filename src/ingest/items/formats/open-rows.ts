@@ -1,4 +1,4 @@
-import { ByteSource } from './byte-source.ts';
+import { ByteSource } from '../../../kernel/formats/byte-source.ts';
 import { CsvRows } from './csv-rows.ts';
 import { type Delimiter, delimiters, detectDelimiter, headerEnd } from './delimiter.ts';
 import { type Declaration, type Detected, detect, sniffBytes } from './detect.ts';

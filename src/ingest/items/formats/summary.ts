@@ -1,3 +1,4 @@
+import { canonicalText, type FieldName, meaningOf } from '../normalized.ts';
 import { jsonMembers } from './json-members.ts';
 
 /** What lists show of a row, in place of the whole row. */
@@ -14,21 +15,21 @@ const firstColumns = 3;
 /** A hostile row of very many columns must not make a list slow. */
 const mostColumns = 1_000;
 
-/** The columns by which people know a row; the first of the names that has a value counts. */
-const keys = { title: ['title', 'name'], brand: ['brand'], sku: ['sku'] } as const;
-
 /** Takes the JSON text of a row, in which long numbers keep their digits, or its object. */
 export function inputSummary(input: string | Readonly<Record<string, unknown>>): InputSummary {
-  const values = new Map<string, string>();
+  const best = new Map<FieldName, { rank: number; value: string }>();
   const first: InputSummary['first'] = [];
   for (const [name, value] of columnsOf(input)) {
     if (value === null) continue;
-    const key = name.trim().toLowerCase();
-    if (!values.has(key)) values.set(key, value);
+    const meaning = meaningOf(name);
+    const known = meaning && best.get(meaning.field);
+    if (meaning && !(known && known.rank <= meaning.rank)) {
+      best.set(meaning.field, { rank: meaning.rank, value });
+    }
     if (first.length < firstColumns) first.push({ name: shorten(name), value });
   }
-  const find = (names: readonly string[]) => names.map((name) => values.get(name)).find(Boolean) ?? null;
-  const named = { title: find(keys.title), brand: find(keys.brand), sku: find(keys.sku) };
+  const find = (field: FieldName) => best.get(field)?.value ?? null;
+  const named = { title: find('title'), brand: find('brand'), sku: find('sku') };
   const hasNamed = Object.values(named).some((value) => value !== null);
   return { ...named, first: hasNamed ? [] : first };
 }
@@ -50,8 +51,8 @@ function* columnsOf(input: string | Readonly<Record<string, unknown>>): Generato
 
 /** A string without its quotes, everything else as its JSON text; null for what shows nothing. */
 function textOf(valueText: string): string | null {
-  const value = valueText.startsWith('"') ? String(JSON.parse(valueText)) : valueText;
-  return value.trim() === '' || valueText === 'null' ? null : shorten(value);
+  const value = valueText.startsWith('"') ? canonicalText(String(JSON.parse(valueText))) : valueText;
+  return value === '' || valueText === 'null' ? null : shorten(value);
 }
 
 function shorten(text: string): string {

@@ -1,5 +1,5 @@
 import { isAscii, isUtf8 } from 'node:buffer';
-import type { ByteSource } from './byte-source.ts';
+import type { ByteSource } from '../../../kernel/formats/byte-source.ts';
 import { readerErrors } from './errors.ts';
 
 export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be';

@@ -4,7 +4,9 @@ export type RowFormat = 'csv' | 'tsv' | 'json' | 'ndjson';
 export interface ParsedRow {
   /** From 1; a header is not counted. */
   rowNo: number;
-  /** JSON text of the row's object, keys in column order. Numbers of JSON input are as they were written. */
+  /**
+   * JSON text of the row's object on one line, keys in column order. Numbers of JSON input are as they were written.
+   */
   inputJson: string;
   /** Length of `inputJson` in UTF-8. */
   sizeBytes: number;

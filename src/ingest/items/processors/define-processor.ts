@@ -1,14 +1,19 @@
+import { nearestName } from '../../../lib/nearest-name.ts';
 import { processorErrors } from './errors.ts';
-import { endsSlice, failureOf, stoppedOutcome } from './outcomes.ts';
-import type { ItemInput, ItemOutcome, Processor, ProcessorContext } from './types.ts';
+import type { ItemInput, ItemOutcome, ProcessorContext } from './types.ts';
 
 /** A processor as somebody writes it in sluice.config.mjs: a name, and what happens to one item or to many. */
 export interface ProcessorDefinition<Options = unknown> {
   name: string;
-  /** No outside effect. False unless said otherwise. */
+  /** No outside effect, and fast: items are then taken and finished in one transaction. False unless said otherwise. */
   isPure?: boolean;
+  /** The key of what is called, for backpressure. Default: the name. */
   provider?: (options: Options) => string;
+  /** How many ways there are to try an item. */
   strategies?: number | ((options: Options) => number);
+  /** What the options of a job may be; they are refused when the job is made, not when it runs. */
+  optionsSchema?: OptionsSchema<Options>;
+  /** The same without a schema: answers the options, or throws an Error whose message says what is allowed. */
   validateOptions?: (options: unknown) => Options;
   normalize?: (input: Record<string, unknown>) => unknown;
   /** One item; what it throws becomes the item's error. */
@@ -18,113 +23,102 @@ export interface ProcessorDefinition<Options = unknown> {
     context: ProcessorContext,
   ) => ItemOutcome | Promise<ItemOutcome>;
   /** Many items: one outcome each, in order. */
-  process?: (items: ItemInput[], options: Options, context: ProcessorContext) => Promise<ItemOutcome[]>;
+  process?: (
+    items: ItemInput[],
+    options: Options,
+    context: ProcessorContext,
+  ) => ItemOutcome[] | Promise<ItemOutcome[]>;
 }
 
-/** A complete processor; what it answers is checked, because a wrong answer would lose items. */
-export function defineProcessor<Options = unknown>(definition: ProcessorDefinition<Options>): Processor {
-  assertDefinition(definition);
-  const { name, isPure = false, provider, normalize, strategies = 1 } = definition;
-  const readOptions = (options: unknown) =>
-    definition.validateOptions ? definition.validateOptions(options) : (options as Options);
-  const count = (options: unknown) =>
-    typeof strategies === 'number' ? strategies : strategies(readOptions(options));
-  return {
-    name,
-    isPure,
-    ...(provider ? { provider: (options) => provider(readOptions(options)) } : {}),
-    ...(normalize ? { normalize } : {}),
-    strategies: (options) => Math.max(1, Math.floor(count(options)) || 1),
-    validateOptions: readOptions,
-    process: async (items, options, context) => {
-      const read = readOptions(options);
-      const outcomes = definition.process
-        ? await definition.process(items, read, context)
-        : await processOneByOne(definition, { items, options: read, context });
-      return checkOutcomes(outcomes, { name, count: items.length });
-    },
+/** Standard Schema, https://standardschema.dev: zod, valibot and arktype schemas all are one. */
+export interface OptionsSchema<Options> {
+  readonly '~standard': {
+    readonly validate: (value: unknown) => SchemaAnswer<Options> | Promise<SchemaAnswer<Options>>;
   };
 }
 
-function assertDefinition(definition: unknown): asserts definition is ProcessorDefinition {
-  const { name, process, processItem } = (definition ?? {}) as Record<string, unknown>;
+export type SchemaAnswer<Options> =
+  | { readonly value: Options; readonly issues?: undefined }
+  | { readonly issues: readonly SchemaIssue[] };
+
+export interface SchemaIssue {
+  readonly message: string;
+  readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
+}
+
+/** Checks a processor where it is written, with the types of its options; the registry makes the rest of it. */
+export function defineProcessor<Options = unknown>(
+  definition: ProcessorDefinition<Options>,
+): ProcessorDefinition {
+  assertDefinition(definition);
+  return definition;
+}
+
+const members = {
+  name: 'string',
+  isPure: 'boolean',
+  provider: 'function',
+  strategies: 'function or number',
+  optionsSchema: 'schema',
+  validateOptions: 'function',
+  normalize: 'function',
+  processItem: 'function',
+  process: 'function',
+} as const;
+
+/** Also for definitions that no type checker has seen. */
+export function assertDefinition(definition: unknown): asserts definition is ProcessorDefinition {
+  if (typeof definition !== 'object' || definition === null || Array.isArray(definition)) {
+    throw refusal(
+      `A processor is ${nameOfType(definition)}. Allowed: an object with a name and a processItem`,
+    );
+  }
+  const given = definition as Record<string, unknown>;
+  const { name, process, processItem } = given;
   if (typeof name !== 'string' || !/^[a-z][a-z0-9_-]{0,49}$/.test(name)) {
-    throw processorErrors.raise.processor_definition_invalid(
+    throw refusal(
       'A processor needs a name of lower-case letters, digits, - and _, at most 50, that starts with a letter',
     );
   }
-  if ((typeof process === 'function') === (typeof processItem === 'function')) {
-    throw processorErrors.raise.processor_definition_invalid(
+  for (const [member, type] of Object.entries(members)) {
+    const value = given[member];
+    if (value === undefined || isOf(value, type)) continue;
+    throw refusal(`The ${member} of the processor ${name} is ${nameOfType(value)}. Allowed: a ${type}`);
+  }
+  refuseMisspelt(name, Object.keys(given));
+  if ((process === undefined) === (processItem === undefined)) {
+    throw refusal(
       `The processor ${name} needs one function: process(items, options, context) or processItem(item, …)`,
     );
   }
+  if (given.optionsSchema !== undefined && given.validateOptions !== undefined) {
+    throw refusal(`The processor ${name} has optionsSchema and validateOptions. Allowed: one of the two`);
+  }
 }
 
-async function processOneByOne<Options>(
-  { processItem }: ProcessorDefinition<Options>,
-  { items, options, context }: { items: ItemInput[]; options: Options; context: ProcessorContext },
-): Promise<ItemOutcome[]> {
-  const outcomes: ItemOutcome[] = [];
-  for (const item of items) {
-    if (context.signal.aborted || !processItem) {
-      outcomes.push(stoppedOutcome());
-      continue;
-    }
-    try {
-      outcomes.push(await processItem(item, options, context));
-    } catch (error) {
-      if (endsSlice(error)) throw error;
-      outcomes.push(context.signal.aborted ? stoppedOutcome() : failureOf(error));
+/** A misspelt `validateOptions` would let everything through without a word; a member of one's own does no harm. */
+function refuseMisspelt(name: string, given: readonly string[]): void {
+  const known = Object.keys(members);
+  for (const member of given) {
+    const nearest = known.includes(member) ? null : nearestName(member, known);
+    if (nearest !== null) {
+      throw refusal(`The processor ${name} has a member ${member}, which means nothing. Is it ${nearest}?`);
     }
   }
-  return outcomes;
 }
 
-function checkOutcomes(outcomes: unknown, { name, count }: { name: string; count: number }): ItemOutcome[] {
-  if (!Array.isArray(outcomes) || outcomes.length !== count) {
-    const found = Array.isArray(outcomes) ? `${outcomes.length} outcomes` : typeof outcomes;
-    throw processorErrors.raise.processor_misbehaved(
-      `The processor ${name} answered ${found} for ${count} items; it must answer one outcome per item`,
-    );
-  }
-  return outcomes.map((outcome) => checkOutcome(outcome, name));
+function isOf(value: unknown, type: string): boolean {
+  if (type !== 'schema') return type.split(' or ').includes(typeof value);
+  const standard = (value as { '~standard'?: { validate?: unknown } } | null)?.['~standard'];
+  return typeof standard?.validate === 'function';
 }
 
-const allowed = ['DONE', 'SKIPPED', 'NOT_FOUND', 'ERROR'];
+export function nameOfType(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  if (Array.isArray(value)) return 'an array';
+  return `${typeof value === 'object' ? 'an' : 'a'} ${typeof value}`;
+}
 
-function checkOutcome(outcome: unknown, name: string): ItemOutcome {
-  const {
-    status,
-    result,
-    reason,
-    code,
-    message,
-    class: errorClass,
-    ...rest
-  } = (outcome ?? {}) as Record<string, unknown>;
-  switch (status) {
-    case 'DONE':
-      return { status, result: result ?? null };
-    case 'SKIPPED':
-      return { status, reason: String(reason ?? 'skipped') };
-    case 'NOT_FOUND':
-      return {
-        status,
-        reason: String(reason ?? 'not found'),
-        ...(result === undefined ? {} : { result }),
-      };
-    case 'ERROR':
-      return {
-        status,
-        code: String(code ?? 'processor_failed'),
-        message: String(message ?? 'The processor gave no reason'),
-        class: errorClass === 'permanent' || errorClass === 'throttled' ? errorClass : 'transient',
-        ...(typeof rest.retryAfterMs === 'number' ? { retryAfterMs: rest.retryAfterMs } : {}),
-        ...(rest.attemptUnused === true ? { attemptUnused: true } : {}),
-      };
-    default:
-      throw processorErrors.raise.processor_misbehaved(
-        `The processor ${name} answered the status ${JSON.stringify(status)}. Allowed: ${allowed.join(', ')}`,
-      );
-  }
+function refusal(message: string): Error {
+  return processorErrors.raise.processor_definition_invalid(message);
 }

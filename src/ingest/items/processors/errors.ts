@@ -19,6 +19,12 @@ export const processorErrors = defineErrors({
     title: 'A processor in the configuration is not usable',
     next: 'Correct `processors` in sluice.config.mjs as the message says, and start again.',
   },
+  processor_failed: {
+    kind: 'bug',
+    status: 500,
+    title: 'A processor threw an error that it did not foresee',
+    next: 'Read the error of the item, mend the processor, and reprocess the items that ran out of attempts.',
+  },
   processor_misbehaved: {
     kind: 'bug',
     status: 500,

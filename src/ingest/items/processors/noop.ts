@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { parseOptions } from './options.ts';
-import type { Processor } from './types.ts';
+import { type Processor, sameAsInput } from './types.ts';
 
 const schema = z.strictObject({});
 
@@ -10,5 +10,5 @@ export const noopProcessor: Processor = {
   isPure: true,
   strategies: () => 1,
   validateOptions: (options) => parseOptions(schema, { processor: 'noop', options }),
-  process: async (items) => items.map(({ input }) => ({ status: 'DONE', result: input })),
+  process: async (items) => items.map(() => ({ status: 'DONE', result: sameAsInput })),
 };

@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
+import { z } from 'zod';
 import { itemsOf, processorContext } from '../../../../test/processor-context.ts';
 import { jobErrors } from '../../../kernel/jobs/errors.ts';
 import type { ProcessorDefinition } from './define-processor.ts';
@@ -84,9 +85,117 @@ describe('a processor of one’s own', () => {
     const answers: unknown[] = [[], [{ status: 'DONE' }], 'done', null, Array(3).fill({ status: 'PENDING' })];
     for (const answer of answers) {
       const process = async () => answer as ItemOutcome[];
-      await expect(run({ name: 'mine', process }), JSON.stringify(answer)).rejects.toMatchObject({
-        code: 'processor_misbehaved',
-      });
+      const outcomes = await run({ name: 'mine', process });
+      expect(outcomes, JSON.stringify(answer)).toHaveLength(3);
+      for (const outcome of outcomes) {
+        expect(outcome).toMatchObject({ status: 'ERROR', code: 'processor_misbehaved', class: 'transient' });
+      }
     }
+  });
+
+  test('has its garbage in the error of that item alone', async () => {
+    const circular: Record<string, unknown> = {};
+    circular.self = circular;
+    const garbage: unknown[] = [
+      null,
+      7,
+      'DONE',
+      {},
+      { status: 'done' },
+      { status: 'DONE', result: 1n },
+      { status: 'DONE', result: circular },
+      { status: 'DONE', result: () => 1 },
+      { status: 'DONE', result: 'x'.repeat(5_000_000) },
+    ];
+    for (const answer of garbage) {
+      const processItem = ({ id }: { id: number }) =>
+        (id === 2 ? answer : { status: 'DONE', result: id }) as ItemOutcome;
+      const process = (many: { id: number }[]) => many.map(processItem);
+      for (const way of [{ processItem }, { process }]) {
+        expect(await run({ name: 'mine', ...way })).toMatchObject([
+          { status: 'DONE', result: 1 },
+          { status: 'ERROR', code: 'processor_misbehaved', class: 'transient' },
+          { status: 'DONE', result: 3 },
+        ]);
+      }
+    }
+  });
+
+  test('cannot answer what the database does not take', async () => {
+    const outcomes = await run({
+      name: 'mine',
+      process: () => [
+        { status: 'DONE', result: { 'a\0': '\ud800', at: new Date(0) } },
+        { status: 'NOT_FOUND', reason: '\0'.repeat(5_000) },
+        { status: 'ERROR', code: 'c\0', message: 'm\0', class: 'throttled', retryAfterMs: Number.NaN },
+      ],
+    });
+    expect(outcomes).toEqual([
+      { status: 'DONE', result: { 'a\ufffd': '\ufffd', at: '1970-01-01T00:00:00.000Z' } },
+      { status: 'NOT_FOUND', reason: '\ufffd'.repeat(1_000) },
+      { status: 'ERROR', code: 'c\ufffd', message: 'm\ufffd', class: 'throttled' },
+    ]);
+  });
+
+  test('holds on to its items before each of them, unless it is pure', async () => {
+    const processItem = (): ItemOutcome => ({ status: 'DONE', result: null });
+    for (const isPure of [false, true]) {
+      const assertHeld = vi.fn(async () => {});
+      await run({ name: 'mine', isPure, processItem }, processorContext({ assertHeld }));
+      expect(assertHeld).toHaveBeenCalledTimes(isPure ? 0 : 3);
+    }
+  });
+});
+
+describe('the options of a processor of one’s own', () => {
+  const processItem = (_item: unknown, options: unknown): ItemOutcome => ({
+    status: 'DONE',
+    result: options,
+  });
+  const processorOf = (definition: Partial<ProcessorDefinition>) =>
+    createProcessorRegistry({ custom: [{ name: 'mine', processItem, ...definition }] }).get('mine');
+
+  test('are checked by its schema, with the place of each problem', () => {
+    const mine = processorOf({ optionsSchema: z.strictObject({ 'a/b': z.number(), c: z.string() }) });
+    expect(() => mine.validateOptions({ 'a/b': 'x' })).toThrow(
+      expect.objectContaining({
+        code: 'processor_options_invalid',
+        fields: [
+          { pointer: '/options/a~1b', message: expect.any(String) },
+          { pointer: '/options/c', message: expect.any(String) },
+        ],
+      }),
+    );
+  });
+
+  test('are checked by its function, whatever that throws', () => {
+    const validateOptions = () => {
+      throw new Error('no colour is allowed');
+    };
+    expect(() => processorOf({ validateOptions }).validateOptions({})).toThrow(
+      expect.objectContaining({
+        code: 'processor_options_invalid',
+        fields: [{ pointer: '/options', message: 'no colour is allowed' }],
+      }),
+    );
+    for (const bad of [[], 1, 'x']) {
+      expect(() => processorOf({}).validateOptions(bad)).toThrow(/must be an object/);
+    }
+  });
+
+  test('are kept as they were given, and reach it as its schema makes them', async () => {
+    const optionsSchema = z.object({ days: z.string().transform(Number), deep: z.boolean().default(true) });
+    const mine = processorOf({ optionsSchema });
+    const kept = mine.validateOptions(mine.validateOptions({ days: '7' }));
+    expect(kept).toEqual({ days: '7' });
+    const [outcome] = await mine.process(items.slice(0, 1), kept, processorContext());
+    expect(outcome).toEqual({ status: 'DONE', result: { days: 7, deep: true } });
+  });
+
+  test('cannot have a schema that answers later', () => {
+    const optionsSchema = z.object({}).refine(async () => true);
+    expect(() => processorOf({ optionsSchema }).validateOptions({})).toThrow(
+      expect.objectContaining({ code: 'processor_definition_invalid' }),
+    );
   });
 });

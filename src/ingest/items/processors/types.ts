@@ -3,6 +3,9 @@ import type { GuardedFetch } from '../../../kernel/fetch/guarded-fetch.ts';
 /** What a retry makes of an error: never, soon with backoff, or when the provider is ready again. */
 export type ErrorClass = 'permanent' | 'transient' | 'throttled';
 
+/** As a result: the input as it came, to the last digit. It is not even read for that. */
+export const sameAsInput = Symbol('same as input');
+
 export type ItemOutcome =
   | { status: 'DONE'; result: unknown }
   | { status: 'SKIPPED'; reason: string }
@@ -24,6 +27,8 @@ export interface ItemInput {
   rowNo: number;
   /** May have any keys, also `__proto__`: read with Object.hasOwn. */
   input: Record<string, unknown>;
+  /** The well-known fields (title, brand, sku, …) under one name each, trimmed and in NFC; made when first read. */
+  readonly normalized: Readonly<Record<string, unknown>>;
   attempts: number;
   /** Counts up with the retries; a processor takes it modulo the number of its strategies. */
   strategy: number;
@@ -55,6 +60,7 @@ export interface Processor {
   validateOptions(options: unknown): unknown;
   /** As many outcomes as items, in the same order. */
   process(items: ItemInput[], options: unknown, context: ProcessorContext): Promise<ItemOutcome[]>;
+  /** What `normalized` holds, in place of the well-known fields; kept with the row when its file is taken in. */
   normalize?(input: Record<string, unknown>): unknown;
 }
 

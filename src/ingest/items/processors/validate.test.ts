@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { itemsOf, processorContext } from '../../../../test/processor-context.ts';
 import type { SluiceError } from '../../../lib/errors.ts';
 import { noopProcessor } from './noop.ts';
-import type { ItemOutcome } from './types.ts';
+import { type ItemOutcome, sameAsInput } from './types.ts';
 import { validateProcessor } from './validate.ts';
 
 const context = processorContext();
@@ -19,7 +19,9 @@ async function check(rule: object, value: unknown): Promise<unknown> {
 
 test('noop returns the input as the result', async () => {
   const row = JSON.parse('{"a": "1", "__proto__": "x"}');
-  expect(await noopProcessor.process(itemsOf(row), {}, context)).toEqual([{ status: 'DONE', result: row }]);
+  expect(await noopProcessor.process(itemsOf(row), {}, context)).toEqual([
+    { status: 'DONE', result: sameAsInput },
+  ]);
   expect(() => noopProcessor.validateOptions({ surprise: 1 })).toThrow(/options/);
 });
 

@@ -1,0 +1,162 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
+import { openBegins } from '../harness/begins.mjs';
+import { startContender } from '../harness/children.mjs';
+import { format, msBetween, percentile } from '../harness/figures.mjs';
+import { dispatchTo, insertTenants, openKernel } from '../harness/kernel.mjs';
+import { openGraphileWorker, openPgBoss } from '../harness/peers.mjs';
+import { tenantId } from '../harness/sluice.mjs';
+
+/** Long enough for everything about the last job to be over. */
+const restMs = 20;
+const warmUpJobs = 50;
+const peers = ['graphile-worker', 'pg-boss'];
+
+export const bench = {
+  name: 'pickup',
+  title: 'From enqueue to the start of the handler',
+  about: `
+An idle system and one job at a time. The clock starts just before the job is enqueued, so the durable commit of the
+job is part of the time, and stops in the first line of the handler, in another process that was woken by NOTIFY.
+Every contender enqueues through its own interface; the raw row is one insert with a NOTIFY, and a claim by plain
+SQL.`,
+  size: 500,
+  metrics: [
+    { key: 'p50', title: 'p50 ms', better: 'less' },
+    { key: 'p99', title: 'p99 ms', better: 'less' },
+  ],
+  async open({ server, size }) {
+    const opened = [
+      { label: 'Sluice, another process', ...(await openSluice(server)) },
+      { label: 'Sluice, same process', ...(await openSluiceHere(server)) },
+      { label: 'graphile-worker', ...(await openGraphile(server)) },
+      { label: 'pg-boss', note: 'with `useListenNotify` and `notify`', ...(await openBoss(server)) },
+      { label: 'raw LISTEN and claim', ...(await openRaw(server)) },
+    ];
+    return {
+      contenders: opened.map(({ label, note, enqueue, begins }) => ({
+        label,
+        note,
+        measure: (round) => measure({ enqueue, begins, size, warmUp: round === 1 ? warmUpJobs : 5 }),
+      })),
+      async close() {
+        for (const { close } of opened) await close();
+      },
+    };
+  },
+  targets: ['p50', 'p99'].map((key) => ({
+    text: `${key} not above the best peer`,
+    judge(figureOf) {
+      const best = Math.min(...peers.map((peer) => figureOf(peer, key)));
+      const ours = figureOf('Sluice, another process', key);
+      return { reached: ours <= best, figure: `${format(ours)} ms against ${format(best)} ms` };
+    },
+  })),
+};
+
+async function measure({ enqueue, begins, size, warmUp }) {
+  const timesMs = [];
+  for (let job = 0; job < warmUp + size; job += 1) {
+    await pause(restMs);
+    const subjectId = crypto.randomUUID();
+    const begin = begins.next(subjectId);
+    const fromNs = process.hrtime.bigint();
+    await enqueue(subjectId);
+    timesMs.push(msBetween(fromNs, (await begin).atNs));
+  }
+  const measured = timesMs.slice(warmUp);
+  return { p50: percentile(measured, 0.5), p99: percentile(measured, 0.99) };
+}
+
+async function openSluice(server) {
+  const database = await server.sluiceDatabase();
+  await insertTenants(database, 1);
+  const begins = openBegins();
+  const worker = await startContender(
+    'kernel-worker.mjs',
+    { appUrl: database.appUrl, tellsBegin: true },
+    begins.hear,
+  );
+  const { kernel, close } = await openKernel({ appUrl: database.appUrl });
+  return {
+    begins,
+    enqueue: (subjectId) => dispatchTo(kernel, { tenantId, subjectId }),
+    async close() {
+      await close();
+      await worker.stop();
+    },
+  };
+}
+
+async function openSluiceHere(server) {
+  const database = await server.sluiceDatabase();
+  await insertTenants(database, 1);
+  const begins = openBegins();
+  const onSlice = ({ job }) =>
+    begins.hear({ is: 'begin', subjectId: job.subjectId, atNs: process.hrtime.bigint() });
+  const { kernel, close } = await openKernel({ appUrl: database.appUrl, onSlice });
+  await kernel.start({ work: true });
+  return { begins, enqueue: (subjectId) => dispatchTo(kernel, { tenantId, subjectId }), close };
+}
+
+async function openGraphile(server) {
+  const database = await server.emptyDatabase();
+  const begins = openBegins();
+  const utils = await openGraphileWorker(database);
+  // Without the local queue: it waits to fill itself, and is for throughput.
+  const best = { concurrentJobs: 4, maxPoolSize: 10, localQueueSize: 0 };
+  const settings = { ownerUrl: database.ownerUrl, tellsBegin: true, best };
+  const worker = await startContender('graphile-worker.mjs', settings, begins.hear);
+  return {
+    begins,
+    enqueue: (subjectId) => utils.addJob('noop', { subjectId }),
+    async close() {
+      await utils.release();
+      await worker.stop();
+    },
+  };
+}
+
+async function openBoss(server) {
+  const database = await server.emptyDatabase();
+  const begins = openBegins();
+  const boss = await openPgBoss(database, { notify: true });
+  const settings = { ownerUrl: database.ownerUrl, tellsBegin: true };
+  const worker = await startContender('pg-boss.mjs', settings, begins.hear);
+  return {
+    begins,
+    enqueue: (subjectId) => boss.send('noop', { subjectId }),
+    async close() {
+      await boss.stop({ graceful: false });
+      await worker.stop();
+    },
+  };
+}
+
+async function openRaw(server) {
+  const database = await server.emptyDatabase();
+  await database.query(
+    `create table raw_queue (
+       id bigint generated always as identity primary key, subject_id text not null,
+       status text not null default 'queued')`,
+  );
+  await database.query(`create index raw_queue_waiting on raw_queue (id) where status = 'queued'`);
+  const begins = openBegins();
+  const worker = await startContender('raw-listen.mjs', { ownerUrl: database.ownerUrl }, begins.hear);
+  const client = new pg.Client({ connectionString: database.ownerUrl });
+  await client.connect();
+  return {
+    begins,
+    enqueue: (subjectId) =>
+      client.query({
+        name: 'enqueue',
+        text: `with made as (insert into raw_queue (subject_id) values ($1))
+               select pg_notify('raw_queue', '')`,
+        values: [subjectId],
+      }),
+    async close() {
+      await client.end();
+      await worker.stop();
+    },
+  };
+}

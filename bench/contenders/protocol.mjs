@@ -1,0 +1,39 @@
+// How a contender's process talks with the runner.
+
+export const settings = JSON.parse(process.argv[2]);
+const tellMs = 5;
+
+let handled = 0;
+
+/** The first one is told at once: it starts the clock. */
+export function countHandled(count) {
+  if (handled === 0) process.send({ is: 'first', atNs: process.hrtime.bigint().toString() });
+  handled += count;
+}
+
+/** Tells the runner that this process is connected and idle; resolves at `go`. */
+export async function untilGo() {
+  const told = new Promise((resolve) => {
+    process.once('message', resolve);
+  });
+  // A runner that is gone needs no contender.
+  process.once('disconnect', () => process.exit(0));
+  process.send({ is: 'ready' });
+  await told;
+}
+
+/** Tells now and then how many were handled; the timer costs nothing beside the work. */
+export function tellHandled() {
+  let last = -1;
+  setInterval(() => {
+    if (handled === last) return;
+    last = handled;
+    process.send({ is: 'handled', count: handled });
+  }, tellMs);
+}
+
+/** On a clock that all processes of a machine share. */
+export function tellBegin(subjectId) {
+  const atNs = process.hrtime.bigint();
+  process.send({ is: 'begin', subjectId, atNs: atNs.toString() });
+}

@@ -1,0 +1,24 @@
+// The least that a worker on PostgreSQL needs: LISTEN, and a claim by plain SQL when something was announced.
+import pg from 'pg';
+import { settings, tellBegin, untilGo } from './protocol.mjs';
+
+const client = new pg.Client({ connectionString: settings.ownerUrl });
+await client.connect();
+let claiming = Promise.resolve();
+client.on('notification', () => {
+  claiming = claiming.then(claim);
+});
+await client.query('listen raw_queue');
+await untilGo();
+
+async function claim() {
+  const { rows } = await client.query({
+    name: 'claim',
+    text: `update raw_queue
+              set status = 'running'
+            where id = (
+              select id from raw_queue where status = 'queued' order by id limit 1 for update skip locked)
+           returning subject_id`,
+  });
+  for (const { subject_id: subjectId } of rows) tellBegin(subjectId);
+}

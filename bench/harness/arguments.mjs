@@ -1,0 +1,54 @@
+// The command line of the runner.
+export const benchNames = [
+  'items',
+  'jobs',
+  'ingest',
+  'upload',
+  'pages',
+  'export',
+  'memory',
+  'pickup',
+  'backlog',
+  'fairness',
+  'rescue',
+  'start',
+];
+
+export const usage = `npm run bench -- [names…] [options]
+
+  names         ${benchNames.join(' ')} (default: all, in this order)
+  --rounds <n>  how often each contender is measured, in turns with the others (default 5)
+  --size <n>    rows, jobs or repetitions instead of the benchmark's own number; a run with another size or with
+                fewer than 5 rounds is a trial and leaves the published pages alone
+  --sweep       try the settings of contenders first, and record the best ones in bench/settings.json
+  --strict      exit with code 1 when a target is not reached
+  --no-build    measure dist/ as it is`;
+
+/** Throws an error with `isUsage` that says what is allowed. */
+export function parseArguments(given) {
+  const options = { names: [], rounds: 5, size: null, sweep: false, strict: false, build: true, help: false };
+  const rest = [...given];
+  while (rest.length > 0) {
+    const word = rest.shift();
+    if (word === '--rounds') options.rounds = wholeNumber(word, rest.shift());
+    else if (word === '--size') options.size = wholeNumber(word, rest.shift());
+    else if (word === '--sweep') options.sweep = true;
+    else if (word === '--strict') options.strict = true;
+    else if (word === '--no-build') options.build = false;
+    else if (word === '--help' || word === '-h') options.help = true;
+    else if (benchNames.includes(word)) options.names.push(word);
+    else throw usageError(`There is no benchmark or option "${word}".`);
+  }
+  if (options.names.length === 0) options.names = benchNames;
+  return options;
+}
+
+function wholeNumber(flag, text) {
+  const number = Number(text);
+  if (text !== undefined && Number.isInteger(number) && number >= 1 && number <= 100_000_000) return number;
+  throw usageError(`${flag} is "${text ?? ''}". Allowed: a whole number from 1 to 100000000.`);
+}
+
+function usageError(message) {
+  return Object.assign(new Error(`${message}\n\n${usage}`), { isUsage: true });
+}

@@ -1,0 +1,82 @@
+// Runs benchmarks one after the other, each on a PostgreSQL of its own.
+import { build } from '../../scripts/build.mjs';
+import { endAll, endOnSignals, isStopping } from './cleanup.mjs';
+import { machineOf } from './machine.mjs';
+import { startServer } from './postgres.mjs';
+import { publish, showVerdicts } from './report.mjs';
+import { interleave } from './rounds.mjs';
+import { readSettings, sweep } from './settings.mjs';
+
+const leastRounds = 5;
+
+/** Answers the exit code: 2 when a benchmark failed; 1 for a missed target, and only when that was asked for. */
+export async function runBenches(options) {
+  endOnSignals();
+  if (options.build) await buildProgram();
+  let missed = 0;
+  let failed = 0;
+  for (const name of options.names) {
+    if (isStopping()) break;
+    const { bench } = await import(`../benches/${name}.mjs`);
+    try {
+      missed += await runBench(bench, options);
+    } catch (error) {
+      // The others can still be measured; the exit code tells that one is missing.
+      if (!isStopping()) console.error(error);
+      failed += 1;
+    } finally {
+      await endAll();
+    }
+  }
+  if (missed > 0) console.log(`\n${missed} ${missed === 1 ? 'target was' : 'targets were'} not reached.`);
+  if (failed > 0) console.error(`\n${failed} of ${options.names.length} benchmarks failed.`);
+  if (failed > 0) return 2;
+  return missed > 0 && options.strict ? 1 : 0;
+}
+
+/** What is published has the benchmark's own size, and enough rounds for a median. */
+function isTrial({ size, rounds }) {
+  return size !== null || rounds < leastRounds;
+}
+
+async function buildProgram() {
+  const built = await build();
+  if (built.status === 'failed') throw new Error(`The build failed:\n${built.message}`);
+}
+
+async function runBench(bench, options) {
+  const size = options.size ?? bench.size;
+  const rounds = options.rounds;
+  console.log(`\n${bench.name}: ${bench.title} (${rounds} rounds, size ${size.toLocaleString('en-US')})`);
+  const startedAt = new Date();
+  const server = bench.isEmbedded ? null : await startServer();
+  try {
+    const context = { server, size, rounds };
+    if (options.sweep && bench.sweeps) await sweep(bench, context);
+    const settings = await readSettings();
+    const opened = await bench.open({ ...context, settings });
+    try {
+      const series = await interleave(opened.contenders, { rounds, metrics: bench.metrics });
+      const verdicts = bench.targets.map((target) => judge(target, series));
+      const machine = machineOf(server);
+      const report = { bench, size, rounds, isTrial: isTrial(options), startedAt, machine };
+      await publish({ ...report, series, verdicts, checks: opened.checks ?? [] });
+      showVerdicts(verdicts);
+      return verdicts.filter(({ reached }) => !reached).length;
+    } finally {
+      await opened.close?.();
+    }
+  } finally {
+    await server?.stop();
+  }
+}
+
+/** A target looks at medians; `figureOf` throws when a contender that it names was not measured. */
+function judge({ text, judge: decide }, series) {
+  const figureOf = (label, key) => {
+    const found = series.find((entry) => entry.label === label)?.summary[key];
+    if (!found) throw new Error(`The target "${text}" looks at "${label}", which has no figure "${key}"`);
+    return found.median;
+  };
+  return { target: text, ...decide(figureOf, series) };
+}

@@ -1,0 +1,97 @@
+// The built program as users run it: `sluice serve` and `sluice worker`, as processes of their own.
+import { spawn } from 'node:child_process';
+import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { until } from './children.mjs';
+import { endOnce } from './cleanup.mjs';
+
+const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+const jwtSecret = 'a secret of the benchmarks, long enough for HS256';
+export const tenantId = 'tenant-1';
+export const userId = 'bench';
+
+/** A server without a worker on this database; resolves when it is ready. */
+export async function startServe({ database, settings = {} }) {
+  const started = await startProcess(['serve', '--no-worker', '--port', '0'], { database, settings });
+  const url = await started.firstUrl();
+  await until('the server is ready', async () => (await fetch(`${url}/health/ready`)).ok);
+  return { ...started, url, headers: { authorization: `Bearer ${await token()}` } };
+}
+
+/** Worker processes on this database; resolves when all have entered themselves. */
+export async function startWorkers(count, { database, settings = {} }) {
+  const workers = await Promise.all(
+    Array.from({ length: count }, () => startProcess(['worker'], { database, settings })),
+  );
+  await until(`${count} workers have entered themselves`, async () => {
+    const [row] = await database.query('select count(*)::int as count from workers where lost_at is null');
+    return row.count >= count;
+  });
+  return { pids: workers.map(({ pid }) => pid), stop: () => Promise.all(workers.map(({ stop }) => stop())) };
+}
+
+/** The settings are the product's defaults, but for what is given. Without a database: the embedded one. */
+export async function startProcess(words, { database = null, settings = {}, dataDir = null }) {
+  const home = dataDir ?? (await mkdtemp(join(tmpdir(), 'sluice-bench-home-')));
+  const env = {
+    PATH: process.env.PATH,
+    HOME: process.env.HOME,
+    NODE_ENV: 'production',
+    LOG_LEVEL: 'error',
+    SLUICE_DATA_DIR: home,
+    SLUICE_JWT_SECRET: jwtSecret,
+    ...(database ? { DATABASE_URL: database.ownerUrl } : {}),
+    ...settings,
+  };
+  const child = spawn(process.execPath, [main, ...words], {
+    env,
+    cwd: home,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  let errors = '';
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    output += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text) => {
+    errors = `${errors}${text}`.slice(-10_000);
+  });
+  child.once('exit', (code) => {
+    if (code !== 0) console.error(`sluice ${words[0]} ended with ${code}:\n${errors}`);
+  });
+  const stop = endOnce(async () => {
+    if (child.exitCode === null && child.signalCode === null) {
+      const ended = once(child, 'exit');
+      child.kill('SIGTERM');
+      await ended;
+    }
+    if (dataDir === null) await rm(home, { recursive: true, force: true });
+  });
+  const firstUrl = async () => {
+    await until('the server says where it listens', () => {
+      if (child.exitCode !== null) throw new Error(`sluice ${words[0]} ended with ${child.exitCode}`);
+      return /https?:\/\/\S+/.test(output);
+    });
+    return /https?:\/\/[^\s/]+/.exec(output)[0];
+  };
+  return { pid: child.pid, stop, firstUrl };
+}
+
+async function token() {
+  const { mintToken } = await import('../../dist/kernel/tenancy/tokens.js');
+  return mintToken(
+    { secret: jwtSecret, issuer: 'sluice', audience: 'sluice', jwksUrl: null },
+    { tenantId, userId, role: 'admin', lifetimeSeconds: 86_400 },
+  );
+}
+
+/** Cursors as the server signs them, to open a page without walking through all those before it. */
+export async function cursorAfter({ jobId, id }) {
+  const { createCursors } = await import('../../dist/kernel/http/cursor.js');
+  const secret = createHmac('sha256', jwtSecret).update('sluice server secret').digest('base64url');
+  return createCursors(secret).encode(`items/id/${jobId}`, [id]);
+}

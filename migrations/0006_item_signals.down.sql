@@ -1,0 +1,3 @@
+alter table item_jobs
+  drop column reported_at,
+  drop column unreported;

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest';
+import { ClaimedInput } from './processing.ts';
+import { noopProcessor } from './processors/noop.ts';
+
+function claimed(inputJson: string): ClaimedInput {
+  return new ClaimedInput(
+    { id: 1, rowNo: 1, attempts: 1, strategy: 0, crashes: 0, inputJson },
+    noopProcessor,
+  );
+}
+
+test('an input that is handed on untouched is known as such, also with more digits than a program keeps', () => {
+  const item = claimed('{"id":12345678901234567890,"__proto__":"x"}');
+  expect(item.is(item.input)).toBe(true);
+});
+
+test('an input that a processor has changed in place is not the input any more', () => {
+  const item = claimed('{"price":"5"}');
+  item.input.price = 6;
+  expect(item.is(item.input)).toBe(false);
+});
+
+test('a copy of the input is not taken for it', () => {
+  const item = claimed('{"a":1}');
+  expect(item.is({ ...item.input })).toBe(false);
+});

@@ -1,0 +1,86 @@
+import { readOptions } from './custom-options.ts';
+import { checkOutcome, checkOutcomes, storableFailure } from './custom-outcomes.ts';
+import { assertDefinition, type ProcessorDefinition } from './define-processor.ts';
+import { endsSlice, stoppedOutcome } from './outcomes.ts';
+import type { ItemInput, ItemOutcome, Processor, ProcessorContext } from './types.ts';
+
+/** Somebody's own processor, made complete: what it answers is checked, because a wrong answer would lose items. */
+export function toProcessor(definition: unknown): Processor {
+  assertDefinition(definition);
+  const { name, isPure = false } = definition;
+  const read = rememberedOptions(definition);
+  return {
+    name,
+    isPure,
+    ...(definition.provider ? { provider: (options) => String(definition.provider?.(read(options))) } : {}),
+    ...(definition.normalize ? { normalize: (input) => definition.normalize?.(input) } : {}),
+    strategies: (options) => Math.max(1, Math.floor(countStrategies(definition, read(options))) || 1),
+    // Kept as they were given: what a schema made of them (a date, a set) would not survive being stored as JSON.
+    validateOptions: (options) => {
+      const given = options ?? {};
+      read(given);
+      return given;
+    },
+    process: (items, options, context) => run(definition, { items, options: read(options), context }),
+  };
+}
+
+/** A turn asks for the options of its job several times, and always with the same object. */
+function rememberedOptions(definition: ProcessorDefinition): (options: unknown) => unknown {
+  const remembered = new WeakMap<object, unknown>();
+  return (options) => {
+    const given = (options ?? {}) as object;
+    if (remembered.has(given)) return remembered.get(given);
+    const read = readOptions(definition, given);
+    remembered.set(given, read);
+    return read;
+  };
+}
+
+function countStrategies({ strategies = 1 }: ProcessorDefinition, options: unknown): number {
+  return typeof strategies === 'number' ? strategies : Number(strategies(options));
+}
+
+interface Batch {
+  items: ItemInput[];
+  options: unknown;
+  context: ProcessorContext;
+}
+
+async function run(definition: ProcessorDefinition, batch: Batch): Promise<ItemOutcome[]> {
+  if (!definition.process) return runOneByOne(definition, batch);
+  const { items, options, context } = batch;
+  const { name } = definition;
+  try {
+    await assertHeld(definition, context);
+    return checkOutcomes(await definition.process(items, options, context), { name, items });
+  } catch (error) {
+    if (endsSlice(error)) throw error;
+    return items.map(() => (context.signal.aborted ? stoppedOutcome() : storableFailure(error)));
+  }
+}
+
+async function runOneByOne(definition: ProcessorDefinition, batch: Batch): Promise<ItemOutcome[]> {
+  const { items, options, context } = batch;
+  const outcomes: ItemOutcome[] = [];
+  for (const item of items) {
+    if (context.signal.aborted || !definition.processItem) {
+      outcomes.push(stoppedOutcome());
+      continue;
+    }
+    try {
+      await assertHeld(definition, context);
+      const outcome = await definition.processItem(item, options, context);
+      outcomes.push(checkOutcome(outcome, { name: definition.name, item }));
+    } catch (error) {
+      if (endsSlice(error)) throw error;
+      outcomes.push(context.signal.aborted ? stoppedOutcome() : storableFailure(error));
+    }
+  }
+  return outcomes;
+}
+
+/** Also renews the lock: slow items must not be taken over while their turn in the batch is still to come. */
+async function assertHeld({ isPure }: ProcessorDefinition, context: ProcessorContext): Promise<void> {
+  if (isPure !== true) await context.assertHeld();
+}

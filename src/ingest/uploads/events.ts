@@ -1,0 +1,66 @@
+import { recordEvent } from '../../kernel/events/service.ts';
+import type { WakeUp } from '../../kernel/jobs/wake-up.ts';
+import type { Tx } from '../../lib/db.ts';
+import type { PromotionFigures } from './promotion-end-store.ts';
+import type { Upload, UploadStatus } from './types.ts';
+
+/** `upload.<status>`, in the transaction that moves the record. */
+export async function recordMove(
+  deps: { wake: WakeUp },
+  tx: Tx,
+  upload: Upload,
+  status: UploadStatus,
+  data: Record<string, unknown> = {},
+): Promise<void> {
+  await recordEvent(deps, tx, {
+    tenantId: upload.tenantId,
+    type: `upload.${status}`,
+    subject: upload.uploadId,
+    userId: upload.userId,
+    correlationId: upload.jobId,
+    data: {
+      upload_id: upload.uploadId,
+      job_id: upload.jobId,
+      workspace_id: upload.workspaceId,
+      client_id: upload.clientId,
+      platform: upload.platform,
+      filename: upload.filename,
+      status,
+      ...data,
+    },
+  });
+}
+
+/** The IngestionCompleteEvent: once per upload, with the final status in the same transaction. */
+export async function recordIngestionComplete(
+  deps: { wake: WakeUp },
+  tx: Tx,
+  upload: Upload,
+  end: PromotionFigures & { status: 'completed' | 'partial' },
+): Promise<void> {
+  await recordEvent(deps, tx, {
+    tenantId: upload.tenantId,
+    type: 'ingestion.complete',
+    subject: upload.uploadId,
+    userId: upload.userId,
+    correlationId: upload.jobId,
+    data: {
+      upload_id: upload.uploadId,
+      workspace_id: upload.workspaceId,
+      client_id: upload.clientId,
+      platform: upload.platform,
+      status: end.status,
+      metrics: {
+        total_rows: end.promotedRows + end.failedRows,
+        promoted_rows: end.promotedRows,
+        failed_rows: end.failedRows,
+        campaigns_upserted: end.campaignsUpserted,
+        ad_sets_upserted: end.adSetsUpserted,
+        ads_upserted: end.adsUpserted,
+        daily_metrics_upserted: end.dailyMetricsUpserted,
+      },
+      affected_dates: end.affectedDates,
+      timestamp: new Date().toISOString(),
+    },
+  });
+}

@@ -1,0 +1,493 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+import { afterEach, describe, expect, test } from 'vitest';
+import { useDatabase } from '../../../test/database.ts';
+import { eventually } from '../../../test/kernel.ts';
+import { adLine, adReport, range, useUploadRuns } from '../../../test/upload-runs.ts';
+import type { Files } from '../../kernel/files/types.ts';
+import { Database, type Tx } from '../../lib/db.ts';
+import { defineErrors } from '../../lib/errors.ts';
+import { sql } from '../../lib/sql.ts';
+
+const database = useDatabase();
+const uploads = useUploadRuns(database);
+
+/** What a test changes about the database is changed back. */
+const undoings: string[] = [];
+afterEach(async () => {
+  for (const statement of undoings.splice(0)) await database.owner(statement);
+});
+
+/** Runs this PL/pgSQL before a row of one tenant is written; `%TENANT%` keeps the tests apart. */
+async function addTrigger(table: string, tenantId: string, body: string): Promise<void> {
+  await database.owner(`
+    create or replace function refuse_${table}() returns trigger language plpgsql as $$
+    begin
+      if new.tenant_id = '${tenantId}' then ${body} end if;
+      return new;
+    end $$;
+    create or replace trigger refuse_${table} before insert or update on ${table}
+      for each row execute function refuse_${table}()`);
+  undoings.push(`drop trigger refuse_${table} on ${table}`);
+}
+
+async function terminate(tx: Tx): Promise<void> {
+  const own = await tx.find<{ pid: number }>(sql`select pg_backend_pid() as pid`);
+  await database.owner('select pg_terminate_backend($1)', [own?.pid]);
+}
+
+async function completes(uploadId: string): Promise<number> {
+  const events = await uploads.events({ uploadId });
+  return events.filter(({ type }) => type === 'ingestion.complete').length;
+}
+
+const refusedOf = (uploadId: string) =>
+  database.owner<{ row_index: number; code: string }>(
+    `select row_index, promotion_error ->> 'code' as code
+       from staging_rows
+      where upload_id = $1 and entity_type = 'daily_metric' and promotion_error is not null
+      order by row_index`,
+    [uploadId],
+  );
+
+describe('a file that cannot be read', () => {
+  test('whose bytes are gone fails at once with a sentence, and gives its slot back', async () => {
+    const { kernel } = await uploads.start();
+    const place = await uploads.place();
+    const upload = await uploads.take(place, adReport([adLine(1)]));
+    await uploads.files.remove(upload.fileUrl.replace('local:', ''));
+    await kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
+    expect(await uploads.upload(upload)).toMatchObject({
+      status: 'failed',
+      error_code: 'file_lost',
+      error_text: `The stored file of upload ${upload.uploadId} is gone; upload it again.`,
+    });
+    const slots = await database.owner('select from upload_slots where upload_id = $1', [upload.uploadId]);
+    expect(slots).toHaveLength(0);
+    expect(await completes(upload.uploadId)).toBe(0);
+  });
+
+  test.each([
+    ['no report', 'once upon a time\nthere was a text\n'],
+    ['JSON that breaks off', `[{"campaign_id":"120210000000000001","date_start":"2026-03-01"`],
+  ])('because it is %s fails with a sentence and no event', async (_what, content) => {
+    const { kernel } = await uploads.start();
+    const place = await uploads.place();
+    const upload = await uploads.take(place, content);
+    await kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
+    const failed = await uploads.upload(upload);
+    expect(failed).toMatchObject({ status: 'failed', promoted_rows: 0 });
+    expect(failed.error_text).toMatch(/\.$/);
+    expect(await completes(upload.uploadId)).toBe(0);
+  });
+});
+
+test('rows that cannot be parsed and rows that are invalid are left out with their reasons, the rest is promoted', async () => {
+  const { kernel } = await uploads.start();
+  const place = await uploads.place();
+  const lines = range(40).map((n) => adLine(n));
+  lines[3] = adLine(4).replace('2026-03-01', 'the first of March');
+  lines[7] = adLine(8).replace(/12023\d+/, '1.2E+17');
+  const upload = await uploads.take(place, adReport(lines));
+  await kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
+  expect(await uploads.upload(upload)).toMatchObject({
+    status: 'partial',
+    total_rows: 40,
+    valid_rows: 38,
+    invalid_rows: 2,
+    promoted_rows: 38,
+    failed_rows: 2,
+    error_code: 'rows_refused',
+  });
+  const invalid = await database.owner<{ row_index: number; fields: string[] }>(
+    `select row_index, array(select p ->> 'field' from jsonb_array_elements(validation_errors) p) as fields
+       from staging_rows where upload_id = $1 and validation_status = 'invalid' order by row_index`,
+    [upload.uploadId],
+  );
+  expect(invalid.map(({ row_index }) => row_index)).toEqual([3, 7]);
+  expect(await uploads.count('daily_metrics', upload)).toBe(38);
+});
+
+describe('a parent that cannot be stored', () => {
+  test('is looked for three times more, then its facts stand without it and say so', async () => {
+    const { kernel, delays } = await uploads.start();
+    const place = await uploads.place();
+    await addTrigger(
+      'campaigns',
+      place.tenantId,
+      `if new.name = 'Campaign 2' then raise exception 'no such campaign' using errcode = '23514'; end if;`,
+    );
+    const upload = await uploads.take(
+      place,
+      adReport([adLine(1), adLine(2, { campaign: 2 }), adLine(3, { campaign: 2 })]),
+    );
+    await kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
+    expect(delays).toEqual([100, 200, 400]);
+    expect(await uploads.upload(upload)).toMatchObject({
+      status: 'completed',
+      promoted_rows: 3,
+      campaigns_upserted: 1,
+      warnings: [{ code: 'parent_missing', count: 2 }],
+    });
+    const warned = await database.owner<{ row_index: number }>(
+      `select row_index from staging_rows
+        where upload_id = $1 and promotion_warning ->> 'code' = 'parent_missing' order by row_index`,
+      [upload.uploadId],
+    );
+    expect(warned.map(({ row_index }) => row_index)).toEqual([1, 2]);
+    const metrics = await database.owner<{ has_parent: boolean }>(
+      `select campaign_id is not null as has_parent from daily_metrics where last_upload = $1 order by impressions`,
+      [upload.uploadId],
+    );
+    expect(metrics).toEqual([{ has_parent: true }, { has_parent: false }, { has_parent: false }]);
+  });
+
+  test('makes two facts fail rather than become one, when nothing else tells them apart', async () => {
+    const { kernel } = await uploads.start();
+    const place = await uploads.place();
+    await addTrigger(
+      'campaigns',
+      place.tenantId,
+      `if new.name <> 'C1' then raise exception 'no such campaign' using errcode = '23514'; end if;`,
+    );
+    const lines = [1, 2, 3].map((n) => `C${n},12021000000000000${n},2026-03-01,${n},${n},1`);
+    const upload = await uploads.take(
+      place,
+      `Campaign name,Campaign ID,Day,Impressions,Link clicks,Amount spent (USD)\n${lines.join('\n')}\n`,
+    );
+    await kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
+    expect(await uploads.upload(upload)).toMatchObject({
+      status: 'partial',
+      promoted_rows: 2,
+      failed_rows: 1,
+      warnings: [{ code: 'parent_missing', count: 1 }],
+    });
+    expect(await refusedOf(upload.uploadId)).toEqual([{ row_index: 2, code: 'parent_missing_collision' }]);
+  });
+
+  test('is counted once in the warnings, also when the batch has to be taken apart', async () => {
+    const { kernel } = await uploads.start();
+    const place = await uploads.place();
+    await addTrigger(
+      'campaigns',
+      place.tenantId,
+      `if new.name = 'Campaign 2' then raise exception 'no such campaign' using errcode = '23514'; end if;`,
+    );
+    await addTrigger(
+      'daily_metrics',
+      place.tenantId,
+      `if new.impressions = 80 then raise exception 'a bad row' using errcode = '23514'; end if;`,
+    );
+    const lines = range(8).map((n) => adLine(n, { campaign: 2 }));
+    const upload = await uploads.take(place, adReport(lines));
+    await kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
+    expect(await uploads.upload(upload)).toMatchObject({
+      status: 'partial',
+      promoted_rows: 7,
+      failed_rows: 1,
+      warnings: [{ code: 'parent_missing', count: 7 }],
+    });
+  });
+
+  test('because it was deleted meanwhile leaves its facts without it', async () => {
+    const place = await uploads.place();
+    let hasFacts = false;
+    const { kernel } = await uploads.start({
+      hooks: {
+        before: async (_count, { job }) => {
+          const [row] = await database.owner<{ at: string }>(
+            `select checkpoint #>> '{promotion,entityType}' as at from ingestion_jobs where job_id = $1`,
+            [job.jobId],
+          );
+          if (row?.at !== 'daily_metric' || hasFacts) return;
+          hasFacts = true;
+          await database.owner('delete from ads where tenant_id = $1', [place.tenantId]);
+        },
+      },
+    });
+    const upload = await uploads.take(place, adReport([adLine(1)]));
+    await kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
+    expect(hasFacts).toBe(true);
+    expect(await uploads.upload(upload)).toMatchObject({
+      status: 'completed',
+      promoted_rows: 1,
+      warnings: [{ code: 'parent_missing', count: 1 }],
+    });
+  });
+});
+
+describe('a lost connection', () => {
+  test('in any transaction of an upload is tried again after 1 s, and no row is lost or doubled', {
+    timeout: 120_000,
+  }, async () => {
+    for (let at = 1; ; at += 1) {
+      const place = await uploads.place();
+      let isKilled = false;
+      const { kernel, delays } = await uploads.start({
+        hooks: {
+          inside: async (tx, count) => {
+            if (count !== at) return;
+            isKilled = true;
+            await terminate(tx);
+          },
+        },
+      });
+      const upload = await uploads.take(place, adReport(range(5).map((n) => adLine(n))));
+      await kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
+      await kernel.stop(1_000);
+      const figures = { status: 'completed', promoted_rows: 5, total_rows: 5 };
+      expect(await uploads.upload(upload), `lost in transaction ${at}`).toMatchObject(figures);
+      expect(await uploads.count('daily_metrics', upload)).toBe(5);
+      expect(await completes(upload.uploadId)).toBe(1);
+      expect(delays).toEqual(isKilled ? [1_000] : []);
+      if (!isKilled) break;
+    }
+  });
+
+  test('that is lost each time fails the upload after three retries of 1, 2 and 4 s', async () => {
+    const place = await uploads.place();
+    let killed = 0;
+    const { kernel, delays } = await uploads.start({
+      hooks: {
+        inside: async (tx, _count, { job }) => {
+          const now = await uploads.upload({ uploadId: job.subjectId });
+          if (now.status !== 'processing' || killed >= 4) return;
+          killed += 1;
+          await terminate(tx);
+        },
+      },
+    });
+    const upload = await uploads.take(place, adReport([adLine(1)]));
+    await kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
+    expect(delays).toEqual([1_000, 2_000, 4_000]);
+    expect(await uploads.upload(upload)).toMatchObject({ status: 'failed', error_code: 'database_lost' });
+    expect(await completes(upload.uploadId)).toBe(0);
+  });
+});
+
+test('a statement that takes too long is tried three times more, then the upload fails', async () => {
+  const place = await uploads.place();
+  await addTrigger('daily_metrics', place.tenantId, 'perform pg_sleep(60);');
+  const db = new Database({
+    url: database.appUrl,
+    applicationName: 'sluice-slow',
+    maxConnections: 5,
+    settings: { statement_timeout: '250ms' },
+  });
+  try {
+    const { kernel, delays } = await uploads.start({ db });
+    const upload = await uploads.take(place, adReport([adLine(1)]));
+    await kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
+    expect(delays).toEqual([1_000, 2_000, 4_000]);
+    expect(await uploads.upload(upload)).toMatchObject({ status: 'failed', error_code: 'database_lost' });
+    await kernel.stop(1_000);
+  } finally {
+    await db.close();
+  }
+});
+
+describe('a write that the database refuses', () => {
+  test('for want of a right fails the upload at once, with the reason', async () => {
+    await database.owner('revoke insert on daily_metrics from sluice_promote');
+    undoings.push('grant insert on daily_metrics to sluice_promote');
+    const { kernel, delays } = await uploads.start();
+    const place = await uploads.place();
+    const upload = await uploads.take(place, adReport([adLine(1)]));
+    await kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
+    expect(delays).toEqual([]);
+    expect(await uploads.upload(upload)).toMatchObject({
+      status: 'failed',
+      error_code: 'database_refused',
+      promoted_rows: 0,
+      failed_rows: 1,
+    });
+    expect(await completes(upload.uploadId)).toBe(0);
+  });
+
+  test('by a policy fails the upload at once, with the reason', async () => {
+    await database.owner(
+      `create policy none_of_this on daily_metrics as restrictive for insert to sluice_promote with check (false)`,
+    );
+    undoings.push('drop policy none_of_this on daily_metrics');
+    const { kernel } = await uploads.start();
+    const place = await uploads.place();
+    const upload = await uploads.take(place, adReport([adLine(1)]));
+    await kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
+    expect(await uploads.upload(upload)).toMatchObject({ status: 'failed', error_code: 'database_refused' });
+  });
+
+  test('by an unexpected unique index loses exactly the rows that it refuses', async () => {
+    const place = await uploads.place();
+    await database.owner(
+      `create unique index no_doubles on daily_metrics (spend) where tenant_id = '${place.tenantId}'`,
+    );
+    undoings.push('drop index no_doubles');
+    const { kernel } = await uploads.start();
+    const lines = range(1_300).map((n) => adLine(n, { spend: `${n}.00` }));
+    const doubles = [17, 512, 999, 1_000, 1_299];
+    for (const at of doubles) lines[at] = adLine(at + 1, { spend: '1.00' });
+    const upload = await uploads.take(place, adReport(lines));
+    await kernel.cycle({ budgetMs: 25_000, tenantId: place.tenantId });
+    expect(await uploads.upload(upload)).toMatchObject({
+      status: 'partial',
+      promoted_rows: 1_295,
+      failed_rows: 5,
+      row_count: 1_295,
+      daily_metrics_upserted: 1_295,
+    });
+    expect(await refusedOf(upload.uploadId)).toEqual(
+      doubles.map((row_index) => ({ row_index, code: 'refused_by_database' })),
+    );
+    expect(await uploads.count('daily_metrics', upload)).toBe(1_295);
+    expect(await completes(upload.uploadId)).toBe(1);
+  });
+});
+
+describe('a deadlock', () => {
+  /** A session that holds the second of two rows and wants the first, each time somebody waits for it. */
+  async function startRival(tenantId: string, times: number) {
+    const client = new pg.Client({ connectionString: database.ownerUrl });
+    await client.connect();
+    await client.query("set deadlock_timeout = '60s'");
+    const spend = (impressions: number) =>
+      client.query('update daily_metrics set reach = 0 where tenant_id = $1 and impressions = $2', [
+        tenantId,
+        impressions,
+      ]);
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+    await client.query('begin');
+    await spend(20);
+    const isWaitedFor = async () => {
+      const waiting = await database.owner(
+        'select from pg_stat_activity where $1 = any(pg_blocking_pids(pid)) and datname = current_database()',
+        [rows[0]?.pid],
+      );
+      return waiting.length > 0;
+    };
+    const play = async () => {
+      for (let time = 0; time < times; time += 1) {
+        await eventually(isWaitedFor, 'the upload waits for the rival');
+        await client.query('savepoint again');
+        // Waits for the row that the upload has, until the database has ended the upload's transaction.
+        await spend(10);
+        await client.query('rollback to savepoint again');
+      }
+      await client.query('rollback');
+      await client.end();
+    };
+    return play();
+  }
+
+  async function meetDeadlocks(times: number) {
+    await database.owner(
+      `alter database ${new URL(database.ownerUrl).pathname.slice(1)} set deadlock_timeout = '100ms'`,
+    );
+    const db = new Database({ url: database.appUrl, applicationName: 'sluice-rival', maxConnections: 5 });
+    const place = await uploads.place();
+    // One ad on 1,300 days: the first two are what the rival and the upload meet on.
+    const day = (n: number) => new Date(Date.UTC(2020, 0, n)).toISOString().slice(0, 10);
+    const lines = (spend: string) =>
+      range(1_300).map((n) =>
+        adLine(n, { spend, day: day(n) }).replace(/Ad \d+,12023\d+/, 'Ad,12023000000000001'),
+      );
+    const first = await uploads.start({ db });
+    await uploads.take(place, adReport(lines('1.00')));
+    await first.kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
+    const upload = await uploads.take(place, adReport(lines('2.00')));
+    const rival = startRival(place.tenantId, times);
+    await first.kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
+    await rival;
+    await first.kernel.stop(1_000);
+    await db.close();
+    return { upload, delays: first.delays, tenantId: place.tenantId };
+  }
+
+  test('is tried again, and the upload completes', async () => {
+    const { upload, delays } = await meetDeadlocks(1);
+    expect(delays).toEqual([100]);
+    expect(await uploads.upload(upload)).toMatchObject({ status: 'completed', promoted_rows: 1_300 });
+  });
+
+  test('that comes back after 100, 200 and 400 ms fails its batch, and the rest goes on', async () => {
+    const { upload, delays, tenantId } = await meetDeadlocks(4);
+    expect(delays).toEqual([100, 200, 400]);
+    expect(await uploads.upload(upload)).toMatchObject({
+      status: 'partial',
+      promoted_rows: 300,
+      failed_rows: 1_000,
+      daily_metrics_upserted: 300,
+    });
+    const [spent] = await database.owner<{ n: number }>(
+      'select count(*)::integer as n from daily_metrics where tenant_id = $1 and spend = 2',
+      [tenantId],
+    );
+    expect(spent?.n).toBe(300);
+    const refused = await refusedOf(upload.uploadId);
+    expect(new Set(refused.map(({ code }) => code))).toEqual(new Set(['batch_failed']));
+    expect(await completes(upload.uploadId)).toBe(1);
+  });
+});
+
+describe('a storage that asks to slow down', () => {
+  const { raise } = defineErrors({
+    slow_down: { kind: 'rate_limited', status: 503, title: 'Slow down', next: 'Wait.' },
+  });
+  const busy = (times: { left: number }): Files => ({
+    ...uploads.files,
+    open: async (...given) => {
+      if (times.left === 0) return uploads.files.open(...given);
+      times.left -= 1;
+      throw raise.slow_down('The storage asks to slow down.');
+    },
+  });
+
+  async function driveRetries(left: number) {
+    const times = { left };
+    const { kernel } = await uploads.start({ files: busy(times) });
+    const place = await uploads.place();
+    const upload = await uploads.take(place, adReport([adLine(1)]));
+    for (let turn = 0; turn < 7; turn += 1) {
+      await kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
+      await uploads.bringForward(upload);
+    }
+    const retries = await database.owner<{ delay: number }>(
+      `select (data ->> 'delay_seconds')::float as delay from events where subject = $1 and type = 'job.retry'`,
+      [upload.jobId],
+    );
+    return { upload, times, delays: retries.map(({ delay }) => delay) };
+  }
+
+  test('is asked again five times, every 60 s, and then the upload fails', async () => {
+    const { upload, delays } = await driveRetries(6);
+    expect(delays).toEqual([60, 60, 60, 60, 60]);
+    expect(await uploads.upload(upload)).toMatchObject({
+      status: 'failed',
+      error_code: 'storage_busy',
+      error_text: 'The storage asks to slow down.',
+    });
+  });
+
+  test('and then does not lets the upload complete', async () => {
+    const { upload, delays, times } = await driveRetries(5);
+    expect(delays).toEqual([60, 60, 60, 60, 60]);
+    expect(times.left).toBe(0);
+    expect(await uploads.upload(upload)).toMatchObject({ status: 'completed', promoted_rows: 1 });
+  });
+});
+
+test('a retry that waits by the clock ends with its signal', async () => {
+  const { retrying } = await import('./retrying.ts');
+  const controller = new AbortController();
+  const tries = { count: 0 };
+  const trying = retrying(
+    async () => {
+      tries.count += 1;
+      throw Object.assign(new Error('gone'), { code: '23503' });
+    },
+    { signal: controller.signal },
+  );
+  await sleep(0);
+  controller.abort(new Error('the lease is lost'));
+  await expect(trying).rejects.toThrow();
+  expect(tries.count).toBe(1);
+});

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { useDatabase } from '../../../test/database.ts';
+import { adReport, range, useUploadRuns } from '../../../test/upload-runs.ts';
+
+const database = useDatabase();
+const uploads = useUploadRuns(database);
+
+test('a slice that parses 20 MB keeps a lease of 1.5 s', { timeout: 180_000 }, async () => {
+  const place = await uploads.place();
+  const run = await uploads.start({ leaseMs: 1_500, heartbeatMs: 300, sliceMs: 600_000 });
+  // Few entities and many days: as a year's report of an account is.
+  const id = (kind: number, n: number) => `1202${kind}${String(n).padStart(12, '0')}`;
+  const day = (n: number) => new Date(Date.UTC(2020, 0, 1 + (n % 2_000))).toISOString().slice(0, 10);
+  const name = 'A campaign with a name of the length that people give to campaigns';
+  const line = (n: number) =>
+    `${name} ${n % 7},${id(1, n % 7)},Set ${n % 7},${id(2, n % 7)},Ad ${n % 100},${id(3, n % 100)},${day(n)},${n},1,1.00`;
+  const content = Buffer.from(adReport(range(140_000).map(line)));
+  expect(content.length).toBeGreaterThan(20 * 1024 * 1024);
+  const upload = await uploads.take(place, content, { review: true });
+  const beats = new Set<string>();
+  let isOver = false;
+  const watching = (async () => {
+    while (!isOver) {
+      const [row] = await database.owner<{ beat: Date | null }>(
+        'select heartbeat_at as beat from ingestion_jobs where job_id = $1',
+        [upload.jobId],
+      );
+      if (row?.beat) beats.add(row.beat.toISOString());
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  })();
+  await run.kernel.cycle({ budgetMs: 170_000, tenantId: place.tenantId });
+  isOver = true;
+  await watching;
+  expect(await uploads.upload(upload)).toMatchObject({ status: 'staging_complete', total_rows: 140_000 });
+  const dropped = await run.kernel.metrics.slicesDropped.get();
+  expect(dropped.values).toEqual([]);
+  const refused = await run.kernel.metrics.zombieWritesRefused.get();
+  expect(refused.values[0]?.value ?? 0).toBe(0);
+  // One claim, and the lease that it got was renewed again and again.
+  const [job] = await database.owner<{ epoch: number }>(
+    'select lease_epoch::integer as epoch from ingestion_jobs where job_id = $1',
+    [upload.jobId],
+  );
+  expect(job?.epoch).toBe(1);
+  expect(beats.size).toBeGreaterThan(3);
+});

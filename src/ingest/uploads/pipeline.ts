@@ -1,0 +1,18 @@
+import { unexpectedOutcome } from '../../kernel/jobs/slice-runner.ts';
+import type { Pipeline } from '../../kernel/jobs/types.ts';
+import { pipelineName } from './types.ts';
+import { advanceUpload, cancelUpload, cleanUpCanceled, type UploadWorkerDeps } from './worker.ts';
+
+/** Uploads as a pipeline of the kernel: one job each, parsed and promoted slice by slice. */
+export function uploadsPipeline(deps: UploadWorkerDeps): Pipeline {
+  return {
+    name: pipelineName,
+    maxRetries: 5,
+    advance: (slice) => advanceUpload(deps, slice),
+    cleanUp: (slice) => cleanUpCanceled(deps, slice),
+    onCancel: (tx, job) => cancelUpload(deps, tx, job),
+    onError: unexpectedOutcome,
+    requeueRefusal: 'An upload cannot be requeued: correct the file and upload it again.',
+    remaining: () => null,
+  };
+}

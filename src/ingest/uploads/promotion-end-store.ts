@@ -1,0 +1,251 @@
+import type { Tx } from '../../lib/db.ts';
+import { sql } from '../../lib/sql.ts';
+import { asOf, isOfClient, resolvedId, type Target } from './promotion-store.ts';
+import type { EntityType, Upload, UploadKey, UploadStatus, WarningCount } from './types.ts';
+
+/** Rows that could not be promoted, and rows with a word about how they were. */
+export interface RowNote {
+  rowIndex: number;
+  code: string;
+  message: string;
+}
+
+export async function markFailed(
+  tx: Tx,
+  { tenantId, uploadId }: UploadKey,
+  entityType: EntityType,
+  notes: RowNote[],
+): Promise<void> {
+  await tx.run(sql`
+    update staging_rows s
+       set promotion_error = jsonb_build_object('code', n.code, 'message', n.message)
+      from jsonb_to_recordset(${JSON.stringify(notes)}::jsonb) as n ("rowIndex" integer, code text, message text)
+     where s.tenant_id = ${tenantId}
+       and s.upload_id = ${uploadId}
+       and s.entity_type = ${entityType}
+       and s.row_index = n."rowIndex"`);
+}
+
+export async function markWarned(
+  tx: Tx,
+  { tenantId, uploadId }: UploadKey,
+  entityType: EntityType,
+  notes: RowNote[],
+): Promise<void> {
+  await tx.run(sql`
+    update staging_rows s
+       set promotion_warning = jsonb_build_object('code', n.code, 'message', n.message)
+      from jsonb_to_recordset(${JSON.stringify(notes)}::jsonb) as n ("rowIndex" integer, code text, message text)
+     where s.tenant_id = ${tenantId}
+       and s.upload_id = ${uploadId}
+       and s.entity_type = ${entityType}
+       and s.row_index = n."rowIndex"`);
+}
+
+/**
+ * Promotion broke off: whatever lies behind the last batch was not promoted, and each row says why. `later` are the
+ * entities whose turn had not come.
+ */
+export async function failUnpromoted(
+  tx: Tx,
+  { tenantId, uploadId }: UploadKey,
+  at: {
+    entityType: EntityType;
+    afterRow: number;
+    later: readonly EntityType[];
+    errorCode: string;
+    errorText: string;
+  },
+): Promise<void> {
+  await tx.run(sql`
+    update staging_rows
+       set promotion_error = jsonb_build_object('code', ${at.errorCode}::text, 'message', ${at.errorText}::text)
+     where tenant_id = ${tenantId}
+       and upload_id = ${uploadId}
+       and ((entity_type = ${at.entityType} and row_index > ${at.afterRow}) or entity_type = any(${at.later}))
+       and validation_status = 'valid'
+       and promotion_error is null`);
+}
+
+/** Parents that were resolved and have been deleted since: what names them has to look again. */
+export async function forgetLostParents(tx: Tx, { tenantId, uploadId }: UploadKey): Promise<void> {
+  await tx.run(sql`
+    delete from staging_id_resolution r
+     where r.tenant_id = ${tenantId}
+       and r.upload_id = ${uploadId}
+       and not exists (
+         select from campaigns p
+          where r.entity_type = 'campaign' and p.tenant_id = ${tenantId} and p.campaign_id = r.production_id)
+       and not exists (
+         select from ad_sets p
+          where r.entity_type = 'ad_set' and p.tenant_id = ${tenantId} and p.ad_set_id = r.production_id)
+       and not exists (
+         select from ads p
+          where r.entity_type = 'ad' and p.tenant_id = ${tenantId} and p.ad_id = r.production_id)`);
+}
+
+/** Parents that this upload could not make itself may be there all the same: another upload has just made them. */
+export async function adoptParents(tx: Tx, target: Target, rowIndexes: number[]): Promise<void> {
+  await tx.run(sql`
+    with named as materialized (
+      select distinct e.entity_type, e.external_id
+        from staging_rows s,
+             lateral (values
+               ('campaign', s.raw_data ->> 'campaign_external_id'),
+               ('ad_set', s.raw_data ->> 'ad_set_external_id'),
+               ('ad', s.raw_data ->> 'ad_external_id')) e (entity_type, external_id)
+       where s.tenant_id = ${target.tenantId}
+         and s.upload_id = ${target.uploadId}
+         and s.entity_type = 'daily_metric'
+         and s.row_index = any(${rowIndexes}::integer[])
+    )
+    insert into staging_id_resolution (tenant_id, upload_id, entity_type, external_id, production_id)
+    select ${target.tenantId}, ${target.uploadId}::uuid, 'campaign', p.external_id, p.campaign_id
+      from campaigns p
+     where p.tenant_id = ${target.tenantId}
+       and p.workspace_id = ${target.workspaceId}
+       and ${isOfClient(target)}
+       and p.platform = ${target.platform}
+       and p.external_id = any(array(select n.external_id from named n where n.entity_type = 'campaign'))
+     union all
+    select ${target.tenantId}, ${target.uploadId}::uuid, 'ad_set', p.external_id, p.ad_set_id
+      from ad_sets p
+     where p.tenant_id = ${target.tenantId}
+       and p.workspace_id = ${target.workspaceId}
+       and ${isOfClient(target)}
+       and p.platform = ${target.platform}
+       and p.external_id = any(array(select n.external_id from named n where n.entity_type = 'ad_set'))
+     union all
+    select ${target.tenantId}, ${target.uploadId}::uuid, 'ad', p.external_id, p.ad_id
+      from ads p
+     where p.tenant_id = ${target.tenantId}
+       and p.workspace_id = ${target.workspaceId}
+       and ${isOfClient(target)}
+       and p.platform = ${target.platform}
+       and p.external_id = any(array(select n.external_id from named n where n.entity_type = 'ad'))
+    on conflict (tenant_id, upload_id, entity_type, external_id) do nothing`);
+}
+
+/**
+ * A fact whose parent cannot be found: it is kept with NULL in the parent's place. False when another fact already
+ * stands at that key: the two must not become one.
+ */
+export async function upsertUnresolvedMetric(tx: Tx, target: Target, rowIndex: number): Promise<boolean> {
+  const put = await tx.run(sql`
+    insert into daily_metrics as p (
+      tenant_id, workspace_id, client_id, platform, metric_date, campaign_id, ad_set_id, ad_id, impressions, clicks,
+      reach, spend, conversions, conversion_value, currency, unresolved_key, as_of, created_by_upload, last_upload)
+    select ${target.tenantId}, ${target.workspaceId}::uuid, ${target.clientId}::uuid, ${target.platform},
+           m.metric_date, ${resolvedId(target, 'campaign', sql`m.campaign_external_id`)},
+           ${resolvedId(target, 'ad_set', sql`m.ad_set_external_id`)},
+           ${resolvedId(target, 'ad', sql`m.ad_external_id`)}, m.impressions, m.clicks, m.reach, m.spend,
+           m.conversions, m.conversion_value, m.currency, s.natural_key_hash, ${asOf(target)},
+           ${target.uploadId}::uuid, ${target.uploadId}::uuid
+      from staging_rows s,
+           jsonb_to_record(s.raw_data) as m (
+             metric_date date, campaign_external_id text, ad_set_external_id text, ad_external_id text,
+             impressions bigint, clicks bigint, reach bigint, spend numeric, conversions numeric,
+             conversion_value numeric, currency text)
+     where s.tenant_id = ${target.tenantId}
+       and s.upload_id = ${target.uploadId}
+       and s.entity_type = 'daily_metric'
+       and s.row_index = ${rowIndex}
+    on conflict on constraint daily_metrics_key do update
+       set impressions = case when p.as_of <= excluded.as_of then excluded.impressions else p.impressions end,
+           clicks = case when p.as_of <= excluded.as_of then excluded.clicks else p.clicks end,
+           reach = case when p.as_of <= excluded.as_of then excluded.reach else p.reach end,
+           spend = case when p.as_of <= excluded.as_of then excluded.spend else p.spend end,
+           conversions = case when p.as_of <= excluded.as_of then excluded.conversions else p.conversions end,
+           conversion_value = case
+             when p.as_of <= excluded.as_of then excluded.conversion_value else p.conversion_value end,
+           currency = case when p.as_of <= excluded.as_of then excluded.currency else p.currency end,
+           last_upload = case when p.as_of <= excluded.as_of then excluded.last_upload else p.last_upload end,
+           as_of = greatest(p.as_of, excluded.as_of),
+           updated_at = clock_timestamp()
+     where p.unresolved_key = excluded.unresolved_key`);
+  return put === 1;
+}
+
+export interface PromotionFigures {
+  promotedRows: number;
+  failedRows: number;
+  campaignsUpserted: number;
+  adSetsUpserted: number;
+  adsUpserted: number;
+  dailyMetricsUpserted: number;
+  affectedDates: string[];
+}
+
+/** Counted from the staged rows after the last batch: distinct keys, and the days that they touched. */
+export async function readPromotionFigures(
+  tx: Tx,
+  { tenantId, uploadId, validRows, invalidRows }: Upload,
+): Promise<PromotionFigures> {
+  const rows = await tx.rows<{ entityType: EntityType; keys: number; rows: number; failed: number }>(sql`
+    select k.entity_type as "entityType", count(*) filter (where k.promoted > 0) as keys,
+           sum(k.promoted)::bigint as rows, sum(k.failed)::bigint as failed
+      from (
+        select s.entity_type, s.natural_key_hash, count(*) filter (where s.promotion_error is null) as promoted,
+               count(*) filter (where s.promotion_error is not null) as failed
+          from staging_rows s
+         where s.tenant_id = ${tenantId}
+           and s.upload_id = ${uploadId}
+           and s.validation_status = 'valid'
+         group by s.entity_type, s.natural_key_hash) k
+     group by k.entity_type`);
+  const dates = await tx.rows<{ date: string }>(sql`
+    select distinct s.raw_data ->> 'metric_date' as date
+      from staging_rows s
+     where s.tenant_id = ${tenantId}
+       and s.upload_id = ${uploadId}
+       and s.entity_type = 'daily_metric'
+       and s.validation_status = 'valid'
+       and s.promotion_error is null
+     order by date`);
+  const of = (entity: EntityType) => rows.find(({ entityType }) => entityType === entity);
+  const failed = of('daily_metric')?.failed ?? 0;
+  return {
+    promotedRows: validRows - failed,
+    failedRows: invalidRows + failed,
+    campaignsUpserted: of('campaign')?.keys ?? 0,
+    adSetsUpserted: of('ad_set')?.keys ?? 0,
+    adsUpserted: of('ad')?.keys ?? 0,
+    dailyMetricsUpserted: of('daily_metric')?.keys ?? 0,
+    affectedDates: dates.map(({ date }) => date),
+  };
+}
+
+/** The end of a promotion. Answers false when the record is not being promoted any more. */
+export async function finishPromotion(
+  tx: Tx,
+  { tenantId, uploadId }: UploadKey,
+  end: PromotionFigures & {
+    status: Extract<UploadStatus, 'completed' | 'partial' | 'failed'>;
+    warnings: WarningCount[];
+    errorCode: string | null;
+    errorText: string | null;
+  },
+): Promise<boolean> {
+  const finished = await tx.run(sql`
+    update data_uploads
+       set status = ${end.status},
+           row_count = ${end.promotedRows},
+           promoted_rows = ${end.promotedRows},
+           failed_rows = ${end.failedRows},
+           campaigns_upserted = ${end.campaignsUpserted},
+           ad_sets_upserted = ${end.adSetsUpserted},
+           ads_upserted = ${end.adsUpserted},
+           daily_metrics_upserted = ${end.dailyMetricsUpserted},
+           affected_dates = ${end.affectedDates}::date[],
+           warnings = ${JSON.stringify(end.warnings)},
+           error_code = ${end.errorCode},
+           error_text = ${end.errorText},
+           event_emitted = ${end.status !== 'failed'},
+           finished_at = clock_timestamp(),
+           updated_at = clock_timestamp()
+     where tenant_id = ${tenantId}
+       and upload_id = ${uploadId}
+       and status = 'promoting'
+       and not event_emitted`);
+  return finished === 1;
+}

@@ -1,0 +1,106 @@
+import { expect, test } from 'vitest';
+import { decideConventions, sampleRows } from './conventions.ts';
+import { profileOf } from './profile.ts';
+import type { Platform, RawRow } from './types.ts';
+
+interface Sheet {
+  headers: string[];
+  rows?: string[][];
+  platform?: Platform;
+  delimiter?: string;
+  titleLines?: string[];
+}
+
+function decide({ headers, rows = [], platform = 'google', delimiter = ',', titleLines = [] }: Sheet) {
+  const columns = profileOf(platform).mapHeaders(headers);
+  const sample = rows.map((cells, rowIndex): RawRow => ({ rowIndex, line: rowIndex + 2, cells }));
+  const layout = { format: 'delimited', encoding: 'utf-8', delimiter, headers, titleLines } as const;
+  return decideConventions(columns, { layout, sample });
+}
+
+const english = ['Day', 'Campaign', 'Clicks', 'Cost'];
+const german = ['Tag', 'Kampagne', 'Klicks', 'Kosten'];
+const spanish = ['Día', 'Campaña', 'Clics', 'Coste'];
+
+test('without evidence in cells the language of the headers decides the decimal mark', () => {
+  expect([english, german, spanish].map((headers) => decide({ headers }).decimalMark)).toEqual([
+    '.',
+    ',',
+    null,
+  ]);
+});
+
+test('a semicolon between the cells decides where the language leaves it open', () => {
+  expect(decide({ headers: spanish, delimiter: ';' }).decimalMark).toBe(',');
+});
+
+test('a cell that can be read in one way only goes before the language', () => {
+  const row = (cost: string) => [['2026-03-27', 'A', '5', cost]];
+  expect(decide({ headers: german, rows: row('103606.77') }).decimalMark).toBe('.');
+  expect(decide({ headers: english, rows: row('12,5') }).decimalMark).toBe(',');
+  expect(decide({ headers: german, rows: row('1.234') }).decimalMark).toBe(',');
+});
+
+test('thousands in a column of counts prove the decimal mark of the amounts', () => {
+  expect(decide({ headers: spanish, rows: [['2026-03-27', 'A', '1,234', '1,234']] }).decimalMark).toBe('.');
+});
+
+test('cells that contradict each other decide nothing, not even with the language', () => {
+  const rows = [
+    ['2026-03-27', 'A', '5', '12.5'],
+    ['2026-03-27', 'A', '5', '12,5'],
+  ];
+  expect(decide({ headers: german, rows }).decimalMark).toBeNull();
+});
+
+test('only the first rows of the file count, however many are shown', () => {
+  const rows = Array.from({ length: sampleRows }, () => ['2026-03-27', 'A', '5', '10']);
+  const late = [...rows, ['27/03/2026', 'A', '5', '12,5']];
+  expect(decide({ headers: english, rows: late })).toEqual(decide({ headers: english, rows }));
+});
+
+test('the order of dates comes from cells, then titles, then the language, and English has none', () => {
+  const dated = (day: string) => [[day, 'A', '1', '1']];
+  expect(decide({ headers: english, rows: dated('27/03/2026') }).dateOrder).toBe('dmy');
+  expect(decide({ headers: english, rows: dated('03/27/2026') }).dateOrder).toBe('mdy');
+  expect(decide({ headers: english, rows: dated('03/04/2026') }).dateOrder).toBeNull();
+  expect(
+    decide({ headers: english, titleLines: ['Report', 'March 27, 2026 - April 23, 2026'] }).dateOrder,
+  ).toBe('mdy');
+  expect(
+    decide({ headers: english, titleLines: ['Report', '27 March 2026 - 23 April 2026'] }).dateOrder,
+  ).toBe('dmy');
+  expect(decide({ headers: german }).dateOrder).toBe('dmy');
+  expect(decide({ headers: english }).dateOrder).toBeNull();
+});
+
+test('dates that contradict each other leave the order undecided', () => {
+  const rows = [
+    ['27/03/2026', 'A', '1', '1'],
+    ['03/27/2026', 'A', '1', '1'],
+  ];
+  expect(decide({ headers: german, rows }).dateOrder).toBeNull();
+});
+
+test('JSON has the decimal point in every language', () => {
+  const columns = profileOf('meta').mapHeaders(['date_start', 'spend'], { format: 'json' });
+  const layout = {
+    format: 'json',
+    encoding: 'utf-8',
+    shape: 'meta',
+    headers: ['date_start', 'spend'],
+  } as const;
+  const layoutOf = { ...layout, headers: [...layout.headers] };
+  expect(decideConventions(columns, { layout: layoutOf, sample: [] }).decimalMark).toBe('.');
+});
+
+test('a title as long as the reader lets through is looked at in no time', () => {
+  const before = performance.now();
+  expect(decide({ headers: english, titleLines: ['a'.repeat(100_000)] }).dateOrder).toBeNull();
+  expect(performance.now() - before).toBeLessThan(2_000);
+});
+
+test('what was decided survives being kept as JSON', () => {
+  const decided = decide({ headers: german, rows: [['27/03/2026', 'A', '5', '12,5']] });
+  expect(JSON.parse(JSON.stringify(decided))).toEqual(decided);
+});

@@ -1,0 +1,44 @@
+/** The ISO 4217 code that a text stands for; null when it is none or, like `$`, could be several. */
+export function currencyOf(text: string): string | null {
+  const trimmed = text.trim();
+  const code = trimmed.toUpperCase();
+  if (codes.has(code)) return code;
+  return symbols.get(trimmed) ?? null;
+}
+
+/** Takes a currency's sign or code off either end of an amount. */
+export function withoutCurrency(amount: string): string {
+  // `-$5` and `$-5` are the same.
+  const [, outer = '', rest = ''] = /^([+-]?)(.*)$/su.exec(amount) ?? [];
+  const [, before = '', figure = rest, after = ''] = signed.exec(rest) ?? [];
+  return isCurrencyMark(before) && isCurrencyMark(after) ? outer + figure : amount;
+}
+
+function isCurrencyMark(text: string): boolean {
+  const mark = text.trim();
+  return mark === '' || codes.has(mark.toUpperCase()) || symbols.has(mark) || anySign.test(mark);
+}
+
+const signed = /^([^\d.,+-]*)([+-]?[\d.,' ]*\d[\d.,' ]*?)\s*([^\d.,]*)$/u;
+const anySign = /^(?:[A-Z]{1,3})?\p{Sc}$/u;
+
+// A Map, because a cell may hold the name of something that every object has.
+const symbols = new Map(
+  (
+    '€ EUR, £ GBP, R$ BRL, US$ USD, A$ AUD, CA$ CAD, MX$ MXN, NZ$ NZD, NT$ TWD, HK$ HKD, JP¥ JPY, CN¥ CNY, 円 JPY, ' +
+    '元 CNY, zł PLN, Kč CZK, Ft HUF, ₺ TRY, ₹ INR, ₩ KRW, ₪ ILS, ₫ VND, ₱ PHP, ₦ NGN, ₴ UAH, ฿ THB'
+  )
+    .split(', ')
+    .map((pair): [string, string] => [pair.slice(0, -4), pair.slice(-3)]),
+);
+
+const codes = new Set(
+  (
+    'AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD CAD ' +
+    'CDF CHF CLF CLP CNY COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GNF ' +
+    'GTQ GYD HKD HNL HRK HTG HUF IDR ILS INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW KRW KWD KYD KZT LAK ' +
+    'LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MYR MZN NAD NGN NIO NOK NPR NZD OMR ' +
+    'PAB PEN PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP ' +
+    'SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX USD UYU UZS VES VND VUV WST XAF XCD XOF XPF YER ZAR ZMW ZWL'
+  ).split(' '),
+);

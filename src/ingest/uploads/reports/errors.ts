@@ -1,0 +1,63 @@
+import { defineErrors, type ErrorDefinition } from '../../../lib/errors.ts';
+
+const correct = 'Correct the file at the place that the message names, and upload it again.';
+
+const invalid = (status: number, title: string, next: string = correct): ErrorDefinition => ({
+  kind: 'invalid',
+  status,
+  title,
+  next,
+});
+
+/** Why a whole report cannot be read. What is wrong with one row is kept with the row and never stops the file. */
+export const reportErrors = defineErrors({
+  report_empty: invalid(
+    422,
+    'The report is empty',
+    'Export the report again, check that it has rows, and upload it.',
+  ),
+  report_not_text: invalid(
+    415,
+    'The report is not a text file',
+    'Export the report as CSV or JSON, unpack it if it is an archive, and upload that.',
+  ),
+  report_not_tabular: invalid(
+    415,
+    'The report is neither CSV nor JSON',
+    'Export the report as CSV or JSON from the advertising platform and upload that.',
+  ),
+  report_quote_unclosed: invalid(
+    422,
+    'The report ends inside quotes',
+    'Check that the file is complete and that the quote on the named line is closed, then upload it again.',
+  ),
+  report_json_malformed: invalid(422, 'The report is not valid JSON'),
+  report_json_truncated: invalid(
+    422,
+    'The report ends before its JSON is complete',
+    'The file was probably cut off on its way: download it again from the platform and upload it.',
+  ),
+  report_json_too_deep: invalid(422, 'A record of the report is nested too deeply'),
+  report_record_not_an_object: invalid(
+    422,
+    'A record of the report is not a JSON object',
+    'Upload an array of objects, one object per line, or the answer of a reporting API as it was received.',
+  ),
+  report_platform_error: invalid(
+    422,
+    'The report is an error message of the platform',
+    'Repair what the platform complains about, ask it for the report again, and upload that.',
+  ),
+  report_too_many_columns: invalid(
+    422,
+    'The report has too many columns',
+    'Export only the columns that are needed and upload that.',
+  ),
+  report_cell_too_large: invalid(413, 'A value of the report is too large'),
+  report_row_too_large: invalid(413, 'A row of the report is too large'),
+  report_too_many_lines: invalid(
+    413,
+    'The report has too many lines',
+    'Split the report, for example by month, and upload the parts.',
+  ),
+});

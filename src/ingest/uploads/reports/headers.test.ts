@@ -1,0 +1,202 @@
+import { describe, expect, test } from 'vitest';
+import { google } from '../platforms/google.ts';
+import { meta } from '../platforms/meta.ts';
+import { tiktok } from '../platforms/tiktok.ts';
+import { readHeaderName } from './header-names.ts';
+import { profileOf } from './profile.ts';
+import { languages, type MappedColumns } from './profile-types.ts';
+import { type ReportField, reportFields } from './types.ts';
+
+const definitions = [meta, google, tiktok];
+const headersOf = (columns: MappedColumns, field: ReportField) =>
+  columns.fields[field]?.map(({ header }) => header);
+const failOf = (found: { at: number } | { fails: { code: string; message: string } }) =>
+  'fails' in found ? found.fails : null;
+
+describe.each(definitions.flatMap((definition) => languages.map((language) => ({ definition, language }))))(
+  '$definition.platform in $language',
+  ({ definition, language }) => {
+    const table = definition.aliases[language];
+    const fields = reportFields.filter((field) => table[field] !== undefined);
+    const best = fields.map((field) => table[field]?.split('|')[0] ?? '');
+    const profile = profileOf(definition.platform);
+
+    test('the best name of every field leads to it, and the language is recognised', () => {
+      const columns = profile.mapHeaders(best);
+      expect(fields.map((field) => headersOf(columns, field))).toEqual(best.map((header) => [header]));
+      expect(columns.languages).toContain(language);
+      expect(columns.notes).toEqual([]);
+      expect(profile.findMissing(columns)).toBeNull();
+    });
+
+    test('every other name leads to its field among the best names of the others', () => {
+      for (const [at, field] of fields.entries()) {
+        for (const name of table[field]?.split('|') ?? []) {
+          const columns = profile.mapHeaders(best.with(at, name));
+          expect([name, headersOf(columns, field)]).toEqual([name, [name]]);
+        }
+      }
+    });
+
+    test('case, spaces and punctuation of headers do not matter', () => {
+      const columns = profile.mapHeaders(
+        best.map((header) => ` ${header.toUpperCase().replaceAll(' ', '  ')}: `),
+      );
+      expect(fields.map((field) => columns.fields[field]?.map(({ index }) => index))).toEqual(
+        best.map((_, index) => [index]),
+      );
+    });
+  },
+);
+
+test('the currency in the bracket of a header is read, and signs that several currencies share are not', () => {
+  const currencies = [
+    'Amount spent (AUD)',
+    'Importe gastado（EUR）',
+    '消化金額 (JPY)',
+    'Cost [usd]',
+    'Cost (€)',
+    'Cost ($)',
+  ];
+  expect(currencies.map((header) => readHeaderName(header).currency)).toEqual([
+    'AUD',
+    'EUR',
+    'JPY',
+    'USD',
+    'EUR',
+    null,
+  ]);
+  expect(profileOf('meta').mapHeaders(['Amount spent (AUD)']).currency).toBe('AUD');
+  expect(headersOf(profileOf('meta').mapHeaders(['Amount spent ($)']), 'spend')).toEqual([
+    'Amount spent ($)',
+  ]);
+});
+
+test('a bracket that is neither currency nor level makes another column, which is only suggested', () => {
+  const columns = profileOf('google').mapHeaders(['Day', 'Campaign', 'Cost', 'Conversions (by conv. time)']);
+  expect(columns.fields.conversions).toBeUndefined();
+  expect(columns.unmapped).toEqual([
+    { index: 3, header: 'Conversions (by conv. time)', suggestion: 'conversions' },
+  ]);
+});
+
+test('ratios that contain the name of a figure are not taken for it', () => {
+  const headers = [
+    'Cost / conv.',
+    'Conv. rate',
+    'Avg. CPC',
+    'CTR',
+    'Cost per 1,000 people reached',
+    'CPC (destination)',
+  ];
+  for (const { platform } of definitions) expect(profileOf(platform).mapHeaders(headers).fields).toEqual({});
+});
+
+test('link clicks go before all clicks in an export of Meta, and that is said', () => {
+  const columns = profileOf('meta').mapHeaders(['Clicks (all)', 'Results', 'Link clicks', 'Purchases']);
+  expect([headersOf(columns, 'clicks'), headersOf(columns, 'conversions')]).toEqual([
+    ['Link clicks'],
+    ['Purchases'],
+  ]);
+  expect(columns.notes.map(({ code }) => code)).toEqual(['passed_over', 'passed_over']);
+});
+
+test('in JSON every member that can feed a field is kept, widest purchase and plain clicks first', () => {
+  const paths = [
+    'actions.offsite_conversion.fb_pixel_purchase',
+    'actions.purchase',
+    'inline_link_clicks',
+    'clicks',
+    'actions.omni_purchase',
+  ];
+  const columns = profileOf('meta').mapHeaders(paths, { format: 'json' });
+  expect(headersOf(columns, 'conversions')).toEqual([paths[4], paths[1], paths[0]]);
+  expect(headersOf(columns, 'clicks')).toEqual(['clicks', 'inline_link_clicks']);
+});
+
+test('cost in millionths is marked as such in both spellings of the API', () => {
+  const unit = (path: string) =>
+    profileOf('google').mapHeaders([path], { format: 'json' }).fields.spend?.[0]?.unit;
+  expect([unit('metrics.costMicros'), unit('metrics.cost_micros'), unit('metrics.cost')]).toEqual([
+    'micros',
+    'micros',
+    'plain',
+  ]);
+});
+
+test('a doubled header feeds its field from the first column, and that is said', () => {
+  const columns = profileOf('meta').mapHeaders(['Results', 'Day', 'Results']);
+  expect(columns.fields.conversions?.map(({ index }) => index)).toEqual([0, 2]);
+  expect(columns.notes.map(({ code }) => code)).toEqual(['duplicate_header']);
+});
+
+test('what a person mapped goes before every alias, and null leaves a column out', () => {
+  const mapping = { Kostenpunkt: 'spend', Clicks: null, constructor: 'ad_name' } as const;
+  const columns = profileOf('google').mapHeaders(['Cost', 'Kostenpunkt', 'Clicks', 'toString'], { mapping });
+  expect(headersOf(columns, 'spend')).toEqual(['Kostenpunkt']);
+  expect(columns.fields.clicks).toBeUndefined();
+  expect(columns.unmapped.map(({ header }) => header)).toEqual(['toString']);
+});
+
+test('an unknown header gets a suggestion by similarity, and none when nothing is near', () => {
+  const { unmapped } = profileOf('google').mapHeaders(['Impresions', 'Campain', 'Weather', '']);
+  expect(unmapped.map(({ suggestion }) => suggestion)).toEqual(['impressions', 'campaign_name', null]);
+});
+
+test('the header is the line with the most known names, below any titles', () => {
+  const lines = [
+    ['Campaign report'],
+    ['March 27, 2026 - April 23, 2026'],
+    ['Campaign', 'Day', 'Cost'],
+    ['A', 'B', '1'],
+  ];
+  expect(profileOf('google').findHeader(lines)).toEqual({ at: 2 });
+});
+
+test('a header that only a mapping understands is found with it', () => {
+  const lines = [['Foo', 'Bar', 'Baz']];
+  const mapping = { Foo: 'metric_date', Bar: 'campaign_name', Baz: 'spend' } as const;
+  expect(profileOf('google').findHeader(lines, { mapping })).toEqual({ at: 0 });
+});
+
+test.each([[[['No data available.']]], [[['Campaign name', 'Day', 'Reach'], ['No data available.']]]])(
+  'an export that says it has no data is an error of the file',
+  (lines) => {
+    expect(failOf(profileOf('meta').findHeader(lines))?.code).toBe('no_data_available');
+  },
+);
+
+test('a sheet for bulk changes is not taken for a report', () => {
+  const lines = [['Row Type', 'Action', 'Campaign status', 'Campaign', 'Day', 'Cost']];
+  expect(failOf(profileOf('google').findHeader(lines))?.code).toBe('bulk_sheet_not_a_report');
+});
+
+test('missing columns are named with examples, what was seen and the nearest match', () => {
+  const fails = failOf(profileOf('google').findHeader([['Campaign', 'Dayy', 'Cost', 'Foo']]));
+  expect(fails?.code).toBe('required_columns_missing');
+  expect(fails?.message).toBe(
+    'This Google Ads report has no column for the day (for example "Day"); columns seen: "Campaign", "Dayy", "Cost", ' +
+      '"Foo"; nearest match: "Dayy" for the day. Segment the report by day (Segment, Time, Day) and download it again.',
+  );
+});
+
+test('a file without any known column says what it has', () => {
+  const fails = failOf(
+    profileOf('tiktok').findHeader([
+      ['a', 'b'],
+      ['1', '2', '3'],
+    ]),
+  );
+  expect(fails?.message).toContain('columns seen: "1", "2", "3"; nearest match: none');
+  expect(failOf(profileOf('tiktok').findHeader([]))?.code).toBe('required_columns_missing');
+});
+
+test('a period needs its beginning and its end to stand for a day', () => {
+  const profile = profileOf('meta');
+  expect(profile.findMissing(profile.mapHeaders(['Reporting starts', 'Campaign name', 'Reach']))?.code).toBe(
+    'required_columns_missing',
+  );
+  expect(
+    profile.findMissing(profile.mapHeaders(['Reporting starts', 'Reporting ends', 'Campaign name', 'Reach'])),
+  ).toBe(null);
+});

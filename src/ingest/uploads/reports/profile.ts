@@ -1,0 +1,24 @@
+import { google } from '../platforms/google.ts';
+import { meta } from '../platforms/meta.ts';
+import { tiktok } from '../platforms/tiktok.ts';
+import { headerAliases } from './header-aliases.ts';
+import { mapHeaders } from './header-mapping.ts';
+import { findHeader, findMissing } from './header-search.ts';
+import { compileLines } from './lines.ts';
+import type { PlatformDefinition, PlatformProfile } from './profile-types.ts';
+import type { Platform } from './types.ts';
+
+const definitions: Record<Platform, PlatformDefinition> = { meta, google, tiktok };
+
+/** How the reports of a platform are understood. Make one per file: it remembers suggestions. */
+export function profileOf(platform: Platform): PlatformProfile {
+  const definition = definitions[platform];
+  const aliases = headerAliases(definition);
+  return {
+    platform,
+    findHeader: (lines, { mapping } = {}) => findHeader({ definition, aliases, lines, mapping }),
+    mapHeaders: (headers, options = {}) => mapHeaders({ platform, aliases, headers, ...options }),
+    findMissing: (columns) => findMissing(columns, { definition, aliases }),
+    compileLines: (columns, context) => compileLines({ definition, columns, context }),
+  };
+}

@@ -1,0 +1,90 @@
+import { isAscii, isUtf8 } from 'node:buffer';
+import { decodeShiftJis, shiftJisLength } from './shift-jis.ts';
+import type { Encoding } from './types.ts';
+import { decodeBrokenUtf8, utf8Length, wholeUtf8Bytes } from './utf8.ts';
+
+export interface Decoded {
+  text: string;
+  /** How many bytes the units from `from` to `to` stand for, where `fromByte` is the place of `from`. */
+  measure(from: number, to: number, fromByte: number): number;
+}
+
+/**
+ * Decodes bytes that begin with a whole character. Nothing is refused: what is not valid in the encoding becomes
+ * U+FFFD, and the row that it stands in can still be judged. A character that is cut off at the end may come out
+ * wrong or not at all: it belongs to a row that is not whole yet, and is decoded again with it.
+ */
+export function decode(
+  bytes: Buffer,
+  { encoding, isLast }: { encoding: Encoding; isLast: boolean },
+): Decoded {
+  if (encoding === 'utf-16le' || encoding === 'utf-16be') return decodeUtf16(bytes, { encoding, isLast });
+  if (isAscii(bytes)) return byteForByte(bytes.toString('latin1'));
+  if (encoding === 'windows-1252') return byteForByte(decodeWindows1252(bytes));
+  return encoding === 'shift_jis' ? shiftJis(bytes) : utf8(bytes, isLast);
+}
+
+function byteForByte(text: string): Decoded {
+  return { text, measure: (from, to) => to - from };
+}
+
+function utf8(bytes: Buffer, isLast: boolean): Decoded {
+  // What is cut off is left away here, because text that is not valid throughout takes the slow way.
+  const whole = isLast ? bytes : bytes.subarray(0, wholeUtf8Bytes(bytes));
+  if (isUtf8(whole)) {
+    const text = whole.toString('utf8');
+    return { text, measure: (from, to) => Buffer.byteLength(text.slice(from, to)) };
+  }
+  const bytesAt = (at: number) => utf8Length(whole, at) || 1;
+  return {
+    text: decodeBrokenUtf8(whole),
+    measure: (from, to, fromByte) => walk({ units: to - from, fromByte, bytesAt }),
+  };
+}
+
+function shiftJis(bytes: Buffer): Decoded {
+  const bytesAt = (at: number) => shiftJisLength(bytes, at);
+  return {
+    text: decodeShiftJis(bytes),
+    measure: (from, to, fromByte) => walk({ units: to - from, fromByte, bytesAt }),
+  };
+}
+
+function walk(step: { units: number; fromByte: number; bytesAt: (at: number) => number }): number {
+  let at = step.fromByte;
+  for (let units = step.units; units > 0; ) {
+    const length = step.bytesAt(at);
+    at += length;
+    // Only a UTF-8 character beyond U+FFFF has four bytes, and it is the only one of two units.
+    units -= length === 4 ? 2 : 1;
+  }
+  return at - step.fromByte;
+}
+
+function decodeUtf16(bytes: Buffer, { encoding, isLast }: { encoding: Encoding; isLast: boolean }): Decoded {
+  const even = bytes.subarray(0, bytes.length - (bytes.length % 2));
+  const units = encoding === 'utf-16le' ? even : Buffer.from(even).swap16();
+  const text = replaceLoneSurrogates(units.toString('utf16le'));
+  // Half a unit at the very end of a file is a character that was cut off.
+  const isCut = isLast && bytes.length % 2 === 1;
+  return {
+    text: isCut ? `${text}\ufffd` : text,
+    measure: (from, to) => Math.min(to * 2, bytes.length) - from * 2,
+  };
+}
+
+/** The database and JSON refuse halves of characters, so they become U+FFFD. The length stays the same. */
+export function replaceLoneSurrogates(text: string): string {
+  // Every supported Node has it; the types of ES2023 do not.
+  return (text as string & { toWellFormed(): string }).toWellFormed();
+}
+
+/** From 0x80 to 0x9F, where Windows-1252 differs from Latin-1; the five that it leaves open stay as they are. */
+const windows1252 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
+
+/** By hand, because some releases of Node decode windows-1252 as Latin-1. */
+function decodeWindows1252(bytes: Buffer): string {
+  return bytes
+    .toString('latin1')
+    .replace(/[\u0080-\u009f]/g, (character) => windows1252.charAt(character.charCodeAt(0) - 0x80));
+}

@@ -1,0 +1,85 @@
+import type { SluiceError } from '../../../../lib/errors.ts';
+import { messageOf } from '../../../../lib/errors.ts';
+import { reportErrors } from '../errors.ts';
+
+const quote = 34;
+const backslash = 92;
+
+/** What a value is that begins with this character; the words complete "Record 3 is …". */
+export function kindOfValue(first: string): string {
+  if (first === '[') return 'an array';
+  return first === '"' ? 'a string' : 'a number, true, false or null';
+}
+
+function isSpace(code: number): boolean {
+  return code === 32 || code === 10 || code === 13 || code === 9;
+}
+
+export function skipSpace(text: string, from: number): number {
+  let at = from;
+  while (at < text.length && isSpace(text.charCodeAt(at))) at += 1;
+  return at;
+}
+
+/** Just after the string that begins at `start`; -1 when it does not end in this text. */
+export function stringEnd(text: string, start: number): number {
+  let from = start + 1;
+  for (;;) {
+    const close = text.indexOf('"', from);
+    if (close === -1) return -1;
+    let escapes = 0;
+    while (text.charCodeAt(close - 1 - escapes) === backslash) escapes += 1;
+    if (escapes % 2 === 0) return close + 1;
+    from = close + 1;
+  }
+}
+
+/**
+ * Just after the value that begins at `start`; -1 when it does not end in this text. Looks only at brackets and
+ * strings: whether the value is valid, JSON.parse decides.
+ */
+export function valueEnd(text: string, start: number, maxDepth: number, words = 'A record'): number {
+  let depth = 0;
+  for (let at = start; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === quote) {
+      at = stringEnd(text, at) - 1;
+      if (at < 0) return -1;
+      if (depth === 0) return at + 1;
+    } else if (code === 123 || code === 91) {
+      depth += 1;
+      if (depth > maxDepth) throw tooDeep(maxDepth, words);
+    } else if (code === 125 || code === 93) {
+      if (depth <= 1) return depth === 1 ? at + 1 : at;
+      depth -= 1;
+    } else if (depth === 0 && (code === 44 || code === 58 || isSpace(code))) return at;
+  }
+  return -1;
+}
+
+/** A string as it is meant. The text between the quotes is mostly free of escapes. */
+export function stringValue(text: string, from: number, to: number): string {
+  const inside = text.slice(from + 1, to - 1);
+  return inside.includes('\\') ? String(JSON.parse(text.slice(from, to))) : inside;
+}
+
+/** Refuses what is not JSON. The place is asked for only then, because finding it takes counting. */
+export function parseValue(text: string, place: () => { words: string; byteOffset: number }): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (cause) {
+    const { words, byteOffset } = place();
+    throw reportErrors.raise.report_json_malformed(
+      `${words}, which begins at byte ${byteOffset} of the report, is not valid JSON: ` +
+        `${messageOf(cause).slice(0, 200)}.`,
+      { details: { byte_offset: byteOffset }, cause },
+    );
+  }
+}
+
+function tooDeep(maxDepth: number, words: string): SluiceError {
+  return reportErrors.raise.report_json_too_deep(
+    `${words} of the report has more than ${maxDepth} levels of objects and arrays, the most allowed.`,
+    { details: { max_depth: maxDepth } },
+  );
+}

@@ -1,0 +1,162 @@
+import { describe, expect, test } from 'vitest';
+import { endless } from '../../../../../test/generators/byte-stream.ts';
+import { dayHeader, readReport, reportRefusal } from '../../../../../test/generators/report-documents.ts';
+import { isSluiceError } from '../../../../lib/errors.ts';
+import { openReport } from './open-report.ts';
+
+const MiB = 1024 * 1024;
+
+describe('a file that is no report is refused in one sentence', () => {
+  test.each([
+    ['no bytes', '', 'report_empty', 'no bytes'],
+    ['only blank lines', ' \r\n\n\t\n', 'report_empty', 'only blank lines'],
+    ['only a byte order mark', '\ufeff', 'report_empty', 'only blank lines'],
+    ['an archive', Buffer.from('1f8b0800', 'hex'), 'report_not_text', 'a gzip archive'],
+    ['zeros', Buffer.alloc(500), 'report_not_text', 'binary'],
+    ['a web page', '<html><body>Log in</body></html>', 'report_not_tabular', 'an HTML page'],
+    ['prose', 'Dear all,\nplease find the report attached.\n', 'no_header', 'No header'],
+    [
+      'a quote that is not closed',
+      'Day,a\n1,2\n3,"x\ny\n',
+      'report_quote_unclosed',
+      'line 3 opens a quote in column 2',
+    ],
+    ['a title that is not closed', '"Report\nDay,a\n1,2\n', 'report_quote_unclosed', 'line 1'],
+  ])('%s', async (_, file, code, words) => {
+    const error = await reportRefusal(file);
+    expect({ code: error.code, message: error.message }).toEqual({
+      code,
+      message: expect.stringContaining(words),
+    });
+  });
+});
+
+describe('limits are exact', () => {
+  const limits = { columns: 3, cellLength: 10, rowLength: 25, lines: 3, jsonDepth: 2 };
+  test.each([
+    ['a cell', 'report_cell_too_large', 'Day,a\n1,1234567890\n', 'Day,a\n1,12345678901\n'],
+    ['a quoted cell', 'report_cell_too_large', 'Day,a\n1,"1234567890"\n', 'Day,a\n1,"12345678901"\n'],
+    [
+      'a row',
+      'report_row_too_large',
+      'Day,a,b\n1234567890,1234567890,123\n',
+      'Day,a,b\n1234567890,1234567890,1234\n',
+    ],
+    ['columns', 'report_too_many_columns', 'Day,a,b\n1,2,3\n', 'Day,a\n1,2,3,4\n'],
+    ['columns of the header', 'report_too_many_columns', 'Day,a,b\n1\n', 'Day,a,b,c\n1\n'],
+    ['lines', 'report_too_many_lines', 'Day,a\n1,1\n2,2\n', 'Day,a\n1,1\n2,2\n3,3\n'],
+    ['a JSON value', 'report_cell_too_large', '{"a":1234567890}', '{"a":12345678901}'],
+    ['a JSON record', 'report_row_too_large', '{"a":1,"bc":"123456789"}', '{"a":1,"bcd":"12345678901"}'],
+    ['JSON fields', 'report_too_many_columns', '{"a":1,"b":1}\n{"c":1}', '{"a":1,"b":1}\n{"c":1,"d":1}'],
+    [
+      'JSON records',
+      'report_too_many_lines',
+      '{"a":1}\n{"a":2}\n{"a":3}',
+      '{"a":1}\n{"a":2}\n{"a":3}\n{"a":4}',
+    ],
+    ['JSON depth', 'report_json_too_deep', '[{"a":[1]}]', '[{"a":[[1]]}]'],
+  ])('%s', async (_, code, fits, exceeds) => {
+    expect((await readReport(fits, { limits })).rows.length).toBeGreaterThan(0);
+    for (const pieceBytes of [1, 7, 1_000]) {
+      const error = await reportRefusal(exceeds, { limits: { ...limits, pieceBytes } });
+      expect(error.code).toBe(code);
+    }
+  });
+});
+
+/** Reads a file that is never in memory; answers the code that it is refused with and how much of it was taken. */
+async function readEndless(start: { first: string; piece: string }, totalBytes: number) {
+  const streams: ReturnType<typeof endless>[] = [];
+  const open = (fromByte: number) => {
+    // Only ever opened where the first part ends or before, so the rest of the file looks the same.
+    const first = start.first.slice(fromByte);
+    const stream = endless({ first, piece: start.piece, totalBytes });
+    streams.push(stream);
+    return stream;
+  };
+  let rows = 0;
+  let code = 'none';
+  try {
+    const reader = await openReport(open, { findHeader: dayHeader });
+    for await (const batch of reader.batches(1_000)) rows += batch.rows.length;
+  } catch (error) {
+    if (!isSluiceError(error)) throw error;
+    code = error.code;
+  }
+  return {
+    rows,
+    code,
+    lastTakenBytes: streams.at(-1)?.takenBytes ?? 0,
+    areClosed: streams.every((one) => one.isClosed),
+  };
+}
+
+describe('hostile files', () => {
+  test.each([
+    ['one cell of 100 MB', 'report_row_too_large', { first: 'Day,b\n1,', piece: 'x' }],
+    ['a cell of 100 MB in quotes', 'report_cell_too_large', { first: 'Day,b\n1,"', piece: 'x\n' }],
+    ['a cell of doubled quotes', 'report_cell_too_large', { first: 'Day,b\n1,"', piece: '""' }],
+    ['a row of very many empty cells', 'report_row_too_large', { first: 'Day,b\n1', piece: ',' }],
+    ['a header of very many columns', 'report_row_too_large', { first: 'Day', piece: ',col' }],
+    ['a JSON string that is never closed', 'report_row_too_large', { first: '[{"a":"', piece: 'x' }],
+    ['a JSON record that is never closed', 'report_row_too_large', { first: '{"a":[1', piece: ',1' }],
+    ['endless JSON brackets', 'report_json_too_deep', { first: '[{"a":', piece: '[' }],
+    ['endless JSON backslashes', 'report_row_too_large', { first: '[{"a":"', piece: '\\' }],
+  ])('are refused as soon as a limit is passed: %s', async (_, code, start) => {
+    const read = await readEndless(start, 100 * MiB);
+    expect(read).toMatchObject({ code, areClosed: true });
+    expect(read.lastTakenBytes).toBeLessThan(3 * MiB);
+  });
+
+  test.each([
+    ['rows', { first: 'Day,b\n', piece: '2026-03-27,Größe "x"\n' }, 'none', 1_000_000],
+    ['blank lines', { first: 'Day,b\n', piece: '\n' }, 'report_too_many_lines', 0],
+    [
+      'records',
+      { first: '[{"a":"1"}', piece: `,{"a":"ö","b":"${'x'.repeat(80)}"}` },
+      'report_json_truncated',
+      300_000,
+    ],
+  ])(
+    'are read in small memory: 40 MB of %s',
+    async (_, start, code, fewestRows) => {
+      const usedBytes = () => process.memoryUsage().heapUsed + process.memoryUsage().arrayBuffers;
+      const before = usedBytes();
+      let peakBytes = 0;
+      const probe = setInterval(() => {
+        peakBytes = Math.max(peakBytes, usedBytes() - before);
+      }, 5);
+      const read = await readEndless(start, 40 * MiB).finally(() => clearInterval(probe));
+      expect(read).toMatchObject({ code, areClosed: true });
+      expect(read.rows).toBeGreaterThanOrEqual(fewestRows);
+      expect(peakBytes).toBeLessThan(150 * MiB);
+    },
+    60_000,
+  );
+});
+
+test('a source that breaks off passes on its own error, and is closed', async () => {
+  const broken = new Error('disk gone');
+  const open = () =>
+    (async function* () {
+      yield Buffer.from('Day,a\n1,2\n');
+      throw broken;
+    })();
+  await expect(openReport(open, { findHeader: dayHeader })).rejects.toBe(broken);
+});
+
+test('a reader that is left early lets go of its source and takes no more than it needs', async () => {
+  const streams: ReturnType<typeof endless>[] = [];
+  const open = (fromByte: number) => {
+    const stream = endless({ first: 'Day,a\n'.slice(fromByte), piece: '1,2\n', totalBytes: 2 * MiB });
+    streams.push(stream);
+    return stream;
+  };
+  const reader = await openReport(open, { findHeader: dayHeader });
+  for await (const batch of reader.batches(10)) {
+    expect(batch.rows).toHaveLength(10);
+    break;
+  }
+  expect(streams.every(({ isClosed }) => isClosed)).toBe(true);
+  expect(streams.at(-1)?.takenBytes).toBeLessThan(200_000);
+});

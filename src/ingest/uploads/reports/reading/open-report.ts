@@ -1,0 +1,184 @@
+import { ByteSource } from '../../../../kernel/formats/byte-source.ts';
+import { reportErrors } from '../errors.ts';
+import type { RawRow, ReportLayout, ResumePoint, RowBatch } from '../types.ts';
+import { breaksIn, DelimitedScanner } from './delimited-scanner.ts';
+import { detectEncoding, type FoundEncoding } from './encoding.ts';
+import { findHeaderRow } from './header.ts';
+import { JsonScanner } from './json-scanner.ts';
+import { detectShape, looksLikeJson } from './json-shape.ts';
+import { findOddity, sniffBytes } from './sniff.ts';
+import { TextWindow } from './text-window.ts';
+import {
+  defaultReadingLimits,
+  type Encoding,
+  type HeaderFinder,
+  type OpenBytes,
+  type ReadingLimits,
+  type ReportReader,
+  type RowScanner,
+} from './types.ts';
+
+export interface OpenReportOptions {
+  /** Where an earlier reader of the same file got to; nothing before it is read again. */
+  resume?: ResumePoint | undefined;
+  limits?: Partial<ReadingLimits> | undefined;
+  findHeader: HeaderFinder;
+}
+
+/** Where rows are read from. */
+interface Start extends Omit<ResumePoint, 'layout'> {
+  layout: ReportLayout;
+  /** Of JSON that is resumed: whether the answers stand in an array. Null at the beginning. */
+  resumed: { isRootArray: boolean } | null;
+}
+
+/** Finds out what a report is and where its rows begin. Whatever is wrong with the whole file is thrown. */
+export async function openReport(open: OpenBytes, options: OpenReportOptions): Promise<ReportReader> {
+  const limits = { ...defaultReadingLimits, ...options.limits };
+  const { resume, findHeader } = options;
+  const start = resume === undefined ? await begin(open, { limits, findHeader }) : await goOn(open, resume);
+  const read = (maxRows: number) => {
+    if (maxRows < 1) throw new RangeError(`A batch of ${maxRows} rows would never end; ask for at least 1`);
+    return batches(open, { start, limits, maxRows });
+  };
+  return { layout: start.layout, batches: read };
+}
+
+async function* batches(
+  open: OpenBytes,
+  { start, limits, maxRows }: { start: Start; limits: ReadingLimits; maxRows: number },
+): AsyncGenerator<RowBatch> {
+  const { layout, byteOffset: fromByte } = start;
+  const window = new TextWindow(open, { encoding: layout.encoding, fromByte, pieceBytes: limits.pieceBytes });
+  try {
+    const scanner = scannerFor(start, { limits, window });
+    let rows: RawRow[] = [];
+    let length = 0;
+    let byteOffset = fromByte;
+    for (let stop = scanner.fill(rows, maxRows); ; stop = scanner.fill(rows, maxRows)) {
+      if (scanner.rowsEnd !== null) byteOffset = window.byteAt(scanner.rowsEnd);
+      const isLarge = length + scanner.at >= limits.batchLength;
+      if (rows.length > 0 && (stop !== 'starved' || isLarge)) {
+        yield { rows: alignRows(rows, layout), resume: { byteOffset, ...placeOf(scanner) } };
+        rows = [];
+        length = -scanner.at;
+      }
+      if (stop === 'ended') return;
+      if (stop === 'full') continue;
+      length += scanner.at;
+      await window.advance(scanner.at);
+      scanner.look(window);
+    }
+  } finally {
+    await window.close();
+  }
+}
+
+function scannerFor(
+  start: Start,
+  { limits, window }: { limits: ReadingLimits; window: TextWindow },
+): RowScanner {
+  const { layout, resumed, nextRowIndex: rowIndex, nextLine: line } = start;
+  if (layout.format === 'delimited')
+    return new DelimitedScanner(layout, { limits, start: { rowIndex, line } });
+  const byteAt = (unit: number) => window.byteAt(unit);
+  return new JsonScanner(layout, { limits, start: { rowIndex, line, resumed }, byteAt });
+}
+
+/** A field that first came later in a batch is empty in the rows before it. */
+function alignRows(rows: RawRow[], { format, headers }: ReportLayout): RawRow[] {
+  if (format === 'delimited') return rows;
+  return rows.map((row) => {
+    const missing = headers.length - row.cells.length;
+    return missing === 0 ? row : { ...row, cells: [...row.cells, ...new Array<string>(missing).fill('')] };
+  });
+}
+
+function placeOf(scanner: RowScanner): Omit<ResumePoint, 'byteOffset'> {
+  return {
+    nextRowIndex: scanner.nextRowIndex,
+    nextLine: scanner.nextLine,
+    layout: scanner.layout(),
+  };
+}
+
+async function begin(
+  open: OpenBytes,
+  { limits, findHeader }: { limits: ReadingLimits; findHeader: HeaderFinder },
+): Promise<Start> {
+  await refuseOddity(open);
+  const found = await detectEncoding(open, limits);
+  const { encoding } = found;
+  const { fromByte, line } = await skipBlank(open, { found, limits });
+  const head = new TextWindow(open, { encoding, fromByte, pieceBytes: limits.headBytes });
+  try {
+    await head.advance(0);
+    if (looksLikeJson(head.text)) {
+      const shape = detectShape(head.text, limits.jsonDepth);
+      const layout: ReportLayout = { format: 'json', encoding, shape, headers: [] };
+      return { byteOffset: fromByte, nextRowIndex: 0, nextLine: 1, layout, resumed: null };
+    }
+    const { layout, end, nextLine } = findHeaderRow(head, { line, encoding, limits, findHeader });
+    return { byteOffset: head.byteAt(end), nextRowIndex: 0, nextLine, layout, resumed: null };
+  } finally {
+    await head.close();
+  }
+}
+
+async function goOn(open: OpenBytes, resume: ResumePoint): Promise<Start> {
+  // A copy, because the headers of JSON grow and the checkpoint is the caller's.
+  const layout = structuredClone(resume.layout);
+  const isRootArray = layout.format === 'json' && (await findFirstMark(open, layout.encoding)) === '[';
+  return { ...resume, layout, resumed: { isRootArray } };
+}
+
+async function refuseOddity(open: OpenBytes): Promise<void> {
+  const source = new ByteSource(open(0), sniffBytes);
+  try {
+    const start = await source.peek(sniffBytes);
+    if (start.length === 0) throw reportErrors.raise.report_empty('The report is empty: it has no bytes.');
+    const oddity = findOddity(start);
+    if (oddity === null) return;
+    const raise = oddity.isText ? reportErrors.raise.report_not_tabular : reportErrors.raise.report_not_text;
+    throw raise(`The file is ${oddity.what}; reports are read from CSV and JSON.`, {
+      details: { detected: oddity.what },
+    });
+  } finally {
+    await source.close();
+  }
+}
+
+/** Where the first text of the file is. A file may begin with more blank lines than a window holds. */
+async function skipBlank(
+  open: OpenBytes,
+  { found, limits }: { found: FoundEncoding; limits: ReadingLimits },
+): Promise<{ fromByte: number; line: number }> {
+  const { encoding, bomBytes } = found;
+  const window = new TextWindow(open, { encoding, fromByte: bomBytes, pieceBytes: limits.pieceBytes });
+  let line = 1;
+  try {
+    for (let kept = 0; ; ) {
+      await window.advance(kept);
+      const { text, isLast } = window;
+      if (text.trim() !== '') return { fromByte: window.byteAt(0), line };
+      if (isLast) break;
+      // A CR stays, because the next text may begin with the LF that belongs to it.
+      kept = text.endsWith('\r') ? text.length - 1 : text.length;
+      line += breaksIn(text.slice(0, kept));
+    }
+  } finally {
+    await window.close();
+  }
+  throw reportErrors.raise.report_empty('The report is empty: it has only blank lines and spaces.');
+}
+
+async function findFirstMark(open: OpenBytes, encoding: Encoding): Promise<string> {
+  const window = new TextWindow(open, { encoding, fromByte: 0, pieceBytes: sniffBytes });
+  try {
+    do await window.advance(window.text.length);
+    while (window.text.trim() === '' && !window.isLast);
+    return window.text.trim().charAt(0);
+  } finally {
+    await window.close();
+  }
+}

@@ -1,0 +1,71 @@
+import { recogniseBinary } from '../../../../kernel/formats/magic-bytes.ts';
+import { decode } from './decode.ts';
+import type { Encoding } from './types.ts';
+
+/** Enough to see past blank lines and the first names in a ZIP archive. */
+export const sniffBytes = 4096;
+
+/** Whether a file that begins like this may be a report; `what` completes "The file is …". */
+export function sniffReport(first: Buffer): { ok: true } | { ok: false; what: string } {
+  const oddity = first.length === 0 ? { what: 'empty' } : findOddity(first);
+  return oddity === null ? { ok: true } : { ok: false, what: oddity.what };
+}
+
+/** Why a file that begins like this cannot be a report; null when it may be one. */
+export function findOddity(first: Buffer): { what: string; isText: boolean } | null {
+  const start = first.subarray(0, sniffBytes);
+  const binary = recogniseBinary(start);
+  if (binary !== null) return { what: binary, isText: false };
+  const known = encodingOfStart(start);
+  const encoding = known?.encoding ?? 'utf-8';
+  const { text } = decode(start.subarray(known?.bomBytes ?? 0), { encoding, isLast: false });
+  if (looksBinary(text)) return { what: 'binary and not text', isText: false };
+  const markup = findMarkup(text);
+  return markup === null ? null : { what: markup, isText: true };
+}
+
+/** The encoding that a byte order mark, or the place of the zeros, gives away; null when it takes a closer look. */
+export function encodingOfStart(start: Buffer): { encoding: Encoding; bomBytes: number } | null {
+  if (start[0] === 0xef && start[1] === 0xbb && start[2] === 0xbf) return { encoding: 'utf-8', bomBytes: 3 };
+  if (start[0] === 0xff && start[1] === 0xfe) return { encoding: 'utf-16le', bomBytes: 2 };
+  if (start[0] === 0xfe && start[1] === 0xff) return { encoding: 'utf-16be', bomBytes: 2 };
+  const encoding = utf16ByZeros(start.subarray(0, sniffBytes));
+  return encoding === null ? null : { encoding, bomBytes: 0 };
+}
+
+/** What markup a text begins with. A report may begin with nearly anything else. */
+function findMarkup(text: string): string | null {
+  const markup = /^\s*<(!doctype\s+html|html|\?xml)/i.exec(text);
+  if (markup === null) return null;
+  return markup[1]?.toLowerCase() === '?xml' ? 'an XML document' : 'an HTML page';
+}
+
+/** Fewer control characters than this are mistakes in a text, whatever share of a short text they are. */
+const fewControls = 16;
+
+function looksBinary(text: string): boolean {
+  let controls = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code < 32 && code !== 9 && code !== 10 && code !== 13) controls += 1;
+  }
+  return controls > Math.max(fewControls, text.length / 10);
+}
+
+/**
+ * ASCII in UTF-16 has a zero in every other byte, always on the same side; delimiters and figures are ASCII in every
+ * language. Pairs of two ASCII bytes are Chinese characters there, and must not be the rule: a text with a stray NUL
+ * consists of them.
+ */
+function utf16ByZeros(start: Buffer): Encoding | null {
+  let [even, odd, ascii] = [0, 0, 0];
+  for (let at = 0; at + 1 < start.length; at += 2) {
+    const [first = 0, second = 0] = [start[at], start[at + 1]];
+    if (first === 0) even += 1;
+    if (second === 0) odd += 1;
+    if (first > 0 && first < 0x80 && second > 0 && second < 0x80) ascii += 1;
+  }
+  const fewest = Math.max(start.length / 20, ascii / 2);
+  if (odd > fewest && even === 0) return 'utf-16le';
+  return even > fewest && odd === 0 ? 'utf-16be' : null;
+}

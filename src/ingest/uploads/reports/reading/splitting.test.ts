@@ -1,0 +1,120 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { readReport, reportDocument } from '../../../../../test/generators/report-documents.ts';
+import type { ResumePoint } from '../types.ts';
+
+/** Where a report is cut on its way in, into which pieces the reader cuts it again, and how its rows are asked for. */
+const ways = fc.record({
+  cuts: fc.array(fc.nat({ max: 900 }), { maxLength: 12 }),
+  limits: fc.record({
+    pieceBytes: fc.oneof(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 300 })),
+    batchLength: fc.integer({ min: 1, max: 200 }),
+  }),
+  batchRows: fc.integer({ min: 1, max: 5 }),
+});
+
+const runs = { numRuns: 200 };
+
+/** A resume point as it comes out of a checkpoint. */
+const stored = (point: ResumePoint) => JSON.parse(JSON.stringify(point)) as ResumePoint;
+
+describe('a delimited report, however it is split', () => {
+  test('gives exactly the cells that were written, in every encoding', async () => {
+    await fc.assert(
+      fc.asyncProperty(reportDocument, ways, async (document, { cuts, limits, batchRows }) => {
+        const { layout, rows } = await readReport(document.bytes, {
+          cuts,
+          batchRows,
+          limits,
+        });
+        const { encoding, delimiter, headers, title } = document;
+        expect(layout).toEqual({ format: 'delimited', encoding, delimiter, headers, titleLines: [title] });
+        expect(rows.map(({ cells }) => cells)).toEqual(document.rows);
+        expect(rows.map(({ rowIndex }) => rowIndex)).toEqual(document.rows.map((_, at) => at));
+      }),
+      runs,
+    );
+  });
+
+  test('goes on after any batch with exactly the rows that are left, from their first byte', async () => {
+    await fc.assert(
+      fc.asyncProperty(reportDocument, ways, async ({ bytes }, { cuts, limits, batchRows }) => {
+        const whole = await readReport(bytes, { cuts, batchRows, limits });
+        expect(whole.resumes).toHaveLength(whole.batchSizes.length);
+        for (const point of whole.resumes) {
+          const rest = await readReport(bytes, { cuts, resume: stored(point), batchRows: 3 });
+          expect(rest.rows).toEqual(whole.rows.slice(point.nextRowIndex));
+          expect(rest.layout).toEqual(whole.layout);
+          // Nothing in front of the place is needed: the same bytes alone give the same rows.
+          const alone = await readReport(bytes.subarray(point.byteOffset), {
+            resume: { ...stored(point), byteOffset: 0 },
+          });
+          expect(alone.rows).toEqual(rest.rows);
+        }
+      }),
+      runs,
+    );
+  });
+});
+
+const scalar = fc.oneof(
+  fc.constantFrom('0', '103606.770', '1202000000000000001', '-0', '1e3', 'true', 'null'),
+  fc.string({ unit: 'binary', maxLength: 6 }).map((text) => JSON.stringify(text)),
+);
+const record = fc
+  .tuple(scalar, scalar, fc.constantFrom('', ' ', '\n  ', '\r\n'))
+  .map(([id, name, gap]) => `{${gap}"id":${gap}${id},"inner":{"name":${name}${gap}}}`);
+const jsonReport = fc
+  .record({
+    shape: fc.constantFrom('array', 'ndjson', 'meta', 'google', 'google pages', 'tiktok'),
+    records: fc.array(record, { minLength: 1, maxLength: 8 }),
+    encoding: fc.constantFrom('utf8', 'utf16le' as const),
+  })
+  .map(({ shape, records, encoding }) => {
+    const half = Math.floor(records.length / 2);
+    const [first, second] = [records.slice(0, half), records.slice(half)];
+    const list = (part: string[]) => part.join(' ,\n');
+    const text = {
+      array: `[${list(records)}]\n`,
+      ndjson: records.join('\n'),
+      meta: `{"data":[${list(records)}],"paging":{"cursors":{"after":"]}"}}}`,
+      google: `{"results":[${list(records)}],"fieldMask":"a,b"}`,
+      'google pages': `[{"results":[${list(first)}],"requestId":"x"},\n{"results":[${list(second)}]}]`,
+      tiktok: `{"code":0,"message":"OK","data":{"page_info":{"page":1},"list":[${list(records)}]},"request_id":"1"}`,
+    }[shape];
+    return { shape: shape.split(' ')[0], records, bytes: Buffer.from(`\ufeff${text}`, encoding) };
+  });
+
+describe('a JSON report, however it is split', () => {
+  test('gives every number as it was written and every string as it was meant', async () => {
+    await fc.assert(
+      fc.asyncProperty(jsonReport, ways, async ({ shape, records, bytes }, { cuts, limits, batchRows }) => {
+        const { layout, rows } = await readReport(bytes, { cuts, batchRows, limits });
+        expect(layout).toMatchObject({ format: 'json', shape, headers: ['id', 'inner.name'] });
+        expect(rows.map(({ cells }) => cells)).toEqual(records.map(writtenCells));
+      }),
+      runs,
+    );
+  });
+
+  test('goes on after any batch with exactly the records that are left', async () => {
+    await fc.assert(
+      fc.asyncProperty(jsonReport, ways, async ({ bytes }, { cuts, limits, batchRows }) => {
+        const whole = await readReport(bytes, { cuts, batchRows, limits });
+        for (const point of whole.resumes) {
+          const rest = await readReport(bytes, { cuts, resume: stored(point), limits });
+          expect(rest.rows).toEqual(whole.rows.slice(point.nextRowIndex));
+        }
+      }),
+      runs,
+    );
+  });
+});
+
+function writtenCells(record: string): string[] {
+  const [, id = '', name = ''] = /^\{\s*"id":\s*(.*),"inner":\{"name":(.*?)\s*\}\}$/s.exec(record) ?? [];
+  return [id, name].map((text) => {
+    if (text === 'null') return '';
+    return text.startsWith('"') ? String(JSON.parse(text)) : text;
+  });
+}

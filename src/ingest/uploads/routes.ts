@@ -1,0 +1,323 @@
+import { Readable } from 'node:stream';
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../kernel/http/replies.ts';
+import {
+  type KeptAnswer,
+  principalOf,
+  type RouteApp,
+  type RouteDeps,
+  type RouteModule,
+  sendKept,
+} from '../../kernel/http/route.ts';
+import { cancel } from '../../kernel/jobs/service.ts';
+import { ownerFilter, type Principal } from '../../kernel/tenancy/types.ts';
+import { type IntakeDeps, takeIn } from './intake.ts';
+import { mappingSchema } from './intake-fields.ts';
+import { type ReceivedUpload, receiveForm, receiveReference } from './intake-form.ts';
+import { readMapping, replaceMapping } from './mapping-store.ts';
+import { installProduction } from './production-routes.ts';
+import { writeRejected } from './rejected.ts';
+import { entityTypes, type HeaderMapping, platforms } from './reports/types.ts';
+import { getUpload, promote, undo } from './service.ts';
+import { listStagedRows } from './staging-store.ts';
+import { listUploads } from './store.ts';
+import { type OwnedUploadKey, type Upload, uploadStatuses } from './types.ts';
+import { renderStagedRow, renderUpload, stagedRowReply, uploadReply } from './views.ts';
+
+export interface UploadRoutesDeps extends IntakeDeps {
+  ingestFolder: string | null;
+}
+
+const tags = ['uploads'];
+const params = z.strictObject({ upload_id: z.uuid() });
+
+export function uploadRoutes(deps: UploadRoutesDeps): RouteModule {
+  return (app, routeDeps) => {
+    installIntake(app, deps);
+    installMappings(app, routeDeps);
+    installReading(app, routeDeps);
+    installRows(app, routeDeps);
+    installRejected(app, routeDeps);
+    installControl(app, deps);
+    installProduction(app, routeDeps);
+  };
+}
+
+/** The upload that a request names, as its caller may see it. */
+function keyOf(request: FastifyRequest & { params: { upload_id: string } }): OwnedUploadKey {
+  const principal = principalOf(request);
+  return {
+    tenantId: principal.tenantId,
+    uploadId: request.params.upload_id,
+    ownerId: ownerFilter(principal),
+  };
+}
+
+function installIntake(app: RouteApp, deps: UploadRoutesDeps): void {
+  const answer = ({ uploadId, status }: Upload) => ({ upload_id: uploadId, status });
+  const place = ({ uploadId }: Upload) => ({ location: `/api/uploads/${uploadId}` });
+  app.route({
+    method: 'POST',
+    url: '/api/uploads',
+    config: { action: 'upload.create', idempotent: 'by_handler' },
+    // The form around the file needs a little room.
+    bodyLimit: deps.maxUploadBytes + 1024 * 1024,
+    schema: {
+      tags,
+      summary: 'Upload an ad report: multipart with the fields and a file, or JSON with a file_ref',
+      consumes: ['multipart/form-data', 'application/json'],
+      response: {
+        201: z.object({ upload_id: z.uuid(), status: z.enum(uploadStatuses) }),
+        ...problems(409, 413, 415, 422),
+      },
+    },
+    handler: async (request, reply) => {
+      const principal = principalOf(request);
+      const received = request.isMultipart()
+        ? await receiveForm(deps, request)
+        : await receiveReference(deps, request.body);
+      const kept = await claimFor(request, received).catch(async (error: unknown) => {
+        await deps.files.remove(received.stored.storageKey);
+        throw error;
+      });
+      if (kept) {
+        await deps.files.remove(received.stored.storageKey);
+        return sendKept(reply, kept);
+      }
+      const upload = await takeIn(deps, {
+        ...received,
+        tenantId: principal.tenantId,
+        userId: principal.userId,
+        createdBy: creatorOf(principal, received),
+        ipAddress: request.ip,
+        beforeCommit: request.receipt.keeping(201, answer, place),
+      });
+      return reply.code(201).headers(place(upload)).send(answer(upload));
+    },
+  });
+}
+
+/** What makes two requests with one Idempotency-Key the same: all fields and the bytes of the file. */
+function claimFor(request: FastifyRequest, { fields, stored }: ReceivedUpload): Promise<KeptAnswer | null> {
+  return request.receipt.claim({ ...fields, sha256: stored.sha256 });
+}
+
+/** Whom a request names counts only from a service, which uploads for others. */
+function creatorOf({ role, userId }: Principal, { fields }: ReceivedUpload): string {
+  return role === 'service' ? (fields.created_by ?? userId) : userId;
+}
+
+function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
+  const list = 'uploads';
+  app.route({
+    method: 'GET',
+    url: '/api/uploads',
+    config: { action: 'upload.read' },
+    schema: {
+      tags,
+      summary: 'List uploads, newest first',
+      querystring: z.strictObject({
+        ...pageQuery,
+        workspace_id: z.uuid().optional(),
+        status: z.enum(uploadStatuses).optional(),
+      }),
+      response: { 200: listOf(uploadReply), ...problems() },
+    },
+    handler: async (request) => {
+      const principal = principalOf(request);
+      const { limit, status, workspace_id: workspaceId } = request.query;
+      const page = pageRequest(request.query, { list, cursors });
+      const scope = { tenantId: principal.tenantId, ownerId: ownerFilter(principal) };
+      const rows = await db.tenant(principal.tenantId, (tx) =>
+        listUploads(tx, { ...scope, ...page, status, workspaceId }),
+      );
+      return pageOf(rows, { limit, list, cursors, key: (row) => row.uploadId, render: renderUpload });
+    },
+  });
+  app.route({
+    method: 'GET',
+    url: '/api/uploads/:upload_id',
+    config: { action: 'upload.read' },
+    schema: { tags, summary: 'Get an upload', params, response: { 200: uploadReply, ...problems(404) } },
+    handler: async (request) => renderUpload(await getUpload({ db }, keyOf(request))),
+  });
+}
+
+function installRows(app: RouteApp, { db, cursors }: RouteDeps): void {
+  const list = 'staged rows';
+  app.route({
+    method: 'GET',
+    url: '/api/uploads/:upload_id/rows',
+    config: { action: 'upload.read' },
+    schema: {
+      tags,
+      summary: 'The staged rows of an upload, in the order of the file',
+      params,
+      querystring: z.strictObject({
+        ...pageQuery,
+        validation_status: z.enum(['pending', 'valid', 'invalid']).optional(),
+        entity_type: z.enum(entityTypes).optional(),
+      }),
+      response: { 200: listOf(stagedRowReply), ...problems(404) },
+    },
+    handler: async (request) => {
+      const { limit, cursor, validation_status: validationStatus, entity_type: entityType } = request.query;
+      const upload = await getUpload({ db }, keyOf(request));
+      const [rowIndex, afterEntity] = cursor === undefined ? [] : cursors.decode(list, cursor);
+      const after =
+        cursor === undefined ? null : { rowIndex: Number(rowIndex), entityType: String(afterEntity) };
+      const rows = await db.tenant(upload.tenantId, (tx) =>
+        listStagedRows(tx, { ...upload, validationStatus, entityType, after, limit: limit + 1 }),
+      );
+      const shown = rows.slice(0, limit);
+      const last = shown.at(-1);
+      const hasMore = rows.length > shown.length && last !== undefined;
+      return {
+        data: shown.map(renderStagedRow),
+        has_more: hasMore,
+        next_cursor: hasMore ? cursors.encode(list, [last.rowIndex, last.entityType]) : null,
+      };
+    },
+  });
+}
+
+/** Also without the ending, which the command line asks for. */
+function installRejected(app: RouteApp, { db }: RouteDeps): void {
+  for (const [name, hide] of [
+    ['rejected.csv', false],
+    ['rejected', true],
+  ] as const) {
+    app.route({
+      method: 'GET',
+      url: `/api/uploads/:upload_id/${name}`,
+      config: { action: 'upload.read' },
+      schema: {
+        hide,
+        tags,
+        summary: 'The rows that were refused, as CSV with their reasons; corrected, it can be uploaded again',
+        params,
+        response: { 200: z.any().describe('The file'), ...problems(404) },
+      },
+      handler: async (request, reply) => {
+        const upload = await getUpload({ db }, keyOf(request));
+        return reply
+          .type('text/csv; charset=utf-8')
+          .header('content-disposition', `attachment; filename="rejected-${upload.uploadId}.csv"`)
+          .send(Readable.from(writeRejected(db, upload), { objectMode: false }));
+      },
+    });
+  }
+}
+
+function installControl(app: RouteApp, deps: UploadRoutesDeps): void {
+  app.route({
+    method: 'POST',
+    url: '/api/uploads/:upload_id/promote',
+    config: { action: 'upload.control' },
+    schema: {
+      tags,
+      summary: 'Promote an upload that is held for review',
+      params,
+      body: z
+        .strictObject({ mapping: mappingSchema.optional(), force_partial: z.boolean().optional() })
+        .nullish(),
+      response: { 202: uploadReply, ...problems(404, 409, 413, 415) },
+    },
+    handler: async (request, reply) => {
+      const { mapping, force_partial: forcePartial } = request.body ?? {};
+      const upload = await promote(deps, keyOf(request), {
+        mapping: mapping as HeaderMapping | undefined,
+        forcePartial,
+      });
+      return reply.code(202).send(renderUpload(upload));
+    },
+  });
+  app.route({
+    method: 'POST',
+    url: '/api/uploads/:upload_id/cancel',
+    config: { action: 'upload.control' },
+    schema: {
+      tags,
+      summary: 'Cancel an upload that is not being promoted yet',
+      params,
+      response: { 200: uploadReply, ...problems(404, 409, 413, 415) },
+    },
+    handler: async (request) => {
+      const key = keyOf(request);
+      const { jobId } = await getUpload(deps, key);
+      await cancel(deps, { tenantId: key.tenantId, jobId });
+      return renderUpload(await getUpload(deps, key));
+    },
+  });
+  const counts = z.object({
+    campaigns: z.int(),
+    ad_sets: z.int(),
+    ads: z.int(),
+    daily_metrics: z.int(),
+  });
+  app.route({
+    method: 'POST',
+    url: '/api/uploads/:upload_id/undo',
+    config: { action: 'upload.control' },
+    schema: {
+      tags,
+      summary: 'Delete what an upload created and nobody touched since',
+      params,
+      response: {
+        200: z.object({ upload: uploadReply, deleted: counts, not_undone: counts }),
+        ...problems(404, 409, 413, 415),
+      },
+    },
+    handler: async (request) => {
+      const key = keyOf(request);
+      const report = await undo(deps, key);
+      return { upload: renderUpload(await getUpload(deps, key)), ...report };
+    },
+  });
+}
+
+function installMappings(app: RouteApp, { db }: RouteDeps): void {
+  const reply = z
+    .object({ platform: z.enum(platforms), mapping: z.record(z.string(), z.string().nullable()) })
+    .meta({ id: 'UploadMapping' });
+  app.route({
+    method: 'GET',
+    url: '/api/uploads/mappings',
+    config: { action: 'upload.read' },
+    schema: {
+      tags,
+      summary: 'What columns were mapped to before, by platform',
+      querystring: z.strictObject({ platform: z.enum(platforms).optional() }),
+      response: { 200: z.object({ data: z.array(reply) }), ...problems() },
+    },
+    handler: async (request) => {
+      const { tenantId } = principalOf(request);
+      const wanted = request.query.platform === undefined ? platforms : [request.query.platform];
+      return db.tenant(tenantId, async (tx) => {
+        const data = [];
+        for (const platform of wanted)
+          data.push({ platform, mapping: await readMapping(tx, { tenantId, platform }) });
+        return { data };
+      });
+    },
+  });
+  app.route({
+    method: 'PUT',
+    url: '/api/uploads/mappings',
+    config: { action: 'upload.control' },
+    schema: {
+      tags,
+      summary: 'Replace what columns of a platform’s reports are mapped to',
+      body: z.strictObject({ platform: z.enum(platforms), mapping: mappingSchema }),
+      response: { 200: reply, ...problems(413, 415) },
+    },
+    handler: async (request) => {
+      const { tenantId, userId } = principalOf(request);
+      const { platform } = request.body;
+      const mapping = request.body.mapping as HeaderMapping;
+      await db.tenant(tenantId, (tx) => replaceMapping(tx, { tenantId, platform, mapping, userId }));
+      return { platform, mapping };
+    },
+  });
+}

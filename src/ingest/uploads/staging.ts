@@ -1,0 +1,203 @@
+import { createHash } from 'node:crypto';
+import { copyText } from '../../lib/copy.ts';
+import type { DimensionEntity, EntityType, LineWarning, MetricEntity, ParsedLine } from './reports/types.ts';
+import type { Upload, WarningCount } from './types.ts';
+
+type ValidLine = Extract<ParsedLine, { kind: 'valid' }>;
+type InvalidLine = Extract<ParsedLine, { kind: 'invalid' }>;
+
+/** Figures of the lines that were staged so far. */
+export interface StagingFigures {
+  totalRows: number;
+  validRows: number;
+  invalidRows: number;
+  warnings: WarningCount[];
+  /** Why lines were refused, the most frequent first. */
+  problems: WarningCount[];
+}
+
+const maxKinds = 50;
+/** Dimensions that a file has named before; beyond this many some are staged again, which changes nothing. */
+const maxRemembered = 200_000;
+
+/**
+ * Turns parsed lines into staging rows, in PostgreSQL's text format for COPY. A campaign, ad set or ad is staged only
+ * when it differs from what this file said of it before: four rows for every line took 12 s for 50 MB.
+ */
+export class StagingWriter {
+  readonly #upload: Pick<Upload, 'tenantId' | 'uploadId' | 'workspaceId' | 'clientId' | 'platform'>;
+  readonly #keyPrefix: string;
+  readonly #rowPrefix: string;
+  readonly #seen = new Map<string, string>();
+  readonly #keys = new Map<string, DimensionKeys>();
+  readonly #figures: StagingFigures;
+  #rows: string[] = [];
+  #count = 0;
+
+  constructor(upload: StagingWriter['upload'], figures: StagingFigures) {
+    this.#upload = upload;
+    this.#figures = structuredClone(figures);
+    this.#keyPrefix = JSON.stringify([upload.workspaceId, upload.clientId, upload.platform]).slice(0, -1);
+    this.#rowPrefix = [upload.tenantId, upload.uploadId, upload.workspaceId].map(copyText).join('\t');
+  }
+
+  get upload(): Pick<Upload, 'tenantId' | 'uploadId' | 'workspaceId' | 'clientId' | 'platform'> {
+    return this.#upload;
+  }
+
+  get figures(): StagingFigures {
+    return structuredClone(this.#figures);
+  }
+
+  add(line: ParsedLine): void {
+    if (line.kind === 'total') return;
+    this.#figures.totalRows += 1;
+    if (line.kind === 'valid') this.#addValid(line);
+    else this.#addInvalid(line);
+  }
+
+  /** The rows since the last call, ready to be sent. */
+  take(): { rows: number; bytes: Buffer } {
+    const taken = { rows: this.#count, bytes: Buffer.from(this.#rows.join('')) };
+    this.#rows = [];
+    this.#count = 0;
+    return taken;
+  }
+
+  #addValid(line: ValidLine): void {
+    this.#figures.validRows += 1;
+    for (const warning of line.warnings) count(this.#figures.warnings, warning);
+    const { campaign, adSet, ad, metric, rowIndex } = line;
+    const keys = this.#keysOf(line);
+    if (campaign && this.#isNews('campaign', keys.campaignKey, campaign, '')) {
+      const { type = null } = campaign;
+      this.#put('campaign', rowIndex, keys.campaignHash, dimensionJson(campaign, { type }));
+    }
+    if (adSet && this.#isNews('ad_set', keys.adSetKey, adSet, campaign?.externalId ?? '')) {
+      const parents = { campaign_external_id: campaign?.externalId ?? null };
+      this.#put('ad_set', rowIndex, keys.adSetHash, dimensionJson(adSet, parents));
+    }
+    const parentIds = `${campaign?.externalId ?? ''}\u0000${adSet?.externalId ?? ''}`;
+    if (ad && this.#isNews('ad', keys.adKey, ad, parentIds)) {
+      const parents = {
+        campaign_external_id: campaign?.externalId ?? null,
+        ad_set_external_id: adSet?.externalId ?? null,
+      };
+      this.#put('ad', rowIndex, keys.adHash, dimensionJson(ad, parents));
+    }
+    const naturalKey = `${this.#keyPrefix},"daily_metric","${metric.metricDate}",${keys.entityKey}]`;
+    this.#put('daily_metric', rowIndex, sha256(naturalKey), metricJson(metric, keys.entityJson));
+  }
+
+  #addInvalid(line: InvalidLine): void {
+    this.#figures.invalidRows += 1;
+    for (const { code, field, message } of line.problems) {
+      count(this.#figures.problems, { code: `${field}: ${code}`, message });
+    }
+    const source = jsonOfPairs(line.source);
+    const errors = JSON.stringify(line.problems);
+    this.#rows.push(
+      `${this.#rowPrefix}\tdaily_metric\t${line.rowIndex}\t${sha256(source)}\t` +
+        `${copyText(storable(source))}\tinvalid\t${copyText(storable(errors))}\n`,
+    );
+    this.#count += 1;
+  }
+
+  #put(entity: EntityType, rowIndex: number, hash: string, json: string): void {
+    this.#rows.push(
+      `${this.#rowPrefix}\t${entity}\t${rowIndex}\t${hash}\t${copyText(storable(json))}\tvalid\t\\N\n`,
+    );
+    this.#count += 1;
+  }
+
+  /** Whether this file has not yet said exactly this about the entity. */
+  #isNews(kind: string, key: string, entity: DimensionEntity, parent: string): boolean {
+    const said = `${entity.name}\u0000${entity.status}\u0000${entity.type}\u0000${parent}`;
+    const id = kind + key;
+    if (this.#seen.get(id) === said) return false;
+    if (this.#seen.size >= maxRemembered) this.#seen.clear();
+    this.#seen.set(id, said);
+    return true;
+  }
+
+  /** The same entities come line after line: what hangs on their ids alone is made once. */
+  #keysOf({ campaign, adSet, ad }: ValidLine): DimensionKeys {
+    const id = `${campaign?.externalId ?? ''}\u0000${adSet?.externalId ?? ''}\u0000${ad?.externalId ?? ''}`;
+    const known = this.#keys.get(id);
+    if (known) return known;
+    if (this.#keys.size >= maxRemembered) this.#keys.clear();
+    const hashOf = (type: string, key: string) => sha256(`${this.#keyPrefix},"${type}",${key}]`);
+    const [campaignKey, adSetKey, adKey] = [campaign, adSet, ad].map((one) =>
+      JSON.stringify(one?.externalId ?? null),
+    ) as [string, string, string];
+    const keys = {
+      campaignKey,
+      adSetKey,
+      adKey,
+      campaignHash: campaign ? hashOf('campaign', campaignKey) : '',
+      adSetHash: adSet ? hashOf('ad_set', adSetKey) : '',
+      adHash: ad ? hashOf('ad', adKey) : '',
+      entityKey: `${campaignKey},${adSetKey},${adKey}`,
+      entityJson:
+        `"campaign_external_id":${campaignKey},"ad_set_external_id":${adSetKey},` +
+        `"ad_external_id":${adKey}`,
+    };
+    this.#keys.set(id, keys);
+    return keys;
+  }
+}
+
+interface DimensionKeys {
+  campaignKey: string;
+  adSetKey: string;
+  adKey: string;
+  campaignHash: string;
+  adSetHash: string;
+  adHash: string;
+  entityKey: string;
+  entityJson: string;
+}
+
+function dimensionJson(entity: DimensionEntity, more: Record<string, string | null>): string {
+  const { externalId, isNameKey, name, status } = entity;
+  return JSON.stringify({ external_id: externalId, is_name_key: isNameKey, name, status, ...more });
+}
+
+/** Figures are decimal texts and stay what they are: as JSON numbers they keep every digit. */
+function metricJson(metric: MetricEntity, entityJson: string): string {
+  return (
+    `{"metric_date":"${metric.metricDate}",${entityJson},"impressions":${metric.impressions},` +
+    `"clicks":${metric.clicks},"reach":${metric.reach},"spend":${metric.spend},` +
+    `"conversions":${metric.conversions},"conversion_value":${metric.conversionValue},` +
+    `"currency":${metric.currency === null ? null : `"${metric.currency}"`}}`
+  );
+}
+
+/** By hand: an object would lose `__proto__` and move columns with names like "7". */
+function jsonOfPairs(pairs: readonly [string, string][]): string {
+  return `{${pairs.map(([header, cell]) => `${JSON.stringify(header)}:${JSON.stringify(cell)}`).join(',')}}`;
+}
+
+/** PostgreSQL stores no NUL and no half of a character; a replacement sign stands in for them. */
+function storable(json: string): string {
+  if (!json.includes('\\u')) return json;
+  return json.replace(/(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})/gi, '$1\ufffd');
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+function count(counts: WarningCount[], { code, message }: LineWarning): void {
+  const known = counts.find((one) => one.code === code);
+  if (known) known.count += 1;
+  else if (counts.length < maxKinds) counts.push({ code, message, count: 1 });
+}
+
+export const noFigures: StagingFigures = {
+  totalRows: 0,
+  validRows: 0,
+  invalidRows: 0,
+  warnings: [],
+  problems: [],
+};

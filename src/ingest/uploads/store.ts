@@ -1,0 +1,269 @@
+import type { Tx } from '../../lib/db.ts';
+import { sql } from '../../lib/sql.ts';
+import {
+  type NewUpload,
+  type OwnedUploadKey,
+  slotsPerWorkspace,
+  statesBefore,
+  type Upload,
+  type UploadKey,
+  type UploadStatus,
+  type WarningCount,
+} from './types.ts';
+import { uploadColumns } from './upload-columns.ts';
+
+/** The record of uploads and the slots that they work in. */
+export async function insertUpload(tx: Tx, upload: NewUpload): Promise<Upload> {
+  const [row] = await tx.rows<Upload>(sql`
+    insert into data_uploads as u (
+      tenant_id, upload_id, workspace_id, client_id, platform, source, filename, file_id, file_url, force_partial,
+      review, mapping, job_id, created_by, user_id)
+    values (
+      ${upload.tenantId}, ${upload.uploadId}, ${upload.workspaceId}, ${upload.clientId}, ${upload.platform},
+      ${upload.source}, ${upload.filename}, ${upload.fileId}, ${upload.fileUrl}, ${upload.forcePartial},
+      ${upload.review}, ${JSON.stringify(upload.mapping)}, ${upload.jobId}, ${upload.createdBy}, ${upload.userId})
+    returning ${uploadColumns}`);
+  return row as Upload;
+}
+
+export function findUpload(tx: Tx, { tenantId, uploadId, ownerId }: OwnedUploadKey): Promise<Upload | null> {
+  return tx.find<Upload>(sql`
+    select ${uploadColumns}
+      from data_uploads u
+     where u.tenant_id = ${tenantId}
+       and u.upload_id = ${uploadId}
+       and (${ownerId ?? null}::text is null or u.user_id = ${ownerId ?? null})`);
+}
+
+export interface UploadFilter {
+  tenantId: string;
+  ownerId?: string | undefined;
+  workspaceId?: string | undefined;
+  status?: UploadStatus | undefined;
+  /** Of the last upload of the page before. */
+  after: string | null;
+  limit: number;
+}
+
+/** Newest first. */
+export function listUploads(tx: Tx, filter: UploadFilter): Promise<Upload[]> {
+  return tx.rows<Upload>(sql`
+    select ${uploadColumns}
+      from data_uploads u
+     where u.tenant_id = ${filter.tenantId}
+       and (${filter.ownerId ?? null}::text is null or u.user_id = ${filter.ownerId ?? null})
+       and (${filter.workspaceId ?? null}::uuid is null or u.workspace_id = ${filter.workspaceId ?? null})
+       and (${filter.status ?? null}::text is null or u.status = ${filter.status ?? null})
+       and (${filter.after}::uuid is null or u.upload_id < ${filter.after})
+     order by u.upload_id desc
+     limit ${filter.limit}`);
+}
+
+export async function workspaceExists(
+  tx: Tx,
+  { tenantId, workspaceId }: { tenantId: string; workspaceId: string },
+): Promise<boolean> {
+  const found = await tx.find(sql`
+    select 1 as found
+      from workspaces
+     where tenant_id = ${tenantId}
+       and workspace_id = ${workspaceId}`);
+  return found !== null;
+}
+
+/** What a move sets beside the status; what is absent stays as it was. */
+export interface MoveDetails {
+  errorCode?: string;
+  errorText?: string;
+  /** Whose move it is: members read the events of their own uploads. */
+  event?: Record<string, unknown>;
+}
+
+/**
+ * Moves the record if its state allows it; false when it does not. Only the columns that every worker's role may
+ * write.
+ */
+export async function moveUpload(
+  tx: Tx,
+  { tenantId, uploadId }: UploadKey,
+  to: UploadStatus,
+  details: MoveDetails = {},
+): Promise<boolean> {
+  const isEnd = statesBefore(to).length > 0 && ['completed', 'partial', 'failed'].includes(to);
+  const moved = await tx.run(sql`
+    update data_uploads
+       set status = ${to},
+           error_code = coalesce(${details.errorCode ?? null}, error_code),
+           error_text = coalesce(${details.errorText ?? null}, error_text),
+           finished_at = case when ${isEnd} then clock_timestamp() else finished_at end,
+           updated_at = clock_timestamp()
+     where tenant_id = ${tenantId}
+       and upload_id = ${uploadId}
+       and status = any(${statesBefore(to)})`);
+  return moved === 1;
+}
+
+export interface ParseFigures {
+  totalRows: number;
+  validRows: number;
+  invalidRows: number;
+  warnings: WarningCount[];
+  layout: Record<string, unknown> | null;
+}
+
+export async function saveParseFigures(
+  tx: Tx,
+  { tenantId, uploadId }: UploadKey,
+  figures: ParseFigures,
+): Promise<void> {
+  await tx.run(sql`
+    update data_uploads
+       set total_rows = ${figures.totalRows},
+           valid_rows = ${figures.validRows},
+           invalid_rows = ${figures.invalidRows},
+           warnings = ${JSON.stringify(figures.warnings)},
+           layout = coalesce(${figures.layout === null ? null : JSON.stringify(figures.layout)}::jsonb, layout),
+           updated_at = clock_timestamp()
+     where tenant_id = ${tenantId}
+       and upload_id = ${uploadId}`);
+}
+
+/** What a person decides while the upload is held, or before it has begun. */
+export async function saveDecision(
+  tx: Tx,
+  { tenantId, uploadId }: UploadKey,
+  decision: { mapping?: unknown; forcePartial?: boolean | undefined },
+): Promise<boolean> {
+  const mapping = decision.mapping === undefined ? null : JSON.stringify(decision.mapping);
+  const saved = await tx.run(sql`
+    update data_uploads
+       set review = false,
+           mapping = coalesce(${mapping}::jsonb, mapping),
+           mapping_version = mapping_version + case when ${mapping}::jsonb <> mapping then 1 else 0 end,
+           force_partial = coalesce(${decision.forcePartial ?? null}, force_partial),
+           updated_at = clock_timestamp()
+     where tenant_id = ${tenantId}
+       and upload_id = ${uploadId}
+       and status = 'staging_complete'
+       and review`);
+  return saved === 1;
+}
+
+/** Ends an upload that still waits for a decision; false when somebody has decided meanwhile. */
+export async function expireHeld(
+  tx: Tx,
+  { tenantId, uploadId }: UploadKey,
+  reason: { errorCode: string; errorText: string },
+): Promise<boolean> {
+  const expired = await tx.run(sql`
+    update data_uploads
+       set status = 'failed',
+           error_code = ${reason.errorCode},
+           error_text = ${reason.errorText},
+           finished_at = clock_timestamp(),
+           updated_at = clock_timestamp()
+     where tenant_id = ${tenantId}
+       and upload_id = ${uploadId}
+       and status = 'staging_complete'
+       and review`);
+  return expired === 1;
+}
+
+/**
+ * Takes one of the workspace's slots, if one is free that no older upload waits for. Uploads that somebody paused do
+ * not hold the others up.
+ */
+export async function takeSlot(
+  tx: Tx,
+  { tenantId, uploadId, workspaceId }: UploadKey & { workspaceId: string },
+): Promise<boolean> {
+  await tx.run(sql`
+    insert into upload_slots (tenant_id, workspace_id, slot_no)
+    select ${tenantId}, ${workspaceId}, n
+      from generate_series(1, ${slotsPerWorkspace}) n
+    on conflict (tenant_id, workspace_id, slot_no) do nothing`);
+  const taken = await tx.run(sql`
+    update upload_slots
+       set upload_id = ${uploadId},
+           taken_at = clock_timestamp()
+     where (tenant_id, workspace_id, slot_no) = (
+       select s.tenant_id, s.workspace_id, s.slot_no
+         from upload_slots s
+        where s.tenant_id = ${tenantId}
+          and s.workspace_id = ${workspaceId}
+          and s.upload_id is null
+          and (select count(*)
+                 from upload_slots f
+                where f.tenant_id = ${tenantId}
+                  and f.workspace_id = ${workspaceId}
+                  and f.upload_id is null)
+            > (select count(*)
+                 from data_uploads o
+                 join data_uploads m on m.tenant_id = ${tenantId} and m.upload_id = ${uploadId}
+                 join ingestion_jobs j on j.tenant_id = o.tenant_id and j.job_id = o.job_id
+                where o.tenant_id = ${tenantId}
+                  and o.workspace_id = ${workspaceId}
+                  and o.status = 'pending'
+                  and (o.created_at, o.upload_id) < (m.created_at, m.upload_id)
+                  and j.status in ('queued', 'running', 'failed'))
+        order by s.slot_no
+        limit 1
+          for update skip locked)
+       and not exists (
+         select from upload_slots h
+          where h.tenant_id = ${tenantId}
+            and h.upload_id = ${uploadId})`);
+  return taken === 1 || (await holdsSlot(tx, { tenantId, uploadId }));
+}
+
+async function holdsSlot(tx: Tx, { tenantId, uploadId }: UploadKey): Promise<boolean> {
+  const held = await tx.find(sql`
+    select 1 as found
+      from upload_slots
+     where tenant_id = ${tenantId}
+       and upload_id = ${uploadId}`);
+  return held !== null;
+}
+
+/** The jobs of the uploads that wait for a slot of a workspace, oldest first. */
+export function listWaitingJobs(
+  tx: Tx,
+  { tenantId, workspaceId }: { tenantId: string; workspaceId: string },
+): Promise<{ tenantId: string; jobId: string }[]> {
+  return tx.rows<{ tenantId: string; jobId: string }>(sql`
+    select u.tenant_id as "tenantId", u.job_id as "jobId"
+      from data_uploads u
+     where u.tenant_id = ${tenantId}
+       and u.workspace_id = ${workspaceId}
+       and u.status = 'pending'
+     order by u.created_at, u.upload_id
+     limit ${slotsPerWorkspace}`);
+}
+
+export async function freeSlot(tx: Tx, { tenantId, uploadId }: UploadKey): Promise<boolean> {
+  const freed = await tx.run(sql`
+    update upload_slots
+       set upload_id = null,
+           taken_at = null
+     where tenant_id = ${tenantId}
+       and upload_id = ${uploadId}`);
+  return freed === 1;
+}
+
+export interface AbandonedUpload extends UploadKey {
+  errorMessage: string;
+  checkpoint: Record<string, unknown>;
+}
+
+/** Uploads whose job died without them: a worker that was killed too often cannot tell them. */
+export function listAbandoned(tx: Tx, limit: number): Promise<AbandonedUpload[]> {
+  return tx.rows<AbandonedUpload>(sql`
+    select u.tenant_id as "tenantId", u.upload_id as "uploadId",
+           coalesce(j.error_message, 'The job of this upload ended without a word') as "errorMessage",
+           j.checkpoint
+      from data_uploads u
+      join ingestion_jobs j on j.tenant_id = u.tenant_id and j.job_id = u.job_id
+     where u.status not in ('completed', 'partial', 'failed')
+       and j.status = 'dead_letter'
+     limit ${limit}`);
+}

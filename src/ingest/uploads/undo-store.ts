@@ -1,0 +1,92 @@
+import type { Tx } from '../../lib/db.ts';
+import { sql } from '../../lib/sql.ts';
+import type { UploadKey } from './types.ts';
+
+/**
+ * Takes back what an upload created, as far as nobody has touched it since: one pass over the metrics in pieces.
+ * `lastId` is where the next piece begins; null when there is no more.
+ */
+export async function deleteCreatedMetrics(
+  tx: Tx,
+  { tenantId, uploadId, afterId, limit }: UploadKey & { afterId: number; limit: number },
+): Promise<{ deleted: number; lastId: number | null }> {
+  const row = await tx.find<{ deleted: number; lastId: number | null }>(sql`
+    with looked as materialized (
+      select metric_id, created_by_upload, last_upload
+        from daily_metrics
+       where tenant_id = ${tenantId}
+         and metric_id > ${afterId}
+       order by metric_id
+       limit ${limit}
+    ), gone as (
+      delete from daily_metrics m
+       using looked l
+       where m.tenant_id = ${tenantId}
+         and m.metric_id = l.metric_id
+         and l.created_by_upload = ${uploadId}
+         and m.last_upload = ${uploadId}
+      returning 1
+    )
+    select (select count(*) from gone) as deleted, (select max(metric_id) from looked) as "lastId"`);
+  return row ?? { deleted: 0, lastId: null };
+}
+
+/** From the leaves upwards: an ad set or a campaign goes only when nothing hangs on it any more. */
+export async function deleteCreatedAds(tx: Tx, { tenantId, uploadId }: UploadKey): Promise<number> {
+  return tx.run(sql`
+    delete from ads p
+     where p.tenant_id = ${tenantId}
+       and p.created_by_upload = ${uploadId}
+       and p.last_upload = ${uploadId}
+       and not exists (select from daily_metrics m where m.tenant_id = p.tenant_id and m.ad_id = p.ad_id)`);
+}
+
+export async function deleteCreatedAdSets(tx: Tx, { tenantId, uploadId }: UploadKey): Promise<number> {
+  return tx.run(sql`
+    delete from ad_sets p
+     where p.tenant_id = ${tenantId}
+       and p.created_by_upload = ${uploadId}
+       and p.last_upload = ${uploadId}
+       and not exists (select from ads a where a.tenant_id = p.tenant_id and a.ad_set_id = p.ad_set_id)
+       and not exists (select from daily_metrics m where m.tenant_id = p.tenant_id and m.ad_set_id = p.ad_set_id)`);
+}
+
+export async function deleteCreatedCampaigns(tx: Tx, { tenantId, uploadId }: UploadKey): Promise<number> {
+  return tx.run(sql`
+    delete from campaigns p
+     where p.tenant_id = ${tenantId}
+       and p.created_by_upload = ${uploadId}
+       and p.last_upload = ${uploadId}
+       and not exists (select from ad_sets a where a.tenant_id = p.tenant_id and a.campaign_id = p.campaign_id)
+       and not exists (select from ads a where a.tenant_id = p.tenant_id and a.campaign_id = p.campaign_id)
+       and not exists (select from daily_metrics m where m.tenant_id = p.tenant_id and m.campaign_id = p.campaign_id)`);
+}
+
+/** What the upload touched and undo leaves: values that it replaced cannot be brought back. */
+export async function countLeft(
+  tx: Tx,
+  { tenantId, uploadId }: UploadKey,
+): Promise<{ campaigns: number; adSets: number; ads: number; dailyMetrics: number }> {
+  const row = await tx.find<{ campaigns: number; adSets: number; ads: number; dailyMetrics: number }>(sql`
+    select (select count(*) from campaigns
+             where tenant_id = ${tenantId} and ${uploadId} in (created_by_upload, last_upload)) as campaigns,
+           (select count(*) from ad_sets
+             where tenant_id = ${tenantId} and ${uploadId} in (created_by_upload, last_upload)) as "adSets",
+           (select count(*) from ads
+             where tenant_id = ${tenantId} and ${uploadId} in (created_by_upload, last_upload)) as ads,
+           (select count(*) from daily_metrics
+             where tenant_id = ${tenantId} and ${uploadId} in (created_by_upload, last_upload)) as "dailyMetrics"`);
+  return row ?? { campaigns: 0, adSets: 0, ads: 0, dailyMetrics: 0 };
+}
+
+export async function markUndone(tx: Tx, { tenantId, uploadId }: UploadKey): Promise<boolean> {
+  const marked = await tx.run(sql`
+    update data_uploads
+       set undone_at = clock_timestamp(),
+           updated_at = clock_timestamp()
+     where tenant_id = ${tenantId}
+       and upload_id = ${uploadId}
+       and status in ('completed', 'partial')
+       and undone_at is null`);
+  return marked === 1;
+}

@@ -1,0 +1,355 @@
+import type { Files } from '../../kernel/files/types.ts';
+import { decideRetry, retryPolicies } from '../../kernel/jobs/retry.ts';
+import { unparkJob } from '../../kernel/jobs/shared-store.ts';
+import type { Job, Outcome, Slice, SliceResult } from '../../kernel/jobs/types.ts';
+import type { WakeUp } from '../../kernel/jobs/wake-up.ts';
+import type { Database, DatabaseRole, Tx } from '../../lib/db.ts';
+import { isSluiceError, messageOf, type SluiceError } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/log.ts';
+import { checkpointOf, stateOf, type UploadCheckpoint } from './checkpoint.ts';
+import { endPromotion } from './end-promotion.ts';
+import { uploadErrors, uploadFailures } from './errors.ts';
+import { recordMove } from './events.ts';
+import type { UploadMetrics } from './metrics.ts';
+import { type ParseReport, parseOn } from './parse.ts';
+import { promoteOn } from './promote.ts';
+import { profileOf } from './reports/profile.ts';
+import { RetriesExhausted, type RetryClass, type Retrying, retrying, type Wait } from './retrying.ts';
+import { noFigures } from './staging.ts';
+import { deleteStagingOf } from './staging-store.ts';
+import { findUpload, freeSlot, listWaitingJobs, moveUpload, saveParseFigures, takeSlot } from './store.ts';
+import { openStored } from './stored-file.ts';
+import { verdictOn } from './threshold.ts';
+import { isFinished, type Upload, type UploadStatus } from './types.ts';
+import { holdUnmapped } from './unmapped.ts';
+
+export interface UploadWorkerDeps {
+  db: Database;
+  files: Files;
+  wake: WakeUp;
+  logger: Logger;
+  metrics: UploadMetrics;
+  /** A slice that has worked for this long ends at the next good place. */
+  sliceMs: number;
+  /** Lines that one transaction stages; the usual number when it is not given. */
+  linesPerBatch?: number | undefined;
+  wait?: Wait;
+}
+
+const slotWaitMs = 2_000;
+/** Somebody who decides wakes the job; this is only how often it looks by itself. */
+const reviewWaitMs = 10 * 60_000;
+
+/** Takes an upload as far as one slice goes, through as many of its states as it can. */
+export async function advanceUpload(deps: UploadWorkerDeps, slice: Slice): Promise<SliceResult> {
+  const run = new UploadRun(deps, slice);
+  try {
+    return await run.advance();
+  } catch (error) {
+    slice.signal.throwIfAborted();
+    return await run.fail(error);
+  }
+}
+
+class UploadRun {
+  readonly #deps: UploadWorkerDeps;
+  readonly #slice: Slice;
+  readonly #deadlineMs: number;
+  readonly #retries: Retrying;
+  #checkpoint: UploadCheckpoint;
+
+  constructor(deps: UploadWorkerDeps, slice: Slice) {
+    this.#deps = deps;
+    this.#slice = slice;
+    this.#deadlineMs = performance.now() + deps.sliceMs;
+    this.#retries = { signal: slice.signal, onRetry: this.#onRetry, wait: deps.wait };
+    this.#checkpoint = checkpointOf(slice.job.checkpoint);
+  }
+
+  async advance(): Promise<SliceResult> {
+    for (;;) {
+      const result = await retrying(() => this.#advanceOnce(), this.#retries);
+      if (result) return result;
+      if (performance.now() >= this.#deadlineMs || this.#slice.shouldYield()) return goOn;
+    }
+  }
+
+  /** From what the database says: a try that was cut off may have got further than its answer. */
+  async #advanceOnce(): Promise<SliceResult | null> {
+    const upload = await this.#read();
+    return isFinished(upload.status) ? this.#over(upload) : this.#step(upload);
+  }
+
+  /** One state of the upload; null when it has moved on to the next. */
+  #step(upload: Upload): Promise<SliceResult | null> {
+    switch (upload.status) {
+      case 'pending':
+        return this.#begin(upload);
+      case 'processing':
+        return this.#parse(upload);
+      case 'staging_complete':
+        return this.#decide(upload);
+      default:
+        return this.#promote(upload);
+    }
+  }
+
+  async #read(): Promise<Upload> {
+    const { tenantId, subjectId } = this.#slice.job;
+    const upload = await this.#slice.transaction((tx, job) => {
+      this.#checkpoint = checkpointOf(job.checkpoint);
+      return findUpload(tx, { tenantId, uploadId: subjectId });
+    });
+    if (!upload) throw new Error(`Upload ${subjectId} of job ${this.#slice.job.jobId} is gone`);
+    return upload;
+  }
+
+  async #begin(upload: Upload): Promise<SliceResult | null> {
+    const isIn = await this.#slice.transaction(async (tx) => {
+      if (!(await takeSlot(tx, upload))) return false;
+      return this.#move(tx, upload, 'processing', 'sluice_parse');
+    });
+    return isIn ? null : noSlot;
+  }
+
+  async #parse(upload: Upload): Promise<SliceResult | null> {
+    const { checkpoint, layout } = await this.#parseOn(upload).catch((error: unknown) =>
+      holdUnmapped(error, upload, this.#checkpoint),
+    );
+    if (!checkpoint.isParsed) return goOn;
+    const { totalRows, validRows, invalidRows, warnings } = checkpoint.figures;
+    await this.#slice.transaction(async (tx) => {
+      await tx.as('sluice_parse', (own) =>
+        saveParseFigures(own, upload, { totalRows, validRows, invalidRows, warnings, layout }),
+      );
+      if (upload.status === 'processing') {
+        const data = { total_rows: totalRows, valid_rows: validRows, invalid_rows: invalidRows };
+        await this.#move(tx, upload, 'staging_complete', 'sluice_parse', data);
+      }
+    });
+    this.#deps.metrics.parsed(upload.platform, checkpoint.figures);
+    return null;
+  }
+
+  async #parseOn(upload: Upload): Promise<ParseReport> {
+    const open = await openStored(this.#deps, upload);
+    const report = await parseOn(this.#resumed(), upload, {
+      profile: profileOf(upload.platform),
+      open,
+      linesPerBatch: this.#deps.linesPerBatch,
+      deadlineMs: this.#deadlineMs,
+      retries: this.#retries,
+    });
+    this.#checkpoint = report.checkpoint;
+    return report;
+  }
+
+  /** The slice with the checkpoint that this run has reached by now. */
+  #resumed(): Slice {
+    return { ...this.#slice, job: { ...this.#slice.job, checkpoint: { ...this.#checkpoint } } };
+  }
+
+  async #decide(upload: Upload): Promise<SliceResult | null> {
+    if (upload.review) return this.#hold(upload);
+    const isOutdated = upload.mappingVersion !== this.#checkpoint.mappingVersion;
+    if (isOutdated || !this.#checkpoint.isParsed) {
+      // It gave its slot back when it was held, and reading the file is work like any other.
+      if (!(await this.#slice.transaction((tx) => takeSlot(tx, upload)))) return noSlot;
+      return isOutdated ? this.#stageAgain(upload) : this.#parse(upload);
+    }
+    const { figures } = this.#checkpoint;
+    const verdict = verdictOn(figures, upload);
+    if (verdict) throw verdict;
+    const isIn = await this.#slice.transaction(async (tx) => {
+      if (!(await takeSlot(tx, upload))) return false;
+      return this.#move(tx, upload, 'promoting', 'sluice_promote');
+    });
+    return isIn ? null : noSlot;
+  }
+
+  /** Somebody wants to look first: the slot is for others meanwhile. */
+  async #hold(upload: Upload): Promise<SliceResult> {
+    await this.#slice.transaction((tx) => this.#release(tx, upload));
+    // Who decides wakes the job, but not while this slice is still ending: so it never waits longer than the upload
+    // has been lying here.
+    const lyingMs = Date.now() - upload.updatedAt.getTime();
+    const delayMs = Math.min(Math.max(lyingMs, slotWaitMs), reviewWaitMs);
+    return { outcome: { type: 'wait', delayMs } };
+  }
+
+  /** The mapping was changed: what was staged with the old one goes, and the file is read from its beginning. */
+  async #stageAgain(upload: Upload): Promise<SliceResult | null> {
+    const { mappingVersion } = upload;
+    const next: UploadCheckpoint = {
+      ...this.#checkpoint,
+      resume: null,
+      isParsed: false,
+      figures: noFigures,
+      conventions: null,
+      step: this.#checkpoint.step + 1,
+    };
+    for (;;) {
+      const left = await this.#slice.transaction(
+        (tx) => tx.as('sluice_cleanup', (own) => deleteStagingOf(own, upload, cleanupBatch)),
+        stateOf(next),
+      );
+      if (left === 0) break;
+    }
+    this.#checkpoint = { ...next, mappingVersion, step: next.step + 1 };
+    await this.#slice.transaction(async () => {}, stateOf(this.#checkpoint));
+    return this.#parse(upload);
+  }
+
+  async #promote(upload: Upload): Promise<SliceResult | null> {
+    const isDone = await promoteOn(this.#resumed(), upload, {
+      deadlineMs: this.#deadlineMs,
+      retries: this.#retries,
+    });
+    if (!isDone) return goOn;
+    await this.#slice.transaction(async (tx, job) => {
+      await endPromotion(this.#deps, tx, upload, checkpointOf(job.checkpoint));
+      await this.#release(tx, upload);
+    });
+    return null;
+  }
+
+  /** Moves the record under the worker's own role; events are the kernel's. */
+  async #move(
+    tx: Tx,
+    upload: Upload,
+    to: UploadStatus,
+    role: DatabaseRole,
+    data: Record<string, unknown> = {},
+  ): Promise<boolean> {
+    const moved = await tx.as(role, (own) => moveUpload(own, upload, to));
+    if (moved) await recordMove(this.#deps, tx, upload, to, data);
+    return moved;
+  }
+
+  /** Gives the slot back and wakes whoever waits for it. */
+  async #release(tx: Tx, upload: Upload): Promise<void> {
+    if (await freeSlot(tx, upload)) await wakeWaiting(this.#deps, tx, upload);
+  }
+
+  #over(upload: Upload): SliceResult {
+    const effects = (tx: Tx) => {
+      tx.afterCommit(() => this.#deps.metrics.ended(upload.platform, upload.status));
+      return this.#release(tx, upload);
+    };
+    if (upload.status !== 'failed') {
+      return { outcome: { type: 'done', result: { upload_status: upload.status } }, effects };
+    }
+    const code = upload.errorCode ?? 'upload_failed';
+    return { outcome: dead({ code, message: upload.errorText ?? 'The upload failed' }), effects };
+  }
+
+  readonly #onRetry = (retryClass: RetryClass, error: unknown): void => {
+    this.#deps.metrics.retries.inc({ class: retryClass });
+    const { jobId } = this.#slice.job;
+    this.#deps.logger.warn({ err: error, job_id: jobId, class: retryClass }, 'an upload tries again');
+  };
+
+  /** What an error means for the upload: the storage is busy and it waits, or it has failed. */
+  async fail(error: unknown): Promise<SliceResult> {
+    const reason = reasonOf(error);
+    const { job } = this.#slice;
+    this.#deps.logger.warn({ err: error, job_id: job.jobId, code: reason.code }, 'an upload failed');
+    if (reason.code === 'storage_busy') {
+      const decision = decideRetry(retryPolicies.uploads.rate_limit, job.retryCount);
+      const failure = { code: reason.code, message: reason.message, class: 'rate_limit' };
+      if (decision.retry) return { outcome: { type: 'retry', failure, delayMs: decision.delayMs } };
+    }
+    const upload = await this.#read();
+    if (!isFinished(upload.status)) {
+      await this.#slice.transaction((tx, fresh) => this.#recordFailure(tx, { upload, reason, fresh }));
+    }
+    return this.#over(await this.#read());
+  }
+
+  async #recordFailure(
+    tx: Tx,
+    { upload, reason, fresh }: { upload: Upload; reason: SluiceError; fresh: Job },
+  ): Promise<void> {
+    const details = { errorCode: reason.code, errorText: reason.message };
+    if (upload.status === 'promoting') {
+      await endPromotion(this.#deps, tx, upload, checkpointOf(fresh.checkpoint), details);
+      return;
+    }
+    const { totalRows, validRows, invalidRows, warnings } = checkpointOf(fresh.checkpoint).figures;
+    const moved = await tx.as('sluice_parse', async (own) => {
+      await saveParseFigures(own, upload, { totalRows, validRows, invalidRows, warnings, layout: null });
+      return moveUpload(own, upload, 'failed', details);
+    });
+    const data = { error_code: reason.code, error_text: reason.message };
+    if (moved) await recordMove(this.#deps, tx, upload, 'failed', data);
+  }
+}
+
+export const cleanupBatch = 10_000;
+const goOn: SliceResult = { outcome: { type: 'continue' } };
+const noSlot: SliceResult = { outcome: { type: 'wait', delayMs: slotWaitMs } };
+
+export async function wakeWaiting(
+  { wake }: { wake: WakeUp },
+  tx: Tx,
+  upload: { tenantId: string; workspaceId: string },
+): Promise<void> {
+  for (const job of await listWaitingJobs(tx, upload)) await unparkJob(tx, job);
+  tx.afterCommit(() => wake.announce('jobs'));
+}
+
+function dead({ code, message }: { code: string; message: string }): Outcome {
+  return { type: 'dead', failure: { code, message, class: 'upload' } };
+}
+
+/** Every failure gets a code and a sentence that a person can act on. */
+function reasonOf(error: unknown): SluiceError {
+  if (error instanceof RetriesExhausted) {
+    return uploadFailures.raise.database_lost(
+      `The database failed too often while the upload was at work (${messageOf(error.cause)}).`,
+      { cause: error },
+    );
+  }
+  if (isSluiceError(error)) {
+    if (error.kind === 'rate_limited')
+      return uploadFailures.raise.storage_busy(error.message, { cause: error });
+    return error;
+  }
+  if ((error as { code?: unknown }).code === '42501') {
+    return uploadFailures.raise.database_refused(`The database refused a write: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+  throw error;
+}
+
+/** Slices of a canceled upload: its staged rows go. */
+export async function cleanUpCanceled(deps: UploadWorkerDeps, slice: Slice): Promise<SliceResult> {
+  const { tenantId, subjectId: uploadId } = slice.job;
+  const removed = await slice.transaction(async (tx) => {
+    const upload = await findUpload(tx, { tenantId, uploadId });
+    if (upload && (await freeSlot(tx, upload))) await wakeWaiting(deps, tx, upload);
+    return tx.as('sluice_cleanup', (own) => deleteStagingOf(own, { tenantId, uploadId }, cleanupBatch));
+  });
+  return { outcome: removed === 0 ? { type: 'done' } : { type: 'continue' } };
+}
+
+/** In the transaction that cancels the job: the record fails with it, unless it is being promoted already. */
+export async function cancelUpload(deps: { wake: WakeUp }, tx: Tx, job: Job): Promise<void> {
+  const { tenantId, subjectId: uploadId } = job;
+  const upload = await findUpload(tx, { tenantId, uploadId });
+  if (!upload || isFinished(upload.status)) return;
+  const { canceled_by_user: reason } = uploadFailures.definitions;
+  const details = { errorCode: 'canceled_by_user', errorText: reason.title };
+  const canceled =
+    upload.status !== 'promoting' &&
+    (await tx.as('sluice_intake', (own) => moveUpload(own, upload, 'failed', details)));
+  if (!canceled) throw promoting(upload);
+  await recordMove(deps, tx, upload, 'failed', { error_code: 'canceled_by_user', error_text: reason.title });
+}
+
+function promoting({ uploadId }: Upload): Error {
+  return uploadErrors.raise.upload_promoting(
+    `Upload ${uploadId} is being promoted: rows are in production already`,
+  );
+}

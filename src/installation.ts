@@ -1,0 +1,119 @@
+import type { Registry } from 'prom-client';
+import { createMetricsRegistry } from './api/metrics.ts';
+import type { Config } from './config.ts';
+import { type ItemHouse, openItemHouse } from './ingest/items/house.ts';
+import type { ProcessorDefinition } from './ingest/items/processors/define-processor.ts';
+import { openUploadHouse, type UploadHouse } from './ingest/uploads/house.ts';
+import { createGuardedFetch } from './kernel/fetch/guarded-fetch.ts';
+import { createFiles } from './kernel/files/backends.ts';
+import type { Files } from './kernel/files/types.ts';
+import { WakeUp } from './kernel/jobs/wake-up.ts';
+import { loadJwtSecret, loadSecretKeys } from './kernel/secrets/installation-secrets.ts';
+import { TenantSecrets } from './kernel/secrets/tenant-secrets.ts';
+import { type ClosingOrder, finishedWithin } from './lib/closing.ts';
+import { type Connections, prepareDatabase, resolveConnections } from './lib/connections.ts';
+import { Database } from './lib/db.ts';
+import { observePoolWait } from './lib/db-metrics.ts';
+import type { Logger } from './lib/log.ts';
+import { assertUsable, type Migration, readMigrations } from './lib/migrate.ts';
+import { readSchemaStateOf } from './lib/schema-state.ts';
+import type { SecretScrubber } from './lib/secret-scrubber.ts';
+import { passwordsOf } from './lib/settings.ts';
+import { readVersion } from './lib/version.ts';
+
+export interface ProcessOptions {
+  config: Config;
+  logger: Logger;
+  scrubber: SecretScrubber;
+  /** Of the config file, beside the built-in ones. */
+  processors?: readonly ProcessorDefinition[];
+}
+
+/** What every process of an installation stands on. */
+export interface Installation {
+  connections: Connections;
+  db: Database;
+  migrations: Migration[];
+  files: Files;
+  /** Signs tokens. */
+  secret: string;
+  metrics: Registry;
+  secrets: TenantSecrets;
+  items: ItemHouse;
+  uploads: UploadHouse;
+  wake: WakeUp;
+}
+
+/** Opens the database, the houses and what they share. What was opened is closed by `closing`. */
+export async function openInstallation(
+  options: ProcessOptions,
+  closing: ClosingOrder,
+): Promise<Installation> {
+  const { config, logger, scrubber } = options;
+  const connections = await resolveConnections(config, { onNotice: (text) => logger.info(text) });
+  closing.add('The database connection', { stop: () => connections.leave() });
+  scrubber.register([connections.ownerUrl ?? '', connections.appUrl].flatMap(passwordsOf));
+  const prepared = await prepareDatabase(connections, { migrate: config.autoMigrate });
+  if (prepared && prepared.applied.length > 0) logger.info({ applied: prepared.applied }, 'migrated');
+  const metrics = createMetricsRegistry();
+  const db = openDatabase({ config, connections, logger, metrics });
+  closing.add('The database pool', { stop: () => closePool(db, logger) });
+  const migrations = await readMigrations();
+  assertUsable(await readSchemaStateOf(db, migrations));
+  const secret = await loadJwtSecret({ configured: config.jwtSecret, dataDir: config.dataDir });
+  scrubber.register([secret]);
+  const keys = await loadSecretKeys({ configured: config.secretKey, dataDir: config.dataDir });
+  const secrets = new TenantSecrets({ db, keys });
+  const fetch = createGuardedFetch({ ...config, userAgent: `Sluice/${readVersion()}` });
+  closing.add('Outgoing connections', { stop: () => fetch.close() });
+  const secretOf = (tenantId: string, name: string) => secrets.get(tenantId, name);
+  const items = openItemHouse({
+    ...config,
+    db,
+    logger,
+    registry: metrics,
+    fetch,
+    secretOf,
+    bounds: config,
+    customProcessors: options.processors,
+  });
+  const files = createFiles(config);
+  const wake = new WakeUp(db);
+  const uploads = openUploadHouse({ ...config, db, files, wake, logger, registry: metrics });
+  return { connections, db, migrations, files, secret, metrics, secrets, items, uploads, wake };
+}
+
+function openDatabase(deps: {
+  config: Config;
+  connections: Connections;
+  logger: Logger;
+  metrics: Registry;
+}): Database {
+  return new Database({
+    url: deps.connections.appUrl,
+    applicationName: 'sluice-server',
+    maxConnections: deps.config.databasePoolSize,
+    settings: {
+      statement_timeout: String(deps.config.statementTimeoutMs),
+      // A process that is stopped inside a transaction keeps rows locked that all workers of a job need.
+      idle_in_transaction_session_timeout: String(Math.floor(idleLimitMs(deps.config))),
+      // Compiling a plan costs more than running any of ours.
+      jit: 'off',
+    },
+    onError: (err) => deps.logger.warn({ err }, 'a database connection was lost'),
+    onTransaction: observePoolWait(deps.metrics),
+  });
+}
+
+/** Below the shortest time after which others take over what a silent process holds. */
+function idleLimitMs({ leaseMs, lockFloorMs }: Config): number {
+  return Math.min(leaseMs, lockFloorMs) * 0.8;
+}
+
+const poolCloseMs = 2000;
+
+/** The pool waits for connections that are in use: a request that was cut off may hold one for as long as it likes. */
+async function closePool(db: Database, logger: Logger): Promise<void> {
+  if (await finishedWithin(db.close(), poolCloseMs)) return;
+  logger.warn('database connections were still in use at the end; they are cut off');
+}

@@ -1,0 +1,13 @@
+/** What `import … from 'sluice'` gives. */
+export {
+  defineProcessor,
+  type OptionsSchema,
+  type ProcessorDefinition,
+} from './ingest/items/processors/define-processor.ts';
+export type {
+  ErrorClass,
+  ItemError,
+  ItemInput,
+  ItemOutcome,
+  ProcessorContext,
+} from './ingest/items/processors/types.ts';

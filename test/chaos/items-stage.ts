@@ -1,0 +1,158 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { mintToken } from '../../src/kernel/tenancy/tokens.ts';
+import type { CommandLine, Running } from '../command-line.ts';
+import type { TestDatabase } from '../database.ts';
+import { eventually } from '../kernel.ts';
+import { testTokens } from '../server.ts';
+import type { PlannedJob } from './items-ledger.ts';
+
+/** One `sluice worker` process. */
+export interface ItemWorker {
+  readonly running: Running;
+  readonly pid: number;
+  /** Known once it has said so. */
+  readonly workerId: string | null;
+  readonly isLiving: boolean;
+}
+
+export type UploadedFile = Pick<PlannedJob, 'name' | 'processor' | 'options' | 'csv'>;
+
+export interface Answer {
+  status: number;
+  body: Record<string, unknown>;
+}
+
+/** What every process of the installation is told; short leases and locks, so that takeovers happen within seconds. */
+export function installationEnv(database: TestDatabase, { leaseMs }: { leaseMs: number }) {
+  return {
+    DATABASE_URL: database.ownerUrl,
+    DATABASE_POOL_SIZE: '6',
+    SLUICE_JWT_SECRET: testTokens.secret,
+    SLUICE_BLOCK_PRIVATE_ADDRESSES: 'false',
+    SLUICE_WORKER_CONCURRENCY: '3',
+    LEASE_MS: String(leaseMs),
+    HEARTBEAT_MS: String(leaseMs / 5),
+    POLL_MS: '300',
+    LOCK_FLOOR_MS: String(leaseMs),
+    WORKER_TARGET_SLICE_MS: '500',
+    // Whatever the faults cost a row, it must not run out of attempts before it comes to its own end.
+    MAX_ATTEMPTS_ERROR: '50',
+    MAX_ATTEMPTS_NOT_FOUND: '1',
+    LOG_LEVEL: 'warn',
+  };
+}
+
+export function startWorker(sluice: CommandLine, env: Record<string, string>): ItemWorker {
+  const running = sluice.start(['worker'], env);
+  return {
+    running,
+    pid: running.child.pid ?? 0,
+    get workerId() {
+      return /worker (\S+) is running/.exec(running.stderr())?.[1] ?? null;
+    },
+    get isLiving() {
+      return running.child.exitCode === null && running.child.signalCode === null;
+    },
+  };
+}
+
+/** A server process and a client of it. */
+export interface ItemServer {
+  readonly running: Running;
+  readonly url: string;
+  call(tenantId: string, method: string, path: string, body?: object): Promise<Answer>;
+  upload(tenantId: string, job: UploadedFile, options?: { idempotencyKey?: string }): Promise<Answer>;
+  /** A form that is still being written; answers the status. */
+  send(
+    tenantId: string,
+    form: { body: ReadableStream<Uint8Array>; contentType: string; idempotencyKey?: string },
+  ): Promise<number>;
+}
+
+/** Without a worker of its own, unless it is told to have one. */
+export async function startServer(sluice: CommandLine, env: Record<string, string>): Promise<ItemServer> {
+  const running = sluice.start(['serve'], { SLUICE_WORKER: 'false', ...env, PORT: '0' });
+  const address = () => /running at (\S+)/.exec(running.stdout())?.[1];
+  await eventually(
+    async () => address() !== undefined || running.child.exitCode !== null,
+    'the server is running',
+    30_000,
+  );
+  const url = address();
+  if (url === undefined) throw new Error(`The server did not start: ${running.stderr()}`);
+  return {
+    running,
+    url,
+    call: async (tenantId, method, path, body) =>
+      ask(`${url}${path}`, {
+        method,
+        headers: {
+          ...(await bearer(tenantId)),
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      }),
+    upload: async (tenantId, job, { idempotencyKey } = {}) =>
+      ask(`${url}/api/jobs`, {
+        method: 'POST',
+        headers: {
+          ...(await bearer(tenantId)),
+          ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+        },
+        body: formOf(job),
+      }),
+    send: async (tenantId, { body, contentType, idempotencyKey }) => {
+      const answer = await fetch(`${url}/api/jobs`, {
+        method: 'POST',
+        headers: {
+          ...(await bearer(tenantId)),
+          'content-type': contentType,
+          ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+        },
+        body,
+        duplex: 'half',
+      } as RequestInit);
+      return answer.status;
+    },
+  };
+}
+
+const maxTries = 100;
+
+/** As a careful client does: the same request with the same key until there is an answer. */
+export async function uploadSurely(
+  server: () => ItemServer,
+  tenantId: string,
+  job: UploadedFile,
+): Promise<string> {
+  for (let attempt = 1; ; attempt += 1) {
+    const answer = await server()
+      .upload(tenantId, job, { idempotencyKey: job.name })
+      .catch((error: unknown): Answer => ({ status: 0, body: { code: String(error) } }));
+    if (answer.status === 201) return String(answer.body.jobId);
+    // Gone, in trouble, or still answering the first try: all of these pass.
+    const passes = answer.status === 0 || answer.status === 503 || answer.status === 409;
+    if (!passes || attempt === maxTries) {
+      throw new Error(`The upload of ${job.name} was answered with ${JSON.stringify(answer)}`);
+    }
+    await pause(200);
+  }
+}
+
+async function bearer(tenantId: string): Promise<{ authorization: string }> {
+  const subject = { userId: 'chaos', role: 'admin', lifetimeSeconds: 3_600 } as const;
+  return { authorization: `Bearer ${await mintToken(testTokens, { tenantId, ...subject })}` };
+}
+
+function formOf({ processor, options, csv, name }: UploadedFile): FormData {
+  const form = new FormData();
+  form.set('processor', processor);
+  form.set('options', JSON.stringify(options));
+  form.set('file', new Blob([csv], { type: 'text/csv' }), `${name}.csv`);
+  return form;
+}
+
+async function ask(url: string, init: RequestInit): Promise<Answer> {
+  const answer = await fetch(url, init);
+  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
+}

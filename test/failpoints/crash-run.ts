@@ -1,0 +1,214 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import { newTenant, type TestDatabase } from '../database.ts';
+import type { FailpointServer, FailpointServers } from './failpoint-server.ts';
+
+/** One way through the product, as a careful client takes it, with a tenant of its own for each run. */
+export interface CrashPath<Answers> {
+  /** What has to be there before the first request. */
+  prepare(tenantId: string): Promise<void>;
+  /**
+   * All of the client's requests, and waiting until their work is done; gives up when the server is dead. Taken a
+   * second time, with the same Idempotency-Keys, it must lead to the same answers. What is missing was cut off.
+   */
+  take(server: FailpointServer, tenantId: string): Promise<Partial<Answers>>;
+  /** One sentence for everything that is not as it should be. */
+  check(server: FailpointServer, tenantId: string, answers: Answers): Promise<string[]>;
+}
+
+export interface CrashFindings {
+  /** The points that every undisturbed run had, in order. */
+  points: string[];
+  /** The points at which the process died, in order. */
+  deaths: string[];
+  /** Points that were to be died at and that no run came to. Only what depends on time may be among them. */
+  notReached: string[];
+  /** How often the client had been cut off before it had its answers. */
+  cutOff: number;
+  breaches: string[];
+}
+
+export interface CrashOptions<Answers> {
+  database: TestDatabase;
+  servers: FailpointServers;
+  path: CrashPath<Answers>;
+  /** Which of the points to die at; null: at all of them, and at whatever else the runs show, until nothing is left. */
+  choose: ((points: string[]) => string[]) | null;
+  /** A run that is broken breaks again and again; the first breaches tell all. */
+  maxBreaches?: number;
+}
+
+/** Dies at one point after the other, and looks after each whether the product comes out as if nothing had been. */
+export async function runCrashes<Answers extends object>(
+  options: CrashOptions<Answers>,
+): Promise<CrashFindings> {
+  const runner = new CrashRunner(options);
+  const traceDir = await mkdtemp(path.join(tmpdir(), 'sluice-trace-'));
+  try {
+    return await runner.run(traceDir);
+  } finally {
+    await rm(traceDir, { recursive: true, force: true });
+  }
+}
+
+/** Everything has a limit; so many points would be another test. */
+const maxPoints = 5_000;
+const maxTries = 3;
+const quietMs = 30;
+const keyLeaseOver = `
+  update idempotency_keys
+     set owner_expires_at = clock_timestamp()
+   where tenant_id = $1
+     and status_code is null`;
+
+class CrashRunner<Answers extends object> {
+  readonly #options: CrashOptions<Answers>;
+  readonly #findings: CrashFindings = { points: [], deaths: [], notReached: [], cutOff: 0, breaches: [] };
+  #server: FailpointServer | null = null;
+  #traceDir = '';
+
+  constructor(options: CrashOptions<Answers>) {
+    this.#options = options;
+  }
+
+  async run(traceDir: string): Promise<CrashFindings> {
+    this.#traceDir = traceDir;
+    const { choose, maxBreaches = 5 } = this.#options;
+    // The first run of a process opens connections and directories; what later ones have too is what every run has.
+    const first = await this.#runOnce(null);
+    const second = await this.#runOnce(null);
+    const points = second.trace.filter((point) => first.trace.includes(point));
+    const chosen = new Set(choose?.(points) ?? points);
+    // A set is gone through to its end, also through what is added on the way.
+    for (const point of chosen) {
+      const shown = await this.#dieAt(point);
+      if (choose === null) for (const other of shown) chosen.add(other);
+      if (this.#findings.breaches.length >= maxBreaches) break;
+      if (chosen.size > maxPoints)
+        throw new Error(`There are more than ${maxPoints} points; take a smaller file`);
+    }
+    return { ...this.#findings, points };
+  }
+
+  /** Answers what the run showed. What depends on time may need another try, and may never come again. */
+  async #dieAt(point: string): Promise<string[]> {
+    const shown: string[] = [];
+    for (let attempt = 1; attempt <= maxTries; attempt += 1) {
+      const { died, trace } = await this.#runOnce(point);
+      shown.push(...trace);
+      if (!died) continue;
+      this.#findings.deaths.push(point);
+      return shown;
+    }
+    this.#findings.notReached.push(point);
+    return shown;
+  }
+
+  async #runOnce(at: string | null): Promise<{ died: boolean; trace: string[] }> {
+    const { database, path: way } = this.#options;
+    const tenantId = await newTenant(database);
+    await way.prepare(tenantId);
+    const traceFile = path.join(this.#traceDir, tenantId);
+    const server = await this.#living();
+    await server.arm({ tenantId, at, traceFile });
+    const first = await way.take(server, tenantId);
+    const died = await diesOrRests(server);
+    if (!died) await server.arm(null);
+    const trace = (await readFile(traceFile, 'utf8')).trimEnd().split('\n');
+    const breaches = await this.#recover(tenantId, first);
+    if (died && trace.at(-1) !== at) breaches.push('the process died by itself');
+    const where = died ? `died at ${trace.at(-1)}` : 'did not die';
+    this.#findings.breaches.push(...breaches.map((breach) => `${where}: ${breach}`));
+    return { died, trace };
+  }
+
+  /** The process comes back, the client asks again, and everything has to be there once. */
+  async #recover(tenantId: string, first: Partial<Answers>): Promise<string[]> {
+    const { servers, path: way } = this.#options;
+    // The dead process still has its lease of the key; half a minute later it would be over.
+    await servers.query(keyLeaseOver, [tenantId]);
+    const server = await this.#living();
+    const second = await way.take(server, tenantId);
+    if (!server.isLiving) return ['the process that had come back died as well'];
+    const names = Object.keys(second) as (keyof Answers)[];
+    const broken = names.filter((name) => first[name] !== undefined && first[name] !== second[name]);
+    if (names.some((name) => first[name] === undefined)) this.#findings.cutOff += 1;
+    return [
+      ...broken.map(
+        (name) => `${String(name)} was ${first[name]} first and ${second[name]} when asked again`,
+      ),
+      ...(await way.check(server, tenantId, second as Answers)),
+    ];
+  }
+
+  async #living(): Promise<FailpointServer> {
+    if (this.#server?.isLiving !== true) this.#server = await this.#options.servers.start();
+    return this.#server;
+  }
+}
+
+/** Whether the process died. It rests once no counted call is open and none has come for a moment. */
+async function diesOrRests(server: FailpointServer): Promise<boolean> {
+  let before = await server.passed();
+  for (;;) {
+    await pause(quietMs);
+    const now = await server.passed();
+    if (now === null || before === null) return true;
+    if (now.open === 0 && now.count === before.count) return false;
+    before = now;
+  }
+}
+
+/** Waits until there is nothing left to wait for, or nobody who could do it. */
+export async function untilOverOrDead(
+  server: FailpointServer,
+  { isOver, what }: { isOver: () => Promise<boolean>; what: string },
+): Promise<void> {
+  const deadline = Date.now() + 60_000;
+  while (server.isLiving && !(await isOver())) {
+    if (Date.now() > deadline) throw new Error(`Not within a minute: ${what}`);
+    await pause(20);
+  }
+}
+
+/** Every k-th point, so that there are at least so many, beginning anywhere in the first k. */
+export function everyKth(
+  points: string[],
+  { atLeast, offset }: { atLeast: number; offset: number },
+): string[] {
+  const step = Math.max(1, Math.floor(points.length / atLeast));
+  const first = Math.floor(offset * step);
+  return points.filter((_, index) => index >= first && (index - first) % step === 0);
+}
+
+/** Points of every run that none died at. Notifications that come close together are sent as one, so they may. */
+export function listMissed({ points, deaths }: CrashFindings): string[] {
+  return points.filter((point) => !deaths.includes(point) && !point.includes('pg_notify('));
+}
+
+/** What differs between what was found and what should be there, a sentence for each part. */
+export function differences<Found extends object>(found: Found, expected: Found): string[] {
+  return (Object.keys(expected) as (keyof Found)[])
+    .filter((part) => !isDeepStrictEqual(found[part], expected[part]))
+    .map((part) => `${String(part)} should be ${short(expected[part])} and are ${short(found[part])}`);
+}
+
+function short(value: unknown): string {
+  const text = JSON.stringify(value);
+  return text.length > 600 ? `${text.slice(0, 600)}… (${text.length} characters)` : text;
+}
+
+export function describeCrashes(name: string, findings: CrashFindings): string {
+  const { points, deaths, notReached, cutOff } = findings;
+  const kinds = ['message', 'file', 'request'].map(
+    (kind) => `${points.filter((point) => point.includes(` ${kind}: `)).length} of ${kind}s`,
+  );
+  return [
+    `${name}: every run has ${points.length} points (${kinds.join(', ')}).`,
+    `The process died at ${deaths.length}, ${cutOff} times before the client had its answers.`,
+    `Chosen and not reached: ${notReached.length === 0 ? 'none' : notReached.join('; ')}.`,
+  ].join('\n');
+}

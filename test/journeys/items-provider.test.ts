@@ -1,0 +1,346 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, expect, onTestFinished, test } from 'vitest';
+import { ProviderPace } from '../../src/ingest/items/pacing.ts';
+import type { GuardedFetch } from '../../src/kernel/fetch/guarded-fetch.ts';
+import {
+  type ProductCall,
+  type ProductReply,
+  type ProviderLine,
+  productOf,
+  type RuledProvider,
+  startRuledProvider,
+} from '../chaos/items-provider.ts';
+import { type ItemServer, installationEnv, startServer } from '../chaos/items-stage.ts';
+import { seededRandom } from '../chaos/seeded-random.ts';
+import { useCommandLine } from '../command-line.ts';
+import { newTenant, useDatabase } from '../database.ts';
+import { eventually } from '../kernel.ts';
+
+// The built server with its worker, against a provider over real HTTP. All that is compared are ratios.
+const sluice = useCommandLine();
+const database = useDatabase();
+let server: ItemServer | undefined;
+afterEach(() => {
+  server?.running.child.kill('SIGKILL');
+});
+
+test('the calls of one process to one provider keep to its pace together, however many wait for it', async () => {
+  let open = 0;
+  let mostOpen = 0;
+  const answer = async () => {
+    open += 1;
+    mostOpen = Math.max(mostOpen, open);
+    await pause(10);
+    open -= 1;
+    return { status: 200, headers: {} };
+  };
+  const pace = new ProviderPace(() => {});
+  const paced = pace.pace(answer as unknown as GuardedFetch);
+  const allowed = pace.concurrency;
+  await Promise.all(Array.from({ length: 3 * allowed }, () => paced('http://provider.test/')));
+  // One more for each round that went well.
+  expect(mostOpen).toBeLessThanOrEqual(allowed + 2);
+});
+
+test('the calls settle at the rate that a provider bears, and being throttled costs no row an attempt', {
+  timeout: 180_000,
+}, async () => {
+  const allowedPerSecond = 25;
+  const freeCalls = 150;
+  const retryAfter = [undefined, '0'];
+  const bucket = openBucket({ perSecond: allowedPerSecond, burst: 5 });
+  let calls = 0;
+  let refused = 0;
+  const { provider, jobId } = await askProvider(skusOf('ok', 550), ({ sku }) => {
+    calls += 1;
+    // Without a limit at first: the provider's mind changes when the calls have become fast.
+    if (calls <= freeCalls || bucket.take()) return { status: 200, body: productOf(sku), delayMs: 20 };
+    const header = retryAfter[refused++ % retryAfter.length];
+    return { status: 429, ...(header === undefined ? {} : { headers: { 'retry-after': header } }) };
+  });
+  await untilDone(jobId, 150_000);
+  const { start, second } = phasesOf(provider.log.slice(freeCalls));
+  console.log(
+    `allowed ${allowedPerSecond} calls/s; at the start ${tell(start)}; second half ${tell(second)}`,
+  );
+  expect(start.throttledShare).toBeGreaterThan(0.1);
+  expect(second.throttledShare).toBeLessThan(start.throttledShare);
+  expect(second.goodPerSecond / allowedPerSecond).toBeGreaterThanOrEqual(0.6);
+  expect(await endsOf(jobId)).toEqual([{ status: 'DONE', code: null, attempts: 1, rows: 550 }]);
+});
+
+test('bursts of throttling with Retry-After are waited out: no call starts before the time that was asked for', {
+  timeout: 180_000,
+}, async () => {
+  let calls = 0;
+  const { provider, jobId } = await askProvider(skusOf('ok', 200), ({ sku }) => {
+    calls += 1;
+    if (calls % 50 === 0) return { status: 429, headers: { 'retry-after': '1' } };
+    return { status: 200, body: productOf(sku), delayMs: 20 };
+  });
+  await untilDone(jobId, 150_000);
+  const throttled = provider.log.filter(({ status }) => status === 429);
+  expect(throttled.length).toBeGreaterThan(0);
+  // What had been sent before the answer was read still arrives; after that there is silence for the second.
+  const early = throttled.flatMap(({ at }) =>
+    provider.log.filter((line) => line.at > at + 300 && line.at < at + 900),
+  );
+  expect(early).toEqual([]);
+  expect(await endsOf(jobId)).toEqual([{ status: 'DONE', code: null, attempts: 1, rows: 200 }]);
+});
+
+test('a row stays with its living worker while its call, or the wait for it, takes longer than its lock', {
+  timeout: 120_000,
+}, async () => {
+  let calls = 0;
+  const skus = [...skusOf('ok', 30), ...skusOf('slow', 6)];
+  const { provider, jobId } = await askProvider(
+    skus,
+    ({ sku }) => {
+      calls += 1;
+      if (calls === 3) return { status: 429, headers: { 'retry-after': '4' } };
+      return { status: 200, body: productOf(sku), delayMs: sku.startsWith('slow') ? 3_000 : 20 };
+    },
+    { timeoutMs: 20_000, env: { LOCK_FLOOR_MS: '1000' } },
+  );
+  await untilDone(jobId, 100_000);
+  const good = provider.log.filter(({ status }) => status === 200).map(({ sku }) => sku);
+  expect(good.toSorted()).toEqual(skus.toSorted());
+  expect(await endsOf(jobId)).toEqual([{ status: 'DONE', code: null, attempts: 1, rows: 36 }]);
+});
+
+test('refusals are called once, failures and silence up to the limit, not-founds in the next way', {
+  timeout: 180_000,
+}, async () => {
+  const kinds = ['refused', 'unprocessable', 'failing', 'hanging', 'garbled', 'missing', 'second', 'flaky'];
+  const skus = kinds.flatMap((kind) => skusOf(kind, 2));
+  const { provider, jobId } = await askProvider(skus, replyByKind, {
+    timeoutMs: 400,
+    strategies: ['first', 'second'],
+  });
+  await untilDone(jobId, 150_000);
+  const variantsOf = (kind: string): string[] => {
+    const perSku = skusOf(kind, 2).map((sku) =>
+      provider.log
+        .filter((line) => line.sku === sku)
+        .map(({ variant }) => variant)
+        .join(' '),
+    );
+    return [...new Set(perSku)];
+  };
+  expect(Object.fromEntries(kinds.map((kind) => [kind, variantsOf(kind)]))).toEqual({
+    refused: ['first'],
+    unprocessable: ['first'],
+    failing: ['first second first'],
+    hanging: ['first second first'],
+    garbled: ['first second first'],
+    missing: ['first second'],
+    second: ['first second'],
+    flaky: ['first second'],
+  });
+  expect(await endsOf(jobId)).toEqual([
+    { status: 'DONE', code: null, attempts: 2, rows: 4 },
+    { status: 'ERROR', code: 'fetch_timeout', attempts: 3, rows: 2 },
+    { status: 'ERROR', code: 'provider_failed', attempts: 3, rows: 2 },
+    { status: 'ERROR', code: 'provider_garbage', attempts: 3, rows: 2 },
+    { status: 'ERROR', code: 'provider_refused', attempts: 1, rows: 4 },
+    { status: 'NOT_FOUND', code: 'not_found', attempts: 2, rows: 2 },
+  ]);
+});
+
+test('when 30 % of the calls are throttled, fewer run at once, and nearly as many as before when that is over', {
+  timeout: 300_000,
+}, async () => {
+  const random = seededRandom(7);
+  let isThrottling = false;
+  const { tenantId, jobId, provider } = await askProvider(skusOf('ok', 20_000), ({ sku }) =>
+    isThrottling && random.next() < 0.3
+      ? { status: 429, delayMs: 30 }
+      : { status: 200, body: productOf(sku), delayMs: 30 },
+  );
+  const series: string[] = [];
+  const look = async (): Promise<number> => {
+    const { concurrency, delayMs } = await readPace(tenantId, jobId);
+    const told = `${concurrency}/${delayMs}`;
+    if (told !== series.at(-1)) series.push(told);
+    return concurrency;
+  };
+  await eventually(async () => (await look()) >= 8, 'eight calls run at once', 90_000);
+  const calm = { concurrency: await look(), open: mostOpen(provider.log) };
+  isThrottling = true;
+  const from = provider.log.length;
+  await eventually(async () => (await look()) <= calm.concurrency / 2, 'half as many run at once', 90_000);
+  isThrottling = false;
+  const turn = provider.log.length;
+  await eventually(async () => (await look()) >= calm.concurrency * 0.8, 'nearly as many as before', 90_000);
+  console.log(`calls at once / ms between two: ${series.join(' → ')}; ${turn - from} calls while throttling`);
+  // The provider saw it too: the last calls before the throttling ended were fewer at a time.
+  expect(mostOpen(provider.log.slice(turn - 10, turn))).toBeLessThan(calm.open);
+  await call(tenantId, 'POST', `/api/jobs/${jobId}/cancel`);
+});
+
+function journeyEnv(more: Record<string, string> = {}): Record<string, string> {
+  return {
+    ...installationEnv(database, { leaseMs: 5_000 }),
+    SLUICE_WORKER: 'true',
+    MAX_ATTEMPTS_ERROR: '3',
+    MAX_ATTEMPTS_NOT_FOUND: '2',
+    ...more,
+  };
+}
+
+interface Asked {
+  provider: RuledProvider;
+  tenantId: string;
+  jobId: string;
+}
+
+/** A job of a new tenant that asks a new provider for these products. */
+async function askProvider(
+  skus: string[],
+  rule: (call: ProductCall) => ProductReply,
+  { timeoutMs = 5_000, strategies = [] as string[], env = {} } = {},
+): Promise<Asked> {
+  const provider = await startRuledProvider(rule);
+  onTestFinished(() => provider.close());
+  server = await startServer(sluice, journeyEnv(env));
+  const tenantId = await newTenant(database);
+  const urlOf = (variant: string) => `${provider.url}/${variant}/{{sku}}`;
+  const { status, body } = await server.upload(tenantId, {
+    name: 'products',
+    processor: 'http',
+    options: {
+      request: { url: urlOf('only') },
+      strategies: strategies.map((name) => ({ name, url: urlOf(name) })),
+      timeoutMs,
+    },
+    csv: `sku\n${skus.join('\n')}\n`,
+  });
+  expect(status).toBe(201);
+  return { provider, tenantId, jobId: String(body.jobId) };
+}
+
+function skusOf(kind: string, count: number): string[] {
+  return Array.from({ length: count }, (_, n) => `${kind}-${n}`);
+}
+
+function replyByKind({ sku, variant, before }: ProductCall): ProductReply {
+  const well = { status: 200, body: productOf(sku) };
+  switch (sku.split('-', 1)[0]) {
+    case 'refused':
+      return { status: 400 };
+    case 'unprocessable':
+      return { status: 422 };
+    case 'failing':
+      return { status: 502 };
+    case 'hanging':
+      return { type: 'hang' };
+    case 'garbled':
+      return { type: 'garbage' };
+    case 'missing':
+      return { status: 404 };
+    case 'second':
+      return variant === 'second' ? well : { status: 404 };
+    default:
+      return before === 0 ? { status: 500 } : well;
+  }
+}
+
+/** Lets through what a provider allows: so many calls a second, and a few at once. */
+function openBucket({ perSecond, burst }: { perSecond: number; burst: number }): { take(): boolean } {
+  let tokens = burst;
+  let filledAt = performance.now();
+  return {
+    take() {
+      const now = performance.now();
+      tokens = Math.min(burst, tokens + ((now - filledAt) / 1000) * perSecond);
+      filledAt = now;
+      if (tokens < 1) return false;
+      tokens -= 1;
+      return true;
+    },
+  };
+}
+
+interface Phase {
+  calls: number;
+  throttledShare: number;
+  goodPerSecond: number;
+}
+
+/**
+ * The first calls, made before anything was known of the limit, and the second half of the time in which there was
+ * enough to do: at the end only rows that wait for their turn are left.
+ */
+function phasesOf(log: readonly ProviderLine[]): { start: Phase; second: Phase } {
+  const good = log.filter(({ status }) => status === 200);
+  const startAt = log[0]?.at ?? 0;
+  const endAt = good[Math.floor(good.length * 0.9)]?.at ?? 0;
+  const middleAt = (startAt + endAt) / 2;
+  return {
+    start: phaseOf(log.slice(0, 20)),
+    second: phaseOf(log.filter(({ at }) => at >= middleAt && at <= endAt)),
+  };
+}
+
+function phaseOf(lines: readonly ProviderLine[]): Phase {
+  const passed = lines.filter(({ status }) => status === 200).length;
+  const tookMs = (lines.at(-1)?.at ?? 0) - (lines[0]?.at ?? 0);
+  return {
+    calls: lines.length,
+    throttledShare: 1 - passed / lines.length,
+    goodPerSecond: (passed * 1000) / Math.max(1, tookMs),
+  };
+}
+
+function tell({ calls, throttledShare, goodPerSecond }: Phase): string {
+  return `${calls} calls, ${(throttledShare * 100).toFixed(1)} % throttled, ${goodPerSecond.toFixed(1)} good/s`;
+}
+
+/** Not-founds wait for minutes: they are brought forward, so that the test does not. */
+async function untilDone(jobId: string, deadlineMs: number): Promise<void> {
+  await eventually(
+    async () => {
+      await database.owner(
+        `update job_items set due_at = '-infinity'
+          where job_id = $1 and status = 'PENDING' and due_at > clock_timestamp() + interval '60 s'`,
+        [jobId],
+      );
+      await pause(100);
+      const rows = await database.owner<{ status: string }>(
+        'select status from ingestion_jobs where job_id = $1',
+        [jobId],
+      );
+      return rows[0]?.status === 'success';
+    },
+    `job ${jobId} is DONE`,
+    deadlineMs,
+  );
+}
+
+function endsOf(jobId: string): Promise<object[]> {
+  return database.owner(
+    `select status, error_code as code, attempts, count(*)::int as rows
+       from job_items
+      where job_id = $1
+      group by status, error_code, attempts
+      order by status, error_code, attempts`,
+    [jobId],
+  );
+}
+
+async function call(tenantId: string, method: string, path: string) {
+  if (!server) throw new Error('There is no server before a test has started one');
+  return server.call(tenantId, method, path);
+}
+
+/** As the job shows it while it runs. */
+async function readPace(tenantId: string, jobId: string): Promise<{ concurrency: number; delayMs: number }> {
+  const { body } = await call(tenantId, 'GET', `/api/jobs/${jobId}`);
+  const { providers = [] } = body.controllers as { providers?: { concurrency: number; delayMs: number }[] };
+  return providers[0] ?? { concurrency: 0, delayMs: 0 };
+}
+
+function mostOpen(log: readonly ProviderLine[]): number {
+  return Math.max(...log.slice(-50).map(({ open }) => open));
+}

@@ -1,0 +1,310 @@
+import { beforeAll, expect, test } from 'vitest';
+import { newTenant, useDatabase } from '../database.ts';
+import { openEventSource } from '../event-source.ts';
+import type { TestClaims } from '../server.ts';
+import { useServerProcess } from '../server-process.ts';
+
+// Who sees and steers the items of whom, over the built product. No worker: what is open stays open.
+const database = useDatabase();
+const server = useServerProcess(database, { SLUICE_WORKER: 'false' });
+
+/** Stands in everything that belongs to the owner and may be seen by nobody whom it does not concern. */
+const secret = 'tulip-7391';
+
+let people: Record<Person, TestClaims>;
+const persons = ['owner', 'colleague', 'admin', 'support', 'service', 'stranger'] as const;
+type Person = (typeof persons)[number];
+
+beforeAll(async () => {
+  people = await newPeople();
+});
+
+/** A tenant with people of its own, and a stranger from another one. */
+async function newPeople(): Promise<Record<Person, TestClaims>> {
+  const tenantId = await newTenant(database);
+  const strangersTenant = await newTenant(database);
+  return {
+    owner: { tenantId, role: 'member', userId: 'user-o' },
+    colleague: { tenantId, role: 'member', userId: 'user-c' },
+    admin: { tenantId, role: 'admin', userId: 'user-a' },
+    support: { tenantId, role: 'support', userId: 'user-s' },
+    service: { tenantId, role: 'service', userId: 'user-v' },
+    // With the same user id: the tenant has to count.
+    stranger: { tenantId: strangersTenant, role: 'admin', userId: 'user-o' },
+  };
+}
+
+interface Seen {
+  status: number;
+  text: string;
+}
+
+async function ask(who: TestClaims, method: string, path: string, body?: object): Promise<Seen> {
+  const headers: Record<string, string> = await server.bearer(who);
+  if (body) headers['content-type'] = 'application/json';
+  const sent = body ? { body: JSON.stringify(body) } : {};
+  const answer = await fetch(`${server.url}${path}`, { method, headers, ...sent });
+  return { status: answer.status, text: await answer.text() };
+}
+
+async function read<T>(who: TestClaims, path: string): Promise<T> {
+  const { status, text } = await ask(who, 'GET', path);
+  expect({ path, status }).toEqual({ path, status: 200 });
+  return JSON.parse(text) as T;
+}
+
+/** A job of that many rows; each is open. */
+async function makeJob(who: TestClaims, { rows, word }: { rows: number; word: string }): Promise<string> {
+  const form = new FormData();
+  const lines = Array.from({ length: rows }, (_, n) => `${word} ${n}`);
+  form.set('file', new Blob([`title\n${lines.join('\n')}\n`]), `${word}.csv`);
+  const headers = await server.bearer(who);
+  const answer = await fetch(`${server.url}/api/jobs`, { method: 'POST', headers, body: form });
+  expect(answer.status).toBe(201);
+  return ((await answer.json()) as { jobId: string }).jobId;
+}
+
+interface OneJob {
+  jobId: string;
+  itemId: string;
+}
+
+interface Route {
+  method: 'GET' | 'POST';
+  /** As openapi.json names it. */
+  path: string;
+  query?: string;
+  body?: object;
+  expected: Record<Person, number>;
+  /** Brings the job to where the route can be used. */
+  before?: string;
+}
+
+const reading = { owner: 200, colleague: 404, admin: 200, support: 200, service: 200, stranger: 404 };
+const steering = { owner: 200, colleague: 404, admin: 200, support: 403, service: 200, stranger: 404 };
+const job = '/api/jobs/{job_id}';
+const item = `${job}/items/{item_id}`;
+
+const routes: Route[] = [
+  { method: 'GET', path: job, expected: reading },
+  { method: 'GET', path: `${job}/items`, expected: reading },
+  { method: 'GET', path: `${job}/items`, query: '?page=1&pageSize=2&input=true', expected: reading },
+  {
+    method: 'GET',
+    path: `${job}/items`,
+    query: '?statuses=PENDING&pageSize=2&input=true',
+    expected: reading,
+  },
+  { method: 'GET', path: `${job}/items`, query: '?statuses=PENDING,DONE&pageSize=2', expected: reading },
+  { method: 'GET', path: item, expected: reading },
+  { method: 'GET', path: `${item}/calls`, expected: reading },
+  { method: 'POST', path: `${job}/export`, query: '?format=csv', expected: reading },
+  { method: 'POST', path: `${job}/export`, query: '?format=xlsx', expected: reading },
+  { method: 'POST', path: `${job}/pause`, expected: steering },
+  { method: 'POST', path: `${job}/resume`, expected: steering, before: 'pause' },
+  { method: 'POST', path: `${job}/kickoff`, query: '?durationMs=2000', expected: steering },
+  { method: 'POST', path: `${job}/reprocess`, body: { statuses: ['DONE'] }, expected: steering },
+  { method: 'POST', path: `${job}/cancel`, expected: steering },
+];
+
+async function ownersJob(): Promise<OneJob> {
+  const jobId = await makeJob(people.owner, { rows: 3, word: secret });
+  const [first] = await database.owner<{ id: string }>(
+    'select min(id) as id from job_items where job_id = $1',
+    [jobId],
+  );
+  const itemId = first?.id ?? '';
+  await database.owner(
+    `insert into search_events (tenant_id, job_id, item_ids, provider, strategy, outcome, took_ms, user_id)
+     values ($1, $2, $3, $4, 'first', 'ok', 1, $5)`,
+    [people.owner.tenantId, jobId, [itemId], secret, people.owner.userId],
+  );
+  return { jobId, itemId };
+}
+
+/** What of a job a forbidden request could have changed. */
+async function stateOf(jobId: string): Promise<object[]> {
+  return database.owner(
+    `select j.status, j.updated_at, i.status as "itemStatus", i.attempts, i.updated_at as "itemUpdatedAt"
+       from ingestion_jobs j join job_items i using (tenant_id, job_id)
+      where j.job_id = $1 order by i.id`,
+    [jobId],
+  );
+}
+
+for (const { method, path, query = '', body, expected, before } of routes) {
+  for (const person of persons) {
+    const wanted = expected[person];
+    test(`${method} ${path}${query} of a member’s job by ${person}: ${wanted}`, async () => {
+      const { jobId, itemId } = await ownersJob();
+      if (before) await ask(people.owner, 'POST', `/api/jobs/${jobId}/${before}`);
+      const earlier = await stateOf(jobId);
+      const url = path.replace('{job_id}', jobId).replace('{item_id}', itemId);
+      const { status, text } = await ask(people[person], method, `${url}${query}`, body);
+      expect(status).toBe(wanted);
+      if (wanted === 200) return;
+      expect(text).not.toContain(secret);
+      expect(await stateOf(jobId)).toEqual(earlier);
+      // As for a job that there never was, but for the id: whoever guesses learns nothing.
+      const unknown = crypto.randomUUID();
+      const never = await ask(people[person], method, `${url.replace(jobId, unknown)}${query}`, body);
+      expect(never.status).toBe(wanted);
+      expect(codeAndDetail(never.text).replaceAll(unknown, jobId)).toBe(codeAndDetail(text));
+    });
+  }
+}
+
+function codeAndDetail(text: string): string {
+  const { code, detail, title } = JSON.parse(text) as Record<string, string>;
+  return JSON.stringify({ code, detail, title });
+}
+
+test('the table has every route of a job that the server has', async () => {
+  const { paths } = await read<{ paths: Record<string, object> }>(people.admin, '/api/openapi.json');
+  const served = Object.keys(paths).filter((path) => path.startsWith(job));
+  expect([...new Set(routes.map(({ path }) => path))].toSorted()).toEqual(served.toSorted());
+});
+
+test('a page token of one job does not open another, nor the own rows of somebody else', async () => {
+  const theirs = await makeJob(people.owner, { rows: 3, word: secret });
+  const own = await makeJob(people.colleague, { rows: 3, word: 'mine' });
+  const page = await read<{ nextCursor: string }>(
+    people.owner,
+    `/api/jobs/${theirs}/items?statuses=PENDING&pageSize=1`,
+  );
+  const after = encodeURIComponent(page.nextCursor);
+  const wrong = await ask(people.colleague, 'GET', `/api/jobs/${own}/items?statuses=PENDING&after=${after}`);
+  expect(wrong).toMatchObject({ status: 400, text: expect.stringContaining('invalid_cursor') });
+  const all = await read<Pending>(people.admin, '/api/pending?userId=all&pageSize=1');
+  const cursor = encodeURIComponent(all.nextCursor ?? '');
+  const { text, status } = await ask(people.colleague, 'GET', `/api/pending?after=${cursor}`);
+  expect(status).toBe(200);
+  expect(text).not.toContain(secret);
+});
+
+interface Pending {
+  data: { jobId: string; userId: string }[];
+  pendingCount: number;
+  nextCursor: string | null;
+}
+
+/** A tenant in which the owner has 5 open rows in 2 jobs, the colleague 2 in one; the stranger has 4 elsewhere. */
+async function furnishedTenant() {
+  const who = await newPeople();
+  const jobs = {
+    first: await makeJob(who.owner, { rows: 3, word: secret }),
+    second: await makeJob(who.owner, { rows: 2, word: secret }),
+    colleagues: await makeJob(who.colleague, { rows: 2, word: 'mine' }),
+    strangers: await makeJob(who.stranger, { rows: 4, word: 'elsewhere' }),
+  };
+  return { who, jobs };
+}
+
+test('lists, pending rows, counts and statistics show each what is theirs, and count nothing else', async () => {
+  const { who, jobs } = await furnishedTenant();
+  const { first, second, colleagues, strangers } = jobs;
+  const all = [first, second, colleagues];
+  const sees: Record<Person, { jobs: string[]; mine: number; all: number | 'forbidden' }> = {
+    owner: { jobs: [first, second], mine: 5, all: 'forbidden' },
+    colleague: { jobs: [colleagues], mine: 2, all: 'forbidden' },
+    admin: { jobs: all, mine: 0, all: 7 },
+    support: { jobs: all, mine: 0, all: 7 },
+    service: { jobs: all, mine: 0, all: 7 },
+    stranger: { jobs: [strangers], mine: 4, all: 4 },
+  };
+  for (const person of persons) {
+    const claims = who[person];
+    const expected = sees[person];
+    const listed = await read<{ data: { jobId: string }[] }>(claims, '/api/jobs');
+    expect(idsOf(listed.data)).toEqual(expected.jobs.toSorted());
+    const mine = await read<Pending>(claims, '/api/pending?userId=me');
+    expect({ person, rows: mine.data.length, count: mine.pendingCount }).toEqual({
+      person,
+      rows: expected.mine,
+      count: expected.mine,
+    });
+    expect(mine.data.every(({ userId }) => userId === claims.userId)).toBe(true);
+    await checkAll(claims, expected.all);
+    const { data: counted } = await read<{ data: { status: string; count: number }[] }>(
+      claims,
+      '/api/stats/jobs',
+    );
+    expect(counted).toMatchObject([{ status: 'queued', count: expected.jobs.length }]);
+  }
+});
+
+function idsOf(listed: { jobId: string }[]): string[] {
+  return listed.map(({ jobId }) => jobId).toSorted();
+}
+
+async function checkAll(claims: TestClaims, expected: number | 'forbidden'): Promise<void> {
+  if (expected === 'forbidden') {
+    const refused = await ask(claims, 'GET', '/api/pending?userId=all');
+    expect(refused.status).toBe(403);
+    expect(JSON.parse(refused.text)).toMatchObject({ code: 'all_users_forbidden' });
+    return;
+  }
+  const { data, pendingCount } = await read<Pending>(claims, '/api/pending?userId=all');
+  expect({ rows: data.length, count: pendingCount }).toEqual({ rows: expected, count: expected });
+}
+
+test('nothing that the colleague or the stranger can read holds a word of the owner’s', async () => {
+  const { who, jobs } = await furnishedTenant();
+  const { first } = jobs;
+  const paths = [
+    '/api/jobs',
+    `/api/jobs?subjectId=${first}`,
+    '/api/jobs?pipeline=items',
+    '/api/pending',
+    `/api/pending?jobId=${first}`,
+    '/api/pending?jobType=csv&pageSize=500',
+    '/api/events',
+    `/api/events?subject=${first}`,
+    '/api/events?type=job.*',
+    '/api/stats/jobs',
+    '/api/stats/stuck-jobs',
+    '/api/stats/dead-letters',
+  ];
+  for (const person of ['colleague', 'stranger'] as const) {
+    for (const path of paths) {
+      const { status, text } = await ask(who[person], 'GET', path);
+      expect({ person, path, status }).toEqual({ person, path, status: 200 });
+      expect(text).not.toContain(secret);
+      expect(text).not.toContain(jobs.second);
+      expect(text.replace(`"instance":"${path}"`, '')).not.toContain(first);
+    }
+  }
+  // The same paths do hold it for the owner, or the test would prove nothing.
+  const seen = await Promise.all(paths.map(async (path) => (await ask(who.owner, 'GET', path)).text));
+  expect(seen.filter((text) => text.includes(first)).length).toBeGreaterThanOrEqual(8);
+});
+
+test('the live stream brings events of the own jobs to members, and of the tenant’s to admins', async () => {
+  const who = await newPeople();
+  const open = async (person: Person) =>
+    openEventSource(`${server.url}/api/events/stream?type=job.queued`, await server.bearer(who[person]));
+  const streams = {
+    owner: await open('owner'),
+    colleague: await open('colleague'),
+    admin: await open('admin'),
+    stranger: await open('stranger'),
+  };
+  try {
+    const theirs = await makeJob(who.owner, { rows: 1, word: secret });
+    const own = await makeJob(who.colleague, { rows: 1, word: 'mine' });
+    const elsewhere = await makeJob(who.stranger, { rows: 1, word: 'elsewhere' });
+    // Events come in order, so when the later one is there, the earlier one would have been there before it.
+    await Promise.all([
+      streams.owner.count(1),
+      streams.colleague.count(1),
+      streams.admin.count(2),
+      streams.stranger.count(1),
+    ]);
+    expect(streams.owner.subjects()).toEqual([theirs]);
+    expect(streams.colleague.subjects()).toEqual([own]);
+    expect(streams.admin.subjects()).toEqual([theirs, own]);
+    expect(streams.stranger.subjects()).toEqual([elsewhere]);
+  } finally {
+    for (const stream of Object.values(streams)) stream.close();
+  }
+});

@@ -1,0 +1,108 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { useDatabase } from '../database.ts';
+import { expectRefusal, useIntake } from '../upload-intake.ts';
+import { useUploads } from '../upload-server.ts';
+
+// Files that lie on the server already: only what the operator put below one folder can be named.
+const database = useDatabase();
+const root = mkdtempSync(path.join(tmpdir(), 'sluice-references-'));
+const folder = path.join(root, 'folder');
+const uploads = useUploads(database, { ingestFolder: folder });
+const withoutFolder = useUploads(database);
+const intake = useIntake(database, [uploads, withoutFolder]);
+const { admin, leavingNothing } = intake;
+
+const csv = 'Campaign name,Campaign ID,Day,Impressions,Amount spent (USD)\nSpring,1,2026-03-01,10,1.50\n';
+
+beforeAll(() => {
+  mkdirSync(path.join(folder, 'below'), { recursive: true });
+  writeFileSync(path.join(folder, 'report.csv'), csv);
+  writeFileSync(path.join(folder, 'below', 'report.csv'), csv);
+  writeFileSync(path.join(folder, 'empty.csv'), '');
+  writeFileSync(path.join(root, 'secret.csv'), csv);
+  symlinkSync(path.join(root, 'secret.csv'), path.join(folder, 'way-out.csv'));
+  symlinkSync(root, path.join(folder, 'way-up'));
+  symlinkSync(path.join(folder, 'report.csv'), path.join(folder, 'alias.csv'));
+});
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+describe('a reference to a file', () => {
+  const referring = (file_ref: unknown, more: object = {}) => ({
+    workspace_id: intake.workspaceId,
+    platform: 'meta',
+    source: 'api',
+    file_ref,
+    ...more,
+  });
+  const post = (body: object, server = uploads) => server.call(admin(), '/api/uploads', 'POST', body);
+
+  test.each(['report.csv', 'below/report.csv', 'below/../report.csv', 'alias.csv'])(
+    'to %s below the folder is followed',
+    async (key) => {
+      const answer = await post(
+        referring({ adapter: 'folder', key }, { force_partial: true, mapping: { X: null } }),
+      );
+      expect(answer).toMatchObject({ status: 201, body: { status: 'pending' } });
+      expect(await uploads.get(admin(), answer.body.upload_id)).toMatchObject({
+        filename: key === 'alias.csv' ? 'report.csv' : path.basename(key),
+        force_partial: true,
+        mapping: { X: null },
+      });
+    },
+  );
+
+  test.each([
+    '../secret.csv',
+    'below/../../secret.csv',
+    path.join(root, 'secret.csv'),
+    '/etc/passwd',
+    'way-out.csv',
+    'way-up/secret.csv',
+    'below',
+    'nothing.csv',
+    'report.csv\0',
+    '.',
+  ])('to %j is refused like one to a file that is not there', async (key) => {
+    const answer = await leavingNothing(() => post(referring({ adapter: 'folder', key })));
+    expectRefusal(answer, {
+      status: 422,
+      code: 'upload_file_ref_refused',
+      says: /no file .* below the folder/,
+    });
+    expect(JSON.stringify(answer.body)).not.toContain(folder);
+  });
+
+  test('is refused on a server without a folder', async () => {
+    const body = referring({ adapter: 'folder', key: 'report.csv' });
+    const answer = await leavingNothing(() => post(body, withoutFolder));
+    expectRefusal(answer, { status: 422, code: 'upload_file_ref_refused', says: /INGEST_FOLDER/ });
+  });
+
+  test('is refused with the field when it has the wrong form', async () => {
+    const wrong = { adapter: 's3', key: 'report.csv' };
+    const answer = await leavingNothing(() => post(referring(wrong)));
+    expectRefusal(answer, {
+      status: 400,
+      code: 'upload_file_missing',
+      pointer: '/file_ref/adapter',
+      says: /"folder"/,
+    });
+    const badField = await leavingNothing(() =>
+      post(referring({ adapter: 'folder', key: 'report.csv' }, { review: 'yes' })),
+    );
+    expectRefusal(badField, {
+      status: 400,
+      code: 'upload_form_invalid',
+      pointer: '/review',
+      says: /true or false/,
+    });
+  });
+
+  test('to an empty file is refused like the file itself', async () => {
+    const answer = await leavingNothing(() => post(referring({ adapter: 'folder', key: 'empty.csv' })));
+    expectRefusal(answer, { status: 422, code: 'upload_empty', says: /no bytes/ });
+  });
+});

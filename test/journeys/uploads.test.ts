@@ -1,0 +1,78 @@
+import { expect, test } from 'vitest';
+import { useDatabase } from '../database.ts';
+import { useUploads } from '../upload-server.ts';
+
+const database = useDatabase();
+const uploads = useUploads(database);
+
+const header =
+  'Campaign name,Campaign ID,Ad set name,Ad set ID,Ad name,Ad ID,Day,Impressions,Link clicks,Amount spent (USD)';
+const line = (n: number, spend: string, day = '2026-03-01') =>
+  `Spring,120210000000000001,Set ${n % 3},12021000000000001${n % 3},Ad ${n},1202100000000000${10 + n},` +
+  `${day},${n * 10},${n},${spend}`;
+
+function report(lines: string[]): string {
+  return `${header}\n${lines.join('\n')}\n`;
+}
+
+test('a report goes from the file to production with its event, and again without changing anything', async () => {
+  const { tenantId, workspaceId } = await uploads.tenant();
+  const claims = { tenantId, role: 'admin' as const };
+  const csv = report([line(1, '10.10'), line(2, '20.20'), line(3, '0.03')]);
+  const made = await uploads.post(claims, csv, { workspace_id: workspaceId });
+  expect(made).toMatchObject({ status: 201, body: { status: 'pending' } });
+  await uploads.drive(tenantId);
+  const done = await uploads.get(claims, made.body.upload_id);
+  expect(done).toMatchObject({
+    status: 'completed',
+    total_rows: 3,
+    valid_rows: 3,
+    promoted_rows: 3,
+    failed_rows: 0,
+    row_count: 3,
+    campaigns_upserted: 1,
+    ad_sets_upserted: 3,
+    ads_upserted: 3,
+    daily_metrics_upserted: 3,
+    affected_dates: ['2026-03-01'],
+    error_text: null,
+  });
+  const metrics = await uploads.call(claims, `/api/daily-metrics?workspace_id=${workspaceId}&platform=meta`);
+  expect(metrics.body.data).toMatchObject([
+    { metric_date: '2026-03-01', impressions: 10, clicks: 1, spend: 10.1, currency: 'USD' },
+    { impressions: 20, clicks: 2, spend: 20.2 },
+    { impressions: 30, clicks: 3, spend: 0.03, ad_external_id: '120210000000000013' },
+  ]);
+  const events = await uploads.events(tenantId);
+  expect(events.filter(({ type }) => type.startsWith('upload.')).map(({ type }) => type)).toEqual([
+    'upload.pending',
+    'upload.processing',
+    'upload.staging_complete',
+    'upload.promoting',
+    'upload.completed',
+  ]);
+  expect(events.filter(({ type }) => type === 'ingestion.complete')).toMatchObject([
+    {
+      subject: made.body.upload_id,
+      data: {
+        status: 'completed',
+        metrics: { total_rows: 3, promoted_rows: 3, failed_rows: 0, daily_metrics_upserted: 3 },
+        affected_dates: ['2026-03-01'],
+      },
+    },
+  ]);
+  const before = await database.owner('select * from daily_metrics where tenant_id = $1 order by metric_id', [
+    tenantId,
+  ]);
+  const again = await uploads.post(claims, csv, { workspace_id: workspaceId });
+  await uploads.drive(tenantId);
+  expect(await uploads.get(claims, again.body.upload_id)).toMatchObject({
+    status: 'completed',
+    promoted_rows: 3,
+  });
+  const after = await database.owner('select * from daily_metrics where tenant_id = $1 order by metric_id', [
+    tenantId,
+  ]);
+  const values = (rows: object[]) => rows.map((row) => ({ ...row, last_upload: null, as_of: null }));
+  expect(values(after)).toEqual(values(before));
+});
