@@ -1,4 +1,4 @@
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pino from 'pino';
@@ -24,6 +24,8 @@ export function testUploadHouse(db: Database, options: Partial<UploadHouseOption
   });
 }
 
-export function temporaryFiles() {
-  return createFiles({ filesBackend: 'local', dataDir: mkdtempSync(path.join(tmpdir(), 'sluice-uploads-')) });
+function temporaryFiles() {
+  const dataDir = mkdtempSync(path.join(tmpdir(), 'sluice-uploads-'));
+  process.once('exit', () => rmSync(dataDir, { recursive: true, force: true }));
+  return createFiles({ filesBackend: 'local', dataDir });
 }

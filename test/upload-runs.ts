@@ -181,7 +181,9 @@ const idle: Pipeline = {
 async function newPlace(database: TestDatabase): Promise<Place> {
   const tenantId = await newTenant(database);
   const [row] = await database.owner<{ workspace_id: string }>(
-    `insert into workspaces (tenant_id, workspace_id, name) values ($1, gen_random_uuid(), 'Main') returning workspace_id`,
+    `insert into workspaces (tenant_id, workspace_id, name)
+     values ($1, gen_random_uuid(), 'Main')
+     returning workspace_id`,
     [tenantId],
   );
   return { tenantId, workspaceId: row?.workspace_id ?? '' };

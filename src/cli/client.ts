@@ -6,6 +6,7 @@ import { itemErrors } from '../ingest/items/errors.ts';
 import { exportErrors } from '../ingest/items/export/errors.ts';
 import { readerErrors } from '../ingest/items/formats/errors.ts';
 import { processorErrors } from '../ingest/items/processors/errors.ts';
+import { uploadErrors } from '../ingest/uploads/errors.ts';
 import { eventErrors } from '../kernel/events/errors.ts';
 import { jobErrors } from '../kernel/jobs/errors.ts';
 import { loadJwtSecret } from '../kernel/secrets/installation-secrets.ts';
@@ -49,6 +50,7 @@ export interface Upload {
 }
 
 export interface Download {
+  method: 'GET' | 'POST';
   query: Query;
   mediaType: string;
   signal: AbortSignal;
@@ -124,7 +126,7 @@ export class Client {
     const silence = new Deadline(transferSilenceMs, options.signal);
     try {
       const answer = await this.#fetch(route, {
-        method: 'POST',
+        method: options.method,
         query: options.query,
         headers: { accept: options.mediaType },
         signal: silence.signal,
@@ -361,6 +363,7 @@ const definitions: Record<string, ErrorDefinition | undefined> = {
   ...processorErrors.definitions,
   ...readerErrors.definitions,
   ...exportErrors.definitions,
+  ...uploadErrors.definitions,
 };
 
 function nextStepFor(code: string): string {

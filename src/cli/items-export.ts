@@ -1,13 +1,6 @@
-import { createWriteStream } from 'node:fs';
-import { realpath, rename, rm, stat } from 'node:fs/promises';
-import path from 'node:path';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import { isMissing } from '../lib/durable-files.ts';
-import { messageOf } from '../lib/errors.ts';
 import type { Client } from './client.ts';
-import { CommandFailure, exitCodes, UsageError } from './exit.ts';
-import { ProgressLine } from './progress.ts';
+import { findTarget, saveDownload } from './download.ts';
+import { UsageError } from './exit.ts';
 
 export const exportFormats = ['csv', 'xlsx'] as const;
 export type ExportFormat = (typeof exportFormats)[number];
@@ -42,69 +35,10 @@ export async function exportItems(client: Client, options: ExportOptions): Promi
   const { jobId, format, file, signal } = options;
   const target = file === undefined ? null : await findTarget(file);
   const chunks = await client.download(`/api/jobs/${jobId}/export`, {
+    method: 'POST',
     query: { format },
     mediaType: mediaTypes[format],
     signal,
   });
-  const progress = new ProgressLine({ isSilent: options.isSilent, unit: 'bytes' });
-  let done = 0;
-  async function* counted(): AsyncGenerator<Uint8Array> {
-    for await (const chunk of chunks) {
-      yield chunk;
-      done += chunk.length;
-      progress.update({ done, total: null });
-    }
-  }
-  try {
-    const content = Readable.from(counted(), { objectMode: false });
-    if (target === null) await pipeline(content, process.stdout, { end: false, signal });
-    else await writeTo(target, content, signal);
-    return done;
-  } finally {
-    progress.end();
-  }
-}
-
-interface Target {
-  file: string;
-  /** A device or a pipe, which cannot be replaced by a finished file. */
-  isSpecial: boolean;
-}
-
-async function findTarget(file: string): Promise<Target> {
-  try {
-    // The file behind a link is replaced, not the link.
-    const real = await realpath(file);
-    const found = await stat(real);
-    if (found.isDirectory()) throw new UsageError(`${file} is a directory. Allowed: the name of a file.`);
-    return { file: real, isSpecial: !found.isFile() };
-  } catch (error) {
-    if (!isMissing(error)) throw error;
-    return { file: path.resolve(file), isSpecial: false };
-  }
-}
-
-/** Under another name until it is complete: whoever finds the file by its name finds all of it. */
-async function writeTo({ file, isSpecial }: Target, content: Readable, signal: AbortSignal): Promise<void> {
-  if (isSpecial) return pipeline(content, createWriteStream(file), { signal });
-  const partial = path.join(path.dirname(file), `.${path.basename(file)}.${process.pid}.part`);
-  try {
-    await pipeline(content, createWriteStream(partial, { flush: true }), { signal });
-    await rename(partial, file);
-  } catch (error) {
-    await rm(partial, { force: true });
-    throw isFileProblem(error) ? unwritable(file, error) : error;
-  }
-}
-
-function isFileProblem(error: unknown): boolean {
-  return typeof (error as NodeJS.ErrnoException).syscall === 'string';
-}
-
-function unwritable(file: string, cause: unknown): CommandFailure {
-  return new CommandFailure(`${file} cannot be written: ${messageOf(cause)}.`, {
-    exitCode: exitCodes.failed,
-    next: 'Nothing was left behind. Make room or choose another place with -o, and export again.',
-    cause,
-  });
+  return saveDownload(chunks, { target, isSilent: options.isSilent, signal });
 }

@@ -93,7 +93,7 @@ function isSettled(upload: UploadView): boolean {
 }
 
 /** It waits for a person, however long that takes. */
-export function isHeld({ status, review }: UploadView): boolean {
+function isHeld({ status, review }: UploadView): boolean {
   return status === 'staging_complete' && review;
 }
 

@@ -60,7 +60,8 @@ async function newPlace(...names: string[]): Promise<{ tenantId: string; workspa
   const workspaceIds: string[] = [];
   for (const name of names.length === 0 ? ['Main'] : names) {
     const [row] = await database.owner<{ workspace_id: string }>(
-      `insert into workspaces (tenant_id, workspace_id, name) values ($1, gen_random_uuid(), $2) returning workspace_id`,
+      `insert into workspaces (tenant_id, workspace_id, name)
+       values ($1, gen_random_uuid(), $2) returning workspace_id`,
       [tenantId, name],
     );
     workspaceIds.push(row?.workspace_id ?? '');
@@ -209,7 +210,7 @@ test('of two reports the worse end is the exit code, and a bad file says what is
   expect(done.stderr).toMatch(/prose\.csv is failed: \S+/);
 });
 
-test('what comes behind rejected and undo is theirs: a tenant that is named there is the one that is looked at', async () => {
+test('what comes behind rejected and undo is theirs: a tenant that is named there is looked at', async () => {
   const { tenantId } = await newPlace();
   await put('good.csv', report(2));
   const uploadId = idIn((await run(tenantId, 'send', 'good.csv', ...meta)).stdout);
@@ -255,7 +256,7 @@ test.each([
   expect(String(output.read())).toContain('Undo? ');
 });
 
-test('an upload that is followed goes on when the command is interrupted, which says so and ends with 130', async () => {
+test('an upload that is followed goes on when the command is interrupted, which ends with 130', async () => {
   const { tenantId } = await newPlace();
   await put('waits.csv', report(2));
   const following = sluice.start(['upload', 'waits.csv', ...meta], await as(tenantId, idleUrl));

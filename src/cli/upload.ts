@@ -165,7 +165,7 @@ function addRejected(upload: Command): void {
       }
       const client = await connectClient(self);
       process.exitCode = await interruptible(async (signal) => {
-        const sizeBytes = await downloadRejected(client, { uploadId, file, command: self, signal });
+        const sizeBytes = await downloadRejected(client, { uploadId, file, signal });
         if (json) printJson({ upload_id: uploadId, file, size_bytes: sizeBytes });
         else if (file !== undefined) note(`Wrote ${file}, ${shortBytes(sizeBytes)}.`);
         return exitCodes.ok;

@@ -152,14 +152,16 @@ class CrashRunner<Answers extends object> {
 
 /** Whether the process died. It rests once no counted call is open and none has come for a moment. */
 async function diesOrRests(server: FailpointServer): Promise<boolean> {
+  const deadline = Date.now() + 60_000;
   let before = await server.passed();
-  for (;;) {
+  while (Date.now() < deadline) {
     await pause(quietMs);
     const now = await server.passed();
     if (now === null || before === null) return true;
     if (now.open === 0 && now.count === before.count) return false;
     before = now;
   }
+  throw new Error('Within a minute the process neither died nor came to rest');
 }
 
 /** Waits until there is nothing left to wait for, or nobody who could do it. */

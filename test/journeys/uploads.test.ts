@@ -38,7 +38,10 @@ test('a report goes from the file to production with its event, and again withou
     error_text: null,
   });
   const metrics = await uploads.call(claims, `/api/daily-metrics?workspace_id=${workspaceId}&platform=meta`);
-  expect(metrics.body.data).toMatchObject([
+  const byImpressions = (metrics.body.data as { impressions: number }[]).sort(
+    (a, b) => a.impressions - b.impressions,
+  );
+  expect(byImpressions).toMatchObject([
     { metric_date: '2026-03-01', impressions: 10, clicks: 1, spend: 10.1, currency: 'USD' },
     { impressions: 20, clicks: 2, spend: 20.2 },
     { impressions: 30, clicks: 3, spend: 0.03, ad_external_id: '120210000000000013' },
@@ -75,4 +78,32 @@ test('a report goes from the file to production with its event, and again withou
   ]);
   const values = (rows: object[]) => rows.map((row) => ({ ...row, last_upload: null, as_of: null }));
   expect(values(after)).toEqual(values(before));
+});
+
+test('a preview says what promoting would create, update and leave, and promoting does just that', async () => {
+  const { tenantId, workspaceId } = await uploads.tenant();
+  const claims = { tenantId, role: 'admin' as const };
+  await uploads.post(claims, report([line(1, '10'), line(2, '20')]), { workspace_id: workspaceId });
+  await uploads.drive(tenantId);
+  const changed = report([line(1, '10'), line(2, '21'), line(3, '30')]).replaceAll(',Ad 1,', ',Renamed,');
+  const fields = { workspace_id: workspaceId, review: 'true' };
+  const held = (await uploads.post(claims, changed, fields)).body.upload_id;
+  await uploads.drive(tenantId, 5_000);
+  expect(await uploads.get(claims, held)).toMatchObject({ status: 'staging_complete' });
+  const preview = await uploads.call(claims, `/api/uploads/${held}/preview`);
+  expect(preview.body).toEqual({
+    campaigns: { created: 0, updated: 0, unchanged: 1 },
+    ad_sets: { created: 1, updated: 0, unchanged: 2 },
+    ads: { created: 1, updated: 1, unchanged: 1 },
+    daily_metrics: { created: 1, updated: 1, unchanged: 1 },
+  });
+  expect((await uploads.call(claims, `/api/uploads/${held}/promote`, 'POST', {})).status).toBe(202);
+  await uploads.drive(tenantId);
+  expect(await uploads.get(claims, held)).toMatchObject({ status: 'completed', promoted_rows: 3 });
+  const [sum] = await database.owner(
+    'select sum(spend)::text as spend from daily_metrics where tenant_id = $1',
+    [tenantId],
+  );
+  expect(sum).toEqual({ spend: '61' });
+  expect((await uploads.call(claims, `/api/uploads/${held}/preview`)).status).toBe(409);
 });

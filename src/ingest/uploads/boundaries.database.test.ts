@@ -127,16 +127,19 @@ function insertInto(table: Table): string {
     'tenant_id, workspace_id, platform, external_id, is_name_key, as_of, created_by_upload, last_upload';
   switch (table) {
     case 'data_uploads':
-      return `insert into data_uploads (tenant_id, upload_id, workspace_id, platform, source, file_id, file_url, job_id, created_by, user_id)
+      return `insert into data_uploads (tenant_id, upload_id, workspace_id, platform, source, file_id, file_url, job_id,
+          created_by, user_id)
         values ('${tenantId}', ${anId}, '${workspaceId}', 'meta', 'manual', ${anId}, 'x', ${anId}, 'x', 'x')`;
     case 'staging_rows':
-      return `insert into staging_rows (tenant_id, upload_id, workspace_id, entity_type, row_index, natural_key_hash, raw_data, validation_status)
+      return `insert into staging_rows (tenant_id, upload_id, workspace_id, entity_type, row_index, natural_key_hash,
+          raw_data, validation_status)
         values ('${tenantId}', ${anId}, '${workspaceId}', 'ad', 1, 'x', '{}', 'valid')`;
     case 'staging_id_resolution':
       return `insert into staging_id_resolution (tenant_id, upload_id, entity_type, external_id, production_id)
         values ('${tenantId}', ${anId}, 'ad', '1', ${anId})`;
     case 'daily_metrics':
-      return `insert into daily_metrics (tenant_id, workspace_id, platform, metric_date, as_of, created_by_upload, last_upload)
+      return `insert into daily_metrics (tenant_id, workspace_id, platform, metric_date, as_of, created_by_upload,
+          last_upload)
         values ('${tenantId}', '${workspaceId}', 'meta', '2020-01-01', now(), ${anId}, ${anId})`;
     default:
       return `insert into ${table} (${entityColumns}) values (${entity})`;

@@ -77,7 +77,7 @@ function endOf(
   return {
     status: 'partial',
     errorCode: 'rows_refused',
-    errorText: `${failedRows} of ${total} rows were refused; download them with their reasons and upload them corrected.`,
+    errorText: `${failedRows} of ${total} rows were refused; download them with their reasons, correct and send them.`,
   };
 }
 

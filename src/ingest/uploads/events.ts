@@ -4,17 +4,17 @@ import type { Tx } from '../../lib/db.ts';
 import type { PromotionFigures } from './promotion-end-store.ts';
 import type { Upload, UploadStatus } from './types.ts';
 
-/** `upload.<status>`, in the transaction that moves the record. */
+/** `upload.<status>` in the transaction that moves the record, and `upload.undone` when it was taken back. */
 export async function recordMove(
   deps: { wake: WakeUp },
   tx: Tx,
   upload: Upload,
-  status: UploadStatus,
+  happened: UploadStatus | 'undone',
   data: Record<string, unknown> = {},
 ): Promise<void> {
   await recordEvent(deps, tx, {
     tenantId: upload.tenantId,
-    type: `upload.${status}`,
+    type: `upload.${happened}`,
     subject: upload.uploadId,
     userId: upload.userId,
     correlationId: upload.jobId,
@@ -25,7 +25,7 @@ export async function recordMove(
       client_id: upload.clientId,
       platform: upload.platform,
       filename: upload.filename,
-      status,
+      status: happened === 'undone' ? upload.status : happened,
       ...data,
     },
   });

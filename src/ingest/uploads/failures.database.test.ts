@@ -1,12 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
 import { afterEach, describe, expect, test } from 'vitest';
 import { useDatabase } from '../../../test/database.ts';
-import { eventually } from '../../../test/kernel.ts';
 import { adLine, adReport, range, useUploadRuns } from '../../../test/upload-runs.ts';
-import type { Files } from '../../kernel/files/types.ts';
 import { Database, type Tx } from '../../lib/db.ts';
-import { defineErrors } from '../../lib/errors.ts';
 import { sql } from '../../lib/sql.ts';
 
 const database = useDatabase();
@@ -82,7 +77,7 @@ describe('a file that cannot be read', () => {
   });
 });
 
-test('rows that cannot be parsed and rows that are invalid are left out with their reasons, the rest is promoted', async () => {
+test('rows that cannot be parsed or are invalid are left out with their reasons, the rest is promoted', async () => {
   const { kernel } = await uploads.start();
   const place = await uploads.place();
   const lines = range(40).map((n) => adLine(n));
@@ -341,153 +336,4 @@ describe('a write that the database refuses', () => {
     expect(await uploads.count('daily_metrics', upload)).toBe(1_295);
     expect(await completes(upload.uploadId)).toBe(1);
   });
-});
-
-describe('a deadlock', () => {
-  /** A session that holds the second of two rows and wants the first, each time somebody waits for it. */
-  async function startRival(tenantId: string, times: number) {
-    const client = new pg.Client({ connectionString: database.ownerUrl });
-    await client.connect();
-    await client.query("set deadlock_timeout = '60s'");
-    const spend = (impressions: number) =>
-      client.query('update daily_metrics set reach = 0 where tenant_id = $1 and impressions = $2', [
-        tenantId,
-        impressions,
-      ]);
-    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
-    await client.query('begin');
-    await spend(20);
-    const isWaitedFor = async () => {
-      const waiting = await database.owner(
-        'select from pg_stat_activity where $1 = any(pg_blocking_pids(pid)) and datname = current_database()',
-        [rows[0]?.pid],
-      );
-      return waiting.length > 0;
-    };
-    const play = async () => {
-      for (let time = 0; time < times; time += 1) {
-        await eventually(isWaitedFor, 'the upload waits for the rival');
-        await client.query('savepoint again');
-        // Waits for the row that the upload has, until the database has ended the upload's transaction.
-        await spend(10);
-        await client.query('rollback to savepoint again');
-      }
-      await client.query('rollback');
-      await client.end();
-    };
-    return play();
-  }
-
-  async function meetDeadlocks(times: number) {
-    await database.owner(
-      `alter database ${new URL(database.ownerUrl).pathname.slice(1)} set deadlock_timeout = '100ms'`,
-    );
-    const db = new Database({ url: database.appUrl, applicationName: 'sluice-rival', maxConnections: 5 });
-    const place = await uploads.place();
-    // One ad on 1,300 days: the first two are what the rival and the upload meet on.
-    const day = (n: number) => new Date(Date.UTC(2020, 0, n)).toISOString().slice(0, 10);
-    const lines = (spend: string) =>
-      range(1_300).map((n) =>
-        adLine(n, { spend, day: day(n) }).replace(/Ad \d+,12023\d+/, 'Ad,12023000000000001'),
-      );
-    const first = await uploads.start({ db });
-    await uploads.take(place, adReport(lines('1.00')));
-    await first.kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
-    const upload = await uploads.take(place, adReport(lines('2.00')));
-    const rival = startRival(place.tenantId, times);
-    await first.kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
-    await rival;
-    await first.kernel.stop(1_000);
-    await db.close();
-    return { upload, delays: first.delays, tenantId: place.tenantId };
-  }
-
-  test('is tried again, and the upload completes', async () => {
-    const { upload, delays } = await meetDeadlocks(1);
-    expect(delays).toEqual([100]);
-    expect(await uploads.upload(upload)).toMatchObject({ status: 'completed', promoted_rows: 1_300 });
-  });
-
-  test('that comes back after 100, 200 and 400 ms fails its batch, and the rest goes on', async () => {
-    const { upload, delays, tenantId } = await meetDeadlocks(4);
-    expect(delays).toEqual([100, 200, 400]);
-    expect(await uploads.upload(upload)).toMatchObject({
-      status: 'partial',
-      promoted_rows: 300,
-      failed_rows: 1_000,
-      daily_metrics_upserted: 300,
-    });
-    const [spent] = await database.owner<{ n: number }>(
-      'select count(*)::integer as n from daily_metrics where tenant_id = $1 and spend = 2',
-      [tenantId],
-    );
-    expect(spent?.n).toBe(300);
-    const refused = await refusedOf(upload.uploadId);
-    expect(new Set(refused.map(({ code }) => code))).toEqual(new Set(['batch_failed']));
-    expect(await completes(upload.uploadId)).toBe(1);
-  });
-});
-
-describe('a storage that asks to slow down', () => {
-  const { raise } = defineErrors({
-    slow_down: { kind: 'rate_limited', status: 503, title: 'Slow down', next: 'Wait.' },
-  });
-  const busy = (times: { left: number }): Files => ({
-    ...uploads.files,
-    open: async (...given) => {
-      if (times.left === 0) return uploads.files.open(...given);
-      times.left -= 1;
-      throw raise.slow_down('The storage asks to slow down.');
-    },
-  });
-
-  async function driveRetries(left: number) {
-    const times = { left };
-    const { kernel } = await uploads.start({ files: busy(times) });
-    const place = await uploads.place();
-    const upload = await uploads.take(place, adReport([adLine(1)]));
-    for (let turn = 0; turn < 7; turn += 1) {
-      await kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
-      await uploads.bringForward(upload);
-    }
-    const retries = await database.owner<{ delay: number }>(
-      `select (data ->> 'delay_seconds')::float as delay from events where subject = $1 and type = 'job.retry'`,
-      [upload.jobId],
-    );
-    return { upload, times, delays: retries.map(({ delay }) => delay) };
-  }
-
-  test('is asked again five times, every 60 s, and then the upload fails', async () => {
-    const { upload, delays } = await driveRetries(6);
-    expect(delays).toEqual([60, 60, 60, 60, 60]);
-    expect(await uploads.upload(upload)).toMatchObject({
-      status: 'failed',
-      error_code: 'storage_busy',
-      error_text: 'The storage asks to slow down.',
-    });
-  });
-
-  test('and then does not lets the upload complete', async () => {
-    const { upload, delays, times } = await driveRetries(5);
-    expect(delays).toEqual([60, 60, 60, 60, 60]);
-    expect(times.left).toBe(0);
-    expect(await uploads.upload(upload)).toMatchObject({ status: 'completed', promoted_rows: 1 });
-  });
-});
-
-test('a retry that waits by the clock ends with its signal', async () => {
-  const { retrying } = await import('./retrying.ts');
-  const controller = new AbortController();
-  const tries = { count: 0 };
-  const trying = retrying(
-    async () => {
-      tries.count += 1;
-      throw Object.assign(new Error('gone'), { code: '23503' });
-    },
-    { signal: controller.signal },
-  );
-  await sleep(0);
-  controller.abort(new Error('the lease is lost'));
-  await expect(trying).rejects.toThrow();
-  expect(tries.count).toBe(1);
 });

@@ -13,7 +13,8 @@ test('a slice that parses 20 MB keeps a lease of 1.5 s', { timeout: 180_000 }, a
   const day = (n: number) => new Date(Date.UTC(2020, 0, 1 + (n % 2_000))).toISOString().slice(0, 10);
   const name = 'A campaign with a name of the length that people give to campaigns';
   const line = (n: number) =>
-    `${name} ${n % 7},${id(1, n % 7)},Set ${n % 7},${id(2, n % 7)},Ad ${n % 100},${id(3, n % 100)},${day(n)},${n},1,1.00`;
+    `${name} ${n % 7},${id(1, n % 7)},Set ${n % 7},${id(2, n % 7)},Ad ${n % 100},${id(3, n % 100)},` +
+    `${day(n)},${n},1,1.00`;
   const content = Buffer.from(adReport(range(140_000).map(line)));
   expect(content.length).toBeGreaterThan(20 * 1024 * 1024);
   const upload = await uploads.take(place, content, { review: true });

@@ -3,15 +3,9 @@ import type { Tx } from '../../lib/db.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { inSavepoint } from '../../lib/savepoint.ts';
 import { checkpointOf, stateOf, type UploadCheckpoint } from './checkpoint.ts';
+import { forgetLostParents, markFailed, markWarned, type RowNote } from './promotion-end-store.ts';
 import {
   adoptParents,
-  forgetLostParents,
-  markFailed,
-  markWarned,
-  type RowNote,
-  upsertUnresolvedMetric,
-} from './promotion-end-store.ts';
-import {
   listBatch,
   resolveAdSets,
   resolveAds,
@@ -20,6 +14,7 @@ import {
   upsertAds,
   upsertCampaigns,
   upsertMetrics,
+  upsertUnresolvedMetric,
 } from './promotion-store.ts';
 import { type EntityType, entityTypes } from './reports/types.ts';
 import {

@@ -3,8 +3,7 @@ import { useDatabase } from '../../../test/database.ts';
 import { adLine, adReport, range, useUploadRuns } from '../../../test/upload-runs.ts';
 import type { Tx } from '../../lib/db.ts';
 import { sql } from '../../lib/sql.ts';
-import { adoptParents } from './promotion-end-store.ts';
-import { resolveAds, upsertMetrics } from './promotion-store.ts';
+import { adoptParents, resolveAds, upsertMetrics } from './promotion-store.ts';
 
 const database = useDatabase();
 const uploads = useUploadRuns(database);

@@ -1,6 +1,5 @@
 import type { Tx } from '../../lib/db.ts';
 import { sql } from '../../lib/sql.ts';
-import { asOf, isOfClient, resolvedId, type Target } from './promotion-store.ts';
 import type { EntityType, Upload, UploadKey, UploadStatus, WarningCount } from './types.ts';
 
 /** Rows that could not be promoted, and rows with a word about how they were. */
@@ -82,88 +81,6 @@ export async function forgetLostParents(tx: Tx, { tenantId, uploadId }: UploadKe
        and not exists (
          select from ads p
           where r.entity_type = 'ad' and p.tenant_id = ${tenantId} and p.ad_id = r.production_id)`);
-}
-
-/** Parents that this upload could not make itself may be there all the same: another upload has just made them. */
-export async function adoptParents(tx: Tx, target: Target, rowIndexes: number[]): Promise<void> {
-  await tx.run(sql`
-    with named as materialized (
-      select distinct e.entity_type, e.external_id
-        from staging_rows s,
-             lateral (values
-               ('campaign', s.raw_data ->> 'campaign_external_id'),
-               ('ad_set', s.raw_data ->> 'ad_set_external_id'),
-               ('ad', s.raw_data ->> 'ad_external_id')) e (entity_type, external_id)
-       where s.tenant_id = ${target.tenantId}
-         and s.upload_id = ${target.uploadId}
-         and s.entity_type = 'daily_metric'
-         and s.row_index = any(${rowIndexes}::integer[])
-    )
-    insert into staging_id_resolution (tenant_id, upload_id, entity_type, external_id, production_id)
-    select ${target.tenantId}, ${target.uploadId}::uuid, 'campaign', p.external_id, p.campaign_id
-      from campaigns p
-     where p.tenant_id = ${target.tenantId}
-       and p.workspace_id = ${target.workspaceId}
-       and ${isOfClient(target)}
-       and p.platform = ${target.platform}
-       and p.external_id = any(array(select n.external_id from named n where n.entity_type = 'campaign'))
-     union all
-    select ${target.tenantId}, ${target.uploadId}::uuid, 'ad_set', p.external_id, p.ad_set_id
-      from ad_sets p
-     where p.tenant_id = ${target.tenantId}
-       and p.workspace_id = ${target.workspaceId}
-       and ${isOfClient(target)}
-       and p.platform = ${target.platform}
-       and p.external_id = any(array(select n.external_id from named n where n.entity_type = 'ad_set'))
-     union all
-    select ${target.tenantId}, ${target.uploadId}::uuid, 'ad', p.external_id, p.ad_id
-      from ads p
-     where p.tenant_id = ${target.tenantId}
-       and p.workspace_id = ${target.workspaceId}
-       and ${isOfClient(target)}
-       and p.platform = ${target.platform}
-       and p.external_id = any(array(select n.external_id from named n where n.entity_type = 'ad'))
-    on conflict (tenant_id, upload_id, entity_type, external_id) do nothing`);
-}
-
-/**
- * A fact whose parent cannot be found: it is kept with NULL in the parent's place. False when another fact already
- * stands at that key: the two must not become one.
- */
-export async function upsertUnresolvedMetric(tx: Tx, target: Target, rowIndex: number): Promise<boolean> {
-  const put = await tx.run(sql`
-    insert into daily_metrics as p (
-      tenant_id, workspace_id, client_id, platform, metric_date, campaign_id, ad_set_id, ad_id, impressions, clicks,
-      reach, spend, conversions, conversion_value, currency, unresolved_key, as_of, created_by_upload, last_upload)
-    select ${target.tenantId}, ${target.workspaceId}::uuid, ${target.clientId}::uuid, ${target.platform},
-           m.metric_date, ${resolvedId(target, 'campaign', sql`m.campaign_external_id`)},
-           ${resolvedId(target, 'ad_set', sql`m.ad_set_external_id`)},
-           ${resolvedId(target, 'ad', sql`m.ad_external_id`)}, m.impressions, m.clicks, m.reach, m.spend,
-           m.conversions, m.conversion_value, m.currency, s.natural_key_hash, ${asOf(target)},
-           ${target.uploadId}::uuid, ${target.uploadId}::uuid
-      from staging_rows s,
-           jsonb_to_record(s.raw_data) as m (
-             metric_date date, campaign_external_id text, ad_set_external_id text, ad_external_id text,
-             impressions bigint, clicks bigint, reach bigint, spend numeric, conversions numeric,
-             conversion_value numeric, currency text)
-     where s.tenant_id = ${target.tenantId}
-       and s.upload_id = ${target.uploadId}
-       and s.entity_type = 'daily_metric'
-       and s.row_index = ${rowIndex}
-    on conflict on constraint daily_metrics_key do update
-       set impressions = case when p.as_of <= excluded.as_of then excluded.impressions else p.impressions end,
-           clicks = case when p.as_of <= excluded.as_of then excluded.clicks else p.clicks end,
-           reach = case when p.as_of <= excluded.as_of then excluded.reach else p.reach end,
-           spend = case when p.as_of <= excluded.as_of then excluded.spend else p.spend end,
-           conversions = case when p.as_of <= excluded.as_of then excluded.conversions else p.conversions end,
-           conversion_value = case
-             when p.as_of <= excluded.as_of then excluded.conversion_value else p.conversion_value end,
-           currency = case when p.as_of <= excluded.as_of then excluded.currency else p.currency end,
-           last_upload = case when p.as_of <= excluded.as_of then excluded.last_upload else p.last_upload end,
-           as_of = greatest(p.as_of, excluded.as_of),
-           updated_at = clock_timestamp()
-     where p.unresolved_key = excluded.unresolved_key`);
-  return put === 1;
 }
 
 export interface PromotionFigures {

@@ -2,10 +2,11 @@ import type { Tx } from '../../lib/db.ts';
 import { type Sql, sql } from '../../lib/sql.ts';
 import type { EntityType, Upload, UploadKey } from './types.ts';
 
-export type Target = Pick<Upload, 'tenantId' | 'uploadId' | 'workspaceId' | 'clientId' | 'platform'>;
+/** Whose production rows are written. */
+type Target = Pick<Upload, 'tenantId' | 'uploadId' | 'workspaceId' | 'clientId' | 'platform'>;
 
 /** When the upload came in, as the database knows it: two can come within the millisecond of a JavaScript date. */
-export function asOf({ tenantId, uploadId }: UploadKey): Sql {
+function asOf({ tenantId, uploadId }: UploadKey): Sql {
   return sql`(
     select u.created_at
       from data_uploads u
@@ -17,7 +18,7 @@ export function asOf({ tenantId, uploadId }: UploadKey): Sql {
  * The production row that an external id stands for in this upload. A lookup of its own for every row: a join is at
  * times planned without the index, as long as nobody has counted the rows of a new upload.
  */
-export function resolvedId({ tenantId, uploadId }: UploadKey, entityType: EntityType, externalId: Sql): Sql {
+function resolvedId({ tenantId, uploadId }: UploadKey, entityType: EntityType, externalId: Sql): Sql {
   return sql`(
     select r.production_id
       from staging_id_resolution r
@@ -25,6 +26,11 @@ export function resolvedId({ tenantId, uploadId }: UploadKey, entityType: Entity
        and r.upload_id = ${uploadId}
        and r.entity_type = ${entityType}
        and r.external_id = ${externalId})`;
+}
+
+/** For production rows `p`. `is not distinct from` would read the index of the whole workspace for every row. */
+function isOfClient({ clientId }: Pick<Target, 'clientId'>): Sql {
+  return clientId === null ? sql`p.client_id is null` : sql`p.client_id = ${clientId}`;
 }
 
 /** The next staged rows of an entity that are to be promoted, in the order of the file. */
@@ -158,11 +164,6 @@ export async function upsertAds(tx: Tx, target: Target, rowIndexes: number[]): P
      where p.as_of <= excluded.as_of`);
 }
 
-/** For production rows `p`. `is not distinct from` would read the index of the whole workspace for every row. */
-export function isOfClient({ clientId }: Pick<Target, 'clientId'>): Sql {
-  return clientId === null ? sql`p.client_id is null` : sql`p.client_id = ${clientId}`;
-}
-
 /**
  * Remembers which production rows the external ids of a batch stand for. The ids are taken out of the JSON first: its
  * operators are not leakproof, and under a policy no index is used by what they say.
@@ -293,4 +294,86 @@ export async function upsertMetrics(tx: Tx, target: Target, rowIndexes: number[]
      where w.lacks_parent
      order by w.row_index`);
   return rows.map(({ rowIndex }) => rowIndex);
+}
+
+/** Parents that this upload could not make itself may be there all the same: another upload has just made them. */
+export async function adoptParents(tx: Tx, target: Target, rowIndexes: number[]): Promise<void> {
+  await tx.run(sql`
+    with named as materialized (
+      select distinct e.entity_type, e.external_id
+        from staging_rows s,
+             lateral (values
+               ('campaign', s.raw_data ->> 'campaign_external_id'),
+               ('ad_set', s.raw_data ->> 'ad_set_external_id'),
+               ('ad', s.raw_data ->> 'ad_external_id')) e (entity_type, external_id)
+       where s.tenant_id = ${target.tenantId}
+         and s.upload_id = ${target.uploadId}
+         and s.entity_type = 'daily_metric'
+         and s.row_index = any(${rowIndexes}::integer[])
+    )
+    insert into staging_id_resolution (tenant_id, upload_id, entity_type, external_id, production_id)
+    select ${target.tenantId}, ${target.uploadId}::uuid, 'campaign', p.external_id, p.campaign_id
+      from campaigns p
+     where p.tenant_id = ${target.tenantId}
+       and p.workspace_id = ${target.workspaceId}
+       and ${isOfClient(target)}
+       and p.platform = ${target.platform}
+       and p.external_id = any(array(select n.external_id from named n where n.entity_type = 'campaign'))
+     union all
+    select ${target.tenantId}, ${target.uploadId}::uuid, 'ad_set', p.external_id, p.ad_set_id
+      from ad_sets p
+     where p.tenant_id = ${target.tenantId}
+       and p.workspace_id = ${target.workspaceId}
+       and ${isOfClient(target)}
+       and p.platform = ${target.platform}
+       and p.external_id = any(array(select n.external_id from named n where n.entity_type = 'ad_set'))
+     union all
+    select ${target.tenantId}, ${target.uploadId}::uuid, 'ad', p.external_id, p.ad_id
+      from ads p
+     where p.tenant_id = ${target.tenantId}
+       and p.workspace_id = ${target.workspaceId}
+       and ${isOfClient(target)}
+       and p.platform = ${target.platform}
+       and p.external_id = any(array(select n.external_id from named n where n.entity_type = 'ad'))
+    on conflict (tenant_id, upload_id, entity_type, external_id) do nothing`);
+}
+
+/**
+ * A fact whose parent cannot be found: it is kept with NULL in the parent's place. False when another fact already
+ * stands at that key: the two must not become one.
+ */
+export async function upsertUnresolvedMetric(tx: Tx, target: Target, rowIndex: number): Promise<boolean> {
+  const put = await tx.run(sql`
+    insert into daily_metrics as p (
+      tenant_id, workspace_id, client_id, platform, metric_date, campaign_id, ad_set_id, ad_id, impressions, clicks,
+      reach, spend, conversions, conversion_value, currency, unresolved_key, as_of, created_by_upload, last_upload)
+    select ${target.tenantId}, ${target.workspaceId}::uuid, ${target.clientId}::uuid, ${target.platform},
+           m.metric_date, ${resolvedId(target, 'campaign', sql`m.campaign_external_id`)},
+           ${resolvedId(target, 'ad_set', sql`m.ad_set_external_id`)},
+           ${resolvedId(target, 'ad', sql`m.ad_external_id`)}, m.impressions, m.clicks, m.reach, m.spend,
+           m.conversions, m.conversion_value, m.currency, s.natural_key_hash, ${asOf(target)},
+           ${target.uploadId}::uuid, ${target.uploadId}::uuid
+      from staging_rows s,
+           jsonb_to_record(s.raw_data) as m (
+             metric_date date, campaign_external_id text, ad_set_external_id text, ad_external_id text,
+             impressions bigint, clicks bigint, reach bigint, spend numeric, conversions numeric,
+             conversion_value numeric, currency text)
+     where s.tenant_id = ${target.tenantId}
+       and s.upload_id = ${target.uploadId}
+       and s.entity_type = 'daily_metric'
+       and s.row_index = ${rowIndex}
+    on conflict on constraint daily_metrics_key do update
+       set impressions = case when p.as_of <= excluded.as_of then excluded.impressions else p.impressions end,
+           clicks = case when p.as_of <= excluded.as_of then excluded.clicks else p.clicks end,
+           reach = case when p.as_of <= excluded.as_of then excluded.reach else p.reach end,
+           spend = case when p.as_of <= excluded.as_of then excluded.spend else p.spend end,
+           conversions = case when p.as_of <= excluded.as_of then excluded.conversions else p.conversions end,
+           conversion_value = case
+             when p.as_of <= excluded.as_of then excluded.conversion_value else p.conversion_value end,
+           currency = case when p.as_of <= excluded.as_of then excluded.currency else p.currency end,
+           last_upload = case when p.as_of <= excluded.as_of then excluded.last_upload else p.last_upload end,
+           as_of = greatest(p.as_of, excluded.as_of),
+           updated_at = clock_timestamp()
+     where p.unresolved_key = excluded.unresolved_key`);
+  return put === 1;
 }

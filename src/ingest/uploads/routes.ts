@@ -19,7 +19,7 @@ import { readMapping, replaceMapping } from './mapping-store.ts';
 import { installProduction } from './production-routes.ts';
 import { writeRejected } from './rejected.ts';
 import { entityTypes, type HeaderMapping, platforms } from './reports/types.ts';
-import { getUpload, promote, undo } from './service.ts';
+import { getUpload, preview, promote, undo } from './service.ts';
 import { listStagedRows } from './staging-store.ts';
 import { listUploads } from './store.ts';
 import { type OwnedUploadKey, type Upload, uploadStatuses } from './types.ts';
@@ -39,6 +39,7 @@ export function uploadRoutes(deps: UploadRoutesDeps): RouteModule {
     installReading(app, routeDeps);
     installRows(app, routeDeps);
     installRejected(app, routeDeps);
+    installPreview(app, routeDeps);
     installControl(app, deps);
     installProduction(app, routeDeps);
   };
@@ -182,32 +183,46 @@ function installRows(app: RouteApp, { db, cursors }: RouteDeps): void {
   });
 }
 
-/** Also without the ending, which the command line asks for. */
 function installRejected(app: RouteApp, { db }: RouteDeps): void {
-  for (const [name, hide] of [
-    ['rejected.csv', false],
-    ['rejected', true],
-  ] as const) {
-    app.route({
-      method: 'GET',
-      url: `/api/uploads/:upload_id/${name}`,
-      config: { action: 'upload.read' },
-      schema: {
-        hide,
-        tags,
-        summary: 'The rows that were refused, as CSV with their reasons; corrected, it can be uploaded again',
-        params,
-        response: { 200: z.any().describe('The file'), ...problems(404) },
+  app.route({
+    method: 'GET',
+    url: '/api/uploads/:upload_id/rejected.csv',
+    config: { action: 'upload.read' },
+    schema: {
+      tags,
+      summary: 'The rows that were refused, as CSV with their reasons; corrected, it can be uploaded again',
+      params,
+      response: { 200: z.any().describe('The file'), ...problems(404) },
+    },
+    handler: async (request, reply) => {
+      const upload = await getUpload({ db }, keyOf(request));
+      return reply
+        .type('text/csv; charset=utf-8')
+        .header('content-disposition', `attachment; filename="rejected-${upload.uploadId}.csv"`)
+        .send(Readable.from(writeRejected(db, upload), { objectMode: false }));
+    },
+  });
+}
+
+function installPreview(app: RouteApp, { db }: RouteDeps): void {
+  const counts = z.object({ created: z.int(), updated: z.int(), unchanged: z.int() });
+  app.route({
+    method: 'GET',
+    url: '/api/uploads/:upload_id/preview',
+    config: { action: 'upload.read' },
+    schema: {
+      tags,
+      summary: 'What promoting an upload that is held would create, update and leave as it is',
+      params,
+      response: {
+        200: z
+          .object({ campaigns: counts, ad_sets: counts, ads: counts, daily_metrics: counts })
+          .meta({ id: 'UploadPreview' }),
+        ...problems(404, 409),
       },
-      handler: async (request, reply) => {
-        const upload = await getUpload({ db }, keyOf(request));
-        return reply
-          .type('text/csv; charset=utf-8')
-          .header('content-disposition', `attachment; filename="rejected-${upload.uploadId}.csv"`)
-          .send(Readable.from(writeRejected(db, upload), { objectMode: false }));
-      },
-    });
-  }
+    },
+    handler: (request) => preview({ db }, keyOf(request)),
+  });
 }
 
 function installControl(app: RouteApp, deps: UploadRoutesDeps): void {

@@ -6,14 +6,21 @@ import { endPromotion } from './end-promotion.ts';
 import { uploadErrors } from './errors.ts';
 import { recordMove } from './events.ts';
 import type { UploadMetrics } from './metrics.ts';
+import {
+  type PreviewCounts,
+  previewAdSets,
+  previewAds,
+  previewCampaigns,
+  previewMetrics,
+} from './preview-store.ts';
 import type { HeaderMapping } from './reports/types.ts';
 import { retryClassOf } from './retrying.ts';
+import { releaseSlot } from './slots.ts';
 import { deleteStagingOf, listExpiredStaging } from './staging-store.ts';
 import {
   type AbandonedUpload,
   expireHeld,
   findUpload,
-  freeSlot,
   listAbandoned,
   moveUpload,
   saveDecision,
@@ -97,7 +104,7 @@ export async function undo(deps: UploadServiceDeps, key: OwnedUploadKey): Promis
   return unlessInTheWay(() =>
     deps.db.tenant(upload.tenantId, async (tx) => {
       const report = await tx.as('sluice_promote', (own) => endUndo(own, upload, metrics));
-      await recordMove(deps, tx, upload, upload.status, { undone: true, ...report });
+      await recordMove(deps, tx, upload, 'undone', { ...report });
       return report;
     }),
   );
@@ -150,6 +157,35 @@ function notUndoable({ uploadId, status, undoneAt }: Upload): Error {
   const why = undoneAt === null ? `is ${status}` : 'was undone before';
   return uploadErrors.raise.upload_state_conflict(
     `Upload ${uploadId} ${why}; only completed and partial uploads can be undone, once`,
+    { details: { status } },
+  );
+}
+
+export interface UploadPreview {
+  campaigns: PreviewCounts;
+  ad_sets: PreviewCounts;
+  ads: PreviewCounts;
+  daily_metrics: PreviewCounts;
+}
+
+/** What promoting the staged rows would create, update and leave as it is; for an upload that is held for review. */
+export async function preview(
+  deps: Pick<UploadServiceDeps, 'db'>,
+  key: OwnedUploadKey,
+): Promise<UploadPreview> {
+  const upload = await getUpload(deps, key);
+  if (upload.status !== 'staging_complete') throw notStaged(upload);
+  return deps.db.tenant(upload.tenantId, async (tx) => ({
+    campaigns: await previewCampaigns(tx, upload),
+    ad_sets: await previewAdSets(tx, upload),
+    ads: await previewAds(tx, upload),
+    daily_metrics: await previewMetrics(tx, upload),
+  }));
+}
+
+function notStaged({ uploadId, status }: Upload): Error {
+  return uploadErrors.raise.upload_state_conflict(
+    `Upload ${uploadId} is ${status}; only what is staged and not yet promoted (staging_complete) can be previewed`,
     { details: { status } },
   );
 }
@@ -209,7 +245,7 @@ export async function failAbandoned(
   return { failed: abandoned.length };
 }
 
-/** One after the other; one that fails does not keep the others from their turn. The first error is thrown in the end. */
+/** One after the other; one that fails keeps no other from its turn. The first error is thrown in the end. */
 async function runAll(works: (() => Promise<unknown>)[]): Promise<void> {
   const errors: unknown[] = [];
   for (const work of works) await work().catch((error: unknown) => errors.push(error));
@@ -223,7 +259,7 @@ async function failOne(
   { errorMessage, checkpoint }: AbandonedUpload,
 ): Promise<void> {
   const details = { errorCode: 'upload_abandoned', errorText: errorMessage };
-  await freeSlot(tx, upload);
+  await releaseSlot(deps, tx, upload);
   if (upload.status === 'promoting') {
     await endPromotion(deps, tx, upload, checkpointOf(checkpoint), details);
     return;

@@ -19,7 +19,7 @@ export const uploadStatuses = [
 export type UploadStatus = (typeof uploadStatuses)[number];
 
 /** Every legal move and no other. */
-export const uploadMoves: Record<UploadStatus, readonly UploadStatus[]> = {
+const uploadMoves: Record<UploadStatus, readonly UploadStatus[]> = {
   pending: ['processing', 'failed'],
   processing: ['staging_complete', 'failed'],
   staging_complete: ['promoting', 'failed'],

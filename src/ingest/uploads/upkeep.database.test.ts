@@ -50,7 +50,8 @@ describe('the purge of staging', () => {
     const upload = await uploads.take(place, report);
     await kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
     await database.owner(
-      `insert into staging_rows (tenant_id, upload_id, workspace_id, entity_type, row_index, natural_key_hash, raw_data, validation_status)
+      `insert into staging_rows (tenant_id, upload_id, workspace_id, entity_type, row_index, natural_key_hash,
+         raw_data, validation_status)
        select $1, $2, $3, 'daily_metric', n, 'x', '{}', 'invalid' from generate_series(100, 24099) n`,
       [place.tenantId, upload.uploadId, place.workspaceId],
     );
@@ -106,10 +107,10 @@ describe('the purge of staging', () => {
     await age(upload, 8);
     await database.owner(
       `with made as (
-         insert into data_uploads (tenant_id, upload_id, workspace_id, platform, source, file_id, file_url, status, job_id,
-                                   created_by, user_id, created_at)
-         select $1, gen_random_uuid(), $2, 'meta', 'manual', gen_random_uuid(), 'x', 'processing', gen_random_uuid(), 'x',
-                'x', clock_timestamp() - interval '9 days'
+         insert into data_uploads (tenant_id, upload_id, workspace_id, platform, source, file_id, file_url, status,
+                                   job_id, created_by, user_id, created_at)
+         select $1, gen_random_uuid(), $2, 'meta', 'manual', gen_random_uuid(), 'x', 'processing',
+                gen_random_uuid(), 'x', 'x', clock_timestamp() - interval '9 days'
            from generate_series(1, 120)
          returning upload_id)
        insert into staging_rows (tenant_id, upload_id, workspace_id, entity_type, row_index, natural_key_hash, raw_data,

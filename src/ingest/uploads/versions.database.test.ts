@@ -107,7 +107,8 @@ test('uploading the same file again changes no value and no time of change', asy
   const content = adReport(range(4).map((n) => adLine(n)));
   const snapshot = () =>
     database.owner(
-      `select 'm' as kind, metric_id::text as id, spend::text as said, updated_at, created_by_upload from daily_metrics where tenant_id = $1
+      `select 'm' as kind, metric_id::text as id, spend::text as said, updated_at, created_by_upload
+         from daily_metrics where tenant_id = $1
        union all select 'a', ad_id::text, name, updated_at, created_by_upload from ads where tenant_id = $1
        union all select 's', ad_set_id::text, name, updated_at, created_by_upload from ad_sets where tenant_id = $1
        union all select 'c', campaign_id::text, name, updated_at, created_by_upload from campaigns where tenant_id = $1
@@ -206,8 +207,10 @@ describe('undoing an upload', () => {
       { role: 'sluice_promote', tenantId: place.tenantId },
       async (tx) => {
         await tx.run(sql`
-        insert into daily_metrics (tenant_id, workspace_id, platform, metric_date, campaign_id, as_of, created_by_upload, last_upload)
-        select tenant_id, workspace_id, platform, '2026-06-01', campaign_id, clock_timestamp(), gen_random_uuid(), gen_random_uuid()
+        insert into daily_metrics (tenant_id, workspace_id, platform, metric_date, campaign_id, as_of,
+          created_by_upload, last_upload)
+        select tenant_id, workspace_id, platform, '2026-06-01', campaign_id, clock_timestamp(), gen_random_uuid(),
+               gen_random_uuid()
           from campaigns where tenant_id = ${place.tenantId}`);
         written.open();
         await commit.opened;

@@ -1,6 +1,5 @@
 import type { Files } from '../../kernel/files/types.ts';
 import { decideRetry, retryPolicies } from '../../kernel/jobs/retry.ts';
-import { unparkJob } from '../../kernel/jobs/shared-store.ts';
 import type { Job, Outcome, Slice, SliceResult } from '../../kernel/jobs/types.ts';
 import type { WakeUp } from '../../kernel/jobs/wake-up.ts';
 import type { Database, DatabaseRole, Tx } from '../../lib/db.ts';
@@ -15,9 +14,10 @@ import { type ParseReport, parseOn } from './parse.ts';
 import { promoteOn } from './promote.ts';
 import { profileOf } from './reports/profile.ts';
 import { RetriesExhausted, type RetryClass, type Retrying, retrying, type Wait } from './retrying.ts';
+import { releaseSlot } from './slots.ts';
 import { noFigures } from './staging.ts';
 import { deleteStagingOf } from './staging-store.ts';
-import { findUpload, freeSlot, listWaitingJobs, moveUpload, saveParseFigures, takeSlot } from './store.ts';
+import { findUpload, moveUpload, saveParseFigures, takeSlot } from './store.ts';
 import { openStored } from './stored-file.ts';
 import { verdictOn } from './threshold.ts';
 import { isFinished, type Upload, type UploadStatus } from './types.ts';
@@ -169,7 +169,7 @@ class UploadRun {
 
   /** Somebody wants to look first: the slot is for others meanwhile. */
   async #hold(upload: Upload): Promise<SliceResult> {
-    await this.#slice.transaction((tx) => this.#release(tx, upload));
+    await this.#slice.transaction((tx) => releaseSlot(this.#deps, tx, upload));
     // Who decides wakes the job, but not while this slice is still ending: so it never waits longer than the upload
     // has been lying here.
     const lyingMs = Date.now() - upload.updatedAt.getTime();
@@ -208,7 +208,7 @@ class UploadRun {
     if (!isDone) return goOn;
     await this.#slice.transaction(async (tx, job) => {
       await endPromotion(this.#deps, tx, upload, checkpointOf(job.checkpoint));
-      await this.#release(tx, upload);
+      await releaseSlot(this.#deps, tx, upload);
     });
     return null;
   }
@@ -226,15 +226,10 @@ class UploadRun {
     return moved;
   }
 
-  /** Gives the slot back and wakes whoever waits for it. */
-  async #release(tx: Tx, upload: Upload): Promise<void> {
-    if (await freeSlot(tx, upload)) await wakeWaiting(this.#deps, tx, upload);
-  }
-
   #over(upload: Upload): SliceResult {
     const effects = (tx: Tx) => {
       tx.afterCommit(() => this.#deps.metrics.ended(upload.platform, upload.status));
-      return this.#release(tx, upload);
+      return releaseSlot(this.#deps, tx, upload);
     };
     if (upload.status !== 'failed') {
       return { outcome: { type: 'done', result: { upload_status: upload.status } }, effects };
@@ -285,18 +280,9 @@ class UploadRun {
   }
 }
 
-export const cleanupBatch = 10_000;
+const cleanupBatch = 10_000;
 const goOn: SliceResult = { outcome: { type: 'continue' } };
 const noSlot: SliceResult = { outcome: { type: 'wait', delayMs: slotWaitMs } };
-
-export async function wakeWaiting(
-  { wake }: { wake: WakeUp },
-  tx: Tx,
-  upload: { tenantId: string; workspaceId: string },
-): Promise<void> {
-  for (const job of await listWaitingJobs(tx, upload)) await unparkJob(tx, job);
-  tx.afterCommit(() => wake.announce('jobs'));
-}
 
 function dead({ code, message }: { code: string; message: string }): Outcome {
   return { type: 'dead', failure: { code, message, class: 'upload' } };
@@ -328,7 +314,7 @@ export async function cleanUpCanceled(deps: UploadWorkerDeps, slice: Slice): Pro
   const { tenantId, subjectId: uploadId } = slice.job;
   const removed = await slice.transaction(async (tx) => {
     const upload = await findUpload(tx, { tenantId, uploadId });
-    if (upload && (await freeSlot(tx, upload))) await wakeWaiting(deps, tx, upload);
+    if (upload) await releaseSlot(deps, tx, upload);
     return tx.as('sluice_cleanup', (own) => deleteStagingOf(own, { tenantId, uploadId }, cleanupBatch));
   });
   return { outcome: removed === 0 ? { type: 'done' } : { type: 'continue' } };
