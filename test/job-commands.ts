@@ -275,6 +275,7 @@ async function writeInTheMiddle(model: Model, world: World, n: number): Promise<
   job.effects.push(effect);
   job.checkpoint = effect;
   job.strikes = [];
+  job.expired = false;
 }
 
 async function renewLease(model: Model, world: World, n: number): Promise<void> {

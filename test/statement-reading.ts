@@ -16,10 +16,13 @@ export async function readingOf(
 ): Promise<Reading> {
   const reading: Reading = { rows: 0, scans: [] };
   // Compiling a plan is left out, as in the product.
-  const running = db.transaction({ ...context, settings: { jit: 'off' } }, async (tx) => {
-    await work(explaining(tx, (plan) => addScans(plan, reading)));
-    throw new RolledBack();
-  });
+  const running = db.transaction(
+    { ...context, settings: { ...context.settings, jit: 'off' } },
+    async (tx) => {
+      await work(explaining(tx, (plan) => addScans(plan, reading)));
+      throw new RolledBack();
+    },
+  );
   await running.catch((error: unknown) => {
     if (!(error instanceof RolledBack)) throw error;
   });

@@ -297,7 +297,7 @@ test('a report that is too large for the server is refused with the reason, and 
     await as(tenantId, idleUrl),
   );
   expect(refused).toMatchObject({ code: 1, stdout: '' });
-  expect(refused.stderr).toContain('(upload_too_large)');
+  expect(refused.stderr).toContain('(report_too_large)');
   expect(refused.stderr).toMatch(/Uploaded: small\.csv as [0-9a-f-]{36}\nNot uploaded: large\.csv/);
 });
 

@@ -186,9 +186,14 @@ export function everyKth(
   return points.filter((_, index) => index >= first && (index - first) % step === 0);
 }
 
-/** Points of every run that none died at. Notifications that come close together are sent as one, so they may. */
-export function listMissed({ points, deaths }: CrashFindings): string[] {
-  return points.filter((point) => !deaths.includes(point) && !point.includes('pg_notify('));
+/**
+ * Points of every run that nothing was done about, and those of which too many could not be reached: how many
+ * notifications are sent together depends on time, and so may the size of a batch, but not a twentieth of a run.
+ */
+export function listMissed({ points, deaths, notReached }: CrashFindings): string[] {
+  const tried = new Set([...deaths, ...notReached]);
+  const untried = points.filter((point) => !tried.has(point));
+  return notReached.length > points.length / 20 ? [...untried, ...notReached] : untried;
 }
 
 /** What differs between what was found and what should be there, a sentence for each part. */

@@ -20,6 +20,7 @@ export const itemsSettings = {
   SLUICE_WORKER_CONCURRENCY: '1',
   INGEST_MIN_ROWS: '3',
   INGEST_MAX_ROWS: '4',
+  CLAIM_MIN: '4',
   CLAIM_MAX: '4',
   MAX_ATTEMPTS_NOT_FOUND: '1',
 };

@@ -203,7 +203,7 @@ function* exactly(totalBytes: number): Generator<Uint8Array> {
 
 test('a file of 50 MB is taken, and with one byte more it is refused', { timeout: 60_000 }, async () => {
   const answer = await leavingNothing(() => send(parts(file(exactly(50 * mebibyte + 1)))));
-  expectRefusal(answer, { status: 413, code: 'upload_too_large', says: /52428800 bytes/ });
+  expectRefusal(answer, { status: 413, code: 'report_too_large', says: /52428800 bytes/ });
   expect(await send(parts(file(exactly(50 * mebibyte))))).toMatchObject({ status: 201 });
 });
 

@@ -177,8 +177,11 @@ test('an export without ids says that a rename will look like a new entity', asy
 test('ids of 19 digits and names in their own script come out of the API as they went in', async () => {
   const report = tiktok.tiktokShiftJis({ seed: 3, rows: 40 });
   const { tenantId } = await importReport(usual, report);
-  const list = async (name: string) =>
-    (await usual.call({ tenantId, role: 'admin' }, `/api/${name}?platform=tiktok`)).body.data;
+  const list = async (name: string) => {
+    const { body } = await usual.call({ tenantId, role: 'admin' }, `/api/${name}?platform=tiktok`);
+    const rows = body.data as { external_id: string }[];
+    return rows.sort((a, b) => (a.external_id < b.external_id ? -1 : 1));
+  };
   expect(await list('campaigns')).toMatchObject([
     { external_id: '1201900719925400000', name: 'Total: セール, "A"', is_name_key: false },
   ]);

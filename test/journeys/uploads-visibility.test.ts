@@ -75,6 +75,7 @@ const routes: Route[] = [
     state: 'done',
   },
   { method: 'GET', path: `${one}/rejected.csv`, expected: reading, state: 'done' },
+  { method: 'GET', path: `${one}/preview`, expected: reading, state: 'held' },
   { method: 'POST', path: `${one}/undo`, expected: steering(200), state: 'done' },
   { method: 'POST', path: `${one}/promote`, expected: steering(202), state: 'held' },
   { method: 'POST', path: `${one}/cancel`, expected: steering(200), state: 'held' },

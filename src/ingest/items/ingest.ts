@@ -20,7 +20,14 @@ import type { ItemMetrics } from './metrics.ts';
 import { normalizerOf, type RowNormalizing } from './normalized.ts';
 import type { ProcessorRegistry } from './processors/registry.ts';
 import { takeBack } from './service.ts';
-import { endIngest, insertItemJob, insertItems, readItemRoom, saveControllers } from './store.ts';
+import {
+  analyzeItems,
+  endIngest,
+  insertItemJob,
+  insertItems,
+  readItemRoom,
+  saveControllers,
+} from './store.ts';
 import { type ItemBounds, type JobKey, pipelineName } from './types.ts';
 
 export interface IngestDeps extends JobsDeps {
@@ -50,6 +57,8 @@ export interface NewItemJob {
 
 const maxInsertTries = 5;
 const maxColumns = 5_000;
+/** Of a smaller job all rows can be read for nothing a few times. */
+const rowsWorthStatistics = 5_000;
 
 /**
  * Streams a file into job_items. The rows commit in batches under a job that nobody sees; the last transaction makes
@@ -147,6 +156,7 @@ async function writeAll(
     rows = next[0].status === 'fulfilled' ? next[0].value : null;
   }
   await request.beforeReveal?.();
+  if (writer.rows >= rowsWorthStatistics) await deps.db.tenant(key.tenantId, analyzeItems);
   const job = await reveal(deps, request, { key, columns: [...columns], ingest: writer.state });
   writer.logEnd(job);
   return job;
@@ -195,6 +205,10 @@ class BatchWriter {
 
   get state(): IngestState {
     return this.#state;
+  }
+
+  get rows(): number {
+    return this.#written.rows;
   }
 
   async write(rows: readonly ParsedRow[]): Promise<void> {

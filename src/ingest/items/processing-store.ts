@@ -42,8 +42,6 @@ export interface ItemClaim extends JobKey {
   workerId: string;
   lockToken: string;
   lockMs: number;
-  /** Only an item that a worker died with, alone. */
-  crashed: boolean;
 }
 
 /** Counts the attempt at claim time: a crashed worker must still use one up. */
@@ -65,10 +63,37 @@ export function claimItems(tx: Tx, claim: ItemClaim): Promise<ClaimedItem[]> {
           where tenant_id = ${claim.tenantId}
             and job_id = ${claim.jobId}
             and status = 'PENDING'
-            and (crashes > 0) = ${claim.crashed}
+            and crashes = 0
             and due_at <= ${thisMoment}
           order by due_at, id
           limit ${claim.limit}
+            for update skip locked))
+    returning ${claimedItem}`);
+}
+
+/** One item that a worker died with, for a claim of its own. It has an index of its own, in another order. */
+export function claimCrashedItem(tx: Tx, claim: Omit<ItemClaim, 'limit'>): Promise<ClaimedItem[]> {
+  return tx.rows<ClaimedItem>(sql`
+    update job_items
+       set status = 'PROCESSING',
+           attempts = attempts + 1,
+           locked_by = ${claim.workerId},
+           lock_token = ${claim.lockToken},
+           locked_at = clock_timestamp(),
+           lock_expires_at = clock_timestamp() + ${claim.lockMs} * interval '1 millisecond',
+           updated_at = clock_timestamp()
+     where tenant_id = ${claim.tenantId}
+       and job_id = ${claim.jobId}
+       and id = any(array(
+         select id
+           from job_items
+          where tenant_id = ${claim.tenantId}
+            and job_id = ${claim.jobId}
+            and status = 'PENDING'
+            and crashes > 0
+            and due_at <= ${thisMoment}
+          order by id
+          limit 1
             for update skip locked))
     returning ${claimedItem}`);
 }
@@ -195,17 +220,19 @@ export async function expireLocksOf(tx: Tx, workerIds: readonly string[]): Promi
 /** How long until there may be something to take: a retry comes due, or a lock expires. Null: nothing is open. */
 export async function readNextDue(tx: Tx, { tenantId, jobId }: JobKey): Promise<number | null> {
   const row = await tx.find<{ waitMs: number | null }>(sql`
-    select extract(epoch from least(
-             (select due_at
-                from job_items
-               where tenant_id = ${tenantId} and job_id = ${jobId} and status = 'PENDING'
-               order by due_at, id
-               limit 1),
-             (select lock_expires_at
-                from job_items
-               where tenant_id = ${tenantId} and job_id = ${jobId} and status = 'PROCESSING'
-               order by lock_expires_at
-               limit 1)) - clock_timestamp())::float8 * 1000 as "waitMs"`);
+    select extract(epoch from greatest(next.at, next.now) - next.now)::float8 * 1000 as "waitMs"
+      from (select clock_timestamp() as now, least(
+                     (select due_at
+                        from job_items
+                       where tenant_id = ${tenantId} and job_id = ${jobId} and status = 'PENDING'
+                       order by due_at, id
+                       limit 1),
+                     (select lock_expires_at
+                        from job_items
+                       where tenant_id = ${tenantId} and job_id = ${jobId} and status = 'PROCESSING'
+                       order by lock_expires_at
+                       limit 1)) as at) next
+     where next.at is not null`);
   return row?.waitMs ?? null;
 }
 

@@ -88,6 +88,12 @@ export interface ItemBounds {
 }
 
 /** The defaults. */
+/**
+ * Settings for statements that have an index with just their order. Right after an ingest the planner knows nothing of
+ * the new rows, and would rather read and sort all of them than take the first ones.
+ */
+export const byIndexAlone = { enable_sort: 'off', enable_bitmapscan: 'off', enable_seqscan: 'off' };
+
 export const itemBounds: ItemBounds = {
   ingestMinRows: 64,
   ingestMaxRows: 5_000,

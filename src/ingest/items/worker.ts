@@ -12,6 +12,7 @@ import type { Pacing, ProviderPace } from './pacing.ts';
 import { type ClaimedInput, processItems } from './processing.ts';
 import {
   changeItems,
+  claimCrashedItem,
   claimItems,
   finishUnchanged,
   insertProviderCalls,
@@ -31,6 +32,7 @@ import {
 import { findItemJob, moveItemCounts } from './store.ts';
 import { TurnTally } from './turn-log.ts';
 import {
+  byIndexAlone,
   type ClaimedItem,
   type ItemBounds,
   type ItemChange,
@@ -64,12 +66,6 @@ const maxParkMs = 5_000;
 /** Items that are locked by a batch in progress are back in a moment. */
 const minParkMs = 50;
 const maxPureMs = 1_000;
-/**
- * Right after an ingest the planner knows nothing of the new rows, and would sort all of them to take the first ones.
- * The claimable index has the order, so nothing else may be tried.
- */
-const settings = { enable_sort: 'off', enable_bitmapscan: 'off', enable_seqscan: 'off' };
-
 /** One turn of an items job: take some items, process them, commit what became of them. */
 export async function takeItemTurn(deps: ItemWorkerDeps, turn: Turn): Promise<TurnResult> {
   const job = await deps.db.tenant(turn.job.tenantId, (tx) => findItemJob(tx, turn.job));
@@ -177,9 +173,9 @@ async function claimSome(deps: ItemWorkerDeps, opened: Opened): Promise<Claim> {
   const { claimed: items, fresh } = await deps.db.transaction(contextFor(job), async (tx) => {
     const freed = await releaseExpired(tx, { ...job, limit: 1_000 });
     const lock = { ...job, workerId: turn.workerId, lockToken, lockMs };
-    const some = await claimItems(tx, { ...lock, limit, crashed: false });
+    const some = await claimItems(tx, { ...lock, limit });
     // An item that a worker died with is taken alone, so that it cannot take others with it.
-    const claimed = some.length > 0 ? some : await claimItems(tx, { ...lock, limit: 1, crashed: true });
+    const claimed = some.length > 0 ? some : await claimCrashedItem(tx, lock);
     const back = moveCounts({}, { from: 'PROCESSING', to: 'PENDING', n: freed });
     const delta = moveCounts(back, { from: 'PENDING', to: 'PROCESSING', n: claimed.length });
     const fresh: Unreported = freed > 0 ? { 'retried.crashed': freed } : {};
@@ -289,7 +285,7 @@ function renewWhileWorking(deps: ItemWorkerDeps, { job }: Opened, claim: Claim):
 /** Nothing to take now: look again when a retry comes due or a lock expires. */
 async function park(deps: ItemWorkerDeps, opened: Opened): Promise<TurnResult['state']> {
   const { job } = opened;
-  return deps.db.tenant(job.tenantId, async (tx) => {
+  return deps.db.transaction(contextFor(job), async (tx) => {
     const waitMs = await readNextDue(tx, job);
     if (waitMs === null && (await finishIfDone(tx, reportOf(deps, opened)))) return 'finished';
     await parkJob(tx, job, Math.min(Math.max(waitMs ?? maxParkMs, minParkMs), maxParkMs));
@@ -368,7 +364,7 @@ function contextOf(
 }
 
 function contextFor({ tenantId }: ItemJob): TransactionContext {
-  return { role: 'sluice_tenant', tenantId, settings };
+  return { role: 'sluice_tenant', tenantId, settings: byIndexAlone };
 }
 
 function rowOfCall(job: ItemJob, call: ProviderCall) {

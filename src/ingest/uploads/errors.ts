@@ -26,7 +26,7 @@ export const uploadErrors = defineErrors({
     title: 'The file is empty',
     next: 'Export the report again; an empty file is usually an export that failed.',
   },
-  upload_too_large: {
+  report_too_large: {
     kind: 'invalid',
     status: 413,
     title: 'The file is too large',

@@ -37,7 +37,7 @@ export async function storeContent(deps: IntakeDeps, content: Readable): Promise
     return await deps.files.store(content, { maxBytes: deps.maxUploadBytes });
   } catch (error) {
     if (!isSluiceError(error) || error.code !== 'file_too_large') throw error;
-    throw uploadErrors.raise.upload_too_large(
+    throw uploadErrors.raise.report_too_large(
       `The file has more than ${deps.maxUploadBytes} bytes, the most allowed`,
       { details: { max_bytes: deps.maxUploadBytes }, cause: error },
     );
