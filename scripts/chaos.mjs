@@ -1,5 +1,6 @@
 // `npm run chaos`: the fault tests with their full quotas, about 40 minutes. `npm test` runs the short version.
-// With arguments (`npm run chaos -- items kernel`) only the files of test/chaos whose names begin with one of them.
+// With arguments (`npm run chaos -- items kernel`) only the files of test/chaos and
+// test/failpoints whose names begin with one of them.
 // SLUICE_CHAOS_SEED=<seed that a run has printed> repeats the choices of that run.
 import { build } from './build.mjs';
 import { printSummary, runVitest } from './steps.mjs';
@@ -12,7 +13,11 @@ if (built.status === 'failed') {
 const parts = process.argv.slice(2);
 const step = await runVitest({
   name: `faults with their full quotas: ${parts.length > 0 ? parts.join(', ') : 'kernel, items and all the rest'}`,
-  args: ['--project', 'journeys', ...(parts.length > 0 ? parts : ['']).map((part) => `test/chaos/${part}`)],
+  args: [
+    '--project',
+    'journeys',
+    ...(parts.length > 0 ? parts : ['']).flatMap((part) => [`test/chaos/${part}`, `test/failpoints/${part}`]),
+  ],
   env: { SLUICE_CHAOS: 'full' },
 });
 printSummary([step]);
