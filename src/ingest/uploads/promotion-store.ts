@@ -52,6 +52,9 @@ export async function listBatch(
 }
 
 /**
+ * The rows of a batch are asked for by their range as well as by number: without statistics, which a file that was just
+ * staged never has, PostgreSQL before 17 would read all rows of the upload to find the numbered ones.
+ *
  * Campaigns of a batch into production. The last of several rows of one key wins. Rows of a newer upload are left as
  * they are, and rows that say nothing new only learn that this upload confirmed them. Sorted by key, so that two
  * uploads lock in the same order.
@@ -66,6 +69,7 @@ export async function upsertCampaigns(tx: Tx, target: Target, rowIndexes: number
        where s.tenant_id = ${target.tenantId}
          and s.upload_id = ${target.uploadId}
          and s.entity_type = 'campaign'
+         and s.row_index between ${rowIndexes[0]} and ${rowIndexes.at(-1)}
          and s.row_index = any(${rowIndexes}::integer[])
        order by s.raw_data ->> 'external_id', s.row_index desc
     )
@@ -101,6 +105,7 @@ export async function upsertAdSets(tx: Tx, target: Target, rowIndexes: number[])
        where s.tenant_id = ${target.tenantId}
          and s.upload_id = ${target.uploadId}
          and s.entity_type = 'ad_set'
+         and s.row_index between ${rowIndexes[0]} and ${rowIndexes.at(-1)}
          and s.row_index = any(${rowIndexes}::integer[])
        order by s.raw_data ->> 'external_id', s.row_index desc
     )
@@ -137,6 +142,7 @@ export async function upsertAds(tx: Tx, target: Target, rowIndexes: number[]): P
        where s.tenant_id = ${target.tenantId}
          and s.upload_id = ${target.uploadId}
          and s.entity_type = 'ad'
+         and s.row_index between ${rowIndexes[0]} and ${rowIndexes.at(-1)}
          and s.row_index = any(${rowIndexes}::integer[])
        order by s.raw_data ->> 'external_id', s.row_index desc
     )
@@ -176,6 +182,7 @@ export async function resolveCampaigns(tx: Tx, target: Target, rowIndexes: numbe
        where s.tenant_id = ${target.tenantId}
          and s.upload_id = ${target.uploadId}
          and s.entity_type = 'campaign'
+         and s.row_index between ${rowIndexes[0]} and ${rowIndexes.at(-1)}
          and s.row_index = any(${rowIndexes}::integer[])
     )
     insert into staging_id_resolution (tenant_id, upload_id, entity_type, external_id, production_id)
@@ -198,6 +205,7 @@ export async function resolveAdSets(tx: Tx, target: Target, rowIndexes: number[]
        where s.tenant_id = ${target.tenantId}
          and s.upload_id = ${target.uploadId}
          and s.entity_type = 'ad_set'
+         and s.row_index between ${rowIndexes[0]} and ${rowIndexes.at(-1)}
          and s.row_index = any(${rowIndexes}::integer[])
     )
     insert into staging_id_resolution (tenant_id, upload_id, entity_type, external_id, production_id)
@@ -220,6 +228,7 @@ export async function resolveAds(tx: Tx, target: Target, rowIndexes: number[]): 
        where s.tenant_id = ${target.tenantId}
          and s.upload_id = ${target.uploadId}
          and s.entity_type = 'ad'
+         and s.row_index between ${rowIndexes[0]} and ${rowIndexes.at(-1)}
          and s.row_index = any(${rowIndexes}::integer[])
     )
     insert into staging_id_resolution (tenant_id, upload_id, entity_type, external_id, production_id)
@@ -252,6 +261,7 @@ export async function upsertMetrics(tx: Tx, target: Target, rowIndexes: number[]
        where s.tenant_id = ${target.tenantId}
          and s.upload_id = ${target.uploadId}
          and s.entity_type = 'daily_metric'
+         and s.row_index between ${rowIndexes[0]} and ${rowIndexes.at(-1)}
          and s.row_index = any(${rowIndexes}::integer[])
     ), whole as (
       select s.*,
@@ -309,6 +319,7 @@ export async function adoptParents(tx: Tx, target: Target, rowIndexes: number[])
        where s.tenant_id = ${target.tenantId}
          and s.upload_id = ${target.uploadId}
          and s.entity_type = 'daily_metric'
+         and s.row_index between ${rowIndexes[0]} and ${rowIndexes.at(-1)}
          and s.row_index = any(${rowIndexes}::integer[])
     )
     insert into staging_id_resolution (tenant_id, upload_id, entity_type, external_id, production_id)
