@@ -2,6 +2,17 @@
 
 -- Functions
 
+CREATE OR REPLACE FUNCTION public.analyze_items()
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public'
+AS $function$
+begin
+  analyze (skip_locked) public.job_items (tenant_id, job_id, id, status, due_at, crashes, updated_at);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.claim_jobs(p_worker uuid, p_pipelines text[], p_limit integer, p_lease_ms integer, p_tenant_limit integer, p_tenant text DEFAULT NULL::text, p_job uuid DEFAULT NULL::uuid, p_struck boolean DEFAULT false)
  RETURNS TABLE(claimed public.ingestion_jobs, was text)
  LANGUAGE plpgsql
@@ -1295,6 +1306,9 @@ grant update (promotion_error, promotion_warning) on public.staging_rows to slui
 grant update (pass) on public.tenants to sluice_kernel;
 
 -- Grants on functions
+
+revoke execute on function public.analyze_items() from public;
+grant execute on function public.analyze_items() to sluice_tenant;
 
 grant execute on function public.claim_jobs(uuid,text[],integer,integer,integer,text,uuid,boolean) to public;
 
