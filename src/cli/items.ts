@@ -10,10 +10,11 @@ import {
   exportItems,
   refuseTerminal,
 } from './items-export.ts';
-import { importFile, openRowFiles, type RowFile, readOptions } from './items-import.ts';
+import { readOptions } from './items-options.ts';
 import { describeEnd, exitCodeOfItems, type ItemJobView, watchItems } from './items-watch.ts';
 import { note, print, printJson } from './output.ts';
 import { shortBytes } from './progress.ts';
+import { type LocalFile, openLocalFiles, sendFile } from './send-file.ts';
 
 export function addItemsCommand(program: Command): void {
   const items = program
@@ -48,7 +49,7 @@ function addImport(items: Command): void {
     .option('--watch', 'then follow the jobs until they have ended, as `items watch` does')
     .option('--quiet', 'show no progress');
   addClientFlags(command).action(async (names: string[], flags: ImportFlags, self: Command) => {
-    const files = await openRowFiles(names);
+    const files = await openLocalFiles(names);
     const fields: Record<string, string> = { processor: flags.processor };
     if (flags.options !== undefined) fields.options = await readOptions(flags.options);
     const client = await connectClient(self);
@@ -58,13 +59,18 @@ function addImport(items: Command): void {
 
 async function importAll(
   client: Client,
-  run: { files: RowFile[]; fields: Record<string, string>; flags: ImportFlags; signal: AbortSignal },
+  run: { files: LocalFile[]; fields: Record<string, string>; flags: ImportFlags; signal: AbortSignal },
 ): Promise<ExitCode> {
   const { files, fields, flags, signal } = run;
   const jobIds: string[] = [];
   try {
     for (const file of files) {
-      const made = await importFile(client, file, { fields, isSilent: flags.quiet === true, signal });
+      const made = await sendFile<{ jobId: string }>(client, file, {
+        route: '/api/jobs',
+        fields,
+        isSilent: flags.quiet === true,
+        signal,
+      });
       jobIds.push(made.jobId);
       print(flags.json ? JSON.stringify(made) : made.jobId);
     }

@@ -1,13 +1,9 @@
 import { readFile } from 'node:fs/promises';
-import { addAbortSignal } from 'node:stream';
 import { messageOf } from '../lib/errors.ts';
 import { shortText } from './cells.ts';
 import type { Client } from './client.ts';
-import { CommandFailure, exitCodes, UsageError } from './exit.ts';
-import { encodeForm } from './items-form.ts';
-import type { RowFile } from './items-import.ts';
+import { UsageError } from './exit.ts';
 import { readPages } from './lists.ts';
-import { ProgressLine } from './progress.ts';
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -78,46 +74,4 @@ async function readMappingFile(file: string): Promise<string> {
 export interface SentUpload {
   upload_id: string;
   status: string;
-}
-
-/** Sends one report and answers what the server says: the upload that was made of it. */
-export async function sendReport(
-  client: Client,
-  file: RowFile,
-  { fields, signal }: { fields: Record<string, string>; signal: AbortSignal },
-): Promise<SentUpload> {
-  const progress = new ProgressLine({ unit: 'bytes' });
-  const reading: { failure?: CommandFailure } = {};
-  async function* counted(): AsyncGenerator<Uint8Array> {
-    let done = 0;
-    try {
-      // A read from a terminal or a pipe that never ends would keep an interrupted command alive.
-      const bytes: AsyncIterable<Uint8Array> = addAbortSignal(signal, await file.open());
-      for await (const chunk of bytes) {
-        yield chunk;
-        done += chunk.length;
-        progress.update({ done, total: file.sizeBytes });
-      }
-    } catch (error) {
-      reading.failure = unreadable(file, error);
-      throw error;
-    }
-  }
-  try {
-    const form = encodeForm({ fields, fileName: file.name, content: counted() });
-    return await client.upload<SentUpload>('/api/uploads', { ...form, signal });
-  } catch (error) {
-    // What the connection says of a body that broke off is only the echo of it.
-    throw reading.failure ?? error;
-  } finally {
-    progress.end();
-  }
-}
-
-function unreadable({ label }: RowFile, cause: unknown): CommandFailure {
-  return new CommandFailure(`${shortText(label, 200)} cannot be read to its end: ${messageOf(cause)}.`, {
-    exitCode: exitCodes.failed,
-    next: 'Nothing of it was kept. Mend the file and upload it again.',
-    cause,
-  });
 }

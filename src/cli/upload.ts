@@ -6,12 +6,12 @@ import { shortText } from './cells.ts';
 import { addClientFlags, type Client, connectClient } from './client.ts';
 import { type ExitCode, exitCodes, UsageError } from './exit.ts';
 import { interruptible } from './interruptible.ts';
-import { openRowFiles, type RowFile } from './items-import.ts';
 import { note, print, printJson, table } from './output.ts';
 import { shortBytes } from './progress.ts';
+import { type LocalFile, openLocalFiles, sendFile } from './send-file.ts';
 import { describeUpload, exitCodeOfUpload, followUpload, type UploadView } from './upload-follow.ts';
 import { downloadRejected } from './upload-rejected.ts';
-import { findOnlyWorkspace, readMapping, type SentUpload, sendReport, uuidOf } from './upload-send.ts';
+import { findOnlyWorkspace, readMapping, type SentUpload, uuidOf } from './upload-send.ts';
 
 interface UploadFlags {
   platform?: string;
@@ -58,7 +58,7 @@ function addSend(upload: Command): void {
     .option('--mapping <json>', 'header to field, as JSON or as @file; null leaves a column out')
     .option('--no-wait', 'do not follow it, only print its id');
   addClientFlags(command).action(async (names: string[], flags: UploadFlags, self: Command) => {
-    const files = await openRowFiles(names);
+    const files = await openLocalFiles(names);
     const fixed = await fieldsOf(flags);
     const client = await connectClient(self);
     process.exitCode = await interruptible(async (signal) => {
@@ -85,7 +85,7 @@ async function fieldsOf(flags: UploadFlags): Promise<Record<string, string>> {
 }
 
 interface UploadRun {
-  files: RowFile[];
+  files: LocalFile[];
   fields: Record<string, string>;
   flags: UploadFlags;
   signal: AbortSignal;
@@ -101,7 +101,7 @@ async function uploadAll(client: Client, run: UploadRun): Promise<ExitCode> {
   const sent: Sent[] = [];
   try {
     for (const file of files) {
-      const made = await sendReport(client, file, { fields, signal });
+      const made = await sendFile<SentUpload>(client, file, { route: '/api/uploads', fields, signal });
       sent.push({ ...made, label: file.label });
       if (!flags.wait) print(flags.json ? JSON.stringify(made) : made.upload_id);
     }
@@ -113,7 +113,7 @@ async function uploadAll(client: Client, run: UploadRun): Promise<ExitCode> {
 }
 
 /** Those that are in go on without this command, and nobody has been told their ids yet. */
-function noteSplit(files: RowFile[], sent: Sent[]): void {
+function noteSplit(files: LocalFile[], sent: Sent[]): void {
   if (files.length < 2) return;
   for (const { label, upload_id: id } of sent) note(`Uploaded: ${shortText(label, 200)} as ${id}`);
   const left = files.slice(sent.length).map(({ label }) => shortText(label, 200));

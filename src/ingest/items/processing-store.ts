@@ -1,5 +1,5 @@
 import type { Tx } from '../../lib/db.ts';
-import { sql, trustedSql } from '../../lib/sql.ts';
+import { type Sql, sql, trustedSql } from '../../lib/sql.ts';
 import type { ClaimedItem, ItemChange, JobKey } from './types.ts';
 
 /** Results travel as lines of JSON: JSON text has no raw line break, so one can stand between two of them. */
@@ -44,35 +44,45 @@ export interface ItemClaim extends JobKey {
   lockMs: number;
 }
 
-/** Counts the attempt at claim time: a crashed worker must still use one up. */
 export function claimItems(tx: Tx, claim: ItemClaim): Promise<ClaimedItem[]> {
-  return tx.rows<ClaimedItem>(sql`
-    update job_items
-       set status = 'PROCESSING',
-           attempts = attempts + 1,
-           locked_by = ${claim.workerId},
-           lock_token = ${claim.lockToken},
-           locked_at = clock_timestamp(),
-           lock_expires_at = clock_timestamp() + ${claim.lockMs} * interval '1 millisecond',
-           updated_at = clock_timestamp()
-     where tenant_id = ${claim.tenantId}
-       and job_id = ${claim.jobId}
-       and id = any(array(
-         select id
-           from job_items
-          where tenant_id = ${claim.tenantId}
-            and job_id = ${claim.jobId}
-            and status = 'PENDING'
-            and crashes = 0
-            and due_at <= ${thisMoment}
-          order by due_at, id
-          limit ${claim.limit}
-            for update skip locked))
-    returning ${claimedItem}`);
+  return lockItems(
+    tx,
+    claim,
+    sql`
+      select id
+        from job_items
+       where tenant_id = ${claim.tenantId}
+         and job_id = ${claim.jobId}
+         and status = 'PENDING'
+         and crashes = 0
+         and due_at <= ${thisMoment}
+       order by due_at, id
+       limit ${claim.limit}
+         for update skip locked`,
+  );
 }
 
 /** One item that a worker died with, for a claim of its own. It has an index of its own, in another order. */
 export function claimCrashedItem(tx: Tx, claim: Omit<ItemClaim, 'limit'>): Promise<ClaimedItem[]> {
+  return lockItems(
+    tx,
+    claim,
+    sql`
+      select id
+        from job_items
+       where tenant_id = ${claim.tenantId}
+         and job_id = ${claim.jobId}
+         and status = 'PENDING'
+         and crashes > 0
+         and due_at <= ${thisMoment}
+       order by id
+       limit 1
+         for update skip locked`,
+  );
+}
+
+/** Counts the attempt at claim time: a crashed worker must still use one up. */
+function lockItems(tx: Tx, claim: Omit<ItemClaim, 'limit'>, chosen: Sql): Promise<ClaimedItem[]> {
   return tx.rows<ClaimedItem>(sql`
     update job_items
        set status = 'PROCESSING',
@@ -84,17 +94,7 @@ export function claimCrashedItem(tx: Tx, claim: Omit<ItemClaim, 'limit'>): Promi
            updated_at = clock_timestamp()
      where tenant_id = ${claim.tenantId}
        and job_id = ${claim.jobId}
-       and id = any(array(
-         select id
-           from job_items
-          where tenant_id = ${claim.tenantId}
-            and job_id = ${claim.jobId}
-            and status = 'PENDING'
-            and crashes > 0
-            and due_at <= ${thisMoment}
-          order by id
-          limit 1
-            for update skip locked))
+       and id = any(array(${chosen}))
     returning ${claimedItem}`);
 }
 
