@@ -2,6 +2,17 @@
 
 -- Functions
 
+CREATE OR REPLACE FUNCTION public.analyze_entities()
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public'
+AS $function$
+begin
+  analyze (skip_locked) public.campaigns, public.ad_sets, public.ads, public.staging_id_resolution;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.analyze_items()
  RETURNS void
  LANGUAGE plpgsql
@@ -10,6 +21,17 @@ CREATE OR REPLACE FUNCTION public.analyze_items()
 AS $function$
 begin
   analyze (skip_locked) public.job_items (tenant_id, job_id, id, status, due_at, crashes, updated_at);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.analyze_staging()
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public'
+AS $function$
+begin
+  analyze (skip_locked) public.staging_rows (tenant_id, upload_id, entity_type, row_index, validation_status);
 end
 $function$;
 
@@ -125,6 +147,51 @@ CREATE OR REPLACE FUNCTION public.current_tenant()
  STABLE
 RETURN NULLIF(current_setting('app.tenant_id'::text, true), ''::text);
 
+CREATE OR REPLACE FUNCTION public.facts_have_parents()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public'
+AS $function$
+declare
+  missing text;
+begin
+  with named as (
+    select distinct n.tenant_id, n.campaign_id from new_facts n where n.campaign_id is not null
+  ), there as (
+    select p.campaign_id from campaigns p join named n using (tenant_id, campaign_id) for key share of p
+  )
+  select n.campaign_id::text into missing
+    from named n where n.campaign_id not in (select campaign_id from there) limit 1;
+  if missing is not null then
+    raise foreign_key_violation using message = format('There is no campaign %s', missing), table = 'daily_metrics',
+      constraint = 'daily_metrics_campaign';
+  end if;
+  with named as (
+    select distinct n.tenant_id, n.ad_set_id from new_facts n where n.ad_set_id is not null
+  ), there as (
+    select p.ad_set_id from ad_sets p join named n using (tenant_id, ad_set_id) for key share of p
+  )
+  select n.ad_set_id::text into missing
+    from named n where n.ad_set_id not in (select ad_set_id from there) limit 1;
+  if missing is not null then
+    raise foreign_key_violation using message = format('There is no ad set %s', missing), table = 'daily_metrics',
+      constraint = 'daily_metrics_ad_set';
+  end if;
+  with named as (
+    select distinct n.tenant_id, n.ad_id from new_facts n where n.ad_id is not null
+  ), there as (
+    select p.ad_id from ads p join named n using (tenant_id, ad_id) for key share of p
+  )
+  select n.ad_id::text into missing
+    from named n where n.ad_id not in (select ad_id from there) limit 1;
+  if missing is not null then
+    raise foreign_key_violation using message = format('There is no ad %s', missing), table = 'daily_metrics',
+      constraint = 'daily_metrics_ad';
+  end if;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.full_workspaces(p_tenant text, p_limit integer)
  RETURNS uuid[]
  LANGUAGE sql
@@ -153,6 +220,78 @@ begin
     target);
   -- Reading is what the proof of an erasure needs everywhere; every right to write is granted by name.
   execute format('grant select on %s to sluice_kernel', target);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.items_go_with_their_job()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public'
+AS $function$
+begin
+  delete from job_items i
+   using gone g
+   where i.tenant_id = g.tenant_id
+     and i.job_id = g.job_id;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.items_have_a_job()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public'
+AS $function$
+declare
+  missing text;
+begin
+  with named as (
+    select distinct n.tenant_id, n.job_id from new_items n
+  ), there as (
+    select p.job_id from item_jobs p join named n using (tenant_id, job_id) for key share of p
+  )
+  select n.job_id::text into missing from named n where n.job_id not in (select job_id from there) limit 1;
+  if missing is not null then
+    raise foreign_key_violation using message = format('There is no items job %s', missing), table = 'job_items',
+      constraint = 'job_items_job';
+  end if;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.keys_stay()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise integrity_constraint_violation using message = format('The keys of %s never change', tg_table_name);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.parents_of_facts_stay()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public'
+AS $function$
+declare
+  held text;
+begin
+  case tg_table_name
+    when 'campaigns' then
+      select m.campaign_id::text into held
+        from daily_metrics m join gone g using (tenant_id, campaign_id) limit 1;
+    when 'ad_sets' then
+      select m.ad_set_id::text into held
+        from daily_metrics m join gone g using (tenant_id, ad_set_id) limit 1;
+    else
+      select m.ad_id::text into held
+        from daily_metrics m join gone g using (tenant_id, ad_id) limit 1;
+  end case;
+  if held is not null then
+    raise foreign_key_violation using message = format('%s of %s still has daily metrics', held, tg_table_name),
+      table = tg_table_name, constraint = 'daily_metrics_parents';
+  end if;
+  return null;
 end
 $function$;
 
@@ -263,11 +402,25 @@ BEGIN ATOMIC
    ORDER BY t.pass, t.tenant_id;
 END;
 
+CREATE OR REPLACE FUNCTION public.time_ordered_uuid()
+ RETURNS uuid
+ LANGUAGE sql
+ PARALLEL SAFE
+ SET search_path TO 'pg_catalog'
+AS $function$
+  select encode(
+    set_bit(set_bit(
+      overlay(uuid_send(gen_random_uuid())
+        placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3)
+        from 1 for 6),
+      52, 1), 53, 1), 'hex')::uuid
+$function$;
+
 -- Tables
 
 create table public.ad_sets (
   tenant_id text not null,
-  ad_set_id uuid default gen_random_uuid() not null,
+  ad_set_id uuid default public.time_ordered_uuid() not null,
   workspace_id uuid not null,
   client_id uuid,
   platform text not null,
@@ -285,7 +438,7 @@ create table public.ad_sets (
 
 create table public.ads (
   tenant_id text not null,
-  ad_id uuid default gen_random_uuid() not null,
+  ad_id uuid default public.time_ordered_uuid() not null,
   workspace_id uuid not null,
   client_id uuid,
   platform text not null,
@@ -318,7 +471,7 @@ create table public.api_keys (
 
 create table public.campaigns (
   tenant_id text not null,
-  campaign_id uuid default gen_random_uuid() not null,
+  campaign_id uuid default public.time_ordered_uuid() not null,
   workspace_id uuid not null,
   client_id uuid,
   platform text not null,
@@ -739,13 +892,7 @@ alter table public.circuit_breakers add constraint circuit_breakers_state_check 
 
 alter table public.daily_metrics add constraint daily_metrics_pkey PRIMARY KEY (tenant_id, metric_id);
 
-alter table public.daily_metrics add constraint daily_metrics_key UNIQUE NULLS NOT DISTINCT (tenant_id, workspace_id, client_id, platform, campaign_id, ad_set_id, ad_id, metric_date);
-
-alter table public.daily_metrics add constraint daily_metrics_tenant_id_ad_id_fkey FOREIGN KEY (tenant_id, ad_id) REFERENCES public.ads(tenant_id, ad_id);
-
-alter table public.daily_metrics add constraint daily_metrics_tenant_id_ad_set_id_fkey FOREIGN KEY (tenant_id, ad_set_id) REFERENCES public.ad_sets(tenant_id, ad_set_id);
-
-alter table public.daily_metrics add constraint daily_metrics_tenant_id_campaign_id_fkey FOREIGN KEY (tenant_id, campaign_id) REFERENCES public.campaigns(tenant_id, campaign_id);
+alter table public.daily_metrics add constraint daily_metrics_key UNIQUE NULLS NOT DISTINCT (ad_id, ad_set_id, campaign_id, metric_date, workspace_id, client_id, platform, tenant_id);
 
 alter table public.data_uploads add constraint data_uploads_pkey PRIMARY KEY (tenant_id, upload_id);
 
@@ -812,8 +959,6 @@ alter table public.item_jobs add constraint item_jobs_tenant_id_job_id_fkey FORE
 alter table public.job_items add constraint job_items_pkey PRIMARY KEY (tenant_id, job_id, id);
 
 alter table public.job_items add constraint job_items_status_check CHECK ((status = ANY (ARRAY['PENDING'::text, 'PROCESSING'::text, 'DONE'::text, 'ERROR'::text, 'NOT_FOUND'::text, 'SKIPPED'::text])));
-
-alter table public.job_items add constraint job_items_tenant_id_job_id_fkey FOREIGN KEY (tenant_id, job_id) REFERENCES public.item_jobs(tenant_id, job_id) ON DELETE CASCADE;
 
 alter table public.login_links add constraint login_links_pkey PRIMARY KEY (tenant_id, code_hash);
 
@@ -905,7 +1050,7 @@ CREATE INDEX ads_of_campaign ON public.ads USING btree (tenant_id, campaign_id);
 
 CREATE INDEX api_keys_by_hash ON public.api_keys USING btree (key_hash);
 
-CREATE INDEX daily_metrics_by_date ON public.daily_metrics USING btree (tenant_id, workspace_id, platform, metric_date, metric_id);
+CREATE INDEX daily_metrics_by_date ON public.daily_metrics USING btree (workspace_id, metric_date, metric_id);
 
 CREATE INDEX data_uploads_of_workspace ON public.data_uploads USING btree (tenant_id, workspace_id, upload_id);
 
@@ -964,6 +1109,28 @@ CREATE INDEX sessions_by_hash ON public.sessions USING btree (session_hash);
 CREATE INDEX staging_rows_age ON public.staging_rows USING brin (created_at);
 
 CREATE INDEX staging_rows_refused ON public.staging_rows USING btree (tenant_id, upload_id, row_index) WHERE ((validation_status = 'invalid'::text) OR (promotion_error IS NOT NULL));
+
+-- Triggers
+
+CREATE TRIGGER ad_sets_keys_stay BEFORE UPDATE OF tenant_id, ad_set_id ON public.ad_sets FOR EACH ROW EXECUTE FUNCTION public.keys_stay();
+
+CREATE TRIGGER ad_sets_stay AFTER DELETE ON public.ad_sets REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION public.parents_of_facts_stay();
+
+CREATE TRIGGER ads_keys_stay BEFORE UPDATE OF tenant_id, ad_id ON public.ads FOR EACH ROW EXECUTE FUNCTION public.keys_stay();
+
+CREATE TRIGGER ads_stay AFTER DELETE ON public.ads REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION public.parents_of_facts_stay();
+
+CREATE TRIGGER campaigns_keys_stay BEFORE UPDATE OF tenant_id, campaign_id ON public.campaigns FOR EACH ROW EXECUTE FUNCTION public.keys_stay();
+
+CREATE TRIGGER campaigns_stay AFTER DELETE ON public.campaigns REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION public.parents_of_facts_stay();
+
+CREATE TRIGGER daily_metrics_keys_stay BEFORE UPDATE OF tenant_id, campaign_id, ad_set_id, ad_id ON public.daily_metrics FOR EACH ROW EXECUTE FUNCTION public.keys_stay();
+
+CREATE TRIGGER daily_metrics_parents AFTER INSERT ON public.daily_metrics REFERENCING NEW TABLE AS new_facts FOR EACH STATEMENT EXECUTE FUNCTION public.facts_have_parents();
+
+CREATE TRIGGER item_jobs_gone AFTER DELETE ON public.item_jobs REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION public.items_go_with_their_job();
+
+CREATE TRIGGER job_items_job AFTER INSERT ON public.job_items REFERENCING NEW TABLE AS new_items FOR EACH STATEMENT EXECUTE FUNCTION public.items_have_a_job();
 
 -- Row-level security
 
@@ -1231,7 +1398,7 @@ grant select on public.item_jobs to sluice_kernel;
 
 grant insert, select, update on public.item_jobs to sluice_tenant;
 
-grant select, update on public.job_items to sluice_kernel;
+grant delete, select, update on public.job_items to sluice_kernel;
 
 grant insert, select, update on public.job_items to sluice_tenant;
 
@@ -1307,16 +1474,34 @@ grant update (pass) on public.tenants to sluice_kernel;
 
 -- Grants on functions
 
+revoke execute on function public.analyze_entities() from public;
+grant execute on function public.analyze_entities() to sluice_kernel;
+grant execute on function public.analyze_entities() to sluice_tenant;
+
 revoke execute on function public.analyze_items() from public;
 grant execute on function public.analyze_items() to sluice_tenant;
+
+revoke execute on function public.analyze_staging() from public;
+grant execute on function public.analyze_staging() to sluice_kernel;
+grant execute on function public.analyze_staging() to sluice_tenant;
 
 grant execute on function public.claim_jobs(uuid,text[],integer,integer,integer,text,uuid,boolean) to public;
 
 grant execute on function public.current_tenant() to public;
 
+grant execute on function public.facts_have_parents() to public;
+
 grant execute on function public.full_workspaces(text,integer) to public;
 
 revoke execute on function public.guard_tenant_table(regclass) from public;
+
+grant execute on function public.items_go_with_their_job() to public;
+
+grant execute on function public.items_have_a_job() to public;
+
+grant execute on function public.keys_stay() to public;
+
+grant execute on function public.parents_of_facts_stay() to public;
 
 grant execute on function public.rate_limit_wait(timestamp with time zone[],timestamp with time zone,integer,interval) to public;
 
@@ -1327,3 +1512,5 @@ grant execute on function public.retry_may_start(text,text,text,uuid) to public;
 grant execute on function public.settled_status(text,text) to public;
 
 grant execute on function public.tenants_with_due_work(timestamp with time zone) to public;
+
+grant execute on function public.time_ordered_uuid() to public;

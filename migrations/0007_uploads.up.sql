@@ -104,11 +104,25 @@ create table staging_id_resolution (
 );
 select guard_tenant_table('staging_id_resolution');
 
+-- Ids that grow with time, so that what was made together lies together, in tables and in lists.
+create function time_ordered_uuid() returns uuid
+language sql
+volatile parallel safe
+set search_path = pg_catalog
+as $$
+  select encode(
+    set_bit(set_bit(
+      overlay(uuid_send(gen_random_uuid())
+        placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3)
+        from 1 for 6),
+      52, 1), 53, 1), 'hex')::uuid
+$$;
+
 -- Production. `as_of` is the created_at of the upload that the values come from: an older one never replaces them.
 -- `created_by_upload` and `last_upload` are what undo goes by.
 create table campaigns (
   tenant_id         text not null references tenants on delete cascade,
-  campaign_id       uuid not null default gen_random_uuid(),
+  campaign_id       uuid not null default time_ordered_uuid(),
   workspace_id      uuid not null,
   client_id         uuid,
   platform          text not null,
@@ -130,7 +144,7 @@ select guard_tenant_table('campaigns');
 
 create table ad_sets (
   tenant_id         text not null references tenants on delete cascade,
-  ad_set_id         uuid not null default gen_random_uuid(),
+  ad_set_id         uuid not null default time_ordered_uuid(),
   workspace_id      uuid not null,
   client_id         uuid,
   platform          text not null,
@@ -153,7 +167,7 @@ select guard_tenant_table('ad_sets');
 
 create table ads (
   tenant_id         text not null references tenants on delete cascade,
-  ad_id             uuid not null default gen_random_uuid(),
+  ad_id             uuid not null default time_ordered_uuid(),
   workspace_id      uuid not null,
   client_id         uuid,
   platform          text not null,
@@ -202,15 +216,133 @@ create table daily_metrics (
   created_at        timestamptz not null default clock_timestamp(),
   updated_at        timestamptz not null default clock_timestamp(),
   primary key (tenant_id, metric_id),
-  -- The entity before the day: all days of an ad lie together, and an upload brings them together.
+  -- What tells rows apart comes first: comparisons end early. All days of an ad lie together, as uploads bring them.
   constraint daily_metrics_key unique nulls not distinct
-    (tenant_id, workspace_id, client_id, platform, campaign_id, ad_set_id, ad_id, metric_date),
-  foreign key (tenant_id, campaign_id) references campaigns,
-  foreign key (tenant_id, ad_set_id) references ad_sets,
-  foreign key (tenant_id, ad_id) references ads
+    (ad_id, ad_set_id, campaign_id, metric_date, workspace_id, client_id, platform, tenant_id)
 ) with (fillfactor = 90, autovacuum_vacuum_scale_factor = 0.05);
-create index daily_metrics_by_date on daily_metrics (tenant_id, workspace_id, platform, metric_date, metric_id);
+create index daily_metrics_by_date on daily_metrics (workspace_id, metric_date, metric_id);
 select guard_tenant_table('daily_metrics');
+
+-- The parents of facts are checked by the statement, each parent once, where three foreign keys would check each row
+-- three times: that took more than half of the time of an upload (docs/decisions/0011). The rows are locked as a
+-- foreign key locks them: who deletes a parent waits for the facts that are being written, and the other way round.
+create function facts_have_parents() returns trigger
+language plpgsql
+set search_path = pg_catalog, public
+as $$
+declare
+  missing text;
+begin
+  with named as (
+    select distinct n.tenant_id, n.campaign_id from new_facts n where n.campaign_id is not null
+  ), there as (
+    select p.campaign_id from campaigns p join named n using (tenant_id, campaign_id) for key share of p
+  )
+  select n.campaign_id::text into missing
+    from named n where n.campaign_id not in (select campaign_id from there) limit 1;
+  if missing is not null then
+    raise foreign_key_violation using message = format('There is no campaign %s', missing), table = 'daily_metrics',
+      constraint = 'daily_metrics_campaign';
+  end if;
+  with named as (
+    select distinct n.tenant_id, n.ad_set_id from new_facts n where n.ad_set_id is not null
+  ), there as (
+    select p.ad_set_id from ad_sets p join named n using (tenant_id, ad_set_id) for key share of p
+  )
+  select n.ad_set_id::text into missing
+    from named n where n.ad_set_id not in (select ad_set_id from there) limit 1;
+  if missing is not null then
+    raise foreign_key_violation using message = format('There is no ad set %s', missing), table = 'daily_metrics',
+      constraint = 'daily_metrics_ad_set';
+  end if;
+  with named as (
+    select distinct n.tenant_id, n.ad_id from new_facts n where n.ad_id is not null
+  ), there as (
+    select p.ad_id from ads p join named n using (tenant_id, ad_id) for key share of p
+  )
+  select n.ad_id::text into missing
+    from named n where n.ad_id not in (select ad_id from there) limit 1;
+  if missing is not null then
+    raise foreign_key_violation using message = format('There is no ad %s', missing), table = 'daily_metrics',
+      constraint = 'daily_metrics_ad';
+  end if;
+  return null;
+end
+$$;
+create trigger daily_metrics_parents after insert on daily_metrics
+  referencing new table as new_facts
+  for each statement execute function facts_have_parents();
+
+-- The other side: a parent of facts stays, and nobody gets another key.
+create function parents_of_facts_stay() returns trigger
+language plpgsql
+set search_path = pg_catalog, public
+as $$
+declare
+  held text;
+begin
+  case tg_table_name
+    when 'campaigns' then
+      select m.campaign_id::text into held
+        from daily_metrics m join gone g using (tenant_id, campaign_id) limit 1;
+    when 'ad_sets' then
+      select m.ad_set_id::text into held
+        from daily_metrics m join gone g using (tenant_id, ad_set_id) limit 1;
+    else
+      select m.ad_id::text into held
+        from daily_metrics m join gone g using (tenant_id, ad_id) limit 1;
+  end case;
+  if held is not null then
+    raise foreign_key_violation using message = format('%s of %s still has daily metrics', held, tg_table_name),
+      table = tg_table_name, constraint = 'daily_metrics_parents';
+  end if;
+  return null;
+end
+$$;
+create trigger campaigns_stay after delete on campaigns
+  referencing old table as gone for each statement execute function parents_of_facts_stay();
+create trigger ad_sets_stay after delete on ad_sets
+  referencing old table as gone for each statement execute function parents_of_facts_stay();
+create trigger ads_stay after delete on ads
+  referencing old table as gone for each statement execute function parents_of_facts_stay();
+
+create function keys_stay() returns trigger
+language plpgsql
+as $$
+begin
+  raise integrity_constraint_violation using message = format('The keys of %s never change', tg_table_name);
+end
+$$;
+create trigger campaigns_keys_stay before update of tenant_id, campaign_id on campaigns
+  for each row execute function keys_stay();
+create trigger ad_sets_keys_stay before update of tenant_id, ad_set_id on ad_sets
+  for each row execute function keys_stay();
+create trigger ads_keys_stay before update of tenant_id, ad_id on ads
+  for each row execute function keys_stay();
+create trigger daily_metrics_keys_stay before update of tenant_id, campaign_id, ad_set_id, ad_id on daily_metrics
+  for each row execute function keys_stay();
+
+-- What an upload has just staged and resolved is unknown to the planner; only the owner of a table may make it known.
+create function analyze_staging() returns void
+language plpgsql
+security definer
+set search_path = pg_catalog, public
+as $$
+begin
+  analyze (skip_locked) public.staging_rows (tenant_id, upload_id, entity_type, row_index, validation_status);
+end
+$$;
+create function analyze_entities() returns void
+language plpgsql
+security definer
+set search_path = pg_catalog, public
+as $$
+begin
+  analyze (skip_locked) public.campaigns, public.ad_sets, public.ads, public.staging_id_resolution;
+end
+$$;
+revoke execute on function analyze_staging(), analyze_entities() from public;
+grant execute on function analyze_staging(), analyze_entities() to sluice_tenant, sluice_kernel;
 
 -- What people mapped before, remembered per tenant and platform once an import came through with it.
 create table upload_mappings (

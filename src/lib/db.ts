@@ -36,9 +36,9 @@ export interface Tx {
   afterCommit(action: () => void): void;
   /**
    * Part of the transaction under another role, for the boundaries between workers: `work` can do what that role may
-   * and nothing else. Afterwards the transaction goes on under its own role.
+   * and nothing else. Afterwards the transaction goes on under its own role. Settings hold until the transaction ends.
    */
-  as<T>(role: DatabaseRole, work: (tx: Tx) => Promise<T>): Promise<T>;
+  as<T>(role: DatabaseRole, work: (tx: Tx) => Promise<T>, settings?: Record<string, string>): Promise<T>;
   /** The driver's client, for COPY and cursors inside this transaction. */
   readonly client: pg.ClientBase;
   /** What it cost to get the connection. */
@@ -218,12 +218,15 @@ async function queryTogether<Row extends object>(
 }
 
 function contextStatement(context: TransactionContext, defaults: Record<string, string>): string {
-  const settings: Record<string, string> = {
+  return settingStatement({
     role: context.role,
     'app.tenant_id': context.tenantId ?? '',
     ...defaults,
     ...context.settings,
-  };
+  });
+}
+
+function settingStatement(settings: Record<string, string>): string {
   const calls = Object.entries(settings).map(
     ([name, value]) => `set_config(${quoteLiteral(name)}, ${quoteLiteral(value)}, true)`,
   );
@@ -252,18 +255,14 @@ function transactionOn(client: pg.ClientBase, open: OpenTransaction): Tx {
     afterCommit(action: () => void): void {
       open.afterCommit.push(action);
     },
-    async as<T>(role: DatabaseRole, work: (tx: Tx) => Promise<T>): Promise<T> {
-      await stepInto(client, role);
+    async as<T>(role: DatabaseRole, work: (tx: Tx) => Promise<T>, settings = {}): Promise<T> {
+      await client.query(settingStatement({ role, ...settings }));
       const result = await work(transactionOn(client, { ...open, role }));
       // After an error the transaction is over anyway, and with it the role.
-      await stepInto(client, open.role);
+      await client.query(settingStatement({ role: open.role }));
       return result;
     },
   };
-}
-
-async function stepInto(client: pg.ClientBase, role: DatabaseRole): Promise<void> {
-  await client.query("select set_config('role', $1, true)", [role]);
 }
 
 /** A failed COMMIT is special: the server may have committed although the answer was lost. The caller must look. */

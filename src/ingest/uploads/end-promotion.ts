@@ -14,6 +14,9 @@ import {
 import { entityTypes } from './reports/types.ts';
 import type { Upload, UploadStatus } from './types.ts';
 
+/** Counting the distinct keys of a large file would go to the disk and back with the usual four megabytes. */
+const inMemory = { work_mem: '64MB' };
+
 interface EndDeps {
   wake: WakeUp;
   metrics: UploadMetrics;
@@ -30,14 +33,18 @@ export async function endPromotion(
   checkpoint: UploadCheckpoint,
   failure?: { errorCode: string; errorText: string },
 ): Promise<void> {
-  const figures = await tx.as('sluice_promote', async (own) => {
-    if (failure) {
-      const { entityType } = checkpoint.promotion;
-      const later = entityTypes.slice(entityTypes.indexOf(entityType) + 1);
-      await failUnpromoted(own, upload, { ...checkpoint.promotion, later, ...failure });
-    }
-    return readPromotionFigures(own, upload);
-  });
+  const figures = await tx.as(
+    'sluice_promote',
+    async (own) => {
+      if (failure) {
+        const { entityType } = checkpoint.promotion;
+        const later = entityTypes.slice(entityTypes.indexOf(entityType) + 1);
+        await failUnpromoted(own, upload, { ...checkpoint.promotion, later, ...failure });
+      }
+      return readPromotionFigures(own, upload);
+    },
+    inMemory,
+  );
   const end = { ...figures, ...endOf(figures, failure), warnings: warningsOf(upload, checkpoint) };
   // Somebody finished it already: then the event is out as well.
   if (!(await tx.as('sluice_promote', (own) => finishPromotion(own, upload, end)))) return;

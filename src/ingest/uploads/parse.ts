@@ -12,10 +12,13 @@ import { StagingWriter } from './staging.ts';
 import { copyStagingRows } from './staging-store.ts';
 import type { Upload } from './types.ts';
 
-/** Lines that are parsed between two looks at the event loop: a heartbeat must never wait for a file. */
-const linesPerTurn = 1_000;
+/**
+ * Lines that are parsed between two looks at the event loop: a heartbeat must never wait for a file, and the batch
+ * before is sent only as fast as the loop turns.
+ */
+const linesPerTurn = 100;
 /** Lines that one transaction stages. */
-const usualLinesPerBatch = 10_000;
+const usualLinesPerBatch = 5_000;
 
 export interface ParseOptions {
   profile: PlatformProfile;
@@ -154,21 +157,25 @@ class Staging {
 
   /** Begins to write what the writer has, once the batch before has been written. */
   async write(resume: ResumePoint | null): Promise<void> {
-    const { bytes } = this.writer.take();
+    const chunks = this.writer.take();
     const figures = this.writer.figures;
     await this.#writing;
     // Without a place to return to, a new start begins where this checkpoint stands: figures and all stay there.
     const { conventions } = this;
     const moved = resume === null ? this.#checkpoint : { ...this.#checkpoint, resume, figures, conventions };
-    this.#begin(bytes, { ...moved, step: this.#checkpoint.step + 1 });
+    this.#begin(chunks, { ...moved, step: this.#checkpoint.step + 1 });
   }
 
   async end({ isParsed }: { isParsed: boolean }): Promise<UploadCheckpoint> {
     await this.#writing;
     if (!isParsed) return this.#checkpoint;
     const figures = this.writer.figures;
-    const { bytes } = this.writer.take();
-    this.#begin(bytes, { ...this.#checkpoint, figures, isParsed, step: this.#checkpoint.step + 1 });
+    this.#begin(this.writer.take(), {
+      ...this.#checkpoint,
+      figures,
+      isParsed,
+      step: this.#checkpoint.step + 1,
+    });
     await this.#writing;
     return this.#checkpoint;
   }
@@ -177,17 +184,17 @@ class Staging {
     await this.#writing.catch(() => {});
   }
 
-  #begin(bytes: Buffer, next: UploadCheckpoint): void {
+  #begin(chunks: Buffer[], next: UploadCheckpoint): void {
     this.#checkpoint = next;
-    this.#writing = retrying(() => this.#commit(bytes, next), this.#retries);
+    this.#writing = retrying(() => this.#commit(chunks, next), this.#retries);
     // Whoever waits for it next hears of the failure; until then it must not end the process.
     this.#writing.catch(() => {});
   }
 
-  async #commit(bytes: Buffer, next: UploadCheckpoint): Promise<void> {
+  async #commit(chunks: Buffer[], next: UploadCheckpoint): Promise<void> {
     await this.#slice.transaction(async (tx: Tx, job: Job) => {
       const isDone = checkpointOf(job.checkpoint).step >= next.step;
-      if (!isDone && bytes.length > 0) await tx.as('sluice_parse', (own) => copyStagingRows(own, bytes));
+      if (!isDone && chunks.length > 0) await tx.as('sluice_parse', (own) => copyStagingRows(own, chunks));
     }, stateOf(next));
   }
 }

@@ -4,8 +4,9 @@ import { messageOf } from '../../lib/errors.ts';
 import { inSavepoint } from '../../lib/savepoint.ts';
 import { checkpointOf, stateOf, type UploadCheckpoint } from './checkpoint.ts';
 import { forgetLostParents, markFailed, markWarned, type RowNote } from './promotion-end-store.ts';
+import { adoptParents, byHash, upsertMetrics, upsertUnresolvedMetric } from './promotion-metrics-store.ts';
 import {
-  adoptParents,
+  analyzeEntities,
   listBatch,
   resolveAdSets,
   resolveAds,
@@ -13,8 +14,6 @@ import {
   upsertAdSets,
   upsertAds,
   upsertCampaigns,
-  upsertMetrics,
-  upsertUnresolvedMetric,
 } from './promotion-store.ts';
 import { type EntityType, entityTypes } from './reports/types.ts';
 import {
@@ -25,7 +24,7 @@ import {
   retryClassOf,
   retrying,
 } from './retrying.ts';
-import { promotionBatchRows, type Upload, type WarningCount } from './types.ts';
+import { isWorthStatistics, promotionBatchRows, type Upload, type WarningCount } from './types.ts';
 
 export interface PromoteOptions {
   /** The slice ends at the first good place after this. */
@@ -116,9 +115,12 @@ async function tryBatch(
         return;
       }
       const { entityType, afterRow } = current.promotion;
-      const report = await tx.as('sluice_promote', (own) =>
-        runBatch(own, upload, { entityType, afterRow, manner }),
+      const report = await tx.as(
+        'sluice_promote',
+        (own) => runBatch(own, upload, { entityType, afterRow, manner }),
+        entityType === 'daily_metric' ? byHash : {},
       );
+      if (report.isEmpty && entityType === 'ad' && isWorthStatistics(upload)) await analyzeEntities(tx);
       next = after(current, report);
     },
     () => stateOf(next ?? checkpoint),

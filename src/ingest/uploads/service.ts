@@ -225,6 +225,8 @@ function expire(deps: UploadServiceDeps, key: UploadKey): Promise<boolean> {
     if (!(await tx.as('sluice_intake', (own) => expireHeld(own, upload, details)))) return false;
     await recordMove(deps, tx, upload, 'failed', { error_code: 'staging_expired', error_text: errorText });
     await unparkJob(tx, upload);
+    // No upload ever has lost rows and still waits for a decision.
+    await tx.as('sluice_cleanup', (own) => deleteStagingOf(own, key, purgeBatch));
     return true;
   });
 }

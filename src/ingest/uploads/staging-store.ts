@@ -7,13 +7,13 @@ import type { StagedRow, UploadKey } from './types.ts';
  * Writes rows in the text format of COPY. COPY is refused on tables with row-level security, so it goes through a
  * temporary one, which costs no write-ahead log, and the policy sees every row on the way from there.
  */
-export async function copyStagingRows(tx: Tx, bytes: Buffer): Promise<void> {
+export async function copyStagingRows(tx: Tx, chunks: readonly Buffer[]): Promise<void> {
   await tx.run(sql`
     create temporary table incoming_rows (
       tenant_id text, upload_id uuid, workspace_id uuid, entity_type text, row_index integer, natural_key_hash text,
       raw_data jsonb, validation_status text, validation_errors jsonb
     ) on commit drop`);
-  await copyFrom(tx.client, 'copy pg_temp.incoming_rows from stdin', [bytes]);
+  await copyFrom(tx.client, 'copy pg_temp.incoming_rows from stdin', chunks);
   await tx.run(sql`
     insert into staging_rows (
       tenant_id, upload_id, workspace_id, entity_type, row_index, natural_key_hash, raw_data, validation_status,
@@ -21,6 +21,11 @@ export async function copyStagingRows(tx: Tx, bytes: Buffer): Promise<void> {
     select tenant_id, upload_id, workspace_id, entity_type, row_index, natural_key_hash, raw_data, validation_status,
            validation_errors
       from pg_temp.incoming_rows`);
+}
+
+/** A file that was just staged is unknown to the planner, which then reads all of it for every batch. */
+export async function analyzeStaging(tx: Tx): Promise<void> {
+  await tx.run(sql`select analyze_staging()`);
 }
 
 export interface StagedFilter extends UploadKey {

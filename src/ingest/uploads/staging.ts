@@ -17,6 +17,7 @@ export interface StagingFigures {
 }
 
 const maxKinds = 50;
+const rowsPerChunk = 200;
 /** Dimensions that a file has named before; beyond this many some are staged again, which changes nothing. */
 const maxRemembered = 200_000;
 
@@ -32,7 +33,7 @@ export class StagingWriter {
   readonly #keys = new Map<string, DimensionKeys>();
   readonly #figures: StagingFigures;
   #rows: string[] = [];
-  #count = 0;
+  #chunks: Buffer[] = [];
 
   constructor(upload: StagingWriter['upload'], figures: StagingFigures) {
     this.#upload = upload;
@@ -54,14 +55,22 @@ export class StagingWriter {
     this.#figures.totalRows += 1;
     if (line.kind === 'valid') this.#addValid(line);
     else this.#addInvalid(line);
+    if (this.#rows.length >= rowsPerChunk) this.#pack();
   }
 
   /** The rows since the last call, ready to be sent. */
-  take(): { rows: number; bytes: Buffer } {
-    const taken = { rows: this.#count, bytes: Buffer.from(this.#rows.join('')) };
+  take(): Buffer[] {
+    this.#pack();
+    const chunks = this.#chunks;
+    this.#chunks = [];
+    return chunks;
+  }
+
+  /** Many small strings would live until the batch is sent; as bytes they are outside of the heap and are sent so. */
+  #pack(): void {
+    if (this.#rows.length === 0) return;
+    this.#chunks.push(Buffer.from(this.#rows.join('')));
     this.#rows = [];
-    this.#count = 0;
-    return taken;
   }
 
   #addValid(line: ValidLine): void {
@@ -100,14 +109,12 @@ export class StagingWriter {
       `${this.#rowPrefix}\tdaily_metric\t${line.rowIndex}\t${sha256(source)}\t` +
         `${copyText(storable(source))}\tinvalid\t${copyText(storable(errors))}\n`,
     );
-    this.#count += 1;
   }
 
   #put(entity: EntityType, rowIndex: number, hash: string, json: string): void {
     this.#rows.push(
       `${this.#rowPrefix}\t${entity}\t${rowIndex}\t${hash}\t${copyText(storable(json))}\tvalid\t\\N\n`,
     );
-    this.#count += 1;
   }
 
   /** Whether this file has not yet said exactly this about the entity. */

@@ -127,6 +127,11 @@ export interface StagedRow {
 /** Staged rows that one transaction promotes. */
 export const promotionBatchRows = 1_000;
 
+/** Below this the planner cannot go far wrong, and counting would cost more than it saves. */
+export function isWorthStatistics({ validRows }: Pick<Upload, 'validRows'>): boolean {
+  return validRows >= 5_000;
+}
+
 /** How many uploads of a workspace may be at work at once. */
 export const slotsPerWorkspace = 3;
 

@@ -16,11 +16,11 @@ import { profileOf } from './reports/profile.ts';
 import { RetriesExhausted, type RetryClass, type Retrying, retrying, type Wait } from './retrying.ts';
 import { releaseSlot } from './slots.ts';
 import { noFigures } from './staging.ts';
-import { deleteStagingOf } from './staging-store.ts';
+import { analyzeStaging, deleteStagingOf } from './staging-store.ts';
 import { findUpload, moveUpload, saveParseFigures, takeSlot } from './store.ts';
 import { openStored } from './stored-file.ts';
 import { verdictOn } from './threshold.ts';
-import { isFinished, type Upload, type UploadStatus } from './types.ts';
+import { isFinished, isWorthStatistics, type Upload, type UploadStatus } from './types.ts';
 import { holdUnmapped } from './unmapped.ts';
 
 export interface UploadWorkerDeps {
@@ -119,6 +119,7 @@ class UploadRun {
     if (!checkpoint.isParsed) return goOn;
     const { totalRows, validRows, invalidRows, warnings } = checkpoint.figures;
     await this.#slice.transaction(async (tx) => {
+      if (isWorthStatistics({ validRows })) await analyzeStaging(tx);
       await tx.as('sluice_parse', (own) =>
         saveParseFigures(own, upload, { totalRows, validRows, invalidRows, warnings, layout }),
       );
