@@ -86,7 +86,9 @@ async function finish(tx: Tx, job: ItemJob, counts: MovedCounts): Promise<boolea
 }
 
 function deltaOf(changes: readonly ItemChange[], from: 'PENDING' | 'PROCESSING'): CountDelta {
-  return changes.reduce<CountDelta>((delta, { status }) => moveCounts(delta, { from, to: status, n: 1 }), {});
+  const ends = new Map<ItemStatus, number>();
+  for (const { status } of changes) ends.set(status, (ends.get(status) ?? 0) + 1);
+  return [...ends].reduce<CountDelta>((delta, [to, n]) => moveCounts(delta, { from, to, n }), {});
 }
 
 /** Columns that no result had before; they become columns of grid and export. */

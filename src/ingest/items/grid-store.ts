@@ -270,7 +270,6 @@ export interface ExportRow {
   id: number;
   rowNo: number;
   status: ItemStatus;
-  lastError: string | null;
   resultJson: string | null;
 }
 
@@ -280,7 +279,7 @@ export function listForExport(
   { tenantId, jobId, afterId, limit }: JobKey & { afterId: number; limit: number },
 ): Promise<ExportRow[]> {
   return tx.rows<ExportRow>(sql`
-    select i.id, i.row_no as "rowNo", i.status, i.last_error as "lastError", i.result_json::text as "resultJson"
+    select i.id, i.row_no as "rowNo", i.status, i.result_json::text as "resultJson"
       from job_items i
      where i.tenant_id = ${tenantId}
        and i.job_id = ${jobId}

@@ -17,18 +17,26 @@ export function exportItems(db: Database, job: ItemJob, format: 'csv' | 'xlsx'):
     : writeXlsx(batches, { header: columns.header });
 }
 
+/** The next rows are on their way while these are written. */
 async function* readBatches(
   db: Database,
   job: ItemJob,
   project: ReturnType<typeof createRowProjector>,
 ): AsyncGenerator<ExportValue[][]> {
-  let afterId = 0;
-  for (;;) {
+  const read = (afterId: number) => {
     const key = { tenantId: job.tenantId, jobId: job.jobId, afterId, limit: batchRows };
-    const rows = await db.tenant(job.tenantId, (tx) => listForExport(tx, key));
-    if (rows.length > 0) yield rows.map(project);
+    const rows = db.tenant(job.tenantId, (tx) => listForExport(tx, key));
+    // Whoever waits for it hears of a failure; a client that has gone does not wait any more.
+    rows.catch(() => {});
+    return rows;
+  };
+  let rows = await read(0);
+  for (;;) {
     const last = rows.at(-1);
-    if (!last || rows.length < batchRows) return;
-    afterId = last.id;
+    if (!last) return;
+    const next = rows.length < batchRows ? null : read(last.id);
+    yield rows.map(project);
+    if (next === null) return;
+    rows = await next;
   }
 }

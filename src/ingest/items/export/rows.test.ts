@@ -103,4 +103,29 @@ describe('values', () => {
       }),
     );
   });
+
+  test('a row of texts in the order of the columns comes out as any other way of writing it does', () => {
+    const texts = fc.oneof(
+      fc.string({ unit: 'grapheme', maxLength: 8 }),
+      fc.constantFrom('', '\\', '"', '{', ','),
+    );
+    const cells = fc.uniqueArray(fc.tuple(texts, texts), {
+      selector: ([key]) => key,
+      minLength: 1,
+      maxLength: 5,
+    });
+    const seen = { cut: 0 };
+    fc.assert(
+      fc.property(cells, (pairs) => {
+        const inOrder = `{${pairs.map(([key, value]) => `${JSON.stringify(key)}:${JSON.stringify(value)}`).join()}}`;
+        const otherwise = inOrder.replace('{', '{ ');
+        if (!inOrder.includes('\\')) seen.cut += 1;
+        const keys = pairs.map(([key]) => key);
+        expect(project(inOrder, keys)).toEqual(project(otherwise, keys));
+        expect(project(inOrder, keys)).toEqual(pairs.map(([, value]) => value));
+      }),
+      { numRuns: 1_000 },
+    );
+    expect(seen.cut).toBeGreaterThan(100);
+  });
 });

@@ -41,13 +41,38 @@ export function resultKeysOf(resultJson: string | null): string[] {
 /** Returns a function from an item to the values of its row, made for one set of columns. */
 export function createRowProjector({ keys }: ExportColumns): (item: ExportItem) => ExportValue[] {
   const columns = keys.map((key) => ({ key, inherited: key in Object.prototype }));
+  const openings = keys.map((key, at) => `${at === 0 ? '{' : ','}${JSON.stringify(key)}:`);
   return (item) => {
     const { rowNo, status, resultJson } = item;
     if (resultJson === null || isNull(resultJson)) return [rowNo, status, ...keys.map(() => null)];
+    const cut = cutInOrder(item, resultJson, openings);
+    if (cut !== null) return cut;
     const projected = findPlainly(item, resultJson, columns) ?? findExactly(item, resultJson, keys);
     if (projected.lost > 0) throw missingColumn(rowNo, resultJson, keys);
     return projected.row;
   };
+}
+
+/**
+ * Most results are texts in the order of the columns, as programs write them: those are cut out, which takes half the
+ * time of parsing. Null when the result is anything else.
+ */
+function cutInOrder(
+  { rowNo, status }: ExportItem,
+  resultJson: string,
+  openings: readonly string[],
+): ExportValue[] | null {
+  if (resultJson.includes('\\')) return null;
+  const row: ExportValue[] = [rowNo, status];
+  let at = 0;
+  for (const opening of openings) {
+    const from = at + opening.length + 1;
+    if (!resultJson.startsWith(opening, at) || resultJson[from - 1] !== '"') return null;
+    const end = resultJson.indexOf('"', from);
+    row.push(resultJson.slice(from, end));
+    at = end + 1;
+  }
+  return at > 0 && at === resultJson.length - 1 ? row : null;
 }
 
 interface Projected {
