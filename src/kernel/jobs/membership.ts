@@ -37,6 +37,7 @@ export class Membership {
   #guardedBy: 'lock' | 'expiry' = 'expiry';
   #isMember = false;
   #stopping = false;
+  #hasStrikes = false;
   #beatTimer: NodeJS.Timeout | undefined;
   #rejoining: Promise<void> | null = null;
 
@@ -145,8 +146,12 @@ export class Membership {
       beatStatement(this.workerId),
     );
     if (!row) this.#lose('the worker was removed from the list of workers');
-    // Given up by others although alive (stopped for a while, say): the jobs must not be counted as poison.
-    else if (row.wasLost) await this.#kernel((tx) => takeStrikesBack(tx, this.workerId));
+    // Given up by others although alive (stopped for a while, say): the jobs must not be counted as poison. Remembered
+    // until it is done: the next beat no longer sees that it was lost.
+    else this.#hasStrikes ||= row.wasLost;
+    if (!this.#hasStrikes) return;
+    await this.#kernel((tx) => takeStrikesBack(tx, this.workerId));
+    this.#hasStrikes = false;
   }
 
   #lose(reason: string): void {

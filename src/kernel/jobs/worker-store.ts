@@ -111,7 +111,9 @@ const logRescues = sql`
  * Takes leases back: of lost workers at once, of silent ones when they have expired. A strike needs a dead process:
  * the lock is gone, or (behind a pooler, where there is no lock) the worker itself no longer beats. After
  * `maxStrikes` without progress the job is a dead letter: a poison job must not kill workers for ever. That cannot be
- * undone when the worker turns out to live, so the last strike waits `rejoinMs` for it to come back.
+ * undone when the worker turns out to live, so the last strike waits `rejoinMs` for it to come back. A process counts
+ * once: one that was given up and claimed again had not died. One that still beats takes no strike and is not waited
+ * for: it has lost sight of the job, say with the answer to its claim.
  */
 export function rescueLeases(
   tx: Tx,
@@ -120,7 +122,8 @@ export function rescueLeases(
   return tx.rows<RescuedJob>(sql`
     with found as (
       select j.tenant_id, j.job_id, j.leased_by as worker_id, j.status as old_status,
-             cardinality(j.struck_by) + 1 >= ${rescue.maxStrikes} and j.status = 'running' as is_last_strike,
+             cardinality(array_remove(j.struck_by, j.leased_by)) + 1 >= ${rescue.maxStrikes}
+               and j.status = 'running' as is_last_strike,
              case when w.lost_at is not null and w.guarded_by = 'lock' then 'lock' else 'expiry' end as cause,
              (w.worker_id is null
                or (w.guarded_by = 'lock' and w.lost_at is not null)
@@ -132,11 +135,12 @@ export function rescueLeases(
          and (j.lease_expires_at < clock_timestamp() or (w.guarded_by = 'lock' and w.lost_at is not null))
          and not (
            j.status = 'running'
-           and cardinality(j.struck_by) + 1 >= ${rescue.maxStrikes}
+           and cardinality(array_remove(j.struck_by, j.leased_by)) + 1 >= ${rescue.maxStrikes}
            and coalesce(
-             case w.guarded_by
-               when 'lock' then w.lost_at
-               else w.heartbeat_at + ${rescue.silentMs} * interval '1 millisecond'
+             case
+               when w.guarded_by = 'lock' then w.lost_at
+               when w.heartbeat_at < clock_timestamp() - ${rescue.silentMs} * interval '1 millisecond'
+               then w.heartbeat_at + ${rescue.silentMs} * interval '1 millisecond'
              end > clock_timestamp() - ${rescue.rejoinMs ?? 0} * interval '1 millisecond', false))
        limit ${rescue.limit}
          for update of j skip locked
@@ -148,10 +152,13 @@ export function rescueLeases(
              error_code = case when l.is_poison then 'worker_crashed' else j.error_code end,
              error_message = case
                when l.is_poison
-               then 'The worker process died ' || (cardinality(j.struck_by) + 1) || ' times in a row with this job'
+               then 'The worker process died ' || (cardinality(array_remove(j.struck_by, l.worker_id)) + 1)
+                 || ' times in a row with this job'
                else j.error_message end,
              finished_at = case when l.is_poison then clock_timestamp() else j.finished_at end,
-             struck_by = case when l.struck then array_append(j.struck_by, l.worker_id) else j.struck_by end,
+             struck_by = case
+               when l.struck then array_append(array_remove(j.struck_by, l.worker_id), l.worker_id)
+               else j.struck_by end,
              lease_epoch = j.lease_epoch + 1,
              leased_by = null,
              lease_expires_at = null,

@@ -1,0 +1,398 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Outcome } from '../../src/kernel/jobs/types.ts';
+import {
+  type Claim,
+  type Claimed,
+  type JobKey,
+  type JobState,
+  type JobStore,
+  leaseMs,
+  pipelineNames,
+  type SubjectJob,
+} from './job-store.ts';
+
+const rescueRules = { maxStrikes: 3, silentMs: leaseMs, rejoinMs: 5_000 };
+const failure = { code: 'probe_failed', message: 'It was told to fail', class: 'probe' };
+const retryIn = (delayMs: number, notBefore = false): Outcome => ({
+  type: 'retry',
+  delayMs,
+  notBefore,
+  failure,
+});
+
+/** What every store of jobs has to do. `makeStore` answers an empty one; `close` is called after each test. */
+export function describeStore(
+  name: string,
+  makeStore: () => Promise<{ store: JobStore; close: () => Promise<void> }>,
+): void {
+  describe(name, () => {
+    const held: { hands?: Hands; close?: () => Promise<void> } = {};
+    beforeEach(async () => {
+      const { store, close } = await makeStore();
+      held.hands = new Hands(store);
+      held.close = close;
+      await store.addTenant('tenant-a');
+      await store.addTenant('tenant-b');
+    });
+    afterEach(() => held.close?.());
+    const hands = (): Hands => {
+      if (!held.hands) throw new Error('The store is there only inside a test');
+      return held.hands;
+    };
+    describe('subjects', () => describeSubjects(hands));
+    describe('leases', () => describeLeases(hands));
+    describe('retries', () => describeRetries(hands));
+    describe('rescues', () => describeRescues(hands));
+    describe('turns and limits', () => describeTurns(hands));
+  });
+}
+
+/** Short words for what the tests do to a store. */
+class Hands {
+  readonly store: JobStore;
+
+  constructor(store: JobStore) {
+    this.store = store;
+  }
+
+  async make(subjectId: string, given: Partial<SubjectJob> = {}): Promise<JobKey> {
+    const job = { tenantId: 'tenant-a', pipeline: 'probe', subjectId, ...given } as const;
+    const answer = await this.store.dispatch(job);
+    if ('refused' in answer) throw new Error(`The dispatch of ${subjectId} was refused: ${answer.refused}`);
+    // Jobs that come due in the same moment have no order.
+    await this.store.turnClock(1);
+    return { tenantId: job.tenantId, jobId: answer.jobId };
+  }
+
+  async worker(workerId: string, guardedBy: 'lock' | 'expiry' = 'lock'): Promise<void> {
+    if (guardedBy === 'lock') await this.store.lock(workerId);
+    await this.store.register(workerId, guardedBy);
+  }
+
+  claim(workerId: string, request: Partial<Claim> = {}): Promise<Claimed[]> {
+    const wish = { workerId, pipelines: pipelineNames, limit: 1, tenantLimit: 1_000, ...request };
+    return Promise.resolve(this.store.claim(wish));
+  }
+
+  async claimOne(workerId: string, request: Partial<Claim> = {}): Promise<Claimed> {
+    const [claimed] = await this.claim(workerId, request);
+    if (!claimed) throw new Error('There was nothing to claim');
+    return claimed;
+  }
+
+  async job({ jobId }: { jobId: string }): Promise<JobState> {
+    const job = (await this.store.snapshot()).jobs.find((row) => row.jobId === jobId);
+    if (!job) throw new Error(`There is no job ${jobId}`);
+    return job;
+  }
+
+  /** A worker takes the job and dies with it; somebody notices. */
+  async dieWith(workerId: string, request: Partial<Claim> = {}): Promise<Claimed> {
+    await this.worker(workerId);
+    const claimed = await this.claimOne(workerId, request);
+    await this.store.unlock(workerId);
+    await this.store.rescue(rescueRules);
+    return claimed;
+  }
+}
+
+function describeSubjects(hands: () => Hands): void {
+  const subject = { tenantId: 'tenant-a', pipeline: 'probe', subjectId: 's' } as const;
+
+  test('a subject has one active job, and a second one is refused until it has ended', async () => {
+    const { store } = hands();
+    await hands().make('s');
+    expect(await store.dispatch(subject)).toEqual({ refused: 'job_already_active' });
+    const lease = await hands().claimOne('w');
+    expect(await store.dispatch(subject)).toEqual({ refused: 'job_already_active' });
+    expect(await store.settle({ ...lease, outcome: { type: 'done' }, step: 1 })).toMatchObject({
+      status: 'success',
+    });
+    expect(await store.dispatch(subject)).toEqual({ jobId: 'job-0002' });
+  });
+
+  test('a canceled job refuses its subject until its cleanup is done', async () => {
+    const { store } = hands();
+    const key = await hands().make('s');
+    const lease = await hands().claimOne('w');
+    expect(await store.control('cancel', key)).toEqual({ status: 'canceled' });
+    expect(await store.dispatch(subject)).toEqual({ refused: 'cleanup_in_progress' });
+    expect(await store.settle({ ...lease, outcome: { type: 'done' } })).toBeNull();
+    const cleanup = await hands().claimOne('w');
+    expect(cleanup).toMatchObject({ was: 'canceled', status: 'canceled' });
+    expect(await store.settle({ ...cleanup, outcome: { type: 'done' } })).toEqual({
+      status: 'canceled',
+      cleanupOpen: false,
+    });
+    expect(await store.dispatch(subject)).toEqual({ jobId: 'job-0002' });
+  });
+
+  test('a job that leaves nothing behind is canceled for good at once', async () => {
+    const key = await hands().make('s', { pipeline: 'plain' });
+    await hands().claimOne('w');
+    await hands().store.control('cancel', key);
+    expect(await hands().job(key)).toMatchObject({ status: 'canceled', cleanupOpen: false, leasedBy: null });
+    expect(await hands().claim('w')).toEqual([]);
+  });
+
+  test('a dead letter is requeued once, and nothing else is', async () => {
+    const { store } = hands();
+    const key = await hands().make('s');
+    expect(await store.requeue(key)).toEqual({ refused: 'not_a_dead_letter' });
+    await store.settle({ ...(await hands().claimOne('w')), outcome: { type: 'dead', failure } });
+    expect(await store.requeue(key)).toEqual({ jobId: 'job-0002' });
+    expect(await store.requeue(key)).toEqual({ refused: 'already_requeued' });
+    expect(await hands().job({ jobId: 'job-0002' })).toMatchObject({
+      requeuedFrom: key.jobId,
+      status: 'queued',
+    });
+  });
+
+  test('an ended job can be neither paused, resumed nor canceled', async () => {
+    const { store } = hands();
+    const key = await hands().make('s');
+    await store.settle({ ...(await hands().claimOne('w')), outcome: { type: 'done' }, step: 1 });
+    for (const move of ['pause', 'resume', 'cancel'] as const) {
+      expect(await store.control(move, key), move).toEqual({ refused: 'illegal_transition' });
+    }
+  });
+}
+
+function describeLeases(hands: () => Hands): void {
+  test('every claim has a newer epoch, and an old one can do nothing any more', async () => {
+    const { store } = hands();
+    await hands().worker('w');
+    const key = await hands().make('s');
+    const old = await hands().claimOne('w');
+    await store.turnClock(leaseMs + 1);
+    await store.rescue(rescueRules);
+    const lease = await hands().claimOne('v');
+    expect(lease.leaseEpoch).toBeGreaterThan(old.leaseEpoch);
+    expect(await store.save(old, 1)).toBe(false);
+    expect(await store.settle({ ...old, outcome: { type: 'done' }, step: 1 })).toBeNull();
+    expect(await store.renew('w', [old])).toEqual([]);
+    expect(await store.release('w', [old])).toBe(0);
+    expect(await hands().job(key)).toMatchObject({ leasedBy: 'v', step: 0, effects: [], status: 'running' });
+    expect(await store.save(lease, 1)).toBe(true);
+  });
+
+  test('a lease that was given back cannot be used again', async () => {
+    const { store } = hands();
+    await hands().make('s');
+    const lease = await hands().claimOne('w');
+    expect(await store.release('v', [lease])).toBe(0);
+    expect(await store.release('w', [lease])).toBe(1);
+    expect(await store.save(lease, 1)).toBe(false);
+    expect(await store.settle({ ...lease, outcome: { type: 'continue' }, step: 1 })).toBeNull();
+  });
+
+  test('heartbeats and writes prolong a lease', async () => {
+    const { store } = hands();
+    await hands().worker('w');
+    const key = await hands().make('s');
+    const lease = await hands().claimOne('w');
+    await store.turnClock(leaseMs - 1);
+    expect(await store.renew('w', [lease])).toEqual([{ jobId: key.jobId, leaseEpoch: 1, status: 'running' }]);
+    await store.turnClock(leaseMs - 1);
+    expect(await store.save(lease, 1)).toBe(true);
+    await store.turnClock(leaseMs - 1);
+    expect((await store.rescue(rescueRules)).jobs).toEqual([]);
+    await store.turnClock(2);
+    expect((await store.rescue(rescueRules)).jobs).toMatchObject([{ cause: 'expiry', struck: false }]);
+  });
+
+  test('the slice in flight of a paused job may commit, and the next one waits until it is resumed', async () => {
+    const { store } = hands();
+    const key = await hands().make('s');
+    const lease = await hands().claimOne('w');
+    expect(await store.control('pause', key)).toEqual({ status: 'paused' });
+    expect(await store.renew('w', [lease])).toEqual([{ jobId: key.jobId, leaseEpoch: 1, status: 'paused' }]);
+    expect(await store.settle({ ...lease, outcome: { type: 'continue' }, step: 1 })).toMatchObject({
+      status: 'paused',
+    });
+    expect(await hands().claim('w')).toEqual([]);
+    expect(await store.control('resume', key)).toEqual({ status: 'running' });
+    expect(await hands().claimOne('w')).toMatchObject({ was: 'running', stepsDone: 1 });
+  });
+}
+
+function describeRetries(hands: () => Hands): void {
+  test('a retry waits for its time and then starts another attempt', async () => {
+    const { store } = hands();
+    const key = await hands().make('s');
+    await store.settle({ ...(await hands().claimOne('w')), outcome: retryIn(60_000) });
+    expect(await hands().job(key)).toMatchObject({
+      status: 'failed',
+      retryCount: 1,
+      errorCode: failure.code,
+    });
+    await store.turnClock(59_999);
+    expect(await hands().claim('w')).toEqual([]);
+    await store.turnClock(1);
+    expect(await hands().claimOne('w')).toMatchObject({ was: 'failed', status: 'running', retryCount: 1 });
+    const { events } = await hands().job(key);
+    expect(events).toEqual(['job.queued', 'job.started', 'job.failed', 'job.retry', 'job.started']);
+  });
+
+  test('waiting uses no attempt', async () => {
+    const { store } = hands();
+    const key = await hands().make('s');
+    await store.settle({ ...(await hands().claimOne('w')), outcome: { type: 'wait', delayMs: 5_000 } });
+    expect(await hands().job(key)).toMatchObject({ status: 'running', retryCount: 0 });
+    expect(await hands().claim('w')).toEqual([]);
+    await store.turnClock(5_000);
+    expect(await hands().claimOne('w')).toMatchObject({ was: 'running' });
+  });
+
+  test('a dispatch brings a retry forward, but never before the Retry-After', async () => {
+    const { store } = hands();
+    const soon = await hands().make('soon');
+    await store.settle({ ...(await hands().claimOne('w')), outcome: retryIn(60_000) });
+    const later = await hands().make('later');
+    await store.settle({ ...(await hands().claimOne('w')), outcome: retryIn(60_000, true) });
+    for (const { tenantId, jobId } of [soon, later]) {
+      const subjectId = jobId === soon.jobId ? 'soon' : 'later';
+      expect(await store.dispatch({ tenantId, pipeline: 'probe', subjectId })).toEqual({ jobId });
+    }
+    expect(await hands().claim('w', { limit: 2 })).toMatchObject([{ jobId: soon.jobId }]);
+    await store.turnClock(60_000);
+    expect(await hands().claim('w', { limit: 2 })).toMatchObject([{ jobId: later.jobId }]);
+  });
+
+  test('a paused job that waits for a retry still waits when it is resumed', async () => {
+    const { store } = hands();
+    const key = await hands().make('s');
+    await store.settle({ ...(await hands().claimOne('w')), outcome: retryIn(60_000) });
+    expect(await store.control('pause', key)).toEqual({ status: 'paused' });
+    expect(await store.control('resume', key)).toEqual({ status: 'failed' });
+    expect(await hands().claim('w')).toEqual([]);
+  });
+}
+
+function describeRescues(hands: () => Hands): void {
+  test('a worker that lost its lock loses its leases at once, and the job is struck', async () => {
+    const { store } = hands();
+    await hands().worker('w');
+    const key = await hands().make('s');
+    await hands().claimOne('w');
+    expect(await store.rescue(rescueRules)).toEqual({ lost: [], jobs: [], hasStruck: false });
+    await store.unlock('w');
+    const rescued = { jobId: key.jobId, status: 'running', cause: 'lock', struck: true };
+    expect(await store.rescue(rescueRules)).toEqual({ lost: ['w'], jobs: [rescued], hasStruck: true });
+  });
+
+  test('a struck job runs alone, and a worker that returns takes its strike back', async () => {
+    const { store } = hands();
+    const key = await hands().make('s');
+    await hands().dieWith('w');
+    expect(await hands().claim('v')).toEqual([]);
+    expect(await hands().job(key)).toMatchObject({ struckBy: ['w'] });
+    await hands().worker('w');
+    expect(await hands().job(key)).toMatchObject({ struckBy: [] });
+    expect(await store.beat('w')).toEqual({ wasLost: false });
+    expect(await hands().claimOne('v')).toMatchObject({ jobId: key.jobId });
+  });
+
+  test('the third dead worker makes a dead letter, once it had the time to come back', async () => {
+    const { store } = hands();
+    const key = await hands().make('s');
+    await hands().dieWith('u');
+    await hands().dieWith('v', { struck: true });
+    await hands().dieWith('w', { struck: true });
+    expect(await hands().job(key)).toMatchObject({ status: 'running', leasedBy: 'w', struckBy: ['u', 'v'] });
+    await store.turnClock(rescueRules.rejoinMs);
+    expect((await store.rescue(rescueRules)).jobs).toMatchObject([{ status: 'dead_letter', struck: true }]);
+    expect(await hands().job(key)).toMatchObject({ status: 'dead_letter', errorCode: 'worker_crashed' });
+  });
+
+  test('a process that is given up again and again counts once', async () => {
+    const { store } = hands();
+    const key = await hands().make('s');
+    await hands().dieWith('w');
+    // Its guard connection is gone and it does not know yet.
+    for (let n = 1; n <= 3; n += 1) {
+      await hands().claimOne('w', { struck: true });
+      await store.turnClock(rescueRules.rejoinMs + 1);
+      expect((await store.rescue(rescueRules)).jobs).toMatchObject([{ status: 'running', struck: true }]);
+    }
+    expect(await hands().job(key)).toMatchObject({ struckBy: ['w'] });
+  });
+
+  test('a struck job of which its living worker knows nothing is taken back once its lease has expired', async () => {
+    const { store } = hands();
+    const key = await hands().make('s');
+    await hands().dieWith('u');
+    await hands().dieWith('v', { struck: true });
+    await hands().worker('w', 'expiry');
+    await hands().claimOne('w', { struck: true });
+    await store.turnClock(leaseMs + 1);
+    await store.beat('w');
+    expect((await store.rescue(rescueRules)).jobs).toMatchObject([{ status: 'running', struck: false }]);
+    expect(await hands().job(key)).toMatchObject({ leasedBy: null, struckBy: ['u', 'v'] });
+  });
+
+  test('progress clears strikes', async () => {
+    const key = await hands().make('s');
+    await hands().dieWith('u');
+    const lease = await hands().claimOne('v', { struck: true });
+    expect(await hands().store.save(lease, 1)).toBe(true);
+    expect(await hands().job(key)).toMatchObject({ struckBy: [] });
+  });
+
+  test('without a lock only silence is a strike, and the next heartbeat tells of it', async () => {
+    const { store } = hands();
+    await hands().worker('w', 'expiry');
+    await hands().make('s');
+    await hands().claimOne('w');
+    await store.turnClock(leaseMs + 1);
+    expect((await store.rescue(rescueRules)).jobs).toMatchObject([{ cause: 'expiry', struck: true }]);
+    expect(await store.beat('w')).toEqual({ wasLost: true });
+    expect(await store.beat('nobody')).toBeNull();
+  });
+}
+
+function describeTurns(hands: () => Hands): void {
+  test('a tenant with one job does not wait behind another one with many', async () => {
+    for (const subject of ['1', '2', '3', '4']) await hands().make(subject);
+    await hands().claim('w', { limit: 2 });
+    await hands().make('1', { tenantId: 'tenant-b' });
+    const turns = [await hands().claimOne('w'), await hands().claimOne('w')];
+    expect(turns.map(({ tenantId }) => tenantId)).toEqual(['tenant-b', 'tenant-a']);
+  });
+
+  test('one claim shares its places between the tenants', async () => {
+    for (const subject of ['1', '2', '3']) await hands().make(subject);
+    for (const subject of ['1', '2', '3']) await hands().make(subject, { tenantId: 'tenant-b' });
+    const claimed = await hands().claim('w', { limit: 4 });
+    expect(claimed.map(({ tenantId }) => tenantId).sort()).toEqual([
+      'tenant-a',
+      'tenant-a',
+      'tenant-b',
+      'tenant-b',
+    ]);
+    expect((await hands().store.snapshot()).passes).toEqual({ 'tenant-a': 2, 'tenant-b': 2 });
+  });
+
+  test('started jobs go before queued ones', async () => {
+    const first = await hands().make('1');
+    await hands().make('2');
+    await hands().store.settle({ ...(await hands().claimOne('w')), outcome: { type: 'continue' }, step: 1 });
+    expect(await hands().claimOne('w')).toMatchObject({ jobId: first.jobId, was: 'running' });
+  });
+
+  test('a tenant has no more leases than its limits allow, in all and per workspace', async () => {
+    const { store } = hands();
+    for (const subject of ['1', '2', '3']) await hands().make(subject, { workspaceId: 'workspace-1' });
+    await hands().make('4', { workspaceId: 'workspace-2' });
+    await store.setLimits('tenant-a', { concurrent_jobs: 3, concurrent_jobs_per_workspace: 1 });
+    const claimed = [
+      ...(await hands().claim('w')),
+      ...(await hands().claim('w')),
+      ...(await hands().claim('w')),
+    ];
+    expect(claimed.map(({ jobId }) => jobId)).toEqual(['job-0001', 'job-0004']);
+    await store.setLimits('tenant-a', { concurrent_jobs: 3 });
+    expect(await hands().claim('w', { limit: 5 })).toHaveLength(1);
+    expect(await hands().claim('w')).toEqual([]);
+  });
+}
