@@ -498,6 +498,26 @@ create table public.circuit_breakers (
   updated_at timestamp with time zone default clock_timestamp() not null
 );
 
+create table public.connectors (
+  tenant_id text not null,
+  connector_id text not null,
+  name text not null,
+  airbyte_connection_id text not null,
+  external_account_id text not null,
+  enabled boolean default true not null,
+  cadence_hours double precision,
+  min_interval_seconds integer,
+  on_active_sync text default 'adopt'::text not null,
+  jitter double precision default random() not null,
+  next_sync_at timestamp with time zone not null,
+  last_tick_at timestamp with time zone default clock_timestamp() not null,
+  planned_for text not null,
+  last_notice jsonb,
+  created_by text not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  updated_at timestamp with time zone default clock_timestamp() not null
+);
+
 create table public.daily_metrics (
   tenant_id text not null,
   metric_id bigint generated always as identity not null,
@@ -890,6 +910,26 @@ alter table public.circuit_breakers add constraint circuit_breakers_pkey PRIMARY
 
 alter table public.circuit_breakers add constraint circuit_breakers_state_check CHECK ((state = ANY (ARRAY['closed'::text, 'open'::text, 'probing'::text])));
 
+alter table public.connectors add constraint connectors_pkey PRIMARY KEY (tenant_id, connector_id);
+
+alter table public.connectors add constraint connectors_airbyte_connection_id_check CHECK (((length(airbyte_connection_id) >= 1) AND (length(airbyte_connection_id) <= 200)));
+
+alter table public.connectors add constraint connectors_cadence_hours_check CHECK ((cadence_hours > (0)::double precision));
+
+alter table public.connectors add constraint connectors_connector_id_check CHECK (((length(connector_id) >= 1) AND (length(connector_id) <= 200)));
+
+alter table public.connectors add constraint connectors_external_account_id_check CHECK (((length(external_account_id) >= 1) AND (length(external_account_id) <= 200)));
+
+alter table public.connectors add constraint connectors_jitter_check CHECK (((jitter >= (0)::double precision) AND (jitter <= (1)::double precision)));
+
+alter table public.connectors add constraint connectors_min_interval_seconds_check CHECK (((min_interval_seconds >= 0) AND (min_interval_seconds <= 604800)));
+
+alter table public.connectors add constraint connectors_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)));
+
+alter table public.connectors add constraint connectors_on_active_sync_check CHECK ((on_active_sync = ANY (ARRAY['adopt'::text, 'fail'::text, 'skip'::text])));
+
+alter table public.connectors add constraint connectors_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
+
 alter table public.daily_metrics add constraint daily_metrics_pkey PRIMARY KEY (tenant_id, metric_id);
 
 alter table public.daily_metrics add constraint daily_metrics_key UNIQUE NULLS NOT DISTINCT (ad_id, ad_set_id, campaign_id, metric_date, workspace_id, client_id, platform, tenant_id);
@@ -1050,6 +1090,10 @@ CREATE INDEX ads_of_campaign ON public.ads USING btree (tenant_id, campaign_id);
 
 CREATE INDEX api_keys_by_hash ON public.api_keys USING btree (key_hash);
 
+CREATE UNIQUE INDEX ix_connectors_airbyte_connection ON public.connectors USING btree (airbyte_connection_id);
+
+CREATE INDEX ix_connectors_due ON public.connectors USING btree (next_sync_at) WHERE enabled;
+
 CREATE INDEX daily_metrics_by_date ON public.daily_metrics USING btree (workspace_id, metric_date, metric_id);
 
 CREATE INDEX data_uploads_of_workspace ON public.data_uploads USING btree (tenant_id, workspace_id, upload_id);
@@ -1074,6 +1118,8 @@ CASE status
     ELSE 0
 END), run_at) WHERE ((leased_by IS NULL) AND ((status = ANY (ARRAY['queued'::text, 'running'::text, 'failed'::text])) OR cleanup_open));
 
+CREATE INDEX ix_ingestion_jobs_connector ON public.ingestion_jobs USING btree (tenant_id, connector_id, job_id) WHERE (connector_id IS NOT NULL);
+
 CREATE INDEX ix_ingestion_jobs_dead_letter ON public.ingestion_jobs USING btree (tenant_id, job_id) WHERE (status = 'dead_letter'::text);
 
 CREATE INDEX ix_ingestion_jobs_finished ON public.ingestion_jobs USING btree (finished_at) WHERE (finished_at IS NOT NULL);
@@ -1081,6 +1127,8 @@ CREATE INDEX ix_ingestion_jobs_finished ON public.ingestion_jobs USING btree (fi
 CREATE INDEX ix_ingestion_jobs_leased ON public.ingestion_jobs USING btree (tenant_id, workspace_id, leased_by) WHERE (leased_by IS NOT NULL);
 
 CREATE UNIQUE INDEX ix_ingestion_jobs_requeued_from ON public.ingestion_jobs USING btree (tenant_id, requeued_from) WHERE (requeued_from IS NOT NULL);
+
+CREATE INDEX ix_ingestion_jobs_run ON public.ingestion_jobs USING btree (run_id) WHERE (run_id IS NOT NULL);
 
 CREATE INDEX ix_ingestion_jobs_struck ON public.ingestion_jobs USING btree (run_at) WHERE ((struck_by <> '{}'::uuid[]) AND (leased_by IS NULL) AND ((status = ANY (ARRAY['queued'::text, 'running'::text, 'failed'::text])) OR cleanup_open));
 
@@ -1149,6 +1197,10 @@ alter table public.api_keys force row level security;
 alter table public.campaigns enable row level security;
 
 alter table public.campaigns force row level security;
+
+alter table public.connectors enable row level security;
+
+alter table public.connectors force row level security;
 
 alter table public.daily_metrics enable row level security;
 
@@ -1247,6 +1299,10 @@ create policy tenant_rows on public.api_keys for all to public using ((tenant_id
 create policy kernel_rows on public.campaigns for all to sluice_kernel using (true) with check (true);
 
 create policy tenant_rows on public.campaigns for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.connectors for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.connectors for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
 
 create policy kernel_rows on public.daily_metrics for all to sluice_kernel using (true) with check (true);
 
@@ -1353,6 +1409,10 @@ grant delete, insert, select, update on public.campaigns to sluice_promote;
 grant select on public.campaigns to sluice_tenant;
 
 grant delete, insert, select, update on public.circuit_breakers to sluice_kernel;
+
+grant select on public.connectors to sluice_kernel;
+
+grant delete, insert, select, update on public.connectors to sluice_tenant;
 
 grant delete, select on public.daily_metrics to sluice_kernel;
 

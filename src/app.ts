@@ -13,9 +13,8 @@ import { sweepOrphans } from './kernel/files/service.ts';
 import type { Files } from './kernel/files/types.ts';
 import type { CycleReport } from './kernel/jobs/cycle.ts';
 import { Kernel } from './kernel/jobs/kernel.ts';
-import { CircuitBreakers } from './kernel/limits/circuit-breaker.ts';
-import { LimitMetrics } from './kernel/limits/metrics.ts';
-import { RateLimits } from './kernel/limits/rate-limits.ts';
+import type { CircuitBreakers } from './kernel/limits/circuit-breaker.ts';
+import type { RateLimits } from './kernel/limits/rate-limits.ts';
 import { installGauges } from './kernel/stats/metrics.ts';
 import { type Authenticator, createAuthenticator } from './kernel/tenancy/service.ts';
 import { createLoginLink } from './kernel/tenancy/sessions.ts';
@@ -104,7 +103,11 @@ export async function createWorkerApp(
     if (!isIdle) await openMetricsPort({ options, base, closing });
     return {
       workerId: kernel.membership.workerId,
-      cycle: (budgetMs) => kernel.cycle({ budgetMs }),
+      cycle: async (budgetMs) => {
+        // A cron is all that runs: nobody else would notice that a connector's time has come.
+        await base.connectors.scheduleDue(kernel);
+        return kernel.cycle({ budgetMs });
+      },
       stop: () => closing.closeAll(),
     };
   } catch (error) {
@@ -120,14 +123,14 @@ async function startKernel(parts: {
   work: boolean;
 }): Promise<Kernel> {
   const { config, logger } = parts.options;
-  const { db, connections, metrics, files, items, uploads, wake } = parts.base;
+  const { db, connections, metrics, files, items, uploads, connectors, limits, breakers, wake } = parts.base;
   const kernel = new Kernel({
     db,
     directUrl: connections.directAppUrl,
     logger,
     registry: metrics,
     wake,
-    pipelines: [items.pipeline, uploads.pipeline],
+    pipelines: [items.pipeline, uploads.pipeline, connectors.pipeline],
     onWorkersLost: items.onWorkersLost,
     version: readVersion(),
     leaseMs: config.leaseMs,
@@ -140,8 +143,6 @@ async function startKernel(parts: {
   });
   installGauges(metrics, { db, logger });
   installEventMetrics(metrics, { db, logger });
-  const limits = new RateLimits({ db, metrics: new LimitMetrics(metrics) });
-  const breakers = new CircuitBreakers({ db, logger });
   breakers.installGauge(metrics);
   await kernel.start({ work: parts.work });
   parts.closing.add('The worker', { stop: () => kernel.stop(config.shutdownGraceMs) });
@@ -152,6 +153,7 @@ async function startKernel(parts: {
       tasks: [
         ...upkeepTasks({ config, db, logger, files, limits, breakers, items }),
         ...uploads.tasks(kernel),
+        ...connectors.tasks(kernel),
       ],
     });
     await upkeep.start();
@@ -203,7 +205,7 @@ interface ServerParts {
 
 async function openServer(parts: ServerParts): Promise<FastifyInstance> {
   const { config, logger, portIsExplicit } = parts.options;
-  const { db, files, metrics, secret, items, uploads, secrets } = parts.base;
+  const { db, files, metrics, secret, items, uploads, connectors, secrets } = parts.base;
   const { kernel, authenticator } = parts;
   const server = await createServer({
     config: { ...config, secret: serverSecret(config, secret) },
@@ -218,6 +220,7 @@ async function openServer(parts: ServerParts): Promise<FastifyInstance> {
       streams: new SseStreams({ authenticator }),
       items,
       uploads,
+      connectors,
       secrets,
     }),
     version: readVersion(),

@@ -1,3 +1,4 @@
+import { connectorSettings } from './ingest/connectors/settings.ts';
 import type { ProcessorDefinition } from './ingest/items/processors/define-processor.ts';
 import { findProcessorProblems } from './ingest/items/processors/registry.ts';
 import { itemChecks, itemSettings, processorsPage } from './ingest/items/settings.ts';
@@ -188,6 +189,7 @@ export const settings = {
   }),
   ...itemSettings,
   ...uploadSettings,
+  ...connectorSettings,
   eventRetentionDays: setting({
     env: 'EVENT_RETENTION_DAYS',
     ...wholeNumber({ min: 90, max: 36_500, unit: 'days' }),

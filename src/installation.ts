@@ -1,6 +1,12 @@
 import type { Registry } from 'prom-client';
 import { createMetricsRegistry } from './api/metrics.ts';
 import type { Config } from './config.ts';
+import {
+  type ConnectorHouse,
+  hookSecretFrom,
+  openConnectorHouse,
+  syncPolicyOf,
+} from './ingest/connectors/house.ts';
 import { type ItemHouse, openItemHouse } from './ingest/items/house.ts';
 import type { ProcessorDefinition } from './ingest/items/processors/define-processor.ts';
 import { openUploadHouse, type UploadHouse } from './ingest/uploads/house.ts';
@@ -8,6 +14,9 @@ import { createGuardedFetch } from './kernel/fetch/guarded-fetch.ts';
 import { createFiles } from './kernel/files/backends.ts';
 import type { Files } from './kernel/files/types.ts';
 import { WakeUp } from './kernel/jobs/wake-up.ts';
+import { CircuitBreakers } from './kernel/limits/circuit-breaker.ts';
+import { LimitMetrics } from './kernel/limits/metrics.ts';
+import { RateLimits } from './kernel/limits/rate-limits.ts';
 import { loadJwtSecret, loadSecretKeys } from './kernel/secrets/installation-secrets.ts';
 import { TenantSecrets } from './kernel/secrets/tenant-secrets.ts';
 import { type ClosingOrder, finishedWithin } from './lib/closing.ts';
@@ -41,6 +50,9 @@ export interface Installation {
   secrets: TenantSecrets;
   items: ItemHouse;
   uploads: UploadHouse;
+  connectors: ConnectorHouse;
+  limits: RateLimits;
+  breakers: CircuitBreakers;
   wake: WakeUp;
 }
 
@@ -80,7 +92,30 @@ export async function openInstallation(
   const files = createFiles(config);
   const wake = new WakeUp(db);
   const uploads = openUploadHouse({ ...config, db, files, wake, logger, registry: metrics });
-  return { connections, db, migrations, files, secret, metrics, secrets, items, uploads, wake };
+  const limits = new RateLimits({ db, metrics: new LimitMetrics(metrics) });
+  const breakers = new CircuitBreakers({ db, logger });
+  const connectors = openConnectors(options, { db, wake, metrics, limits, breakers, secret });
+  closing.add('Connections to Airbyte', { stop: () => connectors.close() });
+  const houses = { items, uploads, connectors };
+  return { connections, db, migrations, files, secret, metrics, secrets, limits, breakers, wake, ...houses };
+}
+
+function openConnectors(
+  { config, logger, scrubber }: ProcessOptions,
+  base: Pick<Installation, 'db' | 'wake' | 'metrics' | 'limits' | 'breakers' | 'secret'>,
+): ConnectorHouse {
+  const { secret, metrics, ...rest } = base;
+  const hookSecret = hookSecretFrom(config.airbyteWebhookSecret, secret);
+  scrubber.register([hookSecret]);
+  return openConnectorHouse({
+    ...config,
+    ...rest,
+    ...syncPolicyOf(config),
+    registry: metrics,
+    logger,
+    hookSecret,
+    userAgent: `Sluice/${readVersion()}`,
+  });
 }
 
 function openDatabase(deps: {

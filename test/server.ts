@@ -16,6 +16,7 @@ import { type Authenticator, createAuthenticator } from '../src/kernel/tenancy/s
 import { mintToken, type TokenSettings } from '../src/kernel/tenancy/tokens.ts';
 import type { Role } from '../src/kernel/tenancy/types.ts';
 import { type Clock, systemClock } from '../src/lib/clock.ts';
+import { testConnectorHouse } from './connector-house.ts';
 import type { TestDatabase } from './database.ts';
 import { testItemHouse } from './item-house.ts';
 import { testKernel } from './kernel.ts';
@@ -119,6 +120,7 @@ function everyRoute(database: TestDatabase, authenticator: Authenticator): Route
     streams,
     items,
     uploads,
+    connectors: testConnectorHouse(database.db),
     secrets,
   });
 }

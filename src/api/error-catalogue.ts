@@ -1,3 +1,4 @@
+import { connectorErrors, syncFailures } from '../ingest/connectors/errors.ts';
 import { itemErrors } from '../ingest/items/errors.ts';
 import { exportErrors } from '../ingest/items/export/errors.ts';
 import { readerErrors } from '../ingest/items/formats/errors.ts';
@@ -41,6 +42,8 @@ export const errorChapters: CatalogueChapter[] = [
   { title: 'Report files', catalogue: reportErrors },
   { title: 'Reports', catalogue: profileErrors },
   { title: 'Failed uploads', catalogue: uploadFailures },
+  { title: 'Connectors', catalogue: connectorErrors },
+  { title: 'Failed syncs', catalogue: syncFailures },
   { title: 'Outgoing requests', catalogue: fetchErrors },
   { title: 'Events', catalogue: eventErrors },
   { title: 'Limits', catalogue: limitErrors },

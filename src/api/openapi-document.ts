@@ -1,5 +1,6 @@
 import pino from 'pino';
 import { Registry } from 'prom-client';
+import { type ConnectorHouse, openConnectorHouse } from '../ingest/connectors/house.ts';
 import { type ItemHouse, openItemHouse } from '../ingest/items/house.ts';
 import { itemBounds } from '../ingest/items/types.ts';
 import { openUploadHouse, type UploadHouse } from '../ingest/uploads/house.ts';
@@ -7,6 +8,9 @@ import { createGuardedFetch } from '../kernel/fetch/guarded-fetch.ts';
 import { createFiles } from '../kernel/files/backends.ts';
 import { Kernel } from '../kernel/jobs/kernel.ts';
 import { WakeUp } from '../kernel/jobs/wake-up.ts';
+import { CircuitBreakers } from '../kernel/limits/circuit-breaker.ts';
+import { LimitMetrics } from '../kernel/limits/metrics.ts';
+import { RateLimits } from '../kernel/limits/rate-limits.ts';
 import { parseSecretKeys } from '../kernel/secrets/stored-secrets.ts';
 import { TenantSecrets } from '../kernel/secrets/tenant-secrets.ts';
 import { createAuthenticator } from '../kernel/tenancy/service.ts';
@@ -52,6 +56,7 @@ export async function renderOpenApi({ version }: { version: string }): Promise<s
       streams: new SseStreams({ authenticator }),
       items: idleItems(db),
       uploads: idleUploads(db),
+      connectors: idleConnectors(db),
       secrets: new TenantSecrets({ db, keys: parseSecretKeys('00'.repeat(32)) }),
     }),
     version,
@@ -112,6 +117,37 @@ function idleUploads(db: Database): UploadHouse {
     ingestFolder: null,
     uploadWatchFolder: null,
     uploadSliceMs: 1,
+  });
+}
+
+function idleConnectors(db: Database): ConnectorHouse {
+  const logger = pino({ level: 'silent' });
+  return openConnectorHouse({
+    db,
+    wake: new WakeUp(db),
+    logger,
+    registry: new Registry(),
+    limits: new RateLimits({ db, metrics: new LimitMetrics(new Registry()) }),
+    breakers: new CircuitBreakers({ db, logger }),
+    airbyteBaseUrl: 'https://api.airbyte.com/v1',
+    airbyteApiToken: null,
+    airbyteClientId: null,
+    airbyteClientSecret: null,
+    airbyteWorkspaceId: null,
+    airbyteConcurrency: 1,
+    airbyteRequestsPerSecond: 1,
+    connectorEnrolment: 'open',
+    hookSecret: 'none',
+    userAgent: '',
+    policy: {
+      retryBaseMs: 1,
+      minIntervalMs: 1,
+      pollMs: 1,
+      deadlineMs: 1,
+      accountLimit: 1,
+      accountWindowMs: 1,
+    },
+    coolDownMs: 1,
   });
 }
 

@@ -1,3 +1,4 @@
+import type { ConnectorHouse } from '../ingest/connectors/house.ts';
 import type { ItemHouse } from '../ingest/items/house.ts';
 import type { UploadHouse } from '../ingest/uploads/house.ts';
 import { eventRoutes } from '../kernel/events/routes.ts';
@@ -17,6 +18,7 @@ export interface HouseDeps {
   streams: SseStreams;
   items: ItemHouse;
   uploads: UploadHouse;
+  connectors: ConnectorHouse;
   secrets: TenantSecrets;
   files: Files;
   admissions: Admissions;
@@ -30,6 +32,7 @@ export function houseRoutes(deps: HouseDeps): RouteModule[] {
     jobRoutes(deps.kernel, deps.items.details),
     ...deps.items.routes(deps.kernel),
     ...deps.uploads.routes(deps.kernel),
+    ...deps.connectors.routes(deps.kernel),
     secretRoutes(deps.secrets),
     statsRoutes,
     eventRoutes({ wake, streams: deps.streams }),

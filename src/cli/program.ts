@@ -10,6 +10,7 @@ import { addJobsCommand } from './jobs.ts';
 import { addMigrateCommand } from './migrate.ts';
 import { colorsFor, note } from './output.ts';
 import { addServeCommand } from './serve.ts';
+import { addSyncCommand } from './sync.ts';
 import { addTokenCommand } from './token.ts';
 import { addUploadCommand } from './upload.ts';
 import { addWorkerCommand } from './worker.ts';
@@ -63,6 +64,7 @@ function buildProgram(): Command {
   addConfigCommand(program);
   addDoctorCommand(program);
   addUploadCommand(program);
+  addSyncCommand(program);
   return program;
 }
 

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { problems, timestamp } from '../../kernel/http/replies.ts';
 import { principalOf, type RouteModule } from '../../kernel/http/route.ts';
+import { storedText } from '../../kernel/http/stored-text.ts';
 import type { TenantSecrets } from '../../kernel/secrets/tenant-secrets.ts';
 
 const tags = ['secrets'];
@@ -44,7 +45,7 @@ export function secretRoutes(secrets: TenantSecrets): RouteModule {
         tags,
         summary: 'Store a secret, encrypted; it can be replaced, not read',
         params,
-        body: z.strictObject({ value: z.string().min(1).max(10_000) }),
+        body: z.strictObject({ value: storedText(10_000).min(1) }),
         response: { 204: z.null(), ...problems(413, 415) },
       },
       handler: async (request, reply) => {

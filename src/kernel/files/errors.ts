@@ -19,6 +19,12 @@ export const fileErrors = defineErrors({
     title: 'The content of a stored file is missing',
     next: 'Restore it from the backup of the data directory, or upload the file again. Report it with the request id.',
   },
+  storage_full: {
+    kind: 'transient',
+    status: 503,
+    title: 'There is no room left to store the file',
+    next: 'Try again later; nothing was stored. Operators: free space in the data directory, or give it more.',
+  },
   storage_key_malformed: {
     kind: 'bug',
     status: 500,

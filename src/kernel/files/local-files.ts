@@ -72,8 +72,17 @@ async function storeContent({
     content.destroy();
     await handle?.close().catch(() => {});
     await rm(draft, { force: true });
-    throw error;
+    // In words of its own: the system's name paths of the server.
+    throw isOutOfRoom(error)
+      ? fileErrors.raise.storage_full('The file was not stored: no space left on device', { cause: error })
+      : error;
   }
+}
+
+/** The disk is full, or the share of it that this user may have. */
+function isOutOfRoom(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ENOSPC' || code === 'EDQUOT';
 }
 
 async function writeAll(

@@ -1,0 +1,2 @@
+drop index ix_ingestion_jobs_connector, ix_ingestion_jobs_run;
+drop table connectors;

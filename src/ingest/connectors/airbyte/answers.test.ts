@@ -1,0 +1,102 @@
+import { describe, expect, test } from 'vitest';
+import { connectionPageReader, readConnection, readJob, readJobs, readToken } from './answers.ts';
+
+const job = {
+  jobId: 17,
+  status: 'succeeded',
+  jobType: 'sync',
+  startTime: '2026-08-01T10:00:00Z',
+  connectionId: 'c-1',
+  lastUpdatedAt: '2026-08-01T10:05:00Z',
+  duration: 'PT5M',
+  bytesSynced: 1_000,
+  rowsSynced: 10,
+};
+
+describe('a job', () => {
+  test('is read with the time of its making, its duration in seconds and its counts', () => {
+    expect(readJob(JSON.stringify(job))).toEqual({
+      ok: true,
+      value: {
+        runId: '17',
+        status: 'succeeded',
+        jobType: 'sync',
+        connectionId: 'c-1',
+        createdAt: new Date('2026-08-01T10:00:00Z'),
+        lastUpdatedAt: new Date('2026-08-01T10:05:00Z'),
+        durationSeconds: 300,
+        bytesSynced: 1_000,
+        rowsSynced: 10,
+      },
+    });
+  });
+
+  test('has null for whatever Airbyte leaves out or cannot tell', () => {
+    const { jobId, status, jobType, startTime, connectionId } = job;
+    const bare = { jobId, status, jobType, startTime, connectionId, rowsSynced: null, duration: 'a while' };
+    expect(readJob(JSON.stringify(bare))).toMatchObject({
+      ok: true,
+      value: { lastUpdatedAt: null, durationSeconds: null, bytesSynced: null, rowsSynced: null },
+    });
+  });
+
+  test.each([['9007199254740993'], ['9223372036854775807'], ['1']])(
+    'keeps every digit of its id %s',
+    (id) => {
+      for (const spelling of [`"jobId":${id},`, `"jobId" : ${id} ,`, `"jobId":"${id}",`]) {
+        const text = JSON.stringify(job).replace('"jobId":17,', spelling);
+        expect(readJob(text)).toMatchObject({ ok: true, value: { runId: id } });
+      }
+    },
+  );
+
+  test('is not mixed up by a text that looks like an id', () => {
+    const tricky = { ...job, status: 'x "jobId":5,' };
+    expect(readJob(JSON.stringify(tricky))).toMatchObject({ ok: true, value: { status: 'x "jobId":5,' } });
+  });
+
+  test.each([
+    ['an id that is no whole number', { jobId: 1.5 }, 'jobId'],
+    ['a negative id', { jobId: -1 }, 'jobId'],
+    ['no status', { status: undefined }, 'status'],
+    ['a time that is none', { startTime: 'yesterday-ish' }, 'startTime'],
+    ['rows as text', { rowsSynced: '10' }, 'rowsSynced'],
+  ])('is refused with %s, and the reason names the place', (_what, change, place) => {
+    const reading = readJob(JSON.stringify({ ...job, ...change }));
+    expect(reading).toMatchObject({ ok: false, reason: expect.stringContaining(place) });
+  });
+
+  test('is refused when it is not JSON or a list', () => {
+    expect(readJob('<html>')).toEqual({ ok: false, reason: 'it is not JSON' });
+    expect(readJob('[]').ok).toBe(false);
+    expect(readJob('').ok).toBe(false);
+    expect(readJobs(JSON.stringify(job)).ok).toBe(false);
+  });
+});
+
+describe('a connection', () => {
+  const connection = { connectionId: 'c-1', name: 'Shop', status: 'active', workspaceId: 'w-1' };
+
+  test('is read with the type of its schedule', () => {
+    const text = JSON.stringify({ ...connection, schedule: { scheduleType: 'cron', cronExpression: '…' } });
+    expect(readConnection(text)).toEqual({
+      ok: true,
+      value: { ...connection, scheduleType: 'cron', sourceId: null, destinationId: null },
+    });
+  });
+
+  test.each([
+    ['a full page', { data: [connection, connection], next: '' }, true],
+    ['a short page that names the next one', { data: [connection], next: 'https://x/?offset=1' }, true],
+    ['a short page', { data: [connection] }, false],
+    ['an empty page, whatever it names', { data: [], next: 'https://x/?offset=1' }, false],
+  ])('on %s: asking for more is right or not', (_what, page, hasMore) => {
+    expect(connectionPageReader(2)(JSON.stringify(page))).toMatchObject({ ok: true, value: { hasMore } });
+  });
+});
+
+test('a token that no header can hold is refused without being quoted', () => {
+  const reading = readToken(JSON.stringify({ access_token: 'line\nbreak', expires_in: 900 }));
+  expect(reading).toMatchObject({ ok: false, reason: expect.stringContaining('access_token') });
+  expect(JSON.stringify(reading)).not.toContain('break');
+});

@@ -1,0 +1,124 @@
+import { z } from 'zod';
+import { durationSecondsOf } from './duration.ts';
+import type { AirbyteConnection, AirbyteConnectionPage, AirbyteJob } from './types.ts';
+
+/** What a body says, or in which place it is not what Airbyte promises. */
+export type Reading<T> = { ok: true; value: T } | { ok: false; reason: string };
+export type Reader<T> = (text: string) => Reading<T>;
+
+const word = z.string().min(1).max(200);
+const moment = z
+  .string()
+  .max(100)
+  .transform((text) => new Date(text))
+  .refine((date) => !Number.isNaN(date.getTime()), 'is not a date');
+const count = z.number().nonnegative().nullish();
+
+const jobSchema = z
+  .object({
+    jobId: z.string().regex(/^[1-9]\d{0,18}$/, 'is not a positive int64'),
+    status: word,
+    jobType: word,
+    connectionId: word,
+    startTime: moment,
+    lastUpdatedAt: moment.nullish(),
+    duration: z.string().nullish(),
+    bytesSynced: count,
+    rowsSynced: count,
+  })
+  .transform(
+    (job): AirbyteJob => ({
+      runId: job.jobId,
+      status: job.status,
+      jobType: job.jobType,
+      connectionId: job.connectionId,
+      createdAt: job.startTime,
+      lastUpdatedAt: job.lastUpdatedAt ?? null,
+      // A duration that cannot be read is no reason to lose sight of the sync.
+      durationSeconds: job.duration ? durationSecondsOf(job.duration) : null,
+      bytesSynced: job.bytesSynced ?? null,
+      rowsSynced: job.rowsSynced ?? null,
+    }),
+  );
+
+const connectionSchema = z
+  .object({
+    connectionId: word,
+    name: z.string().max(10_000),
+    status: word,
+    workspaceId: word,
+    schedule: z.object({ scheduleType: word.nullish() }).nullish(),
+    sourceId: word.nullish(),
+    destinationId: word.nullish(),
+  })
+  .transform(
+    ({ schedule, sourceId, destinationId, ...rest }): AirbyteConnection => ({
+      ...rest,
+      scheduleType: schedule?.scheduleType ?? null,
+      sourceId: sourceId ?? null,
+      destinationId: destinationId ?? null,
+    }),
+  );
+
+const maxListed = 1_000;
+const tokenSchema = z.object({
+  // Only what an HTTP header can hold.
+  access_token: z
+    .string()
+    .max(8_000)
+    .regex(/^[\x21-\x7e]+$/, 'is empty or has characters that no header can hold'),
+  expires_in: z.number().positive(),
+});
+
+export interface GrantedToken {
+  token: string;
+  lifetimeMs: number;
+}
+
+export const readJob: Reader<AirbyteJob> = readerOf(jobSchema);
+export const readJobs: Reader<AirbyteJob[]> = readerOf(
+  z.object({ data: z.array(jobSchema).max(maxListed) }).transform(({ data }) => data),
+);
+export const readConnection: Reader<AirbyteConnection> = readerOf(connectionSchema);
+export const readToken: Reader<GrantedToken> = readerOf(
+  tokenSchema.transform((granted) => ({
+    token: granted.access_token,
+    lifetimeMs: granted.expires_in * 1000,
+  })),
+);
+/** For a question whose whole point is that it was answered. */
+export const readAnyList: Reader<null> = readerOf(
+  z.object({ data: z.array(z.unknown()) }).transform(() => null),
+);
+
+export function connectionPageReader(limit: number): Reader<AirbyteConnectionPage> {
+  const page = z.object({ data: z.array(connectionSchema).max(maxListed), next: z.string().nullish() });
+  return readerOf(
+    page.transform(({ data, next }) => ({
+      connections: data,
+      // Either sign will do: one question too many is cheaper than a workspace that was read halfway.
+      hasMore: data.length > 0 && (Boolean(next) || data.length >= limit),
+    })),
+  );
+}
+
+function readerOf<T>(schema: z.ZodType<T>): Reader<T> {
+  return (text) => {
+    const parsed = parseAnswer(text);
+    if (parsed === undefined) return { ok: false, reason: 'it is not JSON' };
+    const result = schema.safeParse(parsed);
+    if (result.success) return { ok: true, value: result.data };
+    const [issue] = result.error.issues;
+    // Only the place and the rule: a value may be anything, a token included.
+    return { ok: false, reason: `${issue?.path.join('.') || 'the body'}: ${issue?.message ?? 'unexpected'}` };
+  };
+}
+
+/** Undefined for what is not JSON. A `jobId` becomes text before a parser rounds it: 2^53 + 1 would turn to 2^53. */
+function parseAnswer(text: string): unknown {
+  try {
+    return JSON.parse(text.replace(/(?<!\\)"jobId"\s*:\s*(\d+)(?=\s*[,}])/g, '"jobId":"$1"'));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,150 @@
+import type { FetchAnswer } from '../../../kernel/fetch/guarded-fetch.ts';
+import { parseRetryAfter } from '../../../kernel/jobs/retry.ts';
+import { messageOf, type SluiceError } from '../../../lib/errors.ts';
+import { type AirbyteAnswer, type AirbyteProblemCode, airbyteProblemClasses } from './types.ts';
+
+export type Refusal = Exclude<AirbyteAnswer<never>, { type: 'ok' }>;
+/** Takes the secrets out of a text. */
+export type Scrub = (text: string) => string;
+
+const maxRetryAfterMs = 24 * 3_600_000;
+const maxQuoteLength = 300;
+
+/** An answer that is not a 2xx. */
+export function refusalOf(answer: FetchAnswer<Buffer>, scrub: Scrub): Refusal {
+  const { status, headers } = answer;
+  const said = readErrorBody(answer.body);
+  const code = codeOf(status, said);
+  const retryAfterMs = parseRetryAfter(headers['retry-after'], headers.date);
+  const problem = {
+    ...problemOf(code, `Airbyte answered ${status}${quote(said, scrub)}. ${advice[code]}`),
+    status,
+    retryAfterMs: retryAfterMs === undefined ? null : Math.min(retryAfterMs, maxRetryAfterMs),
+  };
+  return { type: isDefinite(status) ? 'definite' : 'ambiguous', problem };
+}
+
+/** An answer that says yes, but not in words we understand: what was asked for has probably happened. */
+export function unreadable(status: number, reason: string): Refusal {
+  const message = `Airbyte answered ${status}, but not as its API promises: ${reason}. ${advice.bad_answer}`;
+  return { type: 'ambiguous', problem: { ...problemOf('bad_answer', message), status } };
+}
+
+/** A request that got no answer. */
+export function failureOf(error: SluiceError, scrub: Scrub): Refusal {
+  const { code, isSent } = failures[error.code] ?? { code: 'connection_error', isSent: true };
+  const message = `${scrub(messageOf(error)).slice(0, maxQuoteLength)}. ${advice[code]}`;
+  return { type: isSent ? 'ambiguous' : 'definite', problem: problemOf(code, message) };
+}
+
+/** A request that was not sent because it could only have gone wrong. */
+export function notSent(message: string): Refusal {
+  return { type: 'definite', problem: problemOf('bad_request', message) };
+}
+
+/** Without a token nothing was sent, and whatever a token is refused for lies in the settings that all jobs share. */
+export function withoutToken({ problem }: Refusal): Refusal {
+  const isRefused = problem.class === 'permanent' || problem.class === 'auth' || problem.class === 'conflict';
+  const code = isRefused ? 'auth_error' : problem.code;
+  const message = `No access token could be had. ${problem.message}`;
+  return { type: 'definite', problem: { ...problem, code, class: airbyteProblemClasses[code], message } };
+}
+
+function problemOf(code: AirbyteProblemCode, message: string) {
+  return { status: null, code, class: airbyteProblemClasses[code], message, retryAfterMs: null };
+}
+
+const failures: Record<string, { code: AirbyteProblemCode; isSent: boolean } | undefined> = {
+  fetch_timeout: { code: 'timeout', isSent: true },
+  response_too_large: { code: 'bad_answer', isSent: true },
+  // A connection that was refused or a name that was not found cannot have made a job either, but those come
+  // and go with the ones that can. One look too many is cheap.
+  fetch_failed: { code: 'connection_error', isSent: true },
+  host_not_found: { code: 'connection_error', isSent: true },
+  url_invalid: { code: 'connection_error', isSent: false },
+  address_blocked: { code: 'connection_error', isSent: false },
+  fetch_request_invalid: { code: 'connection_error', isSent: false },
+};
+
+const advice: Record<AirbyteProblemCode, string> = {
+  auth_error: 'Check AIRBYTE_API_TOKEN, or AIRBYTE_CLIENT_ID and AIRBYTE_CLIENT_SECRET.',
+  forbidden: 'Give the Airbyte application access to the workspace of this connection.',
+  rate_limit: 'It is asked again later; the limit is shared by all applications of the Airbyte user.',
+  server_error: 'It is asked again later.',
+  timeout: 'It is asked again later.',
+  connection_error: 'It is asked again later. If that goes on, check AIRBYTE_BASE_URL and the network.',
+  already_running: 'Adopt the job that runs, or wait for its end.',
+  state_conflict: 'Look at the connection in Airbyte: only an active one can be synced.',
+  insufficient_credits: 'Buy credits for the Airbyte workspace, then requeue the job.',
+  not_found: 'Check that the connection still exists in Airbyte and that AIRBYTE_BASE_URL is right.',
+  bad_request: 'Check the connection in Airbyte; the same request would be refused again.',
+  bad_answer:
+    'It is asked again later. If that goes on, check that AIRBYTE_BASE_URL leads to the Airbyte API.',
+};
+
+/** 4xx means that it did not happen, but for 408: the server gave up waiting for something that may go on. */
+function isDefinite(status: number): boolean {
+  return status >= 400 && status < 500 && status !== 408;
+}
+
+interface ErrorBody {
+  type: string;
+  title: string;
+  detail: string;
+}
+
+function codeOf(status: number, said: ErrorBody): AirbyteProblemCode {
+  if (status >= 500) return 'server_error';
+  // Redirects are not followed: a POST would become a GET on the way.
+  if (status < 400) return 'bad_answer';
+  if (/insufficient-credit/i.test(`${said.type} ${said.title}`)) return 'insufficient_credits';
+  if (status === 409) return conflictCodeOf(said);
+  return codeOfStatus[status] ?? 'bad_request';
+}
+
+const codeOfStatus: Record<number, AirbyteProblemCode | undefined> = {
+  401: 'auth_error',
+  403: 'forbidden',
+  404: 'not_found',
+  408: 'timeout',
+  429: 'rate_limit',
+};
+
+function conflictCodeOf({ type, title, detail }: ErrorBody): AirbyteProblemCode {
+  const named = `${type} ${title}`;
+  if (/state-conflict/i.test(named)) return 'state_conflict';
+  return /try-again-later/i.test(named) || /already running/i.test(detail)
+    ? 'already_running'
+    : 'state_conflict';
+}
+
+/** Gateways in front of Airbyte send HTML, or JSON of their own with nothing but a message. */
+function readErrorBody(body: Buffer): ErrorBody {
+  const said = asObject(parseJson(body.toString('utf8')));
+  const detail = textOf(said.detail) || textOf(asObject(said.data).message) || textOf(said.message);
+  return { type: textOf(said.type), title: textOf(said.title), detail };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function asObject(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value.trim() : '';
+}
+
+/** Scrubbed before it is cut: half a secret is one too. */
+function quote({ title, detail }: ErrorBody, scrub: Scrub): string {
+  const words = [title, detail].filter((text) => text !== '').join(': ');
+  const oneLine = scrub(words).replace(/[\p{Cc}\s]+/gu, ' ');
+  const short = oneLine.length > maxQuoteLength ? `${oneLine.slice(0, maxQuoteLength)}…` : oneLine;
+  return short === '' ? '' : ` (${short.replace(/[.\s]+$/, '')})`;
+}

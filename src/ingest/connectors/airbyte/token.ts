@@ -1,0 +1,122 @@
+import type { FetchAnswer, FetchOptions } from '../../../kernel/fetch/guarded-fetch.ts';
+import type { Clock } from '../../../lib/clock.ts';
+import { isSluiceError } from '../../../lib/errors.ts';
+import { SecretScrubber } from '../../../lib/secret-scrubber.ts';
+import { type GrantedToken, readToken } from './answers.ts';
+import { failureOf, refusalOf, unreadable, withoutToken } from './problems.ts';
+import type { AirbyteAnswer, AirbyteCredentials } from './types.ts';
+
+export type Fetch = (url: string, options: FetchOptions) => Promise<FetchAnswer<Buffer>>;
+
+export interface AccessTokensOptions {
+  credentials: AirbyteCredentials;
+  fetch: Fetch;
+  /** Where a client's id and secret are exchanged for a token. */
+  url: string;
+  timeoutMs: number;
+  clock: Clock;
+}
+
+const maxBytes = 64 * 1024;
+/** A token that is about to run out would do so on its way. */
+const marginMs = 60_000;
+/** Airbyte's tokens last 15 minutes; for much shorter ones the margin may not eat up everything. */
+const maxMarginShare = 0.2;
+const maxLifetimeMs = 24 * 3_600_000;
+
+/** The token for the next request: the configured one, or one that is exchanged for the client's id and secret. */
+export class AccessTokens {
+  readonly #options: AccessTokensOptions;
+  #current: { token: string; expiresAtMs: number } | null = null;
+  /** Everybody who needs a token meanwhile waits for the same one. */
+  #refresh: Promise<AirbyteAnswer<string>> | null = null;
+  #previous = '';
+  #scrubber: SecretScrubber;
+
+  constructor(options: AccessTokensOptions) {
+    this.#options = options;
+    this.#scrubber = new SecretScrubber(secretsOf(options.credentials));
+  }
+
+  /** Whether another token can be had when one is refused. */
+  get canRefresh(): boolean {
+    return this.#options.credentials.type === 'client';
+  }
+
+  async get(signal?: AbortSignal): Promise<AirbyteAnswer<string>> {
+    const { credentials, clock } = this.#options;
+    if (credentials.type === 'token') return { type: 'ok', value: credentials.token };
+    if (this.#current !== null && clock.nowMs() < this.#current.expiresAtMs) {
+      return { type: 'ok', value: this.#current.token };
+    }
+    this.#refresh ??= this.#exchange(credentials).finally(() => {
+      this.#refresh = null;
+    });
+    return unlessAborted(this.#refresh, signal);
+  }
+
+  /** Airbyte refused this token. Another one that came in the meantime stays. */
+  discard(token: string): void {
+    if (this.#current?.token === token) this.#current = null;
+  }
+
+  /** Takes every secret that was sent of late out of a text. */
+  readonly scrub = (text: string): string => this.#scrubber.scrub(text);
+
+  /** Not with the signal of the caller who happened to be first: the others wait for it as well. */
+  async #exchange(credentials: AirbyteCredentials & { type: 'client' }): Promise<AirbyteAnswer<string>> {
+    const { fetch, url, timeoutMs, clock } = this.#options;
+    const askedAtMs = clock.nowMs();
+    try {
+      const answer = await fetch(url, {
+        ...exchangeRequest(credentials),
+        timeoutMs,
+        maxBytes,
+        maxRedirects: 0,
+      });
+      if (answer.status < 200 || answer.status > 299) return withoutToken(refusalOf(answer, this.scrub));
+      const reading = readToken(answer.body.toString('utf8'));
+      if (!reading.ok) return withoutToken(unreadable(answer.status, reading.reason));
+      return { type: 'ok', value: this.#keep(reading.value, askedAtMs) };
+    } catch (error) {
+      if (!isSluiceError(error)) throw error;
+      return withoutToken(failureOf(error, this.scrub));
+    }
+  }
+
+  #keep({ token, lifetimeMs }: GrantedToken, askedAtMs: number): string {
+    const usableMs = lifetimeMs - Math.min(marginMs, lifetimeMs * maxMarginShare);
+    this.#current = { token, expiresAtMs: askedAtMs + Math.min(usableMs, maxLifetimeMs) };
+    // Made anew each time: one scrubber for all tokens of a long-lived process would grow for ever.
+    this.#scrubber = new SecretScrubber([...secretsOf(this.#options.credentials), token, this.#previous]);
+    this.#previous = token;
+    return token;
+  }
+}
+
+function exchangeRequest({ clientId, clientSecret }: AirbyteCredentials & { type: 'client' }) {
+  return {
+    method: 'POST',
+    headers: { accept: 'application/json', 'content-type': 'application/json' },
+    // With a hyphen: that is how Airbyte spells it.
+    body: JSON.stringify({
+      client_id: clientId,
+      client_secret: clientSecret,
+      'grant-type': 'client_credentials',
+    }),
+  } as const;
+}
+
+function secretsOf(credentials: AirbyteCredentials): string[] {
+  return credentials.type === 'token' ? [credentials.token] : [credentials.clientSecret];
+}
+
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise;
+  return new Promise((resolve, reject) => {
+    const giveUp = () => reject(signal.reason);
+    if (signal.aborted) giveUp();
+    signal.addEventListener('abort', giveUp, { once: true });
+    promise.finally(() => signal.removeEventListener('abort', giveUp)).then(resolve, reject);
+  });
+}

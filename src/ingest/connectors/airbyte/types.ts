@@ -1,0 +1,170 @@
+/** What Sluice knows of an Airbyte job: one sync of one connection. */
+export interface AirbyteJob {
+  /** Airbyte's `jobId`, an int64. As text, because a JavaScript number loses digits beyond 2^53. */
+  runId: string;
+  /** An open set: read it with `verdictOf`. */
+  status: string;
+  jobType: string;
+  connectionId: string;
+  /** Airbyte calls it `startTime`, but it is when the job was made, however long it was queued then. */
+  createdAt: Date;
+  /** Only once the job has ended. */
+  lastUpdatedAt: Date | null;
+  durationSeconds: number | null;
+  /** Committed at the destination. */
+  bytesSynced: number | null;
+  rowsSynced: number | null;
+}
+
+export interface AirbyteConnection {
+  connectionId: string;
+  name: string;
+  /** `active`, `inactive`, `deprecated` (deleted), or what Airbyte adds one day. */
+  status: string;
+  workspaceId: string;
+  /** `manual` is what Sluice needs: with any other, Airbyte's own scheduler triggers syncs as well. */
+  scheduleType: string | null;
+  sourceId: string | null;
+  destinationId: string | null;
+}
+
+export interface AirbyteConnectionPage {
+  connections: AirbyteConnection[];
+  /** Whether it is worth asking for the next page. */
+  hasMore: boolean;
+}
+
+/**
+ * `definite`: it did not happen, because Airbyte refused it or because the request was never sent.
+ * `ambiguous`: nobody knows whether it happened. Before a sync is triggered again, look for the job.
+ * Whether and when to try again is told by the problem's class and not by the type.
+ */
+export type AirbyteAnswer<T> =
+  | { type: 'ok'; value: T }
+  | { type: 'definite'; problem: AirbyteProblem }
+  | { type: 'ambiguous'; problem: AirbyteProblem };
+
+export type AirbyteProblemClass =
+  | 'auth'
+  | 'rate_limit'
+  | 'server_error'
+  | 'timeout'
+  | 'connection'
+  | 'conflict'
+  | 'permanent';
+
+/** The stable codes, with the class of each. */
+export const airbyteProblemClasses = {
+  /** 401, or Airbyte gave no token for the client's id and secret. */
+  auth_error: 'auth',
+  forbidden: 'auth',
+  rate_limit: 'rate_limit',
+  server_error: 'server_error',
+  /** Our own time limit, or Airbyte's 408. */
+  timeout: 'timeout',
+  connection_error: 'connection',
+  /** A sync runs on the connection: adopt it. */
+  already_running: 'conflict',
+  /** Look at the connection: it may be inactive or deleted. */
+  state_conflict: 'conflict',
+  insufficient_credits: 'permanent',
+  not_found: 'permanent',
+  bad_request: 'permanent',
+  /** An answer that cannot be read. Proxies give such ones for a while, so it is tried again like a 5xx. */
+  bad_answer: 'server_error',
+} as const satisfies Record<string, AirbyteProblemClass>;
+
+export type AirbyteProblemCode = keyof typeof airbyteProblemClasses;
+
+export interface AirbyteProblem {
+  /** Of the answer, or null when there was none. */
+  status: number | null;
+  code: AirbyteProblemCode;
+  class: AirbyteProblemClass;
+  /** For people. It never holds a token or secret. */
+  message: string;
+  /** How long Airbyte asked us to wait; null when it did not say. */
+  retryAfterMs: number | null;
+}
+
+export type AirbyteCredentials =
+  | { type: 'token'; token: string }
+  | { type: 'client'; clientId: string; clientSecret: string };
+
+export interface AirbyteSettings {
+  /** Such as https://api.airbyte.com/v1. It may be a private address: the operator chose it. */
+  baseUrl: string;
+  credentials: AirbyteCredentials;
+  userAgent: string;
+  /** For `POST /jobs`, which waits up to a minute for a job id by itself. 90 s unless told. */
+  triggerTimeoutMs?: number;
+  /** For everything else. 30 s unless told. */
+  timeoutMs?: number;
+}
+
+export interface CallOptions {
+  /** When it aborts, the call rejects with its reason; a trigger may have happened nevertheless. */
+  signal?: AbortSignal;
+}
+
+/** Every problem of Airbyte's is an answer; only an abort by the caller rejects. */
+export interface AirbyteClient {
+  triggerSync(connectionId: string, options?: CallOptions): Promise<AirbyteAnswer<AirbyteJob>>;
+  getJob(runId: string, options?: CallOptions): Promise<AirbyteAnswer<AirbyteJob>>;
+  /** Sync jobs, the newest first. */
+  listJobs(query: JobQuery, options?: CallOptions): Promise<AirbyteAnswer<AirbyteJob[]>>;
+  /**
+   * Airbyte cancels whatever runs on that job's connection now, even a newer job: ask `listJobs` first. It may
+   * answer before the job has ended.
+   */
+  cancelJob(runId: string, options?: CallOptions): Promise<AirbyteAnswer<AirbyteJob>>;
+  getConnection(connectionId: string, options?: CallOptions): Promise<AirbyteAnswer<AirbyteConnection>>;
+  listConnections(
+    query: ConnectionQuery,
+    options?: CallOptions,
+  ): Promise<AirbyteAnswer<AirbyteConnectionPage>>;
+  /** Whether our credentials work at all. */
+  probe(options?: CallOptions): Promise<AirbyteAnswer<null>>;
+  /** Ends what is under way and closes the connections. */
+  close(): Promise<void>;
+}
+
+export interface JobQuery {
+  connectionId: string;
+  createdSince?: Date;
+  /** 1 to 100; 20 unless told. */
+  limit?: number;
+}
+
+export interface ConnectionQuery {
+  workspaceId: string;
+  /** 1 to 100. */
+  limit: number;
+  offset: number;
+}
+
+export type AirbyteVerdict = 'succeeded' | 'failed' | 'canceled' | 'going_on';
+
+/** `incomplete` goes on: an attempt failed, and Airbyte makes another. */
+const verdicts: ReadonlyMap<string, AirbyteVerdict> = new Map([
+  ['pending', 'going_on'],
+  ['queued', 'going_on'],
+  ['running', 'going_on'],
+  ['incomplete', 'going_on'],
+  ['succeeded', 'succeeded'],
+  ['failed', 'failed'],
+  ['cancelled', 'canceled'],
+]);
+
+/** A status that nobody has heard of goes on: taking it for an end would lose a sync that runs. */
+export function verdictOf(status: string): AirbyteVerdict {
+  return verdicts.get(status) ?? 'going_on';
+}
+
+export function isTerminal(status: string): boolean {
+  return verdictOf(status) !== 'going_on';
+}
+
+export function isKnownStatus(status: string): boolean {
+  return verdicts.has(status);
+}

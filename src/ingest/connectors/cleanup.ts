@@ -1,0 +1,63 @@
+import type { Slice, SliceResult } from '../../kernel/jobs/types.ts';
+import { type AirbyteJob, isTerminal } from './airbyte/types.ts';
+import { type AirbyteTurn, takeTurn, waiting } from './airbyte-turn.ts';
+import { checkpointOf, type SyncCheckpoint } from './checkpoint.ts';
+import { listHeldRuns } from './run-store.ts';
+import { chooseRun } from './runs.ts';
+import type { SyncWorkerDeps } from './worker-deps.ts';
+
+/** So long a canceled sync tries to end its run in Airbyte, or to see it ended. */
+const limitMs = 3_600_000;
+const done: SliceResult = { outcome: { type: 'done' } };
+
+/**
+ * Slices of a canceled sync: its run is canceled in Airbyte as well. `DELETE /jobs/{id}` cancels whatever runs on the
+ * connection, so it is sent only while the active run is seen to be ours.
+ */
+export async function cleanUpSync(deps: SyncWorkerDeps, slice: Slice): Promise<SliceResult> {
+  const { job } = slice;
+  const checkpoint = checkpointOf(job.checkpoint);
+  if (job.runId === null && checkpoint.triggerStartedAt === null) return done;
+  const sinceMs = deps.clock.nowMs() - (job.finishedAt?.getTime() ?? 0);
+  if (sinceMs > limitMs) {
+    deps.logger.warn(
+      { job_id: job.jobId, run_id: job.runId },
+      'a canceled sync could not be ended in Airbyte',
+    );
+    return done;
+  }
+  return takeTurn(deps, slice, (turn) => endRun(deps, slice, { turn, checkpoint }));
+}
+
+async function endRun(
+  deps: SyncWorkerDeps,
+  slice: Slice,
+  { turn, checkpoint }: { turn: AirbyteTurn; checkpoint: SyncCheckpoint },
+): Promise<SliceResult> {
+  const connectionId = String(slice.job.payload.airbyteConnectionId);
+  const again = waiting(slice, { waitingFor: 'canceling', delayMs: deps.policy.pollMs });
+  const answer = await turn.ask('list_jobs', (client, options) => client.listJobs({ connectionId }, options));
+  if (answer.type !== 'ok') {
+    // A connection that is gone has no run.
+    return answer.problem.class === 'permanent' ? done : again;
+  }
+  const active = answer.value.find((run) => !isTerminal(run.status));
+  const ours = await findOurs(deps, slice, { runs: answer.value, checkpoint });
+  if (active === undefined || active.runId !== ours) return done;
+  await turn.ask('cancel', (client, options) => client.cancelJob(active.runId, options));
+  return again;
+}
+
+/** The run that we follow, or the one that our trigger made without our knowing. */
+async function findOurs(
+  deps: SyncWorkerDeps,
+  { job }: Slice,
+  { runs, checkpoint }: { runs: AirbyteJob[]; checkpoint: SyncCheckpoint },
+): Promise<string | null> {
+  if (job.runId !== null) return job.runId;
+  const since = checkpoint.triggerStartedAt === null ? null : new Date(checkpoint.triggerStartedAt);
+  const wanted = { runIds: runs.map(({ runId }) => runId), exceptJobId: job.jobId };
+  const held = await deps.db.kernel((tx) => listHeldRuns(tx, wanted));
+  const found = chooseRun({ runs, since, held, past: checkpoint.failedRuns });
+  return found?.isOurs ? found.run.runId : null;
+}

@@ -1,0 +1,174 @@
+import { z } from 'zod';
+import { listOf, problems, publicProblems, timestamp } from '../../kernel/http/replies.ts';
+import { principalOf, type RouteApp } from '../../kernel/http/route.ts';
+import type { WakeUp } from '../../kernel/jobs/wake-up.ts';
+import type { CircuitBreakers } from '../../kernel/limits/circuit-breaker.ts';
+import { dependency } from './airbyte-turn.ts';
+import { type ConnectionsDeps, importConnections, listConnections } from './connections.ts';
+import { connectorFields, connectorFormParts, wishOf } from './connector-form.ts';
+import { type EnrolmentMode, enrolmentModes } from './types.ts';
+import { connectionReply, connectorReply, renderConnection, renderConnector } from './views.ts';
+import { assertHookSecret, takeNotice } from './webhook.ts';
+
+export interface ConnectionRouteDeps extends ConnectionsDeps {
+  wake: WakeUp;
+  breakers: CircuitBreakers;
+  enrolment: EnrolmentMode;
+  baseUrl: string;
+  hookSecret: string;
+}
+
+const tags = ['connectors'];
+
+export function connectionRoutes(app: RouteApp, deps: ConnectionRouteDeps): void {
+  installStatus(app, deps);
+  installHook(app, deps);
+  installList(app, deps);
+  installImport(app, deps);
+}
+
+function installStatus(app: RouteApp, deps: ConnectionRouteDeps): void {
+  const reply = z
+    .object({
+      configured: z.boolean(),
+      missing: z.array(z.string()).describe('Settings that have to be set'),
+      base_url: z.string(),
+      enrolment: z.enum(enrolmentModes),
+      airbyte: z.object({
+        state: z.enum(['closed', 'open', 'probing']).describe('closed: syncs run; open: they wait'),
+        reason: z.string().nullable(),
+        since: timestamp.nullable(),
+        next_try_at: timestamp.nullable(),
+      }),
+      webhook_path: z.string().nullable().describe('For Airbyte’s notifications; shown to the operator only'),
+    })
+    .meta({ id: 'ConnectorStatus' });
+  app.route({
+    method: 'GET',
+    url: '/api/connectors/status',
+    config: { action: 'connector.read' },
+    schema: {
+      tags,
+      summary: 'Whether Airbyte is configured and well, and what is missing',
+      response: { 200: reply, ...problems() },
+    },
+    handler: async (request) => {
+      const breaker = (await deps.breakers.list()).find((one) => one.dependency === dependency);
+      const isOperator = principalOf(request).role === 'operator';
+      return {
+        configured: deps.client !== null,
+        missing: [...deps.missing],
+        base_url: deps.baseUrl,
+        enrolment: deps.enrolment,
+        airbyte: {
+          state: breaker?.state ?? ('closed' as const),
+          reason: breaker?.reason ?? null,
+          since: breaker?.openedAt?.toISOString() ?? null,
+          next_try_at: breaker?.probeAt?.toISOString() ?? null,
+        },
+        webhook_path: isOperator ? `/api/hooks/airbyte/${deps.hookSecret}` : null,
+      };
+    },
+  });
+}
+
+function installHook(app: RouteApp, deps: ConnectionRouteDeps): void {
+  app.route({
+    method: 'POST',
+    url: '/api/hooks/airbyte/:secret',
+    config: { public: true },
+    schema: {
+      tags,
+      summary: 'For Airbyte’s notifications: a hint that a run has ended, confirmed by asking Airbyte',
+      params: z.strictObject({ secret: z.string().min(1).max(500) }),
+      body: z.unknown(),
+      response: { 200: z.object({ received: z.boolean() }), ...publicProblems(404, 413, 415) },
+    },
+    handler: async (request) => {
+      assertHookSecret(request.params.secret, deps.hookSecret);
+      await takeNotice(deps, request.body);
+      return { received: true };
+    },
+  });
+}
+
+const maxConnections = 100;
+
+function installList(app: RouteApp, deps: ConnectionRouteDeps): void {
+  app.route({
+    method: 'GET',
+    url: '/api/connections',
+    config: { action: 'connection.import' },
+    schema: {
+      tags,
+      summary: 'List the connections of the Airbyte workspace, and whose connectors they are',
+      querystring: z.strictObject({
+        limit: z.coerce.number().int().min(1).max(maxConnections).default(50),
+        cursor: z
+          .string()
+          .regex(/^\d{1,9}$/, 'must be next_cursor of the page before')
+          .optional(),
+      }),
+      response: { 200: listOf(connectionReply), ...problems() },
+    },
+    handler: async (request) => {
+      const { limit, cursor } = request.query;
+      const offset = Number(cursor ?? 0);
+      const { connections, hasMore } = await listConnections(deps, { limit, offset });
+      return {
+        data: connections.map(renderConnection),
+        has_more: hasMore,
+        next_cursor: hasMore ? String(offset + connections.length) : null,
+      };
+    },
+  });
+}
+
+function installImport(app: RouteApp, deps: ConnectionRouteDeps): void {
+  const { id, name } = connectorFormParts;
+  app.route({
+    method: 'POST',
+    url: '/api/connectors/import',
+    config: { action: 'connection.import' },
+    schema: {
+      tags,
+      summary: 'Enrol connections of the workspace as connectors of the tenants that are named',
+      body: z.strictObject({
+        connections: z
+          .array(z.strictObject({ ...connectorFields, tenant_id: id, name: name.optional() }))
+          .min(1)
+          .max(maxConnections),
+      }),
+      response: {
+        200: z.object({
+          imported: z.array(connectorReply),
+          refused: z.array(
+            z.object({
+              airbyte_connection_id: z.string(),
+              tenant_id: z.string(),
+              code: z.string(),
+              message: z.string(),
+            }),
+          ),
+        }),
+        ...problems(413, 415),
+      },
+    },
+    handler: async (request) => {
+      const wishes = request.body.connections.map(({ tenant_id: tenantId, ...wish }) => ({
+        ...wishOf({ ...wish, name: wish.name ?? wish.airbyte_connection_id }),
+        tenantId,
+      }));
+      const report = await importConnections(deps, wishes, principalOf(request).userId);
+      return {
+        imported: report.imported.map((one) => renderConnector(one)),
+        refused: report.refused.map((one) => ({
+          airbyte_connection_id: one.airbyteConnectionId,
+          tenant_id: one.tenantId,
+          code: one.code,
+          message: one.message,
+        })),
+      };
+    },
+  });
+}

@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import { isUsableId } from '../../kernel/tenancy/types.ts';
+import type { ConnectorWish } from './service.ts';
+import { activeSyncPolicies } from './types.ts';
+
+/** How a connector is written in a request. */
+const id = z.string().min(1).refine(isUsableId, 'must be 1 to 200 characters without control characters');
+/** They are parts of addresses of their own. */
+const reserved = ['status', 'import'];
+const newId = id.refine((text) => !reserved.includes(text), `must not be ${reserved.join(' or ')}`);
+const name = z.string().min(1).max(200).refine(isUsableId, 'must not contain control characters');
+
+export const connectorFormParts = { id, name };
+
+export const changeFields = {
+  name: name.optional(),
+  external_account_id: id.optional(),
+  enabled: z.boolean().optional(),
+  cadence_hours: z
+    .number()
+    .positive()
+    .max(8_760)
+    .nullable()
+    .describe('Null: as often as the plan allows')
+    .optional(),
+  min_interval_seconds: z.int().min(0).max(604_800).nullable().optional(),
+  on_active_sync: z.enum(activeSyncPolicies).optional(),
+};
+
+export const connectorFields = {
+  ...changeFields,
+  connector_id: newId.optional(),
+  name,
+  airbyte_connection_id: id,
+  external_account_id: id,
+};
+
+export function wishOf(body: z.output<z.ZodObject<typeof connectorFields>>): ConnectorWish {
+  return {
+    connectorId: body.connector_id,
+    name: body.name,
+    airbyteConnectionId: body.airbyte_connection_id,
+    externalAccountId: body.external_account_id,
+    enabled: body.enabled,
+    cadenceHours: body.cadence_hours,
+    minIntervalSeconds: body.min_interval_seconds,
+    onActiveSync: body.on_active_sync,
+  };
+}

@@ -1,0 +1,34 @@
+import { dispatchIn, type JobsDeps } from '../../kernel/jobs/service.ts';
+import type { Job } from '../../kernel/jobs/types.ts';
+import type { Tx } from '../../lib/db.ts';
+import { type Connector, maxRetries, pipelineName } from './types.ts';
+
+export interface SyncRequest {
+  createdBy: string;
+  userId: string | null;
+  correlationId?: string | undefined;
+  ipAddress?: string | null;
+}
+
+/** A sync of this connector as a job; an active one is a 409 that names it. */
+export function dispatchSyncIn(
+  deps: JobsDeps,
+  tx: Tx,
+  connector: Connector,
+  request: SyncRequest,
+): Promise<Job> {
+  const { tenantId, connectorId, externalAccountId, airbyteConnectionId } = connector;
+  return dispatchIn(deps, tx, tenantId, {
+    pipeline: pipelineName,
+    subjectId: connectorId,
+    connectorId,
+    externalAccountId,
+    maxRetries,
+    createdBy: request.createdBy,
+    userId: request.userId,
+    ipAddress: request.ipAddress ?? null,
+    // A canceled sync is ended in Airbyte even when its connector is gone.
+    payload: { airbyteConnectionId },
+    ...(request.correlationId === undefined ? {} : { correlationId: request.correlationId }),
+  });
+}

@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest';
+import type { Job } from '../../kernel/jobs/types.ts';
+import { type AirbyteProblem, type AirbyteProblemCode, airbyteProblemClasses } from './airbyte/types.ts';
+import { syncFailures } from './errors.ts';
+import { outcomeOf, syncFailedOutcome } from './outcomes.ts';
+
+const job = (retryCount: number) => ({ retryCount }) as Job;
+const policy = { retryBaseMs: 60_000 };
+
+function problem(code: AirbyteProblemCode, retryAfterMs: number | null = null): AirbyteProblem {
+  return {
+    status: 500,
+    code,
+    class: airbyteProblemClasses[code],
+    message: 'what Airbyte said',
+    retryAfterMs,
+  };
+}
+
+describe('the retry table', () => {
+  test.each(['server_error', 'timeout', 'connection_error', 'bad_answer', 'rate_limit'] as const)(
+    '%s is retried after 60, 120, 240, 480 and 960 seconds, give or take a quarter, and then given up',
+    (code) => {
+      for (const [attempt, seconds] of [60, 120, 240, 480, 960].entries()) {
+        const outcome = outcomeOf(problem(code), job(attempt), policy);
+        if (outcome.type !== 'retry') throw new Error(`Attempt ${attempt} is ${outcome.type}`);
+        expect(outcome.delayMs).toBeGreaterThanOrEqual(seconds * 750);
+        expect(outcome.delayMs).toBeLessThanOrEqual(seconds * 1_250);
+      }
+      expect(outcomeOf(problem(code), job(5), policy)).toMatchObject({ type: 'dead', failure: { code } });
+    },
+  );
+
+  test('a 429 with Retry-After waits for that, and not less when somebody hurries it', () => {
+    expect(outcomeOf(problem('rate_limit', 7_000), job(0), policy)).toMatchObject({
+      type: 'retry',
+      delayMs: 7_000,
+      notBefore: true,
+    });
+  });
+
+  test.each(['auth_error', 'forbidden', 'insufficient_credits', 'not_found', 'bad_request'] as const)(
+    '%s is a dead letter at once',
+    (code) => {
+      expect(outcomeOf(problem(code), job(0), policy)).toMatchObject({ type: 'dead' });
+    },
+  );
+
+  test('a failed sync is retried twice, and not when all retries are used', () => {
+    const failed = (failedBefore: number, retryCount: number) =>
+      syncFailedOutcome(job(retryCount), { message: 'x', failedBefore, retryBaseMs: 60_000 }).type;
+    expect([failed(0, 0), failed(1, 1), failed(2, 2)]).toEqual(['retry', 'retry', 'dead']);
+    expect(failed(0, 5)).toBe('dead');
+  });
+
+  test('every code that can end up on a sync is in the catalogue', () => {
+    for (const code of Object.keys(airbyteProblemClasses) as AirbyteProblemCode[]) {
+      const outcome = outcomeOf(problem(code), job(9), policy);
+      if (outcome.type !== 'dead') throw new Error(`${code} is retried for ever`);
+      expect(Object.keys(syncFailures.definitions)).toContain(outcome.failure.code);
+    }
+  });
+});

@@ -1,0 +1,48 @@
+import { decideRetry, type RetryPolicy, retryPolicies } from '../../kernel/jobs/retry.ts';
+import type { Job, JobFailure, Outcome } from '../../kernel/jobs/types.ts';
+import type { AirbyteProblem } from './airbyte/types.ts';
+import { maxRetries } from './types.ts';
+
+/** Airbyte has retried a failed sync itself, so we do so sparingly. */
+const maxFailedSyncs = 2;
+
+/** An error of the API while triggering: the line of the retry table that it falls under. */
+export function outcomeOf(
+  problem: AirbyteProblem,
+  job: Job,
+  { retryBaseMs }: { retryBaseMs: number },
+): Outcome {
+  const failure = failureOf(problem);
+  if (problem.class === 'auth' || problem.class === 'permanent') return { type: 'dead', failure };
+  const { rate_limit: throttled, server } = retryPolicies.connectors;
+  const policy = withBase(problem.class === 'rate_limit' ? throttled : server, retryBaseMs);
+  const asked = problem.retryAfterMs === null ? {} : { retryAfterMs: problem.retryAfterMs };
+  const decision = decideRetry(policy, job.retryCount, asked);
+  if (!decision.retry) return { type: 'dead', failure };
+  return { type: 'retry', failure, delayMs: decision.delayMs, notBefore: decision.fromRetryAfter };
+}
+
+/** `failedBefore`: how many runs of this job Airbyte has reported as failed before this one. */
+export function syncFailedOutcome(
+  job: Job,
+  { message, failedBefore, retryBaseMs }: { message: string; failedBefore: number; retryBaseMs: number },
+): Outcome {
+  const failure: JobFailure = { code: 'sync_failed', message, class: 'sync_failed' };
+  const policy = { ...withBase(retryPolicies.connectors.server, retryBaseMs), maxRetries: maxFailedSyncs };
+  const decision = decideRetry(policy, failedBefore);
+  if (!decision.retry || job.retryCount >= maxRetries) return { type: 'dead', failure };
+  return { type: 'retry', failure, delayMs: decision.delayMs };
+}
+
+export function dead(code: string, message: string, errorClass = 'permanent'): Outcome {
+  return { type: 'dead', failure: { code, message, class: errorClass } };
+}
+
+/** The document knows one code for 401 and 403; the message has Airbyte's own words. */
+function failureOf({ code, class: errorClass, message }: AirbyteProblem): JobFailure {
+  return { code: code === 'forbidden' ? 'auth_error' : code, message, class: errorClass };
+}
+
+function withBase(policy: RetryPolicy, baseMs: number): RetryPolicy {
+  return policy.delay.type === 'exponential' ? { ...policy, delay: { ...policy.delay, baseMs } } : policy;
+}

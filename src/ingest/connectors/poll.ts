@@ -1,0 +1,210 @@
+import { jobErrors } from '../../kernel/jobs/errors.ts';
+import type { Slice, SliceResult } from '../../kernel/jobs/types.ts';
+import type { AirbyteJob, AirbyteProblem } from './airbyte/types.ts';
+import { verdictOf } from './airbyte/types.ts';
+import type { AirbyteTurn } from './airbyte-turn.ts';
+import { checkpointOf, kept, type SyncCheckpoint, type SyncResult } from './checkpoint.ts';
+import { dead, outcomeOf, syncFailedOutcome } from './outcomes.ts';
+import { cancelWithRun } from './run-store.ts';
+import { findConnector } from './store.ts';
+import type { Notice } from './types.ts';
+import type { SyncWorkerDeps } from './worker-deps.ts';
+
+interface Poll {
+  deps: SyncWorkerDeps;
+  slice: Slice;
+  turn: AirbyteTurn;
+  runId: string;
+  checkpoint: SyncCheckpoint;
+}
+
+const maxPollBackoff = 30;
+const maxMissing = 3;
+
+/**
+ * Asks how the run is doing. An error here says nothing about the sync, so it never triggers, uses no retry and keeps
+ * the run id: it has a backoff of its own, and the deadline as its end.
+ */
+export async function pollRun(
+  deps: SyncWorkerDeps,
+  slice: Slice,
+  { turn, runId }: { turn: AirbyteTurn; runId: string },
+): Promise<SliceResult> {
+  const checkpoint = { ...checkpointOf(slice.job.checkpoint), waitingFor: null, notBefore: null };
+  const poll = { deps, slice, turn, runId, checkpoint };
+  const answer = await turn.ask('get_job', (client, options) => client.getJob(runId, options));
+  if (answer.type !== 'ok') return onProblem(poll, answer.problem);
+  switch (verdictOf(answer.value.status)) {
+    case 'succeeded':
+      return succeed(poll, answer.value);
+    case 'failed':
+      return failRun(poll, answer.value);
+    case 'canceled':
+      return cancelJob(poll);
+    case 'going_on':
+      return goOn(poll, answer.value);
+  }
+}
+
+/** Long syncs are asked about less often: nobody minds half a minute after an hour. */
+function pollDelayMs({ pollMs, ageMs }: { pollMs: number; ageMs: number }): number {
+  const byAge = Math.min(Math.max(pollMs, ageMs / 20), pollMs * 6);
+  return byAge * (0.9 + Math.random() / 5);
+}
+
+/** True once the run has been followed for as long as runs are followed. */
+export function isOverdue(deps: SyncWorkerDeps, { run }: SyncCheckpoint): boolean {
+  return run !== null && deps.clock.nowMs() - Date.parse(run.followedSince) > deps.policy.deadlineMs;
+}
+
+export function overdue(deps: SyncWorkerDeps, runId: string): SliceResult['outcome'] {
+  const hours = deps.policy.deadlineMs / 3_600_000;
+  return dead(
+    'sync_deadline_exceeded',
+    `Run ${runId} of Airbyte has not ended within ${hours} hours; it may still be at work`,
+    'timeout',
+  );
+}
+
+function goOn({ deps, runId, checkpoint }: Poll, run: AirbyteJob): SliceResult {
+  if (isOverdue(deps, checkpoint)) return { outcome: overdue(deps, runId) };
+  const { pollMs } = deps.policy;
+  const followed = checkpoint.run ?? {
+    runId,
+    followedSince: new Date(deps.clock.nowMs()).toISOString(),
+    isAdopted: false,
+    status: run.status,
+  };
+  const ageMs = deps.clock.nowMs() - Date.parse(followed.followedSince);
+  const after = { ...checkpoint, pollErrors: 0, run: { ...followed, status: run.status } };
+  return { outcome: { type: 'wait', delayMs: pollDelayMs({ pollMs, ageMs }) }, checkpoint: kept(after) };
+}
+
+async function succeed(poll: Poll, run: AirbyteJob): Promise<SliceResult> {
+  const { deps, slice, checkpoint } = poll;
+  const notice = await readNotice(poll);
+  const result: SyncResult = {
+    recordsSynced: run.rowsSynced ?? notice?.recordsCommitted ?? null,
+    bytesSynced: run.bytesSynced ?? notice?.bytesCommitted ?? null,
+    ...timesOf(run),
+    code: null,
+    failureReason: null,
+  };
+  const counters = {
+    ...(result.recordsSynced === null ? {} : { records_synced: result.recordsSynced }),
+    ...(result.bytesSynced === null ? {} : { bytes_synced: result.bytesSynced }),
+  };
+  const told = {
+    records_synced: result.recordsSynced,
+    bytes_synced: result.bytesSynced,
+    ...(result.durationSeconds === null ? {} : { duration_seconds: result.durationSeconds }),
+  };
+  return {
+    outcome: { type: 'done', result: told },
+    counters,
+    checkpoint: kept({ ...checkpoint, pollErrors: 0, run: withStatus(checkpoint, run), result }),
+    effects: async (tx) => {
+      tx.afterCommit(() => deps.metrics.records.inc(result.recordsSynced ?? 0));
+      tx.afterCommit(() =>
+        deps.logger.info({ job_id: slice.job.jobId, run_id: run.runId }, 'a sync succeeded'),
+      );
+    },
+  };
+}
+
+async function failRun(poll: Poll, run: AirbyteJob): Promise<SliceResult> {
+  const { deps, slice, checkpoint } = poll;
+  const notice = await readNotice(poll);
+  const reason = notice?.errorMessage ?? null;
+  const message =
+    `Airbyte reported run ${run.runId} as failed: ` +
+    (reason ?? 'it did not say why; the run’s log in Airbyte does').slice(0, 1_000);
+  const failedBefore = checkpoint.failedRuns.length;
+  const { retryBaseMs } = deps.policy;
+  const outcome = syncFailedOutcome(slice.job, { message, failedBefore, retryBaseMs });
+  const failedRuns = [...checkpoint.failedRuns, run.runId];
+  const result: SyncResult = {
+    recordsSynced: run.rowsSynced,
+    bytesSynced: run.bytesSynced,
+    ...timesOf(run),
+    code: 'sync_failed',
+    failureReason: reason,
+  };
+  if (outcome.type !== 'retry') {
+    const last = kept({ ...checkpoint, failedRuns, run: withStatus(checkpoint, run), result });
+    return { outcome, checkpoint: last };
+  }
+  const next: SyncCheckpoint = {
+    ...checkpoint,
+    failedRuns,
+    run: null,
+    pollErrors: 0,
+    triggerStartedAt: null,
+  };
+  return { outcome, runId: null, stage: 'waiting', checkpoint: kept({ ...next, result }) };
+}
+
+/** Not a slice's outcome: the job ends here and takes the lease with it. */
+async function cancelJob(poll: Poll): Promise<never> {
+  const { deps, slice, runId } = poll;
+  const { tenantId, jobId, subjectId } = slice.job;
+  const message = `Run ${runId} was canceled in Airbyte`;
+  await slice.transaction(async (tx) => {
+    await cancelWithRun(tx, { tenantId, jobId, message });
+    tx.afterCommit(() => {
+      deps.metrics.syncs.inc({ tenant: tenantId, connector: subjectId, outcome: 'canceled' });
+      deps.wake.announce('events');
+    });
+  });
+  throw jobErrors.raise.lease_lost(`${message}, and job ${jobId} ended with it`);
+}
+
+async function onProblem(poll: Poll, problem: AirbyteProblem): Promise<SliceResult> {
+  const { deps, slice, turn, runId, checkpoint } = poll;
+  if (problem.class === 'auth') {
+    const isLockedOut = await turn.areCredentialsBad(problem);
+    if (isLockedOut === 'no') {
+      return { outcome: outcomeOf(problem, slice.job, deps.policy) };
+    }
+    if (isLockedOut === 'yes') {
+      const paused = { ...checkpoint, waitingFor: 'airbyte_credentials_refused' };
+      return { outcome: { type: 'wait', delayMs: deps.coolDownMs }, checkpoint: kept(paused) };
+    }
+  }
+  const pollErrors = checkpoint.pollErrors + 1;
+  if (problem.code === 'not_found' && pollErrors > maxMissing) {
+    const message = `Airbyte does not know run ${runId} any more: ${problem.message}`;
+    return { outcome: dead('not_found', message) };
+  }
+  if (isOverdue(deps, checkpoint)) return { outcome: overdue(deps, runId) };
+  const backoff = Math.min(2 ** (pollErrors - 1), maxPollBackoff);
+  const ownMs = deps.policy.pollMs * backoff * (0.9 + Math.random() / 5);
+  const delayMs = Math.max(ownMs, problem.retryAfterMs ?? 0);
+  const notBefore =
+    problem.retryAfterMs === null ? null : new Date(deps.clock.nowMs() + problem.retryAfterMs).toISOString();
+  const after = { ...checkpoint, pollErrors, notBefore, waitingFor: `poll_${problem.code}` };
+  return { outcome: { type: 'wait', delayMs }, checkpoint: kept(after) };
+}
+
+/** What the webhook said about this run, if it said anything. */
+async function readNotice({ slice, runId }: Poll): Promise<Notice | null> {
+  const { tenantId, subjectId: connectorId } = slice.job;
+  const connector = await slice.transaction((tx) => findConnector(tx, { tenantId, connectorId }));
+  const notice = connector?.lastNotice ?? null;
+  // Beyond 2^53 the number in the webhook's JSON has lost digits, and so must ours to be compared.
+  return notice !== null && Number(notice.runId) === Number(runId) ? notice : null;
+}
+
+function timesOf(run: AirbyteJob): Pick<SyncResult, 'durationSeconds' | 'startedAt' | 'endedAt'> {
+  const between =
+    run.lastUpdatedAt === null ? null : (run.lastUpdatedAt.getTime() - run.createdAt.getTime()) / 1000;
+  return {
+    durationSeconds: run.durationSeconds ?? between,
+    startedAt: run.createdAt.toISOString(),
+    endedAt: run.lastUpdatedAt?.toISOString() ?? null,
+  };
+}
+
+function withStatus({ run }: SyncCheckpoint, { status }: AirbyteJob): SyncCheckpoint['run'] {
+  return run === null ? null : { ...run, status };
+}

@@ -1,0 +1,106 @@
+import type { JobsDeps } from '../../kernel/jobs/service.ts';
+import { isSluiceError } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/log.ts';
+import { dispatchSyncIn } from './dispatch.ts';
+import { listDue, lockPlanned, type Planned, saveSchedule } from './schedule-store.ts';
+import { type Connector, type ConnectorKey, planCadences } from './types.ts';
+
+const hourMs = 3_600_000;
+/** Of the cadence, and never more than half an hour: enough that a thousand connectors do not sync in one minute. */
+const jitterShare = 0.1;
+const maxJitterMs = hourMs / 2;
+const batchSize = 500;
+/** A tenant whose queue is full gets another try a little later. */
+const crowdedMs = 60_000;
+
+type Cadenced = Pick<Connector, 'cadenceHours' | 'plan'>;
+
+/** What is configured, but never more often than the plan allows: a downgrade widens it. */
+export function effectiveCadenceHours({ cadenceHours, plan }: Cadenced): number {
+  const { minimumHours } = planCadences[plan];
+  return Math.max(cadenceHours ?? minimumHours, minimumHours);
+}
+
+function cadenceMs(connector: Cadenced): number {
+  return effectiveCadenceHours(connector) * hourMs;
+}
+
+/** How far behind the exact cadence this connector stays; always the same for one connector. */
+export function jitterMs(connector: Cadenced & { jitter: number }): number {
+  return connector.jitter * Math.min(cadenceMs(connector) * jitterShare, maxJitterMs);
+}
+
+/** The first tick after `now`. However many were missed, the next one is one. */
+export function nextTick(connector: Cadenced & { nextSyncAt: Date }, now: Date): Date {
+  const everyMs = cadenceMs(connector);
+  const lateMs = Math.max(0, now.getTime() - connector.nextSyncAt.getTime());
+  const ticks = Math.floor(lateMs / everyMs) + 1;
+  return new Date(connector.nextSyncAt.getTime() + ticks * everyMs);
+}
+
+/** The tick by another cadence than before: counted from the last one, and never in the past. */
+export function replannedTick(connector: Cadenced & { lastTickAt: Date; jitter: number }, now: Date): Date {
+  const dueMs = connector.lastTickAt.getTime() + cadenceMs(connector);
+  return new Date(Math.max(dueMs, now.getTime()) + jitterMs(connector));
+}
+
+export interface ScheduleReport {
+  dispatched: number;
+  /** Had a sync under way already, which counts as this tick's. */
+  busy: number;
+  replanned: number;
+  failed: number;
+}
+
+/** Makes the jobs of all connectors whose time has come. Safe in any number of processes at once. */
+export async function scheduleDue(deps: JobsDeps, logger: Logger): Promise<ScheduleReport> {
+  const report: ScheduleReport = { dispatched: 0, busy: 0, replanned: 0, failed: 0 };
+  const due = await deps.db.kernel((tx) => listDue(tx, batchSize));
+  for (const key of due) {
+    const what = await scheduleOne(deps, key).catch((error: unknown): keyof ScheduleReport => {
+      // One connector that cannot be scheduled must not keep the others from it; the next run tries again.
+      logger.error({ err: error, ...key }, 'a connector could not be scheduled');
+      return 'failed';
+    });
+    if (what !== null) report[what] += 1;
+  }
+  return report;
+}
+
+async function scheduleOne(deps: JobsDeps, key: ConnectorKey): Promise<keyof ScheduleReport | null> {
+  const hasRoom = await deps.quotas.assertRoom(key.tenantId).then(
+    () => true,
+    (error: unknown) => {
+      if (isSluiceError(error) && error.code === 'quota_exceeded') return false;
+      throw error;
+    },
+  );
+  return deps.db.tenant(key.tenantId, async (tx) => {
+    const planned = await lockPlanned(tx, key);
+    if (planned === null) return null;
+    const { plan: plannedFor, now, lastTickAt } = planned;
+    if (planned.plannedFor !== planned.plan) {
+      await saveSchedule(tx, key, { nextSyncAt: replannedTick(planned, now), lastTickAt, plannedFor });
+      return 'replanned';
+    }
+    if (!isDue(planned)) return null;
+    if (!hasRoom) {
+      const nextSyncAt = new Date(now.getTime() + crowdedMs);
+      await saveSchedule(tx, key, { nextSyncAt, lastTickAt, plannedFor });
+      return 'busy';
+    }
+    await saveSchedule(tx, key, { nextSyncAt: nextTick(planned, now), lastTickAt: now, plannedFor });
+    try {
+      await dispatchSyncIn(deps, tx, planned, { createdBy: 'schedule', userId: null });
+      return 'dispatched';
+    } catch (error) {
+      if (isSluiceError(error) && ['job_already_active', 'cleanup_in_progress'].includes(error.code))
+        return 'busy';
+      throw error;
+    }
+  });
+}
+
+function isDue({ enabled, nextSyncAt, now }: Planned): boolean {
+  return enabled && nextSyncAt.getTime() <= now.getTime();
+}

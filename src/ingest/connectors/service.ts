@@ -1,0 +1,199 @@
+import type { BeforeCommit, JobsDeps } from '../../kernel/jobs/service.ts';
+import { findActive } from '../../kernel/jobs/store.ts';
+import type { Job } from '../../kernel/jobs/types.ts';
+import type { Principal } from '../../kernel/tenancy/types.ts';
+import type { Database, Tx } from '../../lib/db.ts';
+import { newId } from '../../lib/ids.ts';
+import { dispatchSyncIn, type SyncRequest } from './dispatch.ts';
+import { connectorErrors } from './errors.ts';
+import { effectiveCadenceHours, jitterMs, replannedTick } from './schedule.ts';
+import { lockPlanned, saveSchedule } from './schedule-store.ts';
+import {
+  deleteConnector,
+  findConnector,
+  insertConnector,
+  lockConnector,
+  readPlan,
+  updateConnector,
+} from './store.ts';
+import {
+  type ActiveSyncPolicy,
+  type Connector,
+  type ConnectorKey,
+  type EnrolmentMode,
+  pipelineName,
+  planCadences,
+} from './types.ts';
+
+export interface ConnectorWish {
+  connectorId?: string | undefined;
+  name: string;
+  airbyteConnectionId: string;
+  externalAccountId: string;
+  enabled?: boolean | undefined;
+  cadenceHours?: number | null | undefined;
+  minIntervalSeconds?: number | null | undefined;
+  onActiveSync?: ActiveSyncPolicy | undefined;
+}
+
+const hourMs = 3_600_000;
+
+/** In a shared workspace anybody who guesses an id would read another one's connection: there the operator assigns. */
+export function assertMayEnrol(mode: EnrolmentMode, { role }: Principal): void {
+  if (mode === 'open' || role === 'operator') return;
+  throw connectorErrors.raise.enrolment_by_operator(
+    'Connections of this installation are assigned by the operator (CONNECTOR_ENROLMENT=operator)',
+  );
+}
+
+export async function createConnector(
+  { db }: { db: Database },
+  { tenantId, createdBy }: { tenantId: string; createdBy: string },
+  wish: ConnectorWish,
+  beforeCommit?: BeforeCommit<Connector>,
+): Promise<Connector> {
+  const connectorId = wish.connectorId ?? newId();
+  return db
+    .tenant(tenantId, async (tx) => {
+      await enrol(tx, { tenantId, connectorId }, { ...wish, createdBy });
+      const connector = await getIn(tx, { tenantId, connectorId });
+      await beforeCommit?.(tx, connector);
+      return connector;
+    })
+    .catch((error: unknown) => {
+      throw taken(error, { connectorId }) ?? error;
+    });
+}
+
+async function enrol(tx: Tx, key: ConnectorKey, wish: ConnectorWish & { createdBy: string }): Promise<void> {
+  const plan = (await readPlan(tx, key.tenantId)) ?? 'free';
+  const cadenceHours = wish.cadenceHours ?? null;
+  assertCadence({ cadenceHours, plan });
+  const jitter = Math.random();
+  const cadenced = { cadenceHours, plan, jitter };
+  await insertConnector(tx, {
+    ...key,
+    name: wish.name,
+    airbyteConnectionId: canonicalId(wish.airbyteConnectionId),
+    externalAccountId: wish.externalAccountId,
+    enabled: wish.enabled ?? true,
+    cadenceHours,
+    minIntervalSeconds: wish.minIntervalSeconds ?? null,
+    onActiveSync: wish.onActiveSync ?? 'adopt',
+    jitter,
+    firstSyncInMs: effectiveCadenceHours(cadenced) * hourMs + jitterMs(cadenced),
+    plan,
+    createdBy: wish.createdBy,
+  });
+}
+
+/** A UUID is the same in either case, and one connection must not be enrolled twice by its spelling. */
+function canonicalId(id: string): string {
+  return /^[0-9a-f-]{36}$/i.test(id) ? id.toLowerCase() : id;
+}
+
+function assertCadence({ cadenceHours, plan }: Pick<Connector, 'cadenceHours' | 'plan'>): void {
+  if (cadenceHours === null) return;
+  const { minimumHours, isConfigurable } = planCadences[plan];
+  const isFine = isConfigurable ? cadenceHours >= minimumHours : cadenceHours === minimumHours;
+  if (isFine) return;
+  const rule = isConfigurable
+    ? `the plan ${plan} allows ${minimumHours} hours or more`
+    : `the plan ${plan} syncs every ${minimumHours} hours, and that cannot be changed`;
+  throw connectorErrors.raise.cadence_not_allowed(
+    `A sync every ${cadenceHours} hours is not possible: ${rule}`,
+    {
+      details: { plan, minimum_hours: minimumHours },
+      fields: [
+        { pointer: '/cadence_hours', message: `must be ${isConfigurable ? 'at least ' : ''}${minimumHours}` },
+      ],
+    },
+  );
+}
+
+/** Whose the other one is stays unsaid: it may be another tenant's. */
+function taken(error: unknown, { connectorId }: { connectorId: string }): Error | null {
+  const { code, constraint } = error as { code?: unknown; constraint?: unknown };
+  if (code !== '23505') return null;
+  if (constraint === 'ix_connectors_airbyte_connection') {
+    return connectorErrors.raise.connection_taken('This Airbyte connection is enrolled already');
+  }
+  return constraint === 'connectors_pkey'
+    ? connectorErrors.raise.connector_exists(`There is a connector ${connectorId} already`)
+    : null;
+}
+
+export function getConnector({ db }: { db: Database }, key: ConnectorKey): Promise<Connector> {
+  return db.tenant(key.tenantId, (tx) => getIn(tx, key));
+}
+
+async function getIn(tx: Tx, key: ConnectorKey): Promise<Connector> {
+  const connector = await findConnector(tx, key);
+  if (connector) return connector;
+  throw connectorErrors.raise.connector_not_found(`There is no connector ${key.connectorId}`);
+}
+
+export type ConnectorPatch = Partial<Omit<ConnectorWish, 'connectorId' | 'airbyteConnectionId'>>;
+
+export function changeConnector(
+  { db }: { db: Database },
+  key: ConnectorKey,
+  patch: ConnectorPatch,
+): Promise<Connector> {
+  return db.tenant(key.tenantId, async (tx) => {
+    await lockConnector(tx, key);
+    const before = await getIn(tx, key);
+    const after = { ...before, ...definedOf(patch) };
+    if (after.cadenceHours !== before.cadenceHours) assertCadence(after);
+    await updateConnector(tx, after);
+    if (after.cadenceHours !== before.cadenceHours || (after.enabled && !before.enabled))
+      await replan(tx, key);
+    return getIn(tx, key);
+  });
+}
+
+function definedOf(patch: ConnectorPatch): Partial<Connector> {
+  return Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== undefined));
+}
+
+async function replan(tx: Tx, key: ConnectorKey): Promise<void> {
+  const planned = await lockPlanned(tx, key);
+  if (planned === null) return;
+  const { now, lastTickAt, plan: plannedFor } = planned;
+  await saveSchedule(tx, key, { nextSyncAt: replannedTick(planned, now), lastTickAt, plannedFor });
+}
+
+/** Its history stays. A sync under way would go on without anybody who can explain it, so that is refused. */
+export function removeConnector({ db }: { db: Database }, key: ConnectorKey): Promise<void> {
+  return db.tenant(key.tenantId, async (tx) => {
+    await lockConnector(tx, key);
+    await getIn(tx, key);
+    const { tenantId, connectorId: subjectId } = key;
+    const active = await findActive(tx, { tenantId, pipeline: pipelineName, subjectId });
+    if (active) {
+      throw connectorErrors.raise.connector_busy(
+        `Connector ${subjectId} has the active job ${active.jobId} (${active.status})`,
+        { details: { active_job_id: active.jobId } },
+      );
+    }
+    await deleteConnector(tx, key);
+  });
+}
+
+export async function syncNow(
+  deps: JobsDeps,
+  key: ConnectorKey,
+  request: SyncRequest,
+  beforeCommit?: BeforeCommit<Job>,
+): Promise<Job> {
+  await deps.quotas.assertRoom(key.tenantId);
+  return deps.db.tenant(key.tenantId, async (tx) => {
+    const connector = await getIn(tx, key);
+    if (!connector.enabled) {
+      throw connectorErrors.raise.connector_disabled(`Connector ${key.connectorId} is disabled`);
+    }
+    const job = await dispatchSyncIn(deps, tx, connector, request);
+    await beforeCommit?.(tx, job);
+    return job;
+  });
+}

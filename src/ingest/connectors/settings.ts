@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import { fraction, type Kind, oneOf, secretText, text, urlOf, wholeNumber } from '../../lib/setting-kinds.ts';
+import { setting } from '../../lib/settings.ts';
+import { enrolmentModes } from './types.ts';
+
+/** What fits into a header; blanks and line breaks come along when it is copied. */
+const credential: Kind<string> = {
+  schema: z
+    .string()
+    .trim()
+    .regex(/^[\x21-\x7e]{1,8000}$/),
+  allowed: '1 to 8000 printable characters without blanks',
+};
+
+export const connectorSettings = {
+  airbyteBaseUrl: setting({
+    env: 'AIRBYTE_BASE_URL',
+    ...urlOf({ schemes: ['https', 'http'], example: 'https://api.airbyte.com/v1' }),
+    default: 'https://api.airbyte.com/v1',
+    describe: 'The public API of the Airbyte that runs the syncs.',
+  }),
+  airbyteApiToken: setting({
+    env: 'AIRBYTE_API_TOKEN',
+    ...credential,
+    default: null,
+    secret: 'whole',
+    describe: 'A token for Airbyte. Tokens run out; AIRBYTE_CLIENT_ID and AIRBYTE_CLIENT_SECRET do not.',
+  }),
+  airbyteClientId: setting({
+    env: 'AIRBYTE_CLIENT_ID',
+    ...credential,
+    default: null,
+    describe: 'The application that Sluice is in Airbyte, instead of a token.',
+  }),
+  airbyteClientSecret: setting({
+    env: 'AIRBYTE_CLIENT_SECRET',
+    ...credential,
+    default: null,
+    secret: 'whole',
+    describe: 'The secret of AIRBYTE_CLIENT_ID.',
+  }),
+  airbyteWorkspaceId: setting({
+    env: 'AIRBYTE_WORKSPACE_ID',
+    ...text({ max: 200 }),
+    default: null,
+    describe: 'The workspace whose connections the operator lists and imports.',
+  }),
+  airbyteWebhookSecret: setting({
+    env: 'AIRBYTE_WEBHOOK_SECRET',
+    ...secretText({ minBytes: 16 }),
+    default: null,
+    secret: 'whole',
+    describe:
+      'The secret in the address that Airbyte’s notifications are sent to. Unset: derived from the secret of tokens.',
+  }),
+  airbyteConcurrency: setting({
+    env: 'AIRBYTE_CONCURRENCY',
+    ...wholeNumber({ min: 1, max: 256 }),
+    default: 4,
+    describe:
+      'How many syncs of one process talk to Airbyte at a time; fewer than SLUICE_WORKER_CONCURRENCY.',
+  }),
+  airbyteRequestsPerSecond: setting({
+    env: 'AIRBYTE_REQUESTS_PER_SECOND',
+    ...wholeNumber({ min: 1, max: 1_000 }),
+    default: 20,
+    describe:
+      'How many slices of syncs one process starts per second; with many syncs each is polled less often.',
+  }),
+  connectorEnrolment: setting({
+    env: 'CONNECTOR_ENROLMENT',
+    ...oneOf(...enrolmentModes),
+    default: 'open',
+    describe:
+      'Who enrols connections: `open` lets a tenant’s admin name any id, `operator` is for shared workspaces.',
+  }),
+  syncRetryBaseSeconds: setting({
+    env: 'SYNC_RETRY_BASE_SECONDS',
+    ...fraction({ min: 0, max: 3_600 }),
+    default: 60,
+    describe: 'The first delay before a sync is tried again; each further one is twice as long.',
+  }),
+  syncMinIntervalSeconds: setting({
+    env: 'SYNC_MIN_INTERVAL_SECONDS',
+    ...fraction({ min: 0, max: 86_400 }),
+    default: 60,
+    describe: 'The least time between two triggers of one connector; a connector’s own may be longer.',
+  }),
+  syncPollSeconds: setting({
+    env: 'SYNC_POLL_SECONDS',
+    ...fraction({ min: 0.1, max: 3_600 }),
+    default: 10,
+    describe: 'How often a running sync is asked about; long ones up to six times less often.',
+  }),
+  syncDeadlineHours: setting({
+    env: 'SYNC_DEADLINE_HOURS',
+    ...fraction({ min: 0.001, max: 720 }),
+    default: 24,
+    describe: 'How long a run of Airbyte is followed before the sync becomes a dead letter.',
+  }),
+  syncAccountLimit: setting({
+    env: 'SYNC_ACCOUNT_LIMIT',
+    ...wholeNumber({ min: 1, max: 1_000 }),
+    default: 10,
+    describe: 'How many syncs of one external account start per window, over all tenants and workers.',
+  }),
+  syncAccountWindowSeconds: setting({
+    env: 'SYNC_ACCOUNT_WINDOW_SECONDS',
+    ...wholeNumber({ min: 1, max: 86_400, unit: 'seconds' }),
+    default: 60,
+    describe: 'The window of SYNC_ACCOUNT_LIMIT.',
+  }),
+};

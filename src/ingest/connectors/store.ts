@@ -1,0 +1,130 @@
+import type { Plan } from '../../kernel/tenancy/types.ts';
+import type { Tx } from '../../lib/db.ts';
+import { sql } from '../../lib/sql.ts';
+import { connectorColumns } from './connector-columns.ts';
+import type { ActiveSyncPolicy, Connector, ConnectorKey, NewConnector, Notice } from './types.ts';
+
+export async function insertConnector(tx: Tx, connector: NewConnector): Promise<void> {
+  await tx.run(sql`
+    insert into connectors (
+      tenant_id, connector_id, name, airbyte_connection_id, external_account_id, enabled, cadence_hours,
+      min_interval_seconds, on_active_sync, jitter, next_sync_at, planned_for, created_by)
+    values (
+      ${connector.tenantId}, ${connector.connectorId}, ${connector.name}, ${connector.airbyteConnectionId},
+      ${connector.externalAccountId}, ${connector.enabled}, ${connector.cadenceHours},
+      ${connector.minIntervalSeconds}, ${connector.onActiveSync}, ${connector.jitter},
+      clock_timestamp() + ${Math.round(connector.firstSyncInMs)}::bigint * interval '1 millisecond',
+      ${connector.plan}, ${connector.createdBy})`);
+}
+
+export function findConnector(tx: Tx, { tenantId, connectorId }: ConnectorKey): Promise<Connector | null> {
+  return tx.find<Connector>(sql`
+    select ${connectorColumns}
+      from connectors c
+      join tenants t on t.tenant_id = c.tenant_id
+     where c.tenant_id = ${tenantId}
+       and c.connector_id = ${connectorId}`);
+}
+
+/** By their ids. */
+export function listConnectors(
+  tx: Tx,
+  filter: { tenantId: string; after: string | null; limit: number },
+): Promise<Connector[]> {
+  return tx.rows<Connector>(sql`
+    select ${connectorColumns}
+      from connectors c
+      join tenants t on t.tenant_id = c.tenant_id
+     where c.tenant_id = ${filter.tenantId}
+       and (${filter.after}::text is null or c.connector_id > ${filter.after})
+     order by c.connector_id
+     limit ${filter.limit}`);
+}
+
+export interface ConnectorChange extends ConnectorKey {
+  name: string;
+  externalAccountId: string;
+  enabled: boolean;
+  cadenceHours: number | null;
+  minIntervalSeconds: number | null;
+  onActiveSync: ActiveSyncPolicy;
+}
+
+export async function updateConnector(tx: Tx, change: ConnectorChange): Promise<void> {
+  await tx.run(sql`
+    update connectors
+       set name = ${change.name},
+           external_account_id = ${change.externalAccountId},
+           enabled = ${change.enabled},
+           cadence_hours = ${change.cadenceHours},
+           min_interval_seconds = ${change.minIntervalSeconds},
+           on_active_sync = ${change.onActiveSync},
+           updated_at = clock_timestamp()
+     where tenant_id = ${change.tenantId}
+       and connector_id = ${change.connectorId}`);
+}
+
+export async function deleteConnector(tx: Tx, { tenantId, connectorId }: ConnectorKey): Promise<boolean> {
+  const deleted = await tx.run(sql`
+    delete from connectors
+     where tenant_id = ${tenantId}
+       and connector_id = ${connectorId}`);
+  return deleted === 1;
+}
+
+/** Until the end of the transaction nobody else moves or deletes it. */
+export async function lockConnector(tx: Tx, { tenantId, connectorId }: ConnectorKey): Promise<void> {
+  await tx.run(sql`
+    select 1
+      from connectors
+     where tenant_id = ${tenantId}
+       and connector_id = ${connectorId}
+       for no key update`);
+}
+
+export async function readPlan(tx: Tx, tenantId: string): Promise<Plan | null> {
+  const row = await tx.find<{ plan: Plan }>(sql`select plan from tenants where tenant_id = ${tenantId}`);
+  return row?.plan ?? null;
+}
+
+export interface Enrolled extends ConnectorKey {
+  airbyteConnectionId: string;
+}
+
+/** Whose connector each of these connections is, over all tenants. */
+export function listEnrolled(tx: Tx, airbyteConnectionIds: readonly string[]): Promise<Enrolled[]> {
+  return tx.rows<Enrolled>(sql`
+    select c.airbyte_connection_id as "airbyteConnectionId", c.tenant_id as "tenantId",
+           c.connector_id as "connectorId"
+      from unnest(${airbyteConnectionIds}::text[]) wanted
+      join connectors c on c.airbyte_connection_id = wanted`);
+}
+
+export async function saveNotice(
+  tx: Tx,
+  { tenantId, connectorId }: ConnectorKey,
+  notice: Notice,
+): Promise<void> {
+  await tx.run(sql`
+    update connectors
+       set last_notice = ${JSON.stringify(notice)}
+     where tenant_id = ${tenantId}
+       and connector_id = ${connectorId}`);
+}
+
+/** The last job of each of these connectors, whatever became of it. */
+export function listLastJobs(
+  tx: Tx,
+  { tenantId, connectorIds }: { tenantId: string; connectorIds: readonly string[] },
+): Promise<{ connectorId: string; jobId: string; status: string; finishedAt: Date | null }[]> {
+  return tx.rows(sql`
+    select last.connector_id as "connectorId", last.job_id as "jobId", last.status, last.finished_at as "finishedAt"
+      from unnest(${connectorIds}::text[]) wanted,
+           lateral (
+             select j.connector_id, j.job_id, j.status, j.finished_at
+               from ingestion_jobs j
+              where j.tenant_id = ${tenantId}
+                and j.connector_id = wanted
+              order by j.job_id desc
+              limit 1) last`);
+}

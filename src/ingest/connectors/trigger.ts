@@ -1,0 +1,222 @@
+import { recordEvent } from '../../kernel/events/service.ts';
+import type { Slice, SliceResult } from '../../kernel/jobs/types.ts';
+import type { AirbyteAnswer, AirbyteJob, AirbyteProblem } from './airbyte/types.ts';
+import { isTerminal } from './airbyte/types.ts';
+import { type AirbyteTurn, waiting } from './airbyte-turn.ts';
+import { checkpointOf, kept, type SyncCheckpoint } from './checkpoint.ts';
+import { dead, outcomeOf } from './outcomes.ts';
+import { listHeldRuns } from './run-store.ts';
+import { chooseRun, type FoundRun } from './runs.ts';
+import { findConnector } from './store.ts';
+import type { Connector } from './types.ts';
+import type { SyncWorkerDeps } from './worker-deps.ts';
+
+interface Attempt {
+  deps: SyncWorkerDeps;
+  slice: Slice;
+  turn: AirbyteTurn;
+  connector: Connector;
+  checkpoint: SyncCheckpoint;
+}
+
+/**
+ * Has Airbyte start a sync, or finds the one that it has started already. `POST /jobs` takes no idempotency key: the
+ * intent is committed before it, and as long as no answer is known, the connection's jobs are looked up before
+ * anything is triggered again.
+ */
+export async function triggerSync(
+  deps: SyncWorkerDeps,
+  slice: Slice,
+  turn: AirbyteTurn,
+): Promise<SliceResult> {
+  const { tenantId, subjectId: connectorId, checkpoint } = slice.job;
+  const connector = await slice.transaction((tx) => findConnector(tx, { tenantId, connectorId }));
+  if (connector === null) {
+    return { outcome: dead('connector_gone', `Connector ${connectorId} was deleted before its sync began`) };
+  }
+  const attempt = {
+    deps,
+    slice,
+    turn,
+    connector,
+    checkpoint: { ...checkpointOf(checkpoint), waitingFor: null },
+  };
+  const since = intentOf(attempt);
+  if (since !== null) {
+    const known = await lookUp(attempt, since);
+    if (known !== null) return known;
+  }
+  return (await refuseTooEarly(attempt)) ?? post(attempt, since);
+}
+
+function intentOf({ checkpoint }: Attempt): Date | null {
+  return checkpoint.triggerStartedAt === null ? null : new Date(checkpoint.triggerStartedAt);
+}
+
+/** Null: there is nothing to follow, so it is safe to trigger. */
+async function lookUp(attempt: Attempt, since: Date): Promise<SliceResult | null> {
+  const answer = await listRuns(attempt);
+  if (answer.type !== 'ok') return fail(attempt, answer.problem);
+  const found = await choose(attempt, answer.value, since);
+  return found === null ? null : meet(attempt, found);
+}
+
+function listRuns({ turn, connector }: Attempt): Promise<AirbyteAnswer<AirbyteJob[]>> {
+  const { airbyteConnectionId: connectionId } = connector;
+  return turn.ask('list_jobs', (client, options) => client.listJobs({ connectionId }, options));
+}
+
+async function choose(
+  { deps, slice, checkpoint }: Attempt,
+  runs: AirbyteJob[],
+  since: Date | null,
+): Promise<FoundRun | null> {
+  const wanted = { runIds: runs.map(({ runId }) => runId), exceptJobId: slice.job.jobId };
+  const held = await deps.db.kernel((tx) => listHeldRuns(tx, wanted));
+  return chooseRun({ runs, since, held, past: checkpoint.failedRuns });
+}
+
+/** A place in the window of the connector and in that of its external account; waiting uses no attempt. */
+async function refuseTooEarly({ deps, slice, connector }: Attempt): Promise<SliceResult | null> {
+  const { policy, limits } = deps;
+  const ownMs = (connector.minIntervalSeconds ?? 0) * 1000;
+  const windowMs = Math.max(policy.minIntervalMs, ownMs);
+  const account = {
+    key: `account:${connector.externalAccountId}`,
+    limit: policy.accountLimit,
+    windowMs: policy.accountWindowMs,
+  };
+  const own = { key: `connector:${connector.tenantId}:${connector.connectorId}`, limit: 1, windowMs };
+  const answer = await limits.reserveAll(windowMs > 0 ? [own, account] : [account]);
+  if (answer.granted) return null;
+  return waiting(slice, { waitingFor: 'rate_limit', delayMs: answer.retryInMs });
+}
+
+/** `since`: an earlier trigger of this job whose answer nobody knows. */
+async function post(attempt: Attempt, since: Date | null): Promise<SliceResult> {
+  const { deps, slice, turn, connector } = attempt;
+  // The oldest trigger without an answer counts: its run may come to light late.
+  const intent = since ?? new Date(deps.clock.nowMs());
+  attempt.checkpoint = { ...attempt.checkpoint, triggerStartedAt: intent.toISOString() };
+  await slice.transaction(async () => {}, { checkpoint: kept(attempt.checkpoint), stage: 'triggering' });
+  const answer = await turn.ask('trigger', (client, options) =>
+    client.triggerSync(connector.airbyteConnectionId, options),
+  );
+  if (answer.type === 'ok') return follow(attempt, { run: answer.value, isOurs: true });
+  if (answer.type === 'ambiguous') {
+    const known = await lookUp(attempt, intent);
+    return known ?? fail(attempt, answer.problem);
+  }
+  const { problem } = answer;
+  // Airbyte has said no to this trigger; only an earlier one may still have made a run.
+  if (since === null) attempt.checkpoint = { ...attempt.checkpoint, triggerStartedAt: null };
+  if (problem.code === 'already_running') return meetActive(attempt, problem, since);
+  if (problem.code === 'state_conflict') return lookAtConnection(attempt, problem);
+  return fail(attempt, problem);
+}
+
+async function meetActive(
+  attempt: Attempt,
+  problem: AirbyteProblem,
+  since: Date | null,
+): Promise<SliceResult> {
+  const answer = await listRuns(attempt);
+  if (answer.type !== 'ok') return fail(attempt, answer.problem);
+  const found = await choose(attempt, answer.value, since);
+  // It ended a moment ago, or it is no sync: the next try will tell.
+  return found === null ? fail(attempt, problem) : meet(attempt, found);
+}
+
+/** What we triggered ourselves is followed in any case; about others' syncs the connector has a policy. */
+async function meet(attempt: Attempt, found: FoundRun): Promise<SliceResult> {
+  const { connector, deps } = attempt;
+  if (found.isOurs || connector.onActiveSync === 'adopt') {
+    deps.metrics.adoptions.inc({ reason: found.isOurs ? 'lost_answer' : 'active' });
+    return follow(attempt, found);
+  }
+  const { runId, status } = found.run;
+  if (connector.onActiveSync === 'fail') {
+    const message = `Run ${runId} of Airbyte (${status}) was active already, and on_active_sync is fail`;
+    return { outcome: dead('already_running', message, 'conflict'), ...without(attempt) };
+  }
+  const result = { records_synced: 0, bytes_synced: 0, code: 'skipped_active', active_run_id: runId };
+  return {
+    outcome: { type: 'done', result },
+    counters: { records_synced: 0, bytes_synced: 0 },
+    checkpoint: kept({ ...attempt.checkpoint, triggerStartedAt: null, result: skipped }),
+  };
+}
+
+const skipped = {
+  recordsSynced: 0,
+  bytesSynced: 0,
+  durationSeconds: null,
+  startedAt: null,
+  endedAt: null,
+  code: 'skipped_active',
+  failureReason: null,
+};
+
+function without({ checkpoint }: Attempt): { checkpoint: Record<string, unknown> } {
+  return { checkpoint: kept({ ...checkpoint, triggerStartedAt: null }) };
+}
+
+/** From here on the run id is known, and only polling follows. */
+function follow(attempt: Attempt, { run, isOurs }: FoundRun): SliceResult {
+  const { deps, slice, connector } = attempt;
+  const { job } = slice;
+  const followed = {
+    runId: run.runId,
+    followedSince: new Date(deps.clock.nowMs()).toISOString(),
+    isAdopted: !isOurs,
+    status: run.status,
+  };
+  const data = {
+    job_id: job.jobId,
+    tenant_id: job.tenantId,
+    connector_id: connector.connectorId,
+    run_id: run.runId,
+    adopted: !isOurs,
+    retry_count: job.retryCount,
+  };
+  return {
+    outcome: isTerminal(run.status) ? { type: 'continue' } : { type: 'wait', delayMs: deps.policy.pollMs },
+    runId: run.runId,
+    stage: 'syncing',
+    checkpoint: kept({ ...attempt.checkpoint, triggerStartedAt: null, run: followed, pollErrors: 0 }),
+    effects: async (tx) => {
+      const { tenantId, jobId, userId, correlationId } = job;
+      const event = { tenantId, type: 'sync.triggered', subject: jobId, userId, correlationId, data };
+      await recordEvent(deps, tx, event);
+    },
+  };
+}
+
+/** 409 `state-conflict`: the connection itself tells why. */
+async function lookAtConnection(attempt: Attempt, problem: AirbyteProblem): Promise<SliceResult> {
+  const { turn, connector } = attempt;
+  const { airbyteConnectionId } = connector;
+  const answer = await turn.ask('get_connection', (client, options) =>
+    client.getConnection(airbyteConnectionId, options),
+  );
+  if (answer.type !== 'ok') return fail(attempt, answer.problem);
+  const { status } = answer.value;
+  if (status === 'active') return fail(attempt, problem);
+  const message = `Connection ${airbyteConnectionId} is ${status} in Airbyte, and only active ones sync`;
+  return { outcome: dead('connection_inactive', message, 'conflict'), ...without(attempt) };
+}
+
+async function fail(attempt: Attempt, problem: AirbyteProblem): Promise<SliceResult> {
+  const { deps, slice, turn } = attempt;
+  const checkpoint = kept(attempt.checkpoint);
+  if (problem.class !== 'auth') return { outcome: outcomeOf(problem, slice.job, deps.policy), checkpoint };
+  const isLockedOut = await turn.areCredentialsBad(problem);
+  if (isLockedOut === 'no') return { outcome: outcomeOf(problem, slice.job, deps.policy), checkpoint };
+  if (isLockedOut === 'unknown') {
+    // Whether it is this connection or all of Airbyte cannot be told at the moment.
+    const unclear = { ...problem, class: 'server_error' } as const;
+    return { outcome: outcomeOf(unclear, slice.job, deps.policy), checkpoint };
+  }
+  const paused = { ...attempt.checkpoint, waitingFor: 'airbyte_credentials_refused' };
+  return { outcome: { type: 'wait', delayMs: deps.coolDownMs }, checkpoint: kept(paused) };
+}

@@ -1,0 +1,84 @@
+import type { Plan } from '../../kernel/tenancy/types.ts';
+
+export const pipelineName = 'sync';
+/** How many retries a sync has over all classes of errors. */
+export const maxRetries = 5;
+
+/** What to do when somebody else's sync runs on the connection already. */
+export const activeSyncPolicies = ['adopt', 'fail', 'skip'] as const;
+export type ActiveSyncPolicy = (typeof activeSyncPolicies)[number];
+
+export interface ConnectorKey {
+  tenantId: string;
+  connectorId: string;
+}
+
+/** A tenant's Airbyte connection. */
+export interface Connector extends ConnectorKey {
+  name: string;
+  airbyteConnectionId: string;
+  externalAccountId: string;
+  enabled: boolean;
+  /** Null: as often as the plan allows. */
+  cadenceHours: number | null;
+  minIntervalSeconds: number | null;
+  onActiveSync: ActiveSyncPolicy;
+  /** Its place in the cadence, from 0 to 1. */
+  jitter: number;
+  nextSyncAt: Date;
+  lastTickAt: Date;
+  lastNotice: Notice | null;
+  createdBy: string;
+  createdAt: Date;
+  updatedAt: Date;
+  /** Of its tenant, now. */
+  plan: Plan;
+  /** The plan that `nextSyncAt` was reckoned with. */
+  plannedFor: string;
+}
+
+export interface NewConnector extends ConnectorKey {
+  name: string;
+  airbyteConnectionId: string;
+  externalAccountId: string;
+  enabled: boolean;
+  cadenceHours: number | null;
+  minIntervalSeconds: number | null;
+  onActiveSync: ActiveSyncPolicy;
+  jitter: number;
+  /** From now to the first sync. */
+  firstSyncInMs: number;
+  plan: Plan;
+  createdBy: string;
+}
+
+/** What Airbyte's webhook said last. Anybody who knows the address can say it, so it is never more than a hint. */
+export interface Notice {
+  runId: string;
+  success: boolean | null;
+  errorMessage: string | null;
+  errorType: string | null;
+  recordsCommitted: number | null;
+  bytesCommitted: number | null;
+  receivedAt: string;
+}
+
+/** The hours below which a plan does not let anybody go. */
+export const planCadences: Record<Plan, { minimumHours: number; isConfigurable: boolean }> = {
+  free: { minimumHours: 24, isConfigurable: false },
+  growth: { minimumHours: 6, isConfigurable: true },
+  enterprise: { minimumHours: 1, isConfigurable: true },
+};
+
+export const enrolmentModes = ['open', 'operator'] as const;
+export type EnrolmentMode = (typeof enrolmentModes)[number];
+
+/** The numbers of the runner, as the settings have them. */
+export interface SyncPolicy {
+  retryBaseMs: number;
+  minIntervalMs: number;
+  pollMs: number;
+  deadlineMs: number;
+  accountLimit: number;
+  accountWindowMs: number;
+}

@@ -1,0 +1,167 @@
+import { z } from 'zod';
+import { timestamp } from '../../kernel/http/replies.ts';
+import { type Job, jobStatuses } from '../../kernel/jobs/types.ts';
+import { checkpointOf } from './checkpoint.ts';
+import type { ListedConnection } from './connections.ts';
+import { effectiveCadenceHours } from './schedule.ts';
+import { activeSyncPolicies, type Connector } from './types.ts';
+
+export interface LastSync {
+  jobId: string;
+  status: string;
+  finishedAt: Date | null;
+}
+
+export const connectorReply = z
+  .object({
+    connector_id: z.string(),
+    tenant_id: z.string(),
+    name: z.string(),
+    airbyte_connection_id: z.string(),
+    external_account_id: z.string(),
+    enabled: z.boolean(),
+    cadence_hours: z.number().describe('In effect: what is configured, but never below the plan’s minimum'),
+    configured_cadence_hours: z.number().nullable(),
+    min_interval_seconds: z.int().nullable(),
+    on_active_sync: z.enum(activeSyncPolicies),
+    next_sync_at: timestamp.nullable(),
+    last_sync: z
+      .object({ job_id: z.uuid(), status: z.string(), finished_at: timestamp.nullable() })
+      .nullable(),
+    created_by: z.string(),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'Connector' });
+
+export function renderConnector(
+  connector: Connector,
+  lastSync: LastSync | null = null,
+): z.output<typeof connectorReply> {
+  return {
+    connector_id: connector.connectorId,
+    tenant_id: connector.tenantId,
+    name: connector.name,
+    airbyte_connection_id: connector.airbyteConnectionId,
+    external_account_id: connector.externalAccountId,
+    enabled: connector.enabled,
+    cadence_hours: effectiveCadenceHours(connector),
+    configured_cadence_hours: connector.cadenceHours,
+    min_interval_seconds: connector.minIntervalSeconds,
+    on_active_sync: connector.onActiveSync,
+    next_sync_at: connector.enabled ? connector.nextSyncAt.toISOString() : null,
+    last_sync: lastSync && {
+      job_id: lastSync.jobId,
+      status: lastSync.status,
+      finished_at: moment(lastSync.finishedAt),
+    },
+    created_by: connector.createdBy,
+    created_at: connector.createdAt.toISOString(),
+    updated_at: connector.updatedAt.toISOString(),
+  };
+}
+
+export const syncReply = z
+  .object({
+    job_id: z.uuid(),
+    tenant_id: z.string(),
+    connector_id: z.string().nullable(),
+    external_account_id: z.string().nullable(),
+    status: z.enum(jobStatuses),
+    stage: z.string().nullable(),
+    retry_count: z.int(),
+    max_retries: z.int(),
+    run_id: z.string().nullable(),
+    correlation_id: z.string(),
+    error_message: z.string().nullable(),
+    error_code: z.string().nullable(),
+    next_retry_at: timestamp.nullable(),
+    records_synced: z.number().nullable(),
+    bytes_synced: z.number().nullable(),
+    duration_seconds: z.number().nullable(),
+    run_started_at: timestamp.nullable(),
+    run_ended_at: timestamp.nullable(),
+    failure_reason: z.string().nullable(),
+    airbyte_status: z.string().nullable().describe('Airbyte’s last word on the run'),
+    adopted: z.boolean().describe('True: another one started the run, and this job follows it'),
+    waiting_for: z.string().nullable().describe('Why nothing happens at the moment'),
+    trigger_started_at: timestamp.nullable(),
+    requeued_from: z.uuid().nullable(),
+    created_by: z.string(),
+    created_at: timestamp,
+    started_at: timestamp.nullable(),
+    finished_at: timestamp.nullable(),
+    updated_at: timestamp,
+  })
+  .meta({ id: 'Sync' });
+
+export function renderSync(job: Job): z.output<typeof syncReply> {
+  const { result, run, waitingFor, triggerStartedAt } = checkpointOf(job.checkpoint);
+  return {
+    job_id: job.jobId,
+    tenant_id: job.tenantId,
+    connector_id: job.connectorId,
+    external_account_id: job.externalAccountId,
+    status: job.status,
+    stage: job.stage,
+    retry_count: job.retryCount,
+    max_retries: job.maxRetries,
+    run_id: job.runId,
+    correlation_id: job.correlationId,
+    error_message: job.errorMessage,
+    error_code: job.errorCode ?? result?.code ?? null,
+    next_retry_at: moment(job.nextRetryAt),
+    records_synced: result?.recordsSynced ?? null,
+    bytes_synced: result?.bytesSynced ?? null,
+    duration_seconds: result?.durationSeconds ?? secondsOf(job),
+    run_started_at: result?.startedAt ?? null,
+    run_ended_at: result?.endedAt ?? null,
+    failure_reason: result?.failureReason ?? null,
+    airbyte_status: run?.status ?? null,
+    adopted: run?.isAdopted ?? false,
+    waiting_for: job.status === 'running' ? waitingFor : null,
+    trigger_started_at: triggerStartedAt,
+    requeued_from: job.requeuedFrom,
+    created_by: job.createdBy,
+    created_at: job.createdAt.toISOString(),
+    started_at: moment(job.startedAt),
+    finished_at: moment(job.finishedAt),
+    updated_at: job.updatedAt.toISOString(),
+  };
+}
+
+function secondsOf({ startedAt, finishedAt }: Job): number | null {
+  return startedAt && finishedAt ? (finishedAt.getTime() - startedAt.getTime()) / 1000 : null;
+}
+
+export const connectionReply = z
+  .object({
+    airbyte_connection_id: z.string(),
+    name: z.string(),
+    status: z.string(),
+    schedule_type: z
+      .string()
+      .nullable()
+      .describe('Should be manual: otherwise Airbyte’s scheduler races ours'),
+    source_id: z.string().nullable(),
+    destination_id: z.string().nullable(),
+    enrolled_as: z.object({ tenant_id: z.string(), connector_id: z.string() }).nullable(),
+  })
+  .meta({ id: 'AirbyteConnection' });
+
+export function renderConnection(connection: ListedConnection): z.output<typeof connectionReply> {
+  const { enrolled } = connection;
+  return {
+    airbyte_connection_id: connection.connectionId,
+    name: connection.name,
+    status: connection.status,
+    schedule_type: connection.scheduleType,
+    source_id: connection.sourceId,
+    destination_id: connection.destinationId,
+    enrolled_as: enrolled && { tenant_id: enrolled.tenantId, connector_id: enrolled.connectorId },
+  };
+}
+
+function moment(date: Date | null): string | null {
+  return date?.toISOString() ?? null;
+}

@@ -1,0 +1,78 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
+import { unparkJob } from '../../kernel/jobs/shared-store.ts';
+import { findActive } from '../../kernel/jobs/store.ts';
+import type { WakeUp } from '../../kernel/jobs/wake-up.ts';
+import { isUsableId } from '../../kernel/tenancy/types.ts';
+import type { Database } from '../../lib/db.ts';
+import { connectorErrors } from './errors.ts';
+import { listEnrolled, saveNotice } from './store.ts';
+import { type ConnectorKey, type Notice, pipelineName } from './types.ts';
+
+const words = z.string().catch('');
+const count = z.number().int().nonnegative().nullish().catch(null);
+
+/** What Airbyte sends, as far as it is of use. It is only a hint: what does not fit is left out, not refused. */
+const noticeBody = z.object({
+  data: z.object({
+    connection: z.object({ id: z.string().refine(isUsableId) }),
+    // Beyond 2^53 it is no safe integer any more, and a hint all the same.
+    jobId: z.union([z.number(), z.string().regex(/^\d{1,19}$/)]).transform(String),
+    success: z.boolean().nullish().catch(null),
+    errorMessage: words.nullish(),
+    errorType: words.nullish(),
+    recordsCommitted: count,
+    bytesCommitted: count,
+  }),
+});
+
+/** Both are hashed first: equal lengths, and the time of the comparison tells nothing. */
+export function assertHookSecret(given: string, secret: string): void {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  if (timingSafeEqual(digest(given), digest(secret))) return;
+  throw connectorErrors.raise.airbyte_hook_unknown('There is no webhook at this address');
+}
+
+/**
+ * Notes what Airbyte says about a run and looks at it at once instead of at the next poll. Whether it is true is told
+ * by Airbyte's API alone. Answers whether it was about a connector of ours.
+ */
+export async function takeNotice(deps: { db: Database; wake: WakeUp }, body: unknown): Promise<boolean> {
+  const parsed = noticeBody.safeParse(body);
+  if (!parsed.success) return false;
+  const { connection, ...said } = parsed.data.data;
+  const [connector] = await deps.db.kernel((tx) =>
+    listEnrolled(tx, [connection.id, connection.id.toLowerCase()]),
+  );
+  if (!connector) return false;
+  await hurry(deps, connector, {
+    runId: said.jobId,
+    success: said.success ?? null,
+    errorMessage: said.errorMessage ? storable(said.errorMessage, 2_000) : null,
+    errorType: said.errorType ? storable(said.errorType, 100) : null,
+    recordsCommitted: said.recordsCommitted ?? null,
+    bytesCommitted: said.bytesCommitted ?? null,
+    receivedAt: new Date().toISOString(),
+  });
+  return true;
+}
+
+async function hurry(
+  deps: { db: Database; wake: WakeUp },
+  { tenantId, connectorId }: ConnectorKey,
+  notice: Notice,
+): Promise<void> {
+  await deps.db.tenant(tenantId, async (tx) => {
+    await saveNotice(tx, { tenantId, connectorId }, notice);
+    const active = await findActive(tx, { tenantId, pipeline: pipelineName, subjectId: connectorId });
+    // A sync that waits to be triggered waits for a limit, which a webhook does not lift.
+    if (!active?.runId) return;
+    await unparkJob(tx, active);
+    tx.afterCommit(() => deps.wake.announce('jobs'));
+  });
+}
+
+/** PostgreSQL takes neither NUL nor half a surrogate pair in JSON. */
+function storable(text: string, length: number): string {
+  return Buffer.from(text.replaceAll('\0', '').slice(0, length)).toString('utf8');
+}

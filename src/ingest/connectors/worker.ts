@@ -1,0 +1,39 @@
+import type { Slice, SliceResult } from '../../kernel/jobs/types.ts';
+import { takeTurn } from './airbyte-turn.ts';
+import { checkpointOf } from './checkpoint.ts';
+import { isOverdue, overdue, pollRun } from './poll.ts';
+import { triggerSync } from './trigger.ts';
+import type { SyncWorkerDeps } from './worker-deps.ts';
+
+/** One slice of a sync: trigger, or one look at the run. Between slices nobody holds a lease. */
+export async function advanceSync(deps: SyncWorkerDeps, slice: Slice): Promise<SliceResult> {
+  return counted(deps, slice, await advance(deps, slice));
+}
+
+async function advance(deps: SyncWorkerDeps, slice: Slice): Promise<SliceResult> {
+  const { runId, checkpoint } = slice.job;
+  if (runId === null) return takeTurn(deps, slice, (turn) => triggerSync(deps, slice, turn));
+  const before = checkpointOf(checkpoint);
+  const silentMs = before.notBefore === null ? 0 : Date.parse(before.notBefore) - deps.clock.nowMs();
+  // A webhook or a person may have brought the poll forward; Airbyte's Retry-After stands.
+  if (silentMs > 0) return { outcome: { type: 'wait', delayMs: silentMs } };
+  const result = await takeTurn(deps, slice, (turn) => pollRun(deps, slice, { turn, runId }));
+  const after = checkpointOf(result.checkpoint ?? checkpoint);
+  const isStopped = result.outcome.type === 'wait' && after.waitingFor !== null;
+  return isStopped && isOverdue(deps, after) ? { outcome: overdue(deps, runId) } : result;
+}
+
+/** Syncs that end are counted by connector, once their end is committed. */
+function counted(deps: SyncWorkerDeps, slice: Slice, result: SliceResult): SliceResult {
+  const { outcome } = result;
+  if (outcome.type !== 'done' && outcome.type !== 'dead') return result;
+  const word = outcome.type === 'dead' ? 'dead_letter' : outcome.result?.code ? 'skipped' : 'success';
+  const { tenantId, subjectId } = slice.job;
+  return {
+    ...result,
+    effects: async (tx) => {
+      await result.effects?.(tx);
+      tx.afterCommit(() => deps.metrics.syncs.inc({ tenant: tenantId, connector: subjectId, outcome: word }));
+    },
+  };
+}

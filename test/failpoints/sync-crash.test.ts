@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { seededRandom } from '../chaos/seeded-random.ts';
+import { useDatabase } from '../database.ts';
+import { FakeAirbyte } from '../fake-airbyte.ts';
+import { describeCrashes, everyKth, runCrashes } from './crash-run.ts';
+import { useFailpointServers } from './failpoint-server.ts';
+import { syncPath, syncSettings } from './sync-path.ts';
+
+// `npm run chaos` dies at every point; here around the trigger and at some others, and a printed seed repeats which.
+const isFull = process.env.SLUICE_CHAOS === 'full';
+const seed = Number(process.env.SLUICE_CHAOS_SEED ?? Math.floor(Math.random() * 2 ** 31));
+const env: Record<string, string> = { ...syncSettings };
+let airbyte: FakeAirbyte | undefined;
+beforeAll(async () => {
+  airbyte = await FakeAirbyte.start();
+  env.AIRBYTE_BASE_URL = airbyte.url;
+  env.AIRBYTE_API_TOKEN = airbyte.settings.fixedToken;
+});
+afterAll(() => airbyte?.close());
+const database = useDatabase();
+const servers = useFailpointServers(database, env);
+
+/** From the commit of the intent to the one that saves the run. */
+function aroundTrigger(points: string[]): string[] {
+  const first = points.findIndex((point) => point.includes('request: /v1/jobs #'));
+  const last = points.findLastIndex((point) => point.includes('request: /v1/jobs #'));
+  return points.slice(Math.max(0, first - 4), last + 5);
+}
+
+test('wherever between request and end of a sync the process dies, Airbyte runs it exactly once', {
+  timeout: isFull ? 40 * 60_000 : 5 * 60_000,
+}, async () => {
+  console.log(`seed ${seed} (SLUICE_CHAOS_SEED=${seed} repeats its choices)`);
+  const offset = seededRandom(seed).next();
+  const path = syncPath(servers, () => {
+    if (!airbyte) throw new Error('The fake Airbyte is there only once beforeAll has run');
+    return airbyte;
+  });
+  const choose = (points: string[]) =>
+    isFull ? points : [...new Set([...aroundTrigger(points), ...everyKth(points, { atLeast: 6, offset })])];
+  const findings = await runCrashes({ database, servers, path, choose });
+  console.log(describeCrashes('syncs', findings));
+  expect(findings.breaches).toEqual([]);
+  // A run that did less than it claims proves nothing.
+  expect(findings.deaths.length).toBeGreaterThanOrEqual(10);
+  const died = findings.deaths.join('\n');
+  expect(died).toContain('before request: /v1/jobs #1');
+  expect(died).toContain('after request: /v1/jobs #1');
+  expect(died).toContain('before message: commit');
+});

@@ -1,0 +1,252 @@
+import { describe, expect, test } from 'vitest';
+import { useDatabase } from '../database.ts';
+import { airbyteTroubles, type FakeTrouble } from '../fake-airbyte-troubles.ts';
+import { hasEnded, type TestSync, useSyncs } from '../sync-server.ts';
+
+const database = useDatabase();
+const syncs = useSyncs(database);
+
+const triggersOf = ({ connection }: TestSync) => syncs.airbyte.requestsOf('trigger', connection.connectionId);
+const runsOf = ({ connection }: TestSync) => syncs.airbyte.jobsOf(connection.connectionId);
+
+function disturb({ connection }: TestSync, trouble: FakeTrouble, times = 1): void {
+  syncs.airbyte.trouble({ kind: 'trigger', connectionId: connection.connectionId, times }, trouble);
+}
+
+describe('a trigger whose answer is lost', () => {
+  const lost: [string, FakeTrouble][] = [
+    ['times out', { type: 'hang', done: true }],
+    ['is cut off', { type: 'cut', done: true }],
+    ['breaks off in the middle', { type: 'truncated' }],
+    ['is a 408', airbyteTroubles.madeButTimedOut()],
+    ['is a 502 of a gateway', { type: 'done_but', status: 502, body: '<html>502</html>' }],
+  ];
+  test.each(lost)('because it %s is found again, and nothing is triggered twice', async (_how, trouble) => {
+    const sync = await syncs.connector({}, { plan: { statuses: ['running', 'succeeded'], rows: 5 } });
+    disturb(sync, trouble);
+    const ended = await syncs.driveUntil(sync, await syncs.start(sync), hasEnded);
+    expect(ended).toMatchObject({ status: 'success', records_synced: 5, retry_count: 0, adopted: false });
+    expect(triggersOf(sync)).toHaveLength(1);
+    expect(runsOf(sync)).toHaveLength(1);
+  });
+
+  test('is found again even when its sync has ended before anybody looks', async () => {
+    const sync = await syncs.connector({}, { plan: { statuses: ['running'], rows: 9 } });
+    disturb(sync, { type: 'hang', done: true });
+    const jobId = await syncs.start(sync);
+    const driving = syncs.drive(sync.tenantId);
+    const { connectionId } = sync.connection;
+    while (runsOf(sync).length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    syncs.airbyte.finish(String(runsOf(sync)[0]?.runId));
+    await driving;
+    const ended = await syncs.driveUntil(sync, jobId, hasEnded);
+    expect(ended).toMatchObject({ status: 'success', records_synced: 9, retry_count: 0 });
+    expect(syncs.airbyte.requestsOf('trigger', connectionId)).toHaveLength(1);
+    expect(runsOf(sync)).toHaveLength(1);
+  });
+
+  test('and that made nothing is tried again, after looking, as a retry', async () => {
+    const sync = await syncs.connector();
+    disturb(sync, { type: 'hang', done: false });
+    const jobId = await syncs.start(sync);
+    const ended = await syncs.driveUntil(sync, jobId, hasEnded);
+    expect(ended).toMatchObject({ status: 'success', retry_count: 1 });
+    expect(runsOf(sync)).toHaveLength(1);
+    const asked = syncs.airbyte.requests.filter((one) => one.connectionId === sync.connection.connectionId);
+    expect(asked.slice(0, 4).map(({ kind }) => kind)).toEqual([
+      'trigger',
+      'list_jobs',
+      'list_jobs',
+      'trigger',
+    ]);
+    const [, failed] = (await syncs.events(jobId)).filter(({ type }) => /failed|started/.test(type));
+    expect(failed).toMatchObject({ type: 'job.failed', data: { error_code: 'timeout' } });
+  });
+
+  test('is not confused with a run that another job of ours has followed', async () => {
+    const sync = await syncs.connector();
+    await syncs.driveUntil(sync, await syncs.start(sync), hasEnded);
+    disturb(sync, { type: 'cut', done: false });
+    const ended = await syncs.driveUntil(sync, await syncs.start(sync), hasEnded);
+    expect(ended).toMatchObject({ status: 'success', retry_count: 1 });
+    expect(runsOf(sync)).toHaveLength(2);
+    expect(ended.run_id).toBe(String(runsOf(sync)[1]?.runId));
+  });
+
+  test('is looked for as long as Airbyte answers no questions, and not triggered meanwhile', async () => {
+    const sync = await syncs.connector({}, { plan: { statuses: ['succeeded'], rows: 1 } });
+    disturb(sync, { type: 'hang', done: true });
+    const { connectionId } = sync.connection;
+    syncs.airbyte.trouble({ kind: 'list_jobs', connectionId, times: 2 }, airbyteTroubles.unavailable());
+    const ended = await syncs.driveUntil(sync, await syncs.start(sync), hasEnded);
+    expect(ended).toMatchObject({ status: 'success', records_synced: 1 });
+    expect(triggersOf(sync)).toHaveLength(1);
+    expect(runsOf(sync)).toHaveLength(1);
+  });
+});
+
+describe('when another sync runs on the connection', () => {
+  test('it is adopted by default', async () => {
+    const sync = await syncs.connector({}, { plan: { statuses: ['running', 'succeeded'], rows: 11 } });
+    const other = syncs.airbyte.state.makeJob(sync.connection.connectionId, { status: 'running' });
+    const ended = await syncs.driveUntil(sync, await syncs.start(sync), hasEnded);
+    expect(ended).toMatchObject({
+      status: 'success',
+      adopted: true,
+      run_id: String(other.runId),
+      retry_count: 0,
+    });
+    expect(runsOf(sync)).toHaveLength(1);
+  });
+
+  test('on_active_sync fail makes a dead letter at once', async () => {
+    const sync = await syncs.connector({ on_active_sync: 'fail' });
+    syncs.airbyte.state.makeJob(sync.connection.connectionId, { status: 'running' });
+    const ended = await syncs.driveUntil(sync, await syncs.start(sync), hasEnded);
+    expect(ended).toMatchObject({ status: 'dead_letter', error_code: 'already_running', retry_count: 0 });
+    expect(runsOf(sync)).toHaveLength(1);
+  });
+
+  test('on_active_sync skip is a success with no records and the code skipped_active', async () => {
+    const sync = await syncs.connector({ on_active_sync: 'skip' });
+    syncs.airbyte.state.makeJob(sync.connection.connectionId, { status: 'running' });
+    const jobId = await syncs.start(sync);
+    const ended = await syncs.driveUntil(sync, jobId, hasEnded);
+    expect(ended).toMatchObject({
+      status: 'success',
+      records_synced: 0,
+      error_code: 'skipped_active',
+      run_id: null,
+    });
+    expect((await syncs.events(jobId)).at(-1)?.data).toMatchObject({
+      code: 'skipped_active',
+      records_synced: 0,
+    });
+  });
+
+  test.each(['fail', 'skip'])(
+    'and it is our own, whose answer was lost, %s does not apply',
+    async (policy) => {
+      const plan = { statuses: ['running', 'running', 'succeeded'] };
+      const sync = await syncs.connector({ on_active_sync: policy }, { plan });
+      disturb(sync, { type: 'hang', done: true });
+      const ended = await syncs.driveUntil(sync, await syncs.start(sync), hasEnded);
+      expect(ended).toMatchObject({ status: 'success', adopted: false });
+      expect(runsOf(sync)).toHaveLength(1);
+    },
+  );
+
+  test('but is a reset and no sync, the trigger is tried again later', async () => {
+    const sync = await syncs.connector();
+    const reset = syncs.airbyte.state.makeJob(sync.connection.connectionId, {
+      status: 'running',
+      jobType: 'reset',
+    });
+    const jobId = await syncs.start(sync);
+    await syncs.driveUntil(sync, jobId, ({ retry_count }) => retry_count === 1);
+    syncs.airbyte.finish(String(reset.runId));
+    const ended = await syncs.driveUntil(sync, jobId, hasEnded);
+    expect(ended).toMatchObject({ status: 'success', adopted: false });
+  });
+});
+
+describe('a refused trigger', () => {
+  test('of an inactive connection is a dead letter that says so', async () => {
+    const sync = await syncs.connector({}, { status: 'inactive' });
+    const ended = await syncs.driveUntil(sync, await syncs.start(sync), hasEnded);
+    expect(ended).toMatchObject({ status: 'dead_letter', error_code: 'connection_inactive', retry_count: 0 });
+  });
+
+  test('with a state conflict of an active connection is retried', async () => {
+    const sync = await syncs.connector();
+    disturb(sync, airbyteTroubles.stateConflict());
+    expect(await syncs.driveUntil(sync, await syncs.start(sync), hasEnded)).toMatchObject({
+      status: 'success',
+      retry_count: 1,
+    });
+  });
+
+  const definite: [string, FakeTrouble, string][] = [
+    ['no credits', airbyteTroubles.insufficientCredits(), 'insufficient_credits'],
+    ['an unknown connection', airbyteTroubles.notFound(), 'not_found'],
+    ['a bad request', airbyteTroubles.badRequest(), 'bad_request'],
+    ['a 401 on this connection alone', airbyteTroubles.unauthorized(), 'auth_error'],
+    ['a 403 on this connection alone', airbyteTroubles.forbidden(), 'auth_error'],
+  ];
+  test.each(definite)('for %s is a dead letter at once', async (_why, trouble, code) => {
+    const sync = await syncs.connector();
+    disturb(sync, trouble, 2);
+    const ended = await syncs.driveUntil(sync, await syncs.start(sync), hasEnded);
+    expect(ended).toMatchObject({ status: 'dead_letter', error_code: code, retry_count: 0, run_id: null });
+    const other = await syncs.connector();
+    expect(await syncs.driveUntil(other, await syncs.start(other), hasEnded)).toMatchObject({
+      status: 'success',
+    });
+  });
+});
+
+test('a 401 of which nobody can tell whom it concerns is retried, and not a dead letter', async () => {
+  const sync = await syncs.connector();
+  disturb(sync, airbyteTroubles.unauthorized());
+  syncs.airbyte.trouble({ kind: 'list_connections', times: 1 }, airbyteTroubles.unavailable());
+  const ended = await syncs.driveUntil(sync, await syncs.start(sync), hasEnded);
+  expect(ended).toMatchObject({ status: 'success', retry_count: 1 });
+});
+
+describe('errors of the server', () => {
+  test('in a burst of three use three retries, and then the sync runs', async () => {
+    const sync = await syncs.connector();
+    disturb(sync, airbyteTroubles.serverError(), 2);
+    disturb(sync, airbyteTroubles.unavailable(), 1);
+    const ended = await syncs.driveUntil(sync, await syncs.start(sync), hasEnded);
+    expect(ended).toMatchObject({ status: 'success', retry_count: 3 });
+    expect(runsOf(sync)).toHaveLength(1);
+  });
+
+  test('that do not end make a dead letter after the fifth retry', async () => {
+    const sync = await syncs.connector();
+    disturb(sync, airbyteTroubles.serverError(), 100);
+    const jobId = await syncs.start(sync);
+    const ended = await syncs.driveUntil(sync, jobId, hasEnded);
+    expect(ended).toMatchObject({ status: 'dead_letter', error_code: 'server_error', retry_count: 5 });
+    expect(triggersOf(sync)).toHaveLength(6);
+    const delays = (await syncs.events(jobId))
+      .filter(({ type }) => type === 'job.retry')
+      .map(({ data }) => Number(data.delay_seconds) * 1000);
+    // 10 ms doubled each time, give or take a quarter.
+    delays.forEach((delay, attempt) => {
+      expect(Math.abs(delay - 10 * 2 ** attempt)).toBeLessThanOrEqual(10 * 2 ** attempt * 0.25 + 1);
+    });
+    expect(delays).toHaveLength(5);
+  });
+});
+
+describe('a 429', () => {
+  test('without Retry-After is retried with backoff and uses a retry', async () => {
+    const sync = await syncs.connector();
+    disturb(sync, airbyteTroubles.throttled(), 2);
+    const jobId = await syncs.start(sync);
+    expect(await syncs.driveUntil(sync, jobId, hasEnded)).toMatchObject({
+      status: 'success',
+      retry_count: 2,
+    });
+    const retry = (await syncs.events(jobId)).find(({ type }) => type === 'job.retry');
+    expect(retry?.data).toMatchObject({ error_class: 'rate_limit', error_code: 'rate_limit' });
+  });
+
+  test.each([
+    ['seconds', () => '100'],
+    ['an HTTP date', () => new Date(Date.now() + 100_000).toUTCString()],
+  ])('with Retry-After as %s waits for exactly that, and nobody brings it forward', async (_form, header) => {
+    const sync = await syncs.connector();
+    disturb(sync, airbyteTroubles.throttled(header()));
+    const jobId = await syncs.start(sync);
+    const failed = await syncs.driveUntil(sync, jobId, ({ status }) => status === 'failed');
+    const waitMs = Date.parse(String(failed.next_retry_at)) - Date.now();
+    expect(waitMs).toBeGreaterThan(80_000);
+    expect(waitMs).toBeLessThanOrEqual(101_000);
+    const again = await syncs.call(sync, `/api/connectors/${sync.connectorId}/sync`, 'POST', {});
+    expect(again.body).toMatchObject({ job_id: jobId });
+    expect(Date.parse(String(again.body.next_retry_at))).toBeGreaterThan(Date.now() + 60_000);
+  });
+});
