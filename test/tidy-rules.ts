@@ -69,8 +69,9 @@ export const storeImports: Rule = (file) => {
 };
 
 export const sqlPlace: Rule = (file) => {
-  if (!isProduct(file) || isStore(file.path) || file.path.startsWith('src/lib/')) return [];
-  const advice = 'SQL belongs in a store.ts, a *-store.ts or src/lib.';
+  const mayHave = isStore(file.path) || file.path.endsWith('-columns.ts') || file.path.startsWith('src/lib/');
+  if (!isProduct(file) || mayHave) return [];
+  const advice = 'SQL belongs in a store.ts, a *-store.ts, the *-columns.ts that stores share, or src/lib.';
   const imports = importsOf(file)
     .filter(({ names }) => names.includes('sql'))
     .map(({ line }) => `${file.path}:${line} imports the sql template: ${advice}`);

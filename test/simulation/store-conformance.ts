@@ -35,14 +35,12 @@ export function describeStore(
       await store.addTenant('tenant-b');
     });
     afterEach(() => held.close?.());
-    const hands = (): Hands => {
-      if (!held.hands) throw new Error('The store is there only inside a test');
-      return held.hands;
-    };
+    const hands = () => held.hands as Hands;
     describe('subjects', () => describeSubjects(hands));
     describe('leases', () => describeLeases(hands));
     describe('retries', () => describeRetries(hands));
     describe('rescues', () => describeRescues(hands));
+    describe('last strikes', () => describeLastStrikes(hands));
     describe('turns and limits', () => describeTurns(hands));
   });
 }
@@ -293,6 +291,27 @@ function describeRescues(hands: () => Hands): void {
     expect(await hands().claimOne('v')).toMatchObject({ jobId: key.jobId });
   });
 
+  test('progress clears strikes', async () => {
+    const key = await hands().make('s');
+    await hands().dieWith('u');
+    const lease = await hands().claimOne('v', { struck: true });
+    expect(await hands().store.save(lease, 1)).toBe(true);
+    expect(await hands().job(key)).toMatchObject({ struckBy: [] });
+  });
+
+  test('without a lock only silence is a strike, and the next heartbeat tells of it', async () => {
+    const { store } = hands();
+    await hands().worker('w', 'expiry');
+    await hands().make('s');
+    await hands().claimOne('w');
+    await store.turnClock(leaseMs + 1);
+    expect((await store.rescue(rescueRules)).jobs).toMatchObject([{ cause: 'expiry', struck: true }]);
+    expect(await store.beat('w')).toEqual({ wasLost: true });
+    expect(await store.beat('nobody')).toBeNull();
+  });
+}
+
+function describeLastStrikes(hands: () => Hands): void {
   test('the third dead worker makes a dead letter, once it had the time to come back', async () => {
     const { store } = hands();
     const key = await hands().make('s');
@@ -329,25 +348,6 @@ function describeRescues(hands: () => Hands): void {
     await store.beat('w');
     expect((await store.rescue(rescueRules)).jobs).toMatchObject([{ status: 'running', struck: false }]);
     expect(await hands().job(key)).toMatchObject({ leasedBy: null, struckBy: ['u', 'v'] });
-  });
-
-  test('progress clears strikes', async () => {
-    const key = await hands().make('s');
-    await hands().dieWith('u');
-    const lease = await hands().claimOne('v', { struck: true });
-    expect(await hands().store.save(lease, 1)).toBe(true);
-    expect(await hands().job(key)).toMatchObject({ struckBy: [] });
-  });
-
-  test('without a lock only silence is a strike, and the next heartbeat tells of it', async () => {
-    const { store } = hands();
-    await hands().worker('w', 'expiry');
-    await hands().make('s');
-    await hands().claimOne('w');
-    await store.turnClock(leaseMs + 1);
-    expect((await store.rescue(rescueRules)).jobs).toMatchObject([{ cause: 'expiry', struck: true }]);
-    expect(await store.beat('w')).toEqual({ wasLost: true });
-    expect(await store.beat('nobody')).toBeNull();
   });
 }
 

@@ -43,7 +43,7 @@ export async function readItemForm(
       processor: String(fields.get('processor') ?? 'noop'),
       options: parseOptions(fields.get('options')),
       file: {
-        fileName: part.filename ? part.filename.slice(0, 500) : null,
+        fileName: readFileName(part.filename),
         mediaType: part.mimetype || null,
         content: untilEnd(part.file, { parts, ...limits }),
       },
@@ -106,6 +106,18 @@ function checkFile({ fieldname, encoding }: MultipartFile): void {
       `The part file has the content-transfer-encoding ${quoted(encoding)}; send the bytes as they are`,
     );
   }
+}
+
+const maxNameLength = 500;
+
+/** A name that cannot be kept as it is would be another file's. */
+function readFileName(given: string | undefined): string | null {
+  if (!given) return null;
+  if (given.length <= maxNameLength && !/[\0\p{Surrogate}]/u.test(given)) return given;
+  throw formInvalid(
+    `The name of the file is not allowed: at most ${maxNameLength} characters, without NUL and half characters`,
+    { pointer: '/file', message: 'has a name that is not allowed' },
+  );
 }
 
 function parseOptions(given: unknown): unknown {

@@ -2,14 +2,12 @@ import type { Tx } from '../../lib/db.ts';
 import { sql } from '../../lib/sql.ts';
 import { asOf, isOfClient, resolvedId, type Target } from './promotion-columns.ts';
 
-/**
- * For facts: they are few in a batch and unknown to the planner, which would go through all of them for each row.
- */
+/** For facts: the parents of a batch are unknown to the planner, which would go through all of them for each row. */
 export const byHash = { enable_nestloop: 'off' };
 
 /**
- * Facts of a batch into production; each parent that they name is looked up once. Answers the rows of which a parent is not resolved; they are left out, and the
- * caller decides what becomes of them.
+ * Facts of a batch into production; each parent that they name is looked up once. Answers the rows of which a parent
+ * is not resolved; they are left out, and the caller decides what becomes of them.
  */
 export async function upsertMetrics(tx: Tx, target: Target, rowIndexes: number[]): Promise<number[]> {
   const rows = await tx.rows<{ rowIndex: number }>(sql`

@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { listOf, pageOf, pageQuery, pageRequest, problems } from '../http/replies.ts';
 import { principalOf, type RouteApp, type RouteModule } from '../http/route.ts';
+import { storedText } from '../http/stored-text.ts';
 import { can } from '../tenancy/rights.ts';
 import { ownerFilter } from '../tenancy/types.ts';
 import type { Kernel } from './kernel.ts';
@@ -65,8 +66,8 @@ function installReading(
       querystring: z.strictObject({
         ...pageQuery,
         status: z.enum(jobStatuses).optional(),
-        pipeline: z.string().max(64).optional(),
-        subjectId: z.string().max(500).optional(),
+        pipeline: storedText(64).optional(),
+        subjectId: storedText(500).optional(),
       }),
       response: { 200: listOf(jobReply), ...problems() },
     },
@@ -171,8 +172,8 @@ function installDriving(app: RouteApp, kernel: Kernel): void {
 }
 
 const deadLetterFilter = {
-  error_code: z.string().max(200).optional(),
-  pipeline: z.string().max(64).optional(),
+  error_code: storedText(200).optional(),
+  pipeline: storedText(64).optional(),
 };
 
 function installDeadLetters(app: RouteApp, { db, cursors }: Parameters<RouteModule>[1]): void {
@@ -207,7 +208,7 @@ function installRequeue(app: RouteApp, kernel: Kernel): void {
       tags: ['dead letters'],
       summary: 'Make a new job of a dead letter, once',
       params,
-      body: z.strictObject({ correlation_id: z.string().min(1).max(200).optional() }).nullish(),
+      body: z.strictObject({ correlation_id: storedText(200).min(1).optional() }).nullish(),
       response: { 201: deadLetterReply, ...problems(404, 409, 413, 415, 422) },
     },
     handler: async (request, reply) => {

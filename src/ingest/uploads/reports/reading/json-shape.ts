@@ -35,13 +35,27 @@ function findEnvelope(
   head: string,
   { object, maxDepth }: { object: number; maxDepth: number },
 ): JsonShape | null {
-  const firsts = firstsOfMembers(head, { object, maxDepth });
+  const firsts = findFirsts(head, { object, maxDepth });
+  if (firsts === null) return null;
   const keys = [...firsts.keys()];
   if (firsts.get('results') === '[' && keys.every((key) => googleKeys.has(key))) return 'google';
   const first = firsts.get('data');
   if (first === '[') return 'meta';
   if (first === '{' || keys.slice(0, 2).join() === 'code,message') return 'tiktok';
   return keys[0] === 'error' && firsts.get('error') === '{' ? 'meta' : null;
+}
+
+/** Null when a key has an escape that JSON does not know: the head was not parsed yet, and the reader will say so. */
+function findFirsts(
+  head: string,
+  place: { object: number; maxDepth: number },
+): ReadonlyMap<string, string> | null {
+  try {
+    return firstsOfMembers(head, place);
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
 }
 
 /** The first character of each member's value, also of a last one that goes on beyond the text. */

@@ -1,0 +1,58 @@
+import { newTenant, type TestDatabase } from '../database.ts';
+import { hardStrings, longStrings } from '../generators/hard-strings.ts';
+import type { TestClaims } from '../server.ts';
+import type { Told } from './product.ts';
+
+/** What PostgreSQL cannot keep: it has to be refused, and not to be kept as something else. */
+export const unstorable: readonly string[] = ['\0', 'a\0b', '\ud800', 'half a pair \udfff', '\udc00\ud800'];
+
+export const allStrings: readonly string[] = [...new Set([...hardStrings, ...longStrings, ...unstorable])];
+
+/**
+ * A fifth of the strings, another one for each place, and what cannot be stored: for places that are all read by the
+ * same code, so that together they meet every string.
+ */
+export function someStrings(place: number): string[] {
+  return allStrings.filter((text, at) => at % 5 === place % 5 || unstorable.includes(text));
+}
+
+export interface Turn {
+  text: string;
+  at: number;
+  /** Of a tenant that no other lane works in meanwhile. */
+  claims: TestClaims & { tenantId: string };
+}
+
+const laneCount = 8;
+
+/** Runs the work with every string, in a few lanes at once, each with a tenant of its own. */
+export async function eachString(
+  database: TestDatabase,
+  work: (turn: Turn) => Promise<void>,
+  strings: readonly string[] = allStrings,
+): Promise<void> {
+  const left = [...strings.entries()];
+  const lane = async (number: number) => {
+    const claims = { tenantId: await tenantOf(database, number), role: 'operator' } as const;
+    for (let next = left.shift(); next; next = left.shift()) {
+      await work({ at: next[0], text: next[1], claims });
+    }
+  };
+  await Promise.all(Array.from({ length: laneCount }, (_, number) => lane(number)));
+}
+
+const tenants = new Map<number, Promise<string>>();
+
+/** The same one in the next run of a test file. */
+function tenantOf(database: TestDatabase, lane: number): Promise<string> {
+  const known = tenants.get(lane) ?? newTenant(database, 'enterprise');
+  tenants.set(lane, known);
+  return known;
+}
+
+/** Refused in order: a problem of the 4xx kind that says what is wrong by a code. */
+export function isRefusal({ status, body }: Pick<Told, 'status' | 'body'>): boolean {
+  return status >= 400 && status < 500 && /^[a-z_]+$/.test(String(body.code));
+}
+
+export const shown = (text: string): string => JSON.stringify(text).slice(0, 80);

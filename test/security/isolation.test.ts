@@ -1,0 +1,349 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Action, can, rolesAllowed } from '../../src/kernel/tenancy/rights.ts';
+import { type Role, roles } from '../../src/kernel/tenancy/types.ts';
+import { newId } from '../../src/lib/ids.ts';
+import { useDatabase } from '../database.ts';
+import { useServer } from '../server.ts';
+import { uploadForm } from '../upload-server.ts';
+import { badTokens } from './bad-tokens.ts';
+import { type Told, useProduct } from './product.ts';
+import { exampleOf, readRoutes } from './request-schemas.ts';
+import { Tally } from './tally.ts';
+import { TenantTables } from './tenant-tables.ts';
+import { canary, canaryShape, makeVictim, pathOf, type Victim, victimsConnection } from './victim.ts';
+
+// Every route of the product against one tenant who has one of everything, by everybody who may not see it. Tables
+// by themselves are in row-level-security.test.ts.
+const database = useDatabase();
+/** Airbyte is named, but nobody answers there. */
+const airbyte = { AIRBYTE_BASE_URL: 'http://127.0.0.1:1/v1', AIRBYTE_API_TOKEN: 'a-token-of-the-tests' };
+const product = useProduct(database, { ...airbyte, AIRBYTE_WORKSPACE_ID: 'a-workspace' });
+/** Only for its table of routes: the product's own server keeps it to itself. */
+const server = useServer(database);
+const tables = new TenantTables(database.ownerUrl);
+const tally = new Tally('isolation of routes', 1_000);
+let victim: Victim;
+let ownJob = '';
+/** The lists whose cursor was passed on to somebody else. */
+const cursors: string[] = [];
+
+interface Route {
+  method: string;
+  url: string;
+  action: Action;
+}
+
+const described = new Map((await readRoutes()).map((route) => [`${route.method} ${route.url}`, route]));
+const nameOf = ({ method, url }: { method: string; url: string }) => `${method} ${url}`;
+
+beforeAll(async () => {
+  await tables.open();
+  victim = await makeVictim(product, database);
+  // Something to be seen, so that a list that shows nothing to anybody does not pass for a closed one.
+  const form = new FormData();
+  form.set('file', new Blob(['sku\n1\n']), 'own.csv');
+  const { body } = await product.ask(intruderAs('admin'), { method: 'POST', path: '/api/jobs', body: form });
+  ownJob = String(body.jobId);
+}, 60_000);
+
+afterAll(() => tables.close());
+
+function intruderAs(role: Role) {
+  return { tenantId: `intruders-${role}`, role, userId: 'the-intruder' };
+}
+
+/** Open to everybody, because there is nothing of a tenant behind them. */
+const publicRoutes: Record<string, string> = {
+  '/': 'a static page',
+  '/api/docs': 'a static page',
+  '/api/openapi.json': 'the description of the routes',
+  '/assets/page.css': 'a static file',
+  '/assets/page.js': 'a static file',
+  '/docs/errors.md': 'a static file',
+  '/docs/roles.md': 'a static file',
+  '/health/live': 'a probe',
+  '/health/ready': 'a probe',
+  '/api/hooks/airbyte/:secret': 'takes a secret in its address, and that is its credential',
+  '/login': 'takes a one-time code, and that is its credential',
+  '/metrics': 'has a credential of its own; without one only this machine may ask',
+};
+
+/** What somebody of another tenant may well do there, and why that is no leak. */
+const openByDesign: Record<string, { roles: readonly Role[]; why: string }> = {
+  'PUT /api/secrets/:name': { roles, why: 'names are each tenant’s own: it makes a secret of the caller’s' },
+  'GET /api/tenants': { roles: ['operator'], why: 'operators see all tenants' },
+  'HEAD /api/tenants': { roles: ['operator'], why: 'operators see all tenants' },
+  'GET /api/tenants/:tenant_id': { roles: ['operator'], why: 'operators see all tenants' },
+  'HEAD /api/tenants/:tenant_id': { roles: ['operator'], why: 'operators see all tenants' },
+  'PATCH /api/tenants/:tenant_id': { roles: ['operator'], why: 'operators manage all tenants' },
+  'DELETE /api/tenants/:tenant_id': { roles: ['operator'], why: 'operators erase tenants' },
+  'POST /api/worker/cycle': { roles: ['operator'], why: 'operators drive the jobs of all tenants' },
+  'GET /api/connections': { roles: ['operator'], why: 'the connections of the workspace are the operator’s' },
+  'HEAD /api/connections': {
+    roles: ['operator'],
+    why: 'the connections of the workspace are the operator’s',
+  },
+  'POST /api/connectors/import': { roles: ['operator'], why: 'operators give connections to tenants' },
+  'GET /api/events/stream': { roles, why: 'never ends; it has a test of its own below' },
+};
+
+/** Reading first, then erasing but for tenants, then making: so that each thing is there or not as it should be. */
+function byTurn(one: Route, other: Route): number {
+  const turnOf = ({ method, url }: Route) =>
+    ['HEAD', 'GET', 'PATCH', 'POST', 'DELETE', 'PUT'].indexOf(method) +
+    (url.startsWith('/api/tenants') ? 10 : 0);
+  return turnOf(one) - turnOf(other);
+}
+
+function protectedRoutes(): Route[] {
+  return server.app.registeredRoutes.filter((route): route is Route => route.action !== null);
+}
+
+const bodyOf = (route: Route): unknown => {
+  const schema = described.get(nameOf(route))?.body;
+  return schema ? (bodies[nameOf(route)] ?? exampleOf(schema)) : undefined;
+};
+/** Where the smallest body would be refused for its own sake, or where a body can name something of the victim's. */
+const bodies: Record<string, unknown> = {
+  'PATCH /api/tenants/:tenant_id': { name: 'taken over' },
+  'POST /api/connectors': {
+    name: 'taken over',
+    airbyte_connection_id: victimsConnection,
+    external_account_id: 'an account',
+  },
+};
+
+const realPath = ({ url }: Route) => pathOf(url, (place) => victim.things.get(place));
+
+/** Of the same shape as the real ones, but nobody's. */
+function nobodysPath({ url }: Route): string {
+  return pathOf(url, (place) => {
+    const real = victim.things.get(place) ?? '';
+    if (/^\d+$/.test(real)) return '999999999999';
+    return /^[0-9a-f]{8}-/.test(real) ? newId() : `nobody${real.replace(canaryShape, '_x')}`;
+  });
+}
+
+/** Nothing that is the victim's may stand in an answer, except what the caller said itself. */
+function leakIn(text: string, said: readonly string[]): string | null {
+  const own = [...victim.things.values()].filter((value) => value.length > 8);
+  let heard = text;
+  for (const one of said.flatMap((part) => [part, encodeURIComponent(part)])) {
+    if (one !== '') heard = heard.replaceAll(one, '');
+  }
+  return canaryShape.exec(heard)?.[0] ?? own.find((value) => heard.includes(value)) ?? null;
+}
+
+/** What a request to the route says itself: the ids in its path, and what its body names. */
+function saidIn(route: Route): string[] {
+  const ids = [...victim.things].filter(([place]) => route.url.includes(place.split('/').at(-1) ?? ''));
+  return [...ids.map(([, id]) => id), victimsConnection];
+}
+
+describe('the table of routes', () => {
+  test('has nothing public but what is meant to be', () => {
+    const open = server.app.registeredRoutes.filter(({ action }) => action === null);
+    expect([...new Set(open.map(({ url }) => url))].sort()).toEqual(Object.keys(publicRoutes).sort());
+  });
+
+  test('is the one that the product describes', async () => {
+    const { text } = await product.ask(null, { path: '/api/openapi.json' });
+    const { paths } = JSON.parse(text) as { paths: Record<string, Record<string, object>> };
+    const live = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`),
+    );
+    expect(live.sort()).toEqual([...described.keys()].sort());
+    const known = new Set(server.app.registeredRoutes.map(nameOf));
+    expect(live.filter((name) => !known.has(name))).toEqual([]);
+    const isHead = ({ method }: Route) => method === 'HEAD';
+    const hidden = protectedRoutes().filter((route) => !isHead(route) && !described.has(nameOf(route)));
+    expect(hidden).toEqual([]);
+  });
+
+  test('names only things that the victim has a real one of', () => {
+    for (const route of protectedRoutes()) expect(realPath(route)).not.toContain(':');
+    for (const name of Object.keys(openByDesign)) expect(protectedRoutes().map(nameOf)).toContain(name);
+  });
+});
+
+/** Tables in which no tenant can have a row yet, and why. */
+const emptyTables: Record<string, string> = {};
+
+test('the victim has rows in every table that has tenants, so that a change of any would show', async () => {
+  const before = await tables.fingerprint(victim.tenantId);
+  const empty = Object.entries(before).filter(([, { rows }]) => rows === 0);
+  expect(empty.map(([name]) => name).sort()).toEqual(Object.keys(emptyTables).sort());
+});
+
+describe('without a good token every route that is not public', () => {
+  test.each(Object.keys(badTokens))('answers 401 to %s, shows nothing and changes nothing', async (name) => {
+    const token = (await badTokens[name]?.(victim)) ?? null;
+    const headers: Record<string, string> = token === null ? {} : { authorization: `Bearer ${token}` };
+    const before = await tables.fingerprint(victim.tenantId);
+    for (const route of protectedRoutes()) {
+      const { method } = route;
+      const told = await product.ask(null, { method, path: realPath(route), body: bodyOf(route), headers });
+      const label = nameOf(route);
+      tally.equal({ label, status: told.status }, { label, status: 401 });
+      tally.equal({ label, type: told.type }, { label, type: 'application/problem+json; charset=utf-8' });
+      tally.equal({ label, echoed: token !== null && told.text.includes(token) }, { label, echoed: false });
+      tally.equal({ label, leak: leakIn(told.text, saidIn(route)) }, { label, leak: null });
+    }
+    expect(await tables.fingerprint(victim.tenantId)).toEqual(before);
+  });
+});
+
+/** The answer without what differs from request to request. */
+function comparable(told: Told, ids: readonly string[]): string {
+  const text = told.text.replace(/"request_id":"[^"]*"/, '');
+  return ids.reduce((rest, id) => rest.replaceAll(id, 'ID').replaceAll(encodeURIComponent(id), 'ID'), text);
+}
+
+const idsIn = (path: string, route: Route) =>
+  path
+    .split('/')
+    .flatMap((part, at) => (route.url.split('/')[at]?.startsWith(':') ? [decodeURIComponent(part)] : []));
+
+describe('somebody of another tenant', () => {
+  test.each(roles)(
+    'as %s gets nowhere with the ids of the victim, on any route',
+    { timeout: 60_000 },
+    async (role) => {
+      for (const route of protectedRoutes().toSorted(byTurn)) {
+        const label = `${role}: ${nameOf(route)}`;
+        const exempt = openByDesign[nameOf(route)]?.roles.includes(role) ?? false;
+        if (exempt && route.method !== 'PUT') continue;
+        const before = await tables.fingerprint(victim.tenantId);
+        const { method } = route;
+        const [path, nobodys] = [realPath(route), nobodysPath(route)];
+        const told = await product.ask(intruderAs(role), { method, path, body: bodyOf(route) });
+        tally.equal({ label, leak: leakIn(told.text, saidIn(route)) }, { label, leak: null });
+        if (path === nobodys) {
+          const isAllowed = can(role, route.action);
+          tally.equal({ label, isRefused: told.status === 403 }, { label, isRefused: !isAllowed });
+        } else {
+          const allowed = exempt ? [403, 204] : [403, 404];
+          tally.ok(allowed.includes(told.status), `${label} answered ${told.status} ${told.text}`);
+          // Nobody can tell whether an id is somebody else's or nobody's.
+          const unknown = await product.ask(intruderAs(role), { method, path: nobodys, body: bodyOf(route) });
+          tally.equal(
+            { label, status: told.status, text: comparable(told, idsIn(path, route)) },
+            { label, status: unknown.status, text: comparable(unknown, idsIn(nobodys, route)) },
+          );
+        }
+        const after = await tables.fingerprint(victim.tenantId);
+        tally.equal({ label, after }, { label, after: before });
+      }
+    },
+  );
+
+  test('finds nothing of the victim’s by any filter or cursor of a list', { timeout: 60_000 }, async () => {
+    for (const route of protectedRoutes().filter(({ method }) => method === 'GET')) {
+      if (openByDesign[nameOf(route)] && route.url.endsWith('/stream')) continue;
+      for (const { name } of described.get(nameOf(route))?.query ?? []) {
+        const value = await victimsValue(name, route);
+        if (value === null) continue;
+        const role = rolesAllowed(route.action).find((one) => one !== 'operator') ?? 'admin';
+        const path = `${realPath(route)}?${name}=${encodeURIComponent(value)}`;
+        const told = await product.ask(intruderAs(role), { path });
+        const label = `${nameOf(route)}?${name}`;
+        tally.ok([200, 400, 404].includes(told.status), `${label} answered ${told.status} ${told.text}`);
+        tally.equal({ label, leak: leakIn(told.text, [value, ...saidIn(route)]) }, { label, leak: null });
+      }
+    }
+    const lists = ['workspaces', 'users', 'jobs', 'uploads', 'events'].map(
+      (name) => `GET /api/${name}?cursor`,
+    );
+    expect(cursors).toEqual(expect.arrayContaining([...lists, 'GET /api/pending?after']));
+  });
+
+  test('cannot put anything into a workspace of the victim’s', async () => {
+    const before = await tables.fingerprint(victim.tenantId);
+    const workspaceId = victim.things.get('/api/workspaces/:workspace_id') ?? '';
+    for (const role of roles.filter((one) => can(one, 'upload.create'))) {
+      const body = uploadForm('Campaign ID,Day,Clicks\n1,2026-03-01,7\n', { workspace_id: workspaceId });
+      const told = await product.ask(intruderAs(role), { method: 'POST', path: '/api/uploads', body });
+      tally.ok(told.status >= 400 && told.status < 500, `${role} was answered ${told.status} ${told.text}`);
+      tally.equal(leakIn(told.text, [workspaceId]), null);
+    }
+    expect(await tables.fingerprint(victim.tenantId)).toEqual(before);
+  });
+
+  test('hears only of its own on the live stream', async () => {
+    const stop = new AbortController();
+    const headers = await product.bearer(intruderAs('admin'));
+    const { body } = await fetch(`${product.url}/api/events/stream?after=0-0`, {
+      headers,
+      signal: stop.signal,
+    });
+    let heard = '';
+    // Events come in the order in which they were written, and the victim's came first.
+    for await (const piece of body ?? []) {
+      heard += Buffer.from(piece).toString();
+      if (heard.includes(ownJob)) break;
+    }
+    stop.abort();
+    tally.ok(heard.includes(ownJob), 'the stream shows what is the intruder’s own');
+    tally.equal(leakIn(heard, []), null);
+  });
+});
+
+/** What each filter would have to be to find something of the victim's; null where it names nothing of anybody. */
+const filters: Record<string, () => string | null> = {
+  workspace_id: () => victim.things.get('/api/workspaces/:workspace_id') ?? '',
+  jobId: () => victim.things.get('/api/jobs/:job_id') ?? '',
+  subjectId: () => victim.things.get('/api/jobs/:job_id') ?? '',
+  connector_id: () => victim.things.get('/api/connectors/:connector_id') ?? '',
+  subject: () => victim.things.get('/api/jobs/:job_id') ?? '',
+  userId: () => victim.userId,
+  error_code: () => canary,
+  input: () => canary,
+};
+const plainFilters = (
+  'limit status statuses pipeline page pageSize sort jobType updatedFrom updatedTo platform validation_status ' +
+  'entity_type from to type'
+).split(' ');
+
+async function victimsValue(name: string, route: Route): Promise<string | null> {
+  if (plainFilters.includes(name)) return null;
+  if (name === 'cursor' || name === 'after') return cursorOf(route, name);
+  const filter = filters[name];
+  if (!filter) {
+    throw new Error(
+      `${nameOf(route)}?${name}: add the filter to filters, or to plainFilters if it names nothing.`,
+    );
+  }
+  return filter();
+}
+
+/** Where the victim's own first page ends; null when it has no second one. */
+async function cursorOf(route: Route, name: string): Promise<string | null> {
+  const size = described.get(nameOf(route))?.query.some((one) => one.name === 'limit') ? 'limit' : 'pageSize';
+  const { body } = await product.ask(victim.claims(), { path: `${realPath(route)}?${size}=1` });
+  const [first] = (body.data ?? []) as { id?: string }[];
+  const isEventId = name === 'after' && size === 'limit';
+  const cursor = isEventId ? first?.id : (body.next_cursor ?? body.nextCursor);
+  if (typeof cursor !== 'string') return null;
+  cursors.push(`${nameOf(route)}?${name}`);
+  return cursor;
+}
+
+test('the victim itself reaches every one of these things, so the refusals above mean something', async () => {
+  for (const route of protectedRoutes().toSorted(byTurn)) {
+    // A stream never ends, and an Airbyte that could list its connections is not there.
+    if (route.url.endsWith('/stream') || route.url === '/api/connections') continue;
+    const role = can('admin', route.action) ? 'admin' : (rolesAllowed(route.action)[0] as Role);
+    const { method } = route;
+    const told = await product.ask(victim.claims(role), {
+      method,
+      path: realPath(route),
+      body: bodyOf(route),
+    });
+    const isReached = told.status < 500 && ![401, 403, 404].includes(told.status);
+    tally.ok(isReached, `${nameOf(route)} answered ${told.status} ${told.text} to its owner`);
+  }
+}, 60_000);
+
+test('all of that were at least 1,000 assertions', () => {
+  expect(tally.report()).toBeGreaterThanOrEqual(tally.quota);
+});

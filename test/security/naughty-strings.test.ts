@@ -1,0 +1,308 @@
+import pg from 'pg';
+import { afterAll, describe, expect, test } from 'vitest';
+import { parseSecretKeys } from '../../src/kernel/secrets/stored-secrets.ts';
+import { TenantSecrets } from '../../src/kernel/secrets/tenant-secrets.ts';
+import { newId } from '../../src/lib/ids.ts';
+import { useDatabase } from '../database.ts';
+import type { TestClaims } from '../server.ts';
+import { uploadForm } from '../upload-server.ts';
+import { allStrings, eachString, isRefusal, shown, type Turn, unstorable } from './each-string.ts';
+import { type Told, useProduct } from './product.ts';
+import { exampleOf, type Path, readRoutes, type TextPlace, textPlaces } from './request-schemas.ts';
+import { Tally } from './tally.ts';
+
+// Every naughty string in every text of every body: it comes back as it was, or it is refused with a code.
+const secretKey = 'ab'.repeat(32);
+const database = useDatabase();
+/** Airbyte is named, but nobody answers there. */
+const airbyte = { AIRBYTE_BASE_URL: 'http://127.0.0.1:1/v1', AIRBYTE_API_TOKEN: 'a-token-of-the-tests' };
+const product = useProduct(database, {
+  SLUICE_SECRET_KEY: secretKey,
+  ...airbyte,
+  AIRBYTE_WORKSPACE_ID: 'one',
+});
+const tally = new Tally('naughty strings in bodies', allStrings.length * 20);
+
+/** A few connections for all: they are asked thousands of times. */
+const owner = new pg.Pool({ connectionString: database.ownerUrl, max: 4 });
+
+afterAll(() => owner.end());
+
+async function firstRow(statement: string, id: unknown): Promise<Record<string, unknown>> {
+  const { rows } = await owner.query<Record<string, unknown>>(statement, [id]);
+  return rows[0] ?? {};
+}
+
+type Claims = TestClaims & { tenantId: string };
+
+interface Sent extends Turn {
+  told: Told;
+  /** What stands for `:name` in the path. */
+  params: Record<string, string>;
+}
+
+interface Place {
+  /** Where the text is after a success; null where nothing keeps it, which `why` explains. */
+  back: ((sent: Sent) => Promise<unknown>) | null;
+  why?: string;
+  /** A thing of its own per string, where a request uses it up. */
+  params?: (turn: Turn) => Promise<Record<string, string>>;
+}
+
+const notKept = (why: string): Place => ({ back: null, why });
+const word = notKept('a word of a list');
+const tenant = async () => ({ tenant_id: await newTenantOver() });
+const held = async ({ claims }: Turn) => ({ upload_id: await heldUpload(claims) });
+
+/** Each text of each body, and where to look for it afterwards. A new one has to be added, or the suite fails. */
+const places: Record<string, Place> = {
+  'POST /api/tenants /tenant_id': { back: ({ told }) => tenantField(told.body.tenant_id, 'tenant_id') },
+  'POST /api/tenants /name': { back: ({ told }) => tenantField(told.body.tenant_id, 'name') },
+  'POST /api/tenants /plan': word,
+  'PATCH /api/tenants/:tenant_id /name': {
+    back: ({ params }) => tenantField(params.tenant_id, 'name'),
+    params: tenant,
+  },
+  'PATCH /api/tenants/:tenant_id /plan': { ...word, params: tenant },
+  'PATCH /api/tenants/:tenant_id /limits/*': {
+    back: async ({ params, text }) => {
+      const limits = (await tenantField(params.tenant_id, 'limits')) as object;
+      return Object.keys(limits).find((name) => name === text);
+    },
+    why: 'most strings are no names of limits',
+    params: tenant,
+  },
+  'POST /api/workspaces /name': { back: ({ told }) => workspaceName(told.body.workspace_id) },
+  'PATCH /api/workspaces/:workspace_id /name': {
+    back: ({ params }) => workspaceName(params.workspace_id),
+    params: async ({ claims }) => ({ workspace_id: await newWorkspace(claims) }),
+  },
+  'POST /api/api-keys /name': { back: ({ told, claims }) => keyName(claims, told.body.key_id) },
+  'POST /api/api-keys /role': word,
+  'POST /api/api-keys /expires_at': notKept('a moment, of which only the moment is kept'),
+  'POST /api/dead-letters/:job_id/requeue /correlation_id': {
+    back: ({ told }) => correlationOf(told.body.job_id ?? told.body.jobId),
+    params: async ({ claims }) => ({ job_id: await deadLetter(claims) }),
+  },
+  'POST /api/dead-letters/requeue /error_code': notKept('a filter'),
+  'POST /api/dead-letters/requeue /pipeline': notKept('a filter'),
+  'POST /api/jobs/:job_id/reprocess /scope': word,
+  'POST /api/jobs/:job_id/reprocess /itemIds/0': notKept('numbers of items'),
+  'POST /api/jobs/:job_id/reprocess /statuses/0': word,
+  'PUT /api/uploads/mappings /platform': word,
+  'PUT /api/uploads/mappings /mapping/*': { back: savedHeader },
+  'PUT /api/uploads/mappings /mapping/*=': word,
+  'POST /api/uploads/:upload_id/promote /mapping/*': {
+    ...notKept('names a column of the file'),
+    params: held,
+  },
+  'POST /api/uploads/:upload_id/promote /mapping/*=': { ...word, params: held },
+  ...connectorPlaces('POST /api/connectors', ''),
+  ...connectorPlaces('POST /api/connectors/import', '/connections/0'),
+  'POST /api/connectors/import /connections/0/tenant_id': notKept('has to be a tenant that there is'),
+  'PATCH /api/connectors/:connector_id /name': changed('name'),
+  'PATCH /api/connectors/:connector_id /external_account_id': changed('external_account_id'),
+  'PATCH /api/connectors/:connector_id /on_active_sync': { ...word, params: newConnector },
+  'POST /api/connectors/:connector_id/sync /correlation_id': {
+    back: ({ told }) => correlationOf(told.body.job_id),
+    params: newConnector,
+  },
+  'PUT /api/secrets/:name /value': {
+    back: ({ params, claims }) => secretValue(claims, params.name ?? ''),
+    params: async ({ at }) => ({ name: `naughty_${at}` }),
+  },
+};
+
+/** The same fields, whether a tenant enrols one connection or the operator several. */
+function connectorPlaces(route: string, prefix: string): Record<string, Place> {
+  const kept = ['connector_id', 'name', 'airbyte_connection_id', 'external_account_id'];
+  const made = ({ told }: Sent): Record<string, unknown> =>
+    prefix === '' ? told.body : ((told.body.imported as Record<string, unknown>[])[0] ?? refusedOf(told));
+  // What another route has made of the same string would stand in the way.
+  const params = async ({ text }: Turn) => {
+    const isStorable = !unstorable.includes(text);
+    const statement = 'delete from connectors where $1 in (connector_id, airbyte_connection_id)';
+    if (isStorable) await firstRow(statement, text);
+    return {};
+  };
+  return Object.fromEntries([
+    ...kept.map((name) => [
+      `${route} ${prefix}/${name}`,
+      { params, back: async (sent: Sent) => madeField(made(sent), name) },
+    ]),
+    [`${route} ${prefix}/on_active_sync`, word],
+  ]);
+}
+
+/** An import says by its codes which of several it refused. */
+const refusedOf = ({ body }: Told) => ({ refused: (body.refused as { code: string }[])[0]?.code });
+
+async function madeField(made: Record<string, unknown>, name: string): Promise<unknown> {
+  if ('refused' in made) return made;
+  const statement = `select to_jsonb(c) ->> '${name}' as value from connectors c where connector_id = $1`;
+  return (await firstRow(statement, made.connector_id)).value;
+}
+
+function changed(name: string): Place {
+  return {
+    back: ({ params }) => madeField({ connector_id: params.connector_id }, name),
+    params: newConnector,
+  };
+}
+
+async function newConnector({ claims }: Turn): Promise<Record<string, string>> {
+  const account = { airbyte_connection_id: newId(), external_account_id: newId() };
+  const { connector_id: connectorId } = await made(claims, '/api/connectors', { name: 'One', ...account });
+  return { connector_id: String(connectorId) };
+}
+
+function pointerOf({ path, isKey }: TextPlace): string {
+  const parts = path.map((part) => `/${part}`).join('');
+  if (isKey) return `${parts}/*`;
+  return path.at(-1) === '*' ? `${parts}=` : parts;
+}
+
+const texts = (await readRoutes()).flatMap((route) =>
+  textPlaces(route.body ?? {}).map((place) => ({
+    ...route,
+    place,
+    name: `${route.method} ${route.url} ${pointerOf(place)}`,
+  })),
+);
+
+describe('every text of every body', () => {
+  test('is known here, with the place where it can be found again', () => {
+    expect(texts.map(({ name }) => name).sort()).toEqual(Object.keys(places).sort());
+  });
+
+  test.each(texts)('$name', { timeout: 60_000 }, async ({ name, method, url, body, place }) => {
+    const known = places[name];
+    if (!known) throw new Error(`${name} has no place in the list above`);
+    let kept = 0;
+    const problems: string[] = [];
+    await eachString(database, async (turn) => {
+      const params = (await known.params?.(turn)) ?? {};
+      const path = url.replaceAll(/:(\w+)/g, (_, param) => encodeURIComponent(params[param] ?? newId()));
+      const sent = put(example(body ?? {}, turn.claims), place, turn.text);
+      const told = await product.ask(turn.claims, { method, path, body: sent });
+      const back = told.status < 300 ? await known.back?.({ ...turn, told, params }) : undefined;
+      if (told.status < 300 && known.back) kept += 1;
+      const isFine = told.status < 300 ? !known.back || back === turn.text : isRefusal(told);
+      if (!isFine)
+        problems.push(
+          `${shown(turn.text)}: ${told.status} ${told.text.slice(0, 300)}, back ${shown(String(back))}`,
+        );
+      tally.count();
+    });
+    expect(problems.slice(0, 10)).toEqual([]);
+    // A field that refuses everything, or a test that never gets as far as the field, would show nothing.
+    if (known.back && !known.why) expect(kept).toBeGreaterThan(allStrings.length / 2);
+  });
+});
+
+/** Names that may be there once only are new each time, and a tenant that is named exists. */
+function example(body: Parameters<typeof exampleOf>[0], { tenantId }: Claims): Record<string, unknown> {
+  const made = { ...(exampleOf(body) as Record<string, unknown> | null) };
+  if ('tenant_id' in made) made.tenant_id = newId();
+  if ('airbyte_connection_id' in made) made.airbyte_connection_id = newId();
+  if (Array.isArray(made.connections)) {
+    made.connections = [{ ...made.connections[0], airbyte_connection_id: newId(), tenant_id: tenantId }];
+  }
+  return made;
+}
+
+/** The body with the text at its place; `*` stands for a field of any name. */
+function put(into: unknown, { path, isKey }: TextPlace, text: string): unknown {
+  return putAt(into, path, isKey ? { [text]: path.at(-1) === 'limits' ? 1 : null } : text);
+}
+
+function putAt(into: unknown, [first, ...rest]: Path, value: unknown): unknown {
+  if (first === undefined) return value;
+  if (/^\d+$/.test(first)) return [putAt(Array.isArray(into) ? into[0] : undefined, rest, value)];
+  const object = typeof into === 'object' && into !== null ? (into as Record<string, unknown>) : {};
+  const name = first === '*' ? 'A column' : first;
+  return { ...object, [name]: putAt(object[name], rest, value) };
+}
+
+async function newTenantOver(): Promise<string> {
+  const tenantId = `tenant-${newId()}`;
+  await made({ tenantId: 'the-operators', role: 'operator' }, '/api/tenants', { tenant_id: tenantId });
+  return tenantId;
+}
+
+async function tenantField(tenantId: unknown, field: string): Promise<unknown> {
+  const path = `/api/tenants/${encodeURIComponent(String(tenantId))}`;
+  return (await product.ask({ tenantId: 'the-operators', role: 'operator' }, { path })).body[field];
+}
+
+async function newWorkspace(claims: Claims): Promise<string> {
+  return String((await made(claims, '/api/workspaces', { name: newId() })).workspace_id);
+}
+
+async function workspaceName(workspaceId: unknown): Promise<unknown> {
+  return (await firstRow('select name from workspaces where workspace_id = $1', workspaceId)).name;
+}
+
+async function keyName(claims: Claims, keyId: unknown): Promise<unknown> {
+  // Newest last or first: the page is large enough for all of a lane.
+  const { body } = await product.ask(claims, { path: '/api/api-keys?limit=200' });
+  return (body.data as { key_id: string; name: string }[]).find(({ key_id: id }) => id === keyId)?.name;
+}
+
+async function savedHeader({ claims, text }: Sent): Promise<unknown> {
+  const { body } = await product.ask(claims, { path: '/api/uploads/mappings' });
+  const saved = (body.data as { mapping: Record<string, unknown> }[]).flatMap(({ mapping }) =>
+    Object.keys(mapping),
+  );
+  return saved.length === 1 ? saved[0] : `${saved.length} headers, ${saved.includes(text)}`;
+}
+
+function secretValue(claims: Claims, name: string): Promise<unknown> {
+  const secrets = new TenantSecrets({ db: database.db, keys: parseSecretKeys(secretKey) });
+  return secrets.get(claims.tenantId, name);
+}
+
+async function deadLetter(claims: Claims): Promise<string> {
+  const form = new FormData();
+  form.set('file', new Blob(['a\n1\n']), 'a.csv');
+  const { jobId } = await made(claims, '/api/jobs', form);
+  await firstRow(
+    `update ingestion_jobs set status = 'dead_letter', finished_at = now(), error_code = 'x' where job_id = $1`,
+    jobId,
+  );
+  return String(jobId);
+}
+
+async function correlationOf(jobId: unknown): Promise<unknown> {
+  return (await firstRow('select correlation_id as id from ingestion_jobs where job_id = $1', jobId)).id;
+}
+
+const heldUploads = new Map<string, Promise<string>>();
+
+/** One of a lane's, held until somebody promotes it. */
+function heldUpload(claims: Claims): Promise<string> {
+  const known = heldUploads.get(claims.tenantId);
+  if (known) return known;
+  const making = makeHeldUpload(claims);
+  heldUploads.set(claims.tenantId, making);
+  return making;
+}
+
+async function makeHeldUpload(claims: Claims): Promise<string> {
+  const fields = { workspace_id: await newWorkspace(claims), review: 'true' };
+  const form = uploadForm('Campaign ID,Day,Clicks,A column\n1,2026-03-01,7,2\n', fields);
+  const { upload_id: uploadId } = await made(claims, '/api/uploads', form);
+  const { body } = await product.ask(claims, { path: `/api/uploads/${uploadId}` });
+  await made(claims, `/api/jobs/${body.job_id}/kickoff`, undefined);
+  return String(uploadId);
+}
+
+async function made(claims: TestClaims, path: string, body: unknown): Promise<Record<string, unknown>> {
+  const told = await product.ask(claims, { method: 'POST', path, body });
+  if (told.status < 300) return told.body;
+  throw new Error(`POST ${path} was answered with ${told.status}: ${told.text}`);
+}
+
+test(`these were all ${allStrings.length} strings in at least 20 places`, () => {
+  expect(tally.report()).toBeGreaterThanOrEqual(tally.quota);
+});

@@ -1,0 +1,34 @@
+import { expect } from 'vitest';
+
+/** Counts what a generated suite really looked at: one that looks at nothing passes as well. */
+export class Tally {
+  readonly quota: number;
+  readonly #what: string;
+  #count = 0;
+
+  constructor(what: string, quota: number) {
+    this.#what = what;
+    this.quota = quota;
+  }
+
+  equal(actual: unknown, expected: unknown): void {
+    this.#count += 1;
+    expect(actual).toEqual(expected);
+  }
+
+  ok(condition: boolean, otherwise: string): void {
+    this.#count += 1;
+    expect(condition, otherwise).toBe(true);
+  }
+
+  /** Something was looked at that is judged together with others. */
+  count(): void {
+    this.#count += 1;
+  }
+
+  /** Prints and answers the number of assertions. */
+  report(): number {
+    console.log(`${this.#what}: ${this.#count} assertions, at least ${this.quota} are due`);
+    return this.#count;
+  }
+}

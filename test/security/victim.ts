@@ -1,0 +1,193 @@
+import { createLoginLink, startSession } from '../../src/kernel/tenancy/sessions.ts';
+import type { Role } from '../../src/kernel/tenancy/types.ts';
+import type { TestDatabase } from '../database.ts';
+import type { TestClaims } from '../server.ts';
+import { uploadForm } from '../upload-server.ts';
+import type { Ask, Product, Told } from './product.ts';
+
+/** Stands in everything that belongs to the victim, as text and as a name of a secret. */
+export const canary = 'canary-7391';
+/** An Airbyte connection that is the victim's. */
+export const victimsConnection = `${canary}-connection`;
+export const canaryShape = /canary.7391/i;
+
+export interface Victim {
+  tenantId: string;
+  userId: string;
+  claims(role?: Role): TestClaims;
+  /** A real thing of the victim's by the path that names it, such as `/api/workspaces/:workspace_id`. */
+  things: Map<string, string>;
+}
+
+interface Making {
+  product: Product;
+  database: TestDatabase;
+  victim: Victim;
+}
+
+/**
+ * How a thing is made, by the path that names it, in this order. A new kind of thing is one entry here; a route that
+ * names something that is not made here fails the suite.
+ */
+const makers: Record<string, (making: Making) => Promise<string>> = {
+  '/api/tenants/:tenant_id': async ({ victim }) => victim.tenantId,
+  '/api/users/:user_id': async ({ product, victim }) => {
+    const member = victim.claims('member');
+    await product.ask(member, { path: '/api/me' });
+    return member.userId ?? '';
+  },
+  '/api/workspaces/:workspace_id': async (making) => {
+    const headers = { 'idempotency-key': canary };
+    const body = { name: canary };
+    return field(await asVictim(making, { path: '/api/workspaces', body, headers }), 'workspace_id');
+  },
+  '/api/api-keys/:key_id': async (making) =>
+    field(
+      await asVictim(making, { path: '/api/api-keys', body: { name: canary, role: 'member' } }),
+      'key_id',
+    ),
+  '/api/secrets/:name': async (making) => {
+    await asVictim(making, { method: 'PUT', path: '/api/secrets/canary_7391', body: { value: canary } });
+    return 'canary_7391';
+  },
+  '/api/jobs/:job_id': (making) => itemJob(making),
+  '/api/jobs/:job_id/items/:item_id': async (making) => firstItem(making),
+  '/api/dead-letters/:job_id': async (making) => {
+    const jobId = await itemJob(making);
+    await making.database.owner(
+      `update ingestion_jobs
+          set status = 'dead_letter', finished_at = now(), error_code = $2, error_message = $2
+        where job_id = $1`,
+      [jobId, canary],
+    );
+    return jobId;
+  },
+  '/api/uploads/:upload_id': async (making) => {
+    await upload(making, { review: 'true' });
+    return upload(making, {});
+  },
+  '/api/connectors/:connector_id': async (making) => {
+    const account = { airbyte_connection_id: victimsConnection, external_account_id: canary };
+    const body = { connector_id: `${canary}-connector`, name: canary, ...account };
+    return field(await asVictim(making, { path: '/api/connectors', body }), 'connector_id');
+  },
+  '/api/syncs/:job_id': async (making) => {
+    const path = `/api/connectors/${canary}-connector/sync`;
+    return field(await asVictim(making, { path, body: { correlation_id: canary } }), 'job_id');
+  },
+};
+
+/** What no path names, but what the victim has as well. */
+async function makeTheRest({ product, database, victim }: Making): Promise<void> {
+  const { tenantId, userId, things } = victim;
+  const mapping = { [canary]: 'spend' };
+  const saved = { method: 'PUT', path: '/api/uploads/mappings', body: { platform: 'meta', mapping } };
+  await asVictim({ product, database, victim }, saved);
+  const subject = { tenantId, userId, role: 'admin' } as const;
+  await startSession(database.db, await createLoginLink(database.db, subject));
+  await createLoginLink(database.db, subject);
+  await database.owner(
+    `insert into dropped_files (tenant_id, path, size_bytes, modified_at, error_text)
+     values ($1, $2, 1, now(), $2)`,
+    [tenantId, canary],
+  );
+  await database.owner(
+    `insert into search_events (tenant_id, job_id, item_ids, provider, strategy, outcome, error, took_ms, user_id)
+     values ($1, $2, array[$3::bigint], $4, $4, 'error', $4, 1, $5)`,
+    [
+      tenantId,
+      things.get('/api/jobs/:job_id'),
+      things.get('/api/jobs/:job_id/items/:item_id'),
+      canary,
+      userId,
+    ],
+  );
+}
+
+/** A tenant with at least one of everything. */
+export async function makeVictim(product: Product, database: TestDatabase): Promise<Victim> {
+  const tenantId = `${canary}-tenant`;
+  const userId = `${canary}-user`;
+  const victim: Victim = {
+    tenantId,
+    userId,
+    claims: (role = 'admin') => ({
+      tenantId,
+      role,
+      // Each role is a user of its own: a role belongs to its user.
+      userId: role === 'admin' ? userId : `${userId}-${role}`,
+      name: canary,
+      email: `${canary}@example.com`,
+    }),
+    things: new Map(),
+  };
+  const making = { product, database, victim };
+  await asVictim(making, { method: 'GET', path: '/api/me' });
+  for (const [path, make] of Object.entries(makers)) victim.things.set(path, await make(making));
+  await makeTheRest(making);
+  return victim;
+}
+
+/** The same path, but of things that nobody has. */
+export function pathOf(url: string, idOf: (place: string) => string | undefined): string {
+  const parts = url.split('/');
+  const filled = parts.map((part, at) => {
+    if (!part.startsWith(':')) return part;
+    const place = parts.slice(0, at + 1).join('/');
+    const id = idOf(place);
+    if (id !== undefined) return encodeURIComponent(id);
+    throw new Error(`${url}: nobody knows how to make a real ${place}. Add it to the makers in victim.ts.`);
+  });
+  return filled.join('/');
+}
+
+async function asVictim({ product, victim }: Making, ask: Ask): Promise<Told> {
+  const told = await product.ask(victim.claims(), { method: 'POST', ...ask });
+  if (told.status < 300) return told;
+  throw new Error(`The victim's ${ask.path} was answered with ${told.status}: ${told.text}`);
+}
+
+async function itemJob(making: Making): Promise<string> {
+  const form = new FormData();
+  form.set('processor', 'noop');
+  form.set('file', new Blob([`sku,title\n1,${canary}\n2,${canary}\n`]), `${canary}.csv`);
+  return field(await asVictim(making, { path: '/api/jobs', body: form }), 'jobId');
+}
+
+async function firstItem(making: Making): Promise<string> {
+  const path = `/api/jobs/${making.victim.things.get('/api/jobs/:job_id')}/items`;
+  const { body } = await asVictim(making, { method: 'GET', path });
+  const [first] = body.data as { id: string }[];
+  return String(first?.id);
+}
+
+const header = 'Campaign name,Campaign ID,Ad set name,Ad set ID,Ad name,Ad ID,Day,Clicks,Amount spent (USD)';
+
+/** A report with a good and a bad row; without review it is promoted. */
+async function upload(making: Making, fields: Record<string, string>): Promise<string> {
+  const row = (spend: string) => `${canary},1,${canary},2,${canary},3,2026-03-01,7,${spend}`;
+  const form = uploadForm(
+    `${header}\n${row('1.50')}\n${row('abc')}\n`,
+    {
+      workspace_id: making.victim.things.get('/api/workspaces/:workspace_id') ?? '',
+      force_partial: 'true',
+      ...fields,
+    },
+    `${canary}.csv`,
+  );
+  const uploadId = field(await asVictim(making, { path: '/api/uploads', body: form }), 'upload_id');
+  // One upload after the other, and only the uploads: items are to be open, done and dead.
+  const [row0] = await making.database.owner<{ job_id: string }>(
+    'select job_id from data_uploads where upload_id = $1',
+    [uploadId],
+  );
+  const drive = `/api/jobs/${row0?.job_id}/kickoff?durationMs=20000`;
+  await asVictim(making, { path: drive });
+  return uploadId;
+}
+
+function field(told: Told, name: string): string {
+  const value = told.body[name];
+  if (typeof value === 'string' && value !== '') return value;
+  throw new Error(`An answer has no ${name}: ${told.text}`);
+}
