@@ -103,11 +103,7 @@ export async function createWorkerApp(
     if (!isIdle) await openMetricsPort({ options, base, closing });
     return {
       workerId: kernel.membership.workerId,
-      cycle: async (budgetMs) => {
-        // A cron is all that runs: nobody else would notice that a connector's time has come.
-        await base.connectors.scheduleDue(kernel);
-        return kernel.cycle({ budgetMs });
-      },
+      cycle: (budgetMs) => kernel.cycle({ budgetMs }),
       stop: () => closing.closeAll(),
     };
   } catch (error) {
@@ -132,6 +128,7 @@ async function startKernel(parts: {
     wake,
     pipelines: [items.pipeline, uploads.pipeline, connectors.pipeline],
     onWorkersLost: items.onWorkersLost,
+    beforeCycle: connectors.scheduleDue,
     version: readVersion(),
     leaseMs: config.leaseMs,
     heartbeatMs: config.heartbeatMs,

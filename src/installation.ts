@@ -118,6 +118,9 @@ function openConnectors(
   });
 }
 
+/** A server that gives up a statement needs a moment to say so. */
+const silenceMarginMs = 5_000;
+
 function openDatabase(deps: {
   config: Config;
   connections: Connections;
@@ -135,6 +138,7 @@ function openDatabase(deps: {
       // Compiling a plan costs more than running any of ours.
       jit: 'off',
     },
+    silenceMs: deps.config.statementTimeoutMs + silenceMarginMs,
     onError: (err) => deps.logger.warn({ err }, 'a database connection was lost'),
     onTransaction: observePoolWait(deps.metrics),
   });

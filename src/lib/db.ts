@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import pg from 'pg';
 import { databaseErrors, toDatabaseError } from './db-errors.ts';
 import { isSluiceError } from './errors.ts';
@@ -59,6 +60,11 @@ export interface DatabaseOptions {
   connectTimeoutMs?: number;
   /** Settings of every transaction, unless it brings its own; a pooler would refuse them as startup parameters. */
   settings?: Record<string, string>;
+  /**
+   * A connection that has been silent for this long inside a transaction is ended; above `statement_timeout`, because
+   * a server that lives answers by then. Transactions without that timeout are left alone.
+   */
+  silenceMs?: number;
   onError?: (error: unknown) => void;
   onTransaction?: (timing: { waitMs: number; totalMs: number }) => void;
 }
@@ -68,11 +74,13 @@ export class Database {
   readonly #onError: (error: unknown) => void;
   readonly #onTransaction: DatabaseOptions['onTransaction'];
   readonly #settings: Record<string, string>;
+  readonly #silenceMs: number | undefined;
 
   constructor(options: DatabaseOptions) {
     this.#onError = options.onError ?? (() => {});
     this.#onTransaction = options.onTransaction;
     this.#settings = options.settings ?? {};
+    this.#silenceMs = options.silenceMs;
     this.pool = new pg.Pool({
       connectionString: options.url,
       application_name: options.applicationName,
@@ -100,7 +108,7 @@ export class Database {
   async statement<Row extends object>(context: TransactionContext, statement: Sql): Promise<Row[]> {
     const { client, wait } = await this.#connect();
     const connectedAt = performance.now();
-    const unwatch = watch(client, context);
+    const unwatch = watch(client, context, this.#silenceMs);
     try {
       const rows = await queryTogether<Row>(client, [
         contextStatement(context, this.#settings),
@@ -131,7 +139,7 @@ export class Database {
     const { client, wait } = await this.#connect();
     const connectedAt = performance.now();
     const afterCommit: (() => void)[] = [];
-    const unwatch = watch(client, context);
+    const unwatch = watch(client, context, this.#silenceMs);
     try {
       const opening = [
         'begin',
@@ -195,15 +203,35 @@ export class Database {
 }
 
 /** Ends the connection at the limit or the signal; the statement that waits on it then fails as unavailable. */
-function watch(client: pg.PoolClient, { limitMs, signal }: TransactionContext): () => void {
-  if (limitMs === undefined && signal === undefined) return () => {};
+function watch(
+  client: pg.PoolClient,
+  { limitMs, signal, settings }: TransactionContext,
+  silenceMs: number | undefined,
+): () => void {
+  const unwatchSilence =
+    silenceMs === undefined || settings?.statement_timeout === '0'
+      ? () => {}
+      : watchSilence(client, silenceMs);
+  if (limitMs === undefined && signal === undefined) return unwatchSilence;
   // The pool's type leaves `end` out, because it is for emergencies such as this one.
   const end = (): void => void (client as unknown as pg.Client).end().catch(() => {});
   const timer = limitMs === undefined ? undefined : setTimeout(end, limitMs);
   signal?.addEventListener('abort', end, { once: true });
   return () => {
+    unwatchSilence();
     clearTimeout(timer);
     signal?.removeEventListener('abort', end);
+  };
+}
+
+/** A network that was cut without a word: no answer ever comes, and the connection would be waited for for ever. */
+function watchSilence(client: pg.PoolClient, silenceMs: number): () => void {
+  const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
+  const end = (): void => void stream.destroy();
+  stream.setTimeout(silenceMs, end);
+  return () => {
+    stream.setTimeout(0);
+    stream.removeListener('timeout', end);
   };
 }
 

@@ -1,8 +1,13 @@
+import type { ItemsQuota } from './items-quota.ts';
+
 /** How much one run has to do; it fails when it did less. */
 export interface ChaosQuota {
+  /** Jobs of the probe pipeline, the processes that work on them, and the tenants that they belong to. */
   jobs: number;
-  tenants: number;
   workers: number;
+  tenants: number;
+  /** What a server and workers of the product have to take in beside them; null: they are not started. */
+  product: ProductQuota | null;
   leaseMs: number;
   /** kill -9 of worker processes. */
   kills: number;
@@ -14,33 +19,117 @@ export interface ChaosQuota {
   restarts: number;
   /** Connections cut, silenced, or robbed of the answer to their COMMIT by the network. */
   cuts: number;
-  /** The longest pause between two faults. */
-  pauseMs: number;
+  /** The faults are spread over this time; it takes longer when they themselves do. */
+  spreadMs: number;
+}
+
+export interface ProductQuota {
+  workers: number;
+  /** Files of rows; null: none. */
+  items: Pick<ItemsQuota, 'noop' | 'validate' | 'http'> | null;
+  /** Ad reports, and how many rows the longest of them has. */
+  reports: number;
+  reportRows: number;
 }
 
 export type FaultKind = 'kills' | 'zombies' | 'backends' | 'restarts' | 'cuts';
 export const faultKinds: readonly FaultKind[] = ['kills', 'zombies', 'backends', 'restarts', 'cuts'];
 
-export const shortQuota: ChaosQuota = {
-  jobs: 1_000,
+/** Whose worker a kill or a stop is meant for: one that is at work on just this. */
+export type FaultTarget = 'jobs' | 'uploads' | 'items';
+
+/** What R1 asks for, over all pipelines together: in `npm test`… */
+export const shortTogether: ChaosQuota = {
+  jobs: 500,
+  workers: 3,
   tenants: 10,
-  workers: 4,
+  product: {
+    workers: 3,
+    items: {
+      noop: { jobs: 4, rows: 2_000 },
+      validate: { jobs: 3, rows: 500 },
+      http: { jobs: 6, rows: 200 },
+    },
+    reports: 20,
+    reportRows: 3_000,
+  },
   leaseMs: 1_500,
   kills: 20,
   zombies: 5,
   backends: 40,
   restarts: 1,
   cuts: 10,
-  pauseMs: 1_000,
+  spreadMs: 45_000,
 };
 
-export const fullQuota: ChaosQuota = {
-  ...shortQuota,
-  jobs: 40_000,
+/** …and in `npm run chaos`, within 40 minutes. */
+export const fullTogether: ChaosQuota = {
+  ...shortTogether,
+  jobs: 15_000,
+  product: {
+    workers: 4,
+    items: {
+      noop: { jobs: 40, rows: 5_000 },
+      validate: { jobs: 40, rows: 1_000 },
+      http: { jobs: 120, rows: 400 },
+    },
+    reports: 300,
+    reportRows: 4_000,
+  },
   kills: 500,
   zombies: 100,
   backends: 2_000,
   restarts: 30,
   cuts: 200,
-  pauseMs: 800,
+  spreadMs: 31 * 60_000,
+};
+
+/** The parts alone, so that what goes wrong in one of them is seen without the others. */
+export const shortKernel: ChaosQuota = {
+  ...shortTogether,
+  jobs: 600,
+  workers: 4,
+  product: null,
+  kills: 10,
+  zombies: 3,
+  backends: 20,
+  restarts: 1,
+  cuts: 10,
+  spreadMs: 25_000,
+};
+
+export const fullKernel: ChaosQuota = {
+  ...shortKernel,
+  jobs: 8_000,
+  kills: 100,
+  zombies: 25,
+  backends: 400,
+  restarts: 5,
+  cuts: 50,
+  spreadMs: 7 * 60_000,
+};
+
+export const shortUploads: ChaosQuota = {
+  ...shortTogether,
+  jobs: 0,
+  workers: 0,
+  tenants: 0,
+  product: { workers: 4, items: null, reports: 16, reportRows: 4_000 },
+  kills: 8,
+  zombies: 2,
+  backends: 15,
+  restarts: 1,
+  cuts: 5,
+  spreadMs: 20_000,
+};
+
+export const fullUploads: ChaosQuota = {
+  ...shortUploads,
+  product: { workers: 4, items: null, reports: 150, reportRows: 6_000 },
+  kills: 100,
+  zombies: 20,
+  backends: 400,
+  restarts: 5,
+  cuts: 50,
+  spreadMs: 7 * 60_000,
 };

@@ -19,12 +19,18 @@ export interface ChaosFindings {
   causesOfStopped: Record<string, number>;
   /** Killed worker → its job begins elsewhere. */
   rescueMs: number[];
+  /** Killed worker of the product → its upload's lease is taken back. */
+  uploadRescueMs: number[];
+  /** Kills and stops by what the worker was at work on. */
+  killsByTarget: Record<string, number>;
+  zombiesByTarget: Record<string, number>;
   /** PostgreSQL ready again → first slice committed. */
   progressAfterRestartMs: number[];
 }
 
 interface Rescue {
   jobId: string;
+  pipeline: string;
   workerId: string;
   cause: string;
   at: number;
@@ -56,7 +62,10 @@ export async function examine(stage: ChaosStage, dispatched: Dispatched): Promis
     causesOfKilled: countCauses(rescues.filter((rescue) => isAfterKill(stage, rescue))),
     causesOfStopped: countCauses(rescues.filter((rescue) => isWhileStopped(stage, rescue))),
     rescueMs: rescueTimes(stage, rescues, ledger),
-    progressAfterRestartMs: stage.readyAgainAt.map((at) => smallest(effects, (effect) => effect.at - at)),
+    uploadRescueMs: uploadRescueTimes(stage, rescues),
+    killsByTarget: countBy(stage.killed.map(({ target }) => target)),
+    zombiesByTarget: countBy(stage.stopped.map(({ target }) => target)),
+    progressAfterRestartMs: await progressTimes(stage, effects),
   };
 }
 
@@ -70,10 +79,17 @@ export function describe(findings: ChaosFindings, seed: number): string {
     `late attempts ${findings.lateAttempts}, refused by the fence ${findings.lateWritesRefused}`,
     `killed workers' leases taken back by ${JSON.stringify(findings.causesOfKilled)}, ` +
       `stopped workers' by ${JSON.stringify(findings.causesOfStopped)}`,
-    `killed worker → job running elsewhere: ${rescueMs.length} jobs, p50 ${percentile(rescueMs, 0.5)} ms, ` +
-      `p99 ${percentile(rescueMs, 0.99)} ms, max ${percentile(rescueMs, 1)} ms`,
+    `kills by what was at work: ${JSON.stringify(findings.killsByTarget)}, ` +
+      `zombies: ${JSON.stringify(findings.zombiesByTarget)}`,
+    `killed worker → job running elsewhere: ${percentiles(rescueMs)}`,
+    `killed worker → upload taken back: ${percentiles(findings.uploadRescueMs)}`,
     `PostgreSQL ready again → progress: ${findings.progressAfterRestartMs.join(', ')} ms`,
   ].join('\n');
+}
+
+function percentiles(values: readonly number[]): string {
+  const [p50, p99, max] = [0.5, 0.99, 1].map((share) => percentile(values, share));
+  return `${values.length} of them, p50 ${p50} ms, p99 ${p99} ms, max ${max} ms`;
 }
 
 function percentile(values: readonly number[], share: number): number {
@@ -90,7 +106,8 @@ async function examineJobs({ owner }: ChaosStage, dispatched: Dispatched): Promi
     struck: number;
   }>(
     `select job_id as "jobId", tenant_id as "tenantId", status, (counters ->> 'slices')::int as slices
-       from ingestion_jobs`,
+       from ingestion_jobs
+      where pipeline = 'probe'`,
   );
   const found = new Map(rows.map((row) => [row.jobId, row]));
   const unknown = rows
@@ -146,8 +163,9 @@ async function readEffects({ owner }: ChaosStage): Promise<Effect[]> {
 }
 
 async function readRescues({ owner }: ChaosStage): Promise<Rescue[]> {
-  const rows = await owner<{ jobId: string; workerId: string; cause: string; at: string }>(
-    `select subject as "jobId", data ->> 'worker_id' as "workerId", data ->> 'cause' as cause,
+  const rows = await owner<Omit<Rescue, 'at'> & { at: string }>(
+    `select subject as "jobId", data ->> 'pipeline' as pipeline, data ->> 'worker_id' as "workerId",
+            data ->> 'cause' as cause,
             extract(epoch from occurred_at) * 1000 as at
        from events
       where type = 'job.rescued'
@@ -206,6 +224,22 @@ function examineWorkers({ fleet }: ChaosStage): string[] {
     .map(({ workerId, child }) => `worker ${workerId} ended by itself with exit code ${child.exitCode}`);
 }
 
+/** PostgreSQL ready again → something committed: a slice of the probe, or any event of the product. */
+async function progressTimes(
+  { owner, product, readyAgainAt }: ChaosStage,
+  effects: Effect[],
+): Promise<number[]> {
+  if (readyAgainAt.length === 0) return [];
+  const events = product === null ? [] : await owner<{ at: string }>(progressQuery);
+  const committed = [...effects, ...events.map(({ at }) => ({ at: Number(at) }))];
+  return readyAgainAt.map((at) => smallest(committed, (one) => one.at - at));
+}
+
+const progressQuery = `
+  select round(extract(epoch from occurred_at) * 1000) as at
+    from events
+   where type like 'upload.%' or type like 'items.%' or type like 'job.%'`;
+
 function isAfterKill({ killed }: ChaosStage, rescue: Rescue): boolean {
   return killed.some(({ workerId, at }) => workerId === rescue.workerId && rescue.at >= at);
 }
@@ -217,17 +251,29 @@ function isWhileStopped({ stopped }: ChaosStage, rescue: Rescue): boolean {
 }
 
 function countCauses(rescues: Rescue[]): Record<string, number> {
+  return countBy(rescues.map(({ cause }) => cause));
+}
+
+function countBy(words: readonly string[]): Record<string, number> {
   const counts: Record<string, number> = {};
-  for (const { cause } of rescues) counts[cause] = (counts[cause] ?? 0) + 1;
+  for (const word of words) counts[word] = (counts[word] ?? 0) + 1;
   return counts;
+}
+
+function uploadRescueTimes({ killed }: ChaosStage, rescues: Rescue[]): number[] {
+  const killedAt = new Map(killed.map(({ workerId, at }) => [workerId, at]));
+  return rescues.flatMap(({ pipeline, workerId, at }) => {
+    const from = killedAt.get(workerId) ?? Number.POSITIVE_INFINITY;
+    return pipeline === 'uploads' && at >= from ? [at - from] : [];
+  });
 }
 
 function rescueTimes({ killed }: ChaosStage, rescues: Rescue[], ledger: LedgerLine[]): number[] {
   const killedAt = new Map(killed.map(({ workerId, at }) => [workerId, at]));
   const begins = groupByJob(ledger.filter(({ is }) => is === 'begin'));
-  return rescues.flatMap(({ jobId, workerId, at }) => {
+  return rescues.flatMap(({ jobId, pipeline, workerId, at }) => {
     const from = killedAt.get(workerId) ?? Number.POSITIVE_INFINITY;
-    if (at < from) return [];
+    if (at < from || pipeline !== 'probe') return [];
     const elsewhere = (begins.get(jobId) ?? []).filter((line) => line.workerId !== workerId);
     return [smallest(elsewhere, (line) => line.at - from)];
   });

@@ -1,5 +1,8 @@
 import path from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { Database } from '../../src/lib/db.ts';
+import { sql } from '../../src/lib/sql.ts';
 import { useDatabase } from '../database.ts';
 import { eventually } from '../kernel.ts';
 import { startTcpProxy, type TcpProxy } from '../tcp-proxy.ts';
@@ -47,6 +50,24 @@ test('a worker whose connections all fall silent without closing works again on 
   expect(worker.child.exitCode).toBeNull();
   for (const job of jobs) expect(await workers.stepsOf(job)).toEqual([0, 1]);
 }, 90_000);
+
+test('a request whose connection falls silent is answered, and the next one gets another connection', async () => {
+  const db = new Database({
+    url: throughProxy(),
+    applicationName: 'silent',
+    maxConnections: 1,
+    silenceMs: 1_000,
+  });
+  onTestFinished(() => db.close());
+  const ask = () => db.kernel((tx) => tx.find<{ one: number }>(sql`select 1 as one`));
+  expect(await ask()).toEqual({ one: 1 });
+  while (proxy?.silence(() => 0)) {}
+  await expect(ask()).rejects.toMatchObject({ code: 'database_unavailable' });
+  expect(await ask()).toEqual({ one: 1 });
+  // Waiting between two statements is for another limit; a connection that rests in the pool may rest.
+  await sleep(1_500);
+  expect(await ask()).toEqual({ one: 1 });
+}, 30_000);
 
 test('a slice whose own connection falls silent, while its lease is renewed, is not held for ever', async () => {
   const worker = await workers.fleet.start({ appUrl: throughProxy(), directUrl: database.appUrl });

@@ -77,7 +77,9 @@ export async function runItemsChaos(
   const random = seededRandom(seed);
   const moods = seededRandom(seed + 1);
   let run: ItemsRun | undefined;
-  const provider = await startRuledProvider((call) => replyTo(call, { run, moods }));
+  const provider = await startRuledProvider((call) =>
+    moodyReply(call, { isMended: run?.isMended === true, moods }),
+  );
   try {
     run = await openRun({ sluice, database, quota, random, kickRandom: seededRandom(seed + 2), provider });
     const stopProbing = repeat(() => probe(run as ItemsRun));
@@ -164,14 +166,14 @@ async function openRun(parts: {
 }
 
 /** The moods of the provider: some rows have their own, and any call may meet a bad moment. */
-function replyTo(
+export function moodyReply(
   { sku, before }: ProductCall,
-  { run, moods }: { run: ItemsRun | undefined; moods: SeededRandom },
+  { isMended, moods }: { isMended: boolean; moods: SeededRandom },
 ): ProductReply {
   const [kind] = sku.split('-', 1);
   const delayMs = 10 + moods.below(60);
   const well = { status: 200, body: productOf(sku), delayMs };
-  if (run?.isMended) return well;
+  if (isMended) return well;
   const mood = moods.next();
   if (mood < 0.01) return { status: 429, delayMs };
   if (mood < 0.02) return { status: 503, delayMs };

@@ -10,7 +10,8 @@ import type { TurnResult } from '../../src/kernel/jobs/types.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { newTenant, useDatabase } from '../database.ts';
 import { testItemHouse } from '../item-house.ts';
-import { testKernel } from '../kernel.ts';
+import { eventually, testKernel } from '../kernel.ts';
+import { queryOnce, withDatabase } from '../postgres-server.ts';
 import { productOf, startRuledProvider } from './items-provider.ts';
 
 // What the chaos tests find by chance, at the very moment: somebody steps in while a turn is under way.
@@ -106,6 +107,37 @@ test('a job whose rows are still coming in is hidden, and shows with its last ro
   expect(seen).toEqual([{ stage: 'ingesting', isDue: false, rows: expect.any(Number) }]);
   expect(await look()).toEqual([{ stage: null, isDue: true, rows: sent }]);
 });
+
+test('an ingest under which the database went away is taken back by the process that lives on', async () => {
+  const tenantId = await newTenant(database);
+  const { pathname } = new URL(database.ownerUrl);
+  const name = pathname.slice(1);
+  const outside = withDatabase(database.ownerUrl, 'postgres');
+  const allow = (isAllowed: boolean) =>
+    queryOnce(outside, `alter database ${name} allow_connections ${isAllowed}`);
+  async function* content(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from('a\n');
+    for (let sent = 0; sent < 1_000_000 && (await countItems(tenantId)) === 0; sent += 5_000)
+      yield Buffer.from('1\n'.repeat(5_000));
+    await allow(false);
+    await queryOnce(outside, 'select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [
+      name,
+    ]);
+    yield Buffer.from('2\n'.repeat(5_000));
+  }
+  try {
+    await expect(ingest(tenantId, { content: content() })).rejects.toThrow();
+  } finally {
+    await allow(true);
+  }
+  expect(await countItems(tenantId)).toBeGreaterThan(0);
+  await eventually(async () => (await countItems(tenantId)) === 0, 'the rows are taken back');
+  expect(await database.owner('select 1 from ingestion_jobs where tenant_id = $1', [tenantId])).toEqual([]);
+});
+
+async function countItems(tenantId: string): Promise<number> {
+  return (await database.owner('select 1 from job_items where tenant_id = $1', [tenantId])).length;
+}
 
 interface Key {
   tenantId: string;

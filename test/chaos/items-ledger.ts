@@ -27,7 +27,11 @@ export interface PlannedJob {
 }
 
 /** The files of one run, in the order in which they arrive. */
-export function planJobs(quota: ItemsQuota, random: SeededRandom, providerUrl: string): PlannedJob[] {
+export function planJobs(
+  quota: Pick<ItemsQuota, 'noop' | 'validate' | 'http'>,
+  random: SeededRandom,
+  providerUrl: string,
+): PlannedJob[] {
   const make = { noop: noopJob, validate: validateJob, http: httpJob };
   const plan = (['noop', 'validate', 'http'] as const).flatMap((processor) =>
     Array.from({ length: quota[processor].jobs }, (_, number) => ({ processor, number })),

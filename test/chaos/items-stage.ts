@@ -23,7 +23,7 @@ export interface Answer {
 }
 
 /** What every process of the installation is told; short leases and locks, so that takeovers happen within seconds. */
-export function installationEnv(database: TestDatabase, { leaseMs }: { leaseMs: number }) {
+export function installationEnv(database: Pick<TestDatabase, 'ownerUrl'>, { leaseMs }: { leaseMs: number }) {
   return {
     DATABASE_URL: database.ownerUrl,
     DATABASE_POOL_SIZE: '6',
@@ -62,6 +62,11 @@ export interface ItemServer {
   readonly url: string;
   call(tenantId: string, method: string, path: string, body?: object): Promise<Answer>;
   upload(tenantId: string, job: UploadedFile, options?: { idempotencyKey?: string }): Promise<Answer>;
+  postForm(
+    tenantId: string,
+    path: string,
+    form: { body: FormData; idempotencyKey?: string | undefined },
+  ): Promise<Answer>;
   /** A form that is still being written; answers the status. */
   send(
     tenantId: string,
@@ -80,9 +85,19 @@ export async function startServer(sluice: CommandLine, env: Record<string, strin
   );
   const url = address();
   if (url === undefined) throw new Error(`The server did not start: ${running.stderr()}`);
+  const postForm: ItemServer['postForm'] = async (tenantId, path, { body, idempotencyKey }) =>
+    ask(`${url}${path}`, {
+      method: 'POST',
+      headers: {
+        ...(await bearer(tenantId)),
+        ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+      },
+      body,
+    });
   return {
     running,
     url,
+    postForm,
     call: async (tenantId, method, path, body) =>
       ask(`${url}${path}`, {
         method,
@@ -92,15 +107,8 @@ export async function startServer(sluice: CommandLine, env: Record<string, strin
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       }),
-    upload: async (tenantId, job, { idempotencyKey } = {}) =>
-      ask(`${url}/api/jobs`, {
-        method: 'POST',
-        headers: {
-          ...(await bearer(tenantId)),
-          ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
-        },
-        body: formOf(job),
-      }),
+    upload: (tenantId, job, { idempotencyKey } = {}) =>
+      postForm(tenantId, '/api/jobs', { body: formOf(job), idempotencyKey }),
     send: async (tenantId, { body, contentType, idempotencyKey }) => {
       const answer = await fetch(`${url}/api/jobs`, {
         method: 'POST',
@@ -124,23 +132,34 @@ export async function uploadSurely(
   server: () => ItemServer,
   tenantId: string,
   job: UploadedFile,
+  onRefusal?: (answer: Answer) => void,
 ): Promise<string> {
+  const send = () => server().upload(tenantId, job, { idempotencyKey: job.name });
+  return String((await untilCreated(send, `the upload of ${job.name}`, onRefusal)).jobId);
+}
+
+/** Gone, in trouble, or still answering the first try: all of these pass, and everything else is an error. */
+export async function untilCreated(
+  send: () => Promise<Answer>,
+  what: string,
+  onRefusal: (answer: Answer) => void = () => {},
+): Promise<Answer['body']> {
   for (let attempt = 1; ; attempt += 1) {
-    const answer = await server()
-      .upload(tenantId, job, { idempotencyKey: job.name })
-      .catch((error: unknown): Answer => ({ status: 0, body: { code: String(error) } }));
-    if (answer.status === 201) return String(answer.body.jobId);
-    // Gone, in trouble, or still answering the first try: all of these pass.
+    const answer = await send().catch(
+      (error: unknown): Answer => ({ status: 0, body: { code: String(error) } }),
+    );
+    if (answer.status === 201) return answer.body;
+    onRefusal(answer);
     const passes = answer.status === 0 || answer.status === 503 || answer.status === 409;
-    if (!passes || attempt === maxTries) {
-      throw new Error(`The upload of ${job.name} was answered with ${JSON.stringify(answer)}`);
-    }
+    if (!passes || attempt === maxTries)
+      throw new Error(`${what} was answered with ${JSON.stringify(answer)}`);
     await pause(200);
   }
 }
 
 async function bearer(tenantId: string): Promise<{ authorization: string }> {
-  const subject = { userId: 'chaos', role: 'admin', lifetimeSeconds: 3_600 } as const;
+  // Good for a server whose clock is hours away from this one's, too.
+  const subject = { userId: 'chaos', role: 'admin', lifetimeSeconds: 6 * 3_600 } as const;
   return { authorization: `Bearer ${await mintToken(testTokens, { tenantId, ...subject })}` };
 }
 
@@ -152,7 +171,10 @@ function formOf({ processor, options, csv, name }: UploadedFile): FormData {
   return form;
 }
 
+/** A careful client does not wait for ever. */
+const answerWithinMs = 60_000;
+
 async function ask(url: string, init: RequestInit): Promise<Answer> {
-  const answer = await fetch(url, init);
+  const answer = await fetch(url, { ...init, signal: AbortSignal.timeout(answerWithinMs) });
   return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
 }

@@ -1,11 +1,17 @@
+import type { TestDatabase } from '../database.ts';
 import type { ItemsRun, UploadedJob } from './items-chaos.ts';
 import type { RowEnd } from './items-ledger.ts';
+
+/** What of a run is looked at in the end. */
+export type ItemsEvidence = Pick<ItemsRun, 'uploaded' | 'provider' | 'isMended' | 'ask'> & {
+  readonly database: Pick<TestDatabase, 'owner'>;
+};
 
 /**
  * Counters against a recount, in one statement and so in one snapshot: at every moment, also in the middle of an
  * ingest, they are the same. Jobs that ended a while ago are looked at only when all are.
  */
-export async function examineCounters(run: ItemsRun, { all }: { all: boolean }): Promise<string[]> {
+export async function examineCounters(run: ItemsEvidence, { all }: { all: boolean }): Promise<string[]> {
   const rows = await run.database.owner<Record<string, unknown>>(
     `select j.job_id, j.status, j.stage, i.ingesting_by, i.total, i.pending, i.processing, i.done, i.error,
             i.not_found, i.skipped, c.*
@@ -33,7 +39,7 @@ export async function examineCounters(run: ItemsRun, { all }: { all: boolean }):
 }
 
 /** Every row exactly once, in the state and with the result that the ledger says; nothing is held any more. */
-export async function examineRows(run: ItemsRun, phase: 'first' | 'last'): Promise<string[]> {
+export async function examineRows(run: ItemsEvidence, phase: 'first' | 'last'): Promise<string[]> {
   const breaches: string[] = [];
   for (const job of run.uploaded) {
     const rows = await run.database.owner<FoundRow>(
@@ -48,7 +54,7 @@ export async function examineRows(run: ItemsRun, phase: 'first' | 'last'): Promi
     breaches.push(...compareRows(job, rows, expected), ...(await compareView(run, job, expected)));
   }
   const strangers = await run.database.owner<{ jobId: string }>(
-    'select job_id as "jobId" from ingestion_jobs where not job_id = any($1::uuid[])',
+    `select job_id as "jobId" from ingestion_jobs where pipeline = 'items' and not job_id = any($1::uuid[])`,
     [run.uploaded.map(({ jobId }) => jobId)],
   );
   breaches.push(...strangers.map(({ jobId }) => `job ${jobId} is there, and no answer named it`));
@@ -59,7 +65,7 @@ export async function examineRows(run: ItemsRun, phase: 'first' | 'last'): Promi
  * Every call that ended a row was logged in the transaction that ended it, and no logged answer was invented: the
  * provider gave at least as many.
  */
-export async function examineCalls(run: ItemsRun): Promise<string[]> {
+export async function examineCalls(run: ItemsEvidence): Promise<string[]> {
   const logged = await run.database.owner<{ sku: string; status: number; count: string }>(
     `select r.input_json ->> 'sku' as sku, e.status, count(*) as count
        from search_events e
@@ -94,7 +100,7 @@ export async function examineCalls(run: ItemsRun): Promise<string[]> {
  * Calls for rows that one call is enough for, beyond the first that went well: a worker had lost the row by the time
  * it wrote what came of the call.
  */
-export async function countLateCalls(run: ItemsRun): Promise<number> {
+export async function countLateCalls(run: ItemsEvidence): Promise<number> {
   const rows = await run.database.owner<{ count: string }>(
     `select count(*) - 1 as count
        from search_events e
@@ -140,7 +146,7 @@ function compareRows(job: UploadedJob, rows: FoundRow[], expected: RowEnd[]): st
 }
 
 /** What people see of the job says the same. */
-async function compareView(run: ItemsRun, job: UploadedJob, expected: RowEnd[]): Promise<string[]> {
+async function compareView(run: ItemsEvidence, job: UploadedJob, expected: RowEnd[]): Promise<string[]> {
   const { body } = await run.ask(job.tenantId, 'GET', `/api/jobs/${job.jobId}`, [200]);
   const failed = expected.filter(({ status }) => status !== 'DONE').length;
   const isRight =

@@ -41,16 +41,22 @@ export function openGenerator(options: {
     quotas: new Quotas({ db, maxQueued: 1_000_000 }),
   };
   const dispatched = new Map<string, DispatchedJob>();
+  const dispatchSome = async (count: number): Promise<void> => {
+    while (dispatched.size < count) {
+      const tenantId = options.random.pick(options.tenants) ?? '';
+      const steps = randomSteps(options.random);
+      const subjectId = `subject-${dispatched.size}`;
+      const jobId = await dispatchSurely(deps, { tenantId, subjectId, steps, findJob: options.findJob });
+      dispatched.set(jobId, { tenantId, steps: steps.length });
+    }
+  };
+  // One after the other: two at once would give two jobs the same subject.
+  let line: Promise<void> = Promise.resolve();
   return {
     dispatched,
-    async dispatchUpTo(count) {
-      while (dispatched.size < count) {
-        const tenantId = options.random.pick(options.tenants) ?? '';
-        const steps = randomSteps(options.random);
-        const subjectId = `subject-${dispatched.size}`;
-        const jobId = await dispatchSurely(deps, { tenantId, subjectId, steps, findJob: options.findJob });
-        dispatched.set(jobId, { tenantId, steps: steps.length });
-      }
+    dispatchUpTo(count) {
+      line = line.then(() => dispatchSome(count));
+      return line;
     },
     close: () => db.close(),
   };

@@ -51,7 +51,7 @@ export interface ConnectorHouse {
   routes(kernel: JobsDeps): RouteModule[];
   tasks(kernel: JobsDeps): UpkeepTask[];
   /** Makes the jobs of connectors whose time has come; upkeep does so by itself, a cron's cycle has to ask. */
-  scheduleDue(kernel: JobsDeps): Promise<ScheduleReport>;
+  scheduleDue(kernel: JobsDeps, scope?: { tenantId?: string }): Promise<ScheduleReport>;
   close(): Promise<void>;
 }
 
@@ -66,7 +66,7 @@ export function openConnectorHouse(options: ConnectorHouseOptions): ConnectorHou
     perSecond: options.airbyteRequestsPerSecond,
   });
   const worker = { db, wake, logger, limits, breakers, policy, coolDownMs, client, gate, metrics };
-  const scheduling = (kernel: JobsDeps) => scheduleDue(kernel, logger);
+  const scheduling: ConnectorHouse['scheduleDue'] = (kernel, scope) => scheduleDue(kernel, logger, scope);
   return {
     pipeline: syncPipeline({ ...worker, trouble: new Trouble(), clock: systemClock }),
     routes: (kernel) => [

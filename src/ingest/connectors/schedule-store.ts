@@ -20,6 +20,21 @@ export function listDue(tx: Tx, limit: number): Promise<ConnectorKey[]> {
       limit ${limit})`);
 }
 
+/** The same of one tenant. */
+export function listDueOf(
+  tx: Tx,
+  { tenantId, limit }: { tenantId: string; limit: number },
+): Promise<ConnectorKey[]> {
+  return tx.rows<ConnectorKey>(sql`
+    select c.tenant_id as "tenantId", c.connector_id as "connectorId"
+      from connectors c
+      join tenants t on t.tenant_id = c.tenant_id
+     where c.tenant_id = ${tenantId}
+       and ((c.enabled and c.next_sync_at <= clock_timestamp()) or c.planned_for <> t.plan)
+     order by c.next_sync_at
+     limit ${limit}`);
+}
+
 export interface Planned extends Connector {
   /** The database's clock, which decides about schedules. */
   now: Date;

@@ -2,7 +2,7 @@ import type { JobsDeps } from '../../kernel/jobs/service.ts';
 import { isSluiceError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import { dispatchSyncIn } from './dispatch.ts';
-import { listDue, lockPlanned, type Planned, saveSchedule } from './schedule-store.ts';
+import { listDue, listDueOf, lockPlanned, type Planned, saveSchedule } from './schedule-store.ts';
 import { type Connector, type ConnectorKey, planCadences } from './types.ts';
 
 const hourMs = 3_600_000;
@@ -52,10 +52,16 @@ export interface ScheduleReport {
   failed: number;
 }
 
-/** Makes the jobs of all connectors whose time has come. Safe in any number of processes at once. */
-export async function scheduleDue(deps: JobsDeps, logger: Logger): Promise<ScheduleReport> {
+/** Makes the jobs of connectors whose time has come, of one tenant or of all. Safe in many processes at once. */
+export async function scheduleDue(
+  deps: JobsDeps,
+  logger: Logger,
+  { tenantId }: { tenantId?: string } = {},
+): Promise<ScheduleReport> {
   const report: ScheduleReport = { dispatched: 0, busy: 0, replanned: 0, failed: 0 };
-  const due = await deps.db.kernel((tx) => listDue(tx, batchSize));
+  const due = await deps.db.kernel((tx) =>
+    tenantId === undefined ? listDue(tx, batchSize) : listDueOf(tx, { tenantId, limit: batchSize }),
+  );
   for (const key of due) {
     const what = await scheduleOne(deps, key).catch((error: unknown): keyof ScheduleReport => {
       // One connector that cannot be scheduled must not keep the others from it; the next run tries again.

@@ -78,16 +78,35 @@ export async function ingestFile(deps: IngestDeps, request: NewItemJob): Promise
     const bounds = ingestBounds(deps.bounds);
     const first = await reader.read(initialIngestState(bounds).rows, bounds.maxBatchBytes);
     const key = { tenantId: request.tenantId, jobId: newId() };
-    await openHidden(deps, request, { key, options: options ?? {} });
     try {
+      // Inside: its COMMIT may have got through although its answer did not.
+      await openHidden(deps, request, { key, options: options ?? {} });
       return await writeAll(deps, request, { key, reader, first });
     } catch (error) {
-      await takeBack(deps.db, key);
+      await takeBack(deps.db, key).catch(() => void takeBackLater(deps, key));
       throw error;
     }
   } finally {
     await reader.close();
     stop();
+  }
+}
+
+const maxTakeBacks = 30;
+const firstPauseMs = 500;
+const longestPauseMs = 60_000;
+
+/** The database is away. Upkeep leaves the ingests of living processes alone, so this one has to come back to it. */
+async function takeBackLater({ db, logger }: IngestDeps, key: JobKey): Promise<void> {
+  for (let attempt = 0; attempt < maxTakeBacks; attempt += 1) {
+    await sleep(Math.min(longestPauseMs, firstPauseMs * 2 ** attempt), undefined, { ref: false });
+    try {
+      await takeBack(db, key);
+      return;
+    } catch (error) {
+      const line = { err: error, tenant_id: key.tenantId, job_id: key.jobId, attempt };
+      logger.warn(line, 'a broken ingest could not be taken back yet');
+    }
   }
 }
 

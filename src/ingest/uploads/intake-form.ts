@@ -41,6 +41,9 @@ export async function receiveForm(deps: IntakeDeps, request: FastifyRequest): Pr
     if (!file) throw uploadErrors.raise.upload_file_missing('The form has no part named file');
     return { fields, stored: file.stored, filename: fields.filename ?? readFilename(file.filename) };
   } catch (error) {
+    // Of a refused form the rest is read and dropped: a sender that is not read from would wait for ever.
+    request.raw.unpipe();
+    request.raw.resume();
     if (file) await forgetUnlessCommitted({ files: deps.files, storageKey: file.stored.storageKey, error });
     throw brokenForm(error);
   }

@@ -10,6 +10,13 @@ export interface CycleDeps {
   rescuer: Rescuer;
   runner: SliceRunner;
   concurrency: number;
+  /** Before the first claim; what it takes counts against the budget. */
+  prepare(scope: CycleScope): Promise<unknown>;
+}
+
+export interface CycleScope {
+  /** All tenants unless told. */
+  tenantId?: string;
 }
 
 export interface CycleReport {
@@ -23,13 +30,14 @@ export interface CycleReport {
  */
 export async function runCycle(
   deps: CycleDeps,
-  { budgetMs, tenantId, signal }: { budgetMs: number; tenantId?: string; signal?: AbortSignal },
+  { budgetMs, signal, ...scope }: { budgetMs: number; signal?: AbortSignal } & CycleScope,
 ): Promise<CycleReport> {
   const deadline = performance.now() + budgetMs;
   const firstSeen = new Map<string, ClaimedJob['was']>();
   await deps.rescuer.rescue();
+  await deps.prepare(scope);
   while (performance.now() < deadline && !signal?.aborted) {
-    const jobs = await claimRound(deps, tenantId);
+    const jobs = await claimRound(deps, scope);
     if (jobs.length === 0) break;
     for (const job of jobs) if (!firstSeen.has(job.jobId)) firstSeen.set(job.jobId, job.was);
     await runRound(deps, jobs);
@@ -39,8 +47,7 @@ export async function runCycle(
 }
 
 /** Jobs that a worker died with come last and alone. */
-async function claimRound(deps: CycleDeps, tenantId: string | undefined): Promise<ClaimedJob[]> {
-  const scope = tenantId === undefined ? {} : { tenantId };
+async function claimRound(deps: CycleDeps, scope: CycleScope): Promise<ClaimedJob[]> {
   const single = { pipelines: deps.registry.single, limit: deps.concurrency, ...scope };
   const jobs = await deps.claimer.claim(single);
   for (const { name, batchSize } of deps.registry.batched) {

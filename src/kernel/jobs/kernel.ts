@@ -2,7 +2,7 @@ import type { Registry } from 'prom-client';
 import type { Database } from '../../lib/db.ts';
 import type { Logger } from '../../lib/log.ts';
 import { Claimer } from './claimer.ts';
-import { type CycleReport, runCycle } from './cycle.ts';
+import { type CycleReport, type CycleScope, runCycle } from './cycle.ts';
 import { type KickoffReport, kickOff } from './kickoff.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { Membership } from './membership.ts';
@@ -34,6 +34,8 @@ export interface KernelOptions {
   maxQueued: number;
   /** Houses free what dead workers held besides leases. */
   onWorkersLost?: (kernel: Kernel, workerIds: string[]) => Promise<void>;
+  /** Houses make the jobs whose time has come: where a cron is all that runs, nobody else would notice. */
+  beforeCycle?: (kernel: Kernel, scope: CycleScope) => Promise<unknown>;
 }
 
 /**
@@ -52,6 +54,7 @@ export class Kernel {
   readonly #runner: SliceRunner;
   readonly #claimer: Claimer;
   readonly #concurrency: number;
+  readonly #beforeCycle: KernelOptions['beforeCycle'];
   readonly #worker: Worker;
   #isWorking = false;
 
@@ -59,6 +62,7 @@ export class Kernel {
     const { db, logger, leaseMs, heartbeatMs, concurrency } = options;
     this.db = db;
     this.#concurrency = concurrency;
+    this.#beforeCycle = options.beforeCycle;
     this.quotas = new Quotas({ db, maxQueued: options.maxQueued });
     this.wake = options.wake ?? new WakeUp(db);
     this.metrics = new JobMetrics(options.registry);
@@ -120,7 +124,7 @@ export class Kernel {
     await this.membership.stop();
   }
 
-  cycle(options: { budgetMs: number; tenantId?: string; signal?: AbortSignal }): Promise<CycleReport> {
+  cycle(options: { budgetMs: number; signal?: AbortSignal } & CycleScope): Promise<CycleReport> {
     return runCycle(
       {
         claimer: this.#claimer,
@@ -128,6 +132,7 @@ export class Kernel {
         rescuer: this.#rescuer,
         runner: this.#runner,
         concurrency: this.#concurrency,
+        prepare: async (scope) => this.#beforeCycle?.(this, scope),
       },
       options,
     );

@@ -1,0 +1,115 @@
+import { mkdir } from 'node:fs/promises';
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, expect, test } from 'vitest';
+import { ensureAppLogin, ensureRoles } from '../../src/lib/database-roles.ts';
+import { type EmbeddedPostgres, joinEmbeddedPostgres } from '../../src/lib/embedded-postgres.ts';
+import { migrateUp } from '../../src/lib/migrate.ts';
+import { useCommandLine } from '../command-line.ts';
+import { eventually } from '../kernel.ts';
+import { queryOnce } from '../postgres-server.ts';
+import { chooseSeed, isFull } from './expect-quotas.ts';
+import { mountSmallDisk, type SmallDisk, whyNoSmallDisk } from './full-disk.ts';
+import { openProduct, type ProductStage } from './product-stage.ts';
+import { examineProduct, untilFinished } from './product-verdict.ts';
+
+const obstacle = whyNoSmallDisk();
+if (obstacle !== null) console.log(`Left out: the full disk. ${obstacle}`);
+
+test('a full disk can be tried out when nothing may be left out', () => {
+  expect(obstacle === null || process.env.CI !== 'true').toBe(true);
+});
+
+const sluice = useCommandLine();
+const rounds = isFull ? 8 : 2;
+const diskBytes = 420 * 1024 * 1024;
+let disk: SmallDisk | undefined;
+let server: EmbeddedPostgres | undefined;
+let product: ProductStage | undefined;
+afterEach(async () => {
+  disk?.free();
+  await product?.close();
+  await server?.leave();
+  await disk?.close();
+});
+
+if (obstacle === null) {
+  test('a disk that is full refuses with words that say so, and when it is freed everything arrives once', {
+    timeout: isFull ? 15 * 60_000 : 4 * 60_000,
+  }, async () => {
+    disk = await mountSmallDisk(diskBytes);
+    product = await openOnDisk(disk);
+    await product.sendUpTo(0.3);
+    for (let round = 1; round <= rounds; round += 1) {
+      const takenBytes = disk.fill();
+      // By turns what is stored as a file first, and what goes into the database at once.
+      const sending = [
+        product.sendExtra(round % 2 === 1 ? 'uploads' : 'items'),
+        product.sendUpTo(0.3 + (0.4 * round) / rounds),
+      ];
+      await untilRefused(product, disk);
+      disk.free();
+      await Promise.all(sending);
+      console.log(
+        `round ${round}: ${takenBytes} bytes taken away; ${JSON.stringify(product.refusals.at(-1))}`,
+      );
+    }
+    await product.sendUpTo(1);
+    await untilFinished(product.database, product.replaceDead);
+    const findings = await examineProduct(product);
+    console.log(JSON.stringify({ ...findings, breaches: findings.breaches.length }));
+    expect(findings.breaches.slice(0, 20)).toEqual([]);
+    for (const refusal of product.refusals)
+      expect(JSON.stringify(refusal)).toMatch(
+        /^\{"status":503,.*(No space left on device|cannot be reached)/i,
+      );
+    expect(product.server.running.child.exitCode).toBeNull();
+  });
+}
+
+/** The embedded database, the stored files and the secrets: all that an installation writes is on the small disk. */
+async function openOnDisk({ dir }: SmallDisk): Promise<ProductStage> {
+  const dataDir = path.join(dir, 'installation');
+  await mkdir(dataDir);
+  server = await joinEmbeddedPostgres({ dataDir });
+  const { ownerUrl } = server;
+  await ensureRoles(ownerUrl);
+  await migrateUp(ownerUrl);
+  await ensureAppLogin(ownerUrl);
+  return openProduct({
+    ...{ sluice, seed: chooseSeed(), leaseMs: 1_500 },
+    database: {
+      ownerUrl,
+      owner: <Row extends object>(text: string, values: unknown[] = []) =>
+        queryOnce<Row & Record<string, unknown>>(ownerUrl, text, values),
+    },
+    quota: {
+      workers: 2,
+      items: {
+        noop: { jobs: 2, rows: 1_000 },
+        validate: { jobs: 1, rows: 500 },
+        http: { jobs: 2, rows: 100 },
+      },
+      reports: 10,
+      reportRows: 3_000,
+    },
+    // Empty counts as not set: the processes join the embedded database by themselves.
+    envOf: () => ({ DATABASE_URL: '', SLUICE_DATA_DIR: dataDir }),
+  });
+}
+
+const refusalsPerRound = 3;
+
+/** Keeps the disk full, also of what PostgreSQL gives back meanwhile, until requests were refused for it. */
+async function untilRefused({ refusals }: ProductStage, { fill }: SmallDisk): Promise<void> {
+  const before = refusals.length;
+  await eventually(
+    async () => {
+      fill();
+      await pause(50);
+      return refusals.length >= before + refusalsPerRound;
+    },
+    'requests are refused while the disk is full',
+    20_000,
+  );
+}

@@ -1,0 +1,56 @@
+import { eventually } from '../kernel.ts';
+import { countLateCalls, examineCalls, examineCounters, examineRows } from './items-verdict.ts';
+import type { ProductStage } from './product-stage.ts';
+import { examineUploads } from './upload-verdict.ts';
+
+export interface ProductFindings {
+  /** Sentences, one per row that is not as the ledgers say. */
+  breaches: string[];
+  items: { files: number; rows: number; lateCalls: number };
+  uploads: { reports: number; rows: number };
+}
+
+/** Compares everything that the product has acknowledged with the ledgers outside the database. */
+export async function examineProduct(product: ProductStage): Promise<ProductFindings> {
+  return {
+    breaches: [
+      ...(await examineUploads(product)),
+      ...(await examineRows(product, 'first')),
+      ...(await examineCounters(product, { all: true })),
+      ...(await examineCalls(product)),
+      ...product.breaches,
+    ],
+    items: {
+      files: product.uploaded.length,
+      rows: product.uploaded.reduce((sum, { rows }) => sum + rows.length, 0),
+      lateCalls: await countLateCalls(product),
+    },
+    uploads: {
+      reports: product.reports.length,
+      rows: product.reports.reduce((sum, { size }) => sum + size.rows, 0),
+    },
+  };
+}
+
+const finishLimitMs = 120_000;
+
+/** What does not come to its end is told, so that kept logs can be read for it. */
+export async function untilFinished(
+  { owner }: Pick<ProductStage['database'], 'owner'>,
+  replaceDead: () => void = () => {},
+): Promise<void> {
+  let open: object[] = [];
+  const isFinished = async (): Promise<boolean> => {
+    replaceDead();
+    open = await owner(
+      `select tenant_id, job_id, pipeline, status, stage, run_at, leased_by, error_code,
+              cardinality(struck_by) as strikes
+         from ingestion_jobs
+        where status not in ('success', 'dead_letter')`,
+    );
+    return open.length === 0;
+  };
+  await eventually(isFinished, 'every job is finished', finishLimitMs).catch((error: unknown) => {
+    throw new Error(`${String(error)}: ${open.length} are open, such as ${JSON.stringify(open.slice(0, 5))}`);
+  });
+}

@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { useCommandLine } from '../command-line.ts';
+import { useDatabase } from '../database.ts';
+import { chooseSeed, isFull } from './expect-quotas.ts';
+import { describeSyncs, runSyncsChaos } from './syncs-chaos.ts';
+import { moodCount } from './syncs-moods.ts';
+import { fullSyncsQuota, shortSyncsQuota, syncsFaults } from './syncs-quota.ts';
+
+const quota = isFull ? fullSyncsQuota : shortSyncsQuota;
+const sluice = useCommandLine();
+const database = useDatabase();
+
+test('under killed and stopped workers and a moody Airbyte every sync is run once and recorded with its rows', {
+  timeout: isFull ? 40 * 60_000 : 5 * 60_000,
+}, async () => {
+  const seed = chooseSeed();
+  const findings = await runSyncsChaos(sluice, database, { quota, seed });
+  console.log(describeSyncs(findings, seed));
+  expect(findings.breaches.slice(0, 20)).toEqual([]);
+  // A run that did less than it claims proves nothing.
+  const { stage } = findings;
+  for (const kind of syncsFaults) expect(stage.done[kind], kind).toBe(quota[kind]);
+  expect(stage.asked.length).toBeGreaterThanOrEqual(quota.syncs);
+  expect(stage.killedAtTrigger).toBe(Math.ceil(quota.kills / 2));
+  expect(Object.keys(stage.moodsByKind)).toHaveLength(moodCount);
+  const triggers = stage.airbyte.requestsOf('trigger');
+  expect(triggers.filter(({ status }) => status === null).length).toBeGreaterThan(quota.moods / moodCount);
+  for (const status of [408, 429, 503]) {
+    expect(stage.airbyte.requests.filter((request) => request.status === status).length).toBeGreaterThan(0);
+  }
+});
