@@ -1,8 +1,8 @@
 // `npm run chaos`: the fault tests with their full quotas, one file after the other, because each needs the machine
 // for itself. `together` alone is what counts faults over all pipelines, about 40 minutes; the others show the same
 // for one part. `npm test` runs the short versions.
-// With arguments (`npm run chaos -- together disk clock`) only the files of the directories below whose names begin with
-// one of them; `simulation` is 20,000 seeds, `reader-fuzz` a million mutated files.
+// With arguments (`npm run chaos -- together disk clock`) only the files of the directories below whose names begin
+// with one of them; `simulation` is 20,000 seeds, `reader-fuzz` a million mutated files.
 // SLUICE_CHAOS_SEED=<seed that a run has printed> repeats the choices of that run.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -23,7 +23,7 @@ export async function loadWaitingItems(database, count) {
     jobId,
     count,
     text: `insert into job_items (tenant_id, job_id, row_no, user_id, job_type, input_json)
-           select $1, $2, n, $3, 'csv', ${inputSql} from generate_series(1, $4::int) n`,
+           select $1, $2, n, $3, 'csv', ${inputSql} from generate_series($4::int, $5::int) n`,
     counter: 'pending',
   });
   return jobId;
@@ -37,7 +37,7 @@ export async function loadDoneItems(database, count) {
     count,
     text: `insert into job_items (
              tenant_id, job_id, row_no, user_id, job_type, input_json, status, attempts, result_json)
-           select $1, $2, n, $3, 'csv', ${inputSql}, 'DONE', 1, ${inputSql} from generate_series(1, $4::int) n`,
+           select $1, $2, n, $3, 'csv', ${inputSql}, 'DONE', 1, ${inputSql} from generate_series($4::int, $5::int) n`,
     counter: 'done',
   });
   await database.query('update item_jobs set result_columns = columns');
@@ -81,8 +81,13 @@ async function makeHiddenJob(database) {
   return jobId;
 }
 
+const rowsAtOnce = 100_000;
+
 async function insertRows(database, { jobId, count, text, counter }) {
-  await database.query(text, [tenantId, jobId, userId, count]);
+  // A statement keeps its new rows until it has looked for their job.
+  for (let from = 1; from <= count; from += rowsAtOnce) {
+    await database.query(text, [tenantId, jobId, userId, from, Math.min(from + rowsAtOnce - 1, count)]);
+  }
   await database.query(
     `update item_jobs set total = $1, ${counter} = $1, ingesting_by = null where tenant_id = $2 and job_id = $3`,
     [count, tenantId, jobId],

@@ -64,6 +64,7 @@ async function faultsWhileSyncing(stage: SyncsStage): Promise<void> {
       // Some are left for the faults that need a sync of their own.
       const wanted = random.shuffle(idle).slice(0, Math.max(0, Math.min(8, idle.length - 5)));
       await Promise.all(wanted.map((connector) => stage.syncNow(connector)));
+      await stage.passLostProbes();
       await pause(100);
     }
   })();
@@ -87,23 +88,23 @@ async function faultsWhileSyncing(stage: SyncsStage): Promise<void> {
   await arriving;
 }
 
-const maxTries = 100;
+const patienceMs = 30_000;
 
 /** Until it has really happened: nobody may have been at work just then. */
 async function inflict(stage: SyncsStage, kind: SyncsFault): Promise<void> {
   const before = stage.done[kind];
-  for (let attempt = 1; attempt <= maxTries; attempt += 1) {
-    await syncFaults[kind](stage);
-    if (stage.done[kind] !== before) return;
-    await pause(50);
+  const hasHappened = async (): Promise<boolean> => {
     stage.replaceDead();
-  }
-  throw new Error(`A fault of kind ${kind} did not come about in ${maxTries} tries`);
+    await syncFaults[kind](stage);
+    return stage.done[kind] !== before;
+  };
+  await eventually(hasHappened, `a fault of kind ${kind} comes about`, patienceMs);
 }
 
 async function untilEnded(stage: SyncsStage): Promise<void> {
   const hasEnded = async (): Promise<boolean> => {
     stage.replaceDead();
+    await stage.passLostProbes();
     return (await stage.listIdle()).length === stage.connectors.length;
   };
   await eventually(hasEnded, 'every sync has ended', 120_000);

@@ -30,16 +30,14 @@ async function killAnywhere(stage: SyncsStage): Promise<void> {
   );
   const holders = new Set(rows.map(({ workerId }) => workerId));
   const worker = stage.random.pick(
-    stage.workers.filter(
-      ({ workerId, isLiving }) => isLiving && workerId !== null && holders.has(workerId),
-    ),
+    stage.workers.filter(({ workerId, isLiving }) => isLiving && workerId !== null && holders.has(workerId)),
   );
   if (worker) await killSparingly(stage, worker);
 }
 
 /**
- * A healthy sync that is hit for the third time in a row cannot be told from a poisonous one by anybody; and whoever
- * dies while he tries for all whether Airbyte is back makes everybody wait for a minute, which is right and long.
+ * A healthy sync that is hit for the third time in a row cannot be told from a poisonous one by anybody; and while one
+ * tries for all whether Airbyte is back, the others have nothing to do.
  */
 async function killSparingly(stage: SyncsStage, { running, workerId }: ItemWorker): Promise<boolean> {
   running.child.kill('SIGSTOP');

@@ -33,8 +33,8 @@ export const shortSyncsQuota: SyncsQuota = {
   zombies: 3,
   backends: 20,
   cuts: 8,
-  moods: 32,
-  spreadMs: 20_000,
+  moods: 24,
+  spreadMs: 15_000,
 };
 
 export const fullSyncsQuota: SyncsQuota = {

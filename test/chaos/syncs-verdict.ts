@@ -24,7 +24,8 @@ export async function examineSyncs(stage: SyncsStage): Promise<string[]> {
   const breaches: string[] = asked
     .filter(({ jobId }) => !known.has(jobId))
     .map(({ jobId }) => `the acknowledged sync ${jobId} is lost`);
-  if (rows.length !== asked.length) breaches.push(`${rows.length} syncs are there, ${asked.length} were asked for`);
+  if (rows.length !== asked.length)
+    breaches.push(`${rows.length} syncs are there, ${asked.length} were asked for`);
   for (const sync of asked) breaches.push(...examineSync(known.get(sync.jobId), sync, runs));
   breaches.push(...examineRuns(stage, rows));
   return breaches;
@@ -34,16 +35,20 @@ function examineSync(row: SyncRow | undefined, sync: AskedSync, runs: Map<string
   if (row === undefined) return [];
   const what = `sync ${row.jobId} of ${row.connectorId}`;
   if (row.status !== 'success' || row.runId === null) {
-    return [`${what} ended as ${row.status}: ${row.errorCode} (${row.retryCount} retries) ${row.errorMessage}`];
+    return [
+      `${what} ended as ${row.status}: ${row.errorCode} (${row.retryCount} retries) ${row.errorMessage}`,
+    ];
   }
   const run = runs.get(row.runId);
-  if (run?.connectionId !== sync.connection.connectionId) return [`${what} follows run ${row.runId} of another`];
+  if (run?.connectionId !== sync.connection.connectionId)
+    return [`${what} follows run ${row.runId} of another`];
   const wrong: string[] = [];
   const rows = String(run.plan.rows);
   if (run.status !== 'succeeded') wrong.push(`${what} has ended, its run ${row.runId} is ${run.status}`);
   if (row.recordsSynced !== rows) wrong.push(`${what} has ${row.recordsSynced} rows, its run ${rows}`);
   if (row.triggered.join() !== row.runId) wrong.push(`${what} announced the runs ${row.triggered}`);
-  if (row.completed.join() !== rows) wrong.push(`${what} announced its end with ${row.completed}, not ${rows}`);
+  if (row.completed.join() !== rows)
+    wrong.push(`${what} announced its end with ${row.completed}, not ${rows}`);
   return wrong;
 }
 
