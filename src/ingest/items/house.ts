@@ -7,6 +7,7 @@ import type { Pipeline } from '../../kernel/jobs/types.ts';
 import type { UpkeepTask } from '../../kernel/upkeep/types.ts';
 import type { Database } from '../../lib/db.ts';
 import type { Logger } from '../../lib/log.ts';
+import { Lanes } from './lanes.ts';
 import { ItemMetrics, type PendingCount } from './metrics.ts';
 import { Pacing } from './pacing.ts';
 import { slowPageMs } from './page-timing.ts';
@@ -38,6 +39,9 @@ export interface ItemHouseOptions {
   customProcessors?: readonly ProcessorDefinition[];
 }
 
+/** One batch is with the database while the next is being made. */
+const pureLanes = 2;
+
 /** The house of items, wired: what it gives to the kernel, to the server and to upkeep. */
 export interface ItemHouse {
   pipeline: Pipeline;
@@ -56,7 +60,13 @@ export function openItemHouse(options: ItemHouseOptions): ItemHouse {
   const pages = { metrics, slowMs: options.slowPageMs ?? slowPageMs };
   const pacing = new Pacing({ bounds, onThrottled: (provider) => metrics.throttled.inc({ provider }) });
   return {
-    pipeline: itemsPipeline({ ...options, metrics, processors, pacing }),
+    pipeline: itemsPipeline({
+      ...options,
+      metrics,
+      processors,
+      pacing,
+      lanes: new Lanes({ width: pureLanes }),
+    }),
     routes: (kernel) => [
       itemRoutes({
         ...options,

@@ -6,6 +6,7 @@ import type { Database, TransactionContext } from '../../lib/db.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import { type BatchEnd, closeBatch, finishIfDone, freshOf, notRunning } from './batch.ts';
+import type { Lanes } from './lanes.ts';
 import type { ItemMetrics } from './metrics.ts';
 import { changeOf, givenBack } from './outcomes.ts';
 import type { Pacing, ProviderPace } from './pacing.ts';
@@ -48,6 +49,8 @@ export interface ItemWorkerDeps {
   processors: ProcessorRegistry;
   bounds: ItemBounds;
   pacing: Pacing;
+  /** For turns of pure processors. */
+  lanes: Lanes;
   fetch: GuardedFetch;
   secretOf(tenantId: string, name: string): Promise<string>;
 }
@@ -91,8 +94,18 @@ export async function takeItemTurn(deps: ItemWorkerDeps, turn: Turn): Promise<Tu
   }
 }
 
-/** Batches of a pure processor until the turn's time is up: each is claimed and finished in one transaction. */
 async function takePureTurn(deps: ItemWorkerDeps, opened: Opened): Promise<TurnResult> {
+  const leave = await deps.lanes.enter(opened.job.jobId, maxPureMs);
+  if (leave === null) return { processed: 0, state: 'more' };
+  try {
+    return await runPureBatches(deps, opened);
+  } finally {
+    leave();
+  }
+}
+
+/** Batches of a pure processor until the turn's time is up: each is claimed and finished in one transaction. */
+async function runPureBatches(deps: ItemWorkerDeps, opened: Opened): Promise<TurnResult> {
   const until = performance.now() + Math.min(maxPureMs, deps.bounds.targetSliceMs);
   let processed = 0;
   while (!opened.turn.shouldYield()) {
