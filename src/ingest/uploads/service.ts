@@ -201,9 +201,11 @@ export async function purgeStaging(
   const old = await deps.db.kernel((tx) => listExpiredStaging(tx, { days, limit: 100 }));
   for (const { isFinished, ...key } of old) {
     if (!isFinished) {
-      // Somebody may have decided since the look.
-      if (!(await expire(deps, key))) continue;
+      const removed = await expire(deps, key);
+      // Somebody has decided since the look.
+      if (removed === null) continue;
       report.expired += 1;
+      report.removed += removed;
     }
     for (;;) {
       const removed = await deps.db.transaction({ role: 'sluice_cleanup', tenantId: key.tenantId }, (tx) =>
@@ -216,18 +218,18 @@ export async function purgeStaging(
   return report;
 }
 
-function expire(deps: UploadServiceDeps, key: UploadKey): Promise<boolean> {
+/** Answers how many staged rows went with it; null when it does not wait any more. */
+function expire(deps: UploadServiceDeps, key: UploadKey): Promise<number | null> {
   return deps.db.tenant(key.tenantId, async (tx) => {
     const upload = await findUpload(tx, key);
-    if (!upload) return false;
+    if (!upload) return null;
     const errorText = 'The upload was held for review until its staged rows expired; upload the file again.';
     const details = { errorCode: 'staging_expired', errorText };
-    if (!(await tx.as('sluice_intake', (own) => expireHeld(own, upload, details)))) return false;
+    if (!(await tx.as('sluice_intake', (own) => expireHeld(own, upload, details)))) return null;
     await recordMove(deps, tx, upload, 'failed', { error_code: 'staging_expired', error_text: errorText });
     await unparkJob(tx, upload);
     // No upload ever has lost rows and still waits for a decision.
-    await tx.as('sluice_cleanup', (own) => deleteStagingOf(own, key, purgeBatch));
-    return true;
+    return tx.as('sluice_cleanup', (own) => deleteStagingOf(own, key, purgeBatch));
   });
 }
 
