@@ -1,8 +1,10 @@
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import pg from 'pg';
 import { afterAll, afterEach, expect, inject, test } from 'vitest';
 import { useCommandLine } from '../../test/command-line.ts';
+import { eventually } from '../../test/kernel.ts';
 import { createDatabase, queryOnce, withDatabase } from '../../test/postgres-server.ts';
 import { ensureRoles } from './database-roles.ts';
 import { newId } from './ids.ts';
@@ -126,3 +128,35 @@ test('a program does not work on a schema that is newer than it knows, nor on on
     assertUsable({ version: 2, needed: 5, missing: ['0003_files'], unknown: [], downFeatures: [] }),
   ).toThrow(/needs 5; missing: 0003_files/);
 });
+
+test('a migration that meets work in progress in the wrong order begins anew and comes through', async () => {
+  const url = await emptyDatabase();
+  await ensureRoles(url);
+  await migrateUp(url);
+  const dir = await withFeature();
+  await writeFile(
+    path.join(dir, '9002_wide.up.sql'),
+    'alter table ingestion_jobs add column wide text; alter table job_items add column wide text;',
+  );
+  await writeFile(path.join(dir, '9002_wide.down.sql'), 'alter table job_items drop column wide;');
+  const rival = new pg.Client({ connectionString: url });
+  await rival.connect();
+  try {
+    // The other one is the victim: this session looks for circles only after a minute.
+    await rival.query("set deadlock_timeout = '60s'; begin; lock table job_items in row exclusive mode");
+    const migrating = migrateUp(url, { dir });
+    await eventually(async () => {
+      const waiting = await queryOnce(
+        url,
+        'select from pg_stat_activity where wait_event_type = $1 and query like $2',
+        ['Lock', '%add column wide%'],
+      );
+      return waiting.length > 0;
+    }, 'the migration waits for the rival');
+    await rival.query('lock table ingestion_jobs in row exclusive mode; commit');
+    await migrating;
+  } finally {
+    await rival.end();
+  }
+  expect(await queryOnce(url, 'select wide from job_items')).toEqual([]);
+}, 60_000);

@@ -179,7 +179,25 @@ async function withOwner<T>(ownerUrl: string, work: (client: pg.Client) => Promi
 /** Any fixed number; it only has to differ from other programs' in the same database. */
 const migrationLock = 735_110_442;
 
+const maxTries = 20;
+
+/** Beside work in progress a migration may want tables in another order than the work does: then it begins anew. */
 async function inLockedTransaction<T>(client: pg.Client, work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await tryLockedTransaction(client, work);
+    } catch (error) {
+      if (!isDeadlock(error) || attempt === maxTries) throw error;
+    }
+  }
+}
+
+function isDeadlock(error: unknown): boolean {
+  const { code, cause } = error as { code?: unknown; cause?: unknown };
+  return code === '40P01' || (cause instanceof Error && isDeadlock(cause));
+}
+
+async function tryLockedTransaction<T>(client: pg.Client, work: () => Promise<T>): Promise<T> {
   await client.query(
     `begin; set local statement_timeout = 0; set local lock_timeout = 0;
      select pg_advisory_xact_lock(${migrationLock})`,

@@ -64,7 +64,9 @@ describe('triggers', () => {
   });
 });
 
-test('many syncs are polled with few requests at a time and no more per second than allowed', async () => {
+test('many syncs are polled with few requests at a time and no more per second than allowed', {
+  timeout: 120_000,
+}, async () => {
   const tenantId = await newTenant(database, 'enterprise');
   const count = 120;
   const connections = Array.from({ length: count }, () =>
