@@ -10,7 +10,9 @@ const databaseTests = [
 const tidyTests = ['test/tidy.test.ts'];
 const smokeTests = ['test/smoke/**/*.test.ts'];
 // Faults against one pipeline at a time: `npm run chaos` has them; `npm test` has the short run over all together.
-const partialChaos = ['kernel', 'items-chaos', 'upload-chaos'].map((name) => `test/chaos/${name}.test.ts`);
+const partialChaos = ['kernel', 'items-chaos', 'upload-chaos', 'syncs-chaos'].map(
+  (name) => `test/chaos/${name}.test.ts`,
+);
 const isChaos = process.env.SLUICE_CHAOS === 'full';
 
 // Projects do not inherit these from the root, and must agree on the number of workers.
