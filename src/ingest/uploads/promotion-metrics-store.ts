@@ -3,7 +3,11 @@ import { sql } from '../../lib/sql.ts';
 import { asOf, isOfClient, resolvedId, type Target } from './promotion-columns.ts';
 
 /** For facts: the parents of a batch are unknown to the planner, which would go through all of them for each row. */
-export const byHash = { enable_nestloop: 'off' };
+export const byHash = {
+  enable_nestloop: 'off',
+  // What is forbidden and used all the same, because there is no other way, looks as dear as worth compiling.
+  jit: 'off',
+};
 
 /**
  * Facts of a batch into production; each parent that they name is looked up once. Answers the rows of which a parent
