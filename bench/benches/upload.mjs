@@ -22,7 +22,7 @@ export const bench = {
 A daily report of ads, as Meta exports it with ids, is sent to \`POST /api/uploads\` of a \`sluice serve\`; a
 \`sluice worker\` beside it parses, checks, stages and promotes it; the clock stops when the record says completed.
 Against it the same work as pure SQL in psql: \`\\copy\` into a flat table and insert-selects with the same upserts,
-keys and foreign keys into the same four tables of a database of its own, without checks, staging, resume or
+keys and checks of parents into the same four tables of a database of its own, without checks, staging, resume or
 events. pgloader only loads the file into one flat table of texts. All tables are logged. "Again" is the same file a
 second time, which changes no value: both upserts then only note the newer upload. The memory is the most that the
 server or the worker ever had.`,
