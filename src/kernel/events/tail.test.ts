@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newTenant, useDatabase } from '../../../test/database.ts';
 import { eventually } from '../../../test/kernel.ts';
 import { Database } from '../../lib/db.ts';
+import { sql } from '../../lib/sql.ts';
 import { WakeUp } from '../jobs/wake-up.ts';
 import { installEventMetrics } from './metrics.ts';
 import { listEvents, recordEvent } from './service.ts';
@@ -56,6 +57,7 @@ function follow(
   };
 }
 
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const subjects = (events: EventRow[]) => events.map((event) => event.subject);
 const event = (tenantId: string, subject: string) => ({ tenantId, type: 'test.written', subject, data: {} });
 
@@ -70,9 +72,11 @@ describe('a follower', () => {
     const writer = async (name: number) => {
       for (let n = 0; n < 50; n += 1) {
         await writers.tenant(tenantId, async (tx) => {
+          // Transactions begin, write and commit in three different orders.
+          await tx.run(sql`select pg_current_xact_id()`);
+          await pause(Math.random() * 6);
           await appendEvent(tx, event(tenantId, `${name}-${n}`));
-          // Commits in another order than the ids were handed out.
-          await new Promise((resolve) => setTimeout(resolve, Math.random() * 12));
+          await pause(Math.random() * 6);
         });
       }
     };
