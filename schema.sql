@@ -789,12 +789,23 @@ create table public.staging_rows (
   entity_type text not null,
   row_index integer not null,
   natural_key_hash text not null,
-  raw_data jsonb not null,
+  raw_data jsonb,
   validation_status text not null,
   validation_errors jsonb,
   promotion_error jsonb,
   promotion_warning jsonb,
-  created_at timestamp with time zone default clock_timestamp() not null
+  created_at timestamp with time zone default clock_timestamp() not null,
+  metric_date date,
+  campaign_external_id text,
+  ad_set_external_id text,
+  ad_external_id text,
+  impressions bigint,
+  clicks bigint,
+  reach bigint,
+  spend numeric,
+  conversions numeric,
+  conversion_value numeric,
+  currency text
 ) with (autovacuum_analyze_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.2);
 
 create table public.tenant_secrets (
@@ -1025,6 +1036,10 @@ alter table public.staging_id_resolution add constraint staging_id_resolution_pk
 alter table public.staging_id_resolution add constraint staging_id_resolution_entity_type_check CHECK ((entity_type = ANY (ARRAY['campaign'::text, 'ad_set'::text, 'ad'::text])));
 
 alter table public.staging_rows add constraint staging_rows_pkey PRIMARY KEY (tenant_id, upload_id, entity_type, row_index);
+
+alter table public.staging_rows add constraint staging_rows_check CHECK (((raw_data IS NULL) = (metric_date IS NOT NULL)));
+
+alter table public.staging_rows add constraint staging_rows_check1 CHECK (((metric_date IS NULL) OR ((entity_type = 'daily_metric'::text) AND (validation_status = 'valid'::text))));
 
 alter table public.staging_rows add constraint staging_rows_entity_type_check CHECK ((entity_type = ANY (ARRAY['campaign'::text, 'ad_set'::text, 'ad'::text, 'daily_metric'::text])));
 

@@ -78,14 +78,29 @@ create table staging_rows (
   entity_type       text not null check (entity_type in ('campaign', 'ad_set', 'ad', 'daily_metric')),
   row_index         integer not null,
   natural_key_hash  text not null,
-  raw_data          jsonb not null,
+  -- What the line says; of valid facts it is in the columns below, because reading JSON three times took a third of
+  -- the time of an upload.
+  raw_data          jsonb,
   validation_status text not null check (validation_status in ('pending', 'valid', 'invalid')),
   validation_errors jsonb,
   -- Written by promotion, and only for rows that are worth a word: all others are covered by its checkpoint.
   promotion_error   jsonb,
   promotion_warning jsonb,
   created_at        timestamptz not null default clock_timestamp(),
-  primary key (tenant_id, upload_id, entity_type, row_index)
+  metric_date          date,
+  campaign_external_id text,
+  ad_set_external_id   text,
+  ad_external_id       text,
+  impressions          bigint,
+  clicks               bigint,
+  reach                bigint,
+  spend                numeric,
+  conversions          numeric,
+  conversion_value     numeric,
+  currency             text,
+  primary key (tenant_id, upload_id, entity_type, row_index),
+  check ((raw_data is null) = (metric_date is not null)),
+  check (metric_date is null or (entity_type = 'daily_metric' and validation_status = 'valid'))
 ) with (autovacuum_vacuum_insert_scale_factor = 0.2, autovacuum_analyze_scale_factor = 0.05);
 create index staging_rows_refused on staging_rows (tenant_id, upload_id, row_index)
  where validation_status = 'invalid' or promotion_error is not null;

@@ -22,6 +22,20 @@ export async function createTenant(database) {
   );
 }
 
+/** Ordinary foreign keys, as a person would have them, in the place of the product's checks by statement. */
+export async function useForeignKeys(database) {
+  await database.query('drop trigger daily_metrics_parents on daily_metrics');
+  for (const [table, key] of [
+    ['campaigns', 'campaign_id'],
+    ['ad_sets', 'ad_set_id'],
+    ['ads', 'ad_id'],
+  ]) {
+    await database.query(
+      `alter table daily_metrics add foreign key (tenant_id, ${key}) references ${table} (tenant_id, ${key})`,
+    );
+  }
+}
+
 /** Before the clock starts: a person would load into an empty table. */
 export async function emptyFlatTable(database) {
   await database.query('truncate flat');

@@ -114,6 +114,56 @@ describe('a deadlock', () => {
   });
 });
 
+describe('a fact that somebody else is writing at that moment', () => {
+  const spentOn = (tenantId: string, day: string) =>
+    database.owner<{ spend: string }>(
+      'select spend::text from daily_metrics where tenant_id = $1 and metric_date = $2',
+      [tenantId, day],
+    );
+
+  /** An ad with one day, a session that writes its second day, and an upload that brings the same day meanwhile. */
+  async function meet(rivalIsNewer: boolean) {
+    const place = await uploads.place();
+    const { kernel } = await uploads.start();
+    await uploads.take(place, adReport([adLine(1, { day: '2026-01-01', spend: '1.00' })]));
+    await kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
+    const upload = await uploads.take(place, adReport([adLine(1, { day: '2026-01-02', spend: '2.00' })]));
+    const rival = new pg.Client({ connectionString: database.ownerUrl });
+    await rival.connect();
+    const { rows } = await rival.query<{ pid: number }>('select pg_backend_pid() as pid');
+    await rival.query('begin');
+    await rival.query(
+      `insert into daily_metrics (tenant_id, workspace_id, client_id, platform, metric_date, campaign_id, ad_set_id,
+         ad_id, spend, as_of, created_by_upload, last_upload)
+       select tenant_id, workspace_id, client_id, platform, '2026-01-02', campaign_id, ad_set_id, ad_id, 7,
+              clock_timestamp() + $2 * interval '1 hour', created_by_upload, last_upload
+         from daily_metrics where tenant_id = $1`,
+      [place.tenantId, rivalIsNewer ? 1 : -1],
+    );
+    const run = kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
+    await eventually(async () => {
+      const waiting = await database.owner(
+        'select from pg_stat_activity where $1 = any(pg_blocking_pids(pid)) and datname = current_database()',
+        [rows[0]?.pid],
+      );
+      return waiting.length > 0;
+    }, 'the upload waits for the rival');
+    await rival.query('commit');
+    await rival.end();
+    await run;
+    expect(await uploads.upload(upload)).toMatchObject({ status: 'completed', promoted_rows: 1 });
+    return spentOn(place.tenantId, '2026-01-02');
+  }
+
+  test('is replaced when it is older', async () => {
+    expect(await meet(false)).toEqual([{ spend: '2' }]);
+  });
+
+  test('stays when it is newer', async () => {
+    expect(await meet(true)).toEqual([{ spend: '7' }]);
+  });
+});
+
 describe('a storage that asks to slow down', () => {
   const { raise } = defineErrors({
     slow_down: { kind: 'rate_limited', status: 503, title: 'Slow down', next: 'Wait.' },

@@ -194,7 +194,8 @@ class Staging {
   async #commit(chunks: Buffer[], next: UploadCheckpoint): Promise<void> {
     await this.#slice.transaction(async (tx: Tx, job: Job) => {
       const isDone = checkpointOf(job.checkpoint).step >= next.step;
-      if (!isDone && chunks.length > 0) await tx.as('sluice_parse', (own) => copyStagingRows(own, chunks));
+      if (!isDone && chunks.length > 0)
+        await tx.as('sluice_parse', (own) => copyStagingRows(own, this.writer.upload, chunks));
     }, stateOf(next));
   }
 }

@@ -101,12 +101,8 @@ export function previewMetrics(tx: Tx, target: Target): Promise<PreviewCounts> {
                is distinct from
                (s.impressions, s.clicks, s.reach, s.spend, s.conversions, s.conversion_value, s.currency) as is_new
         from (
-          select distinct on (g.natural_key_hash) r.*
-            from staging_rows g,
-                 jsonb_to_record(g.raw_data) as r (
-                   metric_date date, campaign_external_id text, ad_set_external_id text, ad_external_id text,
-                   impressions bigint, clicks bigint, reach bigint, spend numeric, conversions numeric,
-                   conversion_value numeric, currency text)
+          select distinct on (g.natural_key_hash) g.*
+            from staging_rows g
            where g.tenant_id = ${target.tenantId}
              and g.upload_id = ${target.uploadId}
              and g.entity_type = 'daily_metric'

@@ -4,7 +4,14 @@ import { messageOf } from '../../lib/errors.ts';
 import { inSavepoint } from '../../lib/savepoint.ts';
 import { checkpointOf, stateOf, type UploadCheckpoint } from './checkpoint.ts';
 import { forgetLostParents, markFailed, markWarned, type RowNote } from './promotion-end-store.ts';
-import { adoptParents, byHash, upsertMetrics, upsertUnresolvedMetric } from './promotion-metrics-store.ts';
+import {
+  adoptParents,
+  byHash,
+  insertMetrics,
+  type MetricsReport,
+  upsertMetrics,
+  upsertUnresolvedMetric,
+} from './promotion-metrics-store.ts';
 import {
   analyzeEntities,
   listBatch,
@@ -42,7 +49,11 @@ interface Manner {
   forgetsLost: boolean;
   /** Rows whose batch is given up, with the reason. */
   giveUp: string | null;
+  /** Insert facts without looking for conflicts, as long as there are none. */
+  areFactsNew: boolean;
 }
+
+type Novelty = Pick<Manner, 'areFactsNew'>;
 
 interface BatchReport {
   isEmpty: boolean;
@@ -53,8 +64,10 @@ interface BatchReport {
 /** Promotes batch after batch, campaigns first and facts last. True when nothing is left. */
 export async function promoteOn(slice: Slice, upload: Upload, options: PromoteOptions): Promise<boolean> {
   let checkpoint = checkpointOf(slice.job.checkpoint);
+  // What one batch met the following ones will meet too; every slice tries anew.
+  const novelty = { areFactsNew: true };
   for (;;) {
-    const next = await promoteBatch(slice, upload, { checkpoint, ...options });
+    const next = await promoteBatch(slice, upload, { checkpoint, novelty, ...options });
     if (next === null) return true;
     checkpoint = next;
     if (performance.now() >= options.deadlineMs || slice.shouldYield()) return false;
@@ -64,9 +77,15 @@ export async function promoteOn(slice: Slice, upload: Upload, options: PromoteOp
 async function promoteBatch(
   slice: Slice,
   upload: Upload,
-  { checkpoint, retries }: PromoteOptions & { checkpoint: UploadCheckpoint },
+  { checkpoint, retries, novelty }: PromoteOptions & { checkpoint: UploadCheckpoint; novelty: Novelty },
 ): Promise<UploadCheckpoint | null> {
-  const manner: Manner = { isolate: false, withoutParents: false, forgetsLost: false, giveUp: null };
+  const manner: Manner = {
+    isolate: false,
+    withoutParents: false,
+    forgetsLost: false,
+    giveUp: null,
+    ...novelty,
+  };
   const run = (failed: Record<RetryClass, number>) => {
     manner.forgetsLost = manner.withoutParents || failed.parent_in_flight > 0;
     return tryBatch(slice, upload, checkpoint, manner);
@@ -76,6 +95,8 @@ async function promoteBatch(
       return await retrying(run, retries);
     } catch (error) {
       changeManner(manner, error);
+    } finally {
+      novelty.areFactsNew = manner.areFactsNew;
     }
   }
 }
@@ -88,7 +109,8 @@ function changeManner(manner: Manner, error: unknown): void {
     else if (error.retryClass === 'deadlock' && manner.giveUp === null)
       manner.giveUp = messageOf(error.cause);
     else throw error;
-  } else if (isRowError(error) && !manner.isolate) manner.isolate = true;
+  } else if (isRowError(error) && manner.areFactsNew) manner.areFactsNew = false;
+  else if (isRowError(error) && !manner.isolate) manner.isolate = true;
   else throw error;
 }
 
@@ -146,6 +168,7 @@ async function runBatch(
   batch: { entityType: EntityType; afterRow: number; manner: Manner },
 ): Promise<BatchReport> {
   const { entityType, manner } = batch;
+  if (entityType === 'daily_metric' && isOrdinary(manner)) return runFacts(tx, upload, batch);
   const rows = await listBatch(tx, { ...upload, ...batch, limit: promotionBatchRows });
   const lastRow = rows.at(-1) ?? batch.afterRow;
   if (rows.length === 0) return { isEmpty: true, lastRow, warned: 0 };
@@ -173,6 +196,39 @@ async function runBatch(
   if (notes.failed.length > 0) await markFailed(tx, upload, entityType, notes.failed);
   if (notes.warned.length > 0) await markWarned(tx, upload, entityType, notes.warned);
   return { isEmpty: false, lastRow, warned: notes.warned.length };
+}
+
+function isOrdinary({ isolate, withoutParents, forgetsLost, giveUp }: Manner): boolean {
+  return !isolate && !withoutParents && !forgetsLost && giveUp === null;
+}
+
+/** Nearly every batch of facts: they are found and written by one statement. */
+async function runFacts(
+  tx: Tx,
+  upload: Upload,
+  { afterRow, manner }: { afterRow: number; manner: Manner },
+): Promise<BatchReport> {
+  const { lastRow, orphans } = await putFacts(tx, upload, { afterRow, manner });
+  if (lastRow === null) return { isEmpty: true, lastRow: afterRow, warned: 0 };
+  // Either they find their parents now or the batch is tried again: there is nothing to note yet.
+  if (orphans.length > 0) {
+    await putOrphans(tx, upload, { orphans, manner, notes: { failed: [], warned: [] } });
+  }
+  return { isEmpty: false, lastRow, warned: 0 };
+}
+
+async function putFacts(
+  tx: Tx,
+  upload: Upload,
+  { afterRow, manner }: { afterRow: number; manner: Manner },
+): Promise<MetricsReport> {
+  const batch = { afterRow, limit: promotionBatchRows };
+  if (manner.areFactsNew) {
+    const { isNew, ...report } = await insertMetrics(tx, upload, batch);
+    if (isNew) return report;
+    manner.areFactsNew = false;
+  }
+  return upsertMetrics(tx, upload, batch);
 }
 
 interface Notes {
@@ -223,7 +279,7 @@ async function putRows(
       await upsertAds(tx, upload, rows);
       return resolveAds(tx, upload, rows);
     case 'daily_metric': {
-      const orphans = await upsertMetrics(tx, upload, rows);
+      const { orphans } = await upsertMetrics(tx, upload, { rowIndexes: rows });
       if (orphans.length > 0) await putOrphans(tx, upload, { orphans, manner, notes });
     }
   }
@@ -236,7 +292,7 @@ async function putOrphans(
   { orphans, manner, notes }: { orphans: number[]; manner: Manner; notes: Notes },
 ): Promise<void> {
   await adoptParents(tx, upload, orphans);
-  const left = await upsertMetrics(tx, upload, orphans);
+  const { orphans: left } = await upsertMetrics(tx, upload, { rowIndexes: orphans });
   if (left.length > 0 && !manner.withoutParents) throw new ParentInFlight(left);
   for (const rowIndex of left) {
     if (await upsertUnresolvedMetric(tx, upload, rowIndex)) {

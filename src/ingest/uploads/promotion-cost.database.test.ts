@@ -3,7 +3,7 @@ import { useDatabase } from '../../../test/database.ts';
 import { adLine, adReport, range, useUploadRuns } from '../../../test/upload-runs.ts';
 import type { Tx } from '../../lib/db.ts';
 import { sql } from '../../lib/sql.ts';
-import { adoptParents, byHash, upsertMetrics } from './promotion-metrics-store.ts';
+import { adoptParents, byHash, insertMetrics, upsertMetrics } from './promotion-metrics-store.ts';
 import { resolveAds } from './promotion-store.ts';
 
 const database = useDatabase();
@@ -46,11 +46,13 @@ test.each([
     // A few thousand, whatever the plan. Row by row through all of them would be a million and a half.
     const limit = 100_000;
     expect(await costOf((tx) => resolveAds(tx, upload, batch))).toBeLessThan(limit);
-    expect(await costOf((tx) => upsertMetrics(tx, upload, batch))).toBeLessThan(limit);
+    const rowIndexes = { rowIndexes: batch };
+    expect(await costOf((tx) => upsertMetrics(tx, upload, rowIndexes))).toBeLessThan(limit);
+    expect(await costOf((tx) => insertMetrics(tx, upload, rowIndexes))).toBeLessThan(limit);
     const adopted = await costOf(async (tx) => {
       await tx.run(sql`delete from staging_id_resolution where tenant_id = ${place.tenantId}`);
       await adoptParents(tx, upload, batch);
-      expect(await upsertMetrics(tx, upload, batch)).toEqual([]);
+      expect(await upsertMetrics(tx, upload, rowIndexes)).toMatchObject({ orphans: [] });
     });
     expect(adopted).toBeLessThan(limit);
   },

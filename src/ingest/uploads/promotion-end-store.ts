@@ -111,7 +111,7 @@ export async function readPromotionFigures(
          group by s.entity_type, s.natural_key_hash) k
      group by k.entity_type`);
   const dates = await tx.rows<{ date: string }>(sql`
-    select distinct s.raw_data ->> 'metric_date' as date
+    select distinct s.metric_date as date
       from staging_rows s
      where s.tenant_id = ${tenantId}
        and s.upload_id = ${uploadId}

@@ -1,25 +1,34 @@
 import { copyFrom } from '../../lib/copy.ts';
 import type { Tx } from '../../lib/db.ts';
 import { sql } from '../../lib/sql.ts';
+import { rawData } from './staging-columns.ts';
 import type { StagedRow, UploadKey } from './types.ts';
 
 /**
  * Writes rows in the text format of COPY. COPY is refused on tables with row-level security, so it goes through a
  * temporary one, which costs no write-ahead log, and the policy sees every row on the way from there.
  */
-export async function copyStagingRows(tx: Tx, chunks: readonly Buffer[]): Promise<void> {
+export async function copyStagingRows(
+  tx: Tx,
+  { tenantId, uploadId, workspaceId }: UploadKey & { workspaceId: string },
+  chunks: readonly Buffer[],
+): Promise<void> {
   await tx.run(sql`
     create temporary table incoming_rows (
-      tenant_id text, upload_id uuid, workspace_id uuid, entity_type text, row_index integer, natural_key_hash text,
-      raw_data jsonb, validation_status text, validation_errors jsonb
+      entity_type text, row_index integer, natural_key_hash text, raw_data jsonb, validation_status text,
+      validation_errors jsonb, metric_date date, campaign_external_id text, ad_set_external_id text,
+      ad_external_id text, impressions bigint, clicks bigint, reach bigint, spend numeric, conversions numeric,
+      conversion_value numeric, currency text
     ) on commit drop`);
   await copyFrom(tx.client, 'copy pg_temp.incoming_rows from stdin', chunks);
   await tx.run(sql`
     insert into staging_rows (
       tenant_id, upload_id, workspace_id, entity_type, row_index, natural_key_hash, raw_data, validation_status,
-      validation_errors)
-    select tenant_id, upload_id, workspace_id, entity_type, row_index, natural_key_hash, raw_data, validation_status,
-           validation_errors
+      validation_errors, metric_date, campaign_external_id, ad_set_external_id, ad_external_id, impressions, clicks,
+      reach, spend, conversions, conversion_value, currency)
+    select ${tenantId}, ${uploadId}::uuid, ${workspaceId}::uuid, entity_type, row_index, natural_key_hash, raw_data,
+           validation_status, validation_errors, metric_date, campaign_external_id, ad_set_external_id,
+           ad_external_id, impressions, clicks, reach, spend, conversions, conversion_value, currency
       from pg_temp.incoming_rows`);
 }
 
@@ -40,7 +49,7 @@ export function listStagedRows(tx: Tx, filter: StagedFilter): Promise<StagedRow[
   const { after } = filter;
   return tx.rows<StagedRow>(sql`
     select s.row_index as "rowIndex", s.entity_type as "entityType", s.natural_key_hash as "naturalKeyHash",
-           s.raw_data as "rawData", s.validation_status as "validationStatus",
+           ${rawData()} as "rawData", s.validation_status as "validationStatus",
            s.validation_errors as "validationErrors", s.promotion_error as "promotionError",
            s.promotion_warning as "promotionWarning"
       from staging_rows s
@@ -61,7 +70,7 @@ export function listRefusedRows(
 ): Promise<StagedRow[]> {
   return tx.rows<StagedRow>(sql`
     select s.row_index as "rowIndex", s.entity_type as "entityType", s.natural_key_hash as "naturalKeyHash",
-           s.raw_data as "rawData", s.validation_status as "validationStatus",
+           ${rawData()} as "rawData", s.validation_status as "validationStatus",
            s.validation_errors as "validationErrors", s.promotion_error as "promotionError",
            s.promotion_warning as "promotionWarning"
       from staging_rows s

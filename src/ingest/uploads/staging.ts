@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { copyText } from '../../lib/copy.ts';
 import type { DimensionEntity, EntityType, LineWarning, MetricEntity, ParsedLine } from './reports/types.ts';
 import type { Upload, WarningCount } from './types.ts';
@@ -28,7 +28,6 @@ const maxRemembered = 200_000;
 export class StagingWriter {
   readonly #upload: Pick<Upload, 'tenantId' | 'uploadId' | 'workspaceId' | 'clientId' | 'platform'>;
   readonly #keyPrefix: string;
-  readonly #rowPrefix: string;
   readonly #seen = new Map<string, string>();
   readonly #keys = new Map<string, DimensionKeys>();
   readonly #figures: StagingFigures;
@@ -39,7 +38,6 @@ export class StagingWriter {
     this.#upload = upload;
     this.#figures = structuredClone(figures);
     this.#keyPrefix = JSON.stringify([upload.workspaceId, upload.clientId, upload.platform]).slice(0, -1);
-    this.#rowPrefix = [upload.tenantId, upload.uploadId, upload.workspaceId].map(copyText).join('\t');
   }
 
   get upload(): Pick<Upload, 'tenantId' | 'uploadId' | 'workspaceId' | 'clientId' | 'platform'> {
@@ -95,7 +93,9 @@ export class StagingWriter {
       this.#put('ad', rowIndex, keys.adHash, dimensionJson(ad, parents));
     }
     const naturalKey = `${this.#keyPrefix},"daily_metric","${metric.metricDate}",${keys.entityKey}]`;
-    this.#put('daily_metric', rowIndex, sha256(naturalKey), metricJson(metric, keys.entityJson));
+    this.#rows.push(
+      `daily_metric\t${rowIndex}\t${sha256(naturalKey)}\t\\N\tvalid\t\\N\t${factColumns(metric, keys.entityColumns)}\n`,
+    );
   }
 
   #addInvalid(line: InvalidLine): void {
@@ -106,15 +106,13 @@ export class StagingWriter {
     const source = jsonOfPairs(line.source);
     const errors = JSON.stringify(line.problems);
     this.#rows.push(
-      `${this.#rowPrefix}\tdaily_metric\t${line.rowIndex}\t${sha256(source)}\t` +
-        `${copyText(storable(source))}\tinvalid\t${copyText(storable(errors))}\n`,
+      `daily_metric\t${line.rowIndex}\t${sha256(source)}\t${copyText(storable(source))}\tinvalid\t` +
+        `${copyText(storable(errors))}\t${noFact}\n`,
     );
   }
 
   #put(entity: EntityType, rowIndex: number, hash: string, json: string): void {
-    this.#rows.push(
-      `${this.#rowPrefix}\t${entity}\t${rowIndex}\t${hash}\t${copyText(storable(json))}\tvalid\t\\N\n`,
-    );
+    this.#rows.push(`${entity}\t${rowIndex}\t${hash}\t${copyText(storable(json))}\tvalid\t\\N\t${noFact}\n`);
   }
 
   /** Whether this file has not yet said exactly this about the entity. */
@@ -145,9 +143,7 @@ export class StagingWriter {
       adSetHash: adSet ? hashOf('ad_set', adSetKey) : '',
       adHash: ad ? hashOf('ad', adKey) : '',
       entityKey: `${campaignKey},${adSetKey},${adKey}`,
-      entityJson:
-        `"campaign_external_id":${campaignKey},"ad_set_external_id":${adSetKey},` +
-        `"ad_external_id":${adKey}`,
+      entityColumns: [campaign, adSet, ad].map((one) => copyText(storableText(one?.externalId))).join('\t'),
     };
     this.#keys.set(id, keys);
     return keys;
@@ -162,7 +158,7 @@ interface DimensionKeys {
   adSetHash: string;
   adHash: string;
   entityKey: string;
-  entityJson: string;
+  entityColumns: string;
 }
 
 function dimensionJson(entity: DimensionEntity, more: Record<string, string | null>): string {
@@ -170,15 +166,18 @@ function dimensionJson(entity: DimensionEntity, more: Record<string, string | nu
   return JSON.stringify({ external_id: externalId, is_name_key: isNameKey, name, status, ...more });
 }
 
-/** Figures are decimal texts and stay what they are: as JSON numbers they keep every digit. */
-function metricJson(metric: MetricEntity, entityJson: string): string {
+/** Figures are decimal texts and stay what they are, to the last digit. */
+function factColumns(metric: MetricEntity, entityColumns: string): string {
+  const { impressions, clicks, reach, spend, conversions, conversionValue, currency } = metric;
   return (
-    `{"metric_date":"${metric.metricDate}",${entityJson},"impressions":${metric.impressions},` +
-    `"clicks":${metric.clicks},"reach":${metric.reach},"spend":${metric.spend},` +
-    `"conversions":${metric.conversions},"conversion_value":${metric.conversionValue},` +
-    `"currency":${metric.currency === null ? null : `"${metric.currency}"`}}`
+    `${metric.metricDate}\t${entityColumns}\t${impressions ?? none}\t${clicks ?? none}\t${reach ?? none}\t` +
+    `${spend ?? none}\t${conversions ?? none}\t${conversionValue ?? none}\t${currency ?? none}`
   );
 }
+
+const none = '\\N';
+/** In the columns of facts, for rows that are none. */
+const noFact = Array.from({ length: 11 }, () => none).join('\t');
 
 /** By hand: an object would lose `__proto__` and move columns with names like "7". */
 function jsonOfPairs(pairs: readonly [string, string][]): string {
@@ -191,8 +190,13 @@ function storable(json: string): string {
   return json.replace(/(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})/gi, '$1\ufffd');
 }
 
+/** The same for a text of its own, so that an id is the same in facts and in what they belong to. */
+function storableText(text: string | undefined): string | null {
+  return text?.replaceAll('\u0000', '\ufffd') ?? null;
+}
+
 function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+  return hash('sha256', text);
 }
 
 function count(counts: WarningCount[], { code, message }: LineWarning): void {
