@@ -62,7 +62,12 @@ export async function takeTurn(
       const delayMs = answer.retryInMs * (1 + Math.random() / 4);
       return waiting(slice, { waitingFor: 'airbyte_unavailable', delayMs });
     }
-    return await work(new AirbyteTurn(deps, slice, { client, isProbe: answer.isProbe }));
+    const turn = new AirbyteTurn(deps, slice, { client, isProbe: answer.isProbe });
+    try {
+      return await work(turn);
+    } finally {
+      await turn.end();
+    }
   } finally {
     gate.leave();
   }
@@ -109,6 +114,15 @@ export class AirbyteTurn {
     this.#deps.metrics.requests.inc({ request, answer: code });
     await this.#learn(answer.type === 'ok' ? null : answer.problem);
     return answer;
+  }
+
+  /** A slice that lost its lease before it could ask leaves the probe to the next one. */
+  async end(): Promise<void> {
+    if (!this.#isProbe) return;
+    this.#isProbe = false;
+    await this.#deps.breakers.returnProbe(dependency).catch((error: unknown) => {
+      this.#deps.logger.debug({ err: error, dependency }, 'a probe could not be returned; it runs out');
+    });
   }
 
   /**

@@ -57,6 +57,17 @@ export function successStatement(dependency: string): Sql {
     returning before.state = 'probing' as "hasClosed"`;
 }
 
+/** The next caller probes at once. */
+export function returnStatement(dependency: string): Sql {
+  return sql`
+    update circuit_breakers
+       set state = 'open',
+           probe_at = clock_timestamp(),
+           updated_at = clock_timestamp()
+     where dependency = ${dependency}
+       and state = 'probing'`;
+}
+
 /** No row when the breaker is open: what failed began before it opened, and must not make the wait longer. */
 export function failureStatement(failure: { dependency: string; reason: string } & BreakerPolicy): Sql {
   const { dependency, reason, threshold, coolDownMs, maxCoolDownMs } = failure;

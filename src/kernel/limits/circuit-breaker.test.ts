@@ -76,6 +76,19 @@ describe('a circuit breaker', () => {
     expect(await coolDownMsOf(name)).toBe(30_000);
   });
 
+  test('gives a probe that was returned to the next caller, and to one only', async () => {
+    const name = newId();
+    await fail(name, 3);
+    await probe(name);
+    expect(await breakers().check(name)).toMatchObject({ allowed: false });
+    await breakers().returnProbe(name);
+    expect(await breakers().check(name)).toEqual({ allowed: true, isProbe: true });
+    expect(await breakers().check(name)).toMatchObject({ allowed: false });
+    await breakers().recordSuccess(name);
+    await breakers().returnProbe(name);
+    expect(await rowOf(name)).toMatchObject({ state: 'closed', probeAt: null });
+  });
+
   test('opens with the first failure when the threshold is one', async () => {
     const name = newId();
     await fail(name, 1, { ...policy, threshold: 1 });

@@ -8,6 +8,7 @@ import {
   type FailureRow,
   failureStatement,
   listBreakers,
+  returnStatement,
   successStatement,
 } from './circuit-breaker-store.ts';
 import type { Breaker, BreakerAnswer, BreakerPolicy } from './types.ts';
@@ -76,6 +77,11 @@ export class CircuitBreakers {
       { dependency, reason: failure.reason, failures: row.failures, coolDownMs: row.probeInMs },
       'a dependency fails; its breaker is open and its jobs wait',
     );
+  }
+
+  /** Of a probe that was not made after all, so that the others need not wait for an answer that never comes. */
+  async returnProbe(dependency: string): Promise<void> {
+    await this.#db.statement(context, returnStatement(dependency));
   }
 
   list(): Promise<Breaker[]> {
