@@ -1,0 +1,74 @@
+import type { CrawlBounds, FoundPage } from './types.ts';
+
+export type Offer = 'added' | 'known' | 'full';
+
+/** What a crawl has found and not yet visited, first in, first out; and everything that it has ever heard of. */
+export class Frontier {
+  readonly #bounds: Pick<CrawlBounds, 'maxPages' | 'maxQueriesPerPath'>;
+  readonly #seen = new Set<string>();
+  readonly #queriesOfPath = new Map<string, number>();
+  #queue: FoundPage[] = [];
+  #head = 0;
+
+  constructor(
+    bounds: Pick<CrawlBounds, 'maxPages' | 'maxQueriesPerPath'>,
+    pages: readonly (FoundPage & { isVisited: boolean })[],
+  ) {
+    this.#bounds = bounds;
+    // Visited ones first: one that was found twice must not be visited twice.
+    for (const { url, isVisited } of pages) if (isVisited) this.#note(url);
+    for (const { url, depth, isVisited } of pages) {
+      if (isVisited || this.#seen.has(url)) continue;
+      this.#note(url);
+      this.#queue.push({ url, depth });
+    }
+  }
+
+  has(url: string): boolean {
+    return this.#seen.has(url);
+  }
+
+  offer(page: FoundPage): Offer {
+    if (this.#seen.has(page.url)) return 'known';
+    if (this.#seen.size >= this.#bounds.maxPages) return 'full';
+    const { path, hasQuery } = pathOf(page.url);
+    if (hasQuery && (this.#queriesOfPath.get(path) ?? 0) >= this.#bounds.maxQueriesPerPath) return 'full';
+    this.#note(page.url);
+    this.#queue.push(page);
+    return 'added';
+  }
+
+  /** For a page that is visited without having waited, because a redirect leads to it. */
+  claim(url: string): boolean {
+    if (this.#seen.has(url)) return false;
+    this.#note(url);
+    return true;
+  }
+
+  take(): FoundPage | null {
+    const page = this.#queue[this.#head];
+    if (page === undefined) return null;
+    this.#head += 1;
+    if (this.#head >= 1024) {
+      this.#queue = this.#queue.slice(this.#head);
+      this.#head = 0;
+    }
+    return page;
+  }
+
+  /** The next ones, which stay. */
+  peek(count: number): string[] {
+    return this.#queue.slice(this.#head, this.#head + count).map(({ url }) => url);
+  }
+
+  #note(url: string): void {
+    this.#seen.add(url);
+    const { path, hasQuery } = pathOf(url);
+    if (hasQuery) this.#queriesOfPath.set(path, (this.#queriesOfPath.get(path) ?? 0) + 1);
+  }
+}
+
+function pathOf(url: string): { path: string; hasQuery: boolean } {
+  const mark = url.indexOf('?');
+  return mark === -1 ? { path: url, hasQuery: false } : { path: url.slice(0, mark), hasQuery: true };
+}

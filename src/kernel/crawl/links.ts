@@ -1,0 +1,112 @@
+import { setImmediate } from 'node:timers/promises';
+import { type HtmlTag, startTags } from './html-tags.ts';
+
+/** What a page says about itself and where it leads. */
+export interface PageLinks {
+  /** As they stand, to be read against `base`; without those that the page asks not to follow. */
+  hrefs: string[];
+  /** What links are relative to. */
+  base: string;
+  canonical: string | null;
+  /** The page asks to be left out. */
+  isNoIndex: boolean;
+  isNoFollow: boolean;
+  /** There were more links than are read. */
+  isTruncated: boolean;
+}
+
+export interface LinkOptions {
+  /** Where the page was found. */
+  url: string;
+  /** The X-Robots-Tag header. */
+  robotsTag: string | undefined;
+  /** Our name in robots rules. */
+  product: string;
+  maxLinks: number;
+}
+
+export async function readLinks(html: string, options: LinkOptions): Promise<PageLinks> {
+  const { url, product } = options;
+  const page: PageLinks = {
+    hrefs: [],
+    base: url,
+    canonical: null,
+    isNoIndex: false,
+    isNoFollow: false,
+    isTruncated: false,
+  };
+  applyDirectives(page, headerDirectives(options.robotsTag ?? '', product));
+  const reading = { page, options, hasBase: false };
+  for (const tag of startTags(html, wanted)) {
+    if (tag === null) await setImmediate();
+    else readTag(tag, reading);
+    if (page.isTruncated) break;
+  }
+  if (page.isNoFollow) page.hrefs = [];
+  return page;
+}
+
+/** In the encoding that the answer names, or the page, or UTF-8. Addresses need no more than that. */
+export function decodeHtml(bytes: Uint8Array, contentType: string | undefined): string {
+  const start = Buffer.from(bytes.subarray(0, 1024)).toString('latin1');
+  const label =
+    /charset\s*=\s*["']?([\w:.-]+)/i.exec(contentType ?? '')?.[1] ??
+    /<meta[^>]{0,200}charset\s*=\s*["']?([\w:.-]+)/i.exec(start)?.[1];
+  try {
+    return new TextDecoder(label ?? 'utf-8').decode(bytes);
+  } catch {
+    // An encoding that nobody knows; the addresses are ASCII in all that are left.
+    return new TextDecoder().decode(bytes);
+  }
+}
+
+function readTag(
+  { name, attributes }: HtmlTag,
+  reading: { page: PageLinks; options: LinkOptions; hasBase: boolean },
+): void {
+  const { page, options } = reading;
+  const href = attributes.get('href')?.trim();
+  if (name === 'meta') {
+    const about = attributes.get('name')?.trim().toLowerCase();
+    if (about === 'robots' || about === options.product.toLowerCase()) {
+      applyDirectives(page, words(attributes.get('content') ?? ''));
+    }
+  } else if (href === undefined || href === '') {
+    // An anchor, or nothing at all.
+  } else if (name === 'base') {
+    if (!reading.hasBase && URL.canParse(href, options.url)) page.base = new URL(href, options.url).href;
+    reading.hasBase = true;
+  } else if (name === 'link') {
+    const isCanonical = words(attributes.get('rel') ?? '').includes('canonical');
+    if (isCanonical && page.canonical === null) page.canonical = href;
+  } else if (!words(attributes.get('rel') ?? '').includes('nofollow')) {
+    if (page.hrefs.length < options.maxLinks) page.hrefs.push(href);
+    else page.isTruncated = true;
+  }
+}
+
+const wanted = new Set(['a', 'area', 'base', 'link', 'meta']);
+
+function applyDirectives(page: PageLinks, directives: string[]): void {
+  if (directives.includes('noindex') || directives.includes('none')) page.isNoIndex = true;
+  if (directives.includes('nofollow') || directives.includes('none')) page.isNoFollow = true;
+}
+
+/** `noindex, otherbot: nofollow, noarchive`: a name counts for all that follow it, until the next name. */
+function headerDirectives(header: string, product: string): string[] {
+  const directives: string[] = [];
+  let isForUs = true;
+  for (const part of header.toLowerCase().slice(0, 2_000).split(',')) {
+    const colon = part.indexOf(':');
+    const name = part.slice(0, colon).trim();
+    // These have a value of their own and are no names.
+    const isNamed = colon !== -1 && !/^(unavailable_after|max-[a-z-]+)$/.test(name);
+    if (isNamed) isForUs = name === product.toLowerCase();
+    if (isForUs) directives.push(...words(isNamed ? part.slice(colon + 1) : part));
+  }
+  return directives;
+}
+
+function words(text: string): string[] {
+  return text.toLowerCase().split(/[\s,]+/);
+}

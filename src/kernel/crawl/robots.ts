@@ -1,0 +1,142 @@
+import { normaliseEncoding } from './page-url.ts';
+
+/** What robots.txt says to us (RFC 9309). */
+export interface Robots {
+  allows(url: URL): boolean;
+  /** Asked for by sites outside of the standard; null when it is not. */
+  crawlDelayMs: number | null;
+  /** As they stand in the file. */
+  sitemaps: string[];
+  /** How many rules each page is held against. */
+  ruleCount: number;
+  /** The rules in one text: another one means that pages may be open now that were not. */
+  rulesText: string;
+}
+
+export const maxRobotsBytes = 500 * 1024;
+const maxSitemaps = 50;
+
+export const openRobots: Robots = {
+  allows: () => true,
+  crawlDelayMs: null,
+  sitemaps: [],
+  ruleCount: 0,
+  rulesText: '',
+};
+
+/** `product` is our name in `User-agent` lines, without a version. */
+export function parseRobots(text: string, product: string): Robots {
+  const { groups, sitemaps } = readGroups(text);
+  const group = groups.get(product.toLowerCase()) ?? groups.get('*') ?? newGroup();
+  // The longest pattern decides, and among equal ones the one that allows.
+  const rules = group.rules.sort((a, b) => b.length - a.length || Number(b.isAllowed) - Number(a.isAllowed));
+  return {
+    allows(url) {
+      if (url.pathname === '/robots.txt') return true;
+      const path = escapeLiterals(normaliseEncoding(url.pathname + url.search));
+      return rules.find((rule) => matches(rule, path))?.isAllowed ?? true;
+    },
+    crawlDelayMs: group.crawlDelayMs,
+    sitemaps,
+    ruleCount: rules.length,
+    rulesText: rules.map(({ isAllowed, text: pattern }) => `${isAllowed ? '+' : '-'}${pattern}`).join('\n'),
+  };
+}
+
+interface Rule {
+  isAllowed: boolean;
+  text: string;
+  length: number;
+  /** Between the stars. */
+  pieces: string[];
+  isAnchored: boolean;
+}
+
+interface Group {
+  rules: Rule[];
+  crawlDelayMs: number | null;
+}
+
+function newGroup(): Group {
+  return { rules: [], crawlDelayMs: null };
+}
+
+/** Groups of one name are one group, wherever they stand. */
+function readGroups(text: string) {
+  const groups = new Map<string, Group>();
+  const sitemaps: string[] = [];
+  let current: Group[] = [];
+  let isNaming = false;
+  for (const line of text.replace(/^\uFEFF/, '').split(/\r\n|\r|\n/)) {
+    const { key, value } = readLine(line);
+    if (key === 'sitemap' && value !== '' && sitemaps.length < maxSitemaps) sitemaps.push(value);
+    if (key === 'user-agent') {
+      if (!isNaming) current = [];
+      isNaming = true;
+      current.push(groupOf(groups, value));
+    } else if (key === 'allow' || key === 'disallow') {
+      isNaming = false;
+      const rule = toRule(value, key === 'allow');
+      if (rule !== null) for (const group of current) group.rules.push(rule);
+    } else if (key === 'crawl-delay') {
+      isNaming = false;
+      const seconds = Number(value);
+      if (value !== '' && seconds >= 0) for (const group of current) group.crawlDelayMs = seconds * 1000;
+    }
+  }
+  return { groups, sitemaps };
+}
+
+function readLine(line: string): { key: string; value: string } {
+  const said = line.split('#', 1)[0] ?? '';
+  const colon = said.indexOf(':');
+  if (colon === -1) return { key: '', value: '' };
+  return { key: said.slice(0, colon).trim().toLowerCase(), value: said.slice(colon + 1).trim() };
+}
+
+function groupOf(groups: Map<string, Group>, userAgent: string): Group {
+  const name = userAgent === '*' ? '*' : (/^[a-z_-]+/i.exec(userAgent)?.[0] ?? '').toLowerCase();
+  const group = groups.get(name) ?? newGroup();
+  groups.set(name, group);
+  return group;
+}
+
+/** An empty one says nothing: "Disallow:" forbids nothing. */
+function toRule(pattern: string, isAllowed: boolean): Rule | null {
+  if (pattern === '') return null;
+  const isAnchored = pattern.endsWith('$');
+  const text = normaliseEncoding(encodeUnicode(isAnchored ? pattern.slice(0, -1) : pattern));
+  const pieces = text.split('*').map((piece) => piece.replaceAll('$', '%24'));
+  return { isAllowed, text: pattern, length: pattern.length, pieces, isAnchored };
+}
+
+function encodeUnicode(pattern: string): string {
+  return pattern.replace(/[^\x21-\x7e]+/g, (text) => percentEncode(text));
+}
+
+/** From bytes, because encodeURIComponent throws at half a character. */
+function percentEncode(text: string): string {
+  return Buffer.from(text)
+    .toString('hex')
+    .replace(/../g, (byte) => `%${byte.toUpperCase()}`);
+}
+
+/** A star or a dollar of the page's own address is not one of the pattern's. */
+function escapeLiterals(path: string): string {
+  return path.replaceAll('*', '%2A').replaceAll('$', '%24');
+}
+
+/** Each piece where it first fits: no pattern can make this take longer than pattern times path. */
+function matches({ pieces, isAnchored }: Rule, path: string): boolean {
+  const [first = '', ...others] = pieces;
+  if (!path.startsWith(first)) return false;
+  let at = first.length;
+  const last = isAnchored ? others.pop() : undefined;
+  for (const piece of others) {
+    const found = path.indexOf(piece, at);
+    if (found === -1) return false;
+    at = found + piece.length;
+  }
+  if (!isAnchored) return true;
+  return last === undefined ? path.length === at : path.length - last.length >= at && path.endsWith(last);
+}

@@ -1,0 +1,77 @@
+import { readXml, type XmlOutcome, type XmlReader } from './xml.ts';
+
+export interface SitemapEntry {
+  url: string;
+  /** As it stands there. */
+  lastModified: string | null;
+}
+
+/** `none`: what was found is no sitemap, such as the start page that many sites answer everything with. */
+export type SitemapOutcome = { kind: 'urls' | 'index' | 'none'; end: XmlOutcome };
+
+/** Of the protocol (sitemaps.org): 50 MB and 50,000 addresses in a file. */
+const limits = { bytes: 50 * 1024 * 1024, entries: 50_000, fieldLength: 4_000 };
+
+/** Hands over pages and further sitemaps as they come, until `take` has enough (false). */
+export async function readSitemap(
+  source: AsyncIterable<Uint8Array>,
+  {
+    contentType,
+    take,
+  }: { contentType?: string; take(kind: 'page' | 'sitemap', entry: SitemapEntry): boolean },
+): Promise<SitemapOutcome> {
+  const reader = new SitemapReader(take);
+  const end = await readXml(source, { contentType, reader, maxBytes: limits.bytes });
+  return { kind: reader.kind, end };
+}
+
+class SitemapReader implements XmlReader {
+  kind: SitemapOutcome['kind'] = 'none';
+  readonly #take: (kind: 'page' | 'sitemap', entry: SitemapEntry) => boolean;
+  #hasRoot = false;
+  #isDone = false;
+  #field: 'loc' | 'lastmod' | null = null;
+  #loc = '';
+  #lastmod = '';
+  #count = 0;
+
+  constructor(take: (kind: 'page' | 'sitemap', entry: SitemapEntry) => boolean) {
+    this.#take = take;
+  }
+
+  isDone(): boolean {
+    return this.#isDone;
+  }
+
+  open(name: string): void {
+    if (!this.#hasRoot) {
+      this.#hasRoot = true;
+      this.kind = roots.get(name) ?? 'none';
+      this.#isDone = this.kind === 'none';
+    }
+    this.#field = name === 'loc' || name === 'lastmod' ? name : null;
+  }
+
+  text(text: string): void {
+    if (this.#field === 'loc') this.#loc = (this.#loc + text).slice(0, limits.fieldLength);
+    if (this.#field === 'lastmod') this.#lastmod = (this.#lastmod + text).slice(0, limits.fieldLength);
+  }
+
+  close(name: string): void {
+    this.#field = null;
+    if (name !== 'url' && name !== 'sitemap') return;
+    const url = this.#loc.trim();
+    const lastModified = this.#lastmod.trim() || null;
+    this.#loc = '';
+    this.#lastmod = '';
+    if (url === '') return;
+    this.#count += 1;
+    const wantsMore = this.#take(name === 'url' ? 'page' : 'sitemap', { url, lastModified });
+    this.#isDone = !wantsMore || this.#count >= limits.entries;
+  }
+}
+
+const roots = new Map<string, 'urls' | 'index'>([
+  ['urlset', 'urls'],
+  ['sitemapindex', 'index'],
+]);

@@ -1,0 +1,117 @@
+import { pipeline, Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import sax from 'sax';
+import { ByteSource } from '../formats/byte-source.ts';
+
+/** What a reader of XML is told; names in lower case, with their prefixes. */
+export interface XmlReader {
+  open(name: string, attributes: Record<string, string>): void;
+  /** In pieces, entities decoded, CDATA like text. */
+  text(text: string): void;
+  close(name: string): void;
+  /** It has what it wants: the rest is not read. */
+  isDone(): boolean;
+}
+
+export type XmlOutcome = 'whole' | 'stopped' | 'cut_off' | 'too_large' | 'broken';
+
+/**
+ * Reads XML from the net: sloppy, in any encoding, perhaps gzipped, perhaps made to hurt. Entities of its own are not
+ * expanded and nothing outside of it is loaded; depth and size have limits.
+ */
+export async function readXml(
+  source: AsyncIterable<Uint8Array>,
+  options: { contentType?: string; reader: XmlReader; maxBytes: number },
+): Promise<XmlOutcome> {
+  const { reader, maxBytes } = options;
+  const parsing = parse(reader);
+  let seenBytes = 0;
+  try {
+    const raw = new ByteSource(source, pieceBytes);
+    const plain = new ByteSource(inflated(raw), pieceBytes);
+    const decoder = new TextDecoder(encodingOf(await plain.peek(startBytes), options.contentType));
+    for await (const piece of piecesOf(plain)) {
+      seenBytes += piece.length;
+      if (seenBytes > maxBytes) return 'too_large';
+      parsing.write(decoder.decode(piece, { stream: true }));
+      if (parsing.isBroken()) return 'broken';
+      if (reader.isDone()) return 'stopped';
+    }
+  } catch (error) {
+    if (isGzipError(error)) return 'broken';
+    throw error;
+  }
+  return parsing.isClosed() ? 'whole' : 'cut_off';
+}
+
+const pieceBytes = 16 * 1024;
+/** An XML declaration stands at the very beginning. */
+const startBytes = 300;
+const maxDepth = 100;
+
+function parse(reader: XmlReader) {
+  const parser = sax.parser(false, { lowercase: true, noscript: true, position: false });
+  let depth = 0;
+  let hasClosed = false;
+  let isBroken = false;
+  parser.onerror = () => {
+    isBroken = true;
+  };
+  parser.onopentag = ({ name, attributes }) => {
+    depth += 1;
+    if (depth > maxDepth) isBroken = true;
+    if (!isBroken && !reader.isDone()) reader.open(name, attributes as Record<string, string>);
+  };
+  parser.onclosetag = (name) => {
+    depth -= 1;
+    if (depth === 0) hasClosed = true;
+    if (!isBroken && !reader.isDone()) reader.close(name);
+  };
+  const onText = (text: string) => {
+    if (!isBroken && !reader.isDone()) reader.text(text);
+  };
+  parser.ontext = onText;
+  parser.oncdata = onText;
+  return {
+    write(text: string) {
+      if (!isBroken) parser.write(text);
+    },
+    isBroken: () => isBroken,
+    isClosed: () => hasClosed,
+  };
+}
+
+async function* inflated(bytes: ByteSource): AsyncGenerator<Uint8Array> {
+  const [a, b] = await bytes.peek(2);
+  if (a !== 0x1f || b !== 0x8b) return yield* piecesOf(bytes);
+  const gunzip = createGunzip();
+  // Whichever part fails, the reader of the last one hears of it.
+  pipeline(Readable.from(piecesOf(bytes)), gunzip, () => {});
+  yield* gunzip;
+}
+
+async function* piecesOf(bytes: ByteSource): AsyncGenerator<Uint8Array> {
+  for (let piece = await bytes.next(); piece !== null; piece = await bytes.next()) yield piece;
+}
+
+function isGzipError(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && /^Z_/.test(String(error.code));
+}
+
+function encodingOf(start: Uint8Array, contentType: string | undefined): string {
+  const [a, b] = start;
+  if (a === 0xff && b === 0xfe) return 'utf-16le';
+  if (a === 0xfe && b === 0xff) return 'utf-16be';
+  const declared =
+    /charset\s*=\s*["']?([\w:.-]+)/i.exec(contentType ?? '')?.[1] ??
+    /^\s*<\?xml[^>]{0,200}encoding\s*=\s*["']([\w:.-]+)/i.exec(Buffer.from(start).toString('latin1'))?.[1];
+  return declared !== undefined && isEncoding(declared) ? declared : 'utf-8';
+}
+
+function isEncoding(label: string): boolean {
+  try {
+    return new TextDecoder(label).encoding !== '';
+  } catch {
+    return false;
+  }
+}
