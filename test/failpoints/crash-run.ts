@@ -8,8 +8,8 @@ import type { FailpointServer, FailpointServers } from './failpoint-server.ts';
 
 /** One way through the product, as a careful client takes it, with a tenant of its own for each run. */
 export interface CrashPath<Answers> {
-  /** What has to be there before the first request. */
-  prepare(tenantId: string): Promise<void>;
+  /** What has to be there before the first request; what it asks the server for is not counted. */
+  prepare(tenantId: string, server: FailpointServer): Promise<void>;
   /**
    * All of the client's requests, and waiting until their work is done; gives up when the server is dead. Taken a
    * second time, with the same Idempotency-Keys, it must lead to the same answers. What is missing was cut off.
@@ -110,9 +110,9 @@ class CrashRunner<Answers extends object> {
   async #runOnce(at: string | null): Promise<{ died: boolean; trace: string[] }> {
     const { database, path: way } = this.#options;
     const tenantId = await newTenant(database);
-    await way.prepare(tenantId);
-    const traceFile = path.join(this.#traceDir, tenantId);
     const server = await this.#living();
+    await way.prepare(tenantId, server);
+    const traceFile = path.join(this.#traceDir, tenantId);
     await server.arm({ tenantId, at, traceFile });
     const first = await way.take(server, tenantId);
     const died = await diesOrRests(server);

@@ -39,7 +39,7 @@ export interface FailpointServer {
 export interface CallInit {
   method?: string;
   headers?: Record<string, string>;
-  body?: FormData;
+  body?: FormData | string;
 }
 
 export interface CallAnswer {

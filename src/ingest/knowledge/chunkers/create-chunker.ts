@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import type { Chunk, Chunker, ChunkerSettings, CountTokens } from './chunker.ts';
+import { contentHash } from './content-hash.ts';
+import { cutFixed } from './fixed.ts';
+import { cutMarkdown } from './markdown.ts';
+import { normalise } from './normalise.ts';
+import type { PackedSpan } from './packing.ts';
+import { cutRecursively } from './recursive.ts';
+import { createRuler, type Ruler } from './ruler.ts';
+
+/** Fewer tokens than the least hold no thought, and hardly a letter of some languages. */
+const chunkTokenLimits = { min: 16, max: 8_000 };
+
+/** The built-in embedder clips at 128 tokens, and counts a few of its own. */
+const defaultMaxTokens = 110;
+const defaultOverlapTokens = 16;
+
+const maxTokens = z.int().min(chunkTokenLimits.min).max(chunkTokenLimits.max).default(defaultMaxTokens);
+
+/** Settings as they are stored with a knowledge base; without any, Markdown in chunks for the built-in embedder. */
+export const chunkerSettings = z
+  .discriminatedUnion('strategy', [
+    z.strictObject({ strategy: z.literal('markdown'), maxTokens }),
+    z.strictObject({ strategy: z.literal('recursive'), maxTokens }),
+    z
+      .strictObject({
+        strategy: z.literal('fixed'),
+        maxTokens,
+        overlapTokens: z.int().min(0).optional(),
+      })
+      .transform((settings) => ({
+        ...settings,
+        overlapTokens:
+          settings.overlapTokens ?? Math.min(defaultOverlapTokens, Math.floor(settings.maxTokens / 4)),
+      }))
+      .refine((settings) => settings.overlapTokens * 2 <= settings.maxTokens, {
+        path: ['overlapTokens'],
+        error: 'must be at most half of maxTokens',
+      }),
+  ])
+  .default({ strategy: 'markdown', maxTokens: defaultMaxTokens });
+
+/** A new strategy is one file and one line of `cut`. */
+export function createChunker(
+  settings: ChunkerSettings,
+  { countTokens }: { countTokens: CountTokens },
+): Chunker {
+  return {
+    settings,
+    *chunks(text) {
+      const ruler = createRuler(text, { maxTokens: settings.maxTokens, countTokens });
+      for (const span of cut(settings, ruler)) yield chunkOf(span, text, countTokens);
+    },
+  };
+}
+
+function cut(settings: ChunkerSettings, ruler: Ruler): Iterable<PackedSpan> {
+  if (settings.strategy === 'fixed') return cutFixed(ruler, settings.overlapTokens);
+  return settings.strategy === 'recursive' ? cutRecursively(ruler) : cutMarkdown(ruler);
+}
+
+function chunkOf({ start, end, headingPath }: PackedSpan, source: string, countTokens: CountTokens): Chunk {
+  const text = normalise(source.slice(start, end));
+  return {
+    text,
+    contentHash: contentHash(text),
+    headingPath: [...headingPath],
+    start,
+    end,
+    tokens: countTokens(text),
+  };
+}

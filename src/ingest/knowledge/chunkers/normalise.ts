@@ -1,0 +1,70 @@
+/** Deeper indentation says nothing more, and could fill a chunk with nothing. */
+const maxIndentation = 32;
+
+/**
+ * The text that is embedded, hashed and found: the same words give the same text, however they were typed, wrapped
+ * into blanks or encoded. Lines and their indentation stay, because code means something by them.
+ */
+export function normalise(text: string): string {
+  return isNormal.test(text) ? text : normaliseAny(text);
+}
+
+/** Most of what is counted is a few plain words: one look is enough for them. */
+const isNormal = /^[!-~]+(?: [!-~]+)*$/;
+
+function normaliseAny(text: string): string {
+  return wellFormed(text)
+    .replace(/\r\n?|[\u2028\u2029\u0085]/g, '\n')
+    .replace(unprintable, '')
+    .normalize('NFC')
+    .replace(/[^\S\n]+/g, (blanks, at: number, whole: string) =>
+      at > 0 && whole[at - 1] === '\n' ? indentation(blanks) : ' ',
+    )
+    .replace(/[ \t]+(?=\n)/g, '')
+    .replace(/\n{3,}/g, '\n\n')
+    .trim();
+}
+
+/** On one line, and not longer than a title is read. */
+export function normaliseTitle(text: string): string {
+  const line = normalise(text.slice(0, maxTitleUnits * 2)).replace(/\s+/g, ' ');
+  return line.length <= maxTitleUnits ? line : `${line.slice(0, safeCut(line, maxTitleUnits - 1))}…`;
+}
+
+const maxTitleUnits = 300;
+
+/** The same place, or one unit earlier where it would cut a surrogate pair. */
+export function safeCut(text: string, at: number): number {
+  const isLow = (text.charCodeAt(at) & 0xfc00) === 0xdc00;
+  return at > 0 && isLow && (text.charCodeAt(at - 1) & 0xfc00) === 0xd800 ? at - 1 : at;
+}
+
+/** What JavaScript calls white space, by code unit: a regular expression for each character would be slow. */
+export function isBlank(unit: number): boolean {
+  if (unit <= 0x20) return unit === 0x20 || (unit >= 9 && unit <= 13);
+  if (unit < 0xa0) return false;
+  return (
+    unit === 0xa0 ||
+    unit === 0x1680 ||
+    (unit >= 0x2000 && unit <= 0x200a) ||
+    unit === 0x2028 ||
+    unit === 0x2029 ||
+    unit === 0x202f ||
+    unit === 0x205f ||
+    unit === 0x3000 ||
+    unit === 0xfeff
+  );
+}
+
+// Control characters (PostgreSQL refuses NUL), byte order marks and soft hyphens, which only hide equal words.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
+const unprintable = /[\u0000-\u0008\u000e-\u001f\u007f-\u0084\u0086-\u009f\u00ad\ufeff]/g;
+
+function indentation(blanks: string): string {
+  return blanks.slice(0, maxIndentation).replace(/[^\t]/g, ' ');
+}
+
+function wellFormed(text: string): string {
+  // Every supported Node has it; the types of ES2023 do not.
+  return (text as string & { toWellFormed(): string }).toWellFormed();
+}

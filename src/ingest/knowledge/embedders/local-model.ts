@@ -1,0 +1,67 @@
+import type { InferenceSession } from 'onnxruntime-node';
+import { loadSentencePieces, readAsset } from './local-assets.ts';
+import { localDimensions } from './local-protocol.ts';
+import { windowsOf } from './local-windows.ts';
+import type { NativeWork } from './native-work.ts';
+import type { SentencePieces } from './sentence-pieces.ts';
+import { toUnitLength } from './vectors.ts';
+
+type Runtime = typeof import('onnxruntime-node');
+
+interface Parts {
+  runtime: Runtime;
+  session: InferenceSession;
+  pieces: SentencePieces;
+  nativeWork: NativeWork;
+}
+
+/** The sentence encoder, loaded. Blocks the thread that it runs on, about 10 ms for each window. */
+export class LocalModel {
+  readonly #runtime: Runtime;
+  readonly #session: InferenceSession;
+  readonly #pieces: SentencePieces;
+  readonly #nativeWork: NativeWork;
+
+  private constructor(parts: Parts) {
+    this.#runtime = parts.runtime;
+    this.#session = parts.session;
+    this.#pieces = parts.pieces;
+    this.#nativeWork = parts.nativeWork;
+  }
+
+  static async load(nativeWork: NativeWork): Promise<LocalModel> {
+    const pieces = await loadSentencePieces();
+    const bytes = await readAsset('model');
+    // Behind the gate too: it brings a library of native code.
+    const runtime = await nativeWork.run(() => import('onnxruntime-node'));
+    // One core: the rest of the machine belongs to the workers and to the database.
+    const options = { intraOpNumThreads: 1, interOpNumThreads: 1, logSeverityLevel: 3 } as const;
+    const session = await nativeWork.run(() => runtime.InferenceSession.create(bytes, options));
+    return new LocalModel({ runtime, session, pieces, nativeWork });
+  }
+
+  /** Null when nothing can be seen in the text. */
+  async embed(text: string, { signal }: { signal: AbortSignal }): Promise<Float32Array | null> {
+    const sum = new Float32Array(localDimensions);
+    for (const window of windowsOf(this.#pieces.encode(text))) {
+      signal.throwIfAborted();
+      const vector = await this.#run(window);
+      for (const [index, value] of vector.entries()) sum[index] = (sum[index] ?? 0) + value * window.length;
+    }
+    return toUnitLength(sum);
+  }
+
+  async release(): Promise<void> {
+    await this.#session.release();
+  }
+
+  /**
+   * One window at a time. Batches are hardly faster (484 instead of 410 sentences, 98 instead of 105 chunks a second),
+   * and since the model rounds by the largest number of the batch, a text's vector would depend on its neighbours.
+   */
+  async #run(window: readonly number[]): Promise<Float32Array> {
+    const ids = new this.#runtime.Tensor('int32', Int32Array.from(window), [1, window.length]);
+    const { vectors } = await this.#nativeWork.run(() => this.#session.run({ ids }));
+    return vectors?.data as Float32Array;
+  }
+}

@@ -1,0 +1,254 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { threadFile } from '../../../lib/thread-file.ts';
+import { LocalEmbedder, type LocalEmbedderSettings } from './local.ts';
+import { loadSentencePieces } from './local-assets.ts';
+import type { ThreadStart } from './local-protocol.ts';
+import { windowsOf } from './local-windows.ts';
+import { toUnitLength } from './vectors.ts';
+
+const built = threadFile(import.meta.url, './local-thread.ts');
+const { signal } = new AbortController();
+
+const startBuilt = (workerData: ThreadStart) => new Worker(built, { execArgv: [], workerData });
+/** The built thread, which throws when it is given the word. */
+const startMortal = (workerData: ThreadStart) => {
+  const code = `
+    import(${JSON.stringify(built.href)}).then(() => {
+      require('node:worker_threads').parentPort.on('message', ({ texts }) => {
+        if (texts?.includes('die')) throw new Error('out of luck');
+      });
+    });`;
+  return new Worker(code, { eval: true, execArgv: [], workerData });
+};
+
+/** An embedder whose threads the test can get at; closed when the test ends. */
+function openLocal(settings: LocalEmbedderSettings = {}) {
+  const threads: Worker[] = [];
+  const { startThread = startBuilt } = settings;
+  const embedder = new LocalEmbedder({
+    ...settings,
+    startThread: (start) => {
+      const thread = startThread(start);
+      threads.push(thread);
+      return thread;
+    },
+  });
+  onTestFinished(() => embedder.close());
+  return { embedder, threads };
+}
+
+const ended = (thread: Worker | undefined) => new Promise((resolve) => thread?.once('exit', resolve));
+const dot = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, at) => sum + value * (b[at] ?? 0), 0);
+const only = (vectors: Float32Array[]) => vectors[0] ?? new Float32Array();
+
+describe('a vector', () => {
+  test('has 512 dimensions, the length 1, and the place of its text', async () => {
+    const embedder = new LocalEmbedder();
+    onTestFinished(() => embedder.close());
+    const texts = ['The dog barks.', 'Interest rates went up.', 'A hound is making noise.'];
+    const vectors = await embedder.embed(texts, { signal });
+    expect(vectors.map(({ length }) => length)).toEqual([512, 512, 512]);
+    for (const vector of vectors) expect(dot(vector, vector)).toBeCloseTo(1, 5);
+    const [dog, rates, hound] = vectors as [Float32Array, Float32Array, Float32Array];
+    expect(dot(dog, hound)).toBeGreaterThan(dot(dog, rates) + 0.2);
+  });
+
+  test('is the same to the last bit, alone or among others, and in another thread', async () => {
+    const text = 'A stalled job is visible, and it is rescued by another worker.';
+    const first = openLocal();
+    const alone = only(await first.embedder.embed([text], { signal }));
+    const others = ['short', 'a much longer text '.repeat(20), 'unrelated words'];
+    const [, , among] = await first.embedder.embed([others[0] ?? '', others[1] ?? '', text], { signal });
+    const elsewhere = only(await openLocal().embedder.embed([text], { signal }));
+    expect([among, elsewhere]).toEqual([alone, alone]);
+  });
+
+  test('of a long text is the mean of its windows, so that the end of it counts', async () => {
+    const { embedder } = openLocal();
+    const about = (what: string) => `${what} `.repeat(60).trim();
+    const [both, first, last] = await embedder.embed(
+      [`${about('cooking soup')} ${about('space travel')}`, about('cooking soup'), about('space travel')],
+      { signal },
+    );
+    const pieces = await loadSentencePieces();
+    expect(
+      windowsOf(pieces.encode(`${about('cooking soup')} ${about('space travel')}`)).length,
+    ).toBeGreaterThan(1);
+    const mean = toUnitLength((first ?? []).map((value, at) => value + (last?.[at] ?? 0)));
+    expect(dot(both ?? new Float32Array(), mean ?? new Float32Array())).toBeGreaterThan(0.95);
+  });
+
+  test('is made of text in other scripts and of control characters too', async () => {
+    const { embedder } = openLocal();
+    for (const vector of await embedder.embed(['日本語', '\u0000\ud800', '😀'], { signal })) {
+      expect(dot(vector, vector)).toBeCloseTo(1, 5);
+    }
+  });
+
+  test('is not made of an empty list, of a text without words, or of one that has no end', async () => {
+    const { embedder, threads } = openLocal();
+    expect(await embedder.embed([], { signal })).toEqual([]);
+    expect(threads).toEqual([]);
+    await expect(embedder.embed(['fine', ' \n'], { signal })).rejects.toMatchObject({
+      code: 'embedder_refused',
+      kind: 'invalid',
+      message: expect.stringContaining('Text 2 of 2'),
+    });
+    await expect(embedder.embed(['x'.repeat(100_001)], { signal })).rejects.toMatchObject({
+      code: 'embedder_text_too_long',
+    });
+  });
+});
+
+describe('the thread', () => {
+  test('is one for all calls, starts with the first, and lets the event loop go on meanwhile', async () => {
+    const { embedder, threads } = openLocal();
+    expect(threads).toHaveLength(0);
+    let isDone = false;
+    const calls = Array.from({ length: 3 }, () => embedder.embed(Array(8).fill('Some words.'), { signal }));
+    const all = Promise.all(calls).finally(() => {
+      isDone = true;
+    });
+    let turns = 0;
+    for (; !isDone; turns += 1) await nextTurn();
+    expect((await all).map((vectors) => vectors.length)).toEqual([8, 8, 8]);
+    expect(turns).toBeGreaterThan(100);
+    expect(threads).toHaveLength(1);
+  });
+
+  test('serves a short call while a long one is at work', async () => {
+    const { embedder } = openLocal();
+    const order: string[] = [];
+    const long = embedder
+      .embed(Array(60).fill('a long group '.repeat(30)), { signal })
+      .then(() => order.push('long'));
+    const short = embedder.embed(['a question'], { signal }).then(() => order.push('short'));
+    await Promise.all([long, short]);
+    expect(order).toEqual(['short', 'long']);
+  });
+
+  test('that dies fails the calls that wait for it, and the next call gets a new one', async () => {
+    const { embedder, threads } = openLocal({ startThread: startMortal });
+    const before = only(await embedder.embed(['hello'], { signal }));
+    const waiting = [Array(60).fill('words '.repeat(100)), ['die']].map((texts) =>
+      embedder.embed(texts, { signal }),
+    );
+    for (const outcome of await Promise.allSettled(waiting)) {
+      expect(outcome).toMatchObject({
+        status: 'rejected',
+        reason: {
+          code: 'embedder_stopped',
+          kind: 'transient',
+          message: expect.stringContaining('out of luck'),
+        },
+      });
+    }
+    expect(only(await embedder.embed(['hello'], { signal }))).toEqual(before);
+    expect(threads).toHaveLength(2);
+  });
+
+  test('that cannot load its model says so, and that is no passing trouble', async () => {
+    const unusable =
+      "require('node:worker_threads').parentPort.postMessage({ type: 'unusable', message: 'no model' })";
+    const { embedder } = openLocal({ startThread: () => new Worker(unusable, { eval: true }) });
+    await expect(embedder.embed(['hello'], { signal })).rejects.toMatchObject({
+      code: 'embedder_unavailable',
+      kind: 'bug',
+    });
+  });
+
+  test('that cannot be started says so', async () => {
+    const { embedder } = openLocal({
+      startThread: () => {
+        throw new Error('run the build first');
+      },
+    });
+    await expect(embedder.embed(['hello'], { signal })).rejects.toMatchObject({
+      code: 'embedder_unavailable',
+      message: 'run the build first',
+    });
+  });
+
+  test('ends when it had nothing to do, and comes back when it has', async () => {
+    const { embedder, threads } = openLocal({ idleMs: 1 });
+    await embedder.embed(['hello'], { signal });
+    await ended(threads[0]);
+    expect(await embedder.embed(['hello'], { signal })).toHaveLength(1);
+    expect(threads).toHaveLength(2);
+  });
+
+  test('ends with the embedder, and calls that were under way hear of it', async () => {
+    const { embedder, threads } = openLocal();
+    const waiting = embedder.embed(Array(60).fill('words '.repeat(100)), { signal });
+    const failure = expect(waiting).rejects.toMatchObject({ code: 'embedder_stopped' });
+    const gone = ended(threads[0]);
+    await embedder.close();
+    await Promise.all([failure, gone]);
+    await expect(embedder.embed(['hello'], { signal })).rejects.toMatchObject({ code: 'embedder_stopped' });
+    expect(threads).toHaveLength(1);
+  });
+});
+
+describe('a caller who gives up', () => {
+  test('gets its own reason at once, and the thread goes on with the others', async () => {
+    const { embedder, threads } = openLocal();
+    const giveUp = new AbortController();
+    const long = embedder.embed(Array(60).fill('words '.repeat(2_000)), { signal: giveUp.signal });
+    const reason = new Error('the lease is gone');
+    const failure = expect(long).rejects.toBe(reason);
+    const other = embedder.embed(['hello'], { signal });
+    giveUp.abort(reason);
+    await failure;
+    expect(await other).toHaveLength(1);
+    expect(threads).toHaveLength(1);
+  });
+
+  test('before the call starts no thread', async () => {
+    const { embedder, threads } = openLocal();
+    const reason = new Error('enough');
+    await expect(embedder.embed(['hello'], { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    expect(threads).toEqual([]);
+  });
+});
+
+describe('a process that ends', () => {
+  const lines = [
+    `import { LocalEmbedder } from ${JSON.stringify(new URL('local.js', built).href)};`,
+    'const embedder = new LocalEmbedder();',
+    'const { signal } = new AbortController();',
+    "const long = Array(60).fill('words '.repeat(2_000));",
+  ];
+  const ends: [string, number, string[]][] = [
+    ['by itself after its last call', 0, ["await embedder.embed(['hello'], { signal });"]],
+    [
+      'while the model is at work',
+      3,
+      [
+        'embedder.embed(long, { signal });',
+        "await embedder.embed(['hello'], { signal });",
+        // Almost all of the time the thread is inside native code.
+        'setTimeout(() => process.exit(3), 15);',
+      ],
+    ],
+    [
+      'while the model is loaded',
+      3,
+      ['embedder.embed(long, { signal });', 'setImmediate(() => process.exit(3));'],
+    ],
+  ];
+
+  test.each(ends)('%s has its own exit code: %i', async (_when, code, rest) => {
+    const script = [...lines, ...rest].join('\n');
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    let words = '';
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (words += chunk));
+    const [exitCode, killedBy] = await once(child, 'close');
+    expect([exitCode, killedBy, words]).toEqual([code, null, '']);
+  });
+});

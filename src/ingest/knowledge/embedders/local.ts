@@ -1,0 +1,199 @@
+import { Worker } from 'node:worker_threads';
+import { finishedWithin } from '../../../lib/closing.ts';
+import { messageOf } from '../../../lib/errors.ts';
+import { threadFile } from '../../../lib/thread-file.ts';
+import type { Embedder, EmbedderLimits } from './embedder.ts';
+import { embedderErrors } from './errors.ts';
+import {
+  localDimensions,
+  type ThreadAnswer,
+  type ThreadRequest,
+  type ThreadStart,
+} from './local-protocol.ts';
+import { windowTokens } from './local-windows.ts';
+import { NativeWork } from './native-work.ts';
+
+export interface LocalEmbedderSettings {
+  /** Starts the thread; the product's own by default. */
+  startThread?: (start: ThreadStart) => Worker;
+  /** How long the thread is kept without work: the model holds some hundred megabytes. */
+  idleMs?: number;
+}
+
+interface Call {
+  texts: number;
+  resolve(vectors: Float32Array[]): void;
+  reject(error: unknown): void;
+}
+
+const defaultIdleMs = 10 * 60_000;
+const closeLimitMs = 5_000;
+/** For what the thread has just begun when the process ends without closing; a window takes about 10 ms. */
+const exitLimitMs = 1_000;
+/** About 230 windows, and some seconds: nothing that is meant as one text is longer. */
+const maxTextLength = 100_000;
+
+/**
+ * The embedder that comes with Sluice: nothing is fetched and nothing leaves the machine. English only. It works on a
+ * thread of its own, which the first call starts, which ends when it has been idle, and is started again after it died.
+ */
+export class LocalEmbedder implements Embedder {
+  readonly provider = 'local';
+  readonly model = 'use-lite-en-q7';
+  readonly dimensions = localDimensions;
+  readonly pricePerMillionTokens = 0;
+  readonly limits: EmbedderLimits = {
+    textsPerCall: 64,
+    tokensPerCall: 64 * windowTokens,
+    // A longer one is embedded in windows.
+    tokensPerText: windowTokens,
+    // The second call waits at the thread while the answer of the first is stored.
+    callsInFlight: 2,
+  };
+
+  readonly #startThread: (start: ThreadStart) => Worker;
+  readonly #idleMs: number;
+  readonly #calls = new Map<number, Call>();
+  #lastCall = 0;
+  #thread: Worker | null = null;
+  #idleTimer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  constructor({ startThread = startOwnThread, idleMs = defaultIdleMs }: LocalEmbedderSettings = {}) {
+    this.#startThread = startThread;
+    this.#idleMs = idleMs;
+  }
+
+  async embed(texts: readonly string[], { signal }: { signal: AbortSignal }): Promise<Float32Array[]> {
+    signal.throwIfAborted();
+    if (texts.length === 0) return [];
+    assertLengths(texts);
+    if (this.#isClosed) throw embedderErrors.raise.embedder_stopped('The local embedder is closed');
+    const thread = this.#workingThread();
+    this.#lastCall += 1;
+    const call = this.#lastCall;
+    const giveUp = () => {
+      thread.postMessage({ type: 'cancel', call } satisfies ThreadRequest);
+      this.#settle(call, ({ reject }) => reject(signal.reason));
+    };
+    signal.addEventListener('abort', giveUp, { once: true });
+    try {
+      return await new Promise<Float32Array[]>((resolve, reject) => {
+        this.#calls.set(call, { texts: texts.length, resolve, reject });
+        thread.postMessage({ type: 'embed', call, texts } satisfies ThreadRequest);
+      });
+    } finally {
+      signal.removeEventListener('abort', giveUp);
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await this.#endThread();
+  }
+
+  /** Keeps the process alive only while somebody waits. */
+  #workingThread(): Worker {
+    clearTimeout(this.#idleTimer);
+    const thread = this.#thread ?? this.#openThread();
+    this.#thread = thread;
+    thread.ref();
+    return thread;
+  }
+
+  #openThread(): Worker {
+    const nativeWork = new NativeWork();
+    const thread = this.#start(nativeWork);
+    const atProcessExit = () => void nativeWork.closeAndWait(exitLimitMs);
+    process.on('exit', atProcessExit);
+    let reason = 'it ended by itself';
+    thread.on('message', (answer: ThreadAnswer) => {
+      if (answer.type !== 'unusable') return this.#take(answer);
+      this.#failAll(thread, embedderErrors.raise.embedder_unavailable(answer.message));
+    });
+    thread.on('error', (error) => {
+      reason = messageOf(error);
+    });
+    thread.on('exit', () => {
+      process.off('exit', atProcessExit);
+      const message = `The thread of the local embedder is gone: ${reason}`;
+      this.#failAll(thread, embedderErrors.raise.embedder_stopped(message));
+    });
+    return thread;
+  }
+
+  #start(nativeWork: NativeWork): Worker {
+    try {
+      return this.#startThread({ nativeWork: nativeWork.buffer });
+    } catch (error) {
+      throw embedderErrors.raise.embedder_unavailable(messageOf(error), { cause: error });
+    }
+  }
+
+  #take(answer: Exclude<ThreadAnswer, { type: 'unusable' }>): void {
+    this.#settle(answer.call, ({ texts, resolve, reject }) => {
+      switch (answer.type) {
+        case 'vectors':
+          return resolve(splitVectors(answer.vectors, texts));
+        case 'refused':
+          return reject(embedderErrors.raise.embedder_refused(answer.message));
+        case 'failed':
+          return reject(embedderErrors.raise.embedder_failed(`The local embedder failed: ${answer.message}`));
+      }
+    });
+  }
+
+  /** A call that was given up is not there any more. */
+  #settle(call: number, end: (call: Call) => void): void {
+    const waiting = this.#calls.get(call);
+    if (!waiting) return;
+    this.#calls.delete(call);
+    end(waiting);
+    if (this.#calls.size === 0) this.#rest();
+  }
+
+  #rest(): void {
+    clearTimeout(this.#idleTimer);
+    if (this.#thread === null) return;
+    this.#thread.unref();
+    this.#idleTimer = setTimeout(() => void this.#endThread(), this.#idleMs).unref();
+  }
+
+  #failAll(thread: Worker, error: Error): void {
+    // The calls of a thread that is gone already belong to its successor.
+    if (this.#thread !== thread) return;
+    this.#thread = null;
+    for (const call of [...this.#calls.keys()]) this.#settle(call, ({ reject }) => reject(error));
+  }
+
+  /** Asks it to end, so that the model is let go in order; one that is stuck is ended by force. */
+  async #endThread(): Promise<void> {
+    clearTimeout(this.#idleTimer);
+    const thread = this.#thread;
+    if (thread === null) return;
+    this.#failAll(thread, embedderErrors.raise.embedder_stopped('The local embedder was closed meanwhile'));
+    const isGone = new Promise((resolve) => thread.once('exit', resolve));
+    thread.postMessage({ type: 'close' } satisfies ThreadRequest);
+    if (!(await finishedWithin(isGone, closeLimitMs))) await thread.terminate();
+  }
+}
+
+function assertLengths(texts: readonly string[]): void {
+  for (const [index, { length }] of texts.entries()) {
+    if (length <= maxTextLength) continue;
+    throw embedderErrors.raise.embedder_text_too_long(
+      `Text ${index + 1} of ${texts.length} has ${length} characters; at most ${maxTextLength} are allowed`,
+    );
+  }
+}
+
+function splitVectors(vectors: Float32Array, texts: number): Float32Array[] {
+  return Array.from({ length: texts }, (_, index) =>
+    vectors.slice(index * localDimensions, (index + 1) * localDimensions),
+  );
+}
+
+function startOwnThread(workerData: ThreadStart): Worker {
+  const file = threadFile(import.meta.url, './local-thread.ts');
+  return new Worker(file, { name: 'embedder', execArgv: [], workerData });
+}

@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest';
+import { NativeWork } from './native-work.ts';
+
+test('a gate that is closed lets nothing in, and waits no longer than it may for what is inside', async () => {
+  const work = new NativeWork();
+  let finish = () => {};
+  const inside = work.run(() => new Promise<void>((resolve) => (finish = resolve)));
+  expect(work.closeAndWait(5)).toBe(false);
+  await expect(work.run(async () => 'done')).rejects.toThrow('ending');
+  finish();
+  await inside;
+  expect(work.closeAndWait(5)).toBe(true);
+});
+
+test('a gate is free again after work that failed', async () => {
+  const work = new NativeWork();
+  await expect(work.run(() => Promise.reject(new Error('bad')))).rejects.toThrow('bad');
+  expect(await work.run(async () => 'done')).toBe('done');
+  expect(new NativeWork(work.buffer).closeAndWait(0)).toBe(true);
+});

@@ -1,0 +1,41 @@
+const size = 2;
+const inside = 0;
+const isClosed = 1;
+
+/**
+ * A gate around native code, shared by two threads. When a process ends while native code of another thread is at
+ * work, that code cannot give its answer back, and the process is aborted with a core dump instead of its exit code.
+ */
+export class NativeWork {
+  readonly buffer: SharedArrayBuffer;
+  readonly #state: Int32Array<SharedArrayBuffer>;
+
+  constructor(buffer = new SharedArrayBuffer(size * Int32Array.BYTES_PER_ELEMENT)) {
+    this.buffer = buffer;
+    this.#state = new Int32Array(buffer);
+  }
+
+  /** On the thread that works. Nothing is begun any more once the gate is closed. */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    Atomics.add(this.#state, inside, 1);
+    try {
+      if (Atomics.load(this.#state, isClosed) === 1) throw new Error('The process is ending');
+      return await work();
+    } finally {
+      Atomics.sub(this.#state, inside, 1);
+      Atomics.notify(this.#state, inside);
+    }
+  }
+
+  /** On the other thread: blocks it until nothing is at work, or the time is up. Answers whether nothing is. */
+  closeAndWait(limitMs: number): boolean {
+    Atomics.store(this.#state, isClosed, 1);
+    const untilMs = performance.now() + limitMs;
+    for (;;) {
+      const working = Atomics.load(this.#state, inside);
+      const leftMs = untilMs - performance.now();
+      if (working === 0 || leftMs <= 0) return working === 0;
+      Atomics.wait(this.#state, inside, working, leftMs);
+    }
+  }
+}

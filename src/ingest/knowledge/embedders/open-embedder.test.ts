@@ -1,0 +1,141 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { guardedFetch, serveSite } from '../../../../test/local-site.ts';
+import { secretErrors } from '../../../kernel/secrets/errors.ts';
+import { defineEmbedder, type EmbedderDefinition } from './define-embedder.ts';
+import type { EmbedderSettings } from './embedder.ts';
+import { embedderSettings, fingerprintOf, openEmbedders } from './open-embedder.ts';
+
+const { signal } = new AbortController();
+
+function open({
+  custom = [],
+  keys = {},
+}: {
+  custom?: EmbedderDefinition[];
+  keys?: Record<string, string>;
+} = {}) {
+  const embedders = openEmbedders({
+    fetch: guardedFetch({ blockPrivateAddresses: false }),
+    countTokens: (text) => text.length,
+    custom,
+    secrets: {
+      get: async (tenantId, name) => {
+        const key = keys[`${tenantId}/${name}`];
+        if (key === undefined) throw secretErrors.raise.secret_not_found(`There is no secret ${name}`);
+        return key;
+      },
+    },
+  });
+  onTestFinished(() => embedders.close());
+  return embedders;
+}
+
+async function openProvider() {
+  const site = await serveSite('127.0.0.1', (request, response) => {
+    request
+      .resume()
+      .on('end', () => response.end(JSON.stringify({ data: [{ index: 0, embedding: [0, 2, 0] }] })));
+  });
+  const settings: EmbedderSettings = {
+    provider: 'openai',
+    baseUrl: `http://127.0.0.1:${site.port}/v1`,
+    model: 'small',
+    dimensions: null,
+    apiKeySecret: 'openai',
+    pricePerMillionTokens: 0,
+  };
+  return { site, settings };
+}
+
+describe('the embedder of a knowledge base', () => {
+  test('is one and the same for all that use the local one, and no thread is started for it', async () => {
+    const embedders = open();
+    const first = await embedders.get('t1', { provider: 'local' });
+    expect(await embedders.get('t2', { provider: 'local' })).toBe(first);
+    expect(first).toMatchObject({ provider: 'local', dimensions: 512 });
+  });
+
+  test('is opened once per tenant and settings, and each tenant’s has its own key', async () => {
+    const { site, settings } = await openProvider();
+    const embedders = open({ keys: { 't1/openai': 'key-of-one', 't2/openai': 'key-of-two' } });
+    const [one, again] = await Promise.all([
+      embedders.get('t1', settings),
+      embedders.get('t1', { ...settings }),
+    ]);
+    expect(again).toBe(one);
+    expect(one.dimensions).toBe(3);
+    expect(await embedders.get('t2', settings)).not.toBe(one);
+    expect(site.requests.map(({ headers }) => headers.authorization)).toEqual([
+      'Bearer key-of-one',
+      'Bearer key-of-two',
+    ]);
+    expect(await one.embed(['x'], { signal })).toEqual([Float32Array.of(0, 1, 0)]);
+  });
+
+  test('that could not be opened is tried again, and a missing secret is named', async () => {
+    const { settings } = await openProvider();
+    const keys: Record<string, string> = {};
+    const embedders = open({ keys });
+    await expect(embedders.get('t1', settings)).rejects.toMatchObject({
+      code: 'embedder_unauthorized',
+      kind: 'forbidden',
+      message: expect.stringContaining('openai'),
+    });
+    keys['t1/openai'] = 'key';
+    expect((await embedders.get('t1', settings)).dimensions).toBe(3);
+  });
+
+  test('is a custom one by its name, and an unknown name is refused with the known ones', async () => {
+    const flat = defineEmbedder({ name: 'flat', model: 'f-1', dimensions: 2, embed: () => [[3, 4]] });
+    const embedders = open({ custom: [flat] });
+    const embedder = await embedders.get('t1', { provider: 'custom', name: 'flat' });
+    expect(embedder).toMatchObject({ provider: 'flat', model: 'f-1', dimensions: 2 });
+    await expect(embedders.get('t1', { provider: 'custom', name: 'flut' })).rejects.toMatchObject({
+      code: 'embedder_unknown',
+      message: expect.stringContaining('known: flat'),
+    });
+  });
+
+  test('is refused with settings that do not hold what they should', async () => {
+    const { settings } = await openProvider();
+    const broken = { ...settings, baseUrl: 'ftp://x', dimensions: 0 };
+    await expect(open().get('t1', broken)).rejects.toMatchObject({
+      code: 'embedder_misconfigured',
+      message: expect.stringMatching(/baseUrl: .*; dimensions: /),
+    });
+    expect(embedderSettings.safeParse({ provider: 'local', model: 'x' }).success).toBe(false);
+    expect(embedderSettings.parse(settings)).toEqual(settings);
+  });
+
+  test('is closed with all the others', async () => {
+    const closed: string[] = [];
+    const embed = () => [];
+    const close = () => void closed.push('flat');
+    await open({ custom: [{ name: 'flat', model: 'f', dimensions: 1, embed, close }] }).close();
+    expect(closed).toContain('flat');
+  });
+});
+
+describe('a fingerprint', () => {
+  const embedder = { provider: 'local', model: 'm', dimensions: 512 };
+  const chunker = { strategy: 'fixed', maxTokens: 100, overlapTokens: 10 } as const;
+
+  test('is the same for the same settings in any order', () => {
+    const turned = { overlapTokens: 10, maxTokens: 100, strategy: 'fixed' } as const;
+    expect(fingerprintOf(embedder, turned)).toBe(fingerprintOf(embedder, chunker));
+  });
+
+  test('differs with the provider, the model, the dimensions and every setting of the chunker', () => {
+    const all = [
+      fingerprintOf(embedder, chunker),
+      fingerprintOf({ ...embedder, provider: 'openai' }, chunker),
+      fingerprintOf({ ...embedder, model: 'n' }, chunker),
+      fingerprintOf({ ...embedder, dimensions: 256 }, chunker),
+      fingerprintOf(embedder, { ...chunker, maxTokens: 101 }),
+      fingerprintOf(embedder, { ...chunker, overlapTokens: 11 }),
+      fingerprintOf(embedder, { strategy: 'markdown', maxTokens: 100 }),
+      fingerprintOf(embedder, { strategy: 'recursive', maxTokens: 100 }),
+    ];
+    expect(new Set(all).size).toBe(all.length);
+  });
+});

@@ -1,0 +1,119 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import type { GuardedFetch } from '../../../kernel/fetch/guarded-fetch.ts';
+import { isSluiceError, messageOf } from '../../../lib/errors.ts';
+import type { ChunkerSettings, CountTokens } from '../chunkers/chunker.ts';
+import { toEmbedder } from './custom-embedder.ts';
+import type { EmbedderDefinition } from './define-embedder.ts';
+import type { Embedder, EmbedderSettings } from './embedder.ts';
+import { embedderErrors } from './errors.ts';
+import { LocalEmbedder } from './local.ts';
+import { type OpenAiSettings, openOpenAiEmbedder } from './openai.ts';
+
+export interface EmbedderDependencies {
+  /** For the addresses that tenants choose. */
+  fetch: GuardedFetch;
+  secrets: { get(tenantId: string, name: string): Promise<string> };
+  countTokens: CountTokens;
+  /** The `embedders` of sluice.config.mjs. */
+  custom?: readonly EmbedderDefinition[];
+}
+
+export interface Embedders {
+  /**
+   * The embedder of a knowledge base. It is shared and stays open: callers do not close it. May call the provider once
+   * when the settings leave the dimensions open.
+   */
+  get(tenantId: string, settings: EmbedderSettings): Promise<Embedder>;
+  close(): Promise<void>;
+}
+
+/** As they are stored with a knowledge base. */
+export const embedderSettings: z.ZodType<EmbedderSettings> = z.discriminatedUnion('provider', [
+  z.strictObject({ provider: z.literal('local') }),
+  z.strictObject({
+    provider: z.literal('openai'),
+    baseUrl: z.url({ protocol: /^https?$/ }).max(2_000),
+    model: z.string().min(1).max(200),
+    dimensions: z.int().min(1).max(16_000).nullable(),
+    apiKeySecret: z.string().min(1).max(200).nullable(),
+    pricePerMillionTokens: z.number().min(0).max(1_000_000),
+  }),
+  z.strictObject({ provider: z.literal('custom'), name: z.string().min(1).max(100) }),
+]);
+
+const maxRemembered = 1_000;
+
+export function openEmbedders(dependencies: EmbedderDependencies): Embedders {
+  const local = new LocalEmbedder();
+  const custom = new Map((dependencies.custom ?? []).map((each) => [each.name, toEmbedder(each)]));
+  const remembered = new Map<string, Promise<Embedder>>();
+  const openRemote = (tenantId: string, settings: OpenAiSettings) => {
+    const key = JSON.stringify([tenantId, settings]);
+    const known = remembered.get(key);
+    if (known) return known;
+    const opening = openFor(tenantId, settings, dependencies);
+    remembered.set(key, opening);
+    const [oldest] = remembered.keys();
+    if (remembered.size > maxRemembered && oldest !== undefined) remembered.delete(oldest);
+    opening.catch(() => remembered.delete(key));
+    return opening;
+  };
+  return {
+    get: async (tenantId, given) => {
+      const settings = parseSettings(given);
+      if (settings.provider === 'local') return local;
+      if (settings.provider === 'openai') return openRemote(tenantId, settings);
+      return custom.get(settings.name) ?? refuse(settings.name, [...custom.keys()]);
+    },
+    close: async () => {
+      await Promise.all([local, ...custom.values()].map((embedder) => embedder.close()));
+    },
+  };
+}
+
+/** Vectors and chunks of one fingerprint belong together; another one means another generation of the index. */
+export function fingerprintOf(
+  { provider, model, dimensions }: Pick<Embedder, 'provider' | 'model' | 'dimensions'>,
+  chunker: ChunkerSettings,
+): string {
+  const sorted = Object.entries(chunker).sort(([a], [b]) => (a < b ? -1 : 1));
+  const text = JSON.stringify([provider, model, dimensions, sorted]);
+  return createHash('sha256').update(text).digest('hex');
+}
+
+function parseSettings(given: EmbedderSettings): EmbedderSettings {
+  const read = embedderSettings.safeParse(given);
+  if (read.success) return read.data;
+  const places = read.error.issues.map(({ path, message }) => `${path.join('.') || 'embedder'}: ${message}`);
+  throw embedderErrors.raise.embedder_misconfigured(
+    `The settings of the embedder are not usable: ${places.join('; ')}`,
+  );
+}
+
+function openFor(
+  tenantId: string,
+  settings: OpenAiSettings,
+  { fetch, secrets, countTokens }: EmbedderDependencies,
+): Promise<Embedder> {
+  const { apiKeySecret } = settings;
+  const readKey = async () => {
+    if (apiKeySecret === null) return null;
+    try {
+      return await secrets.get(tenantId, apiKeySecret);
+    } catch (error) {
+      if (!isSluiceError(error) || error.kind !== 'not_found') throw error;
+      throw embedderErrors.raise.embedder_unauthorized(messageOf(error), { cause: error });
+    }
+  };
+  // Nobody's own signal: several callers may wait for the same one.
+  const { signal } = new AbortController();
+  return openOpenAiEmbedder(settings, { fetch, readKey, countTokens }, { signal });
+}
+
+function refuse(name: string, known: string[]): never {
+  const list = known.length === 0 ? 'none is registered' : `known: ${known.join(', ')}`;
+  throw embedderErrors.raise.embedder_unknown(
+    `There is no custom embedder ${JSON.stringify(name.slice(0, 100))}; ${list}`,
+  );
+}

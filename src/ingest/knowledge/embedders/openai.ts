@@ -1,0 +1,195 @@
+import type { FetchAnswer, GuardedFetch } from '../../../kernel/fetch/guarded-fetch.ts';
+import { SecretScrubber } from '../../../lib/secret-scrubber.ts';
+import type { CountTokens } from '../chunkers/chunker.ts';
+import type { Embedder, EmbedderLimits, EmbedderSettings } from './embedder.ts';
+import { embedderErrors } from './errors.ts';
+import { readVectors } from './openai-answer.ts';
+import { type Exchange, failureOf, refusalOf } from './openai-problems.ts';
+
+export type OpenAiSettings = Extract<EmbedderSettings, { provider: 'openai' }>;
+
+export interface OpenAiDependencies {
+  fetch: GuardedFetch;
+  /** The key, asked for before every call, so that a new one takes effect at once; null when there is none. */
+  readKey(): Promise<string | null>;
+  countTokens: CountTokens;
+  timeoutMs?: number;
+}
+
+const limits: EmbedderLimits = {
+  textsPerCall: 64,
+  tokensPerCall: 100_000,
+  tokensPerText: 8_191,
+  callsInFlight: 4,
+};
+const defaultTimeoutMs = 60_000;
+/** No piece of the vocabulary that we count in is longer: a text of more characters need not be counted. */
+const longestToken = 16;
+const answerBytes = { base: 1024 * 1024, perVector: 512 * 1024 };
+
+/** What OpenAI's own models answer when they are not asked for fewer. */
+const usualDimensions: Record<string, number | undefined> = {
+  'text-embedding-3-small': 1536,
+  'text-embedding-3-large': 3072,
+  'text-embedding-ada-002': 1536,
+};
+
+/** Where the settings leave the dimensions open and the model is not a well-known one, one short text is embedded. */
+export async function openOpenAiEmbedder(
+  settings: OpenAiSettings,
+  dependencies: OpenAiDependencies,
+  { signal }: { signal: AbortSignal },
+): Promise<Embedder> {
+  const api = new EmbeddingsApi(settings, dependencies);
+  const dimensions = settings.dimensions ?? usualDimensions[settings.model] ?? (await probe(api, signal));
+  return new OpenAiEmbedder({ settings, dependencies, dimensions, api });
+}
+
+async function probe(api: EmbeddingsApi, signal: AbortSignal): Promise<number> {
+  const [vector] = await api.embed(['How many dimensions?'], { dimensions: null, signal });
+  return vector?.length ?? 0;
+}
+
+/** Any endpoint that speaks the language of OpenAI's embeddings. */
+class OpenAiEmbedder implements Embedder {
+  readonly provider = 'openai';
+  readonly model: string;
+  readonly dimensions: number;
+  readonly limits = limits;
+  readonly pricePerMillionTokens: number;
+  readonly #api: EmbeddingsApi;
+  readonly #countTokens: CountTokens;
+
+  constructor(parts: {
+    settings: OpenAiSettings;
+    dependencies: OpenAiDependencies;
+    dimensions: number;
+    api: EmbeddingsApi;
+  }) {
+    this.model = parts.settings.model;
+    this.pricePerMillionTokens = parts.settings.pricePerMillionTokens;
+    this.dimensions = parts.dimensions;
+    this.#api = parts.api;
+    this.#countTokens = parts.dependencies.countTokens;
+  }
+
+  async embed(texts: readonly string[], { signal }: { signal: AbortSignal }): Promise<Float32Array[]> {
+    signal.throwIfAborted();
+    const vectors: Float32Array[] = [];
+    for (const batch of batchesOf(texts, this.#countTokens)) {
+      vectors.push(...(await this.#api.embed(batch, { dimensions: this.dimensions, signal })));
+    }
+    return vectors;
+  }
+
+  async close(): Promise<void> {
+    // The connections belong to the fetch that was given.
+  }
+}
+
+/** Callers that keep to the limits get one batch. */
+function batchesOf(texts: readonly string[], countTokens: CountTokens): string[][] {
+  const batches: string[][] = [];
+  let batch: string[] = [];
+  let tokens = 0;
+  for (const [index, text] of texts.entries()) {
+    const more = tokensAtMost(text, countTokens);
+    if (more > limits.tokensPerText) throw tooLong(index, texts.length);
+    if (batch.length === limits.textsPerCall || tokens + more > limits.tokensPerCall) {
+      batches.push(batch);
+      batch = [];
+      tokens = 0;
+    }
+    batch.push(text);
+    tokens += more;
+  }
+  if (batch.length > 0) batches.push(batch);
+  return batches;
+}
+
+/** A text has at most as many tokens as characters: most need not be counted. */
+function tokensAtMost(text: string, countTokens: CountTokens): number {
+  const isDecided = text.length <= limits.tokensPerText || text.length > limits.tokensPerText * longestToken;
+  return isDecided ? text.length : countTokens(text);
+}
+
+function tooLong(index: number, texts: number): Error {
+  return embedderErrors.raise.embedder_text_too_long(
+    `Text ${index + 1} of ${texts} has more than ${limits.tokensPerText} tokens`,
+  );
+}
+
+type Encoding = 'base64' | 'float';
+
+/** One request and its answer. */
+class EmbeddingsApi {
+  readonly #settings: OpenAiSettings;
+  readonly #dependencies: OpenAiDependencies;
+  readonly #url: string;
+  /** A third of the bytes of numbers in JSON; endpoints that do not know it answer lists, or refuse it once. */
+  #encoding: Encoding = 'base64';
+
+  constructor(settings: OpenAiSettings, dependencies: OpenAiDependencies) {
+    this.#settings = settings;
+    this.#dependencies = dependencies;
+    this.#url = `${settings.baseUrl.replace(/\/+$/, '')}/embeddings`;
+  }
+
+  async embed(
+    texts: readonly string[],
+    { dimensions, signal }: { dimensions: number | null; signal: AbortSignal },
+  ): Promise<Float32Array[]> {
+    const key = (await this.#dependencies.readKey())?.trim() || null;
+    const scrubber = new SecretScrubber(key === null ? [] : [key]);
+    const exchange = { host: hostOf(this.#url), hasKey: key !== null, scrub: scrubber.scrub.bind(scrubber) };
+    let answer = await this.#send(texts, { key, exchange, signal });
+    if (this.#encoding === 'base64' && refusesEncoding(answer)) {
+      this.#encoding = 'float';
+      answer = await this.#send(texts, { key, exchange, signal });
+    }
+    if (answer.status < 200 || answer.status >= 300) throw refusalOf(answer, exchange);
+    return readVectors(answer.body, { host: exchange.host, texts: texts.length, dimensions });
+  }
+
+  async #send(
+    texts: readonly string[],
+    { key, exchange, signal }: { key: string | null; exchange: Exchange; signal: AbortSignal },
+  ): Promise<FetchAnswer<Buffer>> {
+    const headers: Record<string, string> = {
+      'content-type': 'application/json',
+      accept: 'application/json',
+    };
+    if (key !== null) headers.authorization = `Bearer ${key}`;
+    try {
+      return await this.#dependencies.fetch(this.#url, {
+        method: 'POST',
+        headers,
+        body: this.#body(texts),
+        timeoutMs: this.#dependencies.timeoutMs ?? defaultTimeoutMs,
+        maxBytes: answerBytes.base + answerBytes.perVector * texts.length,
+        // A POST becomes a GET on the way.
+        maxRedirects: 0,
+        signal,
+      });
+    } catch (error) {
+      if (signal.aborted) throw signal.reason;
+      throw failureOf(error, exchange);
+    }
+  }
+
+  #body(texts: readonly string[]): string {
+    const { model, dimensions } = this.#settings;
+    const wanted = dimensions === null ? {} : { dimensions };
+    return JSON.stringify({ model, input: texts, encoding_format: this.#encoding, ...wanted });
+  }
+}
+
+function refusesEncoding({ status, body }: FetchAnswer<Buffer>): boolean {
+  if (status !== 400 && status !== 422) return false;
+  return /encoding_format|base64/i.test(body.subarray(0, 4096).toString('utf8'));
+}
+
+/** Without the path and the query: those may hold a key. */
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : 'The embedder';
+}

@@ -1,0 +1,158 @@
+/** The number of the piece that stands for what the vocabulary does not have. */
+const unknownPiece = 0;
+
+/** Before them come the unknown piece and control symbols, which no text becomes. */
+const firstPiece = 6;
+/** Where a word begins: the vocabulary's pieces carry their space in front, as this character. */
+const wordStart = '\u2581';
+/** Room for texts up to this length is kept from call to call. */
+const keptLength = 16_384;
+
+/**
+ * Cuts texts into the pieces that the local model knows: of all ways to cut, the most probable one (Viterbi over a
+ * unigram model). The pieces are those of the tokeniser that the model is distributed with, which needs 3.5 ms for 600
+ * characters where this needs 0.07.
+ */
+export class SentencePieces {
+  readonly #trie = new PieceTrie();
+  readonly #scores: Float64Array;
+  readonly #lengths: Uint8Array;
+  readonly #best = new Float64Array(keptLength);
+  readonly #lastPieces = new Uint16Array(keptLength);
+
+  /** `vocabulary`: one line per piece, with the logarithm of its probability behind a tab. */
+  constructor(vocabulary: string) {
+    const lines = vocabulary.trimEnd().split('\n');
+    this.#scores = new Float64Array(lines.length);
+    this.#lengths = new Uint8Array(lines.length).fill(1);
+    for (const [piece, line] of lines.entries()) {
+      const [text = '', score] = line.split('\t');
+      this.#scores[piece] = Number(score);
+      if (piece < firstPiece) continue;
+      this.#lengths[piece] = text.length;
+      this.#trie.add(text, piece);
+    }
+  }
+
+  /** The numbers of the pieces, in order; none for a text of spaces. */
+  encode(text: string): number[] {
+    const units = normalise(text);
+    const lastPieces = this.#findBestCut(units);
+    const found: number[] = [];
+    let previous = -1;
+    for (let end = units.length; end > 0; ) {
+      const piece = lastPieces[end] ?? unknownPiece;
+      // A run of unknown characters is one unknown piece.
+      if (piece !== unknownPiece || previous !== unknownPiece) found.push(piece);
+      previous = piece;
+      end -= this.#lengths[piece] ?? 1;
+    }
+    return found.reverse();
+  }
+
+  /**
+   * How long a text is, for cutting it: as many pieces as `encode` finds, but every character that is unknown counts.
+   * To the model a sentence in Chinese is one unknown piece, and chunks would have no end.
+   */
+  count(text: string): number {
+    const units = normalise(text);
+    const lastPieces = this.#findBestCut(units);
+    let found = 0;
+    for (let end = units.length; end > 0; found += 1) end -= this.#lengths[lastPieces[end] ?? 0] ?? 1;
+    return found;
+  }
+
+  /** For each place, the last piece of the best way to cut everything before it. Valid until the next call. */
+  #findBestCut(units: string): Uint16Array {
+    const length = units.length + 1;
+    const isShort = length <= keptLength;
+    const best = isShort ? this.#best.fill(0, 0, length) : new Float64Array(length);
+    const lastPieces = isShort ? this.#lastPieces.fill(unknownPiece, 0, length) : new Uint16Array(length);
+    const take = (end: number, { piece, score }: { piece: number; score: number }) => {
+      const held = best[end] ?? 0;
+      // 0 means that nothing ends here yet: almost every piece has a score below it. Of equals the shorter one wins.
+      if (held !== 0 && score < held) return;
+      best[end] = score;
+      lastPieces[end] = piece;
+    };
+    for (let start = 0; start < units.length; start += 1) {
+      const before = best[start] ?? 0;
+      let isKnown = false;
+      let node = 0;
+      for (let end = start + 1; end <= units.length; end += 1) {
+        node = this.#trie.step(node, units.charCodeAt(end - 1));
+        if (node < 0) break;
+        const piece = this.#trie.pieceAt(node);
+        if (piece === unknownPiece) continue;
+        isKnown = true;
+        take(end, { piece, score: before + (this.#scores[piece] ?? 0) });
+      }
+      if (!isKnown) take(start + 1, { piece: unknownPiece, score: before });
+    }
+    return lastPieces;
+  }
+}
+
+/**
+ * Any white space counts as one space: the model was trained on sentences, and the distributed tokeniser would make an
+ * unknown piece of a line break and take the word behind it for the end of the one before.
+ */
+function normalise(text: string): string {
+  const words = text.normalize('NFKC').replace(/\s+/gu, ' ').trim();
+  return words === '' ? '' : wordStart + words.replaceAll(' ', wordStart);
+}
+
+/**
+ * A trie in one hash table with open addressing: the key is a node and a character, the value the node that it leads
+ * to. Node 0 is the root.
+ */
+class PieceTrie {
+  readonly #keys = new Float64Array(tableSize).fill(-1);
+  readonly #targets = new Int32Array(tableSize);
+  readonly #pieces: number[] = [unknownPiece];
+
+  add(text: string, piece: number): void {
+    let node = 0;
+    for (let at = 0; at < text.length; at += 1) node = this.#stepOrGrow(node, text.charCodeAt(at));
+    // The vocabulary has a piece three times; the last one counts.
+    this.#pieces[node] = piece;
+  }
+
+  /** The node behind this character, or -1. */
+  step(node: number, unit: number): number {
+    const slot = this.#slotOf(node, unit);
+    return this.#keys[slot] === -1 ? -1 : (this.#targets[slot] ?? -1);
+  }
+
+  /** The piece that ends in this node, or the unknown one. */
+  pieceAt(node: number): number {
+    return this.#pieces[node] ?? unknownPiece;
+  }
+
+  #stepOrGrow(node: number, unit: number): number {
+    const slot = this.#slotOf(node, unit);
+    if (this.#keys[slot] === -1) {
+      if (this.#pieces.length * 2 > tableSize) {
+        throw new Error(`The vocabulary has more than ${tableSize / 2} beginnings of pieces`);
+      }
+      this.#keys[slot] = keyOf(node, unit);
+      this.#targets[slot] = this.#pieces.length;
+      this.#pieces.push(unknownPiece);
+    }
+    return this.#targets[slot] ?? -1;
+  }
+
+  #slotOf(node: number, unit: number): number {
+    const key = keyOf(node, unit);
+    let slot = (Math.imul(node, 0x9e3779b1) ^ Math.imul(unit, 0x85ebca6b)) >>> (32 - tableBits);
+    while (this.#keys[slot] !== -1 && this.#keys[slot] !== key) slot = (slot + 1) & (tableSize - 1);
+    return slot;
+  }
+}
+
+const tableBits = 16;
+const tableSize = 2 ** tableBits;
+
+function keyOf(node: number, unit: number): number {
+  return node * 0x10000 + unit;
+}

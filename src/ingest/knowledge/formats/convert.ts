@@ -1,0 +1,61 @@
+import { isSluiceError, messageOf } from '../../../lib/errors.ts';
+import { mediaTypeOf } from './detect.ts';
+import { documentErrors } from './errors.ts';
+import { storableText, storableTitle, titleOfName } from './safe-text.ts';
+import type { Converted, ConvertOptions, DocumentKind, ReadResult } from './types.ts';
+
+export interface ConvertInput {
+  kind: DocumentKind;
+  name: string;
+  bytes: Buffer;
+}
+
+/** Makes text of a document whose kind is known. Whatever goes wrong becomes an answer. */
+export async function convertDocument(input: ConvertInput, options: ConvertOptions): Promise<ReadResult> {
+  const fallback = titleOfName(input.name);
+  try {
+    const { title, text, notes } = await readKind(input, options);
+    const safe = storableText(text, notes);
+    if (safe.length > options.limits.maxTextUnits) {
+      throw documentErrors.raise.document_too_large(
+        `The document has more than ${options.limits.maxTextUnits} characters of text, which is the limit`,
+      );
+    }
+    const named = storableTitle(title ?? '') || fallback;
+    if (!hasWords(safe)) return { kind: 'empty', title: named, reason: 'The document has no text.' };
+    return { kind: 'text', title: named, text: safe, mediaType: mediaTypeOf(input.kind), notes };
+  } catch (error) {
+    return unreadable(error, fallback);
+  }
+}
+
+/** An answer of an error: one of ours says what is wrong with the document, any other with the reader. */
+export function unreadable(error: unknown, title: string): ReadResult {
+  const known = isSluiceError(error)
+    ? error
+    : documentErrors.raise.document_reader_failed(`It could not be read: ${messageOf(error)}`);
+  return { kind: 'error', title, code: known.code, message: storableText(known.message).slice(0, 1_000) };
+}
+
+async function readKind({ kind, bytes }: ConvertInput, options: ConvertOptions): Promise<Converted> {
+  switch (kind) {
+    case 'markdown':
+      return (await import('./plain-text.ts')).readMarkdown(bytes, options);
+    case 'text':
+      return (await import('./plain-text.ts')).readPlainText(bytes, options);
+    case 'vtt':
+    case 'srt':
+      return (await import('./captions.ts')).readCaptions(bytes, options);
+    case 'html':
+      return (await import('./html.ts')).readHtml(bytes, options);
+    case 'pdf':
+      return (await import('./pdf.ts')).readPdf(bytes, options);
+    case 'docx':
+      return (await import('./docx.ts')).readDocx(bytes, options);
+  }
+}
+
+/** Spaces of any kind, and the characters that only join or direct others, are no text. */
+function hasWords(text: string): boolean {
+  return /[^\s\p{Cc}\p{Cf}\ufffd]/u.test(text);
+}

@@ -1,0 +1,114 @@
+import { isUtf8 } from 'node:buffer';
+
+const sampleBytes = 64 * 1024;
+
+/**
+ * Decodes a whole document. Nothing is refused: what is not valid in its encoding becomes U+FFFD, and a note says so.
+ * `declared` is what a header or the document itself says; a byte order mark knows better, and so does valid UTF-8,
+ * which hardly ever comes about by accident.
+ */
+export function decodeText(
+  bytes: Buffer,
+  { declared = null, notes = [] }: { declared?: string | null; notes?: string[] } = {},
+): string {
+  const marked = encodingOfStart(bytes);
+  if (marked !== null) return decodeAs(bytes.subarray(marked.bomBytes), marked.encoding, notes);
+  if (isUtf8(bytes)) return bytes.toString('utf8');
+  return decodeAs(bytes, knownEncoding(declared) ?? guessEncoding(bytes), notes);
+}
+
+/** The first bytes, to look at; a character that is cut off at their end does not matter. */
+export function decodeStart(bytes: Buffer): string {
+  const marked = encodingOfStart(bytes);
+  return decodeAs(bytes.subarray(marked?.bomBytes ?? 0), marked?.encoding ?? 'latin1', []);
+}
+
+interface FoundEncoding {
+  encoding: string;
+  bomBytes: number;
+}
+
+function encodingOfStart(start: Buffer): FoundEncoding | null {
+  if (start[0] === 0xef && start[1] === 0xbb && start[2] === 0xbf) return { encoding: 'utf-8', bomBytes: 3 };
+  if (start[0] === 0xff && start[1] === 0xfe) return { encoding: 'utf-16le', bomBytes: 2 };
+  if (start[0] === 0xfe && start[1] === 0xff) return { encoding: 'utf-16be', bomBytes: 2 };
+  const encoding = utf16ByZeros(start.subarray(0, 4096));
+  return encoding === null ? null : { encoding, bomBytes: 0 };
+}
+
+/** ASCII in UTF-16 has a zero in every other byte, always on the same side, and hardly anything else. */
+function utf16ByZeros(start: Buffer): string | null {
+  let [even, odd] = [0, 0];
+  for (let at = 0; at + 1 < start.length; at += 2) {
+    if (start[at] === 0) even += 1;
+    if (start[at + 1] === 0) odd += 1;
+  }
+  const fewest = Math.max(start.length / 5, 1);
+  if (odd > fewest && even === 0) return 'utf-16le';
+  return even > fewest && odd === 0 ? 'utf-16be' : null;
+}
+
+function decodeAs(bytes: Buffer, encoding: string, notes: string[]): string {
+  if (encoding === 'latin1') return bytes.toString('latin1');
+  if (encoding === 'windows-1252') return decodeWindows1252(bytes);
+  const text = new TextDecoder(encoding, { ignoreBOM: false }).decode(bytes);
+  if (text.includes('\ufffd')) notes.push(`Bytes that are not valid ${encoding} were replaced.`);
+  return text;
+}
+
+/** From 0x80 to 0x9F, where Windows-1252 differs from Latin-1; the five that it leaves open stay as they are. */
+const windows1252 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
+
+/** By hand, because some releases of Node decode windows-1252 as Latin-1. */
+function decodeWindows1252(bytes: Buffer): string {
+  return bytes
+    .toString('latin1')
+    .replace(/[\u0080-\u009f]/g, (character) => windows1252.charAt(character.charCodeAt(0) - 0x80));
+}
+
+/** Null for a name that nobody knows. */
+function knownEncoding(declared: string | null): string | null {
+  if (declared === null) return null;
+  try {
+    return new TextDecoder(declared.trim()).encoding;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Of text that is not valid UTF-8. Nearly valid is UTF-8 with damage. Japanese gives itself away by its kana, which
+ * accents of Western languages do not decode to; the rest is taken for Windows-1252.
+ */
+function guessEncoding(bytes: Buffer): string {
+  const sample = sampleBeyondAscii(bytes);
+  if (shareOf(new TextDecoder().decode(sample), (code) => code === 0xfffd) < 0.1) return 'utf-8';
+  for (const encoding of ['shift_jis', 'euc-jp']) {
+    const text = new TextDecoder(encoding).decode(sample);
+    if (shareOf(text, isKana) > 0.2 && shareOf(text, (code) => code === 0xfffd) < 0.02) return encoding;
+  }
+  return 'windows-1252';
+}
+
+/** From the first byte beyond ASCII on: the first accent may stand behind megabytes of ASCII. */
+function sampleBeyondAscii(bytes: Buffer): Buffer {
+  let first = 0;
+  while (first < bytes.length && (bytes[first] ?? 0) < 0x80) first += 1;
+  return bytes.subarray(first, first + sampleBytes);
+}
+
+/** Among the characters beyond ASCII. */
+function shareOf(text: string, isCounted: (code: number) => boolean): number {
+  let [beyond, counted] = [0, 0];
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code < 0x80) continue;
+    beyond += 1;
+    if (isCounted(code)) counted += 1;
+  }
+  return beyond === 0 ? 0 : counted / beyond;
+}
+
+function isKana(code: number): boolean {
+  return code >= 0x3041 && code <= 0x30fe;
+}

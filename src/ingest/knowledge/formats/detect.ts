@@ -1,0 +1,117 @@
+import { recogniseBinary } from '../../../kernel/formats/magic-bytes.ts';
+import { decodeStart } from './decode-text.ts';
+import { documentErrors } from './errors.ts';
+import type { DocumentKind } from './types.ts';
+
+/** Enough to see past blank lines and the first names in a ZIP archive. */
+const startBytes = 4096;
+
+const kindsByEnding: Record<string, DocumentKind> = {
+  md: 'markdown',
+  markdown: 'markdown',
+  mdx: 'markdown',
+  txt: 'text',
+  text: 'text',
+  html: 'html',
+  htm: 'html',
+  xhtml: 'html',
+  pdf: 'pdf',
+  docx: 'docx',
+  vtt: 'vtt',
+  srt: 'srt',
+};
+
+const mediaTypes: Record<DocumentKind, string> = {
+  markdown: 'text/markdown',
+  text: 'text/plain',
+  html: 'text/html',
+  pdf: 'application/pdf',
+  docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+  vtt: 'text/vtt',
+  srt: 'application/x-subrip',
+};
+
+export function mediaTypeOf(kind: DocumentKind): string {
+  return mediaTypes[kind];
+}
+
+/** Null for endings that no reader knows. */
+export function kindOfName(name: string): DocumentKind | null {
+  const ending = /\.([A-Za-z0-9]{1,10})$/.exec(name)?.[1]?.toLowerCase() ?? '';
+  return Object.hasOwn(kindsByEnding, ending) ? (kindsByEnding[ending] ?? null) : null;
+}
+
+function kindOfMediaType(mediaType: string | null | undefined): DocumentKind | null {
+  const type = mediaType?.split(';')[0]?.trim().toLowerCase();
+  if (type === 'application/xhtml+xml') return 'html';
+  // Browsers say text/plain of whatever has no type of its own: no better than a look at the text.
+  if (type === 'text/plain') return null;
+  const found = Object.entries(mediaTypes).find(([, name]) => name === type);
+  return (found?.[0] as DocumentKind | undefined) ?? null;
+}
+
+/**
+ * What a document is. The bytes decide where they can, then the ending of the name, then the media type, then what
+ * the text looks like. Throws one of `documentErrors` for what cannot be read.
+ */
+export function detectKind(
+  bytes: Buffer,
+  { name, mediaType }: { name: string; mediaType?: string | null },
+): DocumentKind {
+  const named = kindOfName(name) ?? kindOfMediaType(mediaType);
+  const start = bytes.subarray(0, startBytes);
+  if (isPdf(start, named)) return 'pdf';
+  const binary = recogniseBinary(start);
+  if (binary !== null) return kindOfBinary(bytes, { what: binary, named });
+  if (named === 'pdf') throw documentErrors.raise.pdf_is_broken('It does not begin like a PDF document');
+  if (named === 'docx')
+    throw documentErrors.raise.docx_is_broken('It is not a ZIP archive, as DOCX files are');
+  if (start.length === 0) return named ?? 'text';
+  const text = decodeStart(start);
+  if (looksBinary(text)) throw documentErrors.raise.document_is_binary('The document is binary and not text');
+  return named ?? kindOfText(text);
+}
+
+/** Printers and mail programs put lines before the header; readers look for it in the first 1,024 bytes. */
+function isPdf(start: Buffer, named: DocumentKind | null): boolean {
+  const at = start.subarray(0, 1024).indexOf('%PDF-');
+  return at === 0 || (at > 0 && named === 'pdf');
+}
+
+function kindOfBinary(
+  bytes: Buffer,
+  { what, named }: { what: string; named: DocumentKind | null },
+): DocumentKind {
+  const isZip = bytes[0] === 0x50 && bytes[1] === 0x4b;
+  if (isZip && (named === 'docx' || what.includes('DOCX'))) return 'docx';
+  if (bytes[0] === 0xd0 && bytes[1] === 0xcf) {
+    if (bytes.includes(Buffer.from('EncryptedPackage', 'utf16le'))) {
+      throw documentErrors.raise.docx_is_encrypted('The document is protected by a password');
+    }
+    if (bytes.includes(Buffer.from('WordDocument', 'utf16le'))) {
+      throw documentErrors.raise.doc_is_too_old(
+        'The document is a DOC file of Word 97 to 2003; only DOCX is read',
+      );
+    }
+  }
+  throw documentErrors.raise.document_is_binary(`The document is ${what}, which cannot be read`);
+}
+
+function kindOfText(text: string): DocumentKind {
+  if (/^\s*<(?:!doctype\s+html|html|head|body)\b/i.test(text)) return 'html';
+  if (/^\s*WEBVTT(?:\s|$)/.test(text)) return 'vtt';
+  if (/^\s*\d+\s*\n\d{1,2}:\d\d:\d\d[,.]\d{1,3} -->/.test(text)) return 'srt';
+  return 'text';
+}
+
+/** Fewer control characters than this are mistakes in a text, whatever share of a short text they are. */
+const fewControls = 16;
+
+function looksBinary(text: string): boolean {
+  let controls = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code < 32 && code !== 9 && code !== 10 && code !== 12 && code !== 13) controls += 1;
+  }
+  return controls > Math.max(fewControls, text.length / 10);
+}

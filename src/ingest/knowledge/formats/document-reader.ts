@@ -1,0 +1,194 @@
+import { Worker } from 'node:worker_threads';
+import { messageOf, type SluiceError } from '../../../lib/errors.ts';
+import { threadFile } from '../../../lib/thread-file.ts';
+import { unreadable } from './convert.ts';
+import { documentErrors } from './errors.ts';
+import { titleOfName } from './safe-text.ts';
+import type { ThreadAnswer, ThreadQuestion } from './thread-messages.ts';
+import type { ReadResult } from './types.ts';
+
+export type ReaderQuestion = Omit<ThreadQuestion, 'id'>;
+
+interface Asked {
+  question: ThreadQuestion;
+  resolve(result: ReadResult): void;
+  reject(reason: unknown): void;
+  signal: AbortSignal;
+  onAbort(): void;
+}
+
+/** An idle thread keeps its libraries in memory, about 60 MB. */
+const idleMs = 60_000;
+const defaultHeapMb = 512;
+
+/**
+ * Reads documents in a thread of its own, one after the other. A document that takes too long or too much memory
+ * costs its thread, and nothing else: the next one gets a new thread.
+ */
+export class DocumentReader {
+  readonly #heapMb: number;
+  readonly #waiting: Asked[] = [];
+  #current: Asked | null = null;
+  #thread: Worker | null = null;
+  #timers: NodeJS.Timeout[] = [];
+  #idle: NodeJS.Timeout | undefined;
+  #lastId = 0;
+
+  constructor({ heapMb = defaultHeapMb }: { heapMb?: number } = {}) {
+    this.#heapMb = heapMb;
+  }
+
+  /** Rejects only when the signal does. The question's bytes are handed over. */
+  read(question: ReaderQuestion, signal: AbortSignal): Promise<ReadResult> {
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      this.#lastId += 1;
+      const onAbort = () => this.#abort(asked);
+      const asked: Asked = { question: { ...question, id: this.#lastId }, resolve, reject, signal, onAbort };
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#waiting.push(asked);
+      this.#next();
+    });
+  }
+
+  /** For whoever is done, while others may not be: their questions are answered, and the idle thread goes later. */
+  async closeIfIdle(): Promise<void> {
+    if (this.#current === null) await this.close();
+  }
+
+  /** Ends the thread; a later question starts another. */
+  async close(): Promise<void> {
+    clearTimeout(this.#idle);
+    const thread = this.#thread;
+    this.#thread = null;
+    const closed = documentErrors.raise.document_reader_failed('The reader was closed');
+    for (const { question, resolve } of this.#waiting.splice(0)) {
+      resolve(unreadable(closed, titleOfName(question.name)));
+    }
+    this.#failCurrent(closed);
+    await thread?.terminate();
+  }
+
+  #next(): void {
+    if (this.#current !== null) return;
+    const asked = this.#waiting.shift();
+    if (asked === undefined) {
+      this.#rest();
+      return;
+    }
+    clearTimeout(this.#idle);
+    this.#current = asked;
+    try {
+      this.#thread ??= this.#start();
+    } catch (error) {
+      this.#failCurrent(error);
+      return;
+    }
+    const { question } = asked;
+    this.#thread.ref();
+    this.#watch(question);
+    this.#thread.postMessage(question, [question.bytes.buffer]);
+  }
+
+  #start(): Worker {
+    const thread = new Worker(threadFile(import.meta.url, './document-thread.ts'), {
+      resourceLimits: { maxOldGenerationSizeMb: this.#heapMb, stackSizeMb: 4 },
+      // Neither the server's secrets nor its terminal are a parser's business.
+      env: {},
+      argv: [],
+      execArgv: [],
+      stdout: true,
+      stderr: true,
+    });
+    thread.stdout.resume();
+    thread.stderr.resume();
+    thread.on('message', (answer: ThreadAnswer) => this.#hear(thread, answer));
+    thread.on('error', (error) => this.#lose(thread, error));
+    thread.on('exit', (code) => this.#lose(thread, new Error(`its thread ended with code ${code}`)));
+    return thread;
+  }
+
+  #hear(thread: Worker, answer: ThreadAnswer): void {
+    if (thread !== this.#thread || answer.id !== this.#current?.question.id) return;
+    if (answer.type === 'progress') this.#timers[1]?.refresh();
+    else this.#settle((asked) => asked.resolve(answer.result));
+  }
+
+  /** The whole document, and each piece of it, have their time. A thread that is at work cannot say so itself. */
+  #watch({ limits }: ThreadQuestion): void {
+    const giveUp = (what: string, ms: number) => () =>
+      this.#kill(
+        documentErrors.raise.document_takes_too_long(`${what} took more than ${ms / 1_000} s to read`),
+      );
+    this.#timers = [
+      setTimeout(giveUp('The document', limits.documentMs), limits.documentMs),
+      setTimeout(giveUp('A page or a piece of the document', limits.pieceMs), limits.pieceMs),
+    ];
+  }
+
+  #lose(thread: Worker, error: unknown): void {
+    if (thread !== this.#thread) return;
+    this.#thread = null;
+    const { code } = error as NodeJS.ErrnoException;
+    this.#failCurrent(
+      code === 'ERR_WORKER_OUT_OF_MEMORY'
+        ? documentErrors.raise.document_needs_too_much_memory(
+            `The document needs more than ${this.#heapMb} MB of memory to be read`,
+          )
+        : documentErrors.raise.document_reader_failed(`The reader ended: ${messageOf(error)}`),
+    );
+  }
+
+  #kill(reason: SluiceError): void {
+    const thread = this.#thread;
+    this.#thread = null;
+    // Whatever becomes of it, nobody listens to it any more.
+    thread?.terminate().catch(() => {});
+    this.#failCurrent(reason);
+  }
+
+  #failCurrent(error: unknown): void {
+    this.#settle((asked) => asked.resolve(unreadable(error, titleOfName(asked.question.name))));
+  }
+
+  #abort(asked: Asked): void {
+    const at = this.#waiting.indexOf(asked);
+    if (at >= 0) {
+      this.#waiting.splice(at, 1);
+      asked.reject(asked.signal.reason);
+      return;
+    }
+    if (asked !== this.#current) return;
+    const thread = this.#thread;
+    this.#thread = null;
+    thread?.terminate().catch(() => {});
+    this.#settle(() => asked.reject(asked.signal.reason));
+  }
+
+  #settle(act: (asked: Asked) => void): void {
+    const asked = this.#current;
+    if (asked === null) return;
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers = [];
+    asked.signal.removeEventListener('abort', asked.onAbort);
+    this.#current = null;
+    act(asked);
+    this.#next();
+  }
+
+  /** A thread without work keeps no process alive, and after a while no memory either. */
+  #rest(): void {
+    this.#thread?.unref();
+    clearTimeout(this.#idle);
+    this.#idle = setTimeout(() => {
+      const thread = this.#thread;
+      if (this.#current !== null || thread === null) return;
+      this.#thread = null;
+      thread.terminate().catch(() => {});
+    }, idleMs);
+    this.#idle.unref();
+  }
+}

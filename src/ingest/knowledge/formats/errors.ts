@@ -1,0 +1,74 @@
+import { defineErrors, type ErrorDefinition } from '../../../lib/errors.ts';
+
+const invalid = (status: number, title: string, next: string): ErrorDefinition => ({
+  kind: 'invalid',
+  status,
+  title,
+  next,
+});
+
+const saveAgain = 'Open the document in the program that made it, save it again, and add that file.';
+
+/** Why a document cannot be read. They are kept with the document and never stop a run. */
+export const documentErrors = defineErrors({
+  document_too_large: invalid(
+    413,
+    'The document is too large',
+    'Split the document, or ask the operator to raise the limit that the message names.',
+  ),
+  document_is_binary: invalid(
+    415,
+    'The document is not of a kind that can be read',
+    'Add it as Markdown, plain text, HTML, PDF, DOCX, VTT or SRT.',
+  ),
+  document_takes_too_long: invalid(
+    422,
+    'The document took too long to read',
+    `Split the document, or make it simpler. ${saveAgain}`,
+  ),
+  document_needs_too_much_memory: invalid(
+    422,
+    'The document needs too much memory to be read',
+    `Split the document, or make it simpler. ${saveAgain}`,
+  ),
+  document_unfolds_too_far: invalid(
+    422,
+    'The document unfolds to far more than it is stored as',
+    `Documents that people write do not do that. ${saveAgain}`,
+  ),
+  document_reader_failed: {
+    kind: 'bug',
+    status: 500,
+    title: 'The reader of documents failed',
+    next: 'The other documents are not affected. Report it with the document, if it may be shown.',
+  },
+  html_is_broken: invalid(422, 'The HTML document cannot be read', saveAgain),
+  pdf_is_broken: invalid(422, 'The PDF document is broken', saveAgain),
+  pdf_is_encrypted: invalid(
+    422,
+    'The PDF document is encrypted',
+    'Save the document without a password and add that file.',
+  ),
+  pdf_has_no_text: invalid(
+    422,
+    'The PDF document has no text',
+    'It is probably a scan: run text recognition (OCR) over it and add the result.',
+  ),
+  docx_is_broken: invalid(422, 'The Word document is broken', saveAgain),
+  docx_is_encrypted: invalid(
+    422,
+    'The Word document is encrypted',
+    'Save the document without a password and add that file.',
+  ),
+  doc_is_too_old: invalid(
+    415,
+    'The document is in the format of Word before 2007',
+    'Open the document in Word or LibreOffice, save it as DOCX, and add that file.',
+  ),
+  file_unreadable: {
+    kind: 'transient',
+    status: 503,
+    title: 'The file cannot be read',
+    next: 'Check that the file is still there and that the server may read it; the next run tries again.',
+  },
+});

@@ -1,0 +1,151 @@
+/** A piece of text with its place on the page, as the reader of PDFs gives it. */
+export interface PdfItem {
+  str: string;
+  hasEOL: boolean;
+  /** Scale, skew and place: the last two numbers are x and y of its baseline. */
+  transform: number[];
+  width: number;
+  height: number;
+}
+
+export interface PdfLine {
+  text: string;
+  /** Of most of its characters. */
+  fontSize: number;
+  y: number;
+}
+
+/** The lines of a page in the order of the document, which for most writers is the order of reading. */
+export function linesOf(items: readonly PdfItem[]): PdfLine[] {
+  const lines: PdfLine[] = [];
+  let parts: PdfItem[] = [];
+  const end = () => {
+    const line = lineOf(parts);
+    if (line !== null) lines.push(line);
+    parts = [];
+  };
+  for (const item of items) {
+    const last = parts.at(-1);
+    if (last !== undefined && isOnOtherLine(last, item)) end();
+    parts.push(item);
+    if (item.hasEOL) end();
+  }
+  end();
+  return lines;
+}
+
+function isOnOtherLine(last: PdfItem, next: PdfItem): boolean {
+  if (next.str.trim() === '' || last.str.trim() === '') return false;
+  return Math.abs(yOf(last) - yOf(next)) > Math.max(sizeOf(last), sizeOf(next), 1);
+}
+
+function lineOf(items: readonly PdfItem[]): PdfLine | null {
+  let text = '';
+  let widest: PdfItem | undefined;
+  let previous: PdfItem | undefined;
+  for (const item of items) {
+    text += previous !== undefined && needsSpace(previous, item) ? ` ${item.str}` : item.str;
+    if (item.str.trim() === '') continue;
+    previous = item;
+    if (widest === undefined || item.str.length > widest.str.length) widest = item;
+  }
+  if (widest === undefined) return null;
+  return { text: text.replace(/\s+/g, ' ').trim(), fontSize: sizeOf(widest), y: yOf(widest) };
+}
+
+/** Columns of a table stand apart without a character between them. */
+function needsSpace(previous: PdfItem, item: PdfItem): boolean {
+  if (/\s$/.test(previous.str) || /^\s/.test(item.str)) return false;
+  const gap = (item.transform[4] ?? 0) - ((previous.transform[4] ?? 0) + previous.width);
+  return gap > sizeOf(item) * 0.25;
+}
+
+function yOf(item: PdfItem): number {
+  return item.transform[5] ?? 0;
+}
+
+function sizeOf(item: PdfItem): number {
+  return Math.hypot(item.transform[2] ?? 0, item.transform[3] ?? 0) || item.height;
+}
+
+/** How large the running text of a document is: what most of its characters so far are set in. */
+export class BodySize {
+  readonly #characters = new Map<number, number>();
+
+  add(lines: readonly PdfLine[]): void {
+    for (const { fontSize, text } of lines) {
+      const rounded = Math.round(fontSize * 2) / 2;
+      if (this.#characters.size > 1_000 && !this.#characters.has(rounded)) continue;
+      this.#characters.set(rounded, (this.#characters.get(rounded) ?? 0) + text.length);
+    }
+  }
+
+  get(): number {
+    let [size, most] = [0, 0];
+    for (const [fontSize, characters] of this.#characters) {
+      if (characters > most) [size, most] = [fontSize, characters];
+    }
+    return size;
+  }
+}
+
+export type PdfBlock =
+  | { kind: 'heading'; level: number; text: string }
+  | { kind: 'paragraph' | 'item'; text: string };
+
+const bullet = /^[•◦▪‣●○■]\s*/;
+
+/** Lines to paragraphs, items and headings. A larger distance than that between most lines begins a paragraph. */
+export function blocksOf(lines: readonly PdfLine[], bodySize: number): PdfBlock[] {
+  const blocks: PdfBlock[] = [];
+  const usual = usualDistance(lines);
+  let previous: PdfLine | undefined;
+  for (const line of lines) {
+    const level = headingLevel(line, bodySize);
+    const last = blocks.at(-1);
+    const isNear = previous !== undefined && isNextLine(previous, line, usual);
+    if (level !== null) {
+      if (last?.kind === 'heading' && last.level === level && isNear) last.text += ` ${line.text}`;
+      else blocks.push({ kind: 'heading', level, text: line.text });
+    } else if (bullet.test(line.text)) {
+      blocks.push({ kind: 'item', text: line.text.replace(bullet, '') });
+    } else if (last !== undefined && last.kind !== 'heading' && isNear) {
+      last.text = joinLine(last.text, line.text);
+    } else {
+      blocks.push({ kind: 'paragraph', text: line.text });
+    }
+    previous = line;
+  }
+  return blocks;
+}
+
+const longestHeading = 150;
+
+function headingLevel({ text, fontSize }: PdfLine, bodySize: number): number | null {
+  if (bodySize === 0 || text.length > longestHeading || !/\p{L}/u.test(text)) return null;
+  const ratio = fontSize / bodySize;
+  if (ratio >= 1.6) return 1;
+  if (ratio >= 1.25) return 2;
+  return ratio >= 1.12 ? 3 : null;
+}
+
+function isNextLine(previous: PdfLine, line: PdfLine, usual: number): boolean {
+  const distance = previous.y - line.y;
+  if (distance < -previous.fontSize) return false;
+  return distance <= Math.max(usual * 1.35, line.fontSize * 1.05);
+}
+
+function usualDistance(lines: readonly PdfLine[]): number {
+  const distances = lines
+    .slice(1)
+    .map((line, at) => Math.round(((lines[at]?.y ?? 0) - line.y) * 2) / 2)
+    .filter((distance) => distance > 0)
+    .sort((one, other) => one - other);
+  return distances[Math.floor(distances.length / 2)] ?? 0;
+}
+
+/** A word that was divided at the end of a line becomes one word again. */
+function joinLine(text: string, next: string): string {
+  if (/\p{Ll}[-\u00ad\u2010]$/u.test(text) && /^\p{Ll}/u.test(next)) return `${text.slice(0, -1)}${next}`;
+  return `${text} ${next}`;
+}

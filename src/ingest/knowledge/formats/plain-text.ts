@@ -1,0 +1,49 @@
+import { decodeText } from './decode-text.ts';
+import type { Converted, ConvertOptions } from './types.ts';
+
+/** Markdown names itself by the title of its front matter or by its first heading of the first level. */
+export function readMarkdown(bytes: Buffer, { charset }: ConvertOptions): Converted {
+  const notes: string[] = [];
+  const text = decodeText(bytes, { declared: charset, notes });
+  return { title: titleOfMarkdown(text), text, notes };
+}
+
+export function readPlainText(bytes: Buffer, { charset }: ConvertOptions): Converted {
+  const notes: string[] = [];
+  return { title: null, text: decodeText(bytes, { declared: charset, notes }), notes };
+}
+
+/** Titles stand at the top; a book is not searched for one. */
+const searchedUnits = 16 * 1024;
+
+function titleOfMarkdown(text: string): string | null {
+  const start = text.slice(0, searchedUnits).replace(/\r\n?/g, '\n');
+  const front = /^---[ \t]*\n([\s\S]*?)\n---[ \t]*(?:\n|$)/.exec(start);
+  const named = front === null ? null : /^title:[ \t]*(.+)$/im.exec(front[1] ?? '');
+  if (named !== null) return (named[1] ?? '').trim().replace(/^(["'])(.*)\1$/, '$2');
+  const body = front === null ? start : start.slice(front[0].length);
+  return firstHeading(body);
+}
+
+function firstHeading(body: string): string | null {
+  let isInFence = false;
+  let previous = '';
+  for (const line of body.split('\n')) {
+    if (/^ {0,3}(?:```|~~~)/.test(line)) isInFence = !isInFence;
+    const heading = isInFence ? null : /^ {0,3}#[ \t]+(.+)$/.exec(line);
+    if (heading !== null) return withoutClosing(heading[1] ?? '');
+    if (!isInFence && /^ {0,3}=+[ \t]*$/.test(line) && previous.trim() !== '') return previous.trim();
+    previous = line;
+  }
+  return null;
+}
+
+/** `# Title #` may be closed by as many signs as it likes. */
+function withoutClosing(heading: string): string {
+  const trimmed = heading.trimEnd();
+  let end = trimmed.length;
+  while (end > 0 && trimmed[end - 1] === '#') end -= 1;
+  return end < trimmed.length && /\s/.test(trimmed[end - 1] ?? '')
+    ? trimmed.slice(0, end).trimEnd()
+    : trimmed;
+}

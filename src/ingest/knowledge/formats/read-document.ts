@@ -1,0 +1,96 @@
+import type { Readable } from 'node:stream';
+import { convertDocument, unreadable } from './convert.ts';
+import { detectKind } from './detect.ts';
+import { DocumentReader } from './document-reader.ts';
+import { documentErrors } from './errors.ts';
+import { titleOfName } from './safe-text.ts';
+import {
+  type DocumentInput,
+  type DocumentKind,
+  type DocumentLimits,
+  defaultDocumentLimits,
+  type ReadResult,
+} from './types.ts';
+
+/** One for the process: documents are read one after the other, however many sources ask. */
+const sharedReader = new DocumentReader();
+
+/** Texts up to here take about a millisecond; everything else is read off the main thread. */
+const smallBytes = 64 * 1024;
+const cheapKinds = new Set<DocumentKind>(['markdown', 'text', 'vtt', 'srt']);
+
+/**
+ * Makes text of a document. Whatever is wrong with the document becomes an answer; it throws when the signal does, and
+ * when the stream does.
+ */
+export async function readDocument(
+  input: DocumentInput,
+  options: { signal: AbortSignal; limits?: Partial<DocumentLimits>; reader?: DocumentReader },
+): Promise<ReadResult> {
+  const { signal, reader = sharedReader } = options;
+  const limits = { ...defaultDocumentLimits, ...options.limits };
+  signal.throwIfAborted();
+  const bytes = 'bytes' in input ? asBuffer(input.bytes) : await collect(input.stream, { limits, signal });
+  const title = titleOfName(input.name);
+  if (bytes === null || bytes.length > limits.maxBytes) return tooLarge(limits.maxBytes, title);
+  if (bytes.length === 0) return { kind: 'empty', title, reason: 'The document has no bytes.' };
+  const { name } = input;
+  const charset = charsetOf(input.mediaType);
+  let kind: DocumentKind;
+  try {
+    kind = input.kind ?? detectKind(bytes, { name, mediaType: input.mediaType });
+  } catch (error) {
+    return unreadable(error, title);
+  }
+  if (bytes.length <= smallBytes && cheapKinds.has(kind)) {
+    return convertDocument({ kind, name, bytes }, { limits, charset, onProgress: () => {} });
+  }
+  const isOurs = 'stream' in input;
+  return reader.read({ kind, name, bytes: handOver(bytes, isOurs), charset, limits }, signal);
+}
+
+/** Ends the thread that documents are read in, unless somebody else in the process still waits for one. */
+export async function closeDocumentReader(): Promise<void> {
+  await sharedReader.closeIfIdle();
+}
+
+function tooLarge(maxBytes: number, title: string): ReadResult {
+  const error = documentErrors.raise.document_too_large(
+    `The document has more than ${maxBytes} bytes, which is the limit`,
+  );
+  return unreadable(error, title);
+}
+
+/** Null when there are more bytes than the limit; the rest is not read then. */
+async function collect(
+  stream: Readable,
+  { limits, signal }: { limits: DocumentLimits; signal: AbortSignal },
+): Promise<Buffer | null> {
+  const pieces: Buffer[] = [];
+  let sizeBytes = 0;
+  for await (const piece of stream) {
+    signal.throwIfAborted();
+    const bytes: Buffer = typeof piece === 'string' ? Buffer.from(piece) : asBuffer(piece);
+    sizeBytes += bytes.length;
+    if (sizeBytes > limits.maxBytes) return null;
+    pieces.push(bytes);
+  }
+  return Buffer.concat(pieces, sizeBytes);
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** A copy where the caller may still want his, or where a small buffer shares its memory with others. */
+function handOver(bytes: Buffer, isOurs: boolean): Uint8Array<ArrayBuffer> {
+  const { buffer } = bytes;
+  if (isOurs && buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength) {
+    return new Uint8Array(buffer);
+  }
+  return new Uint8Array(bytes);
+}
+
+function charsetOf(mediaType: string | null | undefined): string | null {
+  return /;\s*charset\s*=\s*"?([A-Za-z0-9_:.-]{1,40})/i.exec(mediaType ?? '')?.[1] ?? null;
+}

@@ -1,0 +1,41 @@
+const maxTitleUnits = 300;
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out of titles.
+const spacesAndControls = /[\s\u0001-\u001f\u007f-\u009f]+/g;
+
+/**
+ * Text that PostgreSQL and JSON take: without NUL and without halves of characters. Lines end in `\n`. What had to be
+ * done goes to `notes`.
+ */
+export function storableText(text: string, notes: string[] = []): string {
+  let safe = text;
+  if (safe.includes('\0')) {
+    const before = safe.length;
+    safe = safe.replaceAll('\0', '');
+    notes.push(`${before - safe.length} NUL characters were removed.`);
+  }
+  const whole = replaceLoneSurrogates(safe);
+  if (whole !== safe) notes.push('Halves of characters (lone surrogates) were replaced.');
+  return whole.includes('\r') ? whole.replace(/\r\n?/g, '\n') : whole;
+}
+
+/** On one line, without control characters, not too long, never cut inside a character. */
+export function storableTitle(title: string): string {
+  // Whatever is far behind the limit needs no care.
+  const start = replaceLoneSurrogates(title.slice(0, maxTitleUnits * 4));
+  const line = start.replaceAll('\0', '').replace(spacesAndControls, ' ').trim();
+  if (line.length <= maxTitleUnits) return line;
+  return `${replaceLoneSurrogates(line.slice(0, maxTitleUnits - 1)).replace(/\ufffd$/, '')}…`;
+}
+
+/** A file's name without its ending, for documents that do not name themselves. */
+export function titleOfName(name: string): string {
+  const base = name.slice(Math.max(name.lastIndexOf('/'), name.lastIndexOf('\\')) + 1);
+  const stem = base.replace(/(?<=.)\.[A-Za-z0-9]{1,10}$/, '');
+  return storableTitle(stem) || 'Untitled';
+}
+
+function replaceLoneSurrogates(text: string): string {
+  // Every supported Node has it; the types of ES2023 do not.
+  return (text as string & { toWellFormed(): string }).toWellFormed();
+}

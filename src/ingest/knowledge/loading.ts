@@ -1,0 +1,97 @@
+import type { LoadedBatch, RunContext } from './run-context.ts';
+import { listFrontier, wasSeenCompletely } from './run-store.ts';
+import type { DocumentBatch, KnownDocument, LoadContext, SourceCursor } from './sources/source.ts';
+import { listSources } from './store.ts';
+import type { KnowledgeSource } from './types.ts';
+import { listKnown, listKnownPage } from './visit-store.ts';
+
+const maxSources = 1_000;
+
+/** The batches of all sources, one source after the other, from where the checkpoint stands. */
+export async function* loadBatches(run: RunContext, signal: AbortSignal): AsyncGenerator<LoadedBatch> {
+  const { cursor, last_batch_id } = run.checkpoint;
+  let batchId = last_batch_id;
+  let from = cursor;
+  for (;;) {
+    const source = await nextSource(run, from);
+    if (source === null) return;
+    const position = from?.source_id === source.sourceId ? from.position : null;
+    for await (const batch of batchesOf(run, source, { position, signal })) {
+      batchId += 1;
+      yield { source, batchId, batch };
+    }
+    from = { source_id: source.sourceId, position: null, is_over: true };
+  }
+}
+
+/** Asked anew each time: a source that was added meanwhile has its turn as well, one that was deleted has not. */
+async function nextSource(
+  { deps, key, referenceId }: RunContext,
+  from: RunContext['checkpoint']['cursor'],
+): Promise<KnowledgeSource | null> {
+  const sources = await deps.db.tenant(key.tenantId, (tx) => listSources(tx, { ...key, limit: maxSources }));
+  const wanted = referenceId === null ? sources : sources.filter(({ type }) => type === 'reference');
+  return (
+    wanted.find(({ sourceId }) => {
+      if (from === null) return true;
+      return from.is_over ? sourceId > from.source_id : sourceId >= from.source_id;
+    }) ?? null
+  );
+}
+
+async function* batchesOf(
+  run: RunContext,
+  source: KnowledgeSource,
+  { position, signal }: { position: SourceCursor | null; signal: AbortSignal },
+): AsyncGenerator<DocumentBatch> {
+  const { deps, kb, key, jobId, referenceId } = run;
+  const opened = await deps.openSource(kb, source, { referenceId });
+  const frontier =
+    position === null
+      ? []
+      : await deps.db.tenant(key.tenantId, (tx) =>
+          listFrontier(tx, { tenantId: key.tenantId, jobId, sourceId: source.sourceId }),
+        );
+  const context = { cursor: position, frontier, signal, ...(await knowledgeOf(run, source)) };
+  let cursor = position ?? {};
+  for await (const batch of opened.batches(context)) {
+    signal.throwIfAborted();
+    yield batch;
+    if (batch.end) return;
+    cursor = batch.cursor;
+  }
+  const reason = 'The source ended without saying whether it has shown everything';
+  yield { documents: [], cursor, end: { isComplete: false, reason } };
+}
+
+/** What the source may ask of earlier runs. */
+async function knowledgeOf(
+  run: RunContext,
+  source: KnowledgeSource,
+): Promise<Pick<LoadContext, 'findKnown' | 'listKnown' | 'wasComplete'>> {
+  const { deps, key, jobId } = run;
+  const { sourceId } = source;
+  return {
+    findKnown: (uris) => findKnownDocuments(run, source, uris),
+    listKnown: (page) => deps.db.tenant(key.tenantId, (tx) => listKnownPage(tx, { ...key, sourceId }, page)),
+    wasComplete: await deps.db.tenant(key.tenantId, (tx) =>
+      wasSeenCompletely(tx, { ...key, jobId, sourceId }),
+    ),
+  };
+}
+
+export async function findKnownDocuments(
+  { deps, key }: Pick<RunContext, 'deps' | 'key'>,
+  { sourceId }: Pick<KnowledgeSource, 'sourceId'>,
+  uris: readonly string[],
+): Promise<Map<string, KnownDocument>> {
+  if (uris.length === 0) return new Map();
+  const rows = await deps.db.tenant(key.tenantId, (tx) => listKnown(tx, { ...key, sourceId }, uris));
+  return new Map(
+    rows.map(({ uri, contentHash, etag, lastModified }) => {
+      // A document that is not completely in must be loaded again, whatever its source says of it.
+      const isIn = contentHash !== null;
+      return [uri, { uri, contentHash, etag: isIn ? etag : null, lastModified: isIn ? lastModified : null }];
+    }),
+  );
+}

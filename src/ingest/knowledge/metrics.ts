@@ -1,0 +1,69 @@
+import { Counter, Histogram, type Registry } from 'prom-client';
+import type { KnowledgeCounters } from './types.ts';
+
+export class KnowledgeMetrics {
+  readonly calls;
+  readonly callSeconds;
+  readonly #documents;
+  readonly #chunks;
+  readonly #tokens;
+  readonly #throttled;
+
+  constructor(registry: Registry) {
+    const registers = [registry];
+    this.calls = new Counter({
+      name: 'sluice_embedding_calls_total',
+      help: 'Calls of embedders, by how they were answered',
+      labelNames: ['provider', 'answer'],
+      registers,
+    });
+    this.callSeconds = new Histogram({
+      name: 'sluice_embedding_call_seconds',
+      help: 'How long calls of embedders take',
+      labelNames: ['provider'],
+      buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+      registers,
+    });
+    this.#documents = new Counter({
+      name: 'sluice_knowledge_documents_total',
+      help: 'Documents that runs have come across, by what became of them',
+      labelNames: ['outcome'],
+      registers,
+    });
+    this.#chunks = new Counter({
+      name: 'sluice_knowledge_chunks_total',
+      help: 'Chunks that runs have come across, by what became of them',
+      labelNames: ['outcome'],
+      registers,
+    });
+    this.#tokens = new Counter({
+      name: 'sluice_embedded_tokens_total',
+      help: 'Tokens that were embedded',
+      labelNames: ['provider'],
+      registers,
+    });
+    // One figure for everybody who is asked to slow down; another house may have made it already.
+    const name = 'sluice_provider_throttled_total';
+    const shared = registry.getSingleMetric(name) as Counter<'provider'> | undefined;
+    const help = 'Answers of providers that asked to slow down';
+    this.#throttled = shared ?? new Counter({ name, help, labelNames: ['provider'], registers });
+  }
+
+  throttled(provider: string): void {
+    this.#throttled.inc({ provider });
+  }
+
+  /** What one transaction has added, once it is committed. */
+  committed(before: KnowledgeCounters, after: KnowledgeCounters, provider: string): void {
+    const more = (name: keyof KnowledgeCounters) => Math.max(0, after[name] - before[name]);
+    const rest = more('docs_seen') - more('docs_unchanged') - more('docs_empty') - more('docs_error');
+    this.#documents.inc({ outcome: 'indexed' }, Math.max(0, rest));
+    for (const outcome of ['unchanged', 'empty', 'error', 'gone'] as const) {
+      this.#documents.inc({ outcome }, more(`docs_${outcome}`));
+    }
+    for (const outcome of ['processed', 'skipped', 'error'] as const) {
+      this.#chunks.inc({ outcome }, more(`chunks_${outcome}`));
+    }
+    this.#tokens.inc({ provider }, more('tokens_embedded'));
+  }
+}

@@ -1,0 +1,33 @@
+import type { Pipeline } from '../../kernel/jobs/types.ts';
+import { cleanUpRun, refuseLateCancel } from './cleanup.ts';
+import { InFlight } from './in-flight.ts';
+import { RunStash } from './run-stash.ts';
+import { pipelineName } from './types.ts';
+import { advanceKnowledge, outcomeOf } from './worker.ts';
+import type { KnowledgeWorkerDeps } from './worker-deps.ts';
+
+const maxRetries = 5;
+
+export interface KnowledgePipeline extends Pipeline {
+  /** Ends what was loaded ahead between slices. */
+  close(): void;
+}
+
+/** Runs of knowledge bases, and the ingestion of single references, as a pipeline of the kernel. */
+export function knowledgePipeline(deps: KnowledgeWorkerDeps): KnowledgePipeline {
+  const stash = new RunStash();
+  const worker = { ...deps, stash, inFlight: new InFlight() };
+  return {
+    name: pipelineName,
+    maxRetries,
+    advance: (slice) => advanceKnowledge(worker, slice),
+    cleanUp: (slice) => {
+      stash.drop(slice.job.jobId);
+      return cleanUpRun(deps, slice);
+    },
+    onCancel: refuseLateCancel,
+    onError: outcomeOf,
+    remaining: () => null,
+    close: () => stash.close(),
+  };
+}

@@ -1,0 +1,127 @@
+import { z } from 'zod';
+import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../kernel/http/replies.ts';
+import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../../kernel/http/route.ts';
+import { documentRoutes } from './document-routes.ts';
+import { countContents, type DocumentDeps } from './documents.ts';
+import { changeFields, knowledgeFields } from './knowledge-form.ts';
+import { kbKeyOf, kbParams } from './knowledge-key.ts';
+import { type RunRouteDeps, runRoutes } from './run-routes.ts';
+import { findLastRuns } from './runs.ts';
+import { searchRoutes } from './search-routes.ts';
+import { changeKb, createKb, getKb, type KnowledgeServiceDeps, removeKb } from './service.ts';
+import { sourceRoutes } from './source-routes.ts';
+import { listKbs } from './store.ts';
+import type { KnowledgeBase } from './types.ts';
+import { knowledgeBaseReply, renderKnowledgeBase } from './views.ts';
+
+export interface KnowledgeRouteDeps extends DocumentDeps, RunRouteDeps {
+  search: Parameters<typeof searchRoutes>[0];
+}
+
+const tags = ['knowledge'];
+
+export function knowledgeRoutes(deps: KnowledgeRouteDeps): RouteModule {
+  return (app, routeDeps) => {
+    installCreation(app, deps);
+    installReading(app, routeDeps);
+    sourceRoutes(deps)(app, routeDeps);
+    documentRoutes(deps)(app, routeDeps);
+    searchRoutes(deps.search)(app, routeDeps);
+    runRoutes(deps)(app, routeDeps);
+    installChanges(app, deps);
+  };
+}
+
+function installCreation(app: RouteApp, deps: KnowledgeServiceDeps): void {
+  const place = ({ kbId }: KnowledgeBase) => ({ location: `/api/knowledge/${encodeURIComponent(kbId)}` });
+  app.route({
+    method: 'POST',
+    url: '/api/knowledge',
+    config: { action: 'knowledge.manage', idempotent: true },
+    schema: {
+      tags,
+      summary: 'Make a knowledge base, with its sources; it is empty until its first run',
+      body: z.strictObject(knowledgeFields),
+      response: { 201: knowledgeBaseReply, ...problems(409, 413, 415, 422) },
+    },
+    handler: async (request, reply) => {
+      const { tenantId, userId } = principalOf(request);
+      const keep = request.receipt.keeping(201, (made: KnowledgeBase) => renderKnowledgeBase(made), place);
+      const kb = await createKb(deps, { tenantId, createdBy: userId }, request.body, keep);
+      return reply.code(201).headers(place(kb)).send(renderKnowledgeBase(kb));
+    },
+  });
+}
+
+function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
+  const list = 'knowledge bases';
+  app.route({
+    method: 'GET',
+    url: '/api/knowledge',
+    config: { action: 'knowledge.read' },
+    schema: {
+      tags,
+      summary: 'List knowledge bases by their ids, each with the state of its last run',
+      querystring: z.strictObject(pageQuery),
+      response: { 200: listOf(knowledgeBaseReply), ...problems() },
+    },
+    handler: async (request) => {
+      const { tenantId } = principalOf(request);
+      const page = pageRequest(request.query, { list, cursors });
+      const rows = await db.tenant(tenantId, (tx) => listKbs(tx, { tenantId, ...page }));
+      const runs = await findLastRuns({ db }, tenantId, rows);
+      const render = (kb: KnowledgeBase) => renderKnowledgeBase(kb, runs.get(kb.kbId));
+      const { limit } = request.query;
+      return pageOf(rows, { limit, list, cursors, key: (kb) => kb.kbId, render });
+    },
+  });
+  app.route({
+    method: 'GET',
+    url: '/api/knowledge/:kb_id',
+    config: { action: 'knowledge.read' },
+    schema: {
+      tags,
+      summary: 'Get a knowledge base',
+      params: kbParams,
+      response: { 200: knowledgeBaseReply, ...problems(404) },
+    },
+    handler: async (request) => renderWhole({ db }, await getKb({ db }, kbKeyOf(request))),
+  });
+}
+
+/** With its last run and how much there is in it. */
+async function renderWhole(deps: Pick<RouteDeps, 'db'>, kb: KnowledgeBase) {
+  const runs = await findLastRuns(deps, kb.tenantId, [kb]);
+  return renderKnowledgeBase(kb, runs.get(kb.kbId), await countContents(deps, kb));
+}
+
+function installChanges(app: RouteApp, deps: KnowledgeServiceDeps): void {
+  app.route({
+    method: 'PATCH',
+    url: '/api/knowledge/:kb_id',
+    config: { action: 'knowledge.manage' },
+    schema: {
+      tags,
+      summary: 'Change a knowledge base; a new chunker or embedder takes effect with the next run',
+      params: kbParams,
+      body: z.strictObject(changeFields),
+      response: { 200: knowledgeBaseReply, ...problems(404, 409, 413, 415, 422) },
+    },
+    handler: async (request) => renderWhole(deps, await changeKb(deps, kbKeyOf(request), request.body)),
+  });
+  app.route({
+    method: 'DELETE',
+    url: '/api/knowledge/:kb_id',
+    config: { action: 'knowledge.manage' },
+    schema: {
+      tags,
+      summary: 'Delete a knowledge base that has no active run, with its files and everything in it',
+      params: kbParams,
+      response: { 204: z.null(), ...problems(404, 409) },
+    },
+    handler: async (request, reply) => {
+      await removeKb(deps, kbKeyOf(request));
+      return reply.code(204).send(null);
+    },
+  });
+}

@@ -1,0 +1,232 @@
+import { removeFile } from '../../kernel/files/service.ts';
+import type { Files } from '../../kernel/files/types.ts';
+import type { BeforeCommit } from '../../kernel/jobs/service.ts';
+import type { Database, Tx } from '../../lib/db.ts';
+import type { SluiceError } from '../../lib/errors.ts';
+import { newId } from '../../lib/ids.ts';
+import type { EmbedderSettings } from './embedders/embedder.ts';
+import { knowledgeErrors } from './errors.ts';
+import { chunkerOf, embedderOf, type KnowledgeChange, type KnowledgeForm } from './knowledge-form.ts';
+import { countSources } from './overview-store.ts';
+import { removeKbContents } from './removal.ts';
+import { listBusyJobs } from './run-store.ts';
+import { type SourceForm, sourceSettingsOf } from './sources/source-form.ts';
+import {
+  countKbs,
+  deleteKb,
+  deleteKbFile,
+  deleteSource,
+  findKb,
+  findSource,
+  insertKb,
+  insertSource,
+  listKbFiles,
+  lockKb,
+  updateKb,
+} from './store.ts';
+import type { KbKey, KnowledgeBase, KnowledgeSource } from './types.ts';
+import type { VectorEngine } from './vector/engine.ts';
+
+export interface KnowledgeLimits {
+  maxBases: number;
+  maxSources: number;
+  maxFiles: number;
+}
+
+export interface KnowledgeServiceDeps {
+  db: Database;
+  files: Files;
+  engine: VectorEngine;
+  limits: KnowledgeLimits;
+  /** Folders below it may be sources; null: none. */
+  folderRoot: string | null;
+  /** Names of the embedders that the configuration file brings. */
+  customEmbedders: readonly string[];
+}
+
+export async function createKb(
+  deps: KnowledgeServiceDeps,
+  { tenantId, createdBy }: { tenantId: string; createdBy: string },
+  form: KnowledgeForm,
+  beforeCommit?: BeforeCommit<KnowledgeBase>,
+): Promise<KnowledgeBase> {
+  const kbId = form.kb_id ?? newId();
+  const embedder = form.embedder ? embedderOf(form.embedder) : ({ provider: 'local' } as const);
+  assertKnown(deps, embedder);
+  const chunker = chunkerOf(form.chunker, embedder);
+  return deps.db.tenant(tenantId, async (tx) => {
+    await assertRoomForKb(deps, tx, tenantId);
+    const kb = await insertKb(tx, { tenantId, kbId, name: form.name, chunker, embedder, createdBy });
+    if (!kb) {
+      throw knowledgeErrors.raise.knowledge_base_exists(`There is a knowledge base ${kbId} already`);
+    }
+    await insertSource(tx, { tenantId, kbId, sourceId: newId(), type: 'files', settings: {} });
+    for (const source of form.sources) await insertForm(deps, tx, kb, source);
+    await assertRoomForSources(deps, tx, kb);
+    await beforeCommit?.(tx, kb);
+    return kb;
+  });
+}
+
+/** A look, and no lock: the limit keeps a tenant from making them without end, not to the last one. */
+async function assertRoomForKb({ limits }: KnowledgeServiceDeps, tx: Tx, tenantId: string): Promise<void> {
+  if ((await countKbs(tx, tenantId)) < limits.maxBases) return;
+  throw knowledgeErrors.raise.knowledge_limit_reached(
+    `The tenant has ${limits.maxBases} knowledge bases, the most allowed (KNOWLEDGE_MAX_BASES)`,
+    { details: { limit: limits.maxBases } },
+  );
+}
+
+function assertKnown({ customEmbedders }: KnowledgeServiceDeps, embedder: EmbedderSettings): void {
+  if (embedder.provider !== 'custom' || customEmbedders.includes(embedder.name)) return;
+  throw knowledgeErrors.raise.knowledge_embedder_unknown(
+    `There is no embedder ${JSON.stringify(embedder.name)} here; there are: ${customEmbedders.join(', ') || 'none'}`,
+    { fields: [{ pointer: '/embedder/name', message: 'must be one that sluice.config.mjs brings' }] },
+  );
+}
+
+export function getKb({ db }: { db: Database }, key: KbKey): Promise<KnowledgeBase> {
+  return db.tenant(key.tenantId, (tx) => getKbIn(tx, key));
+}
+
+export async function getKbIn(tx: Tx, key: KbKey): Promise<KnowledgeBase> {
+  return (await findKb(tx, key)) ?? missing(key);
+}
+
+function missing({ kbId }: KbKey): never {
+  throw knowledgeErrors.raise.knowledge_base_not_found(`There is no knowledge base ${kbId}`);
+}
+
+/** A run that is under way goes on with what it has begun with. */
+export function changeKb(
+  deps: KnowledgeServiceDeps,
+  key: KbKey,
+  change: KnowledgeChange,
+): Promise<KnowledgeBase> {
+  return deps.db.tenant(key.tenantId, async (tx) => {
+    const before = (await lockKb(tx, key)) ?? missing(key);
+    const embedder = change.embedder ? embedderOf(change.embedder) : before.embedder;
+    const chunker = change.chunker ? chunkerOf(change.chunker, embedder) : before.chunker;
+    assertKnown(deps, embedder);
+    const name = change.name ?? before.name;
+    return (await updateKb(tx, { ...key, name, chunker, embedder })) ?? missing(key);
+  });
+}
+
+/** No run is active, waits for its next try or is being cleaned up: what it works with must not change under it. */
+export async function assertIdle(tx: Tx, key: KbKey): Promise<void> {
+  const [jobId] = await listBusyJobs(tx, { ...key, exceptJobId: nobody });
+  if (jobId === undefined) return;
+  throw knowledgeErrors.raise.knowledge_base_busy(`Knowledge base ${key.kbId} has the active run ${jobId}`, {
+    details: { active_job_id: jobId },
+  });
+}
+
+const nobody = '00000000-0000-0000-0000-000000000000';
+
+const filesPerTransaction = 500;
+
+/**
+ * In pieces, because chunks may be millions, each with a look for a run. A deletion that was interrupted is asked for
+ * again and goes on. The knowledge base itself goes last.
+ */
+export async function removeKb(deps: KnowledgeServiceDeps, key: KbKey): Promise<void> {
+  await deps.db.tenant(key.tenantId, (tx) => getKbIn(tx, key));
+  for (;;) {
+    const isGone = await deps.db.tenant(key.tenantId, (tx) => removeSome(deps, tx, key));
+    if (isGone) return;
+  }
+}
+
+async function removeSome(deps: KnowledgeServiceDeps, tx: Tx, key: KbKey): Promise<boolean> {
+  if (!(await lockKb(tx, key))) return true;
+  await assertIdle(tx, key);
+  if (!(await removeKbContents(deps, tx, key))) return false;
+  if ((await removeSomeFiles(deps, tx, key)) === filesPerTransaction) return false;
+  return deleteKb(tx, key);
+}
+
+async function removeSomeFiles({ files }: KnowledgeServiceDeps, tx: Tx, key: KbKey): Promise<number> {
+  const rows = await listKbFiles(tx, { ...key, afterName: null, limit: filesPerTransaction });
+  for (const { name, fileId } of rows) {
+    await deleteKbFile(tx, { ...key, name });
+    await removeFile(tx, { tenantId: key.tenantId, fileId, files });
+  }
+  return rows.length;
+}
+
+export type SourceKey = KbKey & { sourceId: string };
+
+export function addSource(
+  deps: KnowledgeServiceDeps,
+  key: KbKey,
+  form: SourceForm,
+  beforeCommit?: BeforeCommit<KnowledgeSource>,
+): Promise<KnowledgeSource> {
+  return deps.db.tenant(key.tenantId, async (tx) => {
+    if (!(await lockKb(tx, key))) missing(key);
+    const source = await insertForm(deps, tx, key, form);
+    await assertRoomForSources(deps, tx, key);
+    await beforeCommit?.(tx, source);
+    return source;
+  });
+}
+
+function insertForm(
+  { folderRoot }: KnowledgeServiceDeps,
+  tx: Tx,
+  { tenantId, kbId }: KbKey,
+  form: SourceForm,
+): Promise<KnowledgeSource> {
+  if (form.type === 'folder' && folderRoot === null) throw noFolders();
+  return insertSource(tx, {
+    tenantId,
+    kbId,
+    sourceId: newId(),
+    type: form.type,
+    settings: sourceSettingsOf(form),
+  });
+}
+
+function noFolders(): SluiceError {
+  return knowledgeErrors.raise.knowledge_folder_refused(
+    'No folder is configured on this server (KNOWLEDGE_FOLDER_ROOT)',
+  );
+}
+
+async function assertRoomForSources({ limits }: KnowledgeServiceDeps, tx: Tx, key: KbKey): Promise<void> {
+  // The files are one source more.
+  if ((await countSources(tx, key)) <= limits.maxSources + 1) return;
+  throw knowledgeErrors.raise.knowledge_limit_reached(
+    `A knowledge base may have ${limits.maxSources} sources (KNOWLEDGE_MAX_SOURCES)`,
+    { details: { limit: limits.maxSources } },
+  );
+}
+
+export function getSource({ db }: { db: Database }, key: SourceKey): Promise<KnowledgeSource> {
+  return db.tenant(key.tenantId, (tx) => getSourceIn(tx, key));
+}
+
+async function getSourceIn(tx: Tx, key: SourceKey): Promise<KnowledgeSource> {
+  await getKbIn(tx, key);
+  const source = await findSource(tx, key);
+  if (source) return source;
+  throw knowledgeErrors.raise.knowledge_source_not_found(
+    `Knowledge base ${key.kbId} has no source ${key.sourceId}`,
+  );
+}
+
+/** Its documents go with the next run. */
+export function removeSource(deps: KnowledgeServiceDeps, key: SourceKey): Promise<void> {
+  return deps.db.tenant(key.tenantId, async (tx) => {
+    if (!(await lockKb(tx, key))) missing(key);
+    const { type } = await getSourceIn(tx, key);
+    if (type === 'files') {
+      throw knowledgeErrors.raise.knowledge_source_fixed(
+        'The files of a knowledge base are a source that it always has; delete its files one by one',
+      );
+    }
+    await assertIdle(tx, key);
+    await deleteSource(tx, key);
+  });
+}

@@ -1,0 +1,153 @@
+import { constants } from 'node:fs';
+import { type FileHandle, open, readdir, realpath } from 'node:fs/promises';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import { findBelow } from '../../../kernel/files/folder.ts';
+import { kindOfName } from '../formats/detect.ts';
+import { documentErrors } from '../formats/errors.ts';
+import type { DocumentLimits } from '../formats/types.ts';
+import { fileBatches, type ListedFile } from './file-batches.ts';
+import { uriOfFile } from './files.ts';
+import type { Source, SourceCursor } from './source.ts';
+
+export interface FolderSourceOptions {
+  /** What the operator allows to be read. */
+  root: string;
+  /** Below the root; the root itself when it is empty. */
+  folder: string;
+  limits?: Partial<DocumentLimits>;
+  maxFiles?: number;
+}
+
+const maxDepth = 64;
+const defaultMaxFiles = 1_000_000;
+
+/**
+ * The documents in a folder of the server and in the folders below it, by name. Hidden files and those of other kinds
+ * are left out; links to folders are not followed, links to files only where they lead below the root.
+ */
+export function createFolderSource(options: FolderSourceOptions): Source {
+  return {
+    batches: (context) => {
+      const walk = new FolderWalk(options);
+      return fileBatches(walk.files(context.cursor), {
+        context,
+        limits: options.limits ?? {},
+        end: () =>
+          walk.trouble === null ? { isComplete: true } : { isComplete: false, reason: walk.trouble },
+      });
+    },
+  };
+}
+
+class FolderWalk {
+  /** Why not everything was seen: what was not seen may still be there then. */
+  trouble: string | null = null;
+  readonly #options: FolderSourceOptions;
+  #files = 0;
+
+  constructor(options: FolderSourceOptions) {
+    this.#options = options;
+  }
+
+  async *files(cursor: SourceCursor | null): AsyncGenerator<ListedFile> {
+    const folder = await this.#findFolder();
+    if (folder === null) {
+      this.trouble = `The folder ${JSON.stringify(this.#options.folder)} is not there, or not below the root`;
+      return;
+    }
+    // Trouble before the place that it goes on from is still trouble.
+    if (typeof cursor?.trouble === 'string') this.trouble = cursor.trouble;
+    const after = typeof cursor?.path === 'string' ? cursor.path.split('/') : [];
+    yield* this.#walk(folder, { segments: [], after });
+    // A disk that is not mounted looks like this too.
+    if (cursor === null && this.#files === 0) this.trouble ??= 'The folder holds no document';
+  }
+
+  async #findFolder(): Promise<string | null> {
+    const { root, folder } = this.#options;
+    if (folder.includes('\0') || path.isAbsolute(folder)) return null;
+    const base = await realpath(root).catch(() => null);
+    const found = base === null ? null : await realpath(path.join(base, folder)).catch(() => null);
+    if (base === null || found === null) return null;
+    return found === base || found.startsWith(base.endsWith(path.sep) ? base : `${base}${path.sep}`)
+      ? found
+      : null;
+  }
+
+  /** `after` is where the last batch ended, as far as it lies in this folder. */
+  async *#walk(
+    directory: string,
+    { segments, after }: { segments: string[]; after: string[] },
+  ): AsyncGenerator<ListedFile> {
+    if (segments.length > maxDepth) {
+      this.trouble ??= `Folders are nested more than ${maxDepth} deep at ${JSON.stringify(segments.join('/'))}`;
+      return;
+    }
+    const [first, ...rest] = after;
+    for (const entry of await this.#list(directory, segments)) {
+      const place = [...segments, entry.name];
+      const isOnTheWay = entry.name === first;
+      if (first !== undefined && entry.name < first) continue;
+      if (entry.isDirectory()) {
+        yield* this.#walk(path.join(directory, entry.name), {
+          segments: place,
+          after: isOnTheWay ? rest : [],
+        });
+      } else if (!(isOnTheWay && rest.length === 0) && kindOfName(entry.name) !== null) {
+        if (!this.#mayHaveMore()) return;
+        yield this.#listed(directory, place);
+      }
+    }
+  }
+
+  async #list(directory: string, segments: string[]) {
+    try {
+      const entries = await readdir(directory, { withFileTypes: true });
+      return entries
+        .filter((entry) => !entry.name.startsWith('.'))
+        .filter((entry) => entry.isDirectory() || entry.isFile() || entry.isSymbolicLink())
+        .sort((one, other) => (one.name < other.name ? -1 : 1));
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      this.trouble ??= `The folder ${JSON.stringify(segments.join('/'))} cannot be listed (${code ?? 'unknown'})`;
+      return [];
+    }
+  }
+
+  #mayHaveMore(): boolean {
+    const { maxFiles = defaultMaxFiles } = this.#options;
+    this.#files += 1;
+    if (this.#files <= maxFiles) return true;
+    this.trouble ??= `The folder has more than ${maxFiles} documents; the rest was not read`;
+    return false;
+  }
+
+  #listed(directory: string, place: string[]): ListedFile {
+    const relative = place.join('/');
+    return {
+      uri: uriOfFile(relative),
+      name: relative,
+      mediaType: null,
+      cursor: this.trouble === null ? { path: relative } : { path: relative, trouble: this.trouble },
+      sha256: null,
+      open: () => openBelow(this.#options.root, path.join(directory, place.at(-1) ?? '')),
+    };
+  }
+}
+
+/** Where a link leads is looked at before anything is opened; what is opened is no link, and never waits. */
+async function openBelow(root: string, file: string): Promise<Readable> {
+  const base = await realpath(root);
+  const found = await findBelow(base, path.relative(base, file));
+  if (found === null) {
+    throw documentErrors.raise.file_unreadable(
+      'It is no file below the folder, or a link that leads out of it',
+    );
+  }
+  const handle: FileHandle = await open(
+    found,
+    constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
+  );
+  return handle.createReadStream({ highWaterMark: 256 * 1024 });
+}

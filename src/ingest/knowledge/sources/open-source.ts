@@ -1,0 +1,75 @@
+import type { GuardedFetch } from '../../../kernel/fetch/guarded-fetch.ts';
+import { getFile } from '../../../kernel/files/service.ts';
+import type { Files } from '../../../kernel/files/types.ts';
+import type { Database } from '../../../lib/db.ts';
+import { knowledgeErrors } from '../errors.ts';
+import { listKbFiles } from '../store.ts';
+import type { KbKey, KnowledgeSource } from '../types.ts';
+import { createFilesSource } from './files.ts';
+import { createFolderSource } from './folder.ts';
+import { createInlineSource } from './inline.ts';
+import { createReferenceSource, type ReferenceReader } from './reference.ts';
+import type { Source } from './source.ts';
+import { websiteSettings, websiteSource } from './website.ts';
+import { youtubeSettings, youtubeSource } from './youtube.ts';
+
+export interface SourceDeps {
+  db: Database;
+  files: Files;
+  fetch: GuardedFetch;
+  /** Folders below it may be read; null: none. */
+  folderRoot: string | null;
+  maxFileBytes: number;
+  /** What scrapes have handed over; null: nobody scrapes here. */
+  references: ReferenceReader | null;
+  youtubeBaseUrl?: string | undefined;
+}
+
+/** The factory: a new kind of source is one file and one line here. */
+export function openSource(
+  deps: SourceDeps,
+  source: KnowledgeSource,
+  { referenceId }: { referenceId: string | null },
+): Source {
+  const { type, settings } = source;
+  const limits = { maxBytes: deps.maxFileBytes };
+  switch (type) {
+    case 'files':
+      return createFilesSource({ ...storedFiles(deps, source), limits });
+    case 'markdown':
+    case 'text':
+    case 'html':
+      return createInlineSource({ type, ...inlineOf(settings), limits });
+    case 'folder':
+      return createFolderSource({ root: rootOf(deps), folder: String(settings.path), limits });
+    case 'website':
+      return websiteSource(websiteSettings.parse(settings), deps);
+    case 'youtube':
+      return youtubeSource(youtubeSettings.parse(settings), deps);
+    case 'reference':
+      return createReferenceSource({ ...source, referenceId, reader: deps.references, limits });
+  }
+}
+
+function storedFiles({ db, files }: SourceDeps, { tenantId, kbId }: KbKey) {
+  return {
+    listFiles: (page: { afterName: string | null; limit: number }) =>
+      db.tenant(tenantId, (tx) => listKbFiles(tx, { tenantId, kbId, ...page })),
+    openFile: async ({ fileId }: { fileId: string }) => {
+      const { storageKey } = await db.tenant(tenantId, (tx) => getFile(tx, { tenantId, fileId }));
+      return files.open(storageKey);
+    },
+  };
+}
+
+function inlineOf({ content, title }: Record<string, unknown>): { content: string; title: string | null } {
+  return { content: String(content ?? ''), title: typeof title === 'string' ? title : null };
+}
+
+/** The operator may have taken the folder away since the source was made. */
+function rootOf({ folderRoot }: SourceDeps): string {
+  if (folderRoot !== null) return folderRoot;
+  throw knowledgeErrors.raise.knowledge_folder_refused(
+    'No folder is configured on this server any more (KNOWLEDGE_FOLDER_ROOT)',
+  );
+}

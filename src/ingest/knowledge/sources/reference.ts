@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto';
+import { readDocument } from '../formats/read-document.ts';
+import { storableText, storableTitle } from '../formats/safe-text.ts';
+import type { DocumentLimits } from '../formats/types.ts';
+import type { DocumentBatch, LoadContext, LoadedDocument, Source } from './source.ts';
+
+/** Something that a scraper found, as far as it concerns a knowledge base. */
+export interface Reference {
+  referenceId: string;
+  url: string;
+  title: string;
+  content: string;
+  /** Of the content; Markdown when it is not said. */
+  mediaType?: string | null;
+}
+
+/** Where references are kept is another house's: src/app.ts hands its reader in. */
+export interface ReferenceReader {
+  /** Those that were handed to the knowledge base, by their ids, behind `after`; or only the one that is named. */
+  listReferences(page: {
+    tenantId: string;
+    kbId: string;
+    referenceId: string | null;
+    after: string | null;
+    limit: number;
+  }): Promise<Reference[]>;
+}
+
+export interface ReferenceSourceOptions {
+  tenantId: string;
+  kbId: string;
+  /** Null: all of them. */
+  referenceId: string | null;
+  /** Null: nobody scrapes here. */
+  reader: ReferenceReader | null;
+  limits?: Partial<DocumentLimits>;
+}
+
+const referencesPerBatch = 8;
+
+/** What was handed over by scrapes. Of a single one nothing can be said about the others: none of them is gone. */
+export function createReferenceSource(options: ReferenceSourceOptions): Source {
+  return { batches: (context) => batches(options, context) };
+}
+
+async function* batches(
+  { reader, limits, ...scope }: ReferenceSourceOptions,
+  context: LoadContext,
+): AsyncGenerator<DocumentBatch> {
+  let after = typeof context.cursor?.after === 'string' ? context.cursor.after : null;
+  const limit = referencesPerBatch;
+  for (;;) {
+    const page = reader === null ? [] : await reader.listReferences({ ...scope, after, limit });
+    const documents: LoadedDocument[] = [];
+    for (const reference of page) documents.push(await load(reference, { context, limits }));
+    after = page.at(-1)?.referenceId ?? after;
+    const isLast = page.length < limit || scope.referenceId !== null;
+    const isComplete = reader !== null && scope.referenceId === null;
+    yield { documents, cursor: { after }, ...(isLast ? { end: { isComplete } } : {}) };
+    if (isLast) return;
+  }
+}
+
+async function load(
+  reference: Reference,
+  { context, limits }: { context: LoadContext; limits: Partial<DocumentLimits> | undefined },
+): Promise<LoadedDocument> {
+  const { content, mediaType = null } = reference;
+  const uri = storableText(reference.url);
+  const given = storableTitle(reference.title);
+  const contentHash = createHash('sha256').update(`${given}:${content}`).digest('hex');
+  const known = await context.findKnown([uri]);
+  if (known.get(uri)?.contentHash === contentHash) return { kind: 'unchanged', uri };
+  const result = await readDocument(
+    { bytes: Buffer.from(content, 'utf8'), name: `${given || 'Untitled'}.md`, mediaType },
+    { signal: context.signal, ...(limits ? { limits } : {}) },
+  );
+  const title = given || result.title;
+  if (result.kind === 'empty') return { kind: 'empty', uri, title, reason: result.reason };
+  if (result.kind === 'error')
+    return { kind: 'error', uri, title, code: result.code, message: result.message };
+  return { kind: 'text', uri, title, text: result.text, contentHash, mediaType: result.mediaType };
+}

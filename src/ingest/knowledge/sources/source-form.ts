@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import { storedText } from '../../../kernel/http/stored-text.ts';
+
+/** A page of a megabyte is a book; bigger ones are files. */
+const maxContent = 5_000_000;
+const content = storedText(maxContent).min(1);
+const title = storedText(500).min(1).optional();
+const url = storedText(2_000).refine(isWebAddress, 'must be an http(s) address').meta({ format: 'uri' });
+const pathPrefixes = z.array(storedText(500).min(1)).max(100).optional();
+
+/** How a source is written in a request: its type, and the settings of this type. */
+export const sourceForm = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('markdown'), content, title }),
+  z.strictObject({ type: z.literal('text'), content, title }),
+  z.strictObject({ type: z.literal('html'), content, title }),
+  z.strictObject({
+    type: z.literal('folder'),
+    path: storedText(1_000).min(1).describe('Below the folder that the operator has configured'),
+  }),
+  z.strictObject({
+    type: z.literal('website'),
+    url,
+    max_pages: z.int().min(1).max(10_000).default(500),
+    max_depth: z.int().min(0).max(100).default(5),
+    include: pathPrefixes.describe('Only paths that begin so'),
+    exclude: pathPrefixes.describe('No paths that begin so'),
+    sitemap: z.boolean().default(true).describe('Whether the pages of the sitemap are read too'),
+  }),
+  z.strictObject({ type: z.literal('youtube'), url, language: storedText(35).min(2).optional() }),
+]);
+
+export type SourceForm = z.output<typeof sourceForm>;
+
+export function sourceSettingsOf({ type: _type, ...settings }: SourceForm): Record<string, unknown> {
+  return settings;
+}
+
+function isWebAddress(text: string): boolean {
+  return /^https?:\/\//i.test(text) && URL.canParse(text);
+}

@@ -1,0 +1,34 @@
+import { defineErrors } from '../../../lib/errors.ts';
+
+const uploadCaptions =
+  'Download the captions as VTT or SRT and add that file with POST /api/knowledge/{kb_id}/documents.';
+
+/** Why the captions of a video were not read. They are kept with the document and never stop a run. */
+export const youtubeErrors = defineErrors({
+  captions_blocked: {
+    kind: 'transient',
+    status: 502,
+    title: 'The video site does not give the captions to a program',
+    next: `The next run tries again. The sure way: ${uploadCaptions}`,
+  },
+  captions_missing: {
+    kind: 'invalid',
+    status: 422,
+    title: 'The video has no captions in this language',
+    next: `Name another language, or make captions for it. ${uploadCaptions}`,
+  },
+  video_unavailable: {
+    kind: 'invalid',
+    status: 422,
+    title: 'The video cannot be watched',
+    next: 'Check that the video exists and is public, or remove the source.',
+  },
+  video_url_invalid: {
+    kind: 'invalid',
+    status: 422,
+    title: 'The address is not that of one video',
+    next: 'Give an address such as https://www.youtube.com/watch?v=… or https://youtu.be/…; lists are not read.',
+  },
+});
+
+export type YoutubeErrorCode = keyof typeof youtubeErrors.definitions;

@@ -1,0 +1,210 @@
+import type { Tx } from '../../lib/db.ts';
+import { sql } from '../../lib/sql.ts';
+import { fileColumns, kbColumns, sourceColumns } from './knowledge-columns.ts';
+import type { KbKey, KnowledgeBase, KnowledgeFile, KnowledgeSource } from './types.ts';
+
+export type NewKb = Pick<KnowledgeBase, 'tenantId' | 'kbId' | 'name' | 'chunker' | 'embedder' | 'createdBy'>;
+
+/** Null when the tenant has one of this id already. */
+export function insertKb(tx: Tx, kb: NewKb): Promise<KnowledgeBase | null> {
+  return tx.find<KnowledgeBase>(sql`
+    insert into knowledge_bases as b (tenant_id, kb_id, name, chunker, embedder, created_by)
+    values (${kb.tenantId}, ${kb.kbId}, ${kb.name}, ${JSON.stringify(kb.chunker)}, ${JSON.stringify(kb.embedder)},
+            ${kb.createdBy})
+    on conflict (tenant_id, kb_id) do nothing
+    returning ${kbColumns}`);
+}
+
+export function findKb(tx: Tx, { tenantId, kbId }: KbKey): Promise<KnowledgeBase | null> {
+  return tx.find<KnowledgeBase>(sql`
+    select ${kbColumns}
+      from knowledge_bases b
+     where b.tenant_id = ${tenantId}
+       and b.kb_id = ${kbId}`);
+}
+
+/** Until the end of the transaction nobody changes, deletes or switches it; runs wait with their commits. */
+export function lockKb(tx: Tx, { tenantId, kbId }: KbKey): Promise<KnowledgeBase | null> {
+  return tx.find<KnowledgeBase>(sql`
+    select ${kbColumns}
+      from knowledge_bases b
+     where b.tenant_id = ${tenantId}
+       and b.kb_id = ${kbId}
+       for update`);
+}
+
+/** Many transactions at once may hold it so; meanwhile nobody switches or deletes it. */
+export function shareKb(tx: Tx, { tenantId, kbId }: KbKey): Promise<KnowledgeBase | null> {
+  return tx.find<KnowledgeBase>(sql`
+    select ${kbColumns}
+      from knowledge_bases b
+     where b.tenant_id = ${tenantId}
+       and b.kb_id = ${kbId}
+       for share`);
+}
+
+/** By their ids. */
+export function listKbs(
+  tx: Tx,
+  { tenantId, after, limit }: { tenantId: string; after: string | null; limit: number },
+): Promise<KnowledgeBase[]> {
+  return tx.rows<KnowledgeBase>(sql`
+    select ${kbColumns}
+      from knowledge_bases b
+     where b.tenant_id = ${tenantId}
+       and (${after}::text is null or b.kb_id > ${after})
+     order by b.kb_id
+     limit ${limit}`);
+}
+
+export async function countKbs(tx: Tx, tenantId: string): Promise<number> {
+  const row = await tx.find<{ count: number }>(sql`
+    select count(*) as count from knowledge_bases where tenant_id = ${tenantId}`);
+  return row?.count ?? 0;
+}
+
+/** Other settings of chunker or embedder take effect with the next run, which builds a new generation. */
+export function updateKb(
+  tx: Tx,
+  change: Pick<KnowledgeBase, 'tenantId' | 'kbId' | 'name' | 'chunker' | 'embedder'>,
+): Promise<KnowledgeBase | null> {
+  return tx.find<KnowledgeBase>(sql`
+    update knowledge_bases b
+       set name = ${change.name},
+           chunker = ${JSON.stringify(change.chunker)},
+           embedder = ${JSON.stringify(change.embedder)},
+           updated_at = clock_timestamp()
+     where b.tenant_id = ${change.tenantId}
+       and b.kb_id = ${change.kbId}
+    returning ${kbColumns}`);
+}
+
+/** Its sources, files and generations go with it; documents and chunks must be gone before. */
+export async function deleteKb(tx: Tx, { tenantId, kbId }: KbKey): Promise<boolean> {
+  const deleted = await tx.run(sql`
+    delete from knowledge_bases
+     where tenant_id = ${tenantId}
+       and kb_id = ${kbId}`);
+  return deleted === 1;
+}
+
+export type NewSource = Pick<KnowledgeSource, 'tenantId' | 'kbId' | 'sourceId' | 'type' | 'settings'>;
+
+export async function insertSource(tx: Tx, source: NewSource): Promise<KnowledgeSource> {
+  const row = await tx.find<KnowledgeSource>(sql`
+    insert into knowledge_sources as s (tenant_id, kb_id, source_id, type, settings)
+    values (${source.tenantId}, ${source.kbId}, ${source.sourceId}, ${source.type},
+            ${JSON.stringify(source.settings)})
+    returning ${sourceColumns}`);
+  if (!row) throw new Error(`The row of source ${source.sourceId} was not returned by its own insert`);
+  return row;
+}
+
+export function findSource(
+  tx: Tx,
+  { tenantId, kbId, sourceId }: KbKey & { sourceId: string },
+): Promise<KnowledgeSource | null> {
+  return tx.find<KnowledgeSource>(sql`
+    select ${sourceColumns}
+      from knowledge_sources s
+     where s.tenant_id = ${tenantId}
+       and s.kb_id = ${kbId}
+       and s.source_id = ${sourceId}`);
+}
+
+/** In the order in which runs read them: ids are made in the order of time. */
+export function listSources(
+  tx: Tx,
+  { tenantId, kbId, limit }: KbKey & { limit: number },
+): Promise<KnowledgeSource[]> {
+  return tx.rows<KnowledgeSource>(sql`
+    select ${sourceColumns}
+      from knowledge_sources s
+     where s.tenant_id = ${tenantId}
+       and s.kb_id = ${kbId}
+     order by s.source_id
+     limit ${limit}`);
+}
+
+/** The next run takes the documents of a source that is not there any more out of the index. */
+export async function deleteSource(
+  tx: Tx,
+  { tenantId, kbId, sourceId }: KbKey & { sourceId: string },
+): Promise<boolean> {
+  const deleted = await tx.run(sql`
+    delete from knowledge_sources
+     where tenant_id = ${tenantId}
+       and kb_id = ${kbId}
+       and source_id = ${sourceId}`);
+  return deleted === 1;
+}
+
+/** Answers the id of the stored file that this one replaces, or null. */
+export async function putFile(
+  tx: Tx,
+  file: Omit<KnowledgeFile, 'createdAt'>,
+): Promise<{ replaced: string | null }> {
+  const row = await tx.find<{ fileId: string }>(sql`
+    delete from knowledge_files
+     where tenant_id = ${file.tenantId}
+       and kb_id = ${file.kbId}
+       and name = ${file.name}
+    returning file_id as "fileId"`);
+  await tx.run(sql`
+    insert into knowledge_files (tenant_id, kb_id, file_id, name, media_type, size_bytes, sha256, created_by)
+    values (${file.tenantId}, ${file.kbId}, ${file.fileId}, ${file.name}, ${file.mediaType}, ${file.sizeBytes},
+            ${file.sha256}, ${file.createdBy})`);
+  return { replaced: row?.fileId ?? null };
+}
+
+export function findKbFile(
+  tx: Tx,
+  { tenantId, kbId, name }: KbKey & { name: string },
+): Promise<KnowledgeFile | null> {
+  return tx.find<KnowledgeFile>(sql`
+    select ${fileColumns}
+      from knowledge_files f
+     where f.tenant_id = ${tenantId}
+       and f.kb_id = ${kbId}
+       and f.name = ${name}`);
+}
+
+/** By their names: the order in which the source `files` reads them, and its cursor. */
+export function listKbFiles(
+  tx: Tx,
+  { tenantId, kbId, afterName, limit }: KbKey & { afterName: string | null; limit: number },
+): Promise<KnowledgeFile[]> {
+  return tx.rows<KnowledgeFile>(sql`
+    select ${fileColumns}
+      from knowledge_files f
+     where f.tenant_id = ${tenantId}
+       and f.kb_id = ${kbId}
+       and (${afterName}::text is null or f.name > ${afterName})
+     order by f.name
+     limit ${limit}`);
+}
+
+export async function countKbFiles(
+  tx: Tx,
+  { tenantId, kbId }: KbKey,
+): Promise<{ count: number; sizeBytes: number }> {
+  const row = await tx.find<{ count: number; sizeBytes: number }>(sql`
+    select count(*) as count, coalesce(sum(size_bytes), 0)::bigint as "sizeBytes"
+      from knowledge_files
+     where tenant_id = ${tenantId}
+       and kb_id = ${kbId}`);
+  return row ?? { count: 0, sizeBytes: 0 };
+}
+
+/** The stored file itself is for the caller to delete. */
+export function deleteKbFile(
+  tx: Tx,
+  { tenantId, kbId, name }: KbKey & { name: string },
+): Promise<KnowledgeFile | null> {
+  return tx.find<KnowledgeFile>(sql`
+    delete from knowledge_files f
+     where f.tenant_id = ${tenantId}
+       and f.kb_id = ${kbId}
+       and f.name = ${name}
+    returning ${fileColumns}`);
+}

@@ -1,0 +1,47 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Segment } from './segments.ts';
+import type { TopHits } from './top-hits.ts';
+
+/** How long a scan may keep the event loop busy before it lets others have a turn. */
+const busyLimitMs = 5;
+
+/** Call it between segments: it waits for a turn of the event loop when this one has lasted long enough. */
+export function createTurns(
+  signal: AbortSignal,
+  now: () => number = performance.now.bind(performance),
+): () => Promise<void> {
+  let since = now();
+  return async () => {
+    signal.throwIfAborted();
+    if (now() - since < busyLimitMs) return;
+    await setImmediate();
+    since = now();
+    signal.throwIfAborted();
+  };
+}
+
+export function scanSegment({ ids, vectors }: Segment, query: Float32Array, best: TopHits): void {
+  const dimensions = query.length;
+  for (let row = 0; row < ids.length; row += 1) {
+    const score = dotProduct(vectors, row * dimensions, query);
+    if (score >= best.threshold) best.offer(ids[row] as number, score);
+  }
+}
+
+/** Four sums at a time: one alone would wait for each addition before the next. */
+export function dotProduct(vectors: Float32Array, from: number, query: Float32Array): number {
+  const dimensions = query.length;
+  const whole = dimensions - (dimensions % 4);
+  let a = 0;
+  let b = 0;
+  let c = 0;
+  let d = 0;
+  for (let i = 0, at = from; i < whole; i += 4, at += 4) {
+    a += (vectors[at] as number) * (query[i] as number);
+    b += (vectors[at + 1] as number) * (query[i + 1] as number);
+    c += (vectors[at + 2] as number) * (query[i + 2] as number);
+    d += (vectors[at + 3] as number) * (query[i + 3] as number);
+  }
+  for (let i = whole; i < dimensions; i += 1) a += (vectors[from + i] as number) * (query[i] as number);
+  return a + b + (c + d);
+}

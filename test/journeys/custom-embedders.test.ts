@@ -1,0 +1,46 @@
+import { cp, mkdir, symlink } from 'node:fs/promises';
+import path from 'node:path';
+import { beforeAll, expect, test, vi } from 'vitest';
+import { useCommandLine } from '../command-line.ts';
+import { useDatabase } from '../database.ts';
+
+vi.setConfig({ testTimeout: 90_000 });
+
+const root = path.join(import.meta.dirname, '../..');
+const database = useDatabase();
+const sluice = useCommandLine();
+const patience = { timeout: 30_000, interval: 25 };
+
+/** As somebody has it who installed Sluice beside his own files. */
+beforeAll(async () => {
+  await cp(path.join(root, 'examples/custom-embedder'), sluice.cwd, { recursive: true });
+  await mkdir(path.join(sluice.cwd, 'node_modules'));
+  await symlink(root, path.join(sluice.cwd, 'node_modules/sluice'));
+});
+
+test('the example of an embedder of one’s own does what its page says', async () => {
+  const env = { DATABASE_URL: database.ownerUrl, PORT: '0' };
+  const server = sluice.start(['serve'], env);
+  await expect.poll(() => server.stdout() || server.stderr(), patience).toContain('running at');
+  const url = /running at (\S+)/.exec(server.stdout())?.[1] ?? '';
+  const minted = await sluice.run(['token', '--tenant', 'default', '--role', 'admin'], env);
+  const made = await fetch(`${url}/api/knowledge`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${minted.stdout.trim()}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      kb_id: 'house',
+      name: 'House',
+      embedder: { provider: 'custom', name: 'trigrams' },
+    }),
+  });
+  expect(made.status, await made.text()).toBe(201);
+  const client = { SLUICE_URL: url };
+  const indexed = await sluice.run(['index', 'docs', '--kb', 'house'], client);
+  expect(indexed.code, indexed.stderr).toBe(0);
+  const flags = ['--kb', 'house', '--limit', '1'];
+  const found = await sluice.run(['search', 'how long can I borow a bok', ...flags], client);
+  expect(found.stdout, found.stderr).toContain('(file:rules.md)');
+  expect(found.stdout).toContain('four weeks');
+  server.child.kill('SIGTERM');
+  expect((await server.ended).code).toBe(0);
+});

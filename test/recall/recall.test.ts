@@ -1,0 +1,113 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { newTenant, useDatabase } from '../database.ts';
+import { eventually } from '../kernel.ts';
+import { documentForm } from '../knowledge-server.ts';
+import type { TestClaims } from '../server.ts';
+import { useServerProcess } from '../server-process.ts';
+import { makeCorpus, queryKinds } from './corpus.ts';
+import { formats } from './documents.ts';
+import { flattened, measureRecall, type Recall, resultsAskedFor, tableOf } from './recall.ts';
+
+// What is asked in other words than it was written in, against a server as it is installed, with its own embedder.
+const database = useDatabase();
+const server = useServerProcess(database);
+const corpus = makeCorpus();
+/** The embedder needs about ten seconds of one core for the corpus, and the core may be somebody else's. */
+const indexLimitMs = 300_000;
+
+let claims: TestClaims;
+let measured: Recall[] = [];
+
+beforeAll(async () => {
+  claims = { tenantId: await newTenant(database), role: 'admin' };
+  const { kb_id: kbId } = await call('/api/knowledge', { name: 'Recall' });
+  const files = Object.fromEntries(corpus.files.map(({ name, content }) => [name, content]));
+  await call(`/api/knowledge/${kbId}/documents`, documentForm(files));
+  await call(`/api/ingestion/jobs/${kbId}/start`, {});
+  let run: Record<string, unknown> = {};
+  const hasEnded = async () => {
+    run = await call(`/api/ingestion/jobs/${kbId}/status`);
+    return run.status !== 'running';
+  };
+  await eventually(hasEnded, 'the corpus is indexed', indexLimitMs);
+  expect(run).toMatchObject({
+    status: 'completed',
+    counters: { docs_seen: corpus.files.length, docs_error: 0, chunks_error: 0 },
+  });
+  measured = await measureRecall(corpus.queries, async (query, mode) => {
+    const limit = resultsAskedFor;
+    const answer = await call(`/api/knowledge/${kbId}/search`, { query, mode, limit });
+    return answer.results as { text: string }[];
+  });
+  console.table(tableOf(measured));
+}, indexLimitMs + 120_000);
+
+describe('the corpus', () => {
+  test('has every format and every kind of query', () => {
+    expect(corpus.files).toHaveLength(300);
+    expect(new Set(corpus.files.map(({ name }) => name.split('.').at(-1)))).toEqual(new Set(formats));
+    const counts = queryKinds.map((kind) => corpus.queries.filter((query) => query.kind === kind).length);
+    expect(counts).toEqual([50, 50, 20]);
+  });
+
+  test('is stored with every answer in one document only', async () => {
+    const documents = await database.owner<{ uri: string; text: string }>(
+      `select d.uri, string_agg(e.text, ' ' order by l.ordinal) as text
+         from knowledge_documents d
+         join knowledge_links l using (tenant_id, kb_id, document_id, revision)
+         join embeddings_index e using (tenant_id, kb_id, chunk_id)
+        where d.tenant_id = $1
+        group by d.uri`,
+      [claims.tenantId],
+    );
+    for (const { answer, file } of corpus.queries) {
+      const holders = documents.filter(({ text }) => flattened(text).includes(flattened(answer)));
+      expect(
+        holders.map(({ uri }) => uri),
+        answer,
+      ).toEqual([`file:${file}`]);
+    }
+  });
+});
+
+describe('a hybrid search', () => {
+  test.each([
+    { kind: 'question', what: 'what is asked by somebody who knows the subject', least: [0.8, 0.95] },
+    // What the embedder can do with no word to go by, among others that are about the same: a floor and no promise.
+    { kind: 'paraphrase', what: 'most of what is asked in other words', least: [0.5, 0.75] },
+    { kind: 'keyword', what: 'names and numbers', least: [0.8, 0.95] },
+  ] as const)('finds $what', ({ kind, least }) => {
+    const { first, amongFive, missed } = recallOf('hybrid', kind);
+    expect(first).toBeGreaterThanOrEqual(least[0]);
+    expect(amongFive, `missed: ${missed.join(' | ')}`).toBeGreaterThanOrEqual(least[1]);
+  });
+
+  test('finds by words what its meaning hides, and by meaning what its words hide', () => {
+    const shareFound = (mode: Recall['mode'], kind: Recall['kind']) => recallOf(mode, kind).amongFive;
+    expect(shareFound('hybrid', 'keyword')).toBeGreaterThan(shareFound('vector', 'keyword'));
+    expect(shareFound('hybrid', 'paraphrase')).toBeGreaterThan(shareFound('text', 'paraphrase'));
+    expect(shareFound('hybrid', 'paraphrase')).toBeGreaterThanOrEqual(shareFound('vector', 'paraphrase'));
+  });
+});
+
+function recallOf(mode: Recall['mode'], kind: Recall['kind']): Recall {
+  const found = measured.find((each) => each.mode === mode && each.kind === kind);
+  if (!found) throw new Error(`Nothing was measured for ${mode} and ${kind}`);
+  return found;
+}
+
+async function call(route: string, body?: object): Promise<Record<string, unknown>> {
+  const isForm = body instanceof FormData;
+  const headers = {
+    ...(await server.bearer(claims)),
+    ...(body && !isForm ? { 'content-type': 'application/json' } : {}),
+  };
+  const content = isForm ? body : JSON.stringify(body);
+  const answer = await fetch(
+    `${server.url}${route}`,
+    body ? { method: 'POST', headers, body: content } : { headers },
+  );
+  const text = await answer.text();
+  if (!answer.ok) throw new Error(`${route} answered ${answer.status}: ${text}`);
+  return JSON.parse(text);
+}

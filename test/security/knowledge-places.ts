@@ -1,0 +1,98 @@
+import { newId } from '../../src/lib/ids.ts';
+import type { TestClaims } from '../server.ts';
+import type { Place, Sent, Turn } from './each-string.ts';
+
+interface Means {
+  made(claims: TestClaims, path: string, body: unknown): Promise<Record<string, unknown>>;
+  firstRow(statement: string, id: unknown): Promise<Record<string, unknown>>;
+}
+
+const word: Place = { back: null, why: 'a word of a list' };
+const address = 'most strings are no addresses';
+
+/** Where the texts of knowledge bases and their sources can be found again. */
+export function knowledgePlaces({ made, firstRow }: Means): Record<string, Place> {
+  const newKb = async ({ claims }: Turn) => {
+    const { kb_id: kbId } = await made(claims, '/api/knowledge', { name: newId() });
+    return { kb_id: String(kbId) };
+  };
+  const kbField = (path: string) => async (sent: Sent) => {
+    const kbId = sent.params.kb_id ?? sent.told.body.kb_id;
+    const statement = `select to_jsonb(b) #>> '{${path}}' as value from knowledge_bases b where kb_id = $1`;
+    return (await firstRow(statement, kbId)).value;
+  };
+  const sourceField = (path: string) => async (sent: Sent) => {
+    const statement = `select settings #>> '{${path}}' as value from knowledge_sources
+                        where kb_id = $1 and type <> 'files'`;
+    return (await firstRow(statement, sent.told.body.kb_id)).value;
+  };
+  const add = 'POST /api/knowledge';
+  const change = 'PATCH /api/knowledge/:kb_id';
+  const addSource = 'POST /api/knowledge/:kb_id/sources';
+  const changing = (place: Place): Place => ({ ...place, params: newKb, isAlike: true });
+  return {
+    [`${add} /kb_id`]: { back: kbField('kb_id'), params: forgetKb(firstRow) },
+    [`${add} /name`]: { back: kbField('name') },
+    [`${change} /name`]: changing({ back: kbField('name') }),
+    ...under(`${add} `, settingPlaces(kbField), (place) => ({ ...place, isAlike: true })),
+    ...under(`${change} `, settingPlaces(kbField), changing),
+    ...under(`${add} /sources/0`, sourcePlaces(sourceField), (place) => ({ ...place, isAlike: true })),
+    ...under(`${addSource} `, sourcePlaces(sourceField), changing),
+    'POST /api/knowledge/:kb_id/search /query': { back: null, why: 'a question', params: newKb },
+    'POST /api/knowledge/:kb_id/search /mode': { ...word, params: newKb, isAlike: true },
+  };
+}
+
+/** What another test has made under the same id would stand in the way. */
+function forgetKb(firstRow: Means['firstRow']): NonNullable<Place['params']> {
+  return async ({ text }) => {
+    const isStorable = !/[\0\p{Surrogate}]/u.test(text);
+    if (isStorable) await firstRow('delete from knowledge_bases where kb_id = $1', text);
+    return {};
+  };
+}
+
+function under(
+  prefix: string,
+  places: Record<string, Place>,
+  as: (place: Place) => Place,
+): Record<string, Place> {
+  return Object.fromEntries(Object.entries(places).map(([name, place]) => [`${prefix}${name}`, as(place)]));
+}
+
+type FieldOf = (path: string) => Place['back'];
+
+function settingPlaces(field: FieldOf): Record<string, Place> {
+  return {
+    '/chunker/strategy of markdown': word,
+    '/chunker/strategy of recursive': word,
+    '/chunker/strategy of fixed': word,
+    '/embedder/provider of local': word,
+    '/embedder/provider of openai': word,
+    '/embedder/base_url of openai': { back: field('embedder,baseUrl'), why: address },
+    '/embedder/model of openai': { back: field('embedder,model') },
+    '/embedder/api_key_secret of openai': { back: field('embedder,apiKeySecret') },
+    '/embedder/provider of custom': word,
+    '/embedder/name of custom': { back: null, why: 'has to be one of the configuration' },
+  };
+}
+
+function sourcePlaces(field: FieldOf): Record<string, Place> {
+  const texts = ['markdown', 'text', 'html'].flatMap((type): [string, Place][] => [
+    [`/type of ${type}`, word],
+    [`/content of ${type}`, { back: field('content') }],
+    [`/title of ${type}`, { back: field('title') }],
+  ]);
+  return {
+    ...Object.fromEntries(texts),
+    '/type of folder': word,
+    '/path of folder': { back: field('path') },
+    '/type of website': word,
+    '/url of website': { back: field('url'), why: address },
+    '/include/0 of website': { back: field('include,0') },
+    '/exclude/0 of website': { back: field('exclude,0') },
+    '/type of youtube': word,
+    '/url of youtube': { back: field('url'), why: address },
+    '/language of youtube': { back: field('language'), why: 'a short word' },
+  };
+}
