@@ -1,0 +1,60 @@
+import { Counter, type Registry } from 'prom-client';
+import type { RunCounts } from './types.ts';
+
+export class ScrapeMetrics {
+  readonly #references;
+  readonly #handoffs;
+  readonly #retries;
+  readonly #pages;
+
+  constructor(registry: Registry) {
+    const registers = [registry];
+    this.#references = new Counter({
+      name: 'sluice_scrape_references_total',
+      help: 'References that syncs have persisted, by what they were',
+      labelNames: ['outcome'],
+      registers,
+    });
+    this.#handoffs = new Counter({
+      name: 'sluice_handoffs_total',
+      help: 'References that syncs wanted to hand over, by what came of it',
+      labelNames: ['outcome'],
+      registers,
+    });
+    this.#retries = new Counter({
+      name: 'sluice_handoff_retries_total',
+      help: 'Times that handing over was tried again after a passing error',
+      registers,
+    });
+    this.#pages = new Counter({
+      name: 'sluice_scrape_pages_total',
+      help: 'Pages that crawls have asked for, by what came of it',
+      labelNames: ['outcome'],
+      registers,
+    });
+  }
+
+  counted({
+    persisted = 0,
+    created = 0,
+    changed = 0,
+    queued = 0,
+    failed = 0,
+    skipped = 0,
+  }: Partial<RunCounts>): void {
+    this.#references.inc({ outcome: 'created' }, created);
+    this.#references.inc({ outcome: 'changed' }, changed);
+    this.#references.inc({ outcome: 'unchanged' }, Math.max(0, persisted - created - changed));
+    this.#handoffs.inc({ outcome: 'queued' }, queued);
+    this.#handoffs.inc({ outcome: 'failed' }, failed);
+    this.#handoffs.inc({ outcome: 'skipped' }, skipped);
+  }
+
+  retried(): void {
+    this.#retries.inc();
+  }
+
+  page(outcome: string): void {
+    this.#pages.inc({ outcome });
+  }
+}

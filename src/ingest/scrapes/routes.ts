@@ -1,0 +1,151 @@
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../kernel/http/replies.ts';
+import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../../kernel/http/route.ts';
+import type { Database } from '../../lib/db.ts';
+import { historyRoutes } from './history-routes.ts';
+import { listLastRuns } from './run-store.ts';
+import { referenceOf, referencesForm, scrapeFormParts, sourceForm, sourceOf } from './scrape-form.ts';
+import { getSource, removeSource, type SourceDeps, saveSource } from './service.ts';
+import { listSources } from './store.ts';
+import { type SyncDeps, sync } from './sync.ts';
+import type { ScrapeRun, ScrapeSource, SourceKey } from './types.ts';
+import { renderSource, renderSync, sourceReply, syncReply } from './views.ts';
+
+export interface ScrapeRouteDeps extends SyncDeps, SourceDeps {
+  maxReferences: number;
+  maxBodyBytes: number;
+}
+
+const tags = ['scrapes'];
+const params = z.strictObject({ source: scrapeFormParts.sourceName });
+
+export function scrapeRoutes(deps: ScrapeRouteDeps): RouteModule {
+  return (app, routeDeps) => {
+    installReading(app, routeDeps);
+    installChanges(app, deps);
+    installSync(app, deps);
+    historyRoutes(app, routeDeps);
+  };
+}
+
+function keyOf(request: FastifyRequest & { params: { source: string } }): SourceKey {
+  return { tenantId: principalOf(request).tenantId, source: request.params.source };
+}
+
+function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
+  const list = 'scrape sources';
+  app.route({
+    method: 'GET',
+    url: '/api/scraping/sources',
+    config: { action: 'scrape.read' },
+    schema: {
+      tags,
+      summary: 'List scrape sources by their names, each with its last run',
+      querystring: z.strictObject(pageQuery),
+      response: { 200: listOf(sourceReply), ...problems() },
+    },
+    handler: async (request) => {
+      const { tenantId } = principalOf(request);
+      const page = pageRequest(request.query, { list, cursors });
+      const rows = await db.tenant(tenantId, (tx) => listSources(tx, { tenantId, ...page }));
+      const last = await lastRuns(db, tenantId, rows);
+      const render = (row: ScrapeSource) => renderSource(row, last.get(row.source));
+      const { limit } = request.query;
+      return pageOf(rows, { limit, list, cursors, key: (row) => row.source, render });
+    },
+  });
+  app.route({
+    method: 'GET',
+    url: '/api/scraping/sources/:source',
+    config: { action: 'scrape.read' },
+    schema: {
+      tags,
+      summary: 'Get a scrape source',
+      params,
+      response: { 200: sourceReply, ...problems(404) },
+    },
+    handler: async (request) => {
+      const source = await getSource({ db }, keyOf(request));
+      const last = await lastRuns(db, source.tenantId, [source]);
+      return renderSource(source, last.get(source.source));
+    },
+  });
+}
+
+async function lastRuns(
+  db: Database,
+  tenantId: string,
+  rows: readonly ScrapeSource[],
+): Promise<Map<string, ScrapeRun>> {
+  const sources = rows.map(({ source }) => source);
+  const runs = await db.tenant(tenantId, (tx) => listLastRuns(tx, { tenantId, sources }));
+  return new Map(runs.map((run) => [run.source, run]));
+}
+
+function installChanges(app: RouteApp, deps: ScrapeRouteDeps): void {
+  app.route({
+    method: 'PUT',
+    url: '/api/scraping/sources/:source',
+    config: { action: 'scrape.manage' },
+    schema: {
+      tags,
+      summary: 'Make a scrape source, or change it',
+      params,
+      body: sourceForm,
+      response: { 200: sourceReply, 201: sourceReply, ...problems(413, 415, 422) },
+    },
+    handler: async (request, reply) => {
+      const key = keyOf(request);
+      const { userId: createdBy } = principalOf(request);
+      const saved = await saveSource(deps, { ...key, ...sourceOf(request.body), createdBy });
+      const last = await lastRuns(deps.db, key.tenantId, [saved]);
+      const body = renderSource(saved, last.get(saved.source));
+      if (!saved.isNew) return reply.code(200).send(body);
+      return reply.code(201).header('location', `/api/scraping/sources/${saved.source}`).send(body);
+    },
+  });
+  app.route({
+    method: 'DELETE',
+    url: '/api/scraping/sources/:source',
+    config: { action: 'scrape.manage' },
+    schema: {
+      tags,
+      summary: 'Delete a scrape source with its references and hand-offs; its runs stay as history',
+      params,
+      response: { 204: z.null(), ...problems(404, 409) },
+    },
+    handler: async (request, reply) => {
+      await removeSource(deps, keyOf(request));
+      return reply.code(204).send(null);
+    },
+  });
+}
+
+function installSync(app: RouteApp, deps: ScrapeRouteDeps): void {
+  const statusOf = (run: ScrapeRun) => (run.mode === 'crawl' ? 202 : 200);
+  const place = (run: ScrapeRun) => ({ location: `/api/scraping/${run.source}/runs/${run.scrapeRunId}` });
+  app.route({
+    method: 'POST',
+    url: '/api/scraping/:source/sync',
+    config: { action: 'scrape.sync', idempotent: true },
+    bodyLimit: deps.maxBodyBytes,
+    schema: {
+      tags,
+      summary:
+        'Persist the references that a scraper brings and hand them over (200), or start the crawl (202)',
+      params,
+      body: referencesForm(deps.maxReferences),
+      response: { 200: syncReply, 202: syncReply, ...problems(404, 409, 413, 415, 422) },
+    },
+    handler: async (request, reply) => {
+      const { userId: createdBy } = principalOf(request);
+      const references = request.body?.references?.map(referenceOf);
+      const { receipt } = request;
+      const run = await sync(deps, keyOf(request), { references, createdBy }, (tx, made) =>
+        receipt.keep(tx, { status: statusOf(made), body: renderSync(made), headers: place(made) }),
+      );
+      return reply.code(statusOf(run)).headers(place(run)).send(renderSync(run));
+    },
+  });
+}

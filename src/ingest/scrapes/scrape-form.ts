@@ -1,0 +1,116 @@
+import { z } from 'zod';
+import { storedText } from '../../kernel/http/stored-text.ts';
+import { isUsableId } from '../../kernel/tenancy/types.ts';
+import { crawlKinds, type NewReference } from './types.ts';
+
+/** How scrape sources and references are written in requests. */
+const sourceName = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/,
+    'must be 1 to 100 letters, digits, dots, dashes and underscores',
+  )
+  // It is a path of its own.
+  .refine((name) => name !== 'sources', 'must not be "sources"');
+
+const kbId = z.string().min(1).refine(isUsableId, 'must be 1 to 200 characters without control characters');
+
+const webAddress = storedText(2_000)
+  .refine((text) => /^https?:\/\//i.test(text) && URL.canParse(text), 'must be an http(s) address')
+  .meta({ format: 'uri' });
+
+const prefix = storedText(500).min(1);
+
+export const scrapeFormParts = { sourceName, runId: z.uuid() };
+
+const handedTo = kbId.describe('The knowledge base that references are handed over to');
+
+export const sourceForm = z.discriminatedUnion('mode', [
+  z.strictObject({ mode: z.literal('push'), kb_id: handedTo }),
+  z.strictObject({
+    mode: z.literal('crawl'),
+    kb_id: handedTo,
+    url: webAddress.describe('Where it starts: a page, a sitemap or a feed'),
+    kind: z.enum(crawlKinds).default('website'),
+    max_pages: z.int().min(1).max(10_000).optional(),
+    max_depth: z.int().min(0).max(100).optional(),
+    include: z.array(prefix).max(100).optional().describe('Paths begin with one of these'),
+    exclude: z.array(prefix).max(100).optional().describe('Paths that begin with one of these are left out'),
+    sitemap: z.boolean().optional().describe('Of a website: whether its sitemap is read as well'),
+  }),
+]);
+
+export type SourceForm = z.output<typeof sourceForm>;
+
+/** What of a form is stored; what is not said stays unsaid, so that defaults can change. */
+export function sourceOf(form: SourceForm) {
+  const { mode, kb_id: kbId } = form;
+  if (form.mode === 'push') return { mode, kbId, kind: null, url: null, settings: {} };
+  const given = {
+    maxPages: form.max_pages,
+    maxDepth: form.max_depth,
+    include: form.include?.map(asPath),
+    exclude: form.exclude?.map(asPath),
+    sitemap: form.sitemap,
+  };
+  const settings = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  return { mode, kbId, kind: form.kind, url: form.url, settings };
+}
+
+function asPath(text: string): string {
+  return text.startsWith('/') ? text : `/${text}`;
+}
+
+const maxIdBytes = 1_500;
+const maxContent = 4_000_000;
+const maxMetadataBytes = 65_536;
+
+const metadata = z
+  .record(z.string(), z.unknown())
+  .refine((value) => isStorable(value), 'must not hold a NUL or half a character, nor more than 64 levels')
+  .refine(
+    (value) => Buffer.byteLength(JSON.stringify(value)) <= maxMetadataBytes,
+    `must not be larger than ${maxMetadataBytes} bytes`,
+  );
+
+const reference = z.strictObject({
+  external_id: storedText(maxIdBytes)
+    .min(1)
+    .refine((id) => Buffer.byteLength(id) <= maxIdBytes, `must not be longer than ${maxIdBytes} bytes`)
+    .describe('What the scraper calls it; the same again changes it'),
+  url: webAddress,
+  title: storedText(1_000).nullish(),
+  content: storedText(maxContent).describe('Markdown or plain text, or what media_type says'),
+  media_type: z
+    .enum(['text/markdown', 'text/plain', 'text/html'])
+    .optional()
+    .describe('Of the content; Markdown unless said otherwise'),
+  metadata: metadata.nullish(),
+});
+
+export function referencesForm(maxReferences: number) {
+  return z.strictObject({ references: z.array(reference).max(maxReferences).optional() }).nullish();
+}
+
+export function referenceOf(form: z.output<typeof reference>): NewReference {
+  return {
+    externalId: form.external_id,
+    url: form.url,
+    title: form.title ?? '',
+    content: form.content,
+    mediaType: form.media_type ?? null,
+    metadata: form.metadata ?? {},
+    memo: null,
+  };
+}
+
+const maxLevels = 64;
+
+/** What PostgreSQL keeps in JSON as it is. */
+function isStorable(value: unknown, level = 0): boolean {
+  if (level > maxLevels) return false;
+  if (typeof value === 'string') return !/[\0\p{Surrogate}]/u.test(value);
+  if (value === null || typeof value !== 'object') return true;
+  if (Array.isArray(value)) return value.every((part) => isStorable(part, level + 1));
+  return Object.entries(value).every(([key, part]) => isStorable(key) && isStorable(part, level + 1));
+}

@@ -1,0 +1,85 @@
+import type { Tx } from '../../lib/db.ts';
+import { sql } from '../../lib/sql.ts';
+import { sourceColumns } from './scrape-columns.ts';
+import type { ScrapeSource, SourceKey } from './types.ts';
+
+export type NewSource = Omit<ScrapeSource, 'createdAt' | 'updatedAt'>;
+
+/** Made, or changed to this; `isNew` tells which. */
+export async function putSource(tx: Tx, source: NewSource): Promise<ScrapeSource & { isNew: boolean }> {
+  const row = await tx.find<ScrapeSource & { isNew: boolean }>(sql`
+    insert into scrape_sources as s (tenant_id, source, mode, kind, kb_id, url, settings, created_by)
+    values (${source.tenantId}, ${source.source}, ${source.mode}, ${source.kind}, ${source.kbId}, ${source.url},
+            ${JSON.stringify(source.settings)}, ${source.createdBy})
+    on conflict (tenant_id, source) do update
+       set mode = excluded.mode,
+           kind = excluded.kind,
+           kb_id = excluded.kb_id,
+           url = excluded.url,
+           settings = excluded.settings,
+           updated_at = clock_timestamp()
+    returning ${sourceColumns}, s.xmax = 0 as "isNew"`);
+  if (!row) throw new Error(`The row of source ${source.source} was not returned by its own insert`);
+  return row;
+}
+
+export function findSource(tx: Tx, { tenantId, source }: SourceKey): Promise<ScrapeSource | null> {
+  return tx.find<ScrapeSource>(sql`
+    select ${sourceColumns}
+      from scrape_sources s
+     where s.tenant_id = ${tenantId}
+       and s.source = ${source}`);
+}
+
+/** Until the end of the transaction nobody changes or deletes it; many may hold it so at once. */
+export function shareSource(tx: Tx, { tenantId, source }: SourceKey): Promise<ScrapeSource | null> {
+  return tx.find<ScrapeSource>(sql`
+    select ${sourceColumns}
+      from scrape_sources s
+     where s.tenant_id = ${tenantId}
+       and s.source = ${source}
+       for share`);
+}
+
+export function lockSource(tx: Tx, { tenantId, source }: SourceKey): Promise<ScrapeSource | null> {
+  return tx.find<ScrapeSource>(sql`
+    select ${sourceColumns}
+      from scrape_sources s
+     where s.tenant_id = ${tenantId}
+       and s.source = ${source}
+       for update`);
+}
+
+/** By their names. */
+export function listSources(
+  tx: Tx,
+  { tenantId, after, limit }: { tenantId: string; after: string | null; limit: number },
+): Promise<ScrapeSource[]> {
+  return tx.rows<ScrapeSource>(sql`
+    select ${sourceColumns}
+      from scrape_sources s
+     where s.tenant_id = ${tenantId}
+       and (${after}::text is null or s.source > ${after})
+     order by s.source
+     limit ${limit}`);
+}
+
+/** Counted only as far as the limit goes. */
+export async function countSources(
+  tx: Tx,
+  { tenantId, limit }: { tenantId: string; limit: number },
+): Promise<number> {
+  const row = await tx.find<{ count: number }>(sql`
+    select count(*) as count
+      from (select from scrape_sources where tenant_id = ${tenantId} limit ${limit}) counted`);
+  return row?.count ?? 0;
+}
+
+/** Its references must be gone before; its runs stay as history. */
+export async function deleteSource(tx: Tx, { tenantId, source }: SourceKey): Promise<boolean> {
+  const deleted = await tx.run(sql`
+    delete from scrape_sources
+     where tenant_id = ${tenantId}
+       and source = ${source}`);
+  return deleted === 1;
+}

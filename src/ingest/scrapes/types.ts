@@ -1,0 +1,194 @@
+import type { Tx } from '../../lib/db.ts';
+
+/** Of crawls. What is handed over becomes a job of the knowledge pipeline. */
+export const pipelineName = 'scrapes';
+export const ingestionPipeline = 'knowledge';
+export const ingestionRetries = 5;
+export const crawlRetries = 5;
+
+export const scrapeModes = ['push', 'crawl'] as const;
+export type ScrapeMode = (typeof scrapeModes)[number];
+
+export const crawlKinds = ['website', 'sitemap', 'feed'] as const;
+export type CrawlKind = (typeof crawlKinds)[number];
+
+export interface SourceKey {
+  tenantId: string;
+  source: string;
+}
+
+/** How far a crawl goes. */
+export interface CrawlSettings {
+  maxPages: number;
+  maxDepth: number;
+  include: string[];
+  exclude: string[];
+  /** Of a website: whether its sitemap is read as well. */
+  sitemap: boolean;
+}
+
+export interface ScrapeSource extends SourceKey {
+  mode: ScrapeMode;
+  kind: CrawlKind | null;
+  kbId: string;
+  url: string | null;
+  settings: Partial<CrawlSettings>;
+  createdBy: string;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+export const runStatuses = ['running', 'completed', 'failed'] as const;
+export type RunStatus = (typeof runStatuses)[number];
+
+export interface RunKey {
+  tenantId: string;
+  scrapeRunId: string;
+}
+
+/** What a sync did; the four counts of hand-offs add up to the references that it touched. */
+export interface RunCounts {
+  persisted: number;
+  created: number;
+  changed: number;
+  pagesFailed: number;
+  queued: number;
+  completed: number;
+  failed: number;
+  skipped: number;
+}
+
+export const noCounts: RunCounts = {
+  persisted: 0,
+  created: 0,
+  changed: 0,
+  pagesFailed: 0,
+  queued: 0,
+  completed: 0,
+  failed: 0,
+  skipped: 0,
+};
+
+export function addCounts(counts: RunCounts, more: Partial<RunCounts>): RunCounts {
+  const names = Object.keys(noCounts) as (keyof RunCounts)[];
+  return Object.fromEntries(
+    names.map((name) => [name, counts[name] + (more[name] ?? 0)]),
+  ) as unknown as RunCounts;
+}
+
+export interface ScrapeRun extends RunKey, RunCounts {
+  source: string;
+  mode: ScrapeMode;
+  status: RunStatus;
+  jobId: string | null;
+  handoffNotice: string | null;
+  isComplete: boolean | null;
+  errorCode: string | null;
+  errorText: string | null;
+  createdBy: string;
+  startedAt: Date;
+  finishedAt: Date | null;
+  updatedAt: Date;
+}
+
+/** A reference as somebody brings it. */
+export interface NewReference {
+  externalId: string;
+  url: string;
+  title: string;
+  content: string;
+  mediaType: string | null;
+  metadata: Record<string, unknown>;
+  /** Of crawls. */
+  memo: string | null;
+}
+
+export interface ScrapeReference {
+  tenantId: string;
+  referenceId: string;
+  source: string;
+  externalId: string;
+  url: string;
+  title: string;
+  mediaType: string | null;
+  metadata: Record<string, unknown>;
+  payloadHash: string;
+  contentBytes: number;
+  scrapeRunId: string;
+  goneAt: Date | null;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+/** What became of a reference that was brought. */
+export interface TouchedReference {
+  referenceId: string;
+  externalId: string;
+  payloadHash: string;
+  isCreated: boolean;
+  isChanged: boolean;
+}
+
+export const handoffStatuses = ['queued', 'running', 'completed', 'failed'] as const;
+export type HandoffStatus = (typeof handoffStatuses)[number];
+
+export const handoffReasons = [
+  'queued_from_scrape',
+  'ingestion_job_queued',
+  'ingestion_job_already_active',
+  'ingestion_job_running',
+  'ingestion_job_completed',
+  'ingestion_job_failed',
+  'unchanged_payload',
+  'retry_exhausted',
+  'not_transient',
+] as const;
+export type HandoffReason = (typeof handoffReasons)[number];
+
+export interface Handoff {
+  tenantId: string;
+  handoffId: string;
+  source: string;
+  kbId: string;
+  referenceId: string;
+  payloadHash: string;
+  status: HandoffStatus;
+  reasonCode: HandoffReason;
+  reasonText: string | null;
+  attempts: number;
+  jobId: string | null;
+  scrapeRunId: string;
+  createdBy: string;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+/** A hand-off that waits for its job to be made. */
+export interface OpenHandoff {
+  handoffId: string;
+  referenceId: string;
+  scrapeRunId: string;
+  kbId: string;
+  createdBy: string;
+}
+
+export interface HandoffPolicy {
+  maxAttempts: number;
+  retryBaseMs: number;
+}
+
+/** What a page or an entry of a feed says, as text. */
+export type PageText =
+  | { kind: 'text'; title: string; text: string; mediaType: string }
+  | { kind: 'empty'; title: string; reason: string }
+  | { kind: 'error'; title: string; code: string; message: string };
+
+/** Another house's; src/installation.ts hands it in. */
+export interface KnowledgeDoor {
+  /** Whether the knowledge base is there; if so, it takes references from now on. */
+  admit(tx: Tx, key: { tenantId: string; kbId: string }): Promise<boolean>;
+  readPage(
+    page: { bytes: Uint8Array; name: string; mediaType: string | null; isHtml: boolean },
+    signal: AbortSignal,
+  ): Promise<PageText>;
+}

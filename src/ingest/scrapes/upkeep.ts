@@ -1,0 +1,71 @@
+import type { UpkeepTask } from '../../kernel/upkeep/types.ts';
+import type { Tx } from '../../lib/db.ts';
+import { type HandOverDeps, handOver } from './hand-over.ts';
+import { hasHandoffs, listLeftHandoffs, purgeHandoffs } from './handoff-store.ts';
+import { failAbandonedRuns, purgeRuns } from './run-store.ts';
+import type { OpenHandoff } from './types.ts';
+
+const minuteMs = 60_000;
+/** A sync that lives makes the jobs at once; its retries are over by then. */
+const leftAfterMs = 2 * minuteMs;
+/** No batch of a push takes this long. */
+const abandonedAfterMs = 15 * minuteMs;
+const batchSize = 500;
+const purgeSize = 5_000;
+const maxBatches = 40;
+
+export function scrapeTasks(deps: HandOverDeps & { jobRetentionDays: number }): UpkeepTask[] {
+  const { db, jobRetentionDays: days } = deps;
+  return [
+    {
+      name: 'hand_over_left_references',
+      everyMs: minuteMs,
+      run: async () => ({
+        handed_over: await handOverLeft(deps),
+        runs_ended: await db.kernel((tx) =>
+          failAbandonedRuns(tx, { olderThanMs: abandonedAfterMs, limit: batchSize }),
+        ),
+      }),
+    },
+    {
+      name: 'purge_scrapes',
+      everyMs: 60 * minuteMs,
+      run: async () => ({
+        runs: await inBatches(deps, (tx) => purgeRuns(tx, { days, limit: purgeSize })),
+        handoffs: await inBatches(deps, async (tx) =>
+          (await hasHandoffs(tx)) ? purgeHandoffs(tx, { days, limit: purgeSize }) : 0,
+        ),
+      }),
+    },
+  ];
+}
+
+/** What a process opened and did not live to hand over. */
+export async function handOverLeft(
+  deps: HandOverDeps,
+  { olderThanMs = leftAfterMs }: { olderThanMs?: number } = {},
+): Promise<number> {
+  const left = await deps.db.kernel(async (tx) =>
+    (await hasHandoffs(tx)) ? listLeftHandoffs(tx, { olderThanMs, limit: batchSize }) : [],
+  );
+  const groups = new Map<string, (OpenHandoff & { tenantId: string })[]>();
+  for (const handoff of left) {
+    const place = JSON.stringify([handoff.tenantId, handoff.kbId]);
+    groups.set(place, [...(groups.get(place) ?? []), handoff]);
+  }
+  for (const handoffs of groups.values()) {
+    const { tenantId } = handoffs[0] as OpenHandoff & { tenantId: string };
+    await handOver(deps, tenantId, { handoffs, newCount: handoffs.length, skippedCount: 0 });
+  }
+  return left.length;
+}
+
+async function inBatches({ db }: HandOverDeps, purge: (tx: Tx) => Promise<number>): Promise<number> {
+  let removed = 0;
+  for (let batch = 0; batch < maxBatches; batch += 1) {
+    const count = await db.kernel(purge);
+    removed += count;
+    if (count < purgeSize) break;
+  }
+  return removed;
+}

@@ -1,0 +1,234 @@
+import { z } from 'zod';
+import { timestamp } from '../../kernel/http/replies.ts';
+import { defaultCrawlSettings } from './crawl-steps.ts';
+import type { RunWithHandoffs } from './service.ts';
+import {
+  crawlKinds,
+  type Handoff,
+  handoffReasons,
+  handoffStatuses,
+  runStatuses,
+  type ScrapeReference,
+  type ScrapeRun,
+  type ScrapeSource,
+  scrapeModes,
+} from './types.ts';
+
+const runSummary = z.object({
+  scrape_run_id: z.uuid(),
+  status: z.enum(runStatuses),
+  started_at: timestamp,
+  finished_at: timestamp.nullable(),
+});
+
+export const sourceReply = z
+  .object({
+    source: z.string(),
+    mode: z.enum(scrapeModes),
+    kind: z.enum(crawlKinds).nullable(),
+    kb_id: z.string(),
+    url: z.string().nullable(),
+    max_pages: z.int().nullable(),
+    max_depth: z.int().nullable(),
+    include: z.array(z.string()),
+    exclude: z.array(z.string()),
+    sitemap: z.boolean().nullable(),
+    last_run: runSummary.nullable(),
+    created_by: z.string(),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'ScrapeSource' });
+
+export function renderSource(
+  source: ScrapeSource,
+  lastRun: ScrapeRun | null = null,
+): z.output<typeof sourceReply> {
+  const { maxPages, maxDepth, include, exclude, sitemap } = { ...defaultCrawlSettings, ...source.settings };
+  const isCrawl = source.mode === 'crawl';
+  return {
+    source: source.source,
+    mode: source.mode,
+    kind: source.kind,
+    kb_id: source.kbId,
+    url: source.url,
+    max_pages: isCrawl ? maxPages : null,
+    max_depth: isCrawl && source.kind === 'website' ? maxDepth : null,
+    include: isCrawl ? include : [],
+    exclude: isCrawl ? exclude : [],
+    sitemap: isCrawl && source.kind === 'website' ? sitemap : null,
+    last_run: lastRun && {
+      scrape_run_id: lastRun.scrapeRunId,
+      status: lastRun.status,
+      started_at: lastRun.startedAt.toISOString(),
+      finished_at: moment(lastRun.finishedAt),
+    },
+    created_by: source.createdBy,
+    created_at: source.createdAt.toISOString(),
+    updated_at: source.updatedAt.toISOString(),
+  };
+}
+
+const counts = {
+  references_persisted: z.int(),
+  references_created: z.int(),
+  references_changed: z.int(),
+  handoff_queued_count: z.int(),
+  handoff_completed_count: z.int(),
+  handoff_failed_count: z.int(),
+  handoff_skipped_count: z.int(),
+  handoff_notice: z
+    .string()
+    .nullable()
+    .describe('Why nothing was handed over and the counts of hand-offs are 0: the feature is taken down'),
+};
+
+export const syncReply = z
+  .object({
+    scrape_run_id: z.uuid(),
+    source: z.string(),
+    mode: z.enum(scrapeModes),
+    status: z.enum(runStatuses),
+    job_id: z.uuid().nullable().describe('Of a crawl'),
+    ...counts,
+  })
+  .meta({ id: 'ScrapeSync' });
+
+export function renderSync(run: ScrapeRun): z.output<typeof syncReply> {
+  return {
+    scrape_run_id: run.scrapeRunId,
+    source: run.source,
+    mode: run.mode,
+    status: run.status,
+    job_id: run.jobId,
+    references_persisted: run.persisted,
+    references_created: run.created,
+    references_changed: run.changed,
+    handoff_queued_count: run.queued,
+    handoff_completed_count: run.completed,
+    handoff_failed_count: run.failed,
+    handoff_skipped_count: run.skipped,
+    handoff_notice: run.handoffNotice,
+  };
+}
+
+export const runReply = z
+  .object({
+    ...syncReply.shape,
+    pages_failed: z.int().describe('Of a crawl'),
+    is_complete: z.boolean().nullable().describe('Of a crawl: every page was seen'),
+    error_code: z.string().nullable(),
+    error_text: z.string().nullable(),
+    created_by: z.string(),
+    started_at: timestamp,
+    finished_at: timestamp.nullable(),
+  })
+  .meta({ id: 'ScrapeRun' });
+
+export function renderRun(run: ScrapeRun): z.output<typeof runReply> {
+  return {
+    ...renderSync(run),
+    pages_failed: run.pagesFailed,
+    is_complete: run.isComplete,
+    error_code: run.errorCode,
+    error_text: run.errorText,
+    created_by: run.createdBy,
+    started_at: run.startedAt.toISOString(),
+    finished_at: moment(run.finishedAt),
+  };
+}
+
+const handoffsNow = z
+  .object({ queued: z.int(), running: z.int(), completed: z.int(), failed: z.int() })
+  .nullable()
+  .describe('What has become of what it handed over; null while hand-offs are taken down');
+
+export const runWithHandoffsReply = z
+  .object({ ...runReply.shape, handoffs: handoffsNow })
+  .meta({ id: 'ScrapeRunWithHandoffs' });
+
+export function renderRunWithHandoffs({
+  run,
+  handoffs,
+}: RunWithHandoffs): z.output<typeof runWithHandoffsReply> {
+  return { ...renderRun(run), handoffs };
+}
+
+export const referenceReply = z
+  .object({
+    reference_id: z.uuid(),
+    external_id: z.string(),
+    url: z.string(),
+    title: z.string(),
+    media_type: z.string().nullable(),
+    metadata: z.record(z.string(), z.unknown()),
+    payload_hash: z.string(),
+    content_bytes: z.int(),
+    scrape_run_id: z.uuid().describe('The run that touched it last'),
+    gone_at: timestamp.nullable().describe('The site says that it is not there any more'),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'ScrapeReference' });
+
+export function renderReference(reference: ScrapeReference): z.output<typeof referenceReply> {
+  return {
+    reference_id: reference.referenceId,
+    external_id: reference.externalId,
+    url: reference.url,
+    title: reference.title,
+    media_type: reference.mediaType,
+    metadata: reference.metadata,
+    payload_hash: reference.payloadHash,
+    content_bytes: reference.contentBytes,
+    scrape_run_id: reference.scrapeRunId,
+    gone_at: moment(reference.goneAt),
+    created_at: reference.createdAt.toISOString(),
+    updated_at: reference.updatedAt.toISOString(),
+  };
+}
+
+const handoffReply = z
+  .object({
+    handoff_id: z.uuid(),
+    reference_id: z.uuid(),
+    payload_hash: z.string(),
+    status: z.enum(handoffStatuses),
+    reason_code: z.enum(handoffReasons),
+    reason_text: z.string().nullable(),
+    attempts: z.int(),
+    job_id: z.uuid().nullable(),
+    kb_id: z.string(),
+    scrape_run_id: z.uuid(),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'IngestionHandoff' });
+
+export const handoffListReply = z.object({
+  data: z.array(handoffReply),
+  total: z.int().describe('Of all that match, on whatever page'),
+  has_more: z.boolean(),
+  next_cursor: z.string().nullable(),
+});
+
+export function renderHandoff(handoff: Handoff): z.output<typeof handoffReply> {
+  return {
+    handoff_id: handoff.handoffId,
+    reference_id: handoff.referenceId,
+    payload_hash: handoff.payloadHash,
+    status: handoff.status,
+    reason_code: handoff.reasonCode,
+    reason_text: handoff.reasonText,
+    attempts: handoff.attempts,
+    job_id: handoff.jobId,
+    kb_id: handoff.kbId,
+    scrape_run_id: handoff.scrapeRunId,
+    created_at: handoff.createdAt.toISOString(),
+    updated_at: handoff.updatedAt.toISOString(),
+  };
+}
+
+function moment(date: Date | null): string | null {
+  return date?.toISOString() ?? null;
+}

@@ -1,0 +1,239 @@
+import type { Wait } from '../../kernel/crawl/polite-requests.ts';
+import type { CrawlBounds, CrawlProgress } from '../../kernel/crawl/types.ts';
+import type { GuardedFetch } from '../../kernel/fetch/guarded-fetch.ts';
+import { unexpectedOutcome } from '../../kernel/jobs/slice-runner.ts';
+import type { Job, Outcome, Slice, SliceResult } from '../../kernel/jobs/types.ts';
+import type { Tx } from '../../lib/db.ts';
+import { isSluiceError } from '../../lib/errors.ts';
+import { CrawlBatch } from './crawl-batch.ts';
+import { type CrawlPlace, type CrawlTools, crawlSteps } from './crawl-steps.ts';
+import { scrapeFailures } from './errors.ts';
+import { addToFrontier, deleteFrontier, listFrontier, markVisited } from './frontier-store.ts';
+import { type HandOverDeps, handOver, unavailableNotice } from './hand-over.ts';
+import { persistIn } from './persist.ts';
+import { listKnown, listKnownOf } from './reference-store.ts';
+import { finishRun, reopenRun, saveRunCounts, wasLastComplete } from './run-store.ts';
+import { findSource } from './store.ts';
+import { addCounts, noCounts, type RunCounts, type ScrapeSource } from './types.ts';
+
+export interface CrawlDeps extends HandOverDeps {
+  fetch: GuardedFetch;
+  sliceMs: number;
+  bounds?: Partial<CrawlBounds>;
+  wait?: Wait;
+}
+
+interface Checkpoint {
+  progress: CrawlProgress | null;
+  was_complete: boolean;
+  /** The first reason why something failed. */
+  reason: string | null;
+  step: number;
+}
+
+/** One slice of a crawl: pages are read and persisted in batches, each with its hand-offs, until the time is up. */
+export async function advanceCrawl(deps: CrawlDeps, slice: Slice): Promise<SliceResult> {
+  try {
+    return await advance(deps, slice);
+  } catch (error) {
+    slice.signal.throwIfAborted();
+    if (isSluiceError(error) && infrastructure.includes(error.code)) throw error;
+    const outcome = outcomeOf(error, slice.job);
+    if (outcome.type !== 'dead') return { outcome };
+    const { code: errorCode, message: errorText } = outcome.failure;
+    const key = runKeyOf(slice.job);
+    return {
+      outcome,
+      effects: async (tx) => void (await finishRun(tx, key, { status: 'failed', errorCode, errorText })),
+    };
+  }
+}
+
+/** Nobody's fault: the runner takes the slice back. */
+const infrastructure = ['database_unavailable', 'commit_unknown', 'lease_lost'];
+
+export function outcomeOf(error: unknown, job: Job): Outcome {
+  if (isSluiceError(error) && error.code in scrapeFailures.definitions) {
+    return { type: 'dead', failure: { code: error.code, message: error.message, class: 'permanent' } };
+  }
+  if (isSluiceError(error) && error.code === 'write_conflict') return { type: 'wait', delayMs: 500 };
+  return unexpectedOutcome(error, job);
+}
+
+function runKeyOf({ tenantId, payload, subjectId }: Job) {
+  return { tenantId, source: subjectId, scrapeRunId: String(payload.scrapeRunId) };
+}
+
+async function advance(deps: CrawlDeps, slice: Slice): Promise<SliceResult> {
+  const { source, place } = await open(slice);
+  const deadlineMs = performance.now() + deps.sliceMs;
+  const tools = toolsOf(deps, slice, source);
+  let batch = newBatch(deps, slice);
+  let hasProgress = false;
+  for await (const step of crawlSteps(source, tools, place)) {
+    await batch.add(step);
+    hasProgress ||= batch.hasProgress;
+    const isOver = hasProgress && (performance.now() > deadlineMs || slice.shouldYield());
+    if (!batch.isFull && !isOver && !step.end) continue;
+    await commit(deps, slice, { batch, wasComplete: place.wasComplete });
+    if (step.end) return finish(slice, step.end);
+    if (isOver) return { outcome: { type: 'continue' } };
+    batch = newBatch(deps, slice);
+  }
+  throw new Error('The crawl ended without saying so');
+}
+
+function newBatch({ knowledge, scrapes }: CrawlDeps, { signal }: Slice): CrawlBatch {
+  return new CrawlBatch({ knowledge, metrics: scrapes, signal });
+}
+
+async function open(slice: Slice): Promise<{ source: ScrapeSource; place: CrawlPlace }> {
+  const key = runKeyOf(slice.job);
+  const { tenantId, jobId } = slice.job;
+  return slice.transaction(async (tx, job) => {
+    const source = await findSource(tx, key);
+    if (source === null || source.mode !== 'crawl') {
+      throw scrapeFailures.raise.scrape_source_gone(
+        `Source ${key.source} is not there, or is no crawl any more`,
+      );
+    }
+    // A dead letter that was requeued goes on with its run.
+    await reopenRun(tx, { ...key, jobId });
+    const { progress, was_complete } = checkpointOf(job);
+    const isFirst = Object.keys(job.checkpoint).length === 0;
+    const wasComplete = isFirst ? await wasLastComplete(tx, key) : was_complete;
+    const frontier = isFirst ? [] : await listFrontier(tx, { tenantId, jobId });
+    return { source, place: { frontier, progress, wasComplete } };
+  });
+}
+
+function checkpointOf({ checkpoint }: Job): Checkpoint {
+  const {
+    progress = null,
+    was_complete = false,
+    reason = null,
+    step = 0,
+  } = checkpoint as Partial<Checkpoint>;
+  return { progress, was_complete, reason, step };
+}
+
+function countersOf({ counters }: Job): RunCounts {
+  return addCounts(noCounts, counters as Partial<RunCounts>);
+}
+
+function toolsOf(deps: CrawlDeps, { signal }: Slice, { tenantId, source }: ScrapeSource): CrawlTools {
+  const { db, fetch, bounds, wait } = deps;
+  const key = { tenantId, source };
+  const known = (row: { externalId: string; payloadHash: string; memo: string | null }) => ({
+    url: row.externalId,
+    contentHash: row.payloadHash,
+    memo: row.memo,
+  });
+  return {
+    fetch,
+    signal,
+    ...(bounds ? { bounds } : {}),
+    ...(wait ? { wait } : {}),
+    findKnown: async (urls) => {
+      const rows = await db.tenant(tenantId, (tx) => listKnownOf(tx, key, urls));
+      return new Map(rows.map((row) => [row.externalId, known(row)]));
+    },
+    listKnown: async (page) => {
+      const rows = await db.tenant(tenantId, (tx) => listKnown(tx, { ...key, ...page }));
+      return rows.map(known);
+    },
+  };
+}
+
+/** Pages, their hand-offs, frontier, checkpoint and counts in one transaction; then the jobs. */
+async function commit(
+  deps: CrawlDeps,
+  slice: Slice,
+  { batch, wasComplete }: { batch: CrawlBatch; wasComplete: boolean },
+): Promise<void> {
+  const key = { ...runKeyOf(slice.job), createdBy: slice.job.createdBy };
+  const { tenantId, jobId } = slice.job;
+  const { brought } = batch;
+  const made = await slice.transaction(
+    async (tx, job) => {
+      const { opened, counts } = await persistIn(tx, key, brought);
+      await addToFrontier(tx, { tenantId, jobId }, batch.found);
+      await markVisited(tx, { tenantId, jobId }, batch.visited);
+      const { newCount: queued, skippedCount: skipped, handoffs } = opened;
+      const more = { ...counts, queued, skipped, pagesFailed: batch.pagesFailed };
+      const counters = addCounts(countersOf(job), more);
+      const handoffNotice = handoffs === null ? unavailableNotice : null;
+      await saveRunCounts(tx, key, { counts: counters, handoffNotice });
+      return { opened, more, counters, before: checkpointOf(job) };
+    },
+    ({ counters, before }) => ({
+      counters: { ...counters },
+      checkpoint: checkpointAfter(before, batch, wasComplete),
+      stage: 'crawl',
+    }),
+  );
+  const { counts, notice } = await handOver(deps, tenantId, made.opened);
+  deps.scrapes.counted({ ...made.more, ...counts, ...(counts.failed ? { queued: 0 } : {}) });
+  if ((counts.queued ?? 0) === made.opened.newCount) return;
+  // What was counted as queued has failed, or cannot be handed over at the moment.
+  await slice.transaction(
+    async (tx, job) => {
+      const counters = addCounts(countersOf(job), {
+        queued: -made.opened.newCount,
+        failed: counts.failed ?? 0,
+      });
+      await saveRunCounts(tx, key, { counts: counters, handoffNotice: notice });
+      return counters;
+    },
+    (counters) => ({ counters: { ...counters } }),
+  );
+}
+
+function checkpointAfter(
+  before: Checkpoint,
+  batch: CrawlBatch,
+  wasComplete: boolean,
+): Record<string, unknown> {
+  return {
+    progress: batch.progress,
+    was_complete: wasComplete,
+    reason: before.reason ?? batch.reason,
+    step: before.step + 1,
+  };
+}
+
+const frontierBatch = 5_000;
+
+async function finish(slice: Slice, end: { isComplete: boolean; reason: string }): Promise<SliceResult> {
+  const key = runKeyOf(slice.job);
+  const { tenantId, jobId } = slice.job;
+  const { counters, reason } = await slice.transaction(async (_tx, job) => ({
+    counters: countersOf(job),
+    reason: checkpointOf(job).reason,
+  }));
+  while (
+    (await slice.transaction((tx) => deleteFrontier(tx, { tenantId, jobId, limit: frontierBatch }))) > 0
+  );
+  if (counters.persisted === 0 && counters.pagesFailed > 0) {
+    throw scrapeFailures.raise.scrape_crawl_failed(`Nothing could be read: ${reason ?? end.reason}`);
+  }
+  const { isComplete } = end;
+  const errorText = isComplete ? null : end.reason.replaceAll('\0', '').slice(0, 2_000);
+  return {
+    outcome: { type: 'done', result: { scrape_run_id: key.scrapeRunId, is_complete: isComplete } },
+    effects: async (tx) => void (await finishRun(tx, key, { status: 'completed', isComplete, errorText })),
+  };
+}
+
+/** In the transaction that cancels the job. What was persisted stays: it was read, and may be handed over already. */
+export async function endCanceledRun(tx: Tx, job: Job): Promise<void> {
+  const errorText = 'Canceled by user; what it had persisted is kept';
+  await finishRun(tx, runKeyOf(job), { status: 'failed', errorCode: 'canceled', errorText });
+}
+
+export async function cleanUpCrawl(slice: Slice): Promise<SliceResult> {
+  const { tenantId, jobId } = slice.job;
+  const limit = frontierBatch;
+  const deleted = await slice.transaction((tx) => deleteFrontier(tx, { tenantId, jobId, limit }));
+  return { outcome: { type: deleted < limit ? 'done' : 'continue' } };
+}
