@@ -192,6 +192,61 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.follow_ingestion_job()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_reason text := nullif(concat_ws(': ', new.error_code, new.error_message), '');
+begin
+  -- Somebody may have dropped the table alone.
+  if to_regclass('public.ingestion_handoffs') is null then
+    return null;
+  end if;
+  if tg_op = 'INSERT' then
+    update ingestion_handoffs h
+       set status = 'queued',
+           reason_code = 'ingestion_job_queued',
+           reason_text = 'The job that failed was requeued',
+           job_id = new.job_id
+     where h.tenant_id = new.tenant_id
+       and h.job_id = new.requeued_from
+       and h.status = 'failed';
+    return null;
+  end if;
+  if new.status is distinct from old.status then
+    if new.status = 'running' then
+      update ingestion_handoffs h
+         set status = 'running',
+             reason_code = 'ingestion_job_running'
+       where h.tenant_id = new.tenant_id
+         and h.job_id = new.job_id
+         and h.status = 'queued';
+    elsif new.status = 'success' then
+      update ingestion_handoffs h
+         set status = 'completed',
+             reason_code = 'ingestion_job_completed'
+       where h.tenant_id = new.tenant_id
+         and h.job_id = new.job_id
+         and h.status in ('queued', 'running');
+    elsif new.status in ('dead_letter', 'canceled') then
+      update ingestion_handoffs h
+         set status = 'failed',
+             reason_code = 'ingestion_job_failed',
+             reason_text = v_reason
+       where h.tenant_id = new.tenant_id
+         and h.job_id = new.job_id
+         and h.status in ('queued', 'running');
+    end if;
+  end if;
+  if new.status in ('success', 'dead_letter', 'canceled') and not new.cleanup_open
+     and new.payload ->> 'referenceId' = new.subject_id then
+    perform give_waiting_ingestion_handoff_its_job(new.tenant_id, new.subject_id::uuid, new.max_retries);
+  end if;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.full_workspaces(p_tenant text, p_limit integer)
  RETURNS uuid[]
  LANGUAGE sql
@@ -204,6 +259,69 @@ BEGIN ATOMIC
            GROUP BY j.workspace_id
           HAVING (count(*) >= full_workspaces.p_limit)) f;
 END;
+
+CREATE OR REPLACE FUNCTION public.give_waiting_ingestion_handoff_its_job(p_tenant text, p_reference uuid, p_max_retries integer)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_waiting ingestion_handoffs;
+  v_job uuid;
+begin
+  select h.* into v_waiting
+    from ingestion_handoffs h
+   where h.tenant_id = p_tenant
+     and h.reference_id = p_reference
+     and h.status = 'queued'
+     and h.job_id is null
+     and h.reason_code = 'ingestion_job_already_active'
+   order by h.turn desc
+   limit 1
+     for no key update;
+  if not found then
+    return;
+  end if;
+  with made as (
+    insert into ingestion_jobs (
+      tenant_id, job_id, pipeline, subject_id, max_retries, correlation_id, payload, user_id, created_by)
+    values (
+      p_tenant,
+      -- UUID version 7, as the program makes them: jobs are listed by the time in it.
+      encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid()) placing
+        substring(int8send(floor(extract(epoch from clock_timestamp()) * 1000)::bigint) from 3) from 1 for 6),
+        52, 1), 53, 1), 'hex')::uuid,
+      'knowledge', p_reference::text, p_max_retries, v_waiting.scrape_run_id::text,
+      jsonb_build_object('kbId', v_waiting.kb_id, 'referenceId', p_reference),
+      v_waiting.created_by, v_waiting.created_by)
+    on conflict (tenant_id, pipeline, subject_id)
+      where status in ('queued', 'running', 'paused') or cleanup_open
+      do nothing
+    returning *
+  ), logged as (
+    insert into events (tenant_id, type, subject, user_id, correlation_id, data)
+    select j.tenant_id, 'job.queued', j.job_id::text, j.user_id, j.correlation_id,
+           jsonb_strip_nulls(jsonb_build_object(
+             'job_id', j.job_id, 'tenant_id', j.tenant_id, 'pipeline', j.pipeline, 'subject_id', j.subject_id,
+             'connector_id', j.connector_id, 'requeued_from', j.requeued_from, 'created_by', j.created_by))
+      from made j
+  )
+  select m.job_id into v_job from made m;
+  if v_job is null then
+    return;
+  end if;
+  update ingestion_handoffs h
+     set job_id = v_job,
+         reason_code = 'ingestion_job_queued',
+         reason_text = case
+           when h.handoff_id = v_waiting.handoff_id then null
+           else 'A newer payload of the reference replaced this one while it waited' end
+   where h.tenant_id = p_tenant
+     and h.reference_id = p_reference
+     and h.status = 'queued'
+     and h.job_id is null
+     and h.reason_code = 'ingestion_job_already_active';
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION public.guard_tenant_table(target regclass)
  RETURNS void
@@ -268,6 +386,26 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.knowledge_counters_add_up()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog'
+AS $function$
+declare
+  seen bigint := coalesce((new.counters ->> 'chunks_seen')::bigint, 0);
+  told bigint := coalesce((new.counters ->> 'chunks_processed')::bigint, 0)
+    + coalesce((new.counters ->> 'chunks_skipped')::bigint, 0)
+    + coalesce((new.counters ->> 'chunks_error')::bigint, 0);
+begin
+  if seen <> told then
+    raise check_violation using
+      message = format('Run %s has seen %s chunks but accounts for %s', new.job_id, seen, told),
+      table = 'ingestion_jobs', constraint = 'knowledge_counters_add_up';
+  end if;
+  return new;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.parents_of_facts_stay()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -300,6 +438,21 @@ CREATE OR REPLACE FUNCTION public.rate_limit_wait(p_moments timestamp with time 
  LANGUAGE sql
  STABLE
 RETURN COALESCE((SELECT ((m.m + rate_limit_wait.p_window) - rate_limit_wait.p_now) FROM unnest(rate_limit_wait.p_moments) m(m) WHERE (m.m > (rate_limit_wait.p_now - rate_limit_wait.p_window)) ORDER BY m.m DESC OFFSET (rate_limit_wait.p_limit - 1) LIMIT 1), '00:00:00'::interval);
+
+CREATE OR REPLACE FUNCTION public.record_ingestion_handoff_event()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into events (tenant_id, type, subject, user_id, correlation_id, data)
+  values (new.tenant_id, 'handoff.' || new.status, new.handoff_id::text, new.created_by, new.scrape_run_id::text,
+          jsonb_strip_nulls(jsonb_build_object(
+            'handoff_id', new.handoff_id, 'tenant_id', new.tenant_id, 'source', new.source, 'kb_id', new.kb_id,
+            'reference_id', new.reference_id, 'payload_hash', new.payload_hash, 'reason_code', new.reason_code,
+            'reason_text', new.reason_text, 'job_id', new.job_id, 'scrape_run_id', new.scrape_run_id)));
+  return null;
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION public.reserve_rate_limits(p_keys text[], p_limits integer[], p_windows_ms bigint[])
  RETURNS bigint
@@ -353,6 +506,62 @@ BEGIN ATOMIC
             FROM public.ingestion_jobs f
            WHERE ((f.tenant_id = retry_may_start.p_tenant) AND (f.pipeline = retry_may_start.p_pipeline) AND (f.subject_id = retry_may_start.p_subject) AND (f.status = 'failed'::text) AND (f.job_id < retry_may_start.p_job))))));
 END;
+
+CREATE OR REPLACE FUNCTION public.search_chunk_texts(wanted_tenant text, wanted_kb text, wanted_generation integer, question text, most integer)
+ RETURNS TABLE(chunk_id bigint, rank double precision)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public'
+AS $function$
+declare
+  whole tsquery := websearch_to_tsquery('english', question);
+  wanted text;
+  unwanted text;
+  partly tsquery;
+  found_count integer;
+begin
+  if wanted_tenant is distinct from public.current_tenant() then
+    raise exception 'Full-text search was asked about another tenant than that of the transaction'
+      using errcode = 'insufficient_privilege';
+  end if;
+  select string_agg('(' || p.part || ')', ' | ') filter (where p.part not like '!%'),
+         string_agg('(' || p.part || ')', ' & ') filter (where p.part like '!%')
+    into wanted, unwanted
+    from (select distinct s.part
+            from string_to_table(replace(whole::text, ' | ', ' & '), ' & ') as s (part)
+           where s.part <> ''
+           limit 64) p;
+  if wanted is null then
+    return;
+  end if;
+  partly := (case when unwanted is null then wanted else '(' || wanted || ') & ' || unwanted end)::tsquery;
+  return query
+  select e.chunk_id, 1 + ts_rank_cd(e.text_search, partly, 33)::double precision
+    from public.embeddings_index e
+   where e.tenant_id = wanted_tenant
+     and e.kb_id = wanted_kb
+     and e.generation = wanted_generation
+     and e.text_search @@ whole
+   order by 2 desc, 1
+   limit most;
+  get diagnostics found_count = row_count;
+  if found_count >= most then
+    return;
+  end if;
+  return query
+  select m.chunk_id, ts_rank_cd(m.text_search, partly, 33)::double precision
+    from (select e.chunk_id, e.text_search
+            from public.embeddings_index e
+           where e.tenant_id = wanted_tenant
+             and e.kb_id = wanted_kb
+             and e.generation = wanted_generation
+             and e.text_search @@ partly
+             and not e.text_search @@ whole
+           limit 20000) m
+   order by 2 desc, 1
+   limit most - found_count;
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION public.settled_status(p_status text, p_outcome text)
  RETURNS text
@@ -414,6 +623,16 @@ AS $function$
         placing substring(int8send((extract(epoch from clock_timestamp()) * 1000)::bigint) from 3)
         from 1 for 6),
       52, 1), 53, 1), 'hex')::uuid
+$function$;
+
+CREATE OR REPLACE FUNCTION public.update_ingestion_handoff_timestamp()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  new.updated_at := clock_timestamp();
+  return new;
+end
 $function$;
 
 -- Tables
@@ -593,6 +812,20 @@ create table public.dropped_files (
   seen_at timestamp with time zone default clock_timestamp() not null
 );
 
+create table public.embeddings_index (
+  tenant_id text not null,
+  kb_id text not null,
+  generation integer not null,
+  chunk_id bigint generated always as identity not null,
+  content_hash text not null,
+  text text not null,
+  tokens integer not null,
+  vector bytea not null,
+  created_by_job uuid not null,
+  indexed_at timestamp with time zone default clock_timestamp() not null,
+  text_search tsvector generated always as (to_tsvector('english'::regconfig, text)) stored
+) with (autovacuum_analyze_scale_factor=0.05, autovacuum_vacuum_scale_factor=0.05);
+
 create table public.erased_tenants (
   tenant_hash text not null,
   erased_at timestamp with time zone default clock_timestamp() not null
@@ -636,6 +869,25 @@ create table public.idempotency_keys (
   body text,
   created_at timestamp with time zone default clock_timestamp() not null
 );
+
+create table public.ingestion_handoffs (
+  tenant_id text not null,
+  handoff_id uuid not null,
+  source text not null,
+  kb_id text not null,
+  reference_id uuid not null,
+  payload_hash text not null,
+  status text default 'queued'::text not null,
+  reason_code text default 'queued_from_scrape'::text not null,
+  reason_text text,
+  attempts integer default 0 not null,
+  job_id uuid,
+  scrape_run_id uuid not null,
+  turn integer not null,
+  created_by text not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  updated_at timestamp with time zone default clock_timestamp() not null
+) with (autovacuum_analyze_scale_factor=0.05, autovacuum_vacuum_scale_factor=0.05, fillfactor=80);
 
 create table public.ingestion_jobs (
   tenant_id text not null,
@@ -726,6 +978,103 @@ create table public.job_items (
   result_json json
 ) with (autovacuum_vacuum_insert_scale_factor=0.2, autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=5000, fillfactor=90);
 
+create table public.knowledge_bases (
+  tenant_id text not null,
+  kb_id text not null,
+  name text not null,
+  chunker jsonb not null,
+  embedder jsonb not null,
+  generation integer default 0 not null,
+  next_generation integer default 1 not null,
+  created_by text not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  updated_at timestamp with time zone default clock_timestamp() not null
+) with (fillfactor=70);
+
+create table public.knowledge_documents (
+  tenant_id text not null,
+  kb_id text not null,
+  document_id uuid not null,
+  generation integer not null,
+  source_id uuid not null,
+  uri text not null,
+  uri_key bytea not null,
+  title text not null,
+  media_type text,
+  state text not null,
+  content_hash text,
+  etag text,
+  last_modified text,
+  revision bigint default 0 not null,
+  previous jsonb,
+  chunk_count integer default 0 not null,
+  error_code text,
+  error_text text,
+  created_by_job uuid not null,
+  last_job uuid not null,
+  seen_at timestamp with time zone default clock_timestamp() not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  updated_at timestamp with time zone default clock_timestamp() not null
+) with (autovacuum_vacuum_scale_factor=0.05, fillfactor=80);
+
+create table public.knowledge_files (
+  tenant_id text not null,
+  kb_id text not null,
+  file_id uuid not null,
+  name text not null,
+  media_type text not null,
+  size_bytes bigint not null,
+  sha256 text not null,
+  created_by text not null,
+  created_at timestamp with time zone default clock_timestamp() not null
+);
+
+create table public.knowledge_frontier (
+  tenant_id text not null,
+  job_id uuid not null,
+  source_id uuid not null,
+  seq bigint generated always as identity not null,
+  url text not null,
+  url_key bytea not null,
+  depth integer not null,
+  is_visited boolean default false not null
+);
+
+create table public.knowledge_generations (
+  tenant_id text not null,
+  kb_id text not null,
+  generation integer not null,
+  fingerprint text not null,
+  dimensions integer not null,
+  embedder jsonb not null,
+  state text not null,
+  built_by_job uuid not null,
+  index_version bigint default 0 not null,
+  created_at timestamp with time zone default clock_timestamp() not null
+);
+
+create table public.knowledge_links (
+  tenant_id text not null,
+  kb_id text not null,
+  document_id uuid not null,
+  revision bigint not null,
+  ordinal integer not null,
+  chunk_id bigint not null,
+  heading_path text[] default '{}'::text[] not null,
+  start_at integer not null,
+  end_at integer not null,
+  job_id uuid not null
+) with (autovacuum_vacuum_scale_factor=0.05);
+
+create table public.knowledge_sources (
+  tenant_id text not null,
+  kb_id text not null,
+  source_id uuid not null,
+  type text not null,
+  settings jsonb default '{}'::jsonb not null,
+  created_at timestamp with time zone default clock_timestamp() not null
+);
+
 create table public.login_links (
   tenant_id text not null,
   code_hash bytea not null,
@@ -747,6 +1096,74 @@ create table public.schema_migrations (
   checksum text not null,
   state text not null,
   changed_at timestamp with time zone default clock_timestamp() not null
+);
+
+create table public.scrape_frontier (
+  tenant_id text not null,
+  job_id uuid not null,
+  seq bigint generated always as identity not null,
+  url text not null,
+  url_key bytea not null,
+  depth integer not null,
+  is_visited boolean default false not null
+);
+
+create table public.scrape_references (
+  tenant_id text not null,
+  reference_id uuid not null,
+  source text not null,
+  external_id text collate "C" not null,
+  url text not null,
+  url_key bytea not null,
+  title text not null,
+  content text not null,
+  media_type text,
+  metadata jsonb default '{}'::jsonb not null,
+  payload_hash text not null,
+  memo text,
+  gone_at timestamp with time zone,
+  scrape_run_id uuid not null,
+  changed_by uuid not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  updated_at timestamp with time zone default clock_timestamp() not null
+) with (autovacuum_analyze_scale_factor=0.05, autovacuum_vacuum_scale_factor=0.05);
+
+create table public.scrape_runs (
+  tenant_id text not null,
+  scrape_run_id uuid not null,
+  source text not null,
+  mode text not null,
+  status text default 'running'::text not null,
+  job_id uuid,
+  references_persisted integer default 0 not null,
+  references_created integer default 0 not null,
+  references_changed integer default 0 not null,
+  pages_failed integer default 0 not null,
+  handoff_queued_count integer default 0 not null,
+  handoff_completed_count integer default 0 not null,
+  handoff_failed_count integer default 0 not null,
+  handoff_skipped_count integer default 0 not null,
+  handoff_notice text,
+  is_complete boolean,
+  error_code text,
+  error_text text,
+  created_by text not null,
+  started_at timestamp with time zone default clock_timestamp() not null,
+  finished_at timestamp with time zone,
+  updated_at timestamp with time zone default clock_timestamp() not null
+);
+
+create table public.scrape_sources (
+  tenant_id text not null,
+  source text not null,
+  mode text not null,
+  kind text,
+  kb_id text not null,
+  url text,
+  settings jsonb default '{}'::jsonb not null,
+  created_by text not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  updated_at timestamp with time zone default clock_timestamp() not null
 );
 
 create table public.search_events (
@@ -965,6 +1382,12 @@ alter table public.dropped_files add constraint dropped_files_pkey PRIMARY KEY (
 
 alter table public.dropped_files add constraint dropped_files_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
 
+alter table public.embeddings_index add constraint embeddings_index_pkey PRIMARY KEY (tenant_id, chunk_id);
+
+alter table public.embeddings_index add constraint embeddings_index_tenant_id_content_hash_kb_id_generation_key UNIQUE (tenant_id, content_hash, kb_id, generation);
+
+alter table public.embeddings_index add constraint embeddings_index_content_hash_check CHECK ((length(content_hash) = 64));
+
 alter table public.erased_tenants add constraint erased_tenants_pkey PRIMARY KEY (tenant_hash);
 
 alter table public.events add constraint events_pkey PRIMARY KEY (tenant_id, xid, event_id);
@@ -984,6 +1407,18 @@ alter table public.idempotency_keys add constraint idempotency_keys_pkey PRIMARY
 alter table public.idempotency_keys add constraint idempotency_keys_key_check CHECK (((length(key) >= 1) AND (length(key) <= 255)));
 
 alter table public.idempotency_keys add constraint idempotency_keys_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
+
+alter table public.ingestion_handoffs add constraint ingestion_handoffs_pkey PRIMARY KEY (tenant_id, handoff_id);
+
+alter table public.ingestion_handoffs add constraint ingestion_handoffs_reference_id_payload_hash_key UNIQUE (reference_id, payload_hash);
+
+alter table public.ingestion_handoffs add constraint ingestion_handoffs_tenant_id_reference_id_turn_key UNIQUE (tenant_id, reference_id, turn);
+
+alter table public.ingestion_handoffs add constraint ingestion_handoffs_payload_hash_check CHECK ((length(payload_hash) = 64));
+
+alter table public.ingestion_handoffs add constraint ingestion_handoffs_reason_code_check CHECK ((reason_code = ANY (ARRAY['queued_from_scrape'::text, 'ingestion_job_queued'::text, 'ingestion_job_already_active'::text, 'ingestion_job_running'::text, 'ingestion_job_completed'::text, 'ingestion_job_failed'::text, 'unchanged_payload'::text, 'retry_exhausted'::text, 'not_transient'::text])));
+
+alter table public.ingestion_handoffs add constraint ingestion_handoffs_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'running'::text, 'completed'::text, 'failed'::text])));
 
 alter table public.ingestion_jobs add constraint ingestion_jobs_pkey PRIMARY KEY (tenant_id, job_id);
 
@@ -1011,6 +1446,54 @@ alter table public.job_items add constraint job_items_pkey PRIMARY KEY (tenant_i
 
 alter table public.job_items add constraint job_items_status_check CHECK ((status = ANY (ARRAY['PENDING'::text, 'PROCESSING'::text, 'DONE'::text, 'ERROR'::text, 'NOT_FOUND'::text, 'SKIPPED'::text])));
 
+alter table public.knowledge_bases add constraint knowledge_bases_pkey PRIMARY KEY (tenant_id, kb_id);
+
+alter table public.knowledge_bases add constraint knowledge_bases_kb_id_check CHECK (((length(kb_id) >= 1) AND (length(kb_id) <= 200)));
+
+alter table public.knowledge_bases add constraint knowledge_bases_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200)));
+
+alter table public.knowledge_bases add constraint knowledge_bases_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
+
+alter table public.knowledge_documents add constraint knowledge_documents_pkey PRIMARY KEY (tenant_id, kb_id, document_id);
+
+alter table public.knowledge_documents add constraint knowledge_documents_tenant_id_source_id_uri_key_generation_key UNIQUE (tenant_id, source_id, uri_key, generation);
+
+alter table public.knowledge_documents add constraint knowledge_documents_state_check CHECK ((state = ANY (ARRAY['indexed'::text, 'empty'::text, 'error'::text, 'gone'::text])));
+
+alter table public.knowledge_files add constraint knowledge_files_pkey PRIMARY KEY (tenant_id, kb_id, file_id);
+
+alter table public.knowledge_files add constraint knowledge_files_tenant_id_kb_id_name_key UNIQUE (tenant_id, kb_id, name);
+
+alter table public.knowledge_files add constraint knowledge_files_name_check CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 1000)));
+
+alter table public.knowledge_files add constraint knowledge_files_sha256_check CHECK ((length(sha256) = 64));
+
+alter table public.knowledge_files add constraint knowledge_files_size_bytes_check CHECK ((size_bytes >= 0));
+
+alter table public.knowledge_files add constraint knowledge_files_tenant_id_kb_id_fkey FOREIGN KEY (tenant_id, kb_id) REFERENCES public.knowledge_bases(tenant_id, kb_id) ON DELETE CASCADE;
+
+alter table public.knowledge_frontier add constraint knowledge_frontier_pkey PRIMARY KEY (tenant_id, job_id, source_id, seq);
+
+alter table public.knowledge_frontier add constraint knowledge_frontier_tenant_id_job_id_source_id_url_key_key UNIQUE (tenant_id, job_id, source_id, url_key);
+
+alter table public.knowledge_generations add constraint knowledge_generations_pkey PRIMARY KEY (tenant_id, kb_id, generation);
+
+alter table public.knowledge_generations add constraint knowledge_generations_dimensions_check CHECK ((dimensions > 0));
+
+alter table public.knowledge_generations add constraint knowledge_generations_generation_check CHECK ((generation > 0));
+
+alter table public.knowledge_generations add constraint knowledge_generations_state_check CHECK ((state = ANY (ARRAY['building'::text, 'serving'::text, 'retired'::text])));
+
+alter table public.knowledge_generations add constraint knowledge_generations_tenant_id_kb_id_fkey FOREIGN KEY (tenant_id, kb_id) REFERENCES public.knowledge_bases(tenant_id, kb_id) ON DELETE CASCADE;
+
+alter table public.knowledge_links add constraint knowledge_links_pkey PRIMARY KEY (tenant_id, kb_id, document_id, revision, ordinal);
+
+alter table public.knowledge_sources add constraint knowledge_sources_pkey PRIMARY KEY (tenant_id, kb_id, source_id);
+
+alter table public.knowledge_sources add constraint knowledge_sources_type_check CHECK (((length(type) >= 1) AND (length(type) <= 64)));
+
+alter table public.knowledge_sources add constraint knowledge_sources_tenant_id_kb_id_fkey FOREIGN KEY (tenant_id, kb_id) REFERENCES public.knowledge_bases(tenant_id, kb_id) ON DELETE CASCADE;
+
 alter table public.login_links add constraint login_links_pkey PRIMARY KEY (tenant_id, code_hash);
 
 alter table public.login_links add constraint login_links_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
@@ -1022,6 +1505,44 @@ alter table public.rate_limits add constraint rate_limits_key_check CHECK (((len
 alter table public.schema_migrations add constraint schema_migrations_pkey PRIMARY KEY (version);
 
 alter table public.schema_migrations add constraint schema_migrations_state_check CHECK ((state = ANY (ARRAY['up'::text, 'down'::text])));
+
+alter table public.scrape_frontier add constraint scrape_frontier_pkey PRIMARY KEY (tenant_id, job_id, seq);
+
+alter table public.scrape_frontier add constraint scrape_frontier_tenant_id_job_id_url_key_key UNIQUE (tenant_id, job_id, url_key);
+
+alter table public.scrape_references add constraint scrape_references_pkey PRIMARY KEY (tenant_id, reference_id);
+
+alter table public.scrape_references add constraint scrape_references_tenant_id_source_external_id_key UNIQUE (tenant_id, source, external_id);
+
+alter table public.scrape_references add constraint scrape_references_external_id_check CHECK (((octet_length(external_id) >= 1) AND (octet_length(external_id) <= 1500)));
+
+alter table public.scrape_references add constraint scrape_references_payload_hash_check CHECK ((length(payload_hash) = 64));
+
+alter table public.scrape_runs add constraint scrape_runs_pkey PRIMARY KEY (tenant_id, scrape_run_id);
+
+alter table public.scrape_runs add constraint scrape_runs_mode_check CHECK ((mode = ANY (ARRAY['push'::text, 'crawl'::text])));
+
+alter table public.scrape_runs add constraint scrape_runs_status_check CHECK ((status = ANY (ARRAY['running'::text, 'completed'::text, 'failed'::text])));
+
+alter table public.scrape_runs add constraint scrape_runs_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
+
+alter table public.scrape_sources add constraint scrape_sources_pkey PRIMARY KEY (tenant_id, source);
+
+alter table public.scrape_sources add constraint scrape_sources_check CHECK (((mode = 'crawl'::text) = (kind IS NOT NULL)));
+
+alter table public.scrape_sources add constraint scrape_sources_check1 CHECK (((mode = 'crawl'::text) = (url IS NOT NULL)));
+
+alter table public.scrape_sources add constraint scrape_sources_kb_id_check CHECK (((length(kb_id) >= 1) AND (length(kb_id) <= 200)));
+
+alter table public.scrape_sources add constraint scrape_sources_kind_check CHECK ((kind = ANY (ARRAY['website'::text, 'sitemap'::text, 'feed'::text])));
+
+alter table public.scrape_sources add constraint scrape_sources_mode_check CHECK ((mode = ANY (ARRAY['push'::text, 'crawl'::text])));
+
+alter table public.scrape_sources add constraint scrape_sources_source_check CHECK (((length(source) >= 1) AND (length(source) <= 100)));
+
+alter table public.scrape_sources add constraint scrape_sources_url_check CHECK (((octet_length(url) >= 1) AND (octet_length(url) <= 8000)));
+
+alter table public.scrape_sources add constraint scrape_sources_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
 
 alter table public.search_events add constraint search_events_pkey PRIMARY KEY (tenant_id, job_id, event_id);
 
@@ -1117,6 +1638,10 @@ CREATE INDEX data_uploads_unfinished ON public.data_uploads USING btree (tenant_
 
 CREATE INDEX data_uploads_waiting ON public.data_uploads USING btree (tenant_id, workspace_id, created_at, upload_id) WHERE (status = 'pending'::text);
 
+CREATE INDEX embeddings_index_text_search ON public.embeddings_index USING gin (text_search);
+
+CREATE INDEX ix_embeddings_index_generation ON public.embeddings_index USING btree (tenant_id, kb_id, generation, chunk_id);
+
 CREATE INDEX ix_events_age ON public.events USING brin (occurred_at);
 
 CREATE INDEX ix_events_subject ON public.events USING btree (tenant_id, subject, xid, event_id);
@@ -1124,6 +1649,16 @@ CREATE INDEX ix_events_subject ON public.events USING btree (tenant_id, subject,
 CREATE INDEX files_by_storage_key ON public.files USING btree (storage, storage_key);
 
 CREATE INDEX idempotency_keys_by_age ON public.idempotency_keys USING btree (created_at);
+
+CREATE INDEX ix_ingestion_handoffs_job ON public.ingestion_handoffs USING btree (tenant_id, job_id) WHERE (job_id IS NOT NULL);
+
+CREATE INDEX ix_ingestion_handoffs_left ON public.ingestion_handoffs USING btree (updated_at) WHERE ((status = 'queued'::text) AND (reason_code = 'queued_from_scrape'::text));
+
+CREATE INDEX ix_ingestion_handoffs_run ON public.ingestion_handoffs USING btree (tenant_id, scrape_run_id, handoff_id);
+
+CREATE INDEX ix_ingestion_handoffs_source ON public.ingestion_handoffs USING btree (tenant_id, source, handoff_id);
+
+CREATE INDEX ix_ingestion_handoffs_waiting ON public.ingestion_handoffs USING btree (tenant_id, reference_id, turn) WHERE ((status = 'queued'::text) AND (job_id IS NULL));
 
 CREATE UNIQUE INDEX ix_ingestion_jobs_active_unique ON public.ingestion_jobs USING btree (tenant_id, pipeline, subject_id) WHERE ((status = ANY (ARRAY['queued'::text, 'running'::text, 'paused'::text])) OR cleanup_open);
 
@@ -1138,6 +1673,8 @@ CREATE INDEX ix_ingestion_jobs_connector ON public.ingestion_jobs USING btree (t
 CREATE INDEX ix_ingestion_jobs_dead_letter ON public.ingestion_jobs USING btree (tenant_id, job_id) WHERE (status = 'dead_letter'::text);
 
 CREATE INDEX ix_ingestion_jobs_finished ON public.ingestion_jobs USING btree (finished_at) WHERE (finished_at IS NOT NULL);
+
+CREATE INDEX ix_ingestion_jobs_knowledge ON public.ingestion_jobs USING btree (tenant_id, subject_id, job_id) WHERE (pipeline = 'knowledge'::text);
 
 CREATE INDEX ix_ingestion_jobs_leased ON public.ingestion_jobs USING btree (tenant_id, workspace_id, leased_by) WHERE (leased_by IS NOT NULL);
 
@@ -1165,7 +1702,29 @@ CREATE INDEX job_items_open_by_job ON public.job_items USING btree (tenant_id, j
 
 CREATE INDEX job_items_open_by_user ON public.job_items USING btree (tenant_id, user_id, updated_at, id) WHERE (status = ANY (ARRAY['PENDING'::text, 'PROCESSING'::text]));
 
+CREATE INDEX knowledge_documents_touched ON public.knowledge_documents USING btree (tenant_id, kb_id, document_id) WHERE (previous IS NOT NULL);
+
+CREATE UNIQUE INDEX knowledge_generations_building ON public.knowledge_generations USING btree (tenant_id, kb_id) WHERE (state = 'building'::text);
+
+CREATE UNIQUE INDEX knowledge_generations_serving ON public.knowledge_generations USING btree (tenant_id, kb_id) WHERE (state = 'serving'::text);
+
+CREATE INDEX knowledge_links_of_chunk ON public.knowledge_links USING btree (tenant_id, chunk_id);
+
+CREATE UNIQUE INDEX knowledge_sources_files ON public.knowledge_sources USING btree (tenant_id, kb_id) WHERE (type = 'files'::text);
+
 CREATE INDEX login_links_by_hash ON public.login_links USING btree (code_hash);
+
+CREATE INDEX ix_scrape_references_source ON public.scrape_references USING btree (tenant_id, source, reference_id);
+
+CREATE INDEX ix_scrape_references_url ON public.scrape_references USING btree (tenant_id, url_key, reference_id);
+
+CREATE INDEX ix_scrape_runs_finished ON public.scrape_runs USING btree (finished_at) WHERE (finished_at IS NOT NULL);
+
+CREATE INDEX ix_scrape_runs_open ON public.scrape_runs USING btree (updated_at) WHERE (status = 'running'::text);
+
+CREATE INDEX ix_scrape_runs_source ON public.scrape_runs USING btree (tenant_id, source, scrape_run_id);
+
+CREATE INDEX ix_scrape_sources_kb ON public.scrape_sources USING btree (tenant_id, kb_id, source);
 
 CREATE INDEX sessions_by_hash ON public.sessions USING btree (session_hash);
 
@@ -1190,6 +1749,18 @@ CREATE TRIGGER campaigns_stay AFTER DELETE ON public.campaigns REFERENCING OLD T
 CREATE TRIGGER daily_metrics_keys_stay BEFORE UPDATE OF tenant_id, campaign_id, ad_set_id, ad_id ON public.daily_metrics FOR EACH ROW EXECUTE FUNCTION public.keys_stay();
 
 CREATE TRIGGER daily_metrics_parents AFTER INSERT ON public.daily_metrics REFERENCING NEW TABLE AS new_facts FOR EACH STATEMENT EXECUTE FUNCTION public.facts_have_parents();
+
+CREATE TRIGGER trg_record_moved_ingestion_handoff AFTER UPDATE OF status ON public.ingestion_handoffs FOR EACH ROW WHEN ((old.status IS DISTINCT FROM new.status)) EXECUTE FUNCTION public.record_ingestion_handoff_event();
+
+CREATE TRIGGER trg_record_new_ingestion_handoff AFTER INSERT ON public.ingestion_handoffs FOR EACH ROW EXECUTE FUNCTION public.record_ingestion_handoff_event();
+
+CREATE TRIGGER trg_update_ingestion_handoff_timestamp BEFORE UPDATE ON public.ingestion_handoffs FOR EACH ROW EXECUTE FUNCTION public.update_ingestion_handoff_timestamp();
+
+CREATE TRIGGER knowledge_counters_add_up BEFORE INSERT OR UPDATE OF status ON public.ingestion_jobs FOR EACH ROW WHEN (((new.pipeline = 'knowledge'::text) AND (new.status = 'success'::text))) EXECUTE FUNCTION public.knowledge_counters_add_up();
+
+CREATE TRIGGER trg_follow_ingestion_job AFTER UPDATE OF status, cleanup_open ON public.ingestion_jobs FOR EACH ROW WHEN (((new.pipeline = 'knowledge'::text) AND ((old.status IS DISTINCT FROM new.status) OR (old.cleanup_open IS DISTINCT FROM new.cleanup_open)))) EXECUTE FUNCTION public.follow_ingestion_job();
+
+CREATE TRIGGER trg_follow_requeued_ingestion_job AFTER INSERT ON public.ingestion_jobs FOR EACH ROW WHEN (((new.pipeline = 'knowledge'::text) AND (new.requeued_from IS NOT NULL))) EXECUTE FUNCTION public.follow_ingestion_job();
 
 CREATE TRIGGER item_jobs_gone AFTER DELETE ON public.item_jobs REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION public.items_go_with_their_job();
 
@@ -1229,6 +1800,10 @@ alter table public.dropped_files enable row level security;
 
 alter table public.dropped_files force row level security;
 
+alter table public.embeddings_index enable row level security;
+
+alter table public.embeddings_index force row level security;
+
 alter table public.events enable row level security;
 
 alter table public.events force row level security;
@@ -1240,6 +1815,10 @@ alter table public.files force row level security;
 alter table public.idempotency_keys enable row level security;
 
 alter table public.idempotency_keys force row level security;
+
+alter table public.ingestion_handoffs enable row level security;
+
+alter table public.ingestion_handoffs force row level security;
 
 alter table public.ingestion_jobs enable row level security;
 
@@ -1253,9 +1832,53 @@ alter table public.job_items enable row level security;
 
 alter table public.job_items force row level security;
 
+alter table public.knowledge_bases enable row level security;
+
+alter table public.knowledge_bases force row level security;
+
+alter table public.knowledge_documents enable row level security;
+
+alter table public.knowledge_documents force row level security;
+
+alter table public.knowledge_files enable row level security;
+
+alter table public.knowledge_files force row level security;
+
+alter table public.knowledge_frontier enable row level security;
+
+alter table public.knowledge_frontier force row level security;
+
+alter table public.knowledge_generations enable row level security;
+
+alter table public.knowledge_generations force row level security;
+
+alter table public.knowledge_links enable row level security;
+
+alter table public.knowledge_links force row level security;
+
+alter table public.knowledge_sources enable row level security;
+
+alter table public.knowledge_sources force row level security;
+
 alter table public.login_links enable row level security;
 
 alter table public.login_links force row level security;
+
+alter table public.scrape_frontier enable row level security;
+
+alter table public.scrape_frontier force row level security;
+
+alter table public.scrape_references enable row level security;
+
+alter table public.scrape_references force row level security;
+
+alter table public.scrape_runs enable row level security;
+
+alter table public.scrape_runs force row level security;
+
+alter table public.scrape_sources enable row level security;
+
+alter table public.scrape_sources force row level security;
 
 alter table public.search_events enable row level security;
 
@@ -1331,6 +1954,10 @@ create policy kernel_rows on public.dropped_files for all to sluice_kernel using
 
 create policy tenant_rows on public.dropped_files for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
 
+create policy kernel_rows on public.embeddings_index for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.embeddings_index for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
 create policy kernel_rows on public.events for all to sluice_kernel using (true) with check (true);
 
 create policy tenant_rows on public.events for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
@@ -1342,6 +1969,10 @@ create policy tenant_rows on public.files for all to public using ((tenant_id = 
 create policy kernel_rows on public.idempotency_keys for all to sluice_kernel using (true) with check (true);
 
 create policy tenant_rows on public.idempotency_keys for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.ingestion_handoffs for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.ingestion_handoffs for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
 
 create policy kernel_rows on public.ingestion_jobs for all to sluice_kernel using (true) with check (true);
 
@@ -1355,9 +1986,53 @@ create policy kernel_rows on public.job_items for all to sluice_kernel using (tr
 
 create policy tenant_rows on public.job_items for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
 
+create policy kernel_rows on public.knowledge_bases for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.knowledge_bases for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.knowledge_documents for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.knowledge_documents for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.knowledge_files for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.knowledge_files for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.knowledge_frontier for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.knowledge_frontier for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.knowledge_generations for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.knowledge_generations for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.knowledge_links for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.knowledge_links for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.knowledge_sources for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.knowledge_sources for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
 create policy kernel_rows on public.login_links for all to sluice_kernel using (true) with check (true);
 
 create policy tenant_rows on public.login_links for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.scrape_frontier for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.scrape_frontier for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.scrape_references for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.scrape_references for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.scrape_runs for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.scrape_runs for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.scrape_sources for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.scrape_sources for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
 
 create policy kernel_rows on public.search_events for all to sluice_kernel using (true) with check (true);
 
@@ -1451,6 +2126,10 @@ grant insert, select on public.dropped_files to sluice_intake;
 
 grant select on public.dropped_files to sluice_kernel;
 
+grant delete, select on public.embeddings_index to sluice_kernel;
+
+grant delete, insert, select, update on public.embeddings_index to sluice_tenant;
+
 grant delete, insert, select on public.erased_tenants to sluice_kernel;
 
 grant delete, insert, select on public.events to sluice_kernel;
@@ -1465,7 +2144,11 @@ grant delete, select, update on public.idempotency_keys to sluice_kernel;
 
 grant delete, insert, select, update on public.idempotency_keys to sluice_tenant;
 
-grant delete, select, update on public.ingestion_jobs to sluice_kernel;
+grant delete, select, update on public.ingestion_handoffs to sluice_kernel;
+
+grant delete, insert, select, update on public.ingestion_handoffs to sluice_tenant;
+
+grant delete, insert, select, update on public.ingestion_jobs to sluice_kernel;
 
 grant insert, select, update on public.ingestion_jobs to sluice_tenant;
 
@@ -1477,11 +2160,55 @@ grant delete, select, update on public.job_items to sluice_kernel;
 
 grant insert, select, update on public.job_items to sluice_tenant;
 
+grant select on public.knowledge_bases to sluice_kernel;
+
+grant delete, insert, select, update on public.knowledge_bases to sluice_tenant;
+
+grant delete, select on public.knowledge_documents to sluice_kernel;
+
+grant delete, insert, select, update on public.knowledge_documents to sluice_tenant;
+
+grant select on public.knowledge_files to sluice_kernel;
+
+grant delete, insert, select, update on public.knowledge_files to sluice_tenant;
+
+grant delete, select on public.knowledge_frontier to sluice_kernel;
+
+grant delete, insert, select, update on public.knowledge_frontier to sluice_tenant;
+
+grant select on public.knowledge_generations to sluice_kernel;
+
+grant delete, insert, select, update on public.knowledge_generations to sluice_tenant;
+
+grant delete, select on public.knowledge_links to sluice_kernel;
+
+grant delete, insert, select, update on public.knowledge_links to sluice_tenant;
+
+grant select on public.knowledge_sources to sluice_kernel;
+
+grant delete, insert, select, update on public.knowledge_sources to sluice_tenant;
+
 grant delete, insert, select, update on public.login_links to sluice_kernel;
 
 grant delete, insert, select, update on public.rate_limits to sluice_kernel;
 
 grant select on public.schema_migrations to sluice_kernel;
+
+grant delete, select on public.scrape_frontier to sluice_kernel;
+
+grant delete, insert, select, update on public.scrape_frontier to sluice_tenant;
+
+grant delete, select on public.scrape_references to sluice_kernel;
+
+grant delete, insert, select, update on public.scrape_references to sluice_tenant;
+
+grant delete, select, update on public.scrape_runs to sluice_kernel;
+
+grant delete, insert, select, update on public.scrape_runs to sluice_tenant;
+
+grant select on public.scrape_sources to sluice_kernel;
+
+grant delete, insert, select, update on public.scrape_sources to sluice_tenant;
 
 grant select on public.search_events to sluice_kernel;
 
@@ -1566,7 +2293,11 @@ grant execute on function public.current_tenant() to public;
 
 grant execute on function public.facts_have_parents() to public;
 
+grant execute on function public.follow_ingestion_job() to public;
+
 grant execute on function public.full_workspaces(text,integer) to public;
+
+grant execute on function public.give_waiting_ingestion_handoff_its_job(text,uuid,integer) to public;
 
 revoke execute on function public.guard_tenant_table(regclass) from public;
 
@@ -1576,16 +2307,25 @@ grant execute on function public.items_have_a_job() to public;
 
 grant execute on function public.keys_stay() to public;
 
+grant execute on function public.knowledge_counters_add_up() to public;
+
 grant execute on function public.parents_of_facts_stay() to public;
 
 grant execute on function public.rate_limit_wait(timestamp with time zone[],timestamp with time zone,integer,interval) to public;
 
+grant execute on function public.record_ingestion_handoff_event() to public;
+
 grant execute on function public.reserve_rate_limits(text[],integer[],bigint[]) to public;
 
 grant execute on function public.retry_may_start(text,text,text,uuid) to public;
+
+revoke execute on function public.search_chunk_texts(text,text,integer,text,integer) from public;
+grant execute on function public.search_chunk_texts(text,text,integer,text,integer) to sluice_tenant;
 
 grant execute on function public.settled_status(text,text) to public;
 
 grant execute on function public.tenants_with_due_work(timestamp with time zone) to public;
 
 grant execute on function public.time_ordered_uuid() to public;
+
+grant execute on function public.update_ingestion_handoff_timestamp() to public;

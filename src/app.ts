@@ -119,14 +119,15 @@ async function startKernel(parts: {
   work: boolean;
 }): Promise<Kernel> {
   const { config, logger } = parts.options;
-  const { db, connections, metrics, files, items, uploads, connectors, limits, breakers, wake } = parts.base;
+  const { db, connections, metrics, files, limits, breakers, wake } = parts.base;
+  const { items, uploads, connectors, knowledge, scrapes } = parts.base;
   const kernel = new Kernel({
     db,
     directUrl: connections.directAppUrl,
     logger,
     registry: metrics,
     wake,
-    pipelines: [items.pipeline, uploads.pipeline, connectors.pipeline],
+    pipelines: [items.pipeline, uploads.pipeline, connectors.pipeline, knowledge.pipeline, scrapes.pipeline],
     onWorkersLost: items.onWorkersLost,
     beforeCycle: connectors.scheduleDue,
     version: readVersion(),
@@ -138,6 +139,7 @@ async function startKernel(parts: {
     maxStrikes: config.maxWorkerCrashes,
     maxQueued: config.maxQueuedJobs,
   });
+  scrapes.connect(kernel);
   installGauges(metrics, { db, logger });
   installEventMetrics(metrics, { db, logger });
   breakers.installGauge(metrics);
@@ -151,6 +153,7 @@ async function startKernel(parts: {
         ...upkeepTasks({ config, db, logger, files, limits, breakers, items }),
         ...uploads.tasks(kernel),
         ...connectors.tasks(kernel),
+        ...scrapes.tasks(kernel),
       ],
     });
     await upkeep.start();
@@ -202,7 +205,7 @@ interface ServerParts {
 
 async function openServer(parts: ServerParts): Promise<FastifyInstance> {
   const { config, logger, portIsExplicit } = parts.options;
-  const { db, files, metrics, secret, items, uploads, connectors, secrets } = parts.base;
+  const { db, files, metrics, secret, items, uploads, connectors, knowledge, scrapes, secrets } = parts.base;
   const { kernel, authenticator } = parts;
   const server = await createServer({
     config: { ...config, secret: serverSecret(config, secret) },
@@ -218,6 +221,8 @@ async function openServer(parts: ServerParts): Promise<FastifyInstance> {
       items,
       uploads,
       connectors,
+      knowledge,
+      scrapes,
       secrets,
     }),
     version: readVersion(),

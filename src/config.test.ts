@@ -161,6 +161,19 @@ const badValues: Record<string, string> = {
   STAGING_RETENTION_DAYS: '0',
   UPLOAD_WATCH_FOLDER: ' ',
   UPLOAD_SLICE_MS: '1',
+  KNOWLEDGE_FOLDER_ROOT: ' ',
+  KNOWLEDGE_MAX_FILE_BYTES: '1023',
+  KNOWLEDGE_MAX_BASES: '0',
+  KNOWLEDGE_MAX_SOURCES: '10001',
+  KNOWLEDGE_MAX_FILES: 'many',
+  KNOWLEDGE_SLICE_MS: '49',
+  KNOWLEDGE_VECTOR_CACHE_BYTES: '-1',
+  HANDOFF_MAX_ATTEMPTS: '0',
+  HANDOFF_RETRY_BASE_MS: '-1',
+  SCRAPE_MAX_REFERENCES: '50001',
+  SCRAPE_MAX_BODY_BYTES: '1',
+  SCRAPE_MAX_SOURCES: '0',
+  SCRAPE_SLICE_MS: '99',
   AIRBYTE_BASE_URL: 'api.airbyte.com',
   AIRBYTE_API_TOKEN: 'canary token',
   AIRBYTE_CLIENT_ID: 'two words',
@@ -266,6 +279,21 @@ describe('problems', () => {
     expect(config).not.toHaveProperty('processors');
     expect(processors).toMatchObject([{ name: 'mine' }]);
     expect((await loadConfig({ env: {}, cwd: tmpdir() })).processors).toEqual([]);
+  });
+
+  const embedder = `{ name: 'mine', model: 'm', dimensions: 2, embed: () => [] }`;
+  test('the embedders of a config file are read, beside its settings', async () => {
+    await put('sluice.config.mjs', `export default { embedders: [${embedder}] }`);
+    const { config, embedders } = await loadConfig({ env: {}, cwd });
+    expect(config).not.toHaveProperty('embedders');
+    expect(embedders).toMatchObject([{ name: 'mine', dimensions: 2 }]);
+    expect((await loadConfig({ env: {}, cwd: tmpdir() })).embedders).toEqual([]);
+  });
+
+  test('an embedder that is none is a problem of the file', async () => {
+    await put('sluice.config.mjs', `export default { embedders: [${embedder}, { name: 'local' }] }`);
+    const [problem] = await problemsOf({});
+    expect(problem).toMatch(/^embedders \(in sluice\.config\.mjs\): number 2: .*built-in/);
   });
 
   test.each([

@@ -2,6 +2,12 @@ import { connectorSettings } from './ingest/connectors/settings.ts';
 import type { ProcessorDefinition } from './ingest/items/processors/define-processor.ts';
 import { findProcessorProblems } from './ingest/items/processors/registry.ts';
 import { itemChecks, itemSettings, processorsPage } from './ingest/items/settings.ts';
+import {
+  type EmbedderDefinition,
+  findEmbedderProblems,
+} from './ingest/knowledge/embedders/define-embedder.ts';
+import { embeddersPage, knowledgeSettings } from './ingest/knowledge/settings.ts';
+import { scrapeSettings } from './ingest/scrapes/settings.ts';
 import { uploadSettings } from './ingest/uploads/settings.ts';
 import { parseSecretKeys } from './kernel/secrets/stored-secrets.ts';
 import {
@@ -24,7 +30,7 @@ import {
   setting,
 } from './lib/settings.ts';
 import { maskValue } from './lib/settings-masking.ts';
-import { settingsReference } from './lib/settings-page.ts';
+import { renderSettingsPage } from './lib/settings-page.ts';
 
 /** Every setting of Sluice. This is the only module that reads process.env; everything else gets its slice. */
 const mebibyte = 1024 * 1024;
@@ -190,6 +196,8 @@ export const settings = {
   ...itemSettings,
   ...uploadSettings,
   ...connectorSettings,
+  ...knowledgeSettings,
+  ...scrapeSettings,
   eventRetentionDays: setting({
     env: 'EVENT_RETENTION_DAYS',
     ...wholeNumber({ min: 90, max: 36_500, unit: 'days' }),
@@ -301,6 +309,7 @@ export interface LoadedConfig {
   sources: ConfigSources;
   /** Of the config file, for `createApp`. */
   processors: readonly ProcessorDefinition[];
+  embedders: readonly EmbedderDefinition[];
   warnings: string[];
 }
 
@@ -320,10 +329,12 @@ export async function loadConfig(
     configName: 'sluice.config',
     prefix: 'SLUICE_',
     checks,
-    extras: { processors: findProcessorProblems },
+    extras: { processors: findProcessorProblems, embedders: findEmbedderProblems },
   });
   const processors = (extras.processors ?? []) as ProcessorDefinition[];
-  return { config: { ...values, dataDir: absolutePath(values.dataDir, cwd) }, sources, processors, warnings };
+  const embedders = (extras.embedders ?? []) as EmbedderDefinition[];
+  const config = { ...values, dataDir: absolutePath(values.dataDir, cwd) };
+  return { config, sources, processors, embedders, warnings };
 }
 
 /** What a scrubber has to keep out of the logs. */
@@ -352,26 +363,7 @@ export function wantsColor(
 
 /** docs/configuration.md; a test compares. */
 export function configurationPage(): string {
-  return `# Configuration
-
-<!-- Generated from src/config.ts by \`npm run generate\`. -->
-
-A value is taken from the first of: a flag of the command, the environment, the file \`.env\` in the working
-directory, \`sluice.config.mjs\` there (or \`sluice.config.ts\` with Node 22.18 or newer), the default. An empty
-variable counts as not set. Everything is read once, at start, and all problems are reported together. \`sluice config\`
-prints the values in effect and where each came from, with secrets masked.
-
-A secret can also be given as a file: \`SLUICE_JWT_SECRET_FILE=/run/secrets/jwt\`. A file of settings looks like this:
-
-\`\`\`js
-// sluice.config.mjs
-export default { port: 8080, workerConcurrency: 16, logLevel: 'info' };
-\`\`\`
-
-${processorsPage}
-
-${settingsReference(settings)}
-`;
+  return renderSettingsPage(settings, { chapters: [processorsPage, embeddersPage] });
 }
 
 const checks: SettingsCheck<Config>[] = [

@@ -9,6 +9,19 @@ import {
 } from './ingest/connectors/house.ts';
 import { type ItemHouse, openItemHouse } from './ingest/items/house.ts';
 import type { ProcessorDefinition } from './ingest/items/processors/define-processor.ts';
+import type { EmbedderDefinition } from './ingest/knowledge/embedders/define-embedder.ts';
+import { loadTokenCounter } from './ingest/knowledge/embedders/local-assets.ts';
+import { readDocument } from './ingest/knowledge/formats/read-document.ts';
+import {
+  type KnowledgeHouse,
+  type KnowledgeHouseOptions,
+  openKnowledgeHouse,
+} from './ingest/knowledge/house.ts';
+import { admitReferences } from './ingest/knowledge/reference-intake.ts';
+import { openVectorEngine } from './ingest/knowledge/vector/open-engine.ts';
+import { preparePgvector } from './ingest/knowledge/vector/prepare-pgvector.ts';
+import { openScrapeHouse, type ScrapeHouse, type ScrapeHouseOptions } from './ingest/scrapes/house.ts';
+import { createReferenceReader } from './ingest/scrapes/reader.ts';
 import { openUploadHouse, type UploadHouse } from './ingest/uploads/house.ts';
 import { createGuardedFetch } from './kernel/fetch/guarded-fetch.ts';
 import { createFiles } from './kernel/files/backends.ts';
@@ -36,6 +49,7 @@ export interface ProcessOptions {
   scrubber: SecretScrubber;
   /** Of the config file, beside the built-in ones. */
   processors?: readonly ProcessorDefinition[];
+  embedders?: readonly EmbedderDefinition[];
 }
 
 /** What every process of an installation stands on. */
@@ -51,6 +65,8 @@ export interface Installation {
   items: ItemHouse;
   uploads: UploadHouse;
   connectors: ConnectorHouse;
+  knowledge: KnowledgeHouse;
+  scrapes: ScrapeHouse;
   limits: RateLimits;
   breakers: CircuitBreakers;
   wake: WakeUp;
@@ -96,7 +112,11 @@ export async function openInstallation(
   const breakers = new CircuitBreakers({ db, logger });
   const connectors = openConnectors(options, { db, wake, metrics, limits, breakers, secret });
   closing.add('Connections to Airbyte', { stop: () => connectors.close() });
-  const houses = { items, uploads, connectors };
+  const base = { db, files, wake, registry: metrics, fetch, breakers, secretOf };
+  const knowledge = await openKnowledge(options, connections, base);
+  closing.add('The embedders', { stop: () => knowledge.close() });
+  const scrapes = openScrapes(options, { db, registry: metrics, fetch });
+  const houses = { items, uploads, connectors, knowledge, scrapes };
   return { connections, db, migrations, files, secret, metrics, secrets, limits, breakers, wake, ...houses };
 }
 
@@ -115,6 +135,42 @@ function openConnectors(
     logger,
     hookSecret,
     userAgent: `Sluice/${readVersion()}`,
+  });
+}
+
+async function openKnowledge(
+  { config, logger, embedders }: ProcessOptions,
+  { ownerUrl }: Connections,
+  base: Pick<KnowledgeHouseOptions, 'db' | 'files' | 'wake' | 'registry' | 'fetch' | 'breakers' | 'secretOf'>,
+): Promise<KnowledgeHouse> {
+  if (ownerUrl !== null && config.autoMigrate) {
+    await preparePgvector(ownerUrl, { onNotice: (text) => logger.warn(text) });
+  }
+  const engine = await openVectorEngine({
+    db: base.db,
+    logger,
+    cacheBytes: config.knowledgeVectorCacheBytes,
+  });
+  const countTokens = await loadTokenCounter();
+  const references = createReferenceReader(base.db);
+  const seams = { logger, engine, countTokens, references, customEmbedders: embedders };
+  return openKnowledgeHouse({ ...config, ...base, ...seams });
+}
+
+/** Houses never import each other: what scrapes need of knowledge is handed in here. */
+function openScrapes(
+  { config, logger }: ProcessOptions,
+  base: Pick<ScrapeHouseOptions, 'db' | 'registry' | 'fetch'>,
+): ScrapeHouse {
+  return openScrapeHouse({
+    ...config,
+    ...base,
+    logger,
+    knowledge: {
+      admit: admitReferences,
+      readPage: ({ isHtml, ...page }, signal) =>
+        readDocument({ ...page, ...(isHtml ? { kind: 'html' } : {}) }, { signal }),
+    },
   });
 }
 

@@ -11,3 +11,4 @@ export type {
   ItemOutcome,
   ProcessorContext,
 } from './ingest/items/processors/types.ts';
+export { defineEmbedder, type EmbedderDefinition } from './ingest/knowledge/embedders/define-embedder.ts';

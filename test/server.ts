@@ -20,6 +20,8 @@ import { testConnectorHouse } from './connector-house.ts';
 import type { TestDatabase } from './database.ts';
 import { testItemHouse } from './item-house.ts';
 import { testKernel } from './kernel.ts';
+import { testKnowledgeHouse } from './knowledge-house.ts';
+import { testScrapeHouse } from './scrape-house.ts';
 import { testUploadHouse } from './upload-house.ts';
 
 export interface TestServer {
@@ -121,6 +123,8 @@ function everyRoute(database: TestDatabase, authenticator: Authenticator): Route
     items,
     uploads,
     connectors: testConnectorHouse(database.db),
+    knowledge: testKnowledgeHouse(database.db, { files }),
+    scrapes: testScrapeHouse(database.db),
     secrets,
   });
 }

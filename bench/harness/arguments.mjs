@@ -4,6 +4,8 @@ export const benchNames = [
   'jobs',
   'ingest',
   'upload',
+  'knowledge',
+  'recall',
   'pages',
   'export',
   'memory',

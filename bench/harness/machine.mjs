@@ -20,6 +20,7 @@ export function machineOf(server) {
       'graphile-worker': versionOf('graphile-worker'),
       'pg-boss': versionOf('pg-boss'),
       exceljs: versionOf('exceljs'),
+      '@langchain/core': versionOf('@langchain/core'),
     },
     postgresSettings: server ? serverSettings : {},
   };

@@ -108,7 +108,9 @@ function pageOf(report) {
 function machineLines({ cpu, cores, memoryGb, node, versions, postgresSettings }, startedAt) {
   const settings = Object.entries(postgresSettings).map(([name, value]) => `\`${name}=${value}\``);
   const server = settings.length > 0 ? `with ${settings.join(', ')}` : 'with the settings of the product';
-  const peers = ['graphile-worker', 'pg-boss', 'exceljs'].map((name) => `${name} ${versions[name]}`);
+  const peers = ['graphile-worker', 'pg-boss', 'exceljs', '@langchain/core'].map(
+    (name) => `${name} ${versions[name]}`,
+  );
   return [
     `Measured on ${startedAt.toISOString().slice(0, 10)}: ${cpu}, ${cores} cores, ${memoryGb} GB.`,
     `Node ${node.slice(1)} for everybody; Sluice ${versions.sluice}, ${peers.join(', ')}.`,

@@ -14,9 +14,10 @@ const jwtSecret = 'a secret of the benchmarks, long enough for HS256';
 export const tenantId = 'tenant-1';
 export const userId = 'bench';
 
-/** A server without a worker on this database; resolves when it is ready. */
-export async function startServe({ database, settings = {} }) {
-  const started = await startProcess(['serve', '--no-worker', '--port', '0'], { database, settings });
+/** A server on this database, without a worker unless it is asked for; resolves when it is ready. */
+export async function startServe({ database, settings = {}, hasWorker = false, dataDir = null }) {
+  const words = ['serve', ...(hasWorker ? [] : ['--no-worker']), '--port', '0'];
+  const started = await startProcess(words, { database, settings, dataDir });
   const url = await started.firstUrl();
   await until('the server is ready', async () => (await fetch(`${url}/health/ready`)).ok);
   return { ...started, url, headers: { authorization: `Bearer ${await token()}` } };

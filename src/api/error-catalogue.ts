@@ -3,9 +3,15 @@ import { itemErrors } from '../ingest/items/errors.ts';
 import { exportErrors } from '../ingest/items/export/errors.ts';
 import { readerErrors } from '../ingest/items/formats/errors.ts';
 import { processorErrors } from '../ingest/items/processors/errors.ts';
+import { embedderErrors } from '../ingest/knowledge/embedders/errors.ts';
+import { knowledgeErrors, knowledgeFailures } from '../ingest/knowledge/errors.ts';
+import { documentErrors } from '../ingest/knowledge/formats/errors.ts';
+import { youtubeErrors } from '../ingest/knowledge/sources/youtube-errors.ts';
+import { scrapeErrors, scrapeFailures } from '../ingest/scrapes/errors.ts';
 import { uploadErrors, uploadFailures } from '../ingest/uploads/errors.ts';
 import { reportErrors } from '../ingest/uploads/reports/errors.ts';
 import { profileErrors } from '../ingest/uploads/reports/profile-errors.ts';
+import { crawlErrors } from '../kernel/crawl/errors.ts';
 import { eventErrors } from '../kernel/events/errors.ts';
 import { fetchErrors } from '../kernel/fetch/errors.ts';
 import { fileErrors } from '../kernel/files/errors.ts';
@@ -44,6 +50,14 @@ export const errorChapters: CatalogueChapter[] = [
   { title: 'Failed uploads', catalogue: uploadFailures },
   { title: 'Connectors', catalogue: connectorErrors },
   { title: 'Failed syncs', catalogue: syncFailures },
+  { title: 'Knowledge bases', catalogue: knowledgeErrors },
+  { title: 'Documents', catalogue: documentErrors },
+  { title: 'Embedders', catalogue: embedderErrors },
+  { title: 'Failed knowledge runs', catalogue: knowledgeFailures },
+  { title: 'Scrapes', catalogue: scrapeErrors },
+  { title: 'Failed scrapes', catalogue: scrapeFailures },
+  { title: 'Crawls', catalogue: crawlErrors },
+  { title: 'Captions of videos', catalogue: youtubeErrors },
   { title: 'Outgoing requests', catalogue: fetchErrors },
   { title: 'Events', catalogue: eventErrors },
   { title: 'Limits', catalogue: limitErrors },

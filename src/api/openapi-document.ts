@@ -3,6 +3,9 @@ import { Registry } from 'prom-client';
 import { type ConnectorHouse, openConnectorHouse } from '../ingest/connectors/house.ts';
 import { type ItemHouse, openItemHouse } from '../ingest/items/house.ts';
 import { itemBounds } from '../ingest/items/types.ts';
+import { type KnowledgeHouse, openKnowledgeHouse } from '../ingest/knowledge/house.ts';
+import { ExactEngine } from '../ingest/knowledge/vector/exact.ts';
+import { openScrapeHouse, type ScrapeHouse } from '../ingest/scrapes/house.ts';
 import { openUploadHouse, type UploadHouse } from '../ingest/uploads/house.ts';
 import { createGuardedFetch } from '../kernel/fetch/guarded-fetch.ts';
 import { createFiles } from '../kernel/files/backends.ts';
@@ -57,6 +60,8 @@ export async function renderOpenApi({ version }: { version: string }): Promise<s
       items: idleItems(db),
       uploads: idleUploads(db),
       connectors: idleConnectors(db),
+      knowledge: idleKnowledge(db),
+      scrapes: idleScrapes(db),
       secrets: new TenantSecrets({ db, keys: parseSecretKeys('00'.repeat(32)) }),
     }),
     version,
@@ -148,6 +153,48 @@ function idleConnectors(db: Database): ConnectorHouse {
       accountWindowMs: 1,
     },
     coolDownMs: 1,
+  });
+}
+
+function idleKnowledge(db: Database): KnowledgeHouse {
+  const logger = pino({ level: 'silent' });
+  return openKnowledgeHouse({
+    db,
+    files: noFiles,
+    wake: new WakeUp(db),
+    logger,
+    registry: new Registry(),
+    fetch: createGuardedFetch({ blockPrivateAddresses: true, userAgent: '' }),
+    breakers: new CircuitBreakers({ db, logger }),
+    secretOf: () => Promise.reject(new Error('Nothing works here')),
+    engine: new ExactEngine({ cacheBytes: 0 }),
+    countTokens: () => 0,
+    knowledgeFolderRoot: null,
+    knowledgeMaxFileBytes: 1,
+    knowledgeMaxBases: 1,
+    knowledgeMaxSources: 1,
+    knowledgeMaxFiles: 1,
+    knowledgeSliceMs: 1,
+  });
+}
+
+function idleScrapes(db: Database): ScrapeHouse {
+  return openScrapeHouse({
+    db,
+    logger: pino({ level: 'silent' }),
+    registry: new Registry(),
+    fetch: createGuardedFetch({ blockPrivateAddresses: true, userAgent: '' }),
+    knowledge: {
+      admit: async () => false,
+      readPage: () => Promise.reject(new Error('Nothing works here')),
+    },
+    handoffMaxAttempts: 1,
+    handoffRetryBaseMs: 0,
+    scrapeMaxReferences: 5_000,
+    scrapeMaxBodyBytes: 1,
+    scrapeMaxSources: 1,
+    scrapeSliceMs: 1,
+    jobRetentionDays: 1,
   });
 }
 

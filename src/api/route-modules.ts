@@ -1,5 +1,7 @@
 import type { ConnectorHouse } from '../ingest/connectors/house.ts';
 import type { ItemHouse } from '../ingest/items/house.ts';
+import type { KnowledgeHouse } from '../ingest/knowledge/house.ts';
+import type { ScrapeHouse } from '../ingest/scrapes/house.ts';
 import type { UploadHouse } from '../ingest/uploads/house.ts';
 import { eventRoutes } from '../kernel/events/routes.ts';
 import type { Files } from '../kernel/files/types.ts';
@@ -19,6 +21,8 @@ export interface HouseDeps {
   items: ItemHouse;
   uploads: UploadHouse;
   connectors: ConnectorHouse;
+  knowledge: KnowledgeHouse;
+  scrapes: ScrapeHouse;
   secrets: TenantSecrets;
   files: Files;
   admissions: Admissions;
@@ -33,6 +37,8 @@ export function houseRoutes(deps: HouseDeps): RouteModule[] {
     ...deps.items.routes(deps.kernel),
     ...deps.uploads.routes(deps.kernel),
     ...deps.connectors.routes(deps.kernel),
+    ...deps.knowledge.routes(deps.kernel),
+    ...deps.scrapes.routes(deps.kernel),
     secretRoutes(deps.secrets),
     statsRoutes,
     eventRoutes({ wake, streams: deps.streams }),

@@ -6,6 +6,9 @@ import { itemErrors } from '../ingest/items/errors.ts';
 import { exportErrors } from '../ingest/items/export/errors.ts';
 import { readerErrors } from '../ingest/items/formats/errors.ts';
 import { processorErrors } from '../ingest/items/processors/errors.ts';
+import { embedderErrors } from '../ingest/knowledge/embedders/errors.ts';
+import { knowledgeErrors } from '../ingest/knowledge/errors.ts';
+import { scrapeErrors } from '../ingest/scrapes/errors.ts';
 import { uploadErrors } from '../ingest/uploads/errors.ts';
 import { eventErrors } from '../kernel/events/errors.ts';
 import { jobErrors } from '../kernel/jobs/errors.ts';
@@ -78,6 +81,10 @@ export class Client {
 
   post<Reply>(route: string, options: CallOptions = {}): Promise<Reply> {
     return this.#call<Reply>('POST', route, options);
+  }
+
+  put<Reply>(route: string, options: CallOptions = {}): Promise<Reply> {
+    return this.#call<Reply>('PUT', route, options);
   }
 
   /** Opens a stream and hands out its text as it comes. It ends when the server ends it, and throws when it breaks. */
@@ -238,6 +245,7 @@ export class Client {
       exitCode: isAuth ? exitCodes.auth : exitCodes.failed,
       next: answer.status === 401 ? tokenAdvice : nextStepFor(code),
       isPassing: answer.status >= 500 || answer.status === 429,
+      code,
     });
   }
 }
@@ -364,6 +372,9 @@ const definitions: Record<string, ErrorDefinition | undefined> = {
   ...readerErrors.definitions,
   ...exportErrors.definitions,
   ...uploadErrors.definitions,
+  ...knowledgeErrors.definitions,
+  ...embedderErrors.definitions,
+  ...scrapeErrors.definitions,
 };
 
 function nextStepFor(code: string): string {

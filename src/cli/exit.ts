@@ -27,15 +27,18 @@ export class CommandFailure extends Error {
   readonly next: string;
   /** The same may work in a moment, without anybody doing anything. */
   readonly isPassing: boolean;
+  /** Of the server's refusal; null when it was none. */
+  readonly code: string | null;
 
   constructor(
     message: string,
-    traits: { exitCode: ExitCode; next: string; isPassing?: boolean; cause?: unknown },
+    traits: { exitCode: ExitCode; next: string; isPassing?: boolean; code?: string; cause?: unknown },
   ) {
     super(message, traits.cause === undefined ? undefined : { cause: traits.cause });
     this.exitCode = traits.exitCode;
     this.next = traits.next;
     this.isPassing = traits.isPassing ?? false;
+    this.code = traits.code ?? null;
   }
 }
 

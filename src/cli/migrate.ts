@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { preparePgvector } from '../ingest/knowledge/vector/prepare-pgvector.ts';
 import { type Connections, prepareDatabase, resolveConnections } from '../lib/connections.ts';
 import { withConnection } from '../lib/database-inspection.ts';
 import { ensureRoles } from '../lib/database-roles.ts';
@@ -27,8 +28,10 @@ function addUp(migrate: Command): void {
     .option('--json', 'print the result as JSON');
   addSettingFlags(up, ['dataDir']).action(
     async (options: { feature?: string[]; json?: boolean }, command: Command) => {
-      await withOwner(command, async (connections) => {
+      await withOwner(command, async (connections, ownerUrl) => {
         const report = await prepareDatabase(connections, { migrate: true, features: options.feature });
+        // What hangs on an extension that the server may or may not have is no numbered migration.
+        await preparePgvector(ownerUrl, { onNotice: note });
         if (report) printReport(report, options.json);
       });
     },

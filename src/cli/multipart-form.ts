@@ -1,23 +1,41 @@
 import { randomUUID } from 'node:crypto';
 
-/** A form with one file, as the pieces that go over the wire; the fields come first, as the server wants them. */
-export function encodeForm(form: {
-  fields: Record<string, string>;
+export interface EncodedForm {
+  contentType: string;
+  content: AsyncGenerator<Uint8Array>;
+}
+
+export interface FormFile {
   fileName: string;
   content: AsyncIterable<Uint8Array>;
-}): { contentType: string; content: AsyncGenerator<Uint8Array> } {
+}
+
+/** A form with one file, as the pieces that go over the wire; the fields come first, as the server wants them. */
+export function encodeForm({ fields, ...file }: FormFile & { fields: Record<string, string> }): EncodedForm {
+  return encode(fields, [file]);
+}
+
+/** A form with several files and nothing else. */
+export function encodeFiles(files: readonly FormFile[]): EncodedForm {
+  return encode({}, files);
+}
+
+function encode(fields: Record<string, string>, files: readonly FormFile[]): EncodedForm {
   const boundary = `sluice-${randomUUID()}`;
   async function* content(): AsyncGenerator<Uint8Array> {
-    for (const [name, value] of Object.entries(form.fields)) {
+    for (const [name, value] of Object.entries(fields)) {
       yield bytes(`--${boundary}\r\ncontent-disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`);
     }
-    // No type is claimed: the server goes by the name and by what is inside.
-    yield bytes(
-      `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="${quotable(form.fileName)}"\r\n` +
-        'content-type: application/octet-stream\r\n\r\n',
-    );
-    yield* form.content;
-    yield bytes(`\r\n--${boundary}--\r\n`);
+    for (const file of files) {
+      // No type is claimed: the server goes by the name and by what is inside.
+      yield bytes(
+        `--${boundary}\r\ncontent-disposition: form-data; name="file"; filename="${quotable(file.fileName)}"\r\n` +
+          'content-type: application/octet-stream\r\n\r\n',
+      );
+      yield* file.content;
+      yield bytes('\r\n');
+    }
+    yield bytes(`--${boundary}--\r\n`);
   }
   return { contentType: `multipart/form-data; boundary=${boundary}`, content: content() };
 }

@@ -5,10 +5,13 @@ import { addConfigCommand } from './config.ts';
 import { addDeadLetterCommand } from './dlq.ts';
 import { addDoctorCommand } from './doctor.ts';
 import { exitCodeOf, exitCodes, explainError, UsageError } from './exit.ts';
+import { addIndexCommand } from './index-command.ts';
 import { addItemsCommand } from './items.ts';
 import { addJobsCommand } from './jobs.ts';
 import { addMigrateCommand } from './migrate.ts';
 import { colorsFor, note } from './output.ts';
+import { addScrapeCommand } from './scrape.ts';
+import { addSearchCommand } from './search.ts';
 import { addServeCommand } from './serve.ts';
 import { addSyncCommand } from './sync.ts';
 import { addTokenCommand } from './token.ts';
@@ -65,6 +68,9 @@ function buildProgram(): Command {
   addDoctorCommand(program);
   addUploadCommand(program);
   addSyncCommand(program);
+  addIndexCommand(program);
+  addSearchCommand(program);
+  addScrapeCommand(program);
   return program;
 }
 

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { createApp } from '../app.ts';
 import { configSecrets } from '../config.ts';
 import { createLogger } from '../lib/log.ts';
 import { SecretScrubber } from '../lib/secret-scrubber.ts';
@@ -22,16 +21,19 @@ export function addServeCommand(program: Command): void {
     'logLevel',
   ]);
   serve.action(async (_options: object, command: Command) => {
-    const { config, sources, processors } = await loadCommandConfig(command);
+    const { config, sources, processors, embedders } = await loadCommandConfig(command);
     const scrubber = new SecretScrubber(configSecrets(config));
     const logger = createLogger({ level: config.logLevel, scrubber });
     const signals = stopOnSignals(logger);
+    // Only here: whoever just asks a server does not wait for everything that a server is made of.
+    const { createApp } = await import('../app.ts');
     const app = await createApp({
       config,
       portIsExplicit: sources.port.from !== 'default',
       logger,
       scrubber,
       processors,
+      embedders,
       showLoginLink: process.stdout.isTTY === true,
     });
     for (const line of bannerOf(app, config)) print(line);

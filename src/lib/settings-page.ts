@@ -1,7 +1,29 @@
 import { isComputed, type Setting, type SettingsTable } from './settings.ts';
 
+/** The whole page about the settings; `chapters` are what the config file may hold besides, in Markdown. */
+export function renderSettingsPage(table: SettingsTable, { chapters }: { chapters: string[] }): string {
+  return `# Configuration
+
+<!-- Generated from src/config.ts by \`npm run generate\`. -->
+
+A value is taken from the first of: a flag of the command, the environment, the file \`.env\` in the working
+directory, \`sluice.config.mjs\` there (or \`sluice.config.ts\` with Node 22.18 or newer), the default. An empty
+variable counts as not set. Everything is read once, at start, and all problems are reported together. \`sluice config\`
+prints the values in effect and where each came from, with secrets masked.
+
+A secret can also be given as a file: \`SLUICE_JWT_SECRET_FILE=/run/secrets/jwt\`. A file of settings looks like this:
+
+\`\`\`js
+// sluice.config.mjs
+export default { port: 8080, workerConcurrency: 16, logLevel: 'info' };
+\`\`\`
+
+${[...chapters, settingsReference(table)].join('\n\n')}
+`;
+}
+
 /** The reference of all settings as Markdown, one row each. */
-export function settingsReference(table: SettingsTable): string {
+function settingsReference(table: SettingsTable): string {
   const rows = Object.entries(table).map(([name, entry]) => {
     const cells = [
       variableCell(entry),

@@ -30,13 +30,15 @@ export interface ProductQuota {
   /** Ad reports, and how many rows the longest of them has. */
   reports: number;
   reportRows: number;
+  /** Knowledge bases; none unless said otherwise. */
+  bases?: number;
 }
 
 export type FaultKind = 'kills' | 'zombies' | 'backends' | 'restarts' | 'cuts';
 export const faultKinds: readonly FaultKind[] = ['kills', 'zombies', 'backends', 'restarts', 'cuts'];
 
 /** Whose worker a kill or a stop is meant for: one that is at work on just this. */
-export type FaultTarget = 'jobs' | 'uploads' | 'items';
+export type FaultTarget = 'jobs' | 'uploads' | 'items' | 'knowledge';
 
 /** What R1 asks for, over all pipelines together: in `npm test`… */
 export const shortTogether: ChaosQuota = {
@@ -52,10 +54,11 @@ export const shortTogether: ChaosQuota = {
     },
     reports: 20,
     reportRows: 3_000,
+    bases: 8,
   },
   leaseMs: 1_500,
   kills: 20,
-  zombies: 5,
+  zombies: 6,
   backends: 40,
   restarts: 1,
   cuts: 10,
@@ -75,9 +78,10 @@ export const fullTogether: ChaosQuota = {
     },
     reports: 300,
     reportRows: 4_000,
+    bases: 150,
   },
   kills: 500,
-  zombies: 100,
+  zombies: 120,
   backends: 2_000,
   restarts: 30,
   cuts: 200,

@@ -13,9 +13,9 @@ export interface RunFindings extends ChaosFindings, ProductFindings {
 }
 
 /**
- * Jobs, files of rows and ad reports over real processes and HTTP while workers are killed and stopped, connections
- * are ended and cut, and PostgreSQL itself is killed; then every row is compared with the ledgers that were kept
- * outside the database.
+ * Jobs, files of rows, ad reports and knowledge bases over real processes and HTTP while workers are killed and
+ * stopped, connections are ended and cut, and PostgreSQL itself is killed; then every row is compared with the ledgers
+ * that were kept outside the database.
  */
 export async function runChaos(quota: ChaosQuota, seed: number, sluice: CommandLine): Promise<RunFindings> {
   const stage = await openStage(quota, seed, sluice);
@@ -73,6 +73,7 @@ function targetsOf({ workers, product }: ChaosQuota): FaultTarget[] {
     ...(workers > 0 ? (['jobs', 'jobs'] as const) : []),
     ...(product && product.reports > 0 ? (['uploads'] as const) : []),
     ...(product?.items ? (['items'] as const) : []),
+    ...(product?.bases ? (['knowledge'] as const) : []),
   ];
 }
 
@@ -166,7 +167,11 @@ async function examineAll(stage: ChaosStage, generator: JobGenerator): Promise<O
   };
 }
 
-const nothing = { items: { files: 0, rows: 0, lateCalls: 0 }, uploads: { reports: 0, rows: 0 } };
+const nothing = {
+  items: { files: 0, rows: 0, lateCalls: 0 },
+  uploads: { reports: 0, rows: 0 },
+  knowledge: { bases: 0, chunks: 0, pauses: 0, askedAgain: 0 },
+};
 
 /** The server never ends; a worker ends unasked only when it could not start, because the database was away. */
 function examineProcesses({ server, everyWorker }: ProductStage, { killed }: ChaosStage): string[] {

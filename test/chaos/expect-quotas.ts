@@ -15,11 +15,13 @@ export function chooseSeed(): number {
 
 /** How a run is told on the screen. */
 export function tellRun(findings: RunFindings, seed: number): string {
-  const { items, uploads, tookMs } = findings;
+  const { items, uploads, knowledge, tookMs } = findings;
   return [
     tell(findings, seed),
     `${items.files} files of ${items.rows} rows, ${items.lateCalls} calls logged by workers that came too late; ` +
       `${uploads.reports} reports of ${uploads.rows} rows`,
+    `${knowledge.bases} knowledge bases of ${knowledge.chunks} chunks, ${knowledge.pauses} pauses, ` +
+      `${knowledge.askedAgain} chunks embedded again because a worker had gone`,
     `milliseconds: ${JSON.stringify(tookMs)}`,
   ].join('\n');
 }
@@ -30,6 +32,7 @@ export function expectQuotas(findings: RunFindings, quota: ChaosQuota): void {
   for (const kind of faultKinds) expect(findings.faults[kind], kind).toBe(quota[kind]);
   expect(findings.jobs).toBeGreaterThanOrEqual(quota.jobs);
   expect(findings.uploads.reports).toBeGreaterThanOrEqual(quota.product?.reports ?? 0);
+  expect(findings.knowledge.bases).toBeGreaterThanOrEqual(quota.product?.bases ?? 0);
   const files = Object.values(quota.product?.items ?? {}).reduce((sum, { jobs }) => sum + jobs, 0);
   expect(findings.items.files).toBeGreaterThanOrEqual(files);
   // A dead process is known by its lock, a stopped one only by its leases.

@@ -207,6 +207,10 @@ const holdersOf = {
     select distinct leased_by as "workerId"
       from ingestion_jobs
      where pipeline = 'uploads' and leased_by is not null`,
+  knowledge: `
+    select distinct leased_by as "workerId"
+      from ingestion_jobs
+     where pipeline = 'knowledge' and leased_by is not null`,
   items: `select distinct locked_by as "workerId" from job_items where status = 'PROCESSING'`,
 };
 

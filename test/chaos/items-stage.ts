@@ -60,7 +60,13 @@ export function startWorker(sluice: CommandLine, env: Record<string, string>): I
 export interface ItemServer {
   readonly running: Running;
   readonly url: string;
-  call(tenantId: string, method: string, path: string, body?: object): Promise<Answer>;
+  call(
+    tenantId: string,
+    method: string,
+    path: string,
+    body?: object,
+    options?: { idempotencyKey?: string },
+  ): Promise<Answer>;
   upload(tenantId: string, job: UploadedFile, options?: { idempotencyKey?: string }): Promise<Answer>;
   postForm(
     tenantId: string,
@@ -98,12 +104,13 @@ export async function startServer(sluice: CommandLine, env: Record<string, strin
     running,
     url,
     postForm,
-    call: async (tenantId, method, path, body) =>
+    call: async (tenantId, method, path, body, { idempotencyKey } = {}) =>
       ask(`${url}${path}`, {
         method,
         headers: {
           ...(await bearer(tenantId)),
           ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       }),
@@ -138,18 +145,26 @@ export async function uploadSurely(
   return String((await untilCreated(send, `the upload of ${job.name}`, onRefusal)).jobId);
 }
 
-/** Gone, in trouble, or still answering the first try: all of these pass, and everything else is an error. */
 export async function untilCreated(
   send: () => Promise<Answer>,
   what: string,
-  onRefusal: (answer: Answer) => void = () => {},
+  onRefusal?: (answer: Answer) => void,
 ): Promise<Answer['body']> {
+  return (await untilAccepted(send, { what, accepted: [201], onRefusal })).body;
+}
+
+/** Gone, in trouble, or still answering the first try: all of these pass, and everything else is an error. */
+export async function untilAccepted(
+  send: () => Promise<Answer>,
+  wish: { what: string; accepted: readonly number[]; onRefusal?: ((answer: Answer) => void) | undefined },
+): Promise<Answer> {
+  const { what, accepted, onRefusal } = wish;
   for (let attempt = 1; ; attempt += 1) {
     const answer = await send().catch(
       (error: unknown): Answer => ({ status: 0, body: { code: String(error) } }),
     );
-    if (answer.status === 201) return answer.body;
-    onRefusal(answer);
+    if (accepted.includes(answer.status)) return answer;
+    onRefusal?.(answer);
     const passes = answer.status === 0 || answer.status === 503 || answer.status === 409;
     if (!passes || attempt === maxTries)
       throw new Error(`${what} was answered with ${JSON.stringify(answer)}`);

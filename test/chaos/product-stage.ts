@@ -16,6 +16,7 @@ import {
   untilCreated,
   uploadSurely,
 } from './items-stage.ts';
+import { type KnowledgeStage, openKnowledge } from './knowledge-stage.ts';
 import { type SeededRandom, seededRandom } from './seeded-random.ts';
 import { planReport, reportsAtOnce, type SentReport, workspaceCount } from './upload-ledger.ts';
 
@@ -33,6 +34,7 @@ export interface ProductStage {
   /** The ledgers outside the database. */
   readonly uploaded: UploadedJob[];
   readonly reports: SentReport[];
+  readonly knowledge: KnowledgeStage | null;
   readonly places: readonly { tenantId: string; workspaceId: string }[];
   readonly breaches: string[];
   /** What was sent and not taken at first, with the words of the answer; the client tries again. */
@@ -40,7 +42,7 @@ export interface ProductStage {
   /** Sends what is due when this share of the faults has happened. */
   sendUpTo(share: number): Promise<void>;
   /** One more, because a fault found nobody at work on it. */
-  sendExtra(of: 'items' | 'uploads'): Promise<void>;
+  sendExtra(of: 'items' | 'uploads' | 'knowledge'): Promise<void>;
   replaceDead(): void;
   /** Asks until the answer is not that the database was away just then; anything unforeseen is a breach. */
   ask(tenantId: string, method: string, path: string, foreseen: number[], body?: object): Promise<Answer>;
@@ -57,8 +59,8 @@ export interface ProductOptions {
   envOf: (place: number) => Record<string, string>;
 }
 
-/** Small slices, so that an upload is taken from worker to worker. */
-const sliceEnv = { UPLOAD_SLICE_MS: '150', SLUICE_AUTO_MIGRATE: 'false' };
+/** Small slices, so that an upload or a run is taken from worker to worker. */
+const sliceEnv = { UPLOAD_SLICE_MS: '150', KNOWLEDGE_SLICE_MS: '150', SLUICE_AUTO_MIGRATE: 'false' };
 
 export async function openProduct(options: ProductOptions): Promise<ProductStage> {
   const { sluice, database, quota, seed } = options;
@@ -80,7 +82,13 @@ export async function openProduct(options: ProductOptions): Promise<ProductStage
   const workers = Array.from({ length: quota.workers }, (_, place) => start(place));
   const breaches: string[] = [];
   const ledgers = { uploaded: [] as UploadedJob[], reports: [] as SentReport[], refusals: [] as Answer[] };
+  const onRefusal = (answer: Answer) => ledgers.refusals.push(answer);
+  const tenantIds = places.map(({ tenantId }) => tenantId);
+  const knowledge = quota.bases
+    ? await openKnowledge({ server, tenantIds, seed: seed + 3, onRefusal })
+    : null;
   const sending = openSending({
+    knowledge,
     quota,
     server,
     places,
@@ -89,7 +97,7 @@ export async function openProduct(options: ProductOptions): Promise<ProductStage
     random: seededRandom(seed + 2),
   });
   return {
-    ...{ quota, database, server, workers, everyWorker, provider, places, breaches },
+    ...{ quota, database, server, workers, everyWorker, provider, knowledge, places, breaches },
     ...ledgers,
     ...sending,
     isMended: false,
@@ -102,12 +110,13 @@ export async function openProduct(options: ProductOptions): Promise<ProductStage
         running.child.kill('SIGKILL');
         await running.ended;
       }
+      await knowledge?.close();
       await provider.close();
     },
   };
 }
 
-interface Sending extends Pick<ProductStage, 'quota' | 'server' | 'places' | 'provider'> {
+interface Sending extends Pick<ProductStage, 'quota' | 'server' | 'places' | 'provider' | 'knowledge'> {
   uploaded: UploadedJob[];
   reports: SentReport[];
   refusals: Answer[];
@@ -115,7 +124,7 @@ interface Sending extends Pick<ProductStage, 'quota' | 'server' | 'places' | 'pr
 }
 
 function openSending(to: Sending): Pick<ProductStage, 'sendUpTo' | 'sendExtra'> {
-  const { quota, random, uploaded, reports } = to;
+  const { quota, random, uploaded, reports, knowledge } = to;
   const files = quota.items === null ? [] : planJobs(quota.items, random, to.provider.url);
   // One after the other: of two reports of a workspace it must be known which is the newer one.
   let line: Promise<void> = Promise.resolve();
@@ -126,6 +135,7 @@ function openSending(to: Sending): Pick<ProductStage, 'sendUpTo' | 'sendExtra'> 
   const extra = {
     items: () => sendFile(to, planExtraJob(uploaded.length, random, to.provider.url)),
     uploads: () => sendReports(to),
+    knowledge: async () => knowledge?.sendBase(),
   };
   return {
     sendUpTo: (share) =>
@@ -133,6 +143,9 @@ function openSending(to: Sending): Pick<ProductStage, 'sendUpTo' | 'sendExtra'> 
         while (uploaded.length < Math.min(files.length, Math.ceil(share * files.length)))
           await sendFile(to, files[uploaded.length] as PlannedJob);
         while (reports.length < Math.ceil(share * quota.reports)) await sendReports(to);
+        const due = Math.ceil(share * (quota.bases ?? 0));
+        while (knowledge && knowledge.bases.length < due) await knowledge.sendBase();
+        if (share >= 1) await knowledge?.resumeAll();
       }),
     sendExtra: (of) => inLine(extra[of]),
   };

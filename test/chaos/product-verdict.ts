@@ -1,5 +1,6 @@
 import { eventually } from '../kernel.ts';
 import { countLateCalls, examineCalls, examineCounters, examineRows } from './items-verdict.ts';
+import { examineKnowledge, type KnowledgeSummary, summariseKnowledge } from './knowledge-verdict.ts';
 import type { ProductStage } from './product-stage.ts';
 import { examineUploads } from './upload-verdict.ts';
 
@@ -8,13 +9,17 @@ export interface ProductFindings {
   breaches: string[];
   items: { files: number; rows: number; lateCalls: number };
   uploads: { reports: number; rows: number };
+  knowledge: KnowledgeSummary;
 }
 
 /** Compares everything that the product has acknowledged with the ledgers outside the database. */
 export async function examineProduct(product: ProductStage): Promise<ProductFindings> {
+  // Before the searches of the verdict ask for vectors too.
+  const knowledge = summariseKnowledge(product);
   return {
     breaches: [
       ...(await examineUploads(product)),
+      ...(await examineKnowledge(product)),
       ...(await examineRows(product, 'first')),
       ...(await examineCounters(product, { all: true })),
       ...(await examineCalls(product)),
@@ -29,6 +34,7 @@ export async function examineProduct(product: ProductStage): Promise<ProductFind
       reports: product.reports.length,
       rows: product.reports.reduce((sum, { size }) => sum + size.rows, 0),
     },
+    knowledge,
   };
 }
 

@@ -15,10 +15,11 @@ test('over all pipelines together nothing that was acknowledged is lost or appli
   console.log(tellRun(findings, seed));
   expectQuotas(findings, quota);
   // Each pipeline had its share of the faults.
-  for (const target of ['jobs', 'uploads', 'items']) {
-    expect(findings.killsByTarget[target], target).toBeGreaterThanOrEqual(Math.floor(quota.kills / 4));
-    expect(findings.zombiesByTarget[target], target).toBeGreaterThanOrEqual(Math.floor(quota.zombies / 5));
+  for (const target of ['jobs', 'uploads', 'items', 'knowledge']) {
+    expect(findings.killsByTarget[target], target).toBeGreaterThanOrEqual(Math.floor(quota.kills / 5));
+    expect(findings.zombiesByTarget[target], target).toBeGreaterThanOrEqual(Math.floor(quota.zombies / 6));
   }
+  expect(findings.knowledge.pauses).toBeGreaterThan(0);
   expect(findings.lateWritesRefused).toBeGreaterThanOrEqual(isFull ? 100 : 1);
   expect(findings.rescueMs.length).toBeGreaterThan(0);
   expect(findings.uploadRescueMs.length).toBeGreaterThan(0);

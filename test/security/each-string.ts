@@ -23,6 +23,25 @@ export interface Turn {
   claims: TestClaims & { tenantId: string };
 }
 
+/** A turn whose request was answered. */
+export interface Sent extends Turn {
+  told: Told;
+  /** What stands for `:name` in the path. */
+  params: Record<string, string>;
+}
+
+export interface Place {
+  /** Where the text is after a success; null where nothing keeps it, which `why` explains. */
+  back: ((sent: Sent) => Promise<unknown>) | null;
+  why?: string;
+  /** A thing of its own per string, where a request uses it up. */
+  params?: (turn: Turn) => Promise<Record<string, string>>;
+  /** The body that the text is put into, where the smallest one has no place for it. */
+  base?: Record<string, unknown>;
+  /** Read by the same code as another place: some of the strings are enough. */
+  isAlike?: boolean;
+}
+
 const laneCount = 8;
 
 /** Runs the work with every string, in a few lanes at once, each with a tenant of its own. */

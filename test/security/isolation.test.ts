@@ -10,7 +10,15 @@ import { type Told, useProduct } from './product.ts';
 import { exampleOf, readRoutes } from './request-schemas.ts';
 import { Tally } from './tally.ts';
 import { TenantTables } from './tenant-tables.ts';
-import { canary, canaryShape, makeVictim, pathOf, type Victim, victimsConnection } from './victim.ts';
+import {
+  canary,
+  canaryShape,
+  makeVictim,
+  pathOf,
+  type Victim,
+  victimsConnection,
+  victimsKb,
+} from './victim.ts';
 
 // Every route of the product against one tenant who has one of everything, by everybody who may not see it. Tables
 // by themselves are in row-level-security.test.ts.
@@ -71,6 +79,10 @@ const publicRoutes: Record<string, string> = {
 /** What somebody of another tenant may well do there, and why that is no leak. */
 const openByDesign: Record<string, { roles: readonly Role[]; why: string }> = {
   'PUT /api/secrets/:name': { roles, why: 'names are each tenant’s own: it makes a secret of the caller’s' },
+  'PUT /api/scraping/sources/:source': {
+    roles,
+    why: 'names are each tenant’s own: it makes a source of the caller’s, if the knowledge base is the caller’s',
+  },
   'GET /api/tenants': { roles: ['operator'], why: 'operators see all tenants' },
   'HEAD /api/tenants': { roles: ['operator'], why: 'operators see all tenants' },
   'GET /api/tenants/:tenant_id': { roles: ['operator'], why: 'operators see all tenants' },
@@ -106,6 +118,7 @@ const bodyOf = (route: Route): unknown => {
 /** Where the smallest body would be refused for its own sake, or where a body can name something of the victim's. */
 const bodies: Record<string, unknown> = {
   'PATCH /api/tenants/:tenant_id': { name: 'taken over' },
+  'PUT /api/scraping/sources/:source': { mode: 'push', kb_id: victimsKb },
   'POST /api/connectors': {
     name: 'taken over',
     airbyte_connection_id: victimsConnection,
@@ -137,7 +150,8 @@ function leakIn(text: string, said: readonly string[]): string | null {
 /** What a request to the route says itself: the ids in its path, and what its body names. */
 function saidIn(route: Route): string[] {
   const ids = [...victim.things].filter(([place]) => route.url.includes(place.split('/').at(-1) ?? ''));
-  return [...ids.map(([, id]) => id), victimsConnection];
+  const named = route.url.startsWith('/api/scraping/sources/') ? [victimsKb] : [];
+  return [...ids.map(([, id]) => id), ...named, victimsConnection];
 }
 
 describe('the table of routes', () => {
@@ -222,7 +236,7 @@ describe('somebody of another tenant', () => {
           const isAllowed = can(role, route.action);
           tally.equal({ label, isRefused: told.status === 403 }, { label, isRefused: !isAllowed });
         } else {
-          const allowed = exempt ? [403, 204] : [403, 404];
+          const allowed = exempt ? [403, 204, 422] : [403, 404];
           tally.ok(allowed.includes(told.status), `${label} answered ${told.status} ${told.text}`);
           // Nobody can tell whether an id is somebody else's or nobody's.
           const unknown = await product.ask(intruderAs(role), { method, path: nobodys, body: bodyOf(route) });
@@ -296,12 +310,13 @@ const filters: Record<string, () => string | null> = {
   connector_id: () => victim.things.get('/api/connectors/:connector_id') ?? '',
   subject: () => victim.things.get('/api/jobs/:job_id') ?? '',
   userId: () => victim.userId,
+  scrape_run_id: () => victim.things.get('/api/scraping/:source/runs/:scrape_run_id') ?? '',
   error_code: () => canary,
   input: () => canary,
 };
 const plainFilters = (
   'limit status statuses pipeline page pageSize sort jobType updatedFrom updatedTo platform validation_status ' +
-  'entity_type from to type'
+  'entity_type from to type state offset'
 ).split(' ');
 
 async function victimsValue(name: string, route: Route): Promise<string | null> {

@@ -41,7 +41,7 @@ async function sendFile(
 }
 
 interface FileSent {
-  path: '/api/jobs' | '/api/uploads';
+  path: '/api/jobs' | '/api/uploads' | '/api/knowledge/naughty/documents';
   fields?: Record<string, string>;
   content: string;
   fileName?: string;
@@ -115,6 +115,30 @@ describe('the name of a file', () => {
       const { body } = await product.ask(claims, { path: `/api/uploads/${told.body.upload_id}` });
       kept += 1;
       return body.filename === nameIn(text) ? null : `became ${shown(String(body.filename))}`;
+    });
+    expect(kept).toBeGreaterThan(wellFormed.length / 2);
+  });
+
+  test('of a document is kept with its folders, as it is or without a way out, or refused', {
+    timeout: 60_000,
+  }, async () => {
+    let kept = 0;
+    await expectNothing(wellFormed, async ({ text, claims }) => {
+      const body = { kb_id: 'naughty', name: 'Naughty' };
+      // The first string of a lane makes it; the others find it there.
+      await product.ask(claims, { method: 'POST', path: '/api/knowledge', body });
+      const told = await sendFile(claims, {
+        path: '/api/knowledge/naughty/documents',
+        content: 'A text.',
+        fileName: text,
+      });
+      if (told.status !== 201) return isRefusal(told) ? null : `${told.status} ${told.text}`;
+      kept += 1;
+      const [file] = told.body.files as { name: string }[];
+      const name = file?.name ?? '';
+      const isSame = name === text.replaceAll('\\', '/').replace(/^(\.?\/)+/, '');
+      const leads = name.startsWith('/') || name.split('/').includes('..');
+      return isSame && !leads ? null : `became ${shown(name)}`;
     });
     expect(kept).toBeGreaterThan(wellFormed.length / 2);
   });

@@ -9,6 +9,8 @@ export interface JsonSchema {
   items?: JsonSchema;
   minItems?: number;
   anyOf?: readonly JsonSchema[];
+  /** Shapes that a word in them tells apart. */
+  oneOf?: readonly JsonSchema[];
   additionalProperties?: boolean | JsonSchema;
   propertyNames?: JsonSchema;
   format?: string;
@@ -55,7 +57,8 @@ export async function readRoutes(): Promise<DescribedRoute[]> {
 /** The smallest body that the schema allows. */
 export function exampleOf(schema: JsonSchema): unknown {
   if (schema.enum) return schema.enum[0];
-  if (schema.anyOf) return exampleOf(schema.anyOf[0] ?? {});
+  const [first] = schema.anyOf ?? schema.oneOf ?? [];
+  if (first) return exampleOf(first);
   if (schema.type === 'object') {
     const names = schema.required ?? [];
     return Object.fromEntries(names.map((name) => [name, exampleOf(schema.properties?.[name] ?? {})]));
@@ -65,6 +68,7 @@ export function exampleOf(schema: JsonSchema): unknown {
   if (schema.type === 'integer' || schema.type === 'number') return Math.max(1, schema.minimum ?? 1);
   if (schema.format === 'uuid') return '01890000-0000-7000-8000-000000000000';
   if (schema.format === 'date-time') return '2030-01-01T00:00:00Z';
+  if (schema.format === 'uri') return 'https://example.com/docs';
   return 'an example';
 }
 
@@ -75,12 +79,18 @@ export interface TextPlace {
   path: Path;
   isKey: boolean;
   schema: JsonSchema;
+  /** Where the place is in one of several shapes: which one, where that begins, and its smallest value. */
+  shape?: { name: string; path: Path; example: unknown };
 }
 
 /** Every text of a body, also in lists and in objects whose fields have any name. */
 export function textPlaces(schema: JsonSchema, path: Path = []): TextPlace[] {
   if (schema.$ref) throw new Error(`Requests with ${schema.$ref} are not looked into. Teach textPlaces to.`);
   const inner = (schema.anyOf ?? []).flatMap((one) => textPlaces(one, path));
+  const shaped = (schema.oneOf ?? []).flatMap((one) => {
+    const shape = { name: shapeName(one), path, example: exampleOf(one) };
+    return textPlaces(one, path).map((place) => ({ shape, ...place }));
+  });
   const fields = Object.entries(schema.properties ?? {}).flatMap(([name, one]) =>
     textPlaces(one, [...path, name]),
   );
@@ -91,5 +101,11 @@ export function textPlaces(schema: JsonSchema, path: Path = []): TextPlace[] {
       ? textPlaces(schema.additionalProperties, [...path, '*'])
       : [];
   const own = schema.type === 'string' ? [{ path, isKey: false, schema }] : [];
-  return [...own, ...inner, ...fields, ...items, ...keys, ...values];
+  return [...own, ...inner, ...shaped, ...fields, ...items, ...keys, ...values];
+}
+
+/** The word that tells it from the others. */
+function shapeName({ properties = {} }: JsonSchema): string {
+  const words = Object.values(properties).filter(({ enum: choices }) => choices?.length === 1);
+  return String(words[0]?.enum?.[0] ?? '');
 }

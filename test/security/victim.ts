@@ -75,6 +75,13 @@ const makers: Record<string, (making: Making) => Promise<string>> = {
     const path = `/api/connectors/${canary}-connector/sync`;
     return field(await asVictim(making, { path, body: { correlation_id: canary } }), 'job_id');
   },
+  '/api/knowledge/:kb_id': knowledgeBase,
+  '/api/knowledge/:kb_id/sources/:source_id': (making) => lastOf(making, 'sources', 'source_id'),
+  '/api/knowledge/:kb_id/documents/:document_id': (making) => lastOf(making, 'documents', 'document_id'),
+  '/api/ingestion/jobs/:id': async () => victimsKb,
+  '/api/scraping/sources/:source': scrapeSource,
+  '/api/scraping/:source': async () => victimsSource,
+  '/api/scraping/:source/runs/:scrape_run_id': scrapeRun,
 };
 
 /** What no path names, but what the victim has as well. */
@@ -184,6 +191,60 @@ async function upload(making: Making, fields: Record<string, string>): Promise<s
   const drive = `/api/jobs/${row0?.job_id}/kickoff?durationMs=20000`;
   await asVictim(making, { path: drive });
   return uploadId;
+}
+
+export const victimsKb = `${canary}-kb`;
+const victimsSource = `${canary}-source`;
+
+/** With a text and a file that a run has indexed. */
+async function knowledgeBase(making: Making): Promise<string> {
+  const sources = [{ type: 'markdown', content: `# ${canary}\n\nThe text of ${canary}.`, title: canary }];
+  await asVictim(making, { path: '/api/knowledge', body: { kb_id: victimsKb, name: canary, sources } });
+  const form = new FormData();
+  form.set('file', new Blob([`# File of ${canary}\n\nMore about ${canary}.`]), `${canary}.md`);
+  await asVictim(making, { path: `/api/knowledge/${victimsKb}/documents`, body: form });
+  const started = await asVictim(making, { path: `/api/ingestion/jobs/${victimsKb}/start` });
+  const jobId = field(started, 'job_id');
+  await asVictim(making, { path: `/api/jobs/${jobId}/kickoff?durationMs=30000` });
+  await making.database.owner(
+    `insert into knowledge_frontier (tenant_id, job_id, source_id, url, url_key, depth)
+     values ($1, $2, gen_random_uuid(), $3::text, sha256(convert_to($3::text, 'UTF8')), 0)`,
+    [making.victim.tenantId, jobId, canary],
+  );
+  return victimsKb;
+}
+
+/** The files are the first source, and cannot be deleted. */
+async function lastOf(making: Making, list: string, name: string): Promise<string> {
+  const { body } = await asVictim(making, { method: 'GET', path: `/api/knowledge/${victimsKb}/${list}` });
+  const last = (body.data as Record<string, unknown>[]).at(-1);
+  return String(last?.[name]);
+}
+
+async function scrapeSource(making: Making): Promise<string> {
+  const body = { mode: 'push', kb_id: victimsKb };
+  await asVictim(making, { method: 'PUT', path: `/api/scraping/sources/${victimsSource}`, body });
+  return victimsSource;
+}
+
+/** With references, hand-offs, and a page that a crawl has heard of. */
+async function scrapeRun(making: Making): Promise<string> {
+  const references = ['one', 'two'].map((name) => ({
+    external_id: `${canary}-${name}`,
+    url: `https://example.com/${canary}-${name}`,
+    title: canary,
+    content: `The content of ${canary}.`,
+    metadata: { of: canary },
+  }));
+  const path = `/api/scraping/${victimsSource}/sync`;
+  await asVictim(making, { path, body: { references: [] } });
+  const runId = field(await asVictim(making, { path, body: { references } }), 'scrape_run_id');
+  await making.database.owner(
+    `insert into scrape_frontier (tenant_id, job_id, url, url_key, depth)
+     values ($1, gen_random_uuid(), $2::text, sha256(convert_to($2::text, 'UTF8')), 0)`,
+    [making.victim.tenantId, canary],
+  );
+  return runId;
 }
 
 function field(told: Told, name: string): string {
