@@ -102,10 +102,15 @@ describe('a sync', () => {
         .map(({ uri }) => uri)
         .filter((uri, at, every) => every.indexOf(uri) === at)
         .sort();
-    expect(await uris()).toEqual([url, `${url}#post%202`]);
+    // The older one has the bare address; of two that came together either may be it, but it stays so.
+    const kept = await uris();
+    expect([
+      [url, `${url}#post-1`],
+      [url, `${url}#post%202`],
+    ]).toContainEqual(kept);
     await scrapes.call(claims, '/api/ingestion/jobs/kb/start', { method: 'POST' });
     await scrapes.drive(claims.tenantId);
-    expect(await uris(), 'after a run of everything').toEqual([url, `${url}#post%202`]);
+    expect(await uris(), 'after a run of everything').toEqual(kept);
   });
 
   test('is refused when it is too much, wrong, or to nobody', async () => {
