@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
+import { databaseErrors } from '../../../lib/db-errors.ts';
 import { isSluiceError } from '../../../lib/errors.ts';
 import { documentErrors } from '../formats/errors.ts';
 import { readDocument } from '../formats/read-document.ts';
@@ -92,6 +93,8 @@ async function loadFile(file: ListedFile, options: LoadOptions): Promise<LoadedD
     bytes = await readBytes(file, options);
   } catch (error) {
     signal.throwIfAborted();
+    // The database is away: that says nothing about the file, and the slice is tried again.
+    if (isSluiceError(error) && error.code in databaseErrors.definitions) throw error;
     return { kind: 'error', uri, title: titleOfName(name), ...whyUnreadable(error) };
   }
   const contentHash = contentHashOfFile(bytes.sha256);

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createLocalFiles } from '../../../kernel/files/local-files.ts';
+import { databaseErrors } from '../../../lib/db-errors.ts';
 import { createFilesSource, type StoredFile } from './files.ts';
 import { createFolderSource } from './folder.ts';
 import { createInlineSource } from './inline.ts';
@@ -140,6 +141,17 @@ describe('the files of a knowledge base', () => {
       { kind: 'error', uri: 'file:b.md', code: 'file_content_missing' },
     ]);
     expect(end).toEqual({ isComplete: true });
+  });
+
+  test('that the database cannot tell about at the moment are no errors: the source breaks off', async () => {
+    const away = databaseErrors.raise.database_unavailable('The database cannot be reached');
+    const broken = createFilesSource({
+      listFiles: async () => [
+        { fileId: 'a', name: 'a.md', mediaType: 'text/markdown', sha256: '0'.repeat(64) },
+      ],
+      openFile: () => Promise.reject(away),
+    });
+    await expect(load(broken)).rejects.toBe(away);
   });
 
   test('come in batches of 16 or of a megabyte, and go on behind each', async () => {
