@@ -1,14 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type RuledProvider, startRuledProvider } from '../chaos/items-provider.ts';
-import { seededRandom } from '../chaos/seeded-random.ts';
 import { useDatabase } from '../database.ts';
-import { describeCrashes, everyKth, listMissed, runCrashes } from './crash-run.ts';
+import { chooseCrashes, crashTimeout, isFull } from './crash-choice.ts';
+import { describeCrashes, listMissed, runCrashes } from './crash-run.ts';
 import { useFailpointServers } from './failpoint-server.ts';
 import { answerProduct, itemsPath, itemsSettings } from './items-path.ts';
 
-// `npm run chaos` dies at every point; here at every k-th one, and a printed seed repeats which.
-const isFull = process.env.SLUICE_CHAOS === 'full';
-const seed = Number(process.env.SLUICE_CHAOS_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const atLeast = 25;
 const database = useDatabase();
 const servers = useFailpointServers(database, itemsSettings);
@@ -19,12 +16,10 @@ beforeAll(async () => {
 afterAll(() => provider?.close());
 
 test('wherever between request and export of rows the process dies, every row ends once and the file is whole', {
-  timeout: isFull ? 40 * 60_000 : 5 * 60_000,
+  timeout: crashTimeout,
 }, async () => {
-  console.log(`seed ${seed} (SLUICE_CHAOS_SEED=${seed} repeats its choices)`);
-  const offset = seededRandom(seed).next();
   const path = itemsPath(database, { servers, provider: () => provider as RuledProvider });
-  const choose = isFull ? null : (points: string[]) => everyKth(points, { atLeast, offset });
+  const choose = chooseCrashes(atLeast);
   const findings = await runCrashes({ database, servers, path, choose });
   console.log(describeCrashes('items', findings));
   expect(findings.breaches).toEqual([]);

@@ -1,16 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { seededRandom } from '../chaos/seeded-random.ts';
 import { useDatabase } from '../database.ts';
 import { type EmbeddingServer, startEmbeddingServer } from '../embedding-server.ts';
-import { describeCrashes, everyKth, listMissed, runCrashes } from './crash-run.ts';
+import { chooseCrashes, crashTimeout, isFull } from './crash-choice.ts';
+import { describeCrashes, listMissed, runCrashes } from './crash-run.ts';
 import { useFailpointServers } from './failpoint-server.ts';
 import { cancelPath } from './knowledge-cancel-path.ts';
 import { knowledgeEnv } from './knowledge-path.ts';
 
-// `npm run chaos` dies at every point; here at every k-th one, and a printed seed repeats which.
-const isFull = process.env.SLUICE_CHAOS === 'full';
-const seed = Number(process.env.SLUICE_CHAOS_SEED ?? Math.floor(Math.random() * 2 ** 31));
-const timeout = isFull ? 40 * 60_000 : 5 * 60_000;
 const atLeast = 10;
 let started: EmbeddingServer | undefined;
 beforeAll(async () => {
@@ -26,16 +22,11 @@ function embedder(): EmbeddingServer {
   return started;
 }
 
-function choose(points: string[]): string[] {
-  return everyKth(points, { atLeast, offset: seededRandom(seed).next() });
-}
-
 test('wherever in the cleanup of a canceled run the process dies, nothing of it is left and all else is as before', {
-  timeout,
+  timeout: crashTimeout,
 }, async () => {
-  console.log(`seed ${seed} (SLUICE_CHAOS_SEED=${seed} repeats its choices)`);
   const path = cancelPath(database, servers, embedder);
-  const findings = await runCrashes({ database, servers, path, choose: isFull ? null : choose });
+  const findings = await runCrashes({ database, servers, path, choose: chooseCrashes(atLeast) });
   console.log(describeCrashes('cancel', findings));
   expect(findings.breaches).toEqual([]);
   if (isFull) expect(listMissed(findings)).toEqual([]);

@@ -1,14 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { seededRandom } from '../chaos/seeded-random.ts';
 import { useDatabase } from '../database.ts';
 import { FakeAirbyte } from '../fake-airbyte.ts';
+import { crashTimeout, drawOffset, isFull } from './crash-choice.ts';
 import { describeCrashes, everyKth, runCrashes } from './crash-run.ts';
 import { useFailpointServers } from './failpoint-server.ts';
 import { syncPath, syncSettings } from './sync-path.ts';
 
-// `npm run chaos` dies at every point; here around the trigger and at some others, and a printed seed repeats which.
-const isFull = process.env.SLUICE_CHAOS === 'full';
-const seed = Number(process.env.SLUICE_CHAOS_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const env: Record<string, string> = { ...syncSettings };
 let airbyte: FakeAirbyte | undefined;
 beforeAll(async () => {
@@ -28,10 +25,9 @@ function aroundTrigger(points: string[]): string[] {
 }
 
 test('wherever between request and end of a sync the process dies, Airbyte runs it exactly once', {
-  timeout: isFull ? 40 * 60_000 : 5 * 60_000,
+  timeout: crashTimeout,
 }, async () => {
-  console.log(`seed ${seed} (SLUICE_CHAOS_SEED=${seed} repeats its choices)`);
-  const offset = seededRandom(seed).next();
+  const offset = drawOffset();
   const path = syncPath(servers, () => {
     if (!airbyte) throw new Error('The fake Airbyte is there only once beforeAll has run');
     return airbyte;

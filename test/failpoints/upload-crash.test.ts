@@ -1,24 +1,19 @@
 import { expect, test } from 'vitest';
-import { seededRandom } from '../chaos/seeded-random.ts';
 import { useDatabase } from '../database.ts';
-import { describeCrashes, everyKth, listMissed, runCrashes } from './crash-run.ts';
+import { chooseCrashes, crashTimeout, isFull } from './crash-choice.ts';
+import { describeCrashes, listMissed, runCrashes } from './crash-run.ts';
 import { useFailpointServers } from './failpoint-server.ts';
 import { uploadPath } from './upload-path.ts';
 
-// `npm run chaos` dies at every point; here at every k-th one, and a printed seed repeats which.
-const isFull = process.env.SLUICE_CHAOS === 'full';
-const seed = Number(process.env.SLUICE_CHAOS_SEED ?? Math.floor(Math.random() * 2 ** 31));
 const atLeast = 25;
 const database = useDatabase();
 const servers = useFailpointServers(database);
 
 test('wherever between request and event of an upload the process dies, every row arrives once and is told once', {
-  timeout: isFull ? 40 * 60_000 : 5 * 60_000,
+  timeout: crashTimeout,
 }, async () => {
-  console.log(`seed ${seed} (SLUICE_CHAOS_SEED=${seed} repeats its choices)`);
-  const offset = seededRandom(seed).next();
   const path = uploadPath(database, servers);
-  const choose = isFull ? null : (points: string[]) => everyKth(points, { atLeast, offset });
+  const choose = chooseCrashes(atLeast);
   const findings = await runCrashes({ database, servers, path, choose });
   console.log(describeCrashes('uploads', findings));
   console.log(`${path.orphans} files without a row were left by deaths, and swept`);

@@ -1,3 +1,4 @@
+import { storable } from '../../lib/well-formed.ts';
 import { jsonMembers } from './formats/json-members.ts';
 import { toStorable } from './processors/storable.ts';
 import type { Processor } from './processors/types.ts';
@@ -61,8 +62,7 @@ export function meaningOf(column: string): Meaning | null {
 /** Text without space around it, in NFC, and without what jsonb cannot hold. */
 export function canonicalText(text: string): string {
   if (canonicalAscii.test(text)) return text;
-  const storable = text.replaceAll('\0', '').replace(/\p{Surrogate}/gu, '\ufffd');
-  return storable.normalize('NFC').trim();
+  return storable(text).normalize('NFC').trim();
 }
 
 const canonicalAscii = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;

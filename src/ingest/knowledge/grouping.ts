@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { newId } from '../../lib/ids.ts';
+import { storable } from '../../lib/well-formed.ts';
 import type { PartialDocument } from './checkpoint.ts';
 import type { Group, GroupPart, LoadedBatch, RunContext, RunDocument } from './run-context.ts';
 import type { LoadedDocument } from './sources/source.ts';
@@ -24,7 +25,7 @@ export async function* groupDocuments(
   const grouping = new Grouping(run);
   for await (const loaded of batches) {
     yield* grouping.begin(loaded);
-    const documents = loaded.batch.documents.map((one) => ({ ...one, uri: wellFormed(one.uri) }));
+    const documents = loaded.batch.documents.map((one) => ({ ...one, uri: storable(one.uri) }));
     const known = await findRows(run, loaded.source, documents);
     for (const document of documents) yield* grouping.take(document, known.get(document.uri));
     yield* grouping.endBatch(loaded);
@@ -117,7 +118,7 @@ class Grouping {
     let part = this.#openPart(made);
     let ordinal = 0;
     let turnStartedAtMs = performance.now();
-    for (const chunk of this.#run.chunker.chunks(wellFormed(document.text))) {
+    for (const chunk of this.#run.chunker.chunks(storable(document.text))) {
       if (performance.now() - turnStartedAtMs > turnMs) {
         await nextTurn();
         turnStartedAtMs = performance.now();
@@ -163,11 +164,11 @@ class Grouping {
         });
         break;
       case 'empty':
-        group.empty.push({ uri, title: storable(document.title), reason: storable(document.reason) });
+        group.empty.push({ uri, title: label(document.title), reason: label(document.reason) });
         break;
       case 'error': {
         const { title, code, message } = document;
-        group.failed.push({ uri, title: storable(title), code, message: storable(message) });
+        group.failed.push({ uri, title: label(title), code, message: label(message) });
         break;
       }
       case 'gone':
@@ -260,8 +261,8 @@ function newDocument(document: TextDocument, row: KnownRow | undefined): RunDocu
 function documentOf({ uri, title, mediaType, contentHash, etag, lastModified }: TextDocument) {
   return {
     uri,
-    title: storable(title),
-    mediaType: storable(mediaType),
+    title: label(title),
+    mediaType: label(mediaType),
     contentHash,
     etag: etag ?? null,
     lastModified: lastModified ?? null,
@@ -271,12 +272,6 @@ function documentOf({ uri, title, mediaType, contentHash, etag, lastModified }: 
 const maxLength = 2_000;
 
 /** Sources clean their texts; what slips through in a title must not cost a whole run. */
-function storable(text: string): string {
-  return wellFormed(text.slice(0, maxLength));
-}
-
-const unstorable = /[\0\p{Surrogate}]/u;
-
-function wellFormed(text: string): string {
-  return unstorable.test(text) ? text.replaceAll('\0', '').replace(/\p{Surrogate}/gu, '\ufffd') : text;
+function label(text: string): string {
+  return storable(text.slice(0, maxLength));
 }

@@ -1,4 +1,5 @@
 import type { CrawlProgress, FoundPage, ReadPage } from '../../kernel/crawl/types.ts';
+import { storable } from '../../lib/well-formed.ts';
 import type { ScrapeStep } from './crawl-steps.ts';
 import type { ScrapeMetrics } from './metrics.ts';
 import { inLockOrder } from './payload.ts';
@@ -123,11 +124,6 @@ export class CrawlBatch {
     this.reason ??= storable(reason).slice(0, 1_000);
     this.#metrics.page('failed');
   }
-}
-
-/** Without NUL and half characters, which PostgreSQL refuses. */
-function storable(text: string): string {
-  return text.replaceAll('\0', '').replace(/\p{Surrogate}/gu, '\ufffd');
 }
 
 /** What a page is called that does not name itself. */

@@ -5,6 +5,7 @@ import { unexpectedOutcome } from '../../kernel/jobs/slice-runner.ts';
 import type { Job, Outcome, Slice, SliceResult } from '../../kernel/jobs/types.ts';
 import type { Tx } from '../../lib/db.ts';
 import { isSluiceError } from '../../lib/errors.ts';
+import { storable } from '../../lib/well-formed.ts';
 import { CrawlBatch } from './crawl-batch.ts';
 import { type CrawlPlace, type CrawlTools, crawlSteps } from './crawl-steps.ts';
 import { scrapeFailures } from './errors.ts';
@@ -218,7 +219,7 @@ async function finish(slice: Slice, end: { isComplete: boolean; reason: string }
     throw scrapeFailures.raise.scrape_crawl_failed(`Nothing could be read: ${reason ?? end.reason}`);
   }
   const { isComplete } = end;
-  const errorText = isComplete ? null : end.reason.replaceAll('\0', '').slice(0, 2_000);
+  const errorText = isComplete ? null : storable(end.reason).slice(0, 2_000);
   return {
     outcome: { type: 'done', result: { scrape_run_id: key.scrapeRunId, is_complete: isComplete } },
     effects: async (tx) => void (await finishRun(tx, key, { status: 'completed', isComplete, errorText })),

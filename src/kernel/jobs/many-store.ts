@@ -1,5 +1,6 @@
 import type { Tx } from '../../lib/db.ts';
 import { sql } from '../../lib/sql.ts';
+import { logMade } from './job-columns.ts';
 import type { NewJob } from './types.ts';
 
 export interface MadeJob {
@@ -32,14 +33,7 @@ export function insertJobs(
         where status in ('queued', 'running', 'paused') or cleanup_open
         do nothing
       returning *
-    ), logged as (
-      insert into events (tenant_id, type, subject, user_id, correlation_id, data)
-      select j.tenant_id, 'job.queued', j.job_id::text, j.user_id, j.correlation_id,
-             jsonb_strip_nulls(jsonb_build_object(
-               'job_id', j.job_id, 'tenant_id', j.tenant_id, 'pipeline', j.pipeline, 'subject_id', j.subject_id,
-               'connector_id', j.connector_id, 'requeued_from', j.requeued_from, 'created_by', j.created_by))
-        from made j
-    )
+    ), logged as (${logMade})
     select j.job_id as "jobId", j.subject_id as "subjectId" from made j`);
 }
 

@@ -1,6 +1,6 @@
 import type { Tx } from '../../lib/db.ts';
 import { sql } from '../../lib/sql.ts';
-import { jobColumns } from './job-columns.ts';
+import { jobColumns, logMade } from './job-columns.ts';
 import type { Job, JobStatus, NewJob } from './types.ts';
 
 /** Inserts a queued job and its event, unless the subject has an active job. */
@@ -21,15 +21,7 @@ export function insertJob(tx: Tx, tenantId: string, job: NewJob & { jobId: strin
         where status in ('queued', 'running', 'paused') or cleanup_open
         do nothing
       returning *
-    ), logged as (
-      insert into events (tenant_id, type, subject, user_id, correlation_id, data)
-      select j.tenant_id, case when j.requeued_from is null then 'job.queued' else 'job.requeued' end, j.job_id::text,
-             j.user_id, j.correlation_id,
-             jsonb_strip_nulls(jsonb_build_object(
-               'job_id', j.job_id, 'tenant_id', j.tenant_id, 'pipeline', j.pipeline, 'subject_id', j.subject_id,
-               'connector_id', j.connector_id, 'requeued_from', j.requeued_from, 'created_by', j.created_by))
-        from made j
-    )
+    ), logged as (${logMade})
     select ${jobColumns} from made j`);
 }
 

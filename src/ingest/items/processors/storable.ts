@@ -1,3 +1,5 @@
+import { wellFormed } from '../../../lib/well-formed.ts';
+
 /**
  * The value in a form that PostgreSQL can keep as JSON: it refuses NUL characters and halves of surrogate pairs, and
  * one such text would fail the whole batch of results. Both become U+FFFD.
@@ -13,7 +15,7 @@ export function toStorable(value: unknown): unknown {
 }
 
 function storableText(text: string): string {
-  return suspicious.test(text) ? Buffer.from(text).toString().replaceAll('\0', '\ufffd') : text;
+  return suspicious.test(text) ? wellFormed(text).replaceAll('\0', '\ufffd') : text;
 }
 
 const suspicious = /[\0\ud800-\udfff]/;

@@ -1,3 +1,4 @@
+import { wellFormed } from '../../../lib/well-formed.ts';
 /**
  * Texts with `{{column}}` in them. A value is always encoded for the place where it goes, so no row can add a header,
  * a query parameter or a JSON member, or lead to another path than the template's.
@@ -127,9 +128,4 @@ function toText(value: unknown): string | null {
 
 function partsOf(template: string): TemplatePart[] {
   return parseTemplate(template) ?? [template];
-}
-
-/** A half of a surrogate pair has no encoding and would throw. */
-function wellFormed(text: string): string {
-  return Buffer.from(text).toString();
 }

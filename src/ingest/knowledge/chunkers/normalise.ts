@@ -1,3 +1,5 @@
+import { wellFormed } from '../../../lib/well-formed.ts';
+
 /** Deeper indentation says nothing more, and could fill a chunk with nothing. */
 const maxIndentation = 32;
 
@@ -62,9 +64,4 @@ const unprintable = /[\u0000-\u0008\u000e-\u001f\u007f-\u0084\u0086-\u009f\u00ad
 
 function indentation(blanks: string): string {
   return blanks.slice(0, maxIndentation).replace(/[^\t]/g, ' ');
-}
-
-function wellFormed(text: string): string {
-  // Every supported Node has it; the types of ES2023 do not.
-  return (text as string & { toWellFormed(): string }).toWellFormed();
 }

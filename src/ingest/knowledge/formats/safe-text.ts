@@ -1,3 +1,5 @@
+import { wellFormed } from '../../../lib/well-formed.ts';
+
 const maxTitleUnits = 300;
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out of titles.
@@ -14,7 +16,7 @@ export function storableText(text: string, notes: string[] = []): string {
     safe = safe.replaceAll('\0', '');
     notes.push(`${before - safe.length} NUL characters were removed.`);
   }
-  const whole = replaceLoneSurrogates(safe);
+  const whole = wellFormed(safe);
   if (whole !== safe) notes.push('Halves of characters (lone surrogates) were replaced.');
   return whole.includes('\r') ? whole.replace(/\r\n?/g, '\n') : whole;
 }
@@ -22,10 +24,10 @@ export function storableText(text: string, notes: string[] = []): string {
 /** On one line, without control characters, not too long, never cut inside a character. */
 export function storableTitle(title: string): string {
   // Whatever is far behind the limit needs no care.
-  const start = replaceLoneSurrogates(title.slice(0, maxTitleUnits * 4));
+  const start = wellFormed(title.slice(0, maxTitleUnits * 4));
   const line = start.replaceAll('\0', '').replace(spacesAndControls, ' ').trim();
   if (line.length <= maxTitleUnits) return line;
-  return `${replaceLoneSurrogates(line.slice(0, maxTitleUnits - 1)).replace(/\ufffd$/, '')}…`;
+  return `${wellFormed(line.slice(0, maxTitleUnits - 1)).replace(/\ufffd$/, '')}…`;
 }
 
 /** A file's name without its ending, for documents that do not name themselves. */
@@ -33,9 +35,4 @@ export function titleOfName(name: string): string {
   const base = name.slice(Math.max(name.lastIndexOf('/'), name.lastIndexOf('\\')) + 1);
   const stem = base.replace(/(?<=.)\.[A-Za-z0-9]{1,10}$/, '');
   return storableTitle(stem) || 'Untitled';
-}
-
-function replaceLoneSurrogates(text: string): string {
-  // Every supported Node has it; the types of ES2023 do not.
-  return (text as string & { toWellFormed(): string }).toWellFormed();
 }

@@ -1,4 +1,5 @@
 import { isAscii, isUtf8 } from 'node:buffer';
+import { wellFormed } from '../../../../lib/well-formed.ts';
 import { decodeShiftJis, shiftJisLength } from './shift-jis.ts';
 import type { Encoding } from './types.ts';
 import { decodeBrokenUtf8, utf8Length, wholeUtf8Bytes } from './utf8.ts';
@@ -64,19 +65,13 @@ function walk(step: { units: number; fromByte: number; bytesAt: (at: number) => 
 function decodeUtf16(bytes: Buffer, { encoding, isLast }: { encoding: Encoding; isLast: boolean }): Decoded {
   const even = bytes.subarray(0, bytes.length - (bytes.length % 2));
   const units = encoding === 'utf-16le' ? even : Buffer.from(even).swap16();
-  const text = replaceLoneSurrogates(units.toString('utf16le'));
+  const text = wellFormed(units.toString('utf16le'));
   // Half a unit at the very end of a file is a character that was cut off.
   const isCut = isLast && bytes.length % 2 === 1;
   return {
     text: isCut ? `${text}\ufffd` : text,
     measure: (from, to) => Math.min(to * 2, bytes.length) - from * 2,
   };
-}
-
-/** The database and JSON refuse halves of characters, so they become U+FFFD. The length stays the same. */
-export function replaceLoneSurrogates(text: string): string {
-  // Every supported Node has it; the types of ES2023 do not.
-  return (text as string & { toWellFormed(): string }).toWellFormed();
 }
 
 /** From 0x80 to 0x9F, where Windows-1252 differs from Latin-1; the five that it leaves open stay as they are. */

@@ -1,6 +1,6 @@
 import type { SluiceError } from '../../../../lib/errors.ts';
+import { wellFormed } from '../../../../lib/well-formed.ts';
 import { reportErrors } from '../errors.ts';
-import { replaceLoneSurrogates } from './decode.ts';
 import { skipSpace, stringEnd, stringValue, valueEnd } from './json-text.ts';
 import type { ReadingLimits } from './types.ts';
 
@@ -68,7 +68,7 @@ export class RecordFlattener {
     const code = this.#text.charCodeAt(this.#at);
     if (code === openObject) this.#object(node);
     else if (code === openArray) this.#array(node);
-    else if (code === quote) this.#put(node, replaceLoneSurrogates(this.#string()));
+    else if (code === quote) this.#put(node, wellFormed(this.#string()));
     else this.#scalar(node);
   }
 
@@ -89,7 +89,7 @@ export class RecordFlattener {
     const end = valueEnd(this.#text, this.#at, this.#limits.jsonDepth);
     const text = this.#text.slice(this.#at, end);
     const actions = findActions(text, this.#limits.jsonDepth);
-    if (actions === null) this.#put(node, replaceLoneSurrogates(text));
+    if (actions === null) this.#put(node, wellFormed(text));
     else for (const [type, value] of actions) this.#put(this.#childOf(node, type), value);
     this.#at = end;
   }
@@ -105,7 +105,7 @@ export class RecordFlattener {
     // Objects without values make no columns, but they too must not become ever more.
     this.#nodeCount += 1;
     if (this.#nodeCount > this.#limits.columns * 2) throw this.#tooManyColumns();
-    const path = replaceLoneSurrogates(node === this.#root ? key : `${node.path}.${key}`);
+    const path = wellFormed(node === this.#root ? key : `${node.path}.${key}`);
     const child: PathNode = { path, column: this.#columnOf.get(path) ?? -1, children: new Map() };
     node.children.set(key, child);
     return child;
@@ -194,7 +194,7 @@ function findAction(text: string, start: number, maxDepth: number): { type: stri
 function scalarText(text: string, from: number, to: number): string | null {
   const code = text.charCodeAt(from);
   if (code === openObject || code === openArray) return null;
-  if (code === quote) return replaceLoneSurrogates(stringValue(text, from, to));
+  if (code === quote) return wellFormed(stringValue(text, from, to));
   const scalar = text.slice(from, to);
   return scalar === 'null' ? '' : scalar;
 }

@@ -1,6 +1,6 @@
 import type { SluiceError } from '../../../../lib/errors.ts';
+import { wellFormed } from '../../../../lib/well-formed.ts';
 import { reportErrors } from '../errors.ts';
-import { replaceLoneSurrogates } from './decode.ts';
 import { membersOf } from './json-flatten.ts';
 import { skipSpace } from './json-text.ts';
 import type { JsonShape } from './types.ts';
@@ -96,5 +96,5 @@ function platformError(members: ReadonlyMap<string, unknown>): SluiceError {
 
 function shorten(value: unknown): string {
   const text = value === undefined ? 'none' : typeof value === 'string' ? value : JSON.stringify(value);
-  return replaceLoneSurrogates(text.slice(0, 300));
+  return wellFormed(text.slice(0, 300));
 }
