@@ -9,6 +9,9 @@ const databaseTests = [
 ];
 const tidyTests = ['test/tidy.test.ts'];
 const smokeTests = ['test/smoke/**/*.test.ts'];
+// `npm run screens` draws pictures with the same browser, server and seed; that is no test.
+const browserTests =
+  process.env.SLUICE_SCREENS === undefined ? ['test/browser/**/*.test.ts'] : ['test/browser/screens.ts'];
 // Faults against one pipeline at a time: `npm run chaos` has them; `npm test` has the short run over all together.
 const partialChaos = ['kernel', 'items-chaos', 'upload-chaos', 'syncs-chaos'].map(
   (name) => `test/chaos/${name}.test.ts`,
@@ -32,17 +35,39 @@ export default defineConfig({
     maxWorkers: shared.maxWorkers,
     projects: [
       { test: { ...shared, name: 'tidy', include: tidyTests } },
-      { test: { ...shared, name: 'unit', include: ['src/**/*.test.ts'], exclude: databaseTests } },
-      { test: { ...shared, name: 'database', include: databaseTests } },
+      {
+        test: {
+          ...shared,
+          name: 'unit',
+          include: ['src/**/*.test.ts', 'console/src/**/*.test.ts'],
+          exclude: databaseTests,
+        },
+      },
+      // One process for many files: what they test keeps nothing in globals, each file has a database of its own, and
+      // loading the product again for each of them, twice per run, took more time than most of them need.
+      { test: { ...shared, name: 'database', include: databaseTests, isolate: false } },
       {
         test: {
           ...shared,
           name: 'journeys',
           include: ['test/**/*.test.ts'],
-          exclude: [...tidyTests, ...smokeTests, ...(isChaos ? [] : partialChaos)],
+          exclude: [...tidyTests, ...smokeTests, ...browserTests, ...(isChaos ? [] : partialChaos)],
         },
       },
       { test: { ...shared, name: 'smoke', include: smokeTests } },
+      // One file at a time and after the others: a browser beside a server takes all that a small machine has.
+      {
+        test: {
+          ...shared,
+          name: 'browser',
+          include: browserTests,
+          maxWorkers: 1,
+          sequence: { groupOrder: 1 },
+          testTimeout: 90_000,
+          // The first of them builds server and console.
+          hookTimeout: 300_000,
+        },
+      },
     ],
   },
 });

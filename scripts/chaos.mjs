@@ -2,7 +2,8 @@
 // for itself. `together` alone is what counts faults over all pipelines, about 40 minutes; the others show the same
 // for one part. `npm test` runs the short versions.
 // With arguments (`npm run chaos -- together disk clock`) only the files of the directories below whose names begin
-// with one of them; `simulation` is 20,000 seeds, `reader-fuzz` a million mutated files.
+// with one of them; `simulation` is 20,000 seeds, `reader-fuzz` a million mutated files, `naughty-strings` every string
+// in every text, `model` a thousand histories of jobs.
 // SLUICE_CHAOS_SEED=<seed that a run has printed> repeats the choices of that run.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +21,7 @@ for (const [number, file] of files.entries()) {
   const startedAtMs = performance.now();
   const step = await runVitest({
     name: `${number + 1} of ${files.length}: ${file}`,
-    args: ['--project', 'journeys', file],
+    args: [file],
     env: { SLUICE_CHAOS: 'full' },
   });
   const took = `${((performance.now() - startedAtMs) / 60_000).toFixed(1)} min`;
@@ -29,18 +30,23 @@ for (const [number, file] of files.entries()) {
 printSummary(steps);
 process.exitCode = steps.every(({ ok }) => ok) ? 0 : 1;
 
+/** Every test file of the directory, or only those that have a quota. */
+function listSuites(directory, only) {
+  return readdirSync(join(root, directory))
+    .filter((name) => name.endsWith('.test.ts') && (!only || only.includes(name.replace('.test.ts', ''))))
+    .sort((a, b) => Number(b.startsWith('together')) - Number(a.startsWith('together')))
+    .map((name) => ({ name, path: `${directory}/${name}` }));
+}
+
 /** The longest first. A word that names nothing is a mistake, not an empty run. */
 function chooseFiles(words) {
-  const all = ['test/chaos', 'test/failpoints', 'test/simulation', 'test/security'].flatMap((directory) =>
-    readdirSync(join(root, directory))
-      // Of the security suites only this one has a quota.
-      .filter(
-        (name) =>
-          name.endsWith('.test.ts') && (directory !== 'test/security' || name.startsWith('reader-fuzz')),
-      )
-      .sort((a, b) => Number(b.startsWith('together')) - Number(a.startsWith('together')))
-      .map((name) => ({ name, path: `${directory}/${name}` })),
-  );
+  const all = [
+    ...listSuites('test/chaos'),
+    ...listSuites('test/failpoints'),
+    ...listSuites('test/simulation'),
+    ...listSuites('test/security', ['naughty-strings', 'reader-fuzz']),
+    ...listSuites('src/kernel/jobs', ['model']),
+  ];
   const unknown = words.filter((word) => !all.some(({ name }) => name.startsWith(word)));
   if (unknown.length > 0) {
     const names = [...new Set(all.map(({ name }) => name.replace('.test.ts', '')))].join(', ');

@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { afterAll, beforeAll, inject } from 'vitest';
 import { appUrlFor } from '../src/lib/database-roles.ts';
 import { Database } from '../src/lib/db.ts';
@@ -19,6 +20,7 @@ export function useDatabase(): TestDatabase {
   const serverUrl = inject('serverUrl');
   const ownerUrl = withDatabase(serverUrl, name);
   const appUrl = appUrlFor(ownerUrl);
+  const owner = openOwner(ownerUrl);
   let db: Database | undefined;
   beforeAll(async () => {
     await createDatabase(serverUrl, name, inject('templateDatabase'));
@@ -26,7 +28,9 @@ export function useDatabase(): TestDatabase {
   });
   afterAll(async () => {
     await db?.close();
+    const ended = owner.end();
     await queryOnce(serverUrl, `drop database if exists ${name} with (force)`);
+    await ended;
   });
   return {
     ownerUrl,
@@ -35,8 +39,32 @@ export function useDatabase(): TestDatabase {
       if (!db) throw new Error('The test database is there only once beforeAll has run');
       return db;
     },
-    owner: (text, values) => queryOnce(ownerUrl, text, values),
+    owner: owner.query,
   };
+}
+
+/** Tests wait by asking again and again: a login for each question would cost more than what is asked. */
+function openOwner(url: string) {
+  // Enough that questions which wait for a lock do not keep the one from being asked that would free it.
+  const pool = new pg.Pool({ connectionString: url, max: 20, idleTimeoutMillis: 2_000 });
+  pool.on('error', () => {});
+  return {
+    async query<Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> {
+      try {
+        return (await pool.query(text, values)).rows;
+      } catch (error) {
+        // Ended by a fault of the test while it rested here; nothing of the statement has been done.
+        if (!wasEnded(error)) throw error;
+        return (await pool.query(text, values)).rows;
+      }
+    },
+    end: () => pool.end(),
+  };
+}
+
+function wasEnded(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return 'code' in error ? error.code === '57P01' : error.message.startsWith('Connection terminated');
 }
 
 /** A tenant of a test's own, with its row, so that tests of one file do not meet. */

@@ -1,5 +1,5 @@
 import { seededRandom } from '../chaos/seeded-random.ts';
-import { everyKth } from './crash-run.ts';
+import { drawEvenly } from './crash-run.ts';
 
 /** `npm run chaos` dies at every point; `npm test` at some of them, and a printed seed repeats which. */
 export const isFull = process.env.SLUICE_CHAOS === 'full';
@@ -12,8 +12,17 @@ export function drawOffset(): number {
   return seededRandom(seed).next();
 }
 
-/** Every k-th point, so that there are at least so many; null stands for all of them. */
+/**
+ * At least so many, evenly over the whole way, and other ones in each run; null stands for all of them. A few more are
+ * chosen than are due, because a point that depends on time may not be reached.
+ */
 export function chooseCrashes(atLeast: number): ((points: string[]) => string[]) | null {
   const offset = drawOffset();
-  return isFull ? null : (points) => everyKth(points, { atLeast, offset });
+  if (isFull) return null;
+  const spares = Math.ceil(atLeast / 4);
+  return (points) => {
+    const drawn = drawEvenly(points, { count: atLeast, offset });
+    const others = points.filter((point) => !drawn.includes(point));
+    return [...drawn, ...drawEvenly(others, { count: spares, offset })];
+  };
 }

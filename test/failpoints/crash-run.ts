@@ -37,6 +37,8 @@ export interface CrashOptions<Answers> {
   path: CrashPath<Answers>;
   /** Which of the points to die at; null: at all of them, and at whatever else the runs show, until nothing is left. */
   choose: ((points: string[]) => string[]) | null;
+  /** So many deaths end the run early; what was chosen beyond them stands in for points that were not reached. */
+  enough?: number;
   /** A run that is broken breaks again and again; the first breaches tell all. */
   maxBreaches?: number;
 }
@@ -76,7 +78,7 @@ class CrashRunner<Answers extends object> {
 
   async run(traceDir: string): Promise<CrashFindings> {
     this.#traceDir = traceDir;
-    const { choose, maxBreaches = 5 } = this.#options;
+    const { choose, maxBreaches = 5, enough = Number.POSITIVE_INFINITY } = this.#options;
     // The first run of a process opens connections and directories; what later ones have too is what every run has.
     const first = await this.#runOnce(null);
     const second = await this.#runOnce(null);
@@ -87,6 +89,7 @@ class CrashRunner<Answers extends object> {
       const shown = await this.#dieAt(point);
       if (choose === null) for (const other of shown) chosen.add(other);
       if (this.#findings.breaches.length >= maxBreaches) break;
+      if (choose !== null && this.#findings.deaths.length >= enough) break;
       if (chosen.size > maxPoints)
         throw new Error(`There are more than ${maxPoints} points; take a smaller file`);
     }
@@ -176,14 +179,11 @@ export async function untilOverOrDead(
   }
 }
 
-/** Every k-th point, so that there are at least so many, beginning anywhere in the first k. */
-export function everyKth(
-  points: string[],
-  { atLeast, offset }: { atLeast: number; offset: number },
-): string[] {
-  const step = Math.max(1, Math.floor(points.length / atLeast));
-  const first = Math.floor(offset * step);
-  return points.filter((_, index) => index >= first && (index - first) % step === 0);
+/** So many points, evenly apart and beginning anywhere; all of them when there are not as many. */
+export function drawEvenly(points: string[], { count, offset }: { count: number; offset: number }): string[] {
+  const step = Math.max(1, points.length / count);
+  const wanted = Math.min(count, points.length);
+  return Array.from({ length: wanted }, (_, n) => points[Math.floor((n + offset) * step)] as string);
 }
 
 /**
@@ -210,12 +210,13 @@ function short(value: unknown): string {
 
 export function describeCrashes(name: string, findings: CrashFindings): string {
   const { points, deaths, notReached, cutOff } = findings;
+  const share = Math.round((100 * deaths.length) / points.length);
   const kinds = ['message', 'file', 'request'].map(
     (kind) => `${points.filter((point) => point.includes(` ${kind}: `)).length} of ${kind}s`,
   );
   return [
     `${name}: every run has ${points.length} points (${kinds.join(', ')}).`,
-    `The process died at ${deaths.length}, ${cutOff} times before the client had its answers.`,
+    `The process died at ${deaths.length} (${share} %), ${cutOff} times before the client had its answers.`,
     `Chosen and not reached: ${notReached.length === 0 ? 'none' : notReached.join('; ')}.`,
   ].join('\n');
 }

@@ -6,7 +6,7 @@ import { describeCrashes, listMissed, runCrashes } from './crash-run.ts';
 import { useFailpointServers } from './failpoint-server.ts';
 import { answerProduct, itemsPath, itemsSettings } from './items-path.ts';
 
-const atLeast = 25;
+const atLeast = 10;
 const database = useDatabase();
 const servers = useFailpointServers(database, itemsSettings);
 let provider: RuledProvider | undefined;
@@ -20,7 +20,7 @@ test('wherever between request and export of rows the process dies, every row en
 }, async () => {
   const path = itemsPath(database, { servers, provider: () => provider as RuledProvider });
   const choose = chooseCrashes(atLeast);
-  const findings = await runCrashes({ database, servers, path, choose });
+  const findings = await runCrashes({ database, servers, path, choose, enough: atLeast });
   console.log(describeCrashes('items', findings));
   expect(findings.breaches).toEqual([]);
   // A run that did less than it claims proves nothing.

@@ -7,7 +7,7 @@ import { useFailpointServers } from './failpoint-server.ts';
 import { cancelPath } from './knowledge-cancel-path.ts';
 import { knowledgeEnv } from './knowledge-path.ts';
 
-const atLeast = 10;
+const atLeast = 8;
 let started: EmbeddingServer | undefined;
 beforeAll(async () => {
   started = await startEmbeddingServer();
@@ -26,7 +26,8 @@ test('wherever in the cleanup of a canceled run the process dies, nothing of it 
   timeout: crashTimeout,
 }, async () => {
   const path = cancelPath(database, servers, embedder);
-  const findings = await runCrashes({ database, servers, path, choose: chooseCrashes(atLeast) });
+  const choose = chooseCrashes(atLeast);
+  const findings = await runCrashes({ database, servers, path, choose, enough: atLeast });
   console.log(describeCrashes('cancel', findings));
   expect(findings.breaches).toEqual([]);
   if (isFull) expect(listMissed(findings)).toEqual([]);

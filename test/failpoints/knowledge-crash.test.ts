@@ -6,7 +6,7 @@ import { describeCrashes, listMissed, runCrashes } from './crash-run.ts';
 import { useFailpointServers } from './failpoint-server.ts';
 import { knowledgeEnv, knowledgePath } from './knowledge-path.ts';
 
-const atLeast = 10;
+const atLeast = 8;
 let started: EmbeddingServer | undefined;
 beforeAll(async () => {
   started = await startEmbeddingServer();
@@ -24,7 +24,8 @@ test('wherever between request and end of a run the process dies, every chunk is
   timeout: crashTimeout,
 }, async () => {
   const path = knowledgePath(database, servers, embedder);
-  const findings = await runCrashes({ database, servers, path, choose: chooseCrashes(atLeast) });
+  const choose = chooseCrashes(atLeast);
+  const findings = await runCrashes({ database, servers, path, choose, enough: atLeast });
   console.log(describeCrashes('knowledge', findings));
   console.log(`${path.askedAgain} texts were in flight at a death; ${path.orphans} files were swept`);
   expect(findings.breaches).toEqual([]);

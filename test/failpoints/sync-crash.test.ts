@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { useDatabase } from '../database.ts';
 import { FakeAirbyte } from '../fake-airbyte.ts';
 import { crashTimeout, drawOffset, isFull } from './crash-choice.ts';
-import { describeCrashes, everyKth, runCrashes } from './crash-run.ts';
+import { describeCrashes, drawEvenly, runCrashes } from './crash-run.ts';
 import { useFailpointServers } from './failpoint-server.ts';
 import { syncPath, syncSettings } from './sync-path.ts';
 
@@ -33,7 +33,7 @@ test('wherever between request and end of a sync the process dies, Airbyte runs 
     return airbyte;
   });
   const choose = (points: string[]) =>
-    isFull ? points : [...new Set([...aroundTrigger(points), ...everyKth(points, { atLeast: 6, offset })])];
+    isFull ? points : [...new Set([...aroundTrigger(points), ...drawEvenly(points, { count: 4, offset })])];
   const findings = await runCrashes({ database, servers, path, choose });
   console.log(describeCrashes('syncs', findings));
   expect(findings.breaches).toEqual([]);

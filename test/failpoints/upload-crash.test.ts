@@ -5,7 +5,7 @@ import { describeCrashes, listMissed, runCrashes } from './crash-run.ts';
 import { useFailpointServers } from './failpoint-server.ts';
 import { uploadPath } from './upload-path.ts';
 
-const atLeast = 25;
+const atLeast = 10;
 const database = useDatabase();
 const servers = useFailpointServers(database);
 
@@ -14,7 +14,7 @@ test('wherever between request and event of an upload the process dies, every ro
 }, async () => {
   const path = uploadPath(database, servers);
   const choose = chooseCrashes(atLeast);
-  const findings = await runCrashes({ database, servers, path, choose });
+  const findings = await runCrashes({ database, servers, path, choose, enough: atLeast });
   console.log(describeCrashes('uploads', findings));
   console.log(`${path.orphans} files without a row were left by deaths, and swept`);
   expect(findings.breaches).toEqual([]);

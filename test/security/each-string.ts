@@ -60,12 +60,14 @@ export async function eachString(
   await Promise.all(Array.from({ length: laneCount }, (_, number) => lane(number)));
 }
 
-const tenants = new Map<number, Promise<string>>();
+const tenants = new WeakMap<TestDatabase, Map<number, Promise<string>>>();
 
 /** The same one in the next run of a test file. */
 function tenantOf(database: TestDatabase, lane: number): Promise<string> {
-  const known = tenants.get(lane) ?? newTenant(database, 'enterprise');
-  tenants.set(lane, known);
+  const ofLanes = tenants.get(database) ?? new Map<number, Promise<string>>();
+  tenants.set(database, ofLanes);
+  const known = ofLanes.get(lane) ?? newTenant(database, 'enterprise');
+  ofLanes.set(lane, known);
   return known;
 }
 

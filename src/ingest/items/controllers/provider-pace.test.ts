@@ -113,6 +113,38 @@ describe('against a provider that allows a fixed rate', () => {
     );
   });
 
+  test.each([1, 2, 3, 4, 5])(
+    'a limit that comes up while the calls are fast is settled at (seed %i)',
+    (seed) => {
+      const perSecond = 25;
+      const bucket = tokenBucket({ perSecond, burst: 5, saysWhen: false });
+      let calls = 0;
+      let changedAtMs = 0;
+      const run = simulate({
+        seconds: 30,
+        latencyMs: () => 20,
+        answer: (nowMs, random) => {
+          calls += 1;
+          if (calls <= 150) {
+            changedAtMs = nowMs;
+            return { outcome: 'success' };
+          }
+          const end = bucket(nowMs, random);
+          // Some say that one may come again at once, which is not true.
+          return end.outcome === 'throttled' && calls % 2 === 0 ? { ...end, retryAfterMs: 0 } : end;
+        },
+        seed,
+      });
+      // Four hundred calls later, as a file of 550 rows would end.
+      const fromS = changedAtMs / 1000;
+      const start = measure(run, { fromS, toS: fromS + 0.5 });
+      const second = measure(run, { fromS: fromS + 7, toS: fromS + 14 });
+      expect(start.throttledShare).toBeGreaterThan(0.1);
+      expect(second.throttledShare).toBeLessThan(start.throttledShare);
+      expect(second.perSecond / perSecond).toBeGreaterThanOrEqual(0.6);
+    },
+  );
+
   test('a rate that is raised later is found', () => {
     const slow = tokenBucket({ perSecond: 5, burst: 5, saysWhen: false });
     const fast = tokenBucket({ perSecond: 40, burst: 5, saysWhen: false });
