@@ -988,7 +988,8 @@ create table public.knowledge_bases (
   next_generation integer default 1 not null,
   created_by text not null,
   created_at timestamp with time zone default clock_timestamp() not null,
-  updated_at timestamp with time zone default clock_timestamp() not null
+  updated_at timestamp with time zone default clock_timestamp() not null,
+  removed_at timestamp with time zone
 ) with (fillfactor=70);
 
 create table public.knowledge_documents (
@@ -1014,7 +1015,8 @@ create table public.knowledge_documents (
   last_job uuid not null,
   seen_at timestamp with time zone default clock_timestamp() not null,
   created_at timestamp with time zone default clock_timestamp() not null,
-  updated_at timestamp with time zone default clock_timestamp() not null
+  updated_at timestamp with time zone default clock_timestamp() not null,
+  notes text[] default '{}'::text[] not null
 ) with (autovacuum_vacuum_scale_factor=0.05, fillfactor=80);
 
 create table public.knowledge_files (
@@ -1026,7 +1028,8 @@ create table public.knowledge_files (
   size_bytes bigint not null,
   sha256 text not null,
   created_by text not null,
-  created_at timestamp with time zone default clock_timestamp() not null
+  created_at timestamp with time zone default clock_timestamp() not null,
+  origin text
 );
 
 create table public.knowledge_frontier (
@@ -1280,6 +1283,66 @@ create table public.users (
   last_seen_at timestamp with time zone default clock_timestamp() not null
 );
 
+create table public.webhook_cursors (
+  tenant_id text not null,
+  webhook_id uuid not null,
+  xid xid8 default pg_snapshot_xmin(pg_current_snapshot()) not null,
+  event_id bigint default 0 not null,
+  since pg_snapshot default pg_current_snapshot() not null,
+  moved_at timestamp with time zone default clock_timestamp() not null
+) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=200, fillfactor=70);
+
+create table public.webhook_deliveries (
+  tenant_id text not null,
+  delivery_id uuid not null,
+  webhook_id uuid not null,
+  event_xid xid8 not null,
+  event_id bigint not null,
+  event_type text not null,
+  lane text not null,
+  status text default 'pending'::text not null,
+  tries integer default 0 not null,
+  max_tries integer default 10 not null,
+  attempts jsonb default '[]'::jsonb not null,
+  attempt_count integer default 0 not null,
+  last_attempt_at timestamp with time zone,
+  last_status_code integer,
+  last_error text,
+  last_duration_ms integer,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  finished_at timestamp with time zone
+) with (autovacuum_vacuum_insert_scale_factor=0.2, autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=1000, fillfactor=85);
+
+create table public.webhook_endpoints (
+  tenant_id text not null,
+  webhook_id uuid not null,
+  url text not null,
+  event_types text[],
+  description text,
+  is_enabled boolean default true not null,
+  disabled_reason text,
+  disabled_at timestamp with time zone,
+  secret text not null,
+  old_secret text,
+  old_secret_until timestamp with time zone,
+  failures_in_row integer default 0 not null,
+  failing_since timestamp with time zone,
+  last_success_at timestamp with time zone,
+  served_at timestamp with time zone default clock_timestamp() not null,
+  created_by text not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  updated_at timestamp with time zone default clock_timestamp() not null
+) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=200, fillfactor=80);
+
+create table public.webhook_lanes (
+  tenant_id text not null,
+  webhook_id uuid not null,
+  lane text not null,
+  due_at timestamp with time zone default clock_timestamp() not null,
+  not_before timestamp with time zone,
+  token uuid
+) with (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=500, fillfactor=70);
+
 create table public.workers (
   worker_id uuid not null,
   name text not null,
@@ -1466,6 +1529,8 @@ alter table public.knowledge_files add constraint knowledge_files_tenant_id_kb_i
 
 alter table public.knowledge_files add constraint knowledge_files_name_check CHECK (((octet_length(name) >= 1) AND (octet_length(name) <= 1000)));
 
+alter table public.knowledge_files add constraint knowledge_files_origin_check CHECK (((length(origin) >= 1) AND (length(origin) <= 1000)));
+
 alter table public.knowledge_files add constraint knowledge_files_sha256_check CHECK ((length(sha256) = 64));
 
 alter table public.knowledge_files add constraint knowledge_files_size_bytes_check CHECK ((size_bytes >= 0));
@@ -1604,6 +1669,30 @@ alter table public.users add constraint users_user_id_check CHECK (((length(user
 
 alter table public.users add constraint users_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
 
+alter table public.webhook_cursors add constraint webhook_cursors_pkey PRIMARY KEY (tenant_id, webhook_id);
+
+alter table public.webhook_cursors add constraint webhook_cursors_tenant_id_webhook_id_fkey FOREIGN KEY (tenant_id, webhook_id) REFERENCES public.webhook_endpoints(tenant_id, webhook_id) ON DELETE CASCADE;
+
+alter table public.webhook_deliveries add constraint webhook_deliveries_pkey PRIMARY KEY (tenant_id, delivery_id);
+
+alter table public.webhook_deliveries add constraint webhook_deliveries_tenant_id_webhook_id_event_id_key UNIQUE (tenant_id, webhook_id, event_id);
+
+alter table public.webhook_deliveries add constraint webhook_deliveries_check CHECK (((status = 'pending'::text) = (finished_at IS NULL)));
+
+alter table public.webhook_deliveries add constraint webhook_deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'exhausted'::text])));
+
+alter table public.webhook_endpoints add constraint webhook_endpoints_pkey PRIMARY KEY (tenant_id, webhook_id);
+
+alter table public.webhook_endpoints add constraint webhook_endpoints_check CHECK ((is_enabled = (disabled_at IS NULL)));
+
+alter table public.webhook_endpoints add constraint webhook_endpoints_event_types_check CHECK (((cardinality(event_types) >= 1) AND (cardinality(event_types) <= 50)));
+
+alter table public.webhook_endpoints add constraint webhook_endpoints_url_check CHECK (((octet_length(url) >= 1) AND (octet_length(url) <= 8000)));
+
+alter table public.webhook_endpoints add constraint webhook_endpoints_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
+
+alter table public.webhook_lanes add constraint webhook_lanes_pkey PRIMARY KEY (tenant_id, webhook_id, lane);
+
 alter table public.workers add constraint workers_pkey PRIMARY KEY (worker_id);
 
 alter table public.workers add constraint workers_guarded_by_check CHECK ((guarded_by = ANY (ARRAY['lock'::text, 'expiry'::text])));
@@ -1702,6 +1791,8 @@ CREATE INDEX job_items_open_by_job ON public.job_items USING btree (tenant_id, j
 
 CREATE INDEX job_items_open_by_user ON public.job_items USING btree (tenant_id, user_id, updated_at, id) WHERE (status = ANY (ARRAY['PENDING'::text, 'PROCESSING'::text]));
 
+CREATE INDEX knowledge_bases_removed ON public.knowledge_bases USING btree (removed_at) WHERE (removed_at IS NOT NULL);
+
 CREATE INDEX knowledge_documents_touched ON public.knowledge_documents USING btree (tenant_id, kb_id, document_id) WHERE (previous IS NOT NULL);
 
 CREATE UNIQUE INDEX knowledge_generations_building ON public.knowledge_generations USING btree (tenant_id, kb_id) WHERE (state = 'building'::text);
@@ -1731,6 +1822,20 @@ CREATE INDEX sessions_by_hash ON public.sessions USING btree (session_hash);
 CREATE INDEX staging_rows_age ON public.staging_rows USING brin (created_at);
 
 CREATE INDEX staging_rows_refused ON public.staging_rows USING btree (tenant_id, upload_id, row_index) WHERE ((validation_status = 'invalid'::text) OR (promotion_error IS NOT NULL));
+
+CREATE INDEX ix_webhook_deliveries_endpoint ON public.webhook_deliveries USING btree (tenant_id, webhook_id, delivery_id);
+
+CREATE INDEX ix_webhook_deliveries_finished ON public.webhook_deliveries USING btree (finished_at) WHERE (finished_at IS NOT NULL);
+
+CREATE INDEX ix_webhook_deliveries_lane ON public.webhook_deliveries USING btree (tenant_id, webhook_id, lane, event_xid, event_id) WHERE (status = 'pending'::text);
+
+CREATE INDEX ix_webhook_deliveries_owed ON public.webhook_deliveries USING btree (tenant_id, event_id) WHERE (status = 'pending'::text);
+
+CREATE INDEX ix_webhook_deliveries_status ON public.webhook_deliveries USING btree (tenant_id, webhook_id, status, delivery_id);
+
+CREATE INDEX ix_webhook_lanes_due ON public.webhook_lanes USING btree (tenant_id, webhook_id, due_at);
+
+CREATE INDEX ix_webhook_lanes_leased ON public.webhook_lanes USING btree (tenant_id, webhook_id) WHERE (token IS NOT NULL);
 
 -- Triggers
 
@@ -1916,6 +2021,22 @@ alter table public.users enable row level security;
 
 alter table public.users force row level security;
 
+alter table public.webhook_cursors enable row level security;
+
+alter table public.webhook_cursors force row level security;
+
+alter table public.webhook_deliveries enable row level security;
+
+alter table public.webhook_deliveries force row level security;
+
+alter table public.webhook_endpoints enable row level security;
+
+alter table public.webhook_endpoints force row level security;
+
+alter table public.webhook_lanes enable row level security;
+
+alter table public.webhook_lanes force row level security;
+
 alter table public.workspaces enable row level security;
 
 alter table public.workspaces force row level security;
@@ -2069,6 +2190,22 @@ create policy tenant_rows on public.upload_slots for all to public using ((tenan
 create policy kernel_rows on public.users for all to sluice_kernel using (true) with check (true);
 
 create policy tenant_rows on public.users for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.webhook_cursors for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.webhook_cursors for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.webhook_deliveries for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.webhook_deliveries for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.webhook_endpoints for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.webhook_endpoints for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.webhook_lanes for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.webhook_lanes for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
 
 create policy kernel_rows on public.workspaces for all to sluice_kernel using (true) with check (true);
 
@@ -2255,6 +2392,22 @@ grant insert, select, update on public.upload_slots to sluice_tenant;
 grant insert, select, update on public.users to sluice_kernel;
 
 grant select, update on public.users to sluice_tenant;
+
+grant select, update on public.webhook_cursors to sluice_kernel;
+
+grant insert, select on public.webhook_cursors to sluice_tenant;
+
+grant delete, insert, select, update on public.webhook_deliveries to sluice_kernel;
+
+grant delete, insert, select, update on public.webhook_deliveries to sluice_tenant;
+
+grant select, update on public.webhook_endpoints to sluice_kernel;
+
+grant delete, insert, select, update on public.webhook_endpoints to sluice_tenant;
+
+grant delete, insert, select, update on public.webhook_lanes to sluice_kernel;
+
+grant delete, insert, select, update on public.webhook_lanes to sluice_tenant;
 
 grant delete, insert, select, update on public.workers to sluice_kernel;
 

@@ -103,13 +103,25 @@ export async function createWorkerApp(
     if (!isIdle) await openMetricsPort({ options, base, closing });
     return {
       workerId: kernel.membership.workerId,
-      cycle: (budgetMs) => kernel.cycle({ budgetMs }),
+      cycle: (budgetMs) => cycleWithWebhooks({ base, kernel, budgetMs }),
       stop: () => closing.closeAll(),
     };
   } catch (error) {
     await closing.closeAll();
     throw error;
   }
+}
+
+/** A cron's cycle is all that such an installation has: what it did, and what waits, is told to receivers as well. */
+async function cycleWithWebhooks(parts: {
+  base: Installation;
+  kernel: Kernel;
+  budgetMs: number;
+}): Promise<CycleReport> {
+  const deadlineMs = performance.now() + parts.budgetMs;
+  const report = await parts.kernel.cycle({ budgetMs: parts.budgetMs });
+  await parts.base.webhooks.dispatcher.drain(deadlineMs - performance.now());
+  return report;
 }
 
 async function startKernel(parts: {
@@ -120,7 +132,7 @@ async function startKernel(parts: {
 }): Promise<Kernel> {
   const { config, logger } = parts.options;
   const { db, connections, metrics, files, limits, breakers, wake } = parts.base;
-  const { items, uploads, connectors, knowledge, scrapes } = parts.base;
+  const { items, uploads, connectors, knowledge, scrapes, webhooks } = parts.base;
   const kernel = new Kernel({
     db,
     directUrl: connections.directAppUrl,
@@ -145,6 +157,7 @@ async function startKernel(parts: {
   breakers.installGauge(metrics);
   await kernel.start({ work: parts.work });
   parts.closing.add('The worker', { stop: () => kernel.stop(config.shutdownGraceMs) });
+  parts.closing.add('Webhooks', { stop: () => webhooks.dispatcher.stop(config.shutdownGraceMs) });
   if (parts.work) {
     const upkeep = new Upkeep({
       db,
@@ -153,11 +166,14 @@ async function startKernel(parts: {
         ...upkeepTasks({ config, db, logger, files, limits, breakers, items }),
         ...uploads.tasks(kernel),
         ...connectors.tasks(kernel),
+        ...knowledge.tasks,
         ...scrapes.tasks(kernel),
+        ...webhooks.tasks,
       ],
     });
     await upkeep.start();
     parts.closing.add('Upkeep', upkeep);
+    webhooks.dispatcher.start();
   }
   return kernel;
 }
@@ -205,7 +221,8 @@ interface ServerParts {
 
 async function openServer(parts: ServerParts): Promise<FastifyInstance> {
   const { config, logger, portIsExplicit } = parts.options;
-  const { db, files, metrics, secret, items, uploads, connectors, knowledge, scrapes, secrets } = parts.base;
+  const { db, files, metrics, secret, items, uploads, connectors, knowledge, scrapes } = parts.base;
+  const { secrets, webhooks } = parts.base;
   const { kernel, authenticator } = parts;
   const server = await createServer({
     config: { ...config, secret: serverSecret(config, secret) },
@@ -224,6 +241,7 @@ async function openServer(parts: ServerParts): Promise<FastifyInstance> {
       knowledge,
       scrapes,
       secrets,
+      webhooks,
     }),
     version: readVersion(),
     isReady: parts.readiness.isReady,

@@ -10,6 +10,7 @@ import { embeddersPage, knowledgeSettings } from './ingest/knowledge/settings.ts
 import { scrapeSettings } from './ingest/scrapes/settings.ts';
 import { uploadSettings } from './ingest/uploads/settings.ts';
 import { parseSecretKeys } from './kernel/secrets/stored-secrets.ts';
+import { webhookSettings } from './kernel/webhooks/settings.ts';
 import {
   absolutePath,
   directory,
@@ -198,6 +199,7 @@ export const settings = {
   ...connectorSettings,
   ...knowledgeSettings,
   ...scrapeSettings,
+  ...webhookSettings,
   eventRetentionDays: setting({
     env: 'EVENT_RETENTION_DAYS',
     ...wholeNumber({ min: 90, max: 36_500, unit: 'days' }),

@@ -32,6 +32,7 @@ import { LimitMetrics } from './kernel/limits/metrics.ts';
 import { RateLimits } from './kernel/limits/rate-limits.ts';
 import { loadJwtSecret, loadSecretKeys } from './kernel/secrets/installation-secrets.ts';
 import { TenantSecrets } from './kernel/secrets/tenant-secrets.ts';
+import { openWebhooks, type Webhooks } from './kernel/webhooks/webhooks.ts';
 import { type ClosingOrder, finishedWithin } from './lib/closing.ts';
 import { type Connections, prepareDatabase, resolveConnections } from './lib/connections.ts';
 import { Database } from './lib/db.ts';
@@ -67,6 +68,7 @@ export interface Installation {
   connectors: ConnectorHouse;
   knowledge: KnowledgeHouse;
   scrapes: ScrapeHouse;
+  webhooks: Webhooks;
   limits: RateLimits;
   breakers: CircuitBreakers;
   wake: WakeUp;
@@ -116,7 +118,8 @@ export async function openInstallation(
   const knowledge = await openKnowledge(options, connections, base);
   closing.add('The embedders', { stop: () => knowledge.close() });
   const scrapes = openScrapes(options, { db, registry: metrics, fetch });
-  const houses = { items, uploads, connectors, knowledge, scrapes };
+  const webhooks = openWebhooks({ ...config, db, wake, logger, registry: metrics, fetch, keys });
+  const houses = { items, uploads, connectors, knowledge, scrapes, webhooks };
   return { connections, db, migrations, files, secret, metrics, secrets, limits, breakers, wake, ...houses };
 }
 

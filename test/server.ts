@@ -23,6 +23,7 @@ import { testKernel } from './kernel.ts';
 import { testKnowledgeHouse } from './knowledge-house.ts';
 import { testScrapeHouse } from './scrape-house.ts';
 import { testUploadHouse } from './upload-house.ts';
+import { testWebhooks } from './webhooks.ts';
 
 export interface TestServer {
   readonly app: FastifyInstance;
@@ -50,6 +51,7 @@ export interface TestServerOptions {
   tokens?: Partial<TokenSettings>;
   clock?: Clock;
   isReady?: () => Promise<ReadyReport>;
+  consoleDir?: string;
 }
 
 export const testTokens: TokenSettings = {
@@ -81,6 +83,7 @@ export function useServer(database: TestDatabase, options: TestServerOptions = {
       version: '0.0.0-test',
       isReady: options.isReady ?? (async () => ({ ready: true, checks: { database: { state: 'ok' } } })),
       clock,
+      consoleDir: options.consoleDir,
     });
     await app.listen({ host: '127.0.0.1', port: 0 });
     running = { app, authenticator, url: `http://127.0.0.1:${(app.server.address() as AddressInfo).port}` };
@@ -126,6 +129,7 @@ function everyRoute(database: TestDatabase, authenticator: Authenticator): Route
     knowledge: testKnowledgeHouse(database.db, { files }),
     scrapes: testScrapeHouse(database.db),
     secrets,
+    webhooks: testWebhooks(database.db),
   });
 }
 

@@ -20,6 +20,7 @@ import { jobErrors } from '../kernel/jobs/errors.ts';
 import { limitErrors } from '../kernel/limits/errors.ts';
 import { secretErrors } from '../kernel/secrets/errors.ts';
 import { tenancyErrors } from '../kernel/tenancy/errors.ts';
+import { webhookErrors } from '../kernel/webhooks/errors.ts';
 import { roleErrors } from '../lib/database-roles.ts';
 import { databaseErrors } from '../lib/db-errors.ts';
 import type { ErrorCatalogue, ErrorDefinition } from '../lib/errors.ts';
@@ -60,6 +61,7 @@ export const errorChapters: CatalogueChapter[] = [
   { title: 'Captions of videos', catalogue: youtubeErrors },
   { title: 'Outgoing requests', catalogue: fetchErrors },
   { title: 'Events', catalogue: eventErrors },
+  { title: 'Webhooks', catalogue: webhookErrors },
   { title: 'Limits', catalogue: limitErrors },
   { title: 'Stored secrets', catalogue: secretErrors },
   { title: 'Database', catalogue: databaseErrors },

@@ -17,6 +17,7 @@ import { RateLimits } from '../kernel/limits/rate-limits.ts';
 import { parseSecretKeys } from '../kernel/secrets/stored-secrets.ts';
 import { TenantSecrets } from '../kernel/secrets/tenant-secrets.ts';
 import { createAuthenticator } from '../kernel/tenancy/service.ts';
+import { openWebhooks, type Webhooks } from '../kernel/webhooks/webhooks.ts';
 import { systemClock } from '../lib/clock.ts';
 import { Database } from '../lib/db.ts';
 import { createMetricsRegistry } from './metrics.ts';
@@ -63,6 +64,7 @@ export async function renderOpenApi({ version }: { version: string }): Promise<s
       knowledge: idleKnowledge(db),
       scrapes: idleScrapes(db),
       secrets: new TenantSecrets({ db, keys: parseSecretKeys('00'.repeat(32)) }),
+      webhooks: idleWebhooks(db),
     }),
     version,
     isReady: async () => ({ ready: false, checks: {} }),
@@ -195,6 +197,23 @@ function idleScrapes(db: Database): ScrapeHouse {
     scrapeMaxSources: 1,
     scrapeSliceMs: 1,
     jobRetentionDays: 1,
+  });
+}
+
+function idleWebhooks(db: Database): Webhooks {
+  return openWebhooks({
+    db,
+    wake: new WakeUp(db),
+    logger: pino({ level: 'silent' }),
+    registry: new Registry(),
+    fetch: createGuardedFetch({ blockPrivateAddresses: true, userAgent: '' }),
+    keys: parseSecretKeys('00'.repeat(32)),
+    blockPrivateAddresses: true,
+    webhookRetryBaseSeconds: 1,
+    webhookTimeoutSeconds: 1,
+    webhookConcurrency: 1,
+    webhookMaxEndpoints: 1,
+    webhookDeliveryRetentionDays: 1,
   });
 }
 

@@ -103,6 +103,7 @@ function sampleOf(type: string, text: string): string {
   if (/^timestamp|^date/.test(type)) return 'now()';
   if (/^(smallint|integer|bigint|numeric|double|real)/.test(type)) return '1';
   if (type === 'boolean') return 'false';
+  if (type === 'xid8') return "'3'";
   if (/^jsonb?$/.test(type)) return "'{}'";
   return `${pg.escapeLiteral(text)}::${type}`;
 }

@@ -82,6 +82,16 @@ const makers: Record<string, (making: Making) => Promise<string>> = {
   '/api/scraping/sources/:source': scrapeSource,
   '/api/scraping/:source': async () => victimsSource,
   '/api/scraping/:source/runs/:scrape_run_id': scrapeRun,
+  '/api/webhooks/:webhook_id': async (making) => {
+    const body = { url: `https://example.com/${canary}`, description: canary };
+    await asVictim(making, { path: '/api/webhooks', body });
+    return field(await asVictim(making, { path: '/api/webhooks', body }), 'webhook_id');
+  },
+  '/api/webhooks/deliveries/:delivery_id': async (making) => {
+    const path = `/api/webhooks/${making.victim.things.get('/api/webhooks/:webhook_id')}/test`;
+    await asVictim(making, { path });
+    return field(await asVictim(making, { path }), 'delivery_id');
+  },
 };
 
 /** What no path names, but what the victim has as well. */

@@ -2,6 +2,10 @@ import type { Tx } from '../../lib/db.ts';
 import { type Sql, sql } from '../../lib/sql.ts';
 import { type EventFilter, type EventPosition, type EventRow, type NewEvent, typePrefix } from './types.ts';
 
+const eventColumns = sql`
+  e.tenant_id as "tenantId", e.xid::text as "xid", e.event_id as "eventId", e.type as "type", e.subject as "subject",
+  e.user_id as "userId", e.correlation_id as "correlationId", e.data as "data", e.occurred_at as "occurredAt"`;
+
 export interface EventQuery extends EventFilter {
   tenantId: string;
   /** Null: from the beginning. */
@@ -21,15 +25,7 @@ export function eventsStatement({ tenantId, after, types, subject, ownerId, limi
   const prefixes = types?.flatMap((pattern) => typePrefix(pattern) ?? []);
   const wholeTypes = types?.filter((pattern) => typePrefix(pattern) === null);
   return sql`
-    select e.tenant_id as "tenantId",
-           e.xid::text as "xid",
-           e.event_id as "eventId",
-           e.type as "type",
-           e.subject as "subject",
-           e.user_id as "userId",
-           e.correlation_id as "correlationId",
-           e.data as "data",
-           e.occurred_at as "occurredAt"
+    select ${eventColumns}
       from events e
      where e.tenant_id = ${tenantId}
        and (e.xid, e.event_id) > (${after?.xid ?? '0'}::xid8, ${after?.eventId ?? 0}::bigint)
@@ -41,6 +37,18 @@ export function eventsStatement({ tenantId, after, types, subject, ownerId, limi
             or e.type ^@ any(${prefixes ?? []}::text[]))
      order by e.xid, e.event_id
      limit ${limit}`;
+}
+
+export function findEvent(
+  tx: Tx,
+  { tenantId, xid, eventId }: EventPosition & { tenantId: string },
+): Promise<EventRow | null> {
+  return tx.find<EventRow>(sql`
+    select ${eventColumns}
+      from events e
+     where e.tenant_id = ${tenantId}
+       and e.xid = ${xid}::xid8
+       and e.event_id = ${eventId}`);
 }
 
 /** Every event that is readable now lies before this position, and every later one after it. */

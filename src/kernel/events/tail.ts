@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../lib/db.ts';
 import type { WakeUp } from '../jobs/wake-up.ts';
+import { Bell } from './bell.ts';
 import { listEvents } from './service.ts';
 import { headStatement } from './store.ts';
 import { type EventFilter, type EventPosition, type EventRow, matchesFilter, positionText } from './types.ts';
@@ -111,34 +112,6 @@ export class EventTails {
     if (!this.#isFailing) this.#options.onError(error);
     this.#isFailing = true;
     return [];
-  }
-}
-
-/** A ring is remembered until somebody has waited for it. */
-class Bell {
-  #hasRung = false;
-  #answer: (() => void) | null = null;
-
-  ring(): void {
-    this.#hasRung = true;
-    this.#answer?.();
-  }
-
-  /** Answers whether it rang within that time. */
-  async wait(limitMs: number): Promise<boolean> {
-    if (!this.#hasRung) {
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, limitMs);
-        this.#answer = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-      this.#answer = null;
-    }
-    const hasRung = this.#hasRung;
-    this.#hasRung = false;
-    return hasRung;
   }
 }
 

@@ -96,7 +96,7 @@ export function matchesFilter(event: EventRow, { types, subject, ownerId }: Even
   );
 }
 
-function matchesType(type: string, pattern: string): boolean {
+export function matchesType(type: string, pattern: string): boolean {
   const prefix = typePrefix(pattern);
   return prefix === null ? type === pattern : type.startsWith(prefix);
 }

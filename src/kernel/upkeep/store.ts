@@ -43,13 +43,28 @@ export function listTasks(tx: Tx): Promise<UpkeepTaskState[]> {
      order by task`);
 }
 
+/**
+ * Old events, but none that a webhook endpoint has not got: neither what its cursor has not reached, nor what waits for
+ * its delivery. One that is disabled holds up nothing that it was not to be sent yet.
+ */
 export function purgeEvents(tx: Tx, { days, limit }: { days: number; limit: number }): Promise<number> {
   return tx.run(sql`
     delete from events
      where ctid = any(array(
-       select ctid
-         from events
-        where occurred_at < clock_timestamp() - ${days} * interval '1 day'
+       select e.ctid
+         from events e
+        where e.occurred_at < clock_timestamp() - ${days} * interval '1 day'
+          and not exists (
+            select from webhook_cursors c
+              join webhook_endpoints w on w.tenant_id = c.tenant_id and w.webhook_id = c.webhook_id
+             where c.tenant_id = e.tenant_id
+               and w.is_enabled
+               and (c.xid, c.event_id) < (e.xid, e.event_id))
+          and not exists (
+            select from webhook_deliveries d
+             where d.tenant_id = e.tenant_id
+               and d.event_id = e.event_id
+               and d.status = 'pending')
         limit ${limit}))`);
 }
 

@@ -1,0 +1,158 @@
+import { finishedWithin } from '../../lib/closing.ts';
+import type { Database } from '../../lib/db.ts';
+import type { Logger } from '../../lib/log.ts';
+import { Bell } from '../events/bell.ts';
+import type { WakeUp } from '../jobs/wake-up.ts';
+import { fanOutOnce } from './fan-out.ts';
+import { leaseLanes, listFirstDeliveries, lockDueEndpoints } from './lane-store.ts';
+import type { WebhookMetrics } from './metrics.ts';
+import { type SenderDeps, sendDelivery } from './sender.ts';
+import { returnLane, settleDelivery } from './settlement.ts';
+import type { DueDelivery, Lease } from './types.ts';
+
+export interface DispatcherOptions extends Omit<SenderDeps, 'nowMs'> {
+  db: Database;
+  wake: WakeUp;
+  logger: Logger;
+  metrics: WebhookMetrics;
+  /** Sent at a time by this process. */
+  concurrency: number;
+  /** How often to look when nobody wakes us. */
+  pollMs?: number;
+  batchSize?: number;
+}
+
+/** At a time to one endpoint, over all processes. */
+const perEndpoint = 8;
+/** An endpoint with so many failures in a row is tried with one delivery at a time. */
+const failingAfter = 5;
+const fanOutsPerRound = 20;
+/** Many more than are taken from: those that have as much in flight as they may must not stand before the others. */
+const endpointsPerRound = 100;
+const firstLookAgainMs = 50;
+const leaseMarginMs = 5_000;
+
+/**
+ * Writes deliveries for what is new in the log and sends what is due. Every worker has one. A lane is leased, its first
+ * delivery sent outside of any transaction, and the lane given back; whoever dies with it loses it when the lease ends.
+ */
+export class WebhookDispatcher {
+  readonly #options: DispatcherOptions & { pollMs: number };
+  readonly #leaseMs: number;
+  readonly #bell = new Bell();
+  readonly #inFlight = new Set<Promise<void>>();
+  readonly #aborting = new AbortController();
+  #running: Promise<void> | undefined;
+  #isStopping = false;
+  #deafen = () => {};
+
+  constructor(options: DispatcherOptions) {
+    this.#options = { pollMs: 1_000, ...options };
+    // Long enough that a try which begins in its first half cannot outlive it.
+    this.#leaseMs = 2 * options.timeoutMs + leaseMarginMs;
+  }
+
+  start(): void {
+    this.#deafen = this.#options.wake.on('events', () => this.#bell.ring());
+    this.#running = this.#loop();
+  }
+
+  /** Lets what is being sent end within the grace period; what is cut off then counts as not tried. */
+  async stop(graceMs: number): Promise<void> {
+    this.#isStopping = true;
+    this.#deafen();
+    this.#bell.ring();
+    await this.#running;
+    const isDone = await finishedWithin(Promise.all(this.#inFlight), graceMs);
+    if (!isDone) this.#aborting.abort(new Error('The process is stopping'));
+    await Promise.all(this.#inFlight);
+  }
+
+  /** All that is due now, for a process that does not run by itself. */
+  async drain(budgetMs: number): Promise<void> {
+    const deadline = performance.now() + budgetMs;
+    while (performance.now() < deadline && !this.#isStopping) {
+      const isBusy = await this.#round();
+      await Promise.all(this.#inFlight);
+      if (!isBusy) return;
+    }
+  }
+
+  async #loop(): Promise<void> {
+    let waitMs = firstLookAgainMs;
+    let isFailing = false;
+    while (!this.#isStopping) {
+      let isBusy = false;
+      try {
+        isBusy = await this.#round();
+        isFailing = false;
+      } catch (error) {
+        // Told once and not every second: a database that is away for a while only makes webhooks wait.
+        if (!isFailing) this.#options.logger.warn({ err: error }, 'webhooks wait');
+        isFailing = true;
+      }
+      if (isBusy && this.#inFlight.size < this.#options.concurrency) continue;
+      const wasWoken = await this.#bell.wait(waitMs);
+      // What woke us may be held back for a moment by an older transaction: look again soon, then ever later.
+      waitMs = wasWoken && !isFailing ? firstLookAgainMs : Math.min(waitMs * 2, this.#options.pollMs);
+    }
+  }
+
+  /** Answers whether there was anything to do. */
+  async #round(): Promise<boolean> {
+    const { db, batchSize, concurrency } = this.#options;
+    let steps = 0;
+    while (steps < fanOutsPerRound && (await fanOutOnce(db, batchSize ? { batchSize } : {}))) steps += 1;
+    const room = concurrency - this.#inFlight.size;
+    if (room <= 0) return false;
+    const leasedAtMs = performance.now();
+    const { due, empty } = await this.#lease(room);
+    for (const delivery of due) this.#launch(delivery, leasedAtMs);
+    for (const lease of empty) await returnLane(db, lease);
+    return steps > 0 || due.length > 0;
+  }
+
+  #lease(limit: number): Promise<{ due: DueDelivery[]; empty: Lease[] }> {
+    return this.#options.db.kernel(async (tx) => {
+      const endpoints = await lockDueEndpoints(tx, { limit: endpointsPerRound });
+      if (endpoints.length === 0) return { due: [], empty: [] };
+      const leaseMs = this.#leaseMs;
+      const leases = await leaseLanes(tx, { endpoints, limit, perEndpoint, failingAfter, leaseMs });
+      const due = await listFirstDeliveries(tx, leases);
+      const tokens = new Set(due.map(({ token }) => token));
+      return { due, empty: leases.filter(({ token }) => !tokens.has(token)) };
+    });
+  }
+
+  #launch(due: DueDelivery, leasedAtMs: number): void {
+    const work = this.#deliver(due, leasedAtMs)
+      .catch((error: unknown) => {
+        const { deliveryId: delivery_id, tenantId: tenant_id } = due;
+        this.#options.logger.warn({ err: error, delivery_id, tenant_id }, 'a webhook is tried again later');
+      })
+      .finally(() => {
+        this.#inFlight.delete(work);
+        this.#bell.ring();
+      });
+    this.#inFlight.add(work);
+  }
+
+  async #deliver(due: DueDelivery, leasedAtMs: number): Promise<void> {
+    const { db, metrics } = this.#options;
+    // A process that was stopped in between may have lost the lane: it must not send what another one sends.
+    if (performance.now() - leasedAtMs > this.#leaseMs / 2) return;
+    const sender = { ...this.#options, nowMs: Date.now };
+    const { signal } = this.#aborting;
+    try {
+      const outcome = await sendDelivery(sender, due, signal);
+      const isOurs = await settleDelivery(this.#options, due, outcome);
+      metrics.deliveries.inc({ outcome: isOurs ? outcome.type : 'superseded' });
+      if (isOurs && outcome.type === 'delivered' && due.event) {
+        metrics.lag.observe(Math.max(0, Date.now() - due.event.occurredAt.getTime()) / 1000);
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      await returnLane(db, due);
+    }
+  }
+}

@@ -1,0 +1,198 @@
+import type { Tx } from '../../lib/db.ts';
+import { sql } from '../../lib/sql.ts';
+import type { EventRow } from '../events/types.ts';
+import type { Attempt, DeliveryKey, DueDelivery, EndpointKey, Lease } from './types.ts';
+
+/**
+ * Endpoints with something due, those first that were served longest ago. Locked until the leases are written, so that
+ * each one's limit is exact; one that another sender looks at right now is left to it.
+ */
+export function lockDueEndpoints(tx: Tx, { limit }: { limit: number }): Promise<EndpointKey[]> {
+  // A subselect, because a volatile function cannot be looked up in an index.
+  return tx.rows<EndpointKey>(sql`
+    select e.tenant_id as "tenantId",
+           e.webhook_id as "webhookId"
+      from webhook_endpoints e
+     where e.is_enabled
+       and exists (
+         select from webhook_lanes l
+          where l.tenant_id = e.tenant_id
+            and l.webhook_id = e.webhook_id
+            and l.due_at <= (select clock_timestamp()))
+     order by e.served_at
+     limit ${limit}
+       for no key update of e skip locked`);
+}
+
+/**
+ * Takes due lanes of these endpoints: of each as many as it may have in flight, and of one that fails time after time
+ * a single one, so that nobody waits long for those that work.
+ */
+export function leaseLanes(
+  tx: Tx,
+  claim: {
+    endpoints: EndpointKey[];
+    limit: number;
+    perEndpoint: number;
+    failingAfter: number;
+    leaseMs: number;
+  },
+): Promise<Lease[]> {
+  return tx.rows<Lease>(sql`
+    with free as (
+      select e.tenant_id, e.webhook_id,
+             case when e.failures_in_row >= ${claim.failingAfter} then 1 else ${claim.perEndpoint}::integer end
+             - (select count(*)
+                  from webhook_lanes l
+                 where l.tenant_id = e.tenant_id
+                   and l.webhook_id = e.webhook_id
+                   and l.token is not null
+                   and l.due_at > clock_timestamp()) as room
+        from unnest(
+          ${claim.endpoints.map(({ tenantId }) => tenantId)}::text[],
+          ${claim.endpoints.map(({ webhookId }) => webhookId)}::uuid[]) as n (tenant_id, webhook_id)
+        join webhook_endpoints e on e.tenant_id = n.tenant_id and e.webhook_id = n.webhook_id
+    ), due as (
+      select l.tenant_id, l.webhook_id, l.lane
+        from free f
+       cross join lateral (
+         select w.tenant_id, w.webhook_id, w.lane
+           from webhook_lanes w
+          where w.tenant_id = f.tenant_id
+            and w.webhook_id = f.webhook_id
+            and w.due_at <= (select clock_timestamp())
+          order by w.due_at
+          limit greatest(f.room, 0)
+            for update skip locked) l
+       limit ${claim.limit}
+    ), served as (
+      update webhook_endpoints e
+         set served_at = clock_timestamp()
+        from (select distinct d.tenant_id, d.webhook_id from due d) t
+       where e.tenant_id = t.tenant_id
+         and e.webhook_id = t.webhook_id
+    )
+    update webhook_lanes w
+       set token = gen_random_uuid(),
+           due_at = clock_timestamp() + ${claim.leaseMs} * interval '1 millisecond'
+      from due d
+     where w.tenant_id = d.tenant_id
+       and w.webhook_id = d.webhook_id
+       and w.lane = d.lane
+    returning w.tenant_id as "tenantId", w.webhook_id as "webhookId", w.lane, w.token`);
+}
+
+type DueRow = Omit<DueDelivery, 'event'> & {
+  [Column in keyof EventRow as `event_${Column}`]: EventRow[Column] | null;
+};
+
+/** The first of each lane; a lane without one is left out. */
+export async function listFirstDeliveries(tx: Tx, leases: readonly Lease[]): Promise<DueDelivery[]> {
+  const rows = await tx.rows<DueRow>(sql`
+    select n.tenant_id as "tenantId", n.webhook_id as "webhookId", n.lane, n.token, d.delivery_id as "deliveryId",
+           d.tries, d.max_tries as "maxTries", e.url, e.secret,
+           case when e.old_secret_until > clock_timestamp() then e.old_secret end as "oldSecret",
+           v.tenant_id as "event_tenantId", v.xid::text as "event_xid", v.event_id as "event_eventId",
+           v.type as "event_type", v.subject as "event_subject", v.user_id as "event_userId",
+           v.correlation_id as "event_correlationId", v.data as "event_data", v.occurred_at as "event_occurredAt"
+      from unnest(
+        ${leases.map(({ tenantId }) => tenantId)}::text[],
+        ${leases.map(({ webhookId }) => webhookId)}::uuid[],
+        ${leases.map(({ lane }) => lane)}::text[],
+        ${leases.map(({ token }) => token)}::uuid[]) as n (tenant_id, webhook_id, lane, token)
+      join webhook_endpoints e on e.tenant_id = n.tenant_id and e.webhook_id = n.webhook_id
+     cross join lateral (
+       select p.delivery_id, p.tries, p.max_tries, p.event_xid, p.event_id
+         from webhook_deliveries p
+        where p.tenant_id = n.tenant_id
+          and p.webhook_id = n.webhook_id
+          and p.lane = n.lane
+          and p.status = 'pending'
+        order by p.event_xid, p.event_id
+        limit 1) d
+      left join events v on v.tenant_id = n.tenant_id and v.xid = d.event_xid and v.event_id = d.event_id`);
+  return rows.map(dueDeliveryOf);
+}
+
+function dueDeliveryOf(row: DueRow): DueDelivery {
+  const { tenantId, webhookId, lane, token, deliveryId, tries, maxTries, url, secret, oldSecret } = row;
+  const event =
+    row.event_xid === null
+      ? null
+      : ({
+          tenantId: row.event_tenantId,
+          xid: row.event_xid,
+          eventId: row.event_eventId,
+          type: row.event_type,
+          subject: row.event_subject,
+          userId: row.event_userId,
+          correlationId: row.event_correlationId,
+          data: row.event_data,
+          occurredAt: row.event_occurredAt,
+        } as EventRow);
+  return { tenantId, webhookId, lane, token, deliveryId, tries, maxTries, url, secret, oldSecret, event };
+}
+
+/** False: the lease went to somebody else, and what this sender has to say does not count any more. */
+export async function lockLane(tx: Tx, { tenantId, webhookId, lane, token }: Lease): Promise<boolean> {
+  const held = await tx.find(sql`
+    select w.lane
+      from webhook_lanes w
+     where w.tenant_id = ${tenantId}
+       and w.webhook_id = ${webhookId}
+       and w.lane = ${lane}
+       and w.token = ${token}
+       for update`);
+  return held !== null;
+}
+
+/** How many attempts a delivery remembers: those of a first round and of one that a person asked for. */
+const keptAttempts = 20;
+
+export async function recordAttempt(
+  tx: Tx,
+  { tenantId, deliveryId, attempt, status }: DeliveryKey & { attempt: Attempt; status: string },
+): Promise<void> {
+  await tx.run(sql`
+    update webhook_deliveries d
+       set status = ${status},
+           finished_at = case when ${status} = 'pending' then null else clock_timestamp() end,
+           tries = d.tries + 1,
+           attempt_count = d.attempt_count + 1,
+           attempts = case when jsonb_array_length(d.attempts) >= ${keptAttempts} then d.attempts - 0
+                           else d.attempts end || ${JSON.stringify(attempt)}::jsonb,
+           last_attempt_at = ${attempt.at}::timestamptz,
+           last_status_code = ${attempt.status_code}::integer,
+           last_error = ${attempt.error}::text,
+           last_duration_ms = ${attempt.duration_ms}::integer
+     where d.tenant_id = ${tenantId}
+       and d.delivery_id = ${deliveryId}`);
+}
+
+/** Gives a lane back, to be tried after that time; one that has nothing left to deliver is removed. */
+export async function releaseLane(
+  tx: Tx,
+  { tenantId, webhookId, lane, ...next }: Lease & { delayMs: number; isRetryAfter: boolean },
+): Promise<void> {
+  const kept = await tx.run(sql`
+    update webhook_lanes w
+       set token = null,
+           due_at = clock_timestamp() + ${next.delayMs} * interval '1 millisecond',
+           not_before = case when ${next.isRetryAfter}::boolean
+                             then clock_timestamp() + ${next.delayMs} * interval '1 millisecond' end
+     where w.tenant_id = ${tenantId}
+       and w.webhook_id = ${webhookId}
+       and w.lane = ${lane}
+       and exists (
+         select from webhook_deliveries d
+          where d.tenant_id = ${tenantId}
+            and d.webhook_id = ${webhookId}
+            and d.lane = ${lane}
+            and d.status = 'pending')`);
+  if (kept === 1) return;
+  await tx.run(sql`
+    delete from webhook_lanes w
+     where w.tenant_id = ${tenantId}
+       and w.webhook_id = ${webhookId}
+       and w.lane = ${lane}`);
+}

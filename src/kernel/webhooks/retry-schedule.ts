@@ -1,0 +1,31 @@
+const secondMs = 1_000;
+const minuteMs = 60 * secondMs;
+const hourMs = 60 * minuteMs;
+
+/** Between ten tries: just under three days, most of it for receivers that are down over a weekend. */
+const delaysMs = [
+  5 * secondMs,
+  30 * secondMs,
+  5 * minuteMs,
+  30 * minuteMs,
+  2 * hourMs,
+  5 * hourMs,
+  10 * hourMs,
+  20 * hourMs,
+  34 * hourMs,
+];
+const defaultBaseMs = 5 * secondMs;
+const jitter = 0.1;
+/** A Retry-After beyond this is not believed: the subject would stand still for weeks. */
+const maxRetryAfterMs = 24 * hourMs;
+
+/** How long to wait after the given number of tries, all of them in vain. */
+export function retryDelayMs(
+  { tries, baseMs, retryAfterMs }: { tries: number; baseMs: number; retryAfterMs?: number | undefined },
+  random: () => number = Math.random,
+): number {
+  const exact = delaysMs[Math.min(tries, delaysMs.length) - 1] ?? 0;
+  const scaled = exact * (baseMs / defaultBaseMs) * (1 + jitter * (2 * random() - 1));
+  // Not before the receiver wants it, and not earlier than planned because it wants it soon.
+  return Math.round(Math.max(scaled, Math.min(retryAfterMs ?? 0, maxRetryAfterMs)));
+}

@@ -1,0 +1,124 @@
+import type { EventRow } from '../events/types.ts';
+
+export const deliveryStatuses = ['pending', 'delivered', 'exhausted'] as const;
+export type DeliveryStatus = (typeof deliveryStatuses)[number];
+
+/** A delivery is tried so often, unless it is a test. */
+export const maxTries = 10;
+export const maxEventTypes = 50;
+export const maxUrlBytes = 8_000;
+export const maxResponseBytes = 1_024;
+
+export interface EndpointKey {
+  tenantId: string;
+  webhookId: string;
+}
+
+export interface DeliveryKey {
+  tenantId: string;
+  deliveryId: string;
+}
+
+export interface Endpoint extends EndpointKey {
+  url: string;
+  /** Null: all types. */
+  eventTypes: string[] | null;
+  description: string | null;
+  isEnabled: boolean;
+  disabledReason: string | null;
+  disabledAt: Date | null;
+  oldSecretUntil: Date | null;
+  failuresInRow: number;
+  failingSince: Date | null;
+  lastSuccessAt: Date | null;
+  createdBy: string;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+/** What was left out stays as it is. */
+export interface EndpointChange {
+  url?: string | undefined;
+  eventTypes?: string[] | null | undefined;
+  description?: string | null | undefined;
+  isEnabled?: boolean | undefined;
+}
+
+export interface Attempt {
+  at: string;
+  status_code: number | null;
+  /** In words; null: it was delivered. */
+  error: string | null;
+  duration_ms: number;
+  /** The beginning of what the receiver answered. */
+  response_body: string | null;
+}
+
+export interface Delivery extends DeliveryKey {
+  webhookId: string;
+  eventXid: string;
+  eventId: number;
+  eventType: string;
+  subject: string | null;
+  status: DeliveryStatus;
+  attemptCount: number;
+  lastAttemptAt: Date | null;
+  lastStatusCode: number | null;
+  lastError: string | null;
+  lastDurationMs: number | null;
+  nextAttemptAt: Date | null;
+  createdAt: Date;
+  finishedAt: Date | null;
+}
+
+/** Where an endpoint stands in the event log. */
+export interface Cursor extends EndpointKey {
+  xid: string;
+  eventId: number;
+  eventTypes: string[] | null;
+}
+
+/** An event as far as it matters for who wants it. */
+export interface LoggedEvent {
+  xid: string;
+  eventId: number;
+  type: string;
+  subject: string;
+  /** It had committed before the endpoint was made. */
+  isOlder: boolean;
+}
+
+export interface NewDelivery {
+  deliveryId: string;
+  xid: string;
+  eventId: number;
+  type: string;
+  lane: string;
+}
+
+/** A lane that is this sender's until the lease ends. */
+export interface Lease extends EndpointKey {
+  lane: string;
+  token: string;
+}
+
+/** The first delivery of a leased lane, with all that is needed to send it. */
+export interface DueDelivery extends Lease {
+  deliveryId: string;
+  tries: number;
+  maxTries: number;
+  url: string;
+  secret: string;
+  /** Null unless it still counts. */
+  oldSecret: string | null;
+  /** Null when somebody removed it from the log by hand. */
+  event: EventRow | null;
+}
+
+/** What became of one try. */
+export type Outcome =
+  | { type: 'delivered'; attempt: Attempt }
+  | { type: 'retry'; attempt: Attempt; delayMs: number; isRetryAfter: boolean }
+  | { type: 'exhausted'; attempt: Attempt }
+  /** The receiver says that it is gone for good: nothing more is sent, the delivery waits. */
+  | { type: 'gone'; attempt: Attempt };
