@@ -23,7 +23,8 @@ export interface EmbeddingServer {
 
 export const embeddingDimensions = 16;
 
-export async function startEmbeddingServer(): Promise<EmbeddingServer> {
+/** `port`: that of one that was closed, so that it comes back. */
+export async function startEmbeddingServer({ port = 0 } = {}): Promise<EmbeddingServer> {
   const calls: EmbeddingCall[] = [];
   const sockets = new Set<Socket>();
   const server = createServer((request, response) => {
@@ -33,7 +34,7 @@ export async function startEmbeddingServer(): Promise<EmbeddingServer> {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   const made: EmbeddingServer = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     calls,

@@ -42,7 +42,7 @@ export function testKnowledgeHouse(
   });
 }
 
-function temporaryFiles() {
+export function temporaryFiles() {
   const dataDir = mkdtempSync(path.join(tmpdir(), 'sluice-knowledge-'));
   process.once('exit', () => rmSync(dataDir, { recursive: true, force: true }));
   return createFiles({ filesBackend: 'local', dataDir });

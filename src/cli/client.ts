@@ -87,6 +87,14 @@ export class Client {
     return this.#call<Reply>('PUT', route, options);
   }
 
+  /** Nothing is answered but that it is gone. */
+  async delete(route: string, { signal: outer, timeoutMs = callTimeoutMs }: CallOptions = {}): Promise<void> {
+    const timeout = AbortSignal.timeout(timeoutMs);
+    const signal = outer ? AbortSignal.any([timeout, outer]) : timeout;
+    const answer = await this.#fetch(route, { method: 'DELETE', query: {}, headers: {}, signal });
+    if (answer.status !== 204) throw this.#notSluice(answer);
+  }
+
   /** Opens a stream and hands out its text as it comes. It ends when the server ends it, and throws when it breaks. */
   async stream(
     route: string,

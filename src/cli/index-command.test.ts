@@ -97,6 +97,35 @@ test('a folder is indexed, searched by meaning, and sent again only where it cha
   expect(json.stdout).toContain('every month');
 });
 
+test('a document goes when its file has gone from the folder, unless it is to be kept', async () => {
+  const tenantId = await newTenant(database);
+  await put('docs/coffee.md', coffee);
+  await put('docs/sub/train.txt', train);
+  await put('others/bread.md', 'Bread is baked at six in the morning.\n');
+  const index = (place: string, ...flags: string[]) =>
+    run(tenantId, 'index', place, '--kb', 'home', ...flags);
+  const names = async () => {
+    const rows = await database.owner<{ uri: string }>(
+      `select d.uri from knowledge_documents d where d.tenant_id = $1 order by d.uri`,
+      [tenantId],
+    );
+    return rows.map(({ uri }) => uri);
+  };
+  expect((await index('docs')).code).toBe(0);
+  expect((await index('others')).code).toBe(0);
+  expect(await names()).toEqual(['file:bread.md', 'file:coffee.md', 'file:sub/train.txt']);
+  await rm(path.join(sluice.cwd, 'docs/sub'), { recursive: true });
+  const kept = await index('docs', '--keep-missing');
+  expect(kept.stderr).toContain('1 files are gone from docs; their documents are kept.');
+  expect(await names()).toHaveLength(3);
+  // Under another name it is the same place.
+  const gone = await index('./docs/');
+  expect(gone.code, gone.stderr).toBe(0);
+  expect(gone.stderr).toContain('0 files sent, 1 unchanged.');
+  expect(gone.stderr).toContain('1 files are gone from ./docs/, and so are their documents.');
+  expect(await names()).toEqual(['file:bread.md', 'file:coffee.md']);
+});
+
 test('documents that fail end with 3, and each is named with its reason', async () => {
   const tenantId = await newTenant(database);
   await put('docs/good.md', coffee);

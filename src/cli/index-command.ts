@@ -3,7 +3,7 @@ import type { renderKnowledgeBase, renderSource, renderStarted } from '../ingest
 import { shortText } from './cells.ts';
 import { addClientFlags, type Client, connectClient } from './client.ts';
 import { CommandFailure, type ExitCode, exitCodes, UsageError } from './exit.ts';
-import { findFiles, type IndexedFile, sendChanged } from './index-files.ts';
+import { type FoundFiles, findFiles, type SendReport, sendChanged } from './index-files.ts';
 import { exitCodeOfRun, explainRun, followRun, type RunView } from './index-follow.ts';
 import { interruptible } from './interruptible.ts';
 import { readPages } from './lists.ts';
@@ -14,11 +14,12 @@ type SourceView = ReturnType<typeof renderSource>;
 interface IndexFlags {
   kb: string;
   watch: 'yes' | 'no';
+  keepMissing?: boolean;
   json?: boolean;
 }
 
 /** What is to be indexed, looked at before the server is asked for anything. */
-type Place = { type: 'files'; files: IndexedFile[] } | { type: 'website' | 'youtube'; url: string };
+type Place = { type: 'files'; found: FoundFiles } | { type: 'website' | 'youtube'; url: string };
 
 export function addIndexCommand(program: Command): void {
   const command = program
@@ -29,6 +30,7 @@ export function addIndexCommand(program: Command): void {
     )
     .argument('<place>', 'a file, a folder, or the address of a web site or a video')
     .requiredOption('--kb <name>', 'the knowledge base', parseKb)
+    .option('--keep-missing', 'keep documents whose files were there the last time and are gone now')
     .addOption(
       new Option('--watch <word>', 'whether to follow the run to its end')
         .choices(['yes', 'no'])
@@ -56,7 +58,7 @@ export function routeOf(kb: string): string {
 const videoHosts = /(^|\.)(youtube\.com|youtube-nocookie\.com|youtu\.be)$/;
 
 async function placeOf(place: string): Promise<Place> {
-  if (!/^https?:\/\//i.test(place)) return { type: 'files', files: await findFiles(place) };
+  if (!/^https?:\/\//i.test(place)) return { type: 'files', found: await findFiles(place) };
   if (!URL.canParse(place))
     throw new UsageError(`${place} is no address. Allowed: such as https://example.com/docs.`);
   const { href, hostname } = new URL(place);
@@ -74,8 +76,9 @@ async function index(client: Client, { what, place, flags, signal }: IndexRun): 
   const route = routeOf(flags.kb);
   await makeIfMissing(client, { kb: flags.kb, route, signal });
   if (what.type === 'files') {
-    const { sent, unchanged } = await sendChanged(client, { route, files: what.files, signal });
+    const { sent, unchanged, missing } = await sendChanged(client, { route, found: what.found, signal });
     note(`${sent} files sent, ${unchanged} unchanged.`);
+    if (missing.length > 0) await takeAway(client, { missing, place, flags, signal });
   } else {
     await addIfMissing(client, { route, what, signal });
   }
@@ -90,6 +93,23 @@ async function index(client: Client, { what, place, flags, signal }: IndexRun): 
   else print(table([header, rowOf(run)]));
   await explainRun(client, run, { route, signal });
   return exitCodeOfRun(run);
+}
+
+/** What was in the place when it was indexed last, and is not there any more. */
+async function takeAway(
+  client: Client,
+  { missing, place, flags, signal }: Omit<IndexRun, 'what'> & Pick<SendReport, 'missing'>,
+): Promise<void> {
+  const where = shortText(place, 80);
+  if (flags.keepMissing) {
+    note(`${missing.length} files are gone from ${where}; their documents are kept.`);
+    return;
+  }
+  for (const { file_id: fileId } of missing) {
+    const route = `${routeOf(flags.kb)}/documents/${fileId}`;
+    await whenIdle(client, { kb: flags.kb, signal }, () => client.delete(route, { signal }));
+  }
+  note(`${missing.length} files are gone from ${where}, and so are their documents.`);
 }
 
 async function followToEnd(
@@ -137,18 +157,28 @@ async function addIfMissing(
   if (!isThere) await client.post<SourceView>(`${route}/sources`, { body: what, signal });
 }
 
-const startTries = 5;
+const idleTries = 5;
+const busyCodes = ['job_already_active', 'cleanup_in_progress', 'knowledge_base_busy'];
 
 /** A run that is under way may have passed what was just sent: it is waited for, and another one follows. */
 async function start(client: Client, { kb, signal }: { kb: string; signal: AbortSignal }): Promise<string> {
-  const route = `/api/ingestion/jobs/${encodeURIComponent(kb)}`;
+  const route = `/api/ingestion/jobs/${encodeURIComponent(kb)}/start`;
+  const started = await whenIdle(client, { kb, signal }, () =>
+    client.post<ReturnType<typeof renderStarted>>(route, { signal }),
+  );
+  return started.job_id;
+}
+
+async function whenIdle<T>(
+  client: Client,
+  { kb, signal }: { kb: string; signal: AbortSignal },
+  ask: () => Promise<T>,
+): Promise<T> {
   for (let tried = 1; ; tried += 1) {
     try {
-      const started = await client.post<ReturnType<typeof renderStarted>>(`${route}/start`, { signal });
-      return started.job_id;
+      return await ask();
     } catch (error) {
-      const isBusy = isRefusal(error, 'job_already_active') || isRefusal(error, 'cleanup_in_progress');
-      if (!isBusy || tried >= startTries) throw error;
+      if (!busyCodes.some((code) => isRefusal(error, code)) || tried >= idleTries) throw error;
       note('Another run is under way; this one starts when that one has ended.');
       const { status } = await followRun(client, { jobId: encodeURIComponent(kb), label: kb, signal });
       if (status === 'paused') throw error;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { readdir, stat } from 'node:fs/promises';
+import { readdir, realpath, stat } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import path from 'node:path';
 import { kindOfName } from '../ingest/knowledge/formats/detect.ts';
 import type { renderFile } from '../ingest/knowledge/views.ts';
@@ -22,44 +23,66 @@ export interface IndexedFile {
   sizeBytes: number;
 }
 
+/** What was found in a place. */
+export interface FoundFiles {
+  files: IndexedFile[];
+  /** This machine's name for the place, under which the knowledge base remembers what came from it. */
+  origin: string;
+  /** Everything was looked at: what is not among the files is not there. */
+  isComplete: boolean;
+}
+
 const maxFiles = 100_000;
 const maxDepth = 50;
+const maxOrigin = 1_000;
 
 /** A file, or what lies below a folder and can be read; hidden ones are left out. */
-export async function findFiles(place: string): Promise<IndexedFile[]> {
+export async function findFiles(place: string): Promise<FoundFiles> {
   const found = await stat(place).catch((error: unknown) => {
     throw new UsageError(
       `${place} cannot be read: ${messageOf(error)}. Allowed: a file, a folder, or a web address.`,
     );
   });
-  if (found.isFile()) return [{ name: path.basename(place), path: place, sizeBytes: found.size }];
+  const origin = await originOf(place);
+  if (found.isFile()) {
+    const files = [{ name: path.basename(place), path: place, sizeBytes: found.size }];
+    return { files, origin, isComplete: true };
+  }
   if (!found.isDirectory()) throw new UsageError(`${place} is no file. Allowed: a file or a folder.`);
-  const files: IndexedFile[] = [];
-  await collect(place, { prefix: '', depth: 0, files });
+  const walk: Walk = { files: [], isComplete: true };
+  await collect(place, { prefix: '', depth: 0, walk });
+  const { files, isComplete } = walk;
   if (files.length === 0) {
     throw new UsageError(
       `There is nothing to read in ${place}. Allowed: Markdown, text, HTML, PDF, DOCX, VTT and SRT files.`,
     );
   }
-  return files;
+  return { files, origin, isComplete };
 }
 
-async function collect(
-  folder: string,
-  at: { prefix: string; depth: number; files: IndexedFile[] },
-): Promise<void> {
+/** The same place on another machine is another place. */
+async function originOf(place: string): Promise<string> {
+  const origin = `${hostname()}:${await realpath(place)}`;
+  if (origin.length <= maxOrigin) return origin;
+  return `${hostname()}:sha256:${createHash('sha256').update(origin).digest('hex')}`;
+}
+
+type Walk = Pick<FoundFiles, 'files' | 'isComplete'>;
+
+async function collect(folder: string, at: { prefix: string; depth: number; walk: Walk }): Promise<void> {
   const entries = await readdir(folder, { withFileTypes: true });
   entries.sort((one, other) => (one.name < other.name ? -1 : 1));
   for (const entry of entries) {
     if (entry.name.startsWith('.')) continue;
     const inner = path.join(folder, entry.name);
     const name = `${at.prefix}${entry.name}`;
-    if (entry.isDirectory() && at.depth < maxDepth) {
-      await collect(inner, { ...at, prefix: `${name}/`, depth: at.depth + 1 });
+    if (entry.isDirectory()) {
+      if (at.depth >= maxDepth) at.walk.isComplete = false;
+      else await collect(inner, { ...at, prefix: `${name}/`, depth: at.depth + 1 });
     } else if (entry.isFile() && kindOfName(entry.name) !== null) {
-      if (at.files.length >= maxFiles)
+      if (at.walk.files.length >= maxFiles)
         throw new UsageError(`There are too many files. Allowed: ${maxFiles}.`);
-      at.files.push({ name, path: inner, sizeBytes: (await stat(inner)).size });
+      at.walk.files.push({ name, path: inner, sizeBytes: (await stat(inner)).size });
     }
   }
 }
@@ -67,18 +90,23 @@ async function collect(
 export interface SendReport {
   sent: number;
   unchanged: number;
+  /** Files that came from this place and are not there any more. */
+  missing: FileView[];
 }
 
 /** Sends what the knowledge base does not have in this form yet. */
 export async function sendChanged(
   client: Client,
-  { route, files, signal }: { route: string; files: IndexedFile[]; signal: AbortSignal },
+  { route, found, signal }: { route: string; found: FoundFiles; signal: AbortSignal },
 ): Promise<SendReport> {
+  const { files, origin, isComplete } = found;
   const known = await knownFiles(client, route);
   const changed: IndexedFile[] = [];
   for (const file of files) {
     signal.throwIfAborted();
-    if (known.size === 0 || known.get(file.name) !== (await hashOf(file))) changed.push(file);
+    const before = known.get(file.name);
+    // One that came from elsewhere is sent as well: from now on it is this place that has it, or has it no more.
+    if (before?.origin !== origin || before.sha256 !== (await hashOf(file))) changed.push(file);
   }
   const progress = new ProgressLine({ unit: 'bytes' });
   const total = changed.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
@@ -90,17 +118,23 @@ export async function sendChanged(
   try {
     for (const group of groupsOf(changed)) {
       const form = encodeFiles(group.map((file) => formFile(file, onBytes)));
-      await client.upload(`${route}/documents`, { ...form, signal });
+      await client.upload(`${route}/documents?origin=${encodeURIComponent(origin)}`, { ...form, signal });
     }
   } finally {
     progress.end();
   }
-  return { sent: changed.length, unchanged: files.length - changed.length };
+  const names = new Set(files.map(({ name }) => name));
+  const missing = [...known.values()].filter((file) => file.origin === origin && !names.has(file.name));
+  return {
+    sent: changed.length,
+    unchanged: files.length - changed.length,
+    missing: isComplete ? missing : [],
+  };
 }
 
-async function knownFiles(client: Client, route: string): Promise<Map<string, string>> {
+async function knownFiles(client: Client, route: string): Promise<Map<string, FileView>> {
   const { data } = await readPages<FileView>(client, `${route}/files`, { query: {}, limit: maxFiles });
-  return new Map(data.map((file) => [file.name, file.sha256]));
+  return new Map(data.map((file) => [file.name, file]));
 }
 
 async function hashOf(file: IndexedFile): Promise<string> {

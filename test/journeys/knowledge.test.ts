@@ -165,6 +165,29 @@ describe('a run', () => {
     expect(String(failed[0]?.error_text)).toMatch(/\w+ \w+/);
   });
 
+  test('says what had to be repaired in a document, until it is whole again', async () => {
+    const claims = await admin();
+    const kbId = await newKb(claims);
+    await knowledge.upload(claims, kbId, { 'whole.md': 'A text.', 'torn.md': 'A\0 torn\0 text.' });
+    await run(claims, kbId);
+    const route = `/api/knowledge/${kbId}/documents`;
+    const notes = async () => {
+      const { data } = (await knowledge.call(claims, route)).body as { data: Record<string, unknown>[] };
+      const told = data.map((document) => [document.uri, document.notes]);
+      const [first] = data;
+      const alone = await knowledge.call(claims, `${route}/${first?.document_id}`);
+      expect(alone.body).toEqual(first);
+      return Object.fromEntries(told);
+    };
+    expect(await notes()).toEqual({
+      'file:whole.md': [],
+      'file:torn.md': ['2 NUL characters were removed.'],
+    });
+    await knowledge.upload(claims, kbId, { 'torn.md': 'A mended text.' });
+    await run(claims, kbId);
+    expect(await notes()).toEqual({ 'file:whole.md': [], 'file:torn.md': [] });
+  });
+
   test('with another embedder builds anew, while searches are answered from the old index', async () => {
     const claims = await admin();
     const kbId = await newKb(claims, { sources: [{ type: 'text', content: 'The cat sleeps.' }] });

@@ -8,6 +8,7 @@ import {
   type RouteModule,
   sendKept,
 } from '../../kernel/http/route.ts';
+import { storedText } from '../../kernel/http/stored-text.ts';
 import { forgetFiles, maxFilesPerForm, type ReceivedFile, receiveDocuments } from './document-form.ts';
 import { listDocuments } from './document-store.ts';
 import { addFiles, type DocumentDeps, getDocument, removeDocument } from './documents.ts';
@@ -20,6 +21,10 @@ import { knowledgeDocumentReply, knowledgeFileReply, renderDocument, renderFile 
 
 const tags = ['knowledge'];
 const params = kbParams.extend({ document_id: z.uuid() });
+const origin = storedText(1_000)
+  .min(1)
+  .optional()
+  .describe('Where the files are sent from, to be told apart from others later; shown with each file');
 
 /** The files that were given to a knowledge base, and what its runs made of everything. */
 export function documentRoutes(deps: DocumentDeps): RouteModule {
@@ -43,6 +48,7 @@ function installIntake(app: RouteApp, deps: DocumentDeps): void {
       summary: 'Add files, as many as the form has; one with a known name replaces the earlier one',
       consumes: ['multipart/form-data'],
       params: kbParams,
+      querystring: z.strictObject({ origin }),
       response: {
         201: z.object({ files: z.array(knowledgeFileReply) }),
         ...problems(404, 409, 413, 415, 422),
@@ -63,7 +69,12 @@ function installIntake(app: RouteApp, deps: DocumentDeps): void {
       }
       const { userId } = principalOf(request);
       const keep = request.receipt.keeping(201, answer);
-      const made = await addFiles(deps, key, { received, createdBy: userId, beforeCommit: keep });
+      const made = await addFiles(deps, key, {
+        received,
+        origin: request.query.origin ?? null,
+        createdBy: userId,
+        beforeCommit: keep,
+      });
       return reply.code(201).send(answer(made));
     },
   });

@@ -21,6 +21,7 @@ export async function addFiles(
   key: KbKey,
   intake: {
     received: readonly ReceivedFile[];
+    origin: string | null;
     createdBy: string;
     beforeCommit: BeforeCommit<KnowledgeFile[]>;
   },
@@ -31,8 +32,8 @@ export async function addFiles(
       const made: KnowledgeFile[] = [];
       // In the order of their names, so that two forms with the same files do not wait for each other for ever.
       const ordered = intake.received.toSorted((one, other) => (one.name < other.name ? -1 : 1));
-      for (const file of ordered)
-        made.push(await addFile(deps, tx, key, { ...file, createdBy: intake.createdBy }));
+      const { origin, createdBy } = intake;
+      for (const file of ordered) made.push(await addFile(deps, tx, key, { ...file, origin, createdBy }));
       await assertRoom(deps, tx, key);
       await intake.beforeCommit(tx, made);
       return made;
@@ -47,7 +48,7 @@ async function addFile(
   { files }: DocumentDeps,
   tx: Tx,
   key: KbKey,
-  { name, mediaType, stored, createdBy }: ReceivedFile & { createdBy: string },
+  { name, mediaType, stored, origin, createdBy }: ReceivedFile & { origin: string | null; createdBy: string },
 ): Promise<KnowledgeFile> {
   const { tenantId } = key;
   const type = mediaType ?? 'application/octet-stream';
@@ -60,6 +61,7 @@ async function addFile(
     mediaType: type,
     sizeBytes,
     sha256,
+    origin,
     createdBy,
   });
   if (replaced !== null) await removeFile(tx, { tenantId, fileId: replaced, files });

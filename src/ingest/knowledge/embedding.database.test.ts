@@ -1,8 +1,11 @@
 import pino from 'pino';
 import { expect, test } from 'vitest';
 import { useDatabase } from '../../../test/database.ts';
+import { startEmbeddingServer } from '../../../test/embedding-server.ts';
 import { Shelf, TestEmbedder, useKnowledgeRuns } from '../../../test/knowledge-runs.ts';
+import { createGuardedFetch } from '../../kernel/fetch/guarded-fetch.ts';
 import { embedderErrors } from './embedders/errors.ts';
+import { openEmbedders } from './embedders/open-embedder.ts';
 
 const database = useDatabase();
 const runs = useKnowledgeRuns(database);
@@ -10,6 +13,8 @@ const budgetMs = 20_000;
 
 const many = (count: number) => Array.from({ length: count }, (_, n) => `Text ${n + 1}.`).join('\n\n');
 const forgetBreakers = () => database.owner('delete from circuit_breakers');
+const openBreakers = async () =>
+  (await database.owner(`select from circuit_breakers where state <> 'closed'`)).length;
 
 test.each([
   ['refuses', () => embedderErrors.raise.embedder_refused('No such words here')],
@@ -55,7 +60,8 @@ test('a chunk has three attempts, four and eight seconds apart', async () => {
   const kb = await runs.newKb(new Shelf({ a: 'Only.' }));
   const embedder = new TestEmbedder();
   let tries = 0;
-  embedder.onCall = () => {
+  embedder.onCall = (texts) => {
+    if (!texts.includes('Only.')) return;
     tries += 1;
     throw embedderErrors.raise.embedder_failed('Internal error');
   };
@@ -112,28 +118,81 @@ test('a provider that asks to slow down is waited for, and no attempt is used', 
   expect(delays).toEqual([]);
 });
 
-test('a provider that is down opens its breaker: the run waits and no chunk is given up', async () => {
+test.each([1, 2, 8])(
+  'a provider that is down opens its breaker: the run waits, and none of %i chunks is given up',
+  async (count) => {
+    await forgetBreakers();
+    const kb = await runs.newKb(new Shelf({ a: many(count) }));
+    const embedder = new TestEmbedder({ callsInFlight: 1 });
+    embedder.onCall = () => {
+      throw embedderErrors.raise.embedder_unreachable('Connection refused');
+    };
+    const { kernel } = await runs.start({ embedder });
+    const job = await runs.run(kb);
+    await kernel.cycle({ budgetMs, tenantId: kb.tenantId });
+    // Few chunks are waited for before there are failures enough to open it.
+    for (let waits = 0; waits < 3 && (await openBreakers()) === 0; waits += 1) {
+      await runs.bringForward(job);
+      await kernel.cycle({ budgetMs, tenantId: kb.tenantId });
+    }
+    expect(await openBreakers()).toBe(1);
+    const waiting = await runs.job(job);
+    expect(waiting).toMatchObject({ status: 'running', retry_count: 0 });
+    expect(waiting.counters.chunks_error ?? 0).toBe(0);
+    embedder.onCall = () => {};
+    await forgetBreakers();
+    await runs.bringForward(job);
+    await kernel.cycle({ budgetMs, tenantId: kb.tenantId });
+    expect(await runs.job(job)).toMatchObject({
+      status: 'success',
+      counters: { chunks_processed: count, chunks_error: 0 },
+    });
+  },
+);
+
+test('a provider that goes away, comes back ill and gets well costs a run of one chunk nothing', async () => {
   await forgetBreakers();
-  const kb = await runs.newKb(new Shelf({ a: many(8) }));
-  const embedder = new TestEmbedder({ callsInFlight: 1 });
-  embedder.onCall = () => {
-    throw embedderErrors.raise.embedder_unreachable('Connection refused');
-  };
+  const gone = await startEmbeddingServer();
+  await gone.close();
+  const { embedders, real } = await openAiAt(gone.url);
+  const kb = await runs.newKb(new Shelf({ a: 'Only.' }));
+  const embedder = new TestEmbedder();
+  embedder.onCall = async (texts, signal) => void (await real.embed(texts, { signal }));
   const { kernel } = await runs.start({ embedder });
   const job = await runs.run(kb);
-  await kernel.cycle({ budgetMs, tenantId: kb.tenantId });
-  const waiting = await runs.job(job);
-  expect(waiting).toMatchObject({ status: 'running', retry_count: 0 });
-  expect(waiting.counters.chunks_error ?? 0).toBe(0);
-  embedder.onCall = () => {};
-  await forgetBreakers();
-  await runs.bringForward(job);
-  await kernel.cycle({ budgetMs, tenantId: kb.tenantId });
-  expect(await runs.job(job)).toMatchObject({
-    status: 'success',
-    counters: { chunks_processed: 8, chunks_error: 0 },
-  });
+  const goOn = async () => {
+    await forgetBreakers();
+    await runs.bringForward(job);
+    await kernel.cycle({ budgetMs, tenantId: kb.tenantId });
+    return runs.job(job);
+  };
+  const waiting = { status: 'running', retry_count: 0, error_code: null };
+  expect(await goOn(), 'connections are refused').toMatchObject(waiting);
+  const back = await startEmbeddingServer({ port: Number(new URL(gone.url).port) });
+  try {
+    back.onCall = () => 503;
+    expect(await goOn(), 'it answers 503').toMatchObject(waiting);
+    back.onCall = () => null;
+    expect(await goOn()).toMatchObject({
+      status: 'success',
+      counters: { chunks_seen: 1, chunks_processed: 1, chunks_error: 0 },
+    });
+  } finally {
+    await embedders.close();
+    await back.close();
+  }
 });
+
+async function openAiAt(baseUrl: string) {
+  const embedders = openEmbedders({
+    fetch: createGuardedFetch({ blockPrivateAddresses: false, userAgent: 'Sluice/test' }),
+    secrets: { get: () => Promise.reject(new Error('There are no secrets in this test')) },
+    countTokens: (text) => text.length,
+    custom: [],
+  });
+  const settings = { baseUrl, model: 'test', dimensions: 16, apiKeySecret: null, pricePerMillionTokens: 0 };
+  return { embedders, real: await embedders.get('nobody', { provider: 'openai', ...settings }) };
+}
 
 test('a key that is refused ends the run at once, with the reason', async () => {
   const kb = await runs.newKb(new Shelf({ a: many(2) }));

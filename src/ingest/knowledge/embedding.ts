@@ -27,7 +27,11 @@ const chunkPolicy: RetryPolicy = retryPolicies.knowledge.chunk;
 /** Waits look at the gate this often. */
 const lookEveryMs = 250;
 const throttledWaitMs = { usual: 5_000, most: 3_600_000 };
+/** Soon enough for a restart; after a few failures more the breaker opens and says when. */
+const downWaitMs = 5_000;
 const maxReason = 500;
+/** What any embedder can take. */
+const harmless = { text: 'Hello.' };
 
 /** Embeds chunks: again when that may help, in halves when it does not, so that one of them cannot fail the others. */
 export class Embedding {
@@ -67,13 +71,14 @@ export class Embedding {
     }
   }
 
-  /** One chunk alone is to blame; of several each half is tried once. */
+  /** One chunk alone is to blame, unless nothing else gets through either; of several each half is tried once. */
   async #giveUp(
     result: EmbeddedChunks,
     { chunks, logger, error }: { chunks: readonly Chunk[]; logger: Logger; error: unknown },
   ): Promise<void> {
     const [only, second] = chunks;
     if (only && second === undefined) {
+      if (isTransient(error)) await this.#assertUp();
       const code = isSluiceError(error) ? error.code : 'chunk_refused';
       result.refused.set(only.contentHash, { code, message: messageOf(error).slice(0, maxReason) });
       logger.warn({ err: error, content_hash: only.contentHash }, 'a chunk is left out');
@@ -85,7 +90,20 @@ export class Embedding {
     await this.#embedInto(result, { chunks: chunks.slice(middle), logger, failed });
   }
 
-  async #call(chunks: readonly Chunk[]): Promise<Float32Array[]> {
+  /**
+   * A provider that is down, or on its knees, fails every text: then nobody is to blame and the run waits, as it does
+   * behind an open breaker. One that takes other words and fails at these has met a chunk that it cannot take.
+   */
+  async #assertUp(): Promise<void> {
+    try {
+      await this.#call([harmless]);
+    } catch (error) {
+      if (!(error instanceof CallFailed) || !isTransient(error.cause)) throw error;
+      throw new ProviderWait(`${this.#dependency} is down: ${error.message}`, downWaitMs);
+    }
+  }
+
+  async #call(chunks: readonly Pick<Chunk, 'text'>[]): Promise<Float32Array[]> {
     const { slice, run } = this.#context;
     const { breakers, metrics } = run.deps;
     const answer = await breakers.check(this.#dependency);
@@ -163,6 +181,10 @@ class CallFailed extends Error {
 
 function isInvalid(error: unknown): boolean {
   return isSluiceError(error) && error.kind === 'invalid';
+}
+
+function isTransient(error: unknown): boolean {
+  return isSluiceError(error) && error.kind === 'transient';
 }
 
 function throttledFor({

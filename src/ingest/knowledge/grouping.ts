@@ -1,8 +1,8 @@
 import { randomInt } from 'node:crypto';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { newId } from '../../lib/ids.ts';
 import { storable } from '../../lib/well-formed.ts';
 import type { PartialDocument } from './checkpoint.ts';
+import { cutText } from './chunkers/cut-text.ts';
 import type { Group, GroupPart, LoadedBatch, RunContext, RunDocument } from './run-context.ts';
 import type { LoadedDocument } from './sources/source.ts';
 import type { KnowledgeSource } from './types.ts';
@@ -11,10 +11,8 @@ import { type KnownRow, listKnown } from './visit-store.ts';
 type TextDocument = Extract<LoadedDocument, { kind: 'text' }>;
 
 /** Documents without chunks cost little: so many of them may share a transaction, for so long. */
-const maxDocuments = 128;
+const maxDocuments = 1_000;
 const maxAgeMs = 500;
-/** Cutting is quick work of the main thread; after this long it lets others have their turn. */
-const turnMs = 8;
 const maxRevision = 2 ** 48 - 1;
 
 /** Cuts documents and puts the chunks into groups that are embedded and committed together. */
@@ -25,12 +23,22 @@ export async function* groupDocuments(
   const grouping = new Grouping(run);
   for await (const loaded of batches) {
     yield* grouping.begin(loaded);
-    const documents = loaded.batch.documents.map((one) => ({ ...one, uri: storable(one.uri) }));
-    const known = await findRows(run, loaded.source, documents);
-    for (const document of documents) yield* grouping.take(document, known.get(document.uri));
+    const documents = loaded.batch.documents.map(withStorableUri);
+    const known = loaded.known ?? (await findRows(run, loaded.source, documents));
+    for (const document of documents) {
+      const row = known.get(document.uri);
+      const text = grouping.take(document, row);
+      if (text !== null) yield* grouping.cut(text, row);
+      if (grouping.isOverfull) yield* grouping.flush();
+    }
     yield* grouping.endBatch(loaded);
   }
-  yield* grouping.end();
+  yield* grouping.flush();
+}
+
+function withStorableUri(document: LoadedDocument): LoadedDocument {
+  const uri = storable(document.uri);
+  return uri === document.uri ? document : { ...document, uri };
 }
 
 async function findRows(
@@ -67,24 +75,27 @@ class Grouping {
   *begin({ source, batchId }: LoadedBatch): Generator<Group> {
     this.#batchId = batchId;
     if (this.#source && this.#source.sourceId !== source.sourceId) {
-      yield* this.#flush();
+      yield* this.flush();
       this.#forget();
     }
     this.#source = source;
     if (this.#partial && this.#partial.source_id !== source.sourceId) this.#dropPartial();
   }
 
-  async *take(document: LoadedDocument, row: KnownRow | undefined): AsyncGenerator<Group> {
+  /** Answers a text that has to be cut; anything else is noted. */
+  take(document: LoadedDocument, row: KnownRow | undefined): TextDocument | null {
     // Two documents of one name, or one that was done before a crash: it counts once.
-    if (row?.lastJob === this.#run.jobId || this.#recentUris.has(document.uri)) return;
+    if (row?.lastJob === this.#run.jobId || this.#recentUris.has(document.uri)) return null;
     this.#remember(document.uri);
     this.#documents += 1;
-    if (document.kind === 'text' && document.contentHash !== row?.contentHash) {
-      yield* this.#cut(document, row);
-    } else {
-      this.#note(document);
-    }
-    if (this.#documents >= maxDocuments) yield* this.#flush();
+    if (document.kind === 'text' && document.contentHash !== row?.contentHash) return document;
+    this.#note(document);
+    return null;
+  }
+
+  /** Better at the end of a batch, where the checkpoint moves as well. */
+  get isOverfull(): boolean {
+    return this.#documents > maxDocuments;
   }
 
   /** Names are those of one source: another one may have the same. */
@@ -104,28 +115,20 @@ class Grouping {
       end: batch.end,
     };
     const isOld = performance.now() - this.#startedAtMs > maxAgeMs;
-    if (this.#chunks > 0 || batch.end || isOld) yield* this.#flush();
+    const isFull = this.#chunks > 0 || this.#documents >= maxDocuments;
+    if (isFull || batch.end || isOld) yield* this.flush();
   }
 
-  *end(): Generator<Group> {
-    yield* this.#flush();
-  }
-
-  async *#cut(document: TextDocument, row: KnownRow | undefined): AsyncGenerator<Group> {
+  async *cut(document: TextDocument, row: KnownRow | undefined): AsyncGenerator<Group> {
     const begun = this.#resume(document);
     const made = begun ? { ...documentOf(document), ...begun } : newDocument(document, row);
     const skip = begun?.nextChunk ?? 0;
     let part = this.#openPart(made);
     let ordinal = 0;
-    let turnStartedAtMs = performance.now();
-    for (const chunk of this.#run.chunker.chunks(storable(document.text))) {
-      if (performance.now() - turnStartedAtMs > turnMs) {
-        await nextTurn();
-        turnStartedAtMs = performance.now();
-      }
+    for await (const chunk of cutText(this.#run.chunker, document.text)) {
       if (ordinal >= skip) {
         if (!this.#hasRoom(chunk.tokens)) {
-          yield* this.#flush();
+          yield* this.flush();
           part = this.#openPart(made);
         }
         part.chunks.push({ ordinal, chunk });
@@ -218,7 +221,7 @@ class Grouping {
     return this.#group;
   }
 
-  *#flush(): Generator<Group> {
+  *flush(): Generator<Group> {
     const group = this.#group;
     if (group === null) return;
     this.#group = null;
@@ -258,11 +261,12 @@ function newDocument(document: TextDocument, row: KnownRow | undefined): RunDocu
   };
 }
 
-function documentOf({ uri, title, mediaType, contentHash, etag, lastModified }: TextDocument) {
+function documentOf({ uri, title, mediaType, notes, contentHash, etag, lastModified }: TextDocument) {
   return {
     uri,
     title: label(title),
     mediaType: label(mediaType),
+    notes: (notes ?? []).slice(0, maxNotes).map(label),
     contentHash,
     etag: etag ?? null,
     lastModified: lastModified ?? null,
@@ -270,6 +274,7 @@ function documentOf({ uri, title, mediaType, contentHash, etag, lastModified }: 
 }
 
 const maxLength = 2_000;
+const maxNotes = 20;
 
 /** Sources clean their texts; what slips through in a title must not cost a whole run. */
 function label(text: string): string {

@@ -6,6 +6,7 @@ import type { JobsDeps } from '../../kernel/jobs/service.ts';
 import type { Pipeline } from '../../kernel/jobs/types.ts';
 import type { WakeUp } from '../../kernel/jobs/wake-up.ts';
 import type { CircuitBreakers } from '../../kernel/limits/circuit-breaker.ts';
+import type { UpkeepTask } from '../../kernel/upkeep/types.ts';
 import type { Database } from '../../lib/db.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { CountTokens } from './chunkers/chunker.ts';
@@ -13,6 +14,7 @@ import { createChunker } from './chunkers/create-chunker.ts';
 import type { EmbedderDefinition } from './embedders/define-embedder.ts';
 import { fingerprintOf, openEmbedders } from './embedders/open-embedder.ts';
 import { closeDocumentReader } from './formats/read-document.ts';
+import { kbRemovalTask } from './kb-removal.ts';
 import { KnowledgeMetrics } from './metrics.ts';
 import { knowledgePipeline } from './pipeline.ts';
 import { knowledgeRoutes } from './routes.ts';
@@ -52,6 +54,7 @@ export interface KnowledgeHouseOptions {
 export interface KnowledgeHouse {
   pipeline: Pipeline;
   routes(kernel: JobsDeps): RouteModule[];
+  tasks: UpkeepTask[];
   close(): Promise<void>;
 }
 
@@ -102,6 +105,7 @@ export function openKnowledgeHouse(options: KnowledgeHouseOptions): KnowledgeHou
         search: { db, engine, embedders },
       }),
     ],
+    tasks: [kbRemovalTask({ db, files, engine })],
     close: async () => {
       pipeline.close();
       await Promise.all([embedders.close(), closeDocumentReader()]);

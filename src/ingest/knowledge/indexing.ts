@@ -288,5 +288,6 @@ function emptyDocument({ uri, title, reason }: Group['empty'][number]): SettledD
     chunkCount: 0,
     errorCode: null,
     errorText: reason,
+    notes: [],
   };
 }

@@ -13,14 +13,14 @@ export const sourceColumns = trustedSql(`
 /** A `KnowledgeFile`, read from `knowledge_files f`. */
 export const fileColumns = trustedSql(`
   f.tenant_id as "tenantId", f.kb_id as "kbId", f.file_id as "fileId", f.name, f.media_type as "mediaType",
-  f.size_bytes as "sizeBytes", f.sha256, f.created_by as "createdBy", f.created_at as "createdAt"`);
+  f.size_bytes as "sizeBytes", f.sha256, f.origin, f.created_by as "createdBy", f.created_at as "createdAt"`);
 
 /** A `KnowledgeDocument`, read from `knowledge_documents d`. */
 export const documentColumns = trustedSql(`
   d.tenant_id as "tenantId", d.kb_id as "kbId", d.generation, d.document_id as "documentId",
   d.source_id as "sourceId", d.uri, d.title, d.media_type as "mediaType", d.state, d.content_hash as "contentHash",
   d.etag, d.last_modified as "lastModified", d.chunk_count as "chunkCount", d.error_code as "errorCode",
-  d.error_text as "errorText", d.updated_at as "updatedAt"`);
+  d.error_text as "errorText", d.notes, d.updated_at as "updatedAt"`);
 
 /** A `Generation`, read from `knowledge_generations g`. */
 export const generationColumns = trustedSql(`

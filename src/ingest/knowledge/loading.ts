@@ -3,7 +3,7 @@ import { listFrontier, wasSeenCompletely } from './run-store.ts';
 import type { DocumentBatch, KnownDocument, LoadContext, SourceCursor } from './sources/source.ts';
 import { listSources } from './store.ts';
 import type { KnowledgeSource } from './types.ts';
-import { listKnown, listKnownPage } from './visit-store.ts';
+import { type KnownRow, listKnown, listKnownPage } from './visit-store.ts';
 
 const maxSources = 1_000;
 
@@ -16,9 +16,10 @@ export async function* loadBatches(run: RunContext, signal: AbortSignal): AsyncG
     const source = await nextSource(run, from);
     if (source === null) return;
     const position = from?.source_id === source.sourceId ? from.position : null;
-    for await (const batch of batchesOf(run, source, { position, signal })) {
+    const looks = new Looks(run, source);
+    for await (const batch of batchesOf(run, source, { position, signal, looks })) {
       batchId += 1;
-      yield { source, batchId, batch };
+      yield { source, batchId, batch, known: looks.find(batch) };
     }
     from = { source_id: source.sourceId, position: null, is_over: true };
   }
@@ -42,7 +43,7 @@ async function nextSource(
 async function* batchesOf(
   run: RunContext,
   source: KnowledgeSource,
-  { position, signal }: { position: SourceCursor | null; signal: AbortSignal },
+  { position, signal, looks }: { position: SourceCursor | null; signal: AbortSignal; looks: Looks },
 ): AsyncGenerator<DocumentBatch> {
   const { deps, kb, key, jobId, referenceId } = run;
   const opened = await deps.openSource(kb, source, { referenceId });
@@ -52,7 +53,7 @@ async function* batchesOf(
       : await deps.db.tenant(key.tenantId, (tx) =>
           listFrontier(tx, { tenantId: key.tenantId, jobId, sourceId: source.sourceId }),
         );
-  const context = { cursor: position, frontier, signal, ...(await knowledgeOf(run, source)) };
+  const context = { cursor: position, frontier, signal, ...(await knowledgeOf(run, source, looks)) };
   let cursor = position ?? {};
   for await (const batch of opened.batches(context)) {
     signal.throwIfAborted();
@@ -68,11 +69,12 @@ async function* batchesOf(
 async function knowledgeOf(
   run: RunContext,
   source: KnowledgeSource,
+  looks: Looks,
 ): Promise<Pick<LoadContext, 'findKnown' | 'listKnown' | 'wasComplete'>> {
   const { deps, key, jobId } = run;
   const { sourceId } = source;
   return {
-    findKnown: (uris) => findKnownDocuments(run, source, uris),
+    findKnown: (uris) => looks.look(uris),
     listKnown: (page) => deps.db.tenant(key.tenantId, (tx) => listKnownPage(tx, { ...key, sourceId }, page)),
     wasComplete: await deps.db.tenant(key.tenantId, (tx) =>
       wasSeenCompletely(tx, { ...key, jobId, sourceId }),
@@ -80,13 +82,49 @@ async function knowledgeOf(
   };
 }
 
-export async function findKnownDocuments(
+/** What a source has last asked for, so that nobody has to ask again for the batch that it makes of it. */
+class Looks {
+  readonly #run: Pick<RunContext, 'deps' | 'key'>;
+  readonly #source: Pick<KnowledgeSource, 'sourceId'>;
+  #asked: ReadonlySet<string> = new Set();
+  #rows: ReadonlyMap<string, KnownRow> = new Map();
+
+  constructor(run: Pick<RunContext, 'deps' | 'key'>, source: Pick<KnowledgeSource, 'sourceId'>) {
+    this.#run = run;
+    this.#source = source;
+  }
+
+  async look(uris: readonly string[]): Promise<Map<string, KnownDocument>> {
+    const rows = await findRows(this.#run, this.#source, uris);
+    this.#asked = new Set(uris);
+    this.#rows = new Map(rows.map((row) => [row.uri, row]));
+    return knownDocuments(rows);
+  }
+
+  /** Null when there is a document in the batch that was not asked for. */
+  find({ documents }: DocumentBatch): ReadonlyMap<string, KnownRow> | null {
+    return documents.every(({ uri }) => this.#asked.has(uri)) ? this.#rows : null;
+  }
+}
+
+async function findRows(
   { deps, key }: Pick<RunContext, 'deps' | 'key'>,
   { sourceId }: Pick<KnowledgeSource, 'sourceId'>,
   uris: readonly string[],
+): Promise<KnownRow[]> {
+  if (uris.length === 0) return [];
+  return deps.db.tenant(key.tenantId, (tx) => listKnown(tx, { ...key, sourceId }, uris));
+}
+
+export async function findKnownDocuments(
+  run: Pick<RunContext, 'deps' | 'key'>,
+  source: Pick<KnowledgeSource, 'sourceId'>,
+  uris: readonly string[],
 ): Promise<Map<string, KnownDocument>> {
-  if (uris.length === 0) return new Map();
-  const rows = await deps.db.tenant(key.tenantId, (tx) => listKnown(tx, { ...key, sourceId }, uris));
+  return knownDocuments(await findRows(run, source, uris));
+}
+
+function knownDocuments(rows: readonly KnownRow[]): Map<string, KnownDocument> {
   return new Map(
     rows.map(({ uri, contentHash, etag, lastModified }) => {
       // A document that is not completely in must be loaded again, whatever its source says of it.

@@ -127,7 +127,7 @@ function loadingSteps(run: RunContext, signal: AbortSignal): Record<StepName, An
     run: () => loadBatches(run, signal),
   };
   const chunk: Step<LoadedBatch, LoadedBatch, Group> = {
-    payload: ({ source, batchId, batch }) => ({ source, batchId, batch }),
+    payload: ({ source, batchId, batch, known }) => ({ source, batchId, batch, known }),
     run: (batches) => groupDocuments(run, batches),
   };
   return { load, chunk, embed: notHere, index: notHere };

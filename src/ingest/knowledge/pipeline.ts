@@ -27,6 +27,8 @@ export function knowledgePipeline(deps: KnowledgeWorkerDeps): KnowledgePipeline 
     },
     onCancel: refuseLateCancel,
     onError: outcomeOf,
+    // A newer payload of its reference may have waited for its end.
+    mayBeFollowed: ({ payload }) => payload.referenceId !== undefined,
     remaining: () => null,
     close: () => stash.close(),
   };

@@ -1,6 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { listPresent } from './chunk-store.ts';
 import type { Chunk, Chunker } from './chunkers/chunker.ts';
+import { cutText } from './chunkers/cut-text.ts';
 import type { Embedder } from './embedders/embedder.ts';
 import { knowledgeErrors } from './errors.ts';
 import { listGenerations } from './generation-store.ts';
@@ -25,7 +25,6 @@ const defaultMaxMs = 20_000;
 const maxSources = 1_000;
 /** So many texts are remembered, so that one that is there twice is counted once. */
 const maxRemembered = 1_000_000;
-const turnMs = 8;
 
 /** Reads the sources as a run would, and calls no embedder. */
 export async function planRun(
@@ -159,12 +158,7 @@ class Planning {
 
   async #cut(text: string): Promise<void> {
     let fresh: Chunk[] = [];
-    let turnStartedAtMs = performance.now();
-    for (const chunk of this.#options.chunker.chunks(text)) {
-      if (performance.now() - turnStartedAtMs > turnMs) {
-        await nextTurn();
-        turnStartedAtMs = performance.now();
-      }
+    for await (const chunk of cutText(this.#options.chunker, text)) {
       if (this.#options.signal.aborted) return;
       if (this.#hashes.has(chunk.contentHash)) continue;
       if (this.#hashes.size < maxRemembered) this.#hashes.add(chunk.contentHash);

@@ -70,6 +70,7 @@ const settled = uris.map((uri) => ({
   chunkCount: 1,
   errorCode: null,
   errorText: null,
+  notes: [],
 }));
 const failed = uris.map((uri) => ({ documentId: newId(), uri, title: 'T', errorCode: 'c', errorText: 't' }));
 const made = () =>

@@ -1,13 +1,20 @@
 import { expect, test } from 'vitest';
 import { useDatabase } from '../../../test/database.ts';
+import { temporaryFiles } from '../../../test/knowledge-house.ts';
 import { crash, type Kb, Shelf, useKnowledgeRuns } from '../../../test/knowledge-runs.ts';
-import { removeDocument, removeKbContents } from './removal.ts';
+import type { Tx } from '../../lib/db.ts';
+import { kbRemovalTask, removeKb } from './kb-removal.ts';
+import { removeDocument } from './removal.ts';
+import { findServingIndex } from './search-store.ts';
+import { createKb } from './service.ts';
 import type { FrontierPage, Source } from './sources/source.ts';
-import { deleteKb } from './store.ts';
+import { findKb, listKbs } from './store.ts';
+import type { VectorEngine } from './vector/engine.ts';
 
 const database = useDatabase();
 const runs = useKnowledgeRuns(database);
 const budgetMs = 20_000;
+const files = temporaryFiles();
 
 async function filledKb() {
   const kb = await runs.newKb(new Shelf({ a: 'One.\n\nShared.', b: 'Shared.' }));
@@ -48,13 +55,44 @@ test('one document is taken out of the index with the chunks that it alone has',
 
 test('a knowledge base goes with everything that is in it', async () => {
   const { kb, deps } = await filledKb();
-  let isGone = false;
-  for (let batch = 0; batch < 10 && !isGone; batch += 1) {
-    isGone = await database.db.tenant(kb.tenantId, (tx) => removeKbContents(deps, tx, kb));
-  }
-  expect(isGone).toBe(true);
-  await database.db.tenant(kb.tenantId, (tx) => deleteKb(tx, kb));
+  await removeKb({ ...deps, files }, kb);
   expect(await rowsLeft(kb)).toEqual({});
+});
+
+test('a knowledge base whose deletion was cut off is hidden, and goes with the next upkeep', async () => {
+  const { kb, deps } = await filledKb();
+  let removals = 0;
+  const engine: VectorEngine = Object.create(deps.engine, {
+    remove: {
+      value: async (...given: Parameters<VectorEngine['remove']>) => {
+        removals += 1;
+        if (removals === 1) throw new Error('The process has died here');
+        return deps.engine.remove(...given);
+      },
+    },
+  });
+  const removal = { ...deps, engine, files };
+  await expect(removeKb(removal, kb)).rejects.toThrow('The process has died here');
+  // Nobody sees it, nobody searches it, and nobody takes its id while there is something of it.
+  const { tenantId } = kb;
+  const look = <T>(work: (tx: Tx) => Promise<T>) => database.db.tenant(tenantId, work);
+  expect(await look((tx) => findKb(tx, kb))).toBeNull();
+  expect(await look((tx) => listKbs(tx, { tenantId, after: null, limit: 10 }))).toEqual([]);
+  expect(await look((tx) => findServingIndex(tx, kb))).toBeNull();
+  await expect(removeKb(removal, kb)).rejects.toMatchObject({ code: 'knowledge_base_not_found' });
+  expect(await rowsLeft(kb)).toMatchObject({ knowledge_bases: 1, embeddings_index: 2 });
+  const again = { name: 'Again', kb_id: kb.kbId, sources: [] };
+  const service = { ...removal, limits: { maxBases: 9, maxSources: 9, maxFiles: 9 }, folderRoot: null };
+  const create = () =>
+    createKb({ ...service, customEmbedders: [] }, { tenantId, createdBy: 'tester' }, again);
+  await expect(create()).rejects.toMatchObject({
+    code: 'knowledge_base_exists',
+    message: expect.stringContaining('is being deleted'),
+  });
+
+  expect(await kbRemovalTask(removal).run()).toEqual({ removed: 1, left: 0 });
+  expect(await rowsLeft(kb)).toEqual({});
+  expect(await create()).toMatchObject({ kbId: kb.kbId });
 });
 
 test('a run whose knowledge base is deleted meanwhile ends and says so', async () => {

@@ -3,12 +3,14 @@ import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../kernel/h
 import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../../kernel/http/route.ts';
 import { documentRoutes } from './document-routes.ts';
 import { countContents, type DocumentDeps } from './documents.ts';
+import { removeKb } from './kb-removal.ts';
 import { changeFields, knowledgeFields } from './knowledge-form.ts';
 import { kbKeyOf, kbParams } from './knowledge-key.ts';
+import { passageRoutes } from './passage-routes.ts';
 import { type RunRouteDeps, runRoutes } from './run-routes.ts';
 import { findLastRuns } from './runs.ts';
 import { searchRoutes } from './search-routes.ts';
-import { changeKb, createKb, getKb, type KnowledgeServiceDeps, removeKb } from './service.ts';
+import { changeKb, createKb, getKb, type KnowledgeServiceDeps } from './service.ts';
 import { sourceRoutes } from './source-routes.ts';
 import { listKbs } from './store.ts';
 import type { KnowledgeBase } from './types.ts';
@@ -26,6 +28,7 @@ export function knowledgeRoutes(deps: KnowledgeRouteDeps): RouteModule {
     installReading(app, routeDeps);
     sourceRoutes(deps)(app, routeDeps);
     documentRoutes(deps)(app, routeDeps);
+    passageRoutes(app, routeDeps);
     searchRoutes(deps.search)(app, routeDeps);
     runRoutes(deps)(app, routeDeps);
     installChanges(app, deps);
@@ -115,7 +118,8 @@ function installChanges(app: RouteApp, deps: KnowledgeServiceDeps): void {
     config: { action: 'knowledge.manage' },
     schema: {
       tags,
-      summary: 'Delete a knowledge base that has no active run, with its files and everything in it',
+      summary:
+        'Delete a knowledge base that has no active run: it is gone at once, what a large one holds bit by bit',
       params: kbParams,
       response: { 204: z.null(), ...problems(404, 409) },
     },

@@ -7,7 +7,7 @@ import type { Gate } from './gate.ts';
 import type { GroupSize } from './group-size.ts';
 import type { DocumentBatch, SourceCursor } from './sources/source.ts';
 import type { GenerationKey, KnowledgeBase, KnowledgeCounters, KnowledgeSource } from './types.ts';
-import type { UnchangedDocument } from './visit-store.ts';
+import type { KnownRow, UnchangedDocument } from './visit-store.ts';
 import type { KnowledgeWorkerDeps } from './worker-deps.ts';
 
 /** A run as the slices of this process see it. `checkpoint` and `counters` are those of the last commit. */
@@ -46,6 +46,8 @@ export interface LoadedBatch {
   source: KnowledgeSource;
   batchId: number;
   batch: DocumentBatch;
+  /** What earlier runs know of its documents, by URI; null: nobody has looked yet. */
+  known: ReadonlyMap<string, KnownRow> | null;
 }
 
 /** A text on its way into the index. Its links carry the revision; the document stands at it once all are in. */
@@ -53,6 +55,7 @@ export interface RunDocument {
   uri: string;
   title: string;
   mediaType: string;
+  notes: string[];
   contentHash: string;
   etag: string | null;
   lastModified: string | null;

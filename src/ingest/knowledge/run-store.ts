@@ -20,6 +20,23 @@ export async function wasSeenCompletely(
   return row?.isComplete ?? false;
 }
 
+/** Whether the run before this one came to its end: nothing that it began is left lying about then. */
+export async function hasPredecessorSucceeded(
+  tx: Tx,
+  { tenantId, kbId, jobId }: KbKey & { jobId: string },
+): Promise<boolean> {
+  const row = await tx.find<{ hasSucceeded: boolean }>(sql`
+    select j.status = 'success' as "hasSucceeded"
+      from ingestion_jobs j
+     where j.tenant_id = ${tenantId}
+       and j.subject_id = ${kbId}
+       and j.pipeline = 'knowledge'
+       and j.job_id < ${jobId}
+     order by j.job_id desc
+     limit 1`);
+  return row?.hasSucceeded ?? false;
+}
+
 /** The newest job of the whole knowledge base, whatever became of it; those of single references are left out. */
 export async function findLastRunId(tx: Tx, { tenantId, kbId }: KbKey): Promise<string | null> {
   const row = await tx.find<{ jobId: string }>(sql`

@@ -40,7 +40,8 @@ export function findServingIndex(tx: Tx, { tenantId, kbId }: KbKey): Promise<Ser
        and g.kb_id = k.kb_id
        and g.generation = k.generation
      where k.tenant_id = ${tenantId}
-       and k.kb_id = ${kbId}`);
+       and k.kb_id = ${kbId}
+       and k.removed_at is null`);
 }
 
 export function listTextMatches(

@@ -1,4 +1,3 @@
-import { removeFile } from '../../kernel/files/service.ts';
 import type { Files } from '../../kernel/files/types.ts';
 import type { BeforeCommit } from '../../kernel/jobs/service.ts';
 import type { Database, Tx } from '../../lib/db.ts';
@@ -8,19 +7,15 @@ import type { EmbedderSettings } from './embedders/embedder.ts';
 import { knowledgeErrors } from './errors.ts';
 import { chunkerOf, embedderOf, type KnowledgeChange, type KnowledgeForm } from './knowledge-form.ts';
 import { countSources } from './overview-store.ts';
-import { removeKbContents } from './removal.ts';
 import { listBusyJobs } from './run-store.ts';
 import { type SourceForm, sourceSettingsOf } from './sources/source-form.ts';
 import {
   countKbs,
-  deleteKb,
-  deleteKbFile,
   deleteSource,
   findKb,
   findSource,
   insertKb,
   insertSource,
-  listKbFiles,
   lockKb,
   updateKb,
 } from './store.ts';
@@ -57,15 +52,22 @@ export async function createKb(
   return deps.db.tenant(tenantId, async (tx) => {
     await assertRoomForKb(deps, tx, tenantId);
     const kb = await insertKb(tx, { tenantId, kbId, name: form.name, chunker, embedder, createdBy });
-    if (!kb) {
-      throw knowledgeErrors.raise.knowledge_base_exists(`There is a knowledge base ${kbId} already`);
-    }
+    if (!kb) throw await taken(tx, { tenantId, kbId });
     await insertSource(tx, { tenantId, kbId, sourceId: newId(), type: 'files', settings: {} });
     for (const source of form.sources) await insertForm(deps, tx, kb, source);
     await assertRoomForSources(deps, tx, kb);
     await beforeCommit?.(tx, kb);
     return kb;
   });
+}
+
+async function taken(tx: Tx, key: KbKey): Promise<SluiceError> {
+  const isThere = (await findKb(tx, key)) !== null;
+  return knowledgeErrors.raise.knowledge_base_exists(
+    isThere
+      ? `There is a knowledge base ${key.kbId} already`
+      : `Knowledge base ${key.kbId} is being deleted; its id is free again once everything in it is gone`,
+  );
 }
 
 /** A look, and no lock: the limit keeps a tenant from making them without end, not to the last one. */
@@ -123,37 +125,6 @@ export async function assertIdle(tx: Tx, key: KbKey): Promise<void> {
 }
 
 const nobody = '00000000-0000-0000-0000-000000000000';
-
-const filesPerTransaction = 500;
-
-/**
- * In pieces, because chunks may be millions, each with a look for a run. A deletion that was interrupted is asked for
- * again and goes on. The knowledge base itself goes last.
- */
-export async function removeKb(deps: KnowledgeServiceDeps, key: KbKey): Promise<void> {
-  await deps.db.tenant(key.tenantId, (tx) => getKbIn(tx, key));
-  for (;;) {
-    const isGone = await deps.db.tenant(key.tenantId, (tx) => removeSome(deps, tx, key));
-    if (isGone) return;
-  }
-}
-
-async function removeSome(deps: KnowledgeServiceDeps, tx: Tx, key: KbKey): Promise<boolean> {
-  if (!(await lockKb(tx, key))) return true;
-  await assertIdle(tx, key);
-  if (!(await removeKbContents(deps, tx, key))) return false;
-  if ((await removeSomeFiles(deps, tx, key)) === filesPerTransaction) return false;
-  return deleteKb(tx, key);
-}
-
-async function removeSomeFiles({ files }: KnowledgeServiceDeps, tx: Tx, key: KbKey): Promise<number> {
-  const rows = await listKbFiles(tx, { ...key, afterName: null, limit: filesPerTransaction });
-  for (const { name, fileId } of rows) {
-    await deleteKbFile(tx, { ...key, name });
-    await removeFile(tx, { tenantId: key.tenantId, fileId, files });
-  }
-  return rows.length;
-}
 
 export type SourceKey = KbKey & { sourceId: string };
 

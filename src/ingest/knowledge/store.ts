@@ -15,12 +15,14 @@ export function insertKb(tx: Tx, kb: NewKb): Promise<KnowledgeBase | null> {
     returning ${kbColumns}`);
 }
 
+/** One that is being deleted is not there any more, here and below. */
 export function findKb(tx: Tx, { tenantId, kbId }: KbKey): Promise<KnowledgeBase | null> {
   return tx.find<KnowledgeBase>(sql`
     select ${kbColumns}
       from knowledge_bases b
      where b.tenant_id = ${tenantId}
-       and b.kb_id = ${kbId}`);
+       and b.kb_id = ${kbId}
+       and b.removed_at is null`);
 }
 
 /** Until the end of the transaction nobody changes, deletes or switches it; runs wait with their commits. */
@@ -30,6 +32,7 @@ export function lockKb(tx: Tx, { tenantId, kbId }: KbKey): Promise<KnowledgeBase
       from knowledge_bases b
      where b.tenant_id = ${tenantId}
        and b.kb_id = ${kbId}
+       and b.removed_at is null
        for update`);
 }
 
@@ -40,6 +43,7 @@ export function shareKb(tx: Tx, { tenantId, kbId }: KbKey): Promise<KnowledgeBas
       from knowledge_bases b
      where b.tenant_id = ${tenantId}
        and b.kb_id = ${kbId}
+       and b.removed_at is null
        for share`);
 }
 
@@ -52,6 +56,7 @@ export function listKbs(
     select ${kbColumns}
       from knowledge_bases b
      where b.tenant_id = ${tenantId}
+       and b.removed_at is null
        and (${after}::text is null or b.kb_id > ${after})
      order by b.kb_id
      limit ${limit}`);
@@ -59,7 +64,10 @@ export function listKbs(
 
 export async function countKbs(tx: Tx, tenantId: string): Promise<number> {
   const row = await tx.find<{ count: number }>(sql`
-    select count(*) as count from knowledge_bases where tenant_id = ${tenantId}`);
+    select count(*) as count
+      from knowledge_bases
+     where tenant_id = ${tenantId}
+       and removed_at is null`);
   return row?.count ?? 0;
 }
 
@@ -76,15 +84,49 @@ export function updateKb(
            updated_at = clock_timestamp()
      where b.tenant_id = ${change.tenantId}
        and b.kb_id = ${change.kbId}
+       and b.removed_at is null
     returning ${kbColumns}`);
 }
 
+/** From now on nobody finds it; what it holds goes later. */
+export async function hideKb(tx: Tx, { tenantId, kbId }: KbKey): Promise<void> {
+  await tx.run(sql`
+    update knowledge_bases
+       set removed_at = clock_timestamp()
+     where tenant_id = ${tenantId}
+       and kb_id = ${kbId}
+       and removed_at is null`);
+}
+
+/** Whether there is one of this id that is being deleted; until the end of the transaction nobody else goes on. */
+export async function lockHiddenKb(tx: Tx, { tenantId, kbId }: KbKey): Promise<boolean> {
+  const row = await tx.find<{ kbId: string }>(sql`
+    select b.kb_id as "kbId"
+      from knowledge_bases b
+     where b.tenant_id = ${tenantId}
+       and b.kb_id = ${kbId}
+       and b.removed_at is not null
+       for update`);
+  return row !== null;
+}
+
+/** Of all tenants, the oldest first. */
+export function listHiddenKbs(tx: Tx, limit: number): Promise<KbKey[]> {
+  return tx.rows<KbKey>(sql`
+    select b.tenant_id as "tenantId", b.kb_id as "kbId"
+      from knowledge_bases b
+     where b.removed_at is not null
+     order by b.removed_at
+     limit ${limit}`);
+}
+
 /** Its sources, files and generations go with it; documents and chunks must be gone before. */
-export async function deleteKb(tx: Tx, { tenantId, kbId }: KbKey): Promise<boolean> {
+export async function deleteHiddenKb(tx: Tx, { tenantId, kbId }: KbKey): Promise<boolean> {
   const deleted = await tx.run(sql`
     delete from knowledge_bases
      where tenant_id = ${tenantId}
-       and kb_id = ${kbId}`);
+       and kb_id = ${kbId}
+       and removed_at is not null`);
   return deleted === 1;
 }
 
@@ -151,9 +193,10 @@ export async function putFile(
        and name = ${file.name}
     returning file_id as "fileId"`);
   await tx.run(sql`
-    insert into knowledge_files (tenant_id, kb_id, file_id, name, media_type, size_bytes, sha256, created_by)
+    insert into knowledge_files (
+      tenant_id, kb_id, file_id, name, media_type, size_bytes, sha256, origin, created_by)
     values (${file.tenantId}, ${file.kbId}, ${file.fileId}, ${file.name}, ${file.mediaType}, ${file.sizeBytes},
-            ${file.sha256}, ${file.createdBy})`);
+            ${file.sha256}, ${file.origin}, ${file.createdBy})`);
   return { replaced: row?.fileId ?? null };
 }
 

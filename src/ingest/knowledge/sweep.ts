@@ -5,7 +5,7 @@ import { listGenerations } from './generation-store.ts';
 import { assertReplaceable, holdGeneration, switchOver } from './generations.ts';
 import { batchSize, dropRevisions, dropSomeLinks, dropSomeOf } from './removal.ts';
 import type { SliceContext } from './run-context.ts';
-import { deleteFrontier, listBusyJobs } from './run-store.ts';
+import { deleteFrontier, hasPredecessorSucceeded, listBusyJobs } from './run-store.ts';
 import { adoptDocuments, deleteGone } from './visit-store.ts';
 
 /** How many revisions are looked up at once. */
@@ -87,6 +87,9 @@ async function removeGone({ run, slice }: SliceContext): Promise<boolean> {
 async function removeSuperseded({ run, slice }: SliceContext): Promise<boolean> {
   const place = { ...run.key, exceptJobId: run.jobId };
   const revisions = await slice.transaction(async (tx) => {
+    // Looking through all links costs more than all the rest of a run that found everything as it was.
+    if (hasWrittenNothing(run) && (await hasPredecessorSucceeded(tx, { ...run.key, jobId: run.jobId })))
+      return [];
     const busyJobs = await listBusyJobs(tx, place);
     return listSuperseded(tx, { ...run.key, busyJobs, limit: maxRevisions });
   });
@@ -99,6 +102,10 @@ async function removeSuperseded({ run, slice }: SliceContext): Promise<boolean> 
     if (removed < batchSize) return revisions.length < maxRevisions;
     if (slice.shouldYield()) return false;
   }
+}
+
+function hasWrittenNothing({ counters }: SliceContext['run']): boolean {
+  return counters.docs_seen === counters.docs_unchanged && counters.docs_gone === 0;
 }
 
 async function adopt({ run, slice }: SliceContext): Promise<boolean> {

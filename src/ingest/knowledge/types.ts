@@ -50,6 +50,8 @@ export interface KnowledgeFile extends KbKey {
   mediaType: string;
   sizeBytes: number;
   sha256: string;
+  /** The place that it was sent from, in the words of whoever sent it; null: nobody said. */
+  origin: string | null;
   createdBy: string;
   createdAt: Date;
 }
@@ -96,6 +98,8 @@ export interface KnowledgeDocument extends KbKey {
   chunkCount: number;
   errorCode: string | null;
   errorText: string | null;
+  /** What readers left out or repaired, in sentences. */
+  notes: string[];
   updatedAt: Date;
 }
 

@@ -116,6 +116,7 @@ export const knowledgeFileReply = z
     media_type: z.string(),
     size_bytes: z.int(),
     sha256: z.string(),
+    origin: z.string().nullable().describe('Where it was sent from, as far as that was told'),
     created_at: timestamp,
   })
   .meta({ id: 'KnowledgeFile' });
@@ -129,6 +130,7 @@ export function renderFile(file: KnowledgeFile): z.output<typeof knowledgeFileRe
     media_type: file.mediaType,
     size_bytes: file.sizeBytes,
     sha256: file.sha256,
+    origin: file.origin,
     created_at: file.createdAt.toISOString(),
   };
 }
@@ -146,6 +148,7 @@ export const knowledgeDocumentReply = z
     chunk_count: z.int(),
     error_code: z.string().nullable(),
     error_text: z.string().nullable(),
+    notes: z.array(z.string()).describe('What had to be left out or repaired when it was read'),
     updated_at: timestamp,
   })
   .meta({ id: 'KnowledgeDocument' });
@@ -163,6 +166,7 @@ export function renderDocument(document: KnowledgeDocument): z.output<typeof kno
     chunk_count: document.chunkCount,
     error_code: document.errorCode,
     error_text: document.errorText,
+    notes: document.notes,
     updated_at: document.updatedAt.toISOString(),
   };
 }

@@ -78,7 +78,7 @@ export async function countKnown(
 const before = trustedSql(`
   jsonb_build_object('title', d.title, 'media_type', d.media_type, 'state', d.state, 'content_hash', d.content_hash,
     'etag', d.etag, 'last_modified', d.last_modified, 'revision', d.revision, 'chunk_count', d.chunk_count,
-    'error_code', d.error_code, 'error_text', d.error_text, 'last_job', d.last_job)`);
+    'error_code', d.error_code, 'error_text', d.error_text, 'notes', d.notes, 'last_job', d.last_job)`);
 
 export interface SettledDocument {
   documentId: string;
@@ -93,6 +93,7 @@ export interface SettledDocument {
   chunkCount: number;
   errorCode: string | null;
   errorText: string | null;
+  notes: readonly string[];
 }
 
 /** Documents whose new text is in, as a whole. Answers under which id each of them is kept. */
@@ -104,13 +105,14 @@ export function settleDocuments(
   return tx.rows(sql`
     insert into knowledge_documents as d (
       tenant_id, kb_id, document_id, generation, source_id, uri, uri_key, title, media_type, state, content_hash, etag,
-      last_modified, revision, chunk_count, error_code, error_text, created_by_job, last_job)
+      last_modified, revision, chunk_count, error_code, error_text, notes, created_by_job, last_job)
     select ${tenantId}, ${kbId}, g."documentId", ${generation}, ${sourceId}, g.uri, sha256(convert_to(g.uri, 'UTF8')),
            g.title, g."mediaType", g.state, g."contentHash", g.etag, g."lastModified", g.revision, g."chunkCount",
-           g."errorCode", g."errorText", ${jobId}, ${jobId}
+           g."errorCode", g."errorText", g.notes, ${jobId}, ${jobId}
       from jsonb_to_recordset(${JSON.stringify(documents)}::jsonb) as g (
              "documentId" uuid, uri text, title text, "mediaType" text, state text, "contentHash" text, etag text,
-             "lastModified" text, revision bigint, "chunkCount" integer, "errorCode" text, "errorText" text)
+             "lastModified" text, revision bigint, "chunkCount" integer, "errorCode" text, "errorText" text,
+             notes text[])
     on conflict (tenant_id, source_id, uri_key, generation) do update
        set previous = case when d.last_job = ${jobId} then d.previous else ${before} end,
            title = excluded.title,
@@ -123,6 +125,7 @@ export function settleDocuments(
            chunk_count = excluded.chunk_count,
            error_code = excluded.error_code,
            error_text = excluded.error_text,
+           notes = excluded.notes,
            last_job = ${jobId},
            seen_at = clock_timestamp(),
            updated_at = clock_timestamp()
@@ -179,11 +182,13 @@ export async function noteUnchanged(
            error_code = null,
            error_text = null,
            etag = coalesce(g.etag, d.etag),
-           last_modified = coalesce(g."lastModified", d.last_modified),
+           last_modified = coalesce(g.last_modified, d.last_modified),
            last_job = ${jobId},
            previous = case when d.last_job = ${jobId} then d.previous end,
            seen_at = clock_timestamp()
-      from jsonb_to_recordset(${JSON.stringify(documents)}::jsonb) as g (uri text, etag text, "lastModified" text),
+      from unnest(${documents.map(({ uri }) => uri)}::text[],
+                  ${documents.map(({ etag }) => etag)}::text[],
+                  ${documents.map(({ lastModified }) => lastModified)}::text[]) as g (uri, etag, last_modified),
            lateral (
              select k.ctid as place
                from knowledge_documents k
@@ -291,6 +296,8 @@ export async function restoreDocuments(
            chunk_count = p.chunk_count,
            error_code = p.error_code,
            error_text = p.error_text,
+           -- What an earlier version has noted knows nothing of them.
+           notes = coalesce(p.notes, '{}'),
            last_job = p.last_job,
            previous = null,
            updated_at = clock_timestamp()
@@ -298,7 +305,8 @@ export async function restoreDocuments(
               from knowledge_documents t,
                    lateral jsonb_to_record(t.previous) as w (
                      title text, media_type text, state text, content_hash text, etag text, last_modified text,
-                     revision bigint, chunk_count integer, error_code text, error_text text, last_job uuid)
+                     revision bigint, chunk_count integer, error_code text, error_text text,
+                     notes text[], last_job uuid)
              where t.tenant_id = ${tenantId}
                and t.kb_id = ${kbId}
                and t.previous is not null

@@ -3,6 +3,7 @@ import { convertDocument, unreadable } from './convert.ts';
 import { detectKind } from './detect.ts';
 import { DocumentReader } from './document-reader.ts';
 import { documentErrors } from './errors.ts';
+import { joinBytes } from './join-bytes.ts';
 import { titleOfName } from './safe-text.ts';
 import {
   type DocumentInput,
@@ -45,7 +46,7 @@ export async function readDocument(
   if (bytes.length <= smallBytes && cheapKinds.has(kind)) {
     return convertDocument({ kind, name, bytes }, { limits, charset, onProgress: () => {} });
   }
-  const isOurs = 'stream' in input;
+  const isOurs = 'stream' in input || input.isHandedOver === true;
   return reader.read({ kind, name, bytes: handOver(bytes, isOurs), charset, limits }, signal);
 }
 
@@ -75,7 +76,7 @@ async function collect(
     if (sizeBytes > limits.maxBytes) return null;
     pieces.push(bytes);
   }
-  return Buffer.concat(pieces, sizeBytes);
+  return joinBytes(pieces, sizeBytes);
 }
 
 function asBuffer(bytes: Uint8Array): Buffer {

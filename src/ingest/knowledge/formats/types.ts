@@ -9,7 +9,14 @@ export type DocumentInput = {
   mediaType?: string | null;
   /** Where it is certain; otherwise it is found out. */
   kind?: DocumentKind;
-} & ({ bytes: Uint8Array } | { stream: Readable });
+} & (
+  | {
+      bytes: Uint8Array;
+      /** The caller has no more use for the bytes: they need not be copied. */
+      isHandedOver?: boolean;
+    }
+  | { stream: Readable }
+);
 
 export interface DocumentText {
   kind: 'text';

@@ -3,9 +3,11 @@ import type { Readable } from 'node:stream';
 import { databaseErrors } from '../../../lib/db-errors.ts';
 import { isSluiceError } from '../../../lib/errors.ts';
 import { documentErrors } from '../formats/errors.ts';
+import { joinBytes } from '../formats/join-bytes.ts';
 import { readDocument } from '../formats/read-document.ts';
 import { storableText, titleOfName } from '../formats/safe-text.ts';
 import { type DocumentLimits, defaultDocumentLimits } from '../formats/types.ts';
+import type { FileStamp } from './file-stamp.ts';
 import type { DocumentBatch, KnownDocument, LoadContext, LoadedDocument, SourceCursor } from './source.ts';
 
 /** A file that a source has. */
@@ -17,6 +19,8 @@ export interface ListedFile {
   cursor: SourceCursor;
   /** Of its bytes, where that is known without reading them. */
   sha256: string | null;
+  /** What it looks like from outside, where that can be told; a file that looks as it did is not read again. */
+  findStamp: (() => Promise<FileStamp | null>) | null;
   open(): Promise<Readable>;
 }
 
@@ -27,8 +31,14 @@ export interface FileBatchOptions {
   end(): NonNullable<DocumentBatch['end']>;
 }
 
-const batchDocuments = 16;
+/** So many are looked up at once; what has not changed costs so little that a batch may be all of them. */
+const batchDocuments = 1_000;
+/** Of documents that were read and had changed; reading one to find that it has not is an eighth of the work. */
+const batchReads = 16;
+const unchangedShare = 1 / 8;
 const batchTextUnits = 1024 * 1024;
+/** The system looks at a few files at a time; more would keep others from their turn. */
+const looksAtOnce = 64;
 
 /** Another number reads all files anew: it goes up when readers make other text of the same bytes. */
 const readersVersion = 1;
@@ -38,25 +48,40 @@ function contentHashOfFile(sha256: string): string {
   return createHash('sha256').update(`${readersVersion}:${sha256}`).digest('hex');
 }
 
+/** What is remembered of a file in place of an ETag: what it looked like when these readers read it. */
+function etagOfStamp({ text }: FileStamp): string {
+  return `stamp:${readersVersion}:${text}`;
+}
+
 /** Reads files in their order. One that cannot be read is an error of its own; it is still there. */
 export async function* fileBatches(
-  files: AsyncIterable<ListedFile>,
+  files: AsyncIterable<readonly ListedFile[]>,
   options: FileBatchOptions,
 ): AsyncGenerator<DocumentBatch> {
-  let cursor: SourceCursor = options.context.cursor ?? {};
+  const { context } = options;
+  let cursor: SourceCursor = context.cursor ?? {};
   for await (const group of groupsOf(files)) {
-    const known = await options.context.findKnown(group.map(({ uri }) => uri));
+    context.signal.throwIfAborted();
+    const [known, stamps] = await Promise.all([
+      context.findKnown(group.map(({ uri }) => uri)),
+      findStamps(group, context.signal),
+    ]);
     let documents: LoadedDocument[] = [];
+    let reads = 0;
     let units = 0;
-    for (const file of group) {
-      options.context.signal.throwIfAborted();
-      const document = await loadFile(file, { ...options, known: known.get(file.uri) });
+    for (const [at, file] of group.entries()) {
+      const seen = { known: known.get(file.uri), stamp: stamps[at] ?? null };
+      const unchanged = findUnchanged(file, seen);
+      const document = unchanged ?? (await loadFile(file, { ...options, ...seen }));
       documents.push(document);
       cursor = file.cursor;
+      if (unchanged) continue;
+      reads += document.kind === 'unchanged' ? unchangedShare : 1;
       units += document.kind === 'text' ? document.text.length : 0;
-      if (units < batchTextUnits) continue;
+      if (reads < batchReads && units < batchTextUnits) continue;
       yield { documents, cursor };
       documents = [];
+      reads = 0;
       units = 0;
     }
     if (documents.length > 0) yield { documents, cursor };
@@ -64,32 +89,60 @@ export async function* fileBatches(
   yield { documents: [], cursor, end: options.end() };
 }
 
-async function* groupsOf(files: AsyncIterable<ListedFile>): AsyncGenerator<ListedFile[]> {
+async function* groupsOf(files: AsyncIterable<readonly ListedFile[]>): AsyncGenerator<ListedFile[]> {
   let group: ListedFile[] = [];
   let lastUri: string | null = null;
-  for await (const file of files) {
-    // Names that are not valid UTF-8 can come out alike; the first of them stands for all.
-    if (file.uri === lastUri) continue;
-    lastUri = file.uri;
-    group.push(file);
-    if (group.length < batchDocuments) continue;
-    yield group;
-    group = [];
+  for await (const some of files) {
+    for (const file of some) {
+      // Names that are not valid UTF-8 can come out alike; the first of them stands for all.
+      if (file.uri === lastUri) continue;
+      lastUri = file.uri;
+      group.push(file);
+      if (group.length < batchDocuments) continue;
+      yield group;
+      group = [];
+    }
   }
   if (group.length > 0) yield group;
 }
 
-interface LoadOptions extends FileBatchOptions {
-  known: KnownDocument | undefined;
+/** In the order of the files. */
+async function findStamps(
+  files: readonly ListedFile[],
+  signal: AbortSignal,
+): Promise<(FileStamp | null | undefined)[]> {
+  const stamps: (FileStamp | null | undefined)[] = [];
+  for (let from = 0; from < files.length; from += looksAtOnce) {
+    signal.throwIfAborted();
+    const some = files.slice(from, from + looksAtOnce);
+    stamps.push(...(await Promise.all(some.map((file) => file.findStamp?.()))));
+  }
+  return stamps;
 }
+
+interface Seen {
+  known: KnownDocument | undefined;
+  stamp: FileStamp | null;
+}
+
+/** Without opening the file; null when that does not tell. */
+function findUnchanged({ uri, sha256 }: ListedFile, { known, stamp }: Seen): LoadedDocument | null {
+  const { contentHash = null, etag = null } = known ?? {};
+  if (contentHash === null) return null;
+  const isSame =
+    (sha256 !== null && contentHashOfFile(sha256) === contentHash) ||
+    (stamp !== null && etagOfStamp(stamp) === etag);
+  return isSame ? { kind: 'unchanged', uri } : null;
+}
+
+type LoadOptions = FileBatchOptions & Seen;
 
 async function loadFile(file: ListedFile, options: LoadOptions): Promise<LoadedDocument> {
   const { uri, name } = file;
   const { signal } = options.context;
-  const wanted = options.known?.contentHash ?? null;
-  if (file.sha256 !== null && contentHashOfFile(file.sha256) === wanted) return { kind: 'unchanged', uri };
   let bytes: { content: Buffer; sha256: string };
   try {
+    signal.throwIfAborted();
     bytes = await readBytes(file, options);
   } catch (error) {
     signal.throwIfAborted();
@@ -97,14 +150,22 @@ async function loadFile(file: ListedFile, options: LoadOptions): Promise<LoadedD
     if (isSluiceError(error) && error.code in databaseErrors.definitions) throw error;
     return { kind: 'error', uri, title: titleOfName(name), ...whyUnreadable(error) };
   }
+  const etag = await etagToRemember(file, options);
   const contentHash = contentHashOfFile(bytes.sha256);
-  if (contentHash === wanted) return { kind: 'unchanged', uri };
-  const input = { bytes: bytes.content, name, mediaType: file.mediaType };
+  if (contentHash === options.known?.contentHash) return { kind: 'unchanged', uri, ...etag };
+  const input = { bytes: bytes.content, isHandedOver: true, name, mediaType: file.mediaType };
   const result = await readDocument(input, { signal, limits: options.limits });
   if (result.kind === 'empty') return { kind: 'empty', uri, title: result.title, reason: result.reason };
   if (result.kind === 'error') return { ...result, uri };
-  const { title, text, mediaType } = result;
-  return { kind: 'text', uri, title, text, contentHash, mediaType };
+  const { title, text, mediaType, notes } = result;
+  return { kind: 'text', uri, title, text, contentHash, mediaType, notes, ...etag };
+}
+
+/** Only of a file that nobody has written to while it was read, and that will look different when somebody does. */
+async function etagToRemember(file: ListedFile, { stamp }: Seen): Promise<{ etag?: string }> {
+  if (!stamp?.isSettled) return {};
+  const after = await file.findStamp?.();
+  return after?.text === stamp.text ? { etag: etagOfStamp(stamp) } : {};
 }
 
 async function readBytes(
@@ -127,7 +188,7 @@ async function readBytes(
     hash.update(piece);
     pieces.push(piece);
   }
-  return { content: Buffer.concat(pieces, sizeBytes), sha256: hash.digest('hex') };
+  return { content: await joinBytes(pieces, sizeBytes), sha256: hash.digest('hex') };
 }
 
 /** In words of its own: the system's name paths of the server. */

@@ -108,6 +108,7 @@ describe('the files of a knowledge base', () => {
         text: '# Gates\n\nwords',
         contentHash: expect.stringMatching(/^[0-9a-f]{64}$/),
         mediaType: 'text/markdown',
+        notes: [],
       },
       expect.objectContaining({ kind: 'text', uri: 'file:b.html', text: '# Locks' }),
       { kind: 'empty', uri: 'file:c.txt', title: 'c', reason: 'The document has no text.' },
@@ -166,7 +167,7 @@ describe('the files of a knowledge base', () => {
       await store(name, 'x'.repeat(1_100_000));
     }
     const large = await load(source());
-    expect(large.batches.map(({ documents }) => documents.length)).toEqual([2, 1, 13, 16, 8, 0]);
+    expect(large.batches.map(({ documents }) => documents.length)).toEqual([2, 1, 16, 16, 5, 0]);
     await expectResumable(source());
   });
 

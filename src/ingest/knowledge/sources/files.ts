@@ -35,20 +35,19 @@ export function uriOfFile(name: string): string {
 async function* listedFiles(
   { listFiles, openFile }: FilesSourceOptions,
   cursor: SourceCursor | null,
-): AsyncGenerator<ListedFile> {
+): AsyncGenerator<ListedFile[]> {
   let afterName = typeof cursor?.name === 'string' ? cursor.name : null;
   for (;;) {
     const page = await listFiles({ afterName, limit: pageSize });
-    for (const file of page) {
-      yield {
-        uri: uriOfFile(file.name),
-        name: file.name,
-        mediaType: file.mediaType,
-        cursor: { name: file.name },
-        sha256: file.sha256,
-        open: () => openFile(file),
-      };
-    }
+    yield page.map((file) => ({
+      uri: uriOfFile(file.name),
+      name: file.name,
+      mediaType: file.mediaType,
+      cursor: { name: file.name },
+      sha256: file.sha256,
+      findStamp: null,
+      open: () => openFile(file),
+    }));
     if (page.length < pageSize) return;
     afterName = page.at(-1)?.name ?? null;
   }

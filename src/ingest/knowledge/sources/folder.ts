@@ -7,6 +7,7 @@ import { kindOfName } from '../formats/detect.ts';
 import { documentErrors } from '../formats/errors.ts';
 import type { DocumentLimits } from '../formats/types.ts';
 import { fileBatches, type ListedFile } from './file-batches.ts';
+import { findStamp } from './file-stamp.ts';
 import { uriOfFile } from './files.ts';
 import type { Source, SourceCursor } from './source.ts';
 
@@ -17,10 +18,12 @@ export interface FolderSourceOptions {
   folder: string;
   limits?: Partial<DocumentLimits>;
   maxFiles?: number;
+  now?: () => number;
 }
 
 const maxDepth = 64;
 const defaultMaxFiles = 1_000_000;
+const filesAtOnce = 1_000;
 
 /**
  * The documents in a folder of the server and in the folders below it, by name. Hidden files and those of other kinds
@@ -50,7 +53,7 @@ class FolderWalk {
     this.#options = options;
   }
 
-  async *files(cursor: SourceCursor | null): AsyncGenerator<ListedFile> {
+  async *files(cursor: SourceCursor | null): AsyncGenerator<ListedFile[]> {
     const folder = await this.#findFolder();
     if (folder === null) {
       this.trouble = `The folder ${JSON.stringify(this.#options.folder)} is not there, or not below the root`;
@@ -79,26 +82,30 @@ class FolderWalk {
   async *#walk(
     directory: string,
     { segments, after }: { segments: string[]; after: string[] },
-  ): AsyncGenerator<ListedFile> {
+  ): AsyncGenerator<ListedFile[]> {
     if (segments.length > maxDepth) {
       this.trouble ??= `Folders are nested more than ${maxDepth} deep at ${JSON.stringify(segments.join('/'))}`;
       return;
     }
     const [first, ...rest] = after;
+    let files: ListedFile[] = [];
     for (const entry of await this.#list(directory, segments)) {
-      const place = [...segments, entry.name];
       const isOnTheWay = entry.name === first;
       if (first !== undefined && entry.name < first) continue;
       if (entry.isDirectory()) {
-        yield* this.#walk(path.join(directory, entry.name), {
-          segments: place,
-          after: isOnTheWay ? rest : [],
-        });
+        yield files;
+        files = [];
+        const place = { segments: [...segments, entry.name], after: isOnTheWay ? rest : [] };
+        yield* this.#walk(path.join(directory, entry.name), place);
       } else if (!(isOnTheWay && rest.length === 0) && kindOfName(entry.name) !== null) {
-        if (!this.#mayHaveMore()) return;
-        yield this.#listed(directory, place);
+        if (!this.#mayHaveMore()) break;
+        files.push(this.#listed(directory, [...segments, entry.name]));
+        if (files.length < filesAtOnce) continue;
+        yield files;
+        files = [];
       }
     }
+    yield files;
   }
 
   async #list(directory: string, segments: string[]) {
@@ -125,13 +132,15 @@ class FolderWalk {
 
   #listed(directory: string, place: string[]): ListedFile {
     const relative = place.join('/');
+    const file = path.join(directory, place.at(-1) ?? '');
     return {
       uri: uriOfFile(relative),
       name: relative,
       mediaType: null,
       cursor: this.trouble === null ? { path: relative } : { path: relative, trouble: this.trouble },
       sha256: null,
-      open: () => openBelow(this.#options.root, path.join(directory, place.at(-1) ?? '')),
+      findStamp: () => findStamp(file, this.#options.now),
+      open: () => openBelow(this.#options.root, file),
     };
   }
 }

@@ -40,5 +40,6 @@ async function load(options: InlineSourceOptions, context: LoadContext): Promise
   const title = given || result.title;
   if (result.kind === 'empty') return { kind: 'empty', uri, title, reason: result.reason };
   if (result.kind === 'error') return { ...result, uri, title };
-  return { kind: 'text', uri, title, text: result.text, contentHash, mediaType: result.mediaType };
+  const { text, mediaType, notes } = result;
+  return { kind: 'text', uri, title, text, contentHash, mediaType, notes };
 }

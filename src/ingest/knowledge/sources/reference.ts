@@ -79,5 +79,6 @@ async function load(
   if (result.kind === 'empty') return { kind: 'empty', uri, title, reason: result.reason };
   if (result.kind === 'error')
     return { kind: 'error', uri, title, code: result.code, message: result.message };
-  return { kind: 'text', uri, title, text: result.text, contentHash, mediaType: result.mediaType };
+  const { text, mediaType: readAs, notes } = result;
+  return { kind: 'text', uri, title, text, contentHash, mediaType: readAs, notes };
 }

@@ -5,7 +5,10 @@ export type SourceCursor = Record<string, unknown>;
 export interface KnownDocument {
   uri: string;
   contentHash: string | null;
-  /** What the source gave for it, to be given back as it was; a crawl keeps more in it than the server's ETag. */
+  /**
+   * What the source gave for it, to be given back as it was. A crawl keeps more in it than the server's ETag, a folder
+   * what the file looked like.
+   */
   etag: string | null;
   lastModified: string | null;
 }
@@ -48,6 +51,8 @@ export type LoadedDocument =
       /** SHA-256 in hex of what decides whether it changed: the text, not the metadata. */
       contentHash: string;
       mediaType: string;
+      /** What was left out or repaired, in sentences. */
+      notes?: readonly string[];
       etag?: string | null;
       lastModified?: string | null;
     }
@@ -75,6 +80,9 @@ export interface DocumentBatch {
 
 /** Where documents come from. A new kind is one file and one line of the factory. */
 export interface Source {
-  /** Resumes behind `context.cursor`. Memory is bounded by the batch: at most 16 documents or 1 MB of text. */
+  /**
+   * Resumes behind `context.cursor`. Memory is bounded by the batch: at most 16 texts or 1 MB of them, and at most
+   * 1,000 documents when most have not changed.
+   */
   batches(context: LoadContext): AsyncIterable<DocumentBatch>;
 }

@@ -209,6 +209,7 @@ class Loading {
       text: result.text,
       contentHash,
       mediaType: result.mediaType,
+      notes: result.notes,
       ...validators,
     };
   }

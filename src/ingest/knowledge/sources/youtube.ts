@@ -102,7 +102,8 @@ async function toDocument(
   const contentHash = createHash('sha256').update(result.text).digest('hex');
   const known = await findKnown([uri]);
   if (known.get(uri)?.contentHash === contentHash) return { kind: 'unchanged', uri };
-  return { kind: 'text', uri, title, text: result.text, contentHash, mediaType: 'text/vtt' };
+  const { text, notes } = result;
+  return { kind: 'text', uri, title, text, contentHash, mediaType: 'text/vtt', notes };
 }
 
 function asVtt(path: string): string {

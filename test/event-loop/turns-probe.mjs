@@ -1,0 +1,33 @@
+/**
+ * Measures from inside of a process how long its main thread keeps everybody else from their turn; given to it with
+ * `--import`. It counts the thread's own time on a core, which a busy machine does not lengthen: between two ticks of
+ * a short timer that is the longest turn, and at most one tick more. Turns that took long are appended to a file.
+ */
+import fs from 'node:fs';
+import { isMainThread } from 'node:worker_threads';
+
+const tickMs = 5;
+const worthTellingMs = 15;
+const file = process.env.TURNS_FILE;
+
+if (isMainThread && file) measure(fs.openSync(`/proc/self/task/${process.pid}/schedstat`));
+
+function measure(descriptor) {
+  fs.writeFileSync(`${file}.pid`, String(process.pid));
+  const buffer = Buffer.alloc(128);
+  const onCoreMs = () => {
+    const length = fs.readSync(descriptor, buffer, 0, buffer.length, 0);
+    return Number(buffer.toString('latin1', 0, length).split(' ')[0]) / 1e6;
+  };
+  let before = onCoreMs();
+  setInterval(() => {
+    const now = onCoreMs();
+    if (now - before > worthTellingMs)
+      fs.appendFileSync(file, `${JSON.stringify({ turnMs: now - before })}\n`);
+    before = onCoreMs();
+  }, tickMs).unref();
+  // For the test of the probe itself: a turn that nobody could overlook.
+  process.on('SIGUSR2', () => {
+    for (const start = onCoreMs(); onCoreMs() - start < 100; );
+  });
+}
