@@ -188,6 +188,7 @@ function late(name: string, open: () => Pipeline): Pipeline {
     cleanUp: (slice) => open().cleanUp?.(slice) ?? Promise.reject(new Error('There is no cleanup')),
     onCancel: async (tx, job) => open().onCancel?.(tx, job),
     onError: (error, job) => open().onError(error, job),
+    mayBeFollowed: (job) => open().mayBeFollowed?.(job) ?? false,
     remaining: () => null,
   };
 }

@@ -32,37 +32,40 @@ export interface ProductQuota {
   reportRows: number;
   /** Knowledge bases; none unless said otherwise. */
   bases?: number;
+  /** Syncs of scrape sources; none unless said otherwise. */
+  pushes?: number;
 }
 
 export type FaultKind = 'kills' | 'zombies' | 'backends' | 'restarts' | 'cuts';
 export const faultKinds: readonly FaultKind[] = ['kills', 'zombies', 'backends', 'restarts', 'cuts'];
 
 /** Whose worker a kill or a stop is meant for: one that is at work on just this. */
-export type FaultTarget = 'jobs' | 'uploads' | 'items' | 'knowledge';
+export type FaultTarget = 'jobs' | 'uploads' | 'items' | 'knowledge' | 'scrapes';
 
 /** What R1 asks for, over all pipelines together: in `npm test`… */
 export const shortTogether: ChaosQuota = {
-  jobs: 500,
+  jobs: 300,
   workers: 3,
   tenants: 10,
   product: {
     workers: 3,
     items: {
-      noop: { jobs: 4, rows: 2_000 },
-      validate: { jobs: 3, rows: 500 },
-      http: { jobs: 6, rows: 200 },
+      noop: { jobs: 3, rows: 2_000 },
+      validate: { jobs: 2, rows: 500 },
+      http: { jobs: 4, rows: 200 },
     },
-    reports: 20,
+    reports: 12,
     reportRows: 3_000,
-    bases: 8,
+    bases: 6,
+    pushes: 16,
   },
   leaseMs: 1_500,
-  kills: 20,
+  kills: 12,
   zombies: 6,
-  backends: 40,
+  backends: 24,
   restarts: 1,
-  cuts: 10,
-  spreadMs: 45_000,
+  cuts: 6,
+  spreadMs: 25_000,
 };
 
 /** …and in `npm run chaos`, within 40 minutes. */
@@ -79,6 +82,7 @@ export const fullTogether: ChaosQuota = {
     reports: 300,
     reportRows: 4_000,
     bases: 150,
+    pushes: 600,
   },
   kills: 500,
   zombies: 120,

@@ -13,9 +13,9 @@ export interface RunFindings extends ChaosFindings, ProductFindings {
 }
 
 /**
- * Jobs, files of rows, ad reports and knowledge bases over real processes and HTTP while workers are killed and
- * stopped, connections are ended and cut, and PostgreSQL itself is killed; then every row is compared with the ledgers
- * that were kept outside the database.
+ * Jobs, files of rows, ad reports, knowledge bases and scraped references over real processes and HTTP while workers
+ * are killed and stopped, connections are ended and cut, and PostgreSQL itself is killed; then every row is compared
+ * with the ledgers that were kept outside the database.
  */
 export async function runChaos(quota: ChaosQuota, seed: number, sluice: CommandLine): Promise<RunFindings> {
   const stage = await openStage(quota, seed, sluice);
@@ -47,7 +47,9 @@ interface PlannedFault {
 /** In any order, but the deaths of PostgreSQL evenly over the run: right after one there is little to be hit. */
 function planFaults({ quota, random }: Pick<ChaosStage, 'quota' | 'random'>): PlannedFault[] {
   const targets = targetsOf(quota);
-  const zombieTargets: FaultTarget[] = quota.workers > 0 ? ['jobs', ...targets] : targets;
+  // The ingestion of one reference is over before a worker that holds it can be stopped for long enough.
+  const stoppable = targets.filter((target) => target !== 'scrapes');
+  const zombieTargets: FaultTarget[] = quota.workers > 0 ? ['jobs', ...stoppable] : stoppable;
   const plan: PlannedFault[] = random.shuffle(
     faultKinds
       .filter((kind) => kind !== 'restarts')
@@ -74,6 +76,7 @@ function targetsOf({ workers, product }: ChaosQuota): FaultTarget[] {
     ...(product && product.reports > 0 ? (['uploads'] as const) : []),
     ...(product?.items ? (['items'] as const) : []),
     ...(product?.bases ? (['knowledge'] as const) : []),
+    ...(product?.pushes ? (['scrapes'] as const) : []),
   ];
 }
 
@@ -171,6 +174,7 @@ const nothing = {
   items: { files: 0, rows: 0, lateCalls: 0 },
   uploads: { reports: 0, rows: 0 },
   knowledge: { bases: 0, chunks: 0, pauses: 0, askedAgain: 0 },
+  scrapes: { pushes: 0, handoffs: 0, jobs: 0, failures: 0 },
 };
 
 /** The server never ends; a worker ends unasked only when it could not start, because the database was away. */

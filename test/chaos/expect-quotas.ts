@@ -15,13 +15,15 @@ export function chooseSeed(): number {
 
 /** How a run is told on the screen. */
 export function tellRun(findings: RunFindings, seed: number): string {
-  const { items, uploads, knowledge, tookMs } = findings;
+  const { items, uploads, knowledge, scrapes, tookMs } = findings;
   return [
     tell(findings, seed),
     `${items.files} files of ${items.rows} rows, ${items.lateCalls} calls logged by workers that came too late; ` +
       `${uploads.reports} reports of ${uploads.rows} rows`,
     `${knowledge.bases} knowledge bases of ${knowledge.chunks} chunks, ${knowledge.pauses} pauses, ` +
       `${knowledge.askedAgain} chunks embedded again because a worker had gone`,
+    `${scrapes.pushes} syncs of ${scrapes.handoffs} payloads made ${scrapes.jobs} jobs; ` +
+      `${scrapes.failures} references were told to have failed, and were pushed again`,
     `milliseconds: ${JSON.stringify(tookMs)}`,
   ].join('\n');
 }
@@ -33,6 +35,7 @@ export function expectQuotas(findings: RunFindings, quota: ChaosQuota): void {
   expect(findings.jobs).toBeGreaterThanOrEqual(quota.jobs);
   expect(findings.uploads.reports).toBeGreaterThanOrEqual(quota.product?.reports ?? 0);
   expect(findings.knowledge.bases).toBeGreaterThanOrEqual(quota.product?.bases ?? 0);
+  expect(findings.scrapes.pushes).toBeGreaterThanOrEqual(quota.product?.pushes ?? 0);
   const files = Object.values(quota.product?.items ?? {}).reduce((sum, { jobs }) => sum + jobs, 0);
   expect(findings.items.files).toBeGreaterThanOrEqual(files);
   // A dead process is known by its lock, a stopped one only by its leases.

@@ -210,7 +210,11 @@ const holdersOf = {
   knowledge: `
     select distinct leased_by as "workerId"
       from ingestion_jobs
-     where pipeline = 'knowledge' and leased_by is not null`,
+     where pipeline = 'knowledge' and payload ->> 'referenceId' is null and leased_by is not null`,
+  scrapes: `
+    select distinct leased_by as "workerId"
+      from ingestion_jobs
+     where pipeline = 'knowledge' and payload ->> 'referenceId' is not null and leased_by is not null`,
   items: `select distinct locked_by as "workerId" from job_items where status = 'PROCESSING'`,
 };
 

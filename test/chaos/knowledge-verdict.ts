@@ -14,7 +14,7 @@ export async function examineKnowledge(stage: KnowledgeEvidence): Promise<string
   const runs = await database.owner<FoundRun>(
     `select job_id as "jobId", status, counters, cleanup_open as "isOpen"
        from ingestion_jobs
-      where pipeline = 'knowledge'`,
+      where pipeline = 'knowledge' and payload ->> 'referenceId' is null`,
   );
   const breaches = runs
     .filter(({ jobId }) => !sent.has(jobId))

@@ -18,7 +18,7 @@ export async function makeNextVersion(migration: { up: string; down: string }): 
   const cache = path.join(root, 'node_modules/.cache');
   await mkdir(cache, { recursive: true });
   const dir = await mkdtemp(path.join(cache, 'sluice-next-'));
-  for (const part of ['assets', 'dist', 'migrations', 'package.json', 'console/public'])
+  for (const part of ['assets', 'dist', 'migrations', 'package.json'])
     await cp(path.join(root, part), path.join(dir, part), { recursive: true });
   const version = Math.max(...(await readMigrations()).map((one) => one.version)) + 1;
   const name = `${String(version).padStart(4, '0')}_next`;

@@ -17,6 +17,7 @@ import {
   uploadSurely,
 } from './items-stage.ts';
 import { type KnowledgeStage, openKnowledge } from './knowledge-stage.ts';
+import { openScrapes, type ScrapeStage } from './scrape-stage.ts';
 import { type SeededRandom, seededRandom } from './seeded-random.ts';
 import { planReport, reportsAtOnce, type SentReport, workspaceCount } from './upload-ledger.ts';
 
@@ -35,6 +36,7 @@ export interface ProductStage {
   readonly uploaded: UploadedJob[];
   readonly reports: SentReport[];
   readonly knowledge: KnowledgeStage | null;
+  readonly scrapes: ScrapeStage | null;
   readonly places: readonly { tenantId: string; workspaceId: string }[];
   readonly breaches: string[];
   /** What was sent and not taken at first, with the words of the answer; the client tries again. */
@@ -42,7 +44,7 @@ export interface ProductStage {
   /** Sends what is due when this share of the faults has happened. */
   sendUpTo(share: number): Promise<void>;
   /** One more, because a fault found nobody at work on it. */
-  sendExtra(of: 'items' | 'uploads' | 'knowledge'): Promise<void>;
+  sendExtra(of: 'items' | 'uploads' | 'knowledge' | 'scrapes'): Promise<void>;
   replaceDead(): void;
   /** Asks until the answer is not that the database was away just then; anything unforeseen is a breach. */
   ask(tenantId: string, method: string, path: string, foreseen: number[], body?: object): Promise<Answer>;
@@ -87,8 +89,10 @@ export async function openProduct(options: ProductOptions): Promise<ProductStage
   const knowledge = quota.bases
     ? await openKnowledge({ server, tenantIds, seed: seed + 3, onRefusal })
     : null;
+  const scrapes = quota.pushes ? await openScrapes({ server, tenantIds, seed: seed + 4, onRefusal }) : null;
   const sending = openSending({
     knowledge,
+    scrapes,
     quota,
     server,
     places,
@@ -97,7 +101,7 @@ export async function openProduct(options: ProductOptions): Promise<ProductStage
     random: seededRandom(seed + 2),
   });
   return {
-    ...{ quota, database, server, workers, everyWorker, provider, knowledge, places, breaches },
+    ...{ quota, database, server, workers, everyWorker, provider, knowledge, scrapes, places, breaches },
     ...ledgers,
     ...sending,
     isMended: false,
@@ -111,12 +115,14 @@ export async function openProduct(options: ProductOptions): Promise<ProductStage
         await running.ended;
       }
       await knowledge?.close();
+      await scrapes?.close();
       await provider.close();
     },
   };
 }
 
-interface Sending extends Pick<ProductStage, 'quota' | 'server' | 'places' | 'provider' | 'knowledge'> {
+interface Sending
+  extends Pick<ProductStage, 'quota' | 'server' | 'places' | 'provider' | 'knowledge' | 'scrapes'> {
   uploaded: UploadedJob[];
   reports: SentReport[];
   refusals: Answer[];
@@ -124,7 +130,7 @@ interface Sending extends Pick<ProductStage, 'quota' | 'server' | 'places' | 'pr
 }
 
 function openSending(to: Sending): Pick<ProductStage, 'sendUpTo' | 'sendExtra'> {
-  const { quota, random, uploaded, reports, knowledge } = to;
+  const { quota, random, uploaded, reports, knowledge, scrapes } = to;
   const files = quota.items === null ? [] : planJobs(quota.items, random, to.provider.url);
   // One after the other: of two reports of a workspace it must be known which is the newer one.
   let line: Promise<void> = Promise.resolve();
@@ -136,6 +142,7 @@ function openSending(to: Sending): Pick<ProductStage, 'sendUpTo' | 'sendExtra'> 
     items: () => sendFile(to, planExtraJob(uploaded.length, random, to.provider.url)),
     uploads: () => sendReports(to),
     knowledge: async () => knowledge?.sendBase(),
+    scrapes: async () => scrapes?.sendPush(),
   };
   return {
     sendUpTo: (share) =>
@@ -145,7 +152,8 @@ function openSending(to: Sending): Pick<ProductStage, 'sendUpTo' | 'sendExtra'> 
         while (reports.length < Math.ceil(share * quota.reports)) await sendReports(to);
         const due = Math.ceil(share * (quota.bases ?? 0));
         while (knowledge && knowledge.bases.length < due) await knowledge.sendBase();
-        if (share >= 1) await knowledge?.resumeAll();
+        while (scrapes && scrapes.pushes < Math.ceil(share * (quota.pushes ?? 0))) await scrapes.sendPush();
+        if (share >= 1) await Promise.all([knowledge?.resumeAll(), scrapes?.settle()]);
       }),
     sendExtra: (of) => inLine(extra[of]),
   };

@@ -2,6 +2,7 @@ import { eventually } from '../kernel.ts';
 import { countLateCalls, examineCalls, examineCounters, examineRows } from './items-verdict.ts';
 import { examineKnowledge, type KnowledgeSummary, summariseKnowledge } from './knowledge-verdict.ts';
 import type { ProductStage } from './product-stage.ts';
+import { examineScrapes, type ScrapeSummary } from './scrape-verdict.ts';
 import { examineUploads } from './upload-verdict.ts';
 
 export interface ProductFindings {
@@ -10,16 +11,19 @@ export interface ProductFindings {
   items: { files: number; rows: number; lateCalls: number };
   uploads: { reports: number; rows: number };
   knowledge: KnowledgeSummary;
+  scrapes: ScrapeSummary;
 }
 
 /** Compares everything that the product has acknowledged with the ledgers outside the database. */
 export async function examineProduct(product: ProductStage): Promise<ProductFindings> {
   // Before the searches of the verdict ask for vectors too.
   const knowledge = summariseKnowledge(product);
+  const { breaches, scrapes } = await examineScrapes(product);
   return {
     breaches: [
       ...(await examineUploads(product)),
       ...(await examineKnowledge(product)),
+      ...breaches,
       ...(await examineRows(product, 'first')),
       ...(await examineCounters(product, { all: true })),
       ...(await examineCalls(product)),
@@ -35,6 +39,7 @@ export async function examineProduct(product: ProductStage): Promise<ProductFind
       rows: product.reports.reduce((sum, { size }) => sum + size.rows, 0),
     },
     knowledge,
+    scrapes,
   };
 }
 

@@ -159,7 +159,7 @@ export async function startRun(
   return answer && { jobId: (JSON.parse(answer.text) as { job_id: string }).job_id };
 }
 
-async function post(
+export async function post(
   server: FailpointServer,
   tenantId: string,
   { route, key, body, status = 201 }: { route: string; key: string; body?: object; status?: number },

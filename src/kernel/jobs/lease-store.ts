@@ -188,6 +188,32 @@ function settleStatement(settlements: Settlement[]) {
       from moved m`;
 }
 
+/**
+ * Of these jobs, which have just ended in this transaction, those that the database has made the next one of: their
+ * places among the active jobs are not free for anybody else before it has committed.
+ */
+export function listFollowed(
+  tx: Tx,
+  ended: readonly Pick<Job, 'tenantId' | 'jobId' | 'pipeline' | 'subjectId'>[],
+): Promise<{ jobId: string; pipeline: string }[]> {
+  return tx.rows(sql`
+    select e.job_id as "jobId", e.pipeline
+      from jsonb_to_recordset(${JSON.stringify(ended.map(subjectRecord))}::jsonb)
+             as e (tenant_id text, job_id uuid, pipeline text, subject_id text),
+           lateral (
+             select
+               from ingestion_jobs j
+              where j.tenant_id = e.tenant_id
+                and j.pipeline = e.pipeline
+                and j.subject_id = e.subject_id
+                and j.status = 'queued'
+              limit 1) next`);
+}
+
+function subjectRecord({ tenantId, jobId, pipeline, subjectId }: Parameters<typeof listFollowed>[1][number]) {
+  return { tenant_id: tenantId, job_id: jobId, pipeline, subject_id: subjectId };
+}
+
 /** Gives leases back without an outcome: the work was dropped, somebody else may take it at once. */
 export async function releaseMany(tx: Tx, workerId: string, leases: Lease[]): Promise<number> {
   return tx.run(sql`

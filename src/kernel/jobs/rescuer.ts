@@ -1,6 +1,6 @@
-import type { Database } from '../../lib/db.ts';
+import type { Database, Tx } from '../../lib/db.ts';
 import type { Logger } from '../../lib/log.ts';
-import { hasStruckJobs } from './lease-store.ts';
+import { hasStruckJobs, listFollowed } from './lease-store.ts';
 import type { JobMetrics } from './metrics.ts';
 import type { WakeUp } from './wake-up.ts';
 import { markLostWorkers, type RescuedJob, rescueLeases } from './worker-store.ts';
@@ -62,6 +62,7 @@ export class Rescuer {
       lost = (await markLostWorkers(tx)).map(({ workerId }) => workerId);
       const jobs = await rescueLeases(tx, { maxStrikes, limit: batchSize, silentMs: leaseMs, rejoinMs });
       this.#hasStruck = await hasStruckJobs(tx);
+      await this.#countFollowed(tx, jobs);
       return jobs;
     });
     if (lost.length > 0) await this.#options.onLost?.(lost);
@@ -74,5 +75,15 @@ export class Rescuer {
     }
     if (rescued.length > 0) this.#options.wake.announce('jobs', 'events');
     return rescued;
+  }
+
+  /** What had waited for a job that is given up was made the next one of its subject by the database. */
+  async #countFollowed(tx: Tx, jobs: RescuedJob[]): Promise<void> {
+    const ended = jobs.filter(({ status }) => status === 'dead_letter');
+    if (ended.length === 0) return;
+    const followed = await listFollowed(tx, ended);
+    tx.afterCommit(() => {
+      for (const { pipeline } of followed) this.#options.metrics.jobsQueued.inc({ pipeline });
+    });
   }
 }

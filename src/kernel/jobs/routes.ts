@@ -16,6 +16,7 @@ import {
   requeueMatching,
   resume,
 } from './service.ts';
+import { countJobsUpTo } from './store.ts';
 import { type Job, jobStatuses } from './types.ts';
 import {
   deadLetterReply,
@@ -30,13 +31,14 @@ const params = z.strictObject({ job_id: z.uuid() });
 const maxKickoffMs = 60_000;
 const maxCycleSeconds = 240;
 
-/** Jobs of every pipeline: see them, steer them, drive them, and work the dead-letter queue. */
 /** What a house shows of its jobs beside what every job shows, by job id. */
 export type JobDetails = (tenantId: string, jobs: readonly Job[]) => Promise<Map<string, object>>;
 
+/** Jobs of every pipeline: see them, steer them, drive them, and work the dead-letter queue. */
 export function jobRoutes(kernel: Kernel, detailsOf: JobDetails = async () => new Map()): RouteModule {
   return (app, deps) => {
     installReading(app, deps, detailsOf);
+    installCount(app, deps);
     installControl(app, kernel, detailsOf);
     installDriving(app, kernel);
     installDeadLetters(app, deps);
@@ -48,6 +50,38 @@ export function jobRoutes(kernel: Kernel, detailsOf: JobDetails = async () => ne
 export function jobKeyOf(request: FastifyRequest & { params: { job_id: string } }): JobKey {
   const principal = principalOf(request);
   return { tenantId: principal.tenantId, jobId: request.params.job_id, ownerId: ownerFilter(principal) };
+}
+
+const jobFilter = {
+  status: z.enum(jobStatuses).optional(),
+  pipeline: storedText(64).optional(),
+  subjectId: storedText(500).optional(),
+};
+
+const countedAtMost = 10_000;
+
+function installCount(app: RouteApp, { db }: Parameters<RouteModule>[1]): void {
+  app.route({
+    method: 'GET',
+    url: '/api/jobs/count',
+    config: { action: 'job.read' },
+    schema: {
+      tags: ['jobs'],
+      summary: `How many jobs match; beyond ${countedAtMost} they are not counted`,
+      querystring: z.strictObject(jobFilter),
+      response: {
+        200: z.object({ count: z.int(), isExact: z.boolean().describe('False: there are more') }),
+        ...problems(),
+      },
+    },
+    handler: async (request) => {
+      const principal = principalOf(request);
+      const scope = { tenantId: principal.tenantId, ownerId: ownerFilter(principal) };
+      const filter = { ...request.query, ...scope, limit: countedAtMost + 1 };
+      const found = await db.tenant(scope.tenantId, (tx) => countJobsUpTo(tx, filter));
+      return { count: Math.min(found, countedAtMost), isExact: found <= countedAtMost };
+    },
+  });
 }
 
 function installReading(
@@ -63,12 +97,7 @@ function installReading(
     schema: {
       tags: ['jobs'],
       summary: 'List jobs, newest first',
-      querystring: z.strictObject({
-        ...pageQuery,
-        status: z.enum(jobStatuses).optional(),
-        pipeline: storedText(64).optional(),
-        subjectId: storedText(500).optional(),
-      }),
+      querystring: z.strictObject({ ...pageQuery, ...jobFilter }),
       response: { 200: listOf(jobReply), ...problems() },
     },
     handler: async (request) => {

@@ -3,7 +3,7 @@ import { isSluiceError, messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import { jobErrors } from './errors.ts';
 import type { HeldLease, LeaseKeeper } from './lease-keeper.ts';
-import { fenceStatement, saveState, settleMany } from './lease-store.ts';
+import { fenceStatement, listFollowed, saveState, settleMany } from './lease-store.ts';
 import type { JobMetrics } from './metrics.ts';
 import type { PipelineRegistry } from './pipeline-registry.ts';
 import { decideRetry, retryPolicies } from './retry.ts';
@@ -115,7 +115,7 @@ export class SliceRunner {
           return { tenantId: job.tenantId, jobId: job.jobId, leaseEpoch: job.leaseEpoch, outcome, state };
         }),
       );
-      const settled = await this.#deps.db.kernel((tx) => settleMany(tx, settlements));
+      const settled = await this.#deps.db.kernel((tx) => this.#settle(tx, jobs, settlements));
       return this.#report(jobs, settlements, settled);
     } catch (error) {
       return await Promise.all(jobs.map((job, index) => this.#drop(job, held[index] as HeldLease, error)));
@@ -188,9 +188,26 @@ export class SliceRunner {
     };
     const settled = await this.#fenced(job, held, async (tx) => {
       await effects?.(tx);
-      return settleMany(tx, [settlement]);
+      return this.#settle(tx, [job], [settlement]);
     });
     return this.#report([job], [settlement], settled)[0] as SliceEnd;
+  }
+
+  /** A job that the database makes when another ends is queued like any other: counted, and announced to workers. */
+  async #settle(tx: Tx, jobs: ClaimedJob[], settlements: Settlement[]): Promise<SettledJob[]> {
+    const settled = await settleMany(tx, settlements);
+    const { registry, wake, metrics } = this.#deps;
+    const endedIds = new Set(settled.filter(hasEnded).map(({ jobId }) => jobId));
+    const ended = jobs.filter(
+      (job) => endedIds.has(job.jobId) && registry.find(job.pipeline)?.mayBeFollowed?.(job),
+    );
+    if (ended.length === 0) return settled;
+    const followed = await listFollowed(tx, ended);
+    tx.afterCommit(() => {
+      if (followed.length > 0) wake.announce('jobs');
+      for (const { pipeline } of followed) metrics.jobsQueued.inc({ pipeline });
+    });
+    return settled;
   }
 
   /** Every transaction of a slice starts with the fence, in the same message as `begin`. */
@@ -264,6 +281,10 @@ export class SliceRunner {
       await this.#deps.keeper.release(held);
     }
   }
+}
+
+function hasEnded({ status, cleanupOpen }: SettledJob): boolean {
+  return ['success', 'dead_letter', 'canceled'].includes(status) && !cleanupOpen;
 }
 
 /** The database was away or the answer was lost: not the job's fault, so it uses no attempt. */

@@ -154,6 +154,23 @@ export function listJobs(tx: Tx, filter: JobFilter): Promise<Job[]> {
      limit ${filter.limit}`);
 }
 
+/** How many match, but no more than `limit` are counted. */
+export async function countJobsUpTo(tx: Tx, filter: Omit<JobFilter, 'after'>): Promise<number> {
+  const row = await tx.find<{ count: number }>(sql`
+    select count(*) as count
+      from (
+        select
+          from ingestion_jobs j
+         where j.tenant_id = ${filter.tenantId}
+           and j.stage is distinct from 'ingesting'
+           and (${filter.ownerId ?? null}::text is null or j.user_id = ${filter.ownerId ?? null})
+           and (${filter.status ?? null}::text is null or j.status = ${filter.status ?? null})
+           and (${filter.pipeline ?? null}::text is null or j.pipeline = ${filter.pipeline ?? null})
+           and (${filter.subjectId ?? null}::text is null or j.subject_id = ${filter.subjectId ?? null})
+         limit ${filter.limit}) found`);
+  return row?.count ?? 0;
+}
+
 /** Dead letters that nobody has requeued yet, oldest first. */
 export function listRequeueable(
   tx: Tx,

@@ -161,6 +161,8 @@ export interface Pipeline {
   cleanUp?(slice: Slice): Promise<SliceResult>;
   /** In the transaction that cancels the job, its row locked; throws when it cannot be canceled any more. */
   onCancel?(tx: Tx, job: Job): Promise<void>;
+  /** Whether the transaction that ends this job may make the next one of its subject, for what has waited for it. */
+  mayBeFollowed?(job: Job): boolean;
   /** Why a dead letter of this pipeline cannot be requeued, as a sentence; absent when it can. */
   readonly requeueRefusal?: string;
   /** Turns what `advance` threw into a retry or a dead letter. */

@@ -74,6 +74,7 @@ export interface RescuedJob {
   tenantId: string;
   jobId: string;
   pipeline: string;
+  subjectId: string;
   status: string;
   cause: 'lock' | 'expiry';
   struck: boolean;
@@ -175,7 +176,8 @@ export function rescueLeases(
        where w.worker_id = m.worker_id
          and w.lost_at is null
     ), logged as (${logRescues})
-    select m.tenant_id as "tenantId", m.job_id as "jobId", m.pipeline, m.status, m.cause, m.struck
+    select m.tenant_id as "tenantId", m.job_id as "jobId", m.pipeline, m.subject_id as "subjectId",
+           m.status, m.cause, m.struck
       from moved m`);
 }
 
