@@ -2,10 +2,11 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { build } from './build.mjs';
+import { renderApiTypes } from './api-types.mjs';
+import { buildServer } from './build.mjs';
 import { root } from './steps.mjs';
 
-const built = await build();
+const built = await buildServer();
 if (built.status === 'failed') {
   console.error(`Nothing was generated, because the build failed.\n${built.message}`);
   process.exit(1);
@@ -22,7 +23,9 @@ await writeIfChanged('docs/errors.md', renderErrorsDocument());
 await writeIfChanged('docs/roles.md', renderRolesDocument());
 await writeIfChanged('docs/state-machines.md', stateMachinePage());
 await writeIfChanged('docs/configuration.md', configurationPage());
-await writeIfChanged('openapi.json', await renderOpenApi({ version }));
+const openapi = await renderOpenApi({ version });
+await writeIfChanged('openapi.json', openapi);
+await writeIfChanged('console/src/api/types.ts', renderApiTypes(JSON.parse(openapi)));
 await writeIfChanged('schema.sql', await migratedSchema());
 
 /** The schema of an empty embedded database with every migration applied. */

@@ -16,6 +16,10 @@ export const staticChecks = [
     command: [bin('@biomejs/biome/bin/biome'), 'check', '--error-on-warnings', '.'],
   },
   { name: 'types', command: [bin('typescript/bin/tsc'), '-p', 'tsconfig.json', '--noEmit'] },
+  {
+    name: 'types of the console',
+    command: [bin('typescript/bin/tsc'), '-p', 'console/tsconfig.json', '--noEmit'],
+  },
   { name: 'dead code', command: [bin('knip/bin/knip.js')] },
 ];
 

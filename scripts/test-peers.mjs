@@ -8,6 +8,7 @@ import { delimiter, join } from 'node:path';
 
 // The one list of Debian packages that tests rely on. A package is installed when its command is missing.
 const debianPackages = [
+  { name: 'chromium', command: 'chromium', neededFor: 'the console in a real browser' },
   { name: 'pgbouncer', command: 'pgbouncer', neededFor: 'transaction pooling in front of PostgreSQL' },
   { name: 'util-linux', command: 'setpriv', neededFor: 'running the server as an ordinary user' },
 ];
@@ -41,6 +42,12 @@ function installDebianPackages(names) {
   return install.status === 0
     ? 'installed, but its command is not on the PATH'
     : `apt-get: ${reasonOf(install)}`;
+}
+
+/** Debian's browser, as `{ path }` or `{ missing }`. */
+export function findChromium() {
+  const path = findCommand('chromium');
+  return path ? { path } : { missing: 'there is no chromium on the PATH (Debian: apt-get install chromium)' };
 }
 
 /** The oldest system PostgreSQL that Sluice still supports, as `{ version }` or `{ missing }`. */

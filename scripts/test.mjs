@@ -2,7 +2,7 @@
 // With arguments (`npm test -- src/lib`) it builds and runs just the tests that they name.
 import { build } from './build.mjs';
 import { heading, printSummary, runCheck, runVitest, staticChecks } from './steps.mjs';
-import { ensureDebianPackages, findNewestNode, findSystemPostgres } from './test-peers.mjs';
+import { ensureDebianPackages, findChromium, findNewestNode, findSystemPostgres } from './test-peers.mjs';
 
 // Whatever a machine of a developer may leave out has to run where the result is final.
 const nothingMayBeLeftOut = process.env.CI === 'true';
@@ -22,8 +22,12 @@ async function runEverything() {
   const steps = [built, ...preparePackages()];
   for (const check of staticChecks) steps.push(await runCheck(check));
   steps.push(
-    await runVitest({ name: `all tests, Node ${process.version}, PostgreSQL 18 embedded`, args: [] }),
+    await runVitest({
+      name: `all tests, Node ${process.version}, PostgreSQL 18 embedded`,
+      args: ['--project', '!browser'],
+    }),
   );
+  steps.push(await runInBrowser());
   steps.push(await runOnSystemPostgres());
   steps.push(await runOnNewestNode());
   return steps;
@@ -32,7 +36,7 @@ async function runEverything() {
 async function runBuild() {
   heading('build');
   const { status, message } = await build();
-  console.log(status === 'failed' ? message : `dist/ is ${status}.`);
+  console.log(status === 'failed' ? message : `dist/ and console/dist/ are ${status}.`);
   return { name: 'build', ok: status !== 'failed', note: '' };
 }
 
@@ -41,6 +45,12 @@ function preparePackages() {
   const missing = ensureDebianPackages();
   if (missing.length === 0) console.log('All there.');
   return missing.map((sentence) => leaveOut('programs from Debian', sentence));
+}
+
+async function runInBrowser() {
+  const name = 'the console in a browser';
+  const { missing } = findChromium();
+  return missing ? leaveOut(name, missing) : runVitest({ name, args: ['--project', 'browser'] });
 }
 
 async function runOnSystemPostgres() {

@@ -33,7 +33,8 @@ export function useCommandLine(): CommandLine {
   let cwd = '';
   beforeAll(async () => {
     cwd = await mkdtemp(path.join(tmpdir(), 'sluice-cli-'));
-    const built = await spawnNode([path.join(root, 'scripts/build.mjs')], { cwd: root, env: {} }).ended;
+    const built = await spawnNode([path.join(root, 'scripts/build.mjs'), 'server'], { cwd: root, env: {} })
+      .ended;
     if (built.code !== 0) throw new Error(`The build failed: ${built.stderr}`);
   });
   afterAll(async () => {

@@ -320,9 +320,14 @@ function nodesOf(file: SourceFile): Node[] {
       for (const [key, child] of Object.entries(value)) if (key !== 'parent') visit(child, node);
     }
   };
-  visit(parseAst(file.text, { lang: file.path.endsWith('.ts') ? 'ts' : 'js' }), null);
+  visit(parseAst(file.text, { lang: langOf(file.path) }), null);
   parsed.set(file, nodes);
   return nodes;
+}
+
+function langOf(file: string): 'ts' | 'tsx' | 'js' {
+  if (file.endsWith('.tsx')) return 'tsx';
+  return file.endsWith('.ts') ? 'ts' : 'js';
 }
 
 function isNode(value: unknown): value is Node {

@@ -64,9 +64,20 @@ async function authenticate(
 /** A browser sends the cookie whoever made it ask; so a change needs the browser's word that our own page did. */
 function refuseCrossSite(request: FastifyRequest): void {
   if (request.method === 'GET' || request.method === 'HEAD') return;
-  const site = request.headers['sec-fetch-site'];
-  if (site !== undefined ? site === 'same-origin' : isOwnOrigin(request)) return;
+  if (isFromOwnPage(request)) return;
   throw apiErrors.raise.cross_site_request('A session may change things only from a page of this server');
+}
+
+/** For the login, which programs may use as well: they send neither header, and a browser sends one of them. */
+export function refuseForeignPage(request: FastifyRequest): void {
+  const { origin, 'sec-fetch-site': site } = request.headers;
+  if ((origin === undefined && site === undefined) || isFromOwnPage(request)) return;
+  throw apiErrors.raise.cross_site_request('A session may be started only from a page of this server');
+}
+
+function isFromOwnPage(request: FastifyRequest): boolean {
+  const site = request.headers['sec-fetch-site'];
+  return site !== undefined ? site === 'same-origin' : isOwnOrigin(request);
 }
 
 function isOwnOrigin(request: FastifyRequest): boolean {

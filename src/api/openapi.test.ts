@@ -25,6 +25,14 @@ beforeAll(async () => {
   document = JSON.parse(text);
 });
 
+describe('the console’s types', () => {
+  test('are those of the document', async () => {
+    const { renderApiTypes } = await import(path.join(root, 'scripts/api-types.mjs'));
+    const checkedIn = await readFile(path.join(root, 'console/src/api/types.ts'), 'utf8');
+    expect(checkedIn, 'run `npm run generate`').toBe(renderApiTypes(JSON.parse(text)));
+  });
+});
+
 describe('the OpenAPI document', () => {
   test('is the checked-in openapi.json', async () => {
     expect(await readFile(path.join(root, 'openapi.json'), 'utf8'), 'run `npm run generate`').toBe(text);
@@ -43,9 +51,9 @@ describe('the OpenAPI document', () => {
         types: ['application/problem+json'],
       });
       expect(Object.keys(operation.responses).some((status) => Number(status) < 400)).toBe(true);
-      // A hook's address is its secret: whoever calls it has no other credentials.
-      const isHook = label.includes('/api/hooks/');
-      if (label.includes('/api/') && !isHook) expect(operation.security).toHaveLength(3);
+      // A hook's address is its secret, and a login's body: whoever calls them has no other credentials.
+      const isPublic = label.includes('/api/hooks/') || label === 'post /api/session';
+      if (label.includes('/api/') && !isPublic) expect(operation.security).toHaveLength(3);
     }
   });
 

@@ -24,7 +24,7 @@ export function renderReferencePage(document: OpenAPIV3_1.Document): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Sluice API</title>
-<link rel="stylesheet" href="/assets/page.css">
+<link rel="stylesheet" href="/api/docs/page.css">
 </head>
 <body>
 <main>

@@ -146,7 +146,7 @@ describe('a session', () => {
     const program = await server.app.inject({ url: `/login?code=${code}` });
     expect(program.json().code).toBe('login_link_refused');
     const person = await server.app.inject({ url: `/login?code=${code}`, headers: { accept: 'text/html' } });
-    expect([person.statusCode, person.headers.location]).toEqual([303, '/?login=refused']);
+    expect([person.statusCode, person.headers.location]).toEqual([303, '/login?refused=link']);
     expect(person.headers['set-cookie']).toBeUndefined();
   });
 
@@ -184,6 +184,123 @@ describe('a session', () => {
     expect(out.statusCode).toBe(204);
     expect(out.headers['set-cookie']).toMatch(/^sluice_session=; .*Max-Age=0/);
     expect((await server.app.inject({ url: '/api/me', headers: sent })).json().code).toBe('invalid_session');
+  });
+});
+
+describe('a pasted token', () => {
+  const paste = (token: string, headers: Record<string, string> = {}) =>
+    server.app.inject({ method: 'POST', url: '/api/session', headers, payload: { token } });
+  const sentFrom = (answer: { headers: Record<string, unknown> }) => ({
+    cookie: String(answer.headers['set-cookie']).split(';')[0] ?? '',
+  });
+
+  test('starts a session of its tenant, user and role, which ends with the token', async () => {
+    const claims = {
+      tenantId: `paste-${newId()}`,
+      role: 'member',
+      userId: 'ada',
+      lifetimeSeconds: 600,
+    } as const;
+    const answer = await paste(`  ${await server.token(claims)}\n`);
+    expect(answer.statusCode).toBe(201);
+    expect(answer.json()).toMatchObject({ tenant_id: claims.tenantId, user_id: 'ada', role: 'member' });
+    const cookie = String(answer.headers['set-cookie']);
+    const maxAge = Number(
+      /^sluice_session=[\w-]{43}; Path=\/; Max-Age=(\d+); HttpOnly; SameSite=Lax$/.exec(cookie)?.[1],
+    );
+    expect(maxAge).toBe(answer.json().expires_in_seconds);
+    expect(maxAge).toBeGreaterThan(500);
+    expect(maxAge).toBeLessThanOrEqual(600);
+    const me = await server.app.inject({ url: '/api/me', headers: sentFrom(answer) });
+    expect(me.json()).toMatchObject({ via: 'session', user_id: 'ada', role: 'member' });
+    const [row] = await database.owner<{ left: number }>(
+      `select extract(epoch from expires_at - now())::float8 as left from sessions where tenant_id = $1`,
+      [claims.tenantId],
+    );
+    expect(row?.left).toBeLessThanOrEqual(600);
+  });
+
+  test('of two days gives a session of 12 hours', async () => {
+    const answer = await paste(await server.token({ tenantId: 'paste-long', lifetimeSeconds: 172_800 }));
+    expect(answer.json().expires_in_seconds).toBe(43_200);
+  });
+
+  test('may be an API key, and the session ends when the key is revoked', async () => {
+    const headers = await server.bearer({ tenantId: `paste-key-${newId()}` });
+    const payload = { name: 'console', role: 'member' };
+    const made = await server.app.inject({ method: 'POST', url: '/api/api-keys', headers, payload });
+    const sent = sentFrom(await paste(made.json().key));
+    const me = await server.app.inject({ url: '/api/me', headers: sent });
+    expect(me.json()).toMatchObject({
+      via: 'session',
+      role: 'member',
+      user_id: `api_key:${made.json().key_id}`,
+    });
+    const users = await server.app.inject({ url: '/api/users', headers });
+    expect(users.json().data.map(({ user_id }: { user_id: string }) => user_id)).toEqual(['a-user']);
+    await server.app.inject({ method: 'DELETE', url: `/api/api-keys/${made.json().key_id}`, headers });
+    expect((await server.app.inject({ url: '/api/me', headers: sent })).json().code).toBe('invalid_session');
+  });
+
+  test.each(['x', `slk_${'A'.repeat(43)}`, 'a.b.c'])(
+    'that is none (%s) is refused with 401 and no cookie',
+    async (token) => {
+      const answer = await paste(token);
+      expect(answer.statusCode).toBe(401);
+      expect(answer.headers['set-cookie']).toBeUndefined();
+      expect(answer.body).not.toContain(token.length > 5 ? token : 'nothing');
+    },
+  );
+
+  test('of another site’s choosing is refused: nobody is logged in by a page elsewhere', async () => {
+    const token = await server.token({ tenantId: 'paste-foreign' });
+    const foreign: Record<string, string>[] = [
+      { 'sec-fetch-site': 'cross-site' },
+      { origin: 'http://evil.example' },
+      { origin: 'null' },
+    ];
+    for (const headers of foreign) {
+      const answer = await paste(token, headers);
+      expect([headers, answer.statusCode, answer.json().code]).toEqual([headers, 403, 'cross_site_request']);
+    }
+    expect((await paste(token, { 'sec-fetch-site': 'same-origin' })).statusCode).toBe(201);
+  });
+});
+
+describe('after the login', () => {
+  const goTo = async (to: string) => {
+    const tenantId = await newTenant(database);
+    const code = await createLoginLink(database.db, { tenantId, userId: 'ada', role: 'admin' });
+    const answer = await server.app.inject({ url: `/login?code=${code}&to=${encodeURIComponent(to)}` });
+    return answer.headers.location;
+  };
+
+  test.each([
+    ['/jobs?status=failed', '/jobs?status=failed'],
+    ['/items/new#top', '/items/new#top'],
+    ['//evil.example/', '/'],
+    ['/\\evil.example', '/'],
+    ['/\t/evil.example', '/'],
+    ['/%09/evil.example', '/%09/evil.example'],
+    ['/.//evil.example', '/'],
+    ['https://evil.example', '/'],
+    ['javascript:alert(1)', '/'],
+    ['jobs', '/'],
+    ['', '/'],
+  ])('the page that was wanted (%j) leads to %j and never to another server', async (to, location) => {
+    expect(await goTo(to)).toBe(location);
+  });
+
+  test('a refused link keeps the page that was wanted', async () => {
+    const url = '/login?code=nothing&to=%2Fjobs';
+    const person = await server.app.inject({ url, headers: { accept: 'text/html' } });
+    expect(person.headers.location).toBe('/login?refused=link&to=%2Fjobs');
+  });
+
+  test('without a code a browser gets the console’s page and a program is told what is missing', async () => {
+    const page = await server.app.inject({ url: '/login', headers: { accept: 'text/html' } });
+    expect([page.statusCode, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8']);
+    expect((await server.app.inject({ url: '/login' })).statusCode).toBe(400);
   });
 });
 
@@ -257,13 +374,7 @@ describe('every answer', () => {
       expect(page.headers['content-type']).toBe('text/html; charset=utf-8');
       expect(page.body).not.toMatch(/<script(?![^>]*src=)|<style|style=|\son\w+=|https?:\/\//);
     }
-    for (const url of [
-      '/assets/page.css',
-      '/assets/page.js',
-      '/docs/errors.md',
-      '/docs/roles.md',
-      '/api/openapi.json',
-    ]) {
+    for (const url of ['/api/docs/page.css', '/docs/errors.md', '/docs/roles.md', '/api/openapi.json']) {
       expect((await server.app.inject({ url })).statusCode).toBe(200);
     }
   });

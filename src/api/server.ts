@@ -10,8 +10,10 @@ import { type Clock, systemClock } from '../lib/clock.ts';
 import type { Database } from '../lib/db.ts';
 import { installAuthentication } from './auth.ts';
 import { answerBrokenRequest } from './broken-request.ts';
+import { installConsole } from './console.ts';
 import { installHealth, type ReadyReport } from './health.ts';
 import { installIdempotency } from './idempotency.ts';
+import { installLogin } from './login.ts';
 import { installMetrics } from './metrics.ts';
 import { installOpenApi, installOpenApiRoutes } from './openapi.ts';
 import { installPages } from './pages.ts';
@@ -48,6 +50,8 @@ export interface ServerDeps {
   version: string;
   isReady: () => Promise<ReadyReport>;
   clock?: Clock;
+  /** Where the console was built to; left out: console/dist of this package. */
+  consoleDir?: string;
 }
 
 declare module 'fastify' {
@@ -78,7 +82,9 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
   const typed: RouteApp = app.withTypeProvider<ZodTypeProvider>();
   installMetrics(typed, { registry: deps.metrics, token: config.metricsToken, authenticator });
   installHealth(typed, deps);
-  installPages(typed, { db, isHttps });
+  installPages(typed);
+  const sendPage = installConsole(typed, deps.consoleDir);
+  installLogin(typed, { db, authenticator, isHttps, sendPage });
   installOpenApiRoutes(typed);
   const routeDeps = { db, cursors: createCursors(config.secret) };
   const own = [

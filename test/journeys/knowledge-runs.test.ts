@@ -53,7 +53,7 @@ async function driveUntilCall(claims: Claims, n: number, then: () => Promise<unk
     await then();
     isDone = true;
   };
-  await knowledge.drive(claims.tenantId, 5_000);
+  await knowledge.drive(claims.tenantId, 20_000);
   expect(isDone).toBe(true);
 }
 
@@ -160,17 +160,21 @@ test('a canceled run takes back what it added, and nothing that was there before
   };
   await addNotes(kb, 30, 2);
   const jobId = await start(kb);
+  // Paused first: a worker that is at it would clean up before anybody can ask what is allowed meanwhile.
   await driveUntilCall(claims, 3, async () => {
-    const canceled = await knowledge.move(claims, kb.kbId, 'cancel');
-    expect(canceled, canceled.text).toMatchObject({ status: 200, body: { status: 'canceled' } });
-    expect(await knowledge.start(claims, kb.kbId)).toMatchObject({
-      status: 409,
-      body: { code: 'cleanup_in_progress' },
-    });
-    expect(await knowledge.call(claims, `/api/knowledge/${kb.kbId}`, { method: 'DELETE' })).toMatchObject({
-      status: 409,
-      body: { code: 'knowledge_base_busy', active_job_id: jobId },
-    });
+    expect(await knowledge.move(claims, kb.kbId, 'pause')).toMatchObject({ status: 200 });
+    await hearsOf(jobId);
+  });
+  expect(await rows('embeddings_index', claims)).toBeGreaterThan(before.chunks);
+  const canceled = await knowledge.move(claims, kb.kbId, 'cancel');
+  expect(canceled, canceled.text).toMatchObject({ status: 200, body: { status: 'canceled' } });
+  expect(await knowledge.start(claims, kb.kbId)).toMatchObject({
+    status: 409,
+    body: { code: 'cleanup_in_progress' },
+  });
+  expect(await knowledge.call(claims, `/api/knowledge/${kb.kbId}`, { method: 'DELETE' })).toMatchObject({
+    status: 409,
+    body: { code: 'knowledge_base_busy', active_job_id: jobId },
   });
   await knowledge.drive(claims.tenantId);
   expect(await knowledge.status(claims, kb.kbId)).toMatchObject({

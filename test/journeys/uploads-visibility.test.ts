@@ -54,10 +54,11 @@ const steering = (ok: number) => ({
 });
 
 interface Route {
-  method: 'GET' | 'POST';
+  method: 'GET' | 'POST' | 'PUT';
   /** As openapi.json names it. */
   path: string;
   query?: string;
+  body?: object;
   expected: Record<Person, number>;
   /** In which state the upload has to be for the route to work. */
   state: 'done' | 'held';
@@ -76,6 +77,15 @@ const routes: Route[] = [
   },
   { method: 'GET', path: `${one}/rejected.csv`, expected: reading, state: 'done' },
   { method: 'GET', path: `${one}/preview`, expected: reading, state: 'held' },
+  { method: 'GET', path: `${one}/problems`, expected: reading, state: 'done' },
+  { method: 'GET', path: `${one}/undo`, expected: reading, state: 'done' },
+  {
+    method: 'PUT',
+    path: `${one}/mapping`,
+    body: { mapping: { Clicks: null } },
+    expected: steering(202),
+    state: 'held',
+  },
   { method: 'POST', path: `${one}/undo`, expected: steering(200), state: 'done' },
   { method: 'POST', path: `${one}/promote`, expected: steering(202), state: 'held' },
   { method: 'POST', path: `${one}/cancel`, expected: steering(200), state: 'held' },
@@ -99,20 +109,20 @@ const stateOf = (uploadId: string) =>
     uploadId,
   ]);
 
-for (const { method, path, query = '', expected, state } of routes) {
+for (const { method, path, query = '', body: sent, expected, state } of routes) {
   describe(`${method} ${path}${query}`, () => {
     test.each(persons)('for the %s', async (person) => {
       const uploadId = await ownersUpload(state);
       const before = await stateOf(uploadId);
       const url = `${path.replace('{upload_id}', uploadId)}${query}`;
-      const answer = await uploads.call(people[person], url, method);
+      const answer = await uploads.call(people[person], url, method, sent);
       expect(answer.status).toBe(expected[person]);
       if (answer.status < 400) return;
       expect(answer.text).not.toContain(secret);
       expect(await stateOf(uploadId)).toEqual(before);
       // Nobody can tell whether the id is somebody else's or nobody's.
       const nobodys = newId();
-      const unknown = await uploads.call(people[person], url.replace(uploadId, nobodys), method);
+      const unknown = await uploads.call(people[person], url.replace(uploadId, nobodys), method, sent);
       const body = (given: typeof answer) => ({ ...given.body, request_id: null });
       expect(JSON.stringify(body(unknown)).replaceAll(nobodys, uploadId)).toBe(JSON.stringify(body(answer)));
     });

@@ -96,6 +96,7 @@ test('a preview says what promoting would create, update and leave, and promotin
     ad_sets: { created: 1, updated: 0, unchanged: 2 },
     ads: { created: 1, updated: 1, unchanged: 1 },
     daily_metrics: { created: 1, updated: 1, unchanged: 1 },
+    threshold: { total_rows: 3, valid_rows: 3, percent_needed: 90, is_met: true },
   });
   expect((await uploads.call(claims, `/api/uploads/${held}/promote`, 'POST', {})).status).toBe(202);
   await uploads.drive(tenantId);

@@ -62,16 +62,16 @@ function intruderAs(role: Role) {
 
 /** Open to everybody, because there is nothing of a tenant behind them. */
 const publicRoutes: Record<string, string> = {
-  '/': 'a static page',
+  '/*': 'the console’s page and files, the same for everybody',
   '/api/docs': 'a static page',
+  '/api/docs/page.css': 'a static file',
   '/api/openapi.json': 'the description of the routes',
-  '/assets/page.css': 'a static file',
-  '/assets/page.js': 'a static file',
   '/docs/errors.md': 'a static file',
   '/docs/roles.md': 'a static file',
   '/health/live': 'a probe',
   '/health/ready': 'a probe',
   '/api/hooks/airbyte/:secret': 'takes a secret in its address, and that is its credential',
+  '/api/session': 'takes a token or key, and that is its credential',
   '/login': 'takes a one-time code, and that is its credential',
   '/metrics': 'has a credential of its own; without one only this machine may ask',
 };
@@ -313,10 +313,12 @@ const filters: Record<string, () => string | null> = {
   scrape_run_id: () => victim.things.get('/api/scraping/:source/runs/:scrape_run_id') ?? '',
   error_code: () => canary,
   input: () => canary,
+  upload_id: () => victim.things.get('/api/uploads/:upload_id') ?? '',
+  filename: () => canary,
 };
 const plainFilters = (
   'limit status statuses pipeline page pageSize sort jobType updatedFrom updatedTo platform validation_status ' +
-  'entity_type from to type state offset'
+  'entity_type from to type state offset fromRow around'
 ).split(' ');
 
 async function victimsValue(name: string, route: Route): Promise<string | null> {

@@ -103,6 +103,12 @@ const places: Record<string, Place> = {
     params: held,
   },
   'POST /api/uploads/:upload_id/promote /mapping/*=': { ...word, params: held },
+  'PUT /api/uploads/:upload_id/mapping /mapping/*': {
+    ...notKept('names a column of the file'),
+    params: held,
+    isAlike: true,
+  },
+  'PUT /api/uploads/:upload_id/mapping /mapping/*=': { ...word, params: held, isAlike: true },
   ...connectorPlaces('POST /api/connectors', ''),
   ...connectorPlaces('POST /api/connectors/import', '/connections/0'),
   'POST /api/connectors/import /connections/0/tenant_id': notKept('has to be a tenant that there is'),
@@ -116,6 +122,7 @@ const places: Record<string, Place> = {
   ...knowledgePlaces({ made, firstRow }),
   ...scrapePlaces({ product, firstRow }),
   ...webhookPlaces({ made, firstRow }),
+  'POST /api/session /token': notKept('a credential'),
   'PUT /api/secrets/:name /value': {
     back: ({ params, claims }) => secretValue(claims, params.name ?? ''),
     params: async ({ at }) => ({ name: `naughty_${at}` }),

@@ -53,8 +53,12 @@ export async function createKb(
     await assertRoomForKb(deps, tx, tenantId);
     const kb = await insertKb(tx, { tenantId, kbId, name: form.name, chunker, embedder, createdBy });
     if (!kb) throw await taken(tx, { tenantId, kbId });
-    await insertSource(tx, { tenantId, kbId, sourceId: newId(), type: 'files', settings: {} });
-    for (const source of form.sources) await insertForm(deps, tx, kb, source);
+    // Sources are shown and read in the order of their ids: a millisecond apart, they keep the order of the request.
+    const nowMs = Date.now();
+    await insertSource(tx, { tenantId, kbId, sourceId: newId(nowMs), type: 'files', settings: {} });
+    for (const [at, source] of form.sources.entries()) {
+      await insertForm(deps, tx, kb, { ...source, sourceId: newId(nowMs + 1 + at) });
+    }
     await assertRoomForSources(deps, tx, kb);
     await beforeCommit?.(tx, kb);
     return kb;
@@ -136,7 +140,7 @@ export function addSource(
 ): Promise<KnowledgeSource> {
   return deps.db.tenant(key.tenantId, async (tx) => {
     if (!(await lockKb(tx, key))) missing(key);
-    const source = await insertForm(deps, tx, key, form);
+    const source = await insertForm(deps, tx, key, { ...form, sourceId: newId() });
     await assertRoomForSources(deps, tx, key);
     await beforeCommit?.(tx, source);
     return source;
@@ -147,13 +151,13 @@ function insertForm(
   { folderRoot }: KnowledgeServiceDeps,
   tx: Tx,
   { tenantId, kbId }: KbKey,
-  form: SourceForm,
+  { sourceId, ...form }: SourceForm & { sourceId: string },
 ): Promise<KnowledgeSource> {
   if (form.type === 'folder' && folderRoot === null) throw noFolders();
   return insertSource(tx, {
     tenantId,
     kbId,
-    sourceId: newId(),
+    sourceId,
     type: form.type,
     settings: sourceSettingsOf(form),
   });

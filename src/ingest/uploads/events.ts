@@ -4,12 +4,15 @@ import type { Tx } from '../../lib/db.ts';
 import type { PromotionFigures } from './promotion-end-store.ts';
 import type { Upload, UploadStatus } from './types.ts';
 
-/** `upload.<status>` in the transaction that moves the record, and `upload.undone` when it was taken back. */
+/** What happens to an upload without another status: it was mapped anew, read again with that, or taken back. */
+type Happening = 'remapped' | 'checked' | 'undone';
+
+/** `upload.<status>` in the transaction that moves the record; `upload.<happening>` when it keeps its status. */
 export async function recordMove(
   deps: { wake: WakeUp },
   tx: Tx,
   upload: Upload,
-  happened: UploadStatus | 'undone',
+  happened: UploadStatus | Happening,
   data: Record<string, unknown> = {},
 ): Promise<void> {
   await recordEvent(deps, tx, {
@@ -25,10 +28,14 @@ export async function recordMove(
       client_id: upload.clientId,
       platform: upload.platform,
       filename: upload.filename,
-      status: happened === 'undone' ? upload.status : happened,
+      status: isHappening(happened) ? upload.status : happened,
       ...data,
     },
   });
+}
+
+function isHappening(word: string): word is Happening {
+  return ['remapped', 'checked', 'undone'].includes(word);
 }
 
 /** The IngestionCompleteEvent: once per upload, with the final status in the same transaction. */

@@ -6,6 +6,7 @@ import { decideConventions, type ReportConventions, sampleRows } from './reports
 import type { MappedColumns, PlatformProfile } from './reports/profile-types.ts';
 import { openReport } from './reports/reading/open-report.ts';
 import type { ReportReader } from './reports/reading/types.ts';
+import { sampleColumns } from './reports/samples.ts';
 import type { ParsedLine, RawRow, ResumePoint, RowBatch } from './reports/types.ts';
 import { type Retrying, retrying } from './retrying.ts';
 import { StagingWriter } from './staging.ts';
@@ -75,6 +76,8 @@ class LineParser {
   readonly #profile: PlatformProfile;
   #conventions: ReportConventions | null;
   #columns: MappedColumns | null = null;
+  /** By column, from the first rows that this slice has read. */
+  #samples: string[][] | null = null;
   #parse: ((row: RawRow) => ParsedLine) | null = null;
 
   constructor(
@@ -90,12 +93,14 @@ class LineParser {
   /** Decides, with the first rows of the file, how it writes what can be read in two ways. */
   prepare(rows: readonly RawRow[]): ReportConventions {
     const { layout } = this.#reader;
+    const cells = rows.slice(0, sampleRows).map((row) => row.cells);
+    this.#samples ??= sampleColumns(cells, [...layout.headers.keys()]);
     if (this.#columns === null || this.#columns.headers.length !== layout.headers.length) {
       this.#columns = this.#mapColumns();
       this.#parse = null;
     }
     if (this.#conventions === null) {
-      const missing = this.#profile.findMissing(this.#columns);
+      const missing = this.#profile.findMissing(this.#columns, cells);
       if (missing) throw missing;
       this.#conventions = decideConventions(this.#columns, { layout, sample: rows.slice(0, sampleRows) });
     }
@@ -121,6 +126,8 @@ class LineParser {
       checkpoint,
       layout: {
         ...this.#reader.layout,
+        mapping_version: this.#upload.mappingVersion,
+        samples: this.#samples ?? [],
         sources: Object.fromEntries(fields.map(([field, found]) => [field, found[0]?.header])),
         unmapped: columns.unmapped.map(({ header, suggestion }) => ({ header, suggestion })),
         notes: columns.notes,

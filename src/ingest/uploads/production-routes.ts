@@ -30,7 +30,16 @@ const entity = {
   name: z.string().nullable(),
   status: z.string().nullable(),
 };
-const parent = { campaign_id: z.uuid().nullable(), campaign_external_id: z.string().nullable() };
+const parent = {
+  campaign_id: z.uuid().nullable(),
+  campaign_external_id: z.string().nullable(),
+  campaign_name: z.string().nullable(),
+};
+const adSetParent = {
+  ad_set_id: z.uuid().nullable(),
+  ad_set_external_id: z.string().nullable(),
+  ad_set_name: z.string().nullable(),
+};
 const decimal = z.number().nullable();
 
 const campaignReply = z
@@ -41,8 +50,7 @@ const adReply = z
   .object({
     ad_id: z.uuid(),
     ...parent,
-    ad_set_id: z.uuid().nullable(),
-    ad_set_external_id: z.string().nullable(),
+    ...adSetParent,
     ...entity,
   })
   .meta({ id: 'Ad' });
@@ -52,10 +60,10 @@ const metricReply = z
     metric_date: z.iso.date(),
     ...origin,
     ...parent,
-    ad_set_id: z.uuid().nullable(),
-    ad_set_external_id: z.string().nullable(),
+    ...adSetParent,
     ad_id: z.uuid().nullable(),
     ad_external_id: z.string().nullable(),
+    ad_name: z.string().nullable(),
     impressions: z.int().nullable(),
     clicks: z.int().nullable(),
     reach: z.int().nullable(),
@@ -70,6 +78,7 @@ const filterQuery = {
   ...pageQuery,
   workspace_id: z.uuid().optional(),
   platform: z.enum(platforms).optional(),
+  upload_id: z.uuid().optional().describe('What this upload created, or was the last to confirm or change'),
 };
 
 type EntityList = (tx: Tx, filter: ProductionFilter & { after: string | null }) => Promise<ProductionRow[]>;
@@ -112,10 +121,10 @@ function installEntity(
     },
     handler: async (request) => {
       const { tenantId } = principalOf(request);
-      const { limit, workspace_id: workspaceId, platform } = request.query;
+      const { limit, workspace_id: workspaceId, platform, upload_id: uploadId } = request.query;
       const page = pageRequest(request.query, { list: what, cursors });
       const rows = await db.tenant(tenantId, (tx) =>
-        entityRoute.list(tx, { tenantId, workspaceId, platform, ...page }),
+        entityRoute.list(tx, { tenantId, workspaceId, platform, uploadId, ...page }),
       );
       return pageOf(rows, { limit, list: what, cursors, key: (row) => String(row[id]), render: renderRow });
     },
@@ -140,11 +149,19 @@ function installMetrics(app: RouteApp, { db, cursors }: RouteDeps): void {
     },
     handler: async (request) => {
       const { tenantId } = principalOf(request);
-      const { limit, cursor, workspace_id: workspaceId, platform, from, to } = request.query;
+      const {
+        limit,
+        cursor,
+        workspace_id: workspaceId,
+        platform,
+        upload_id: uploadId,
+        from,
+        to,
+      } = request.query;
       const [date, id] = cursor === undefined ? [] : cursors.decode(list, cursor);
       const after = cursor === undefined ? null : { date: String(date), id: Number(id) };
       const rows = await db.tenant(tenantId, (tx) =>
-        listMetrics(tx, { tenantId, workspaceId, platform, from, to, after, limit: limit + 1 }),
+        listMetrics(tx, { tenantId, workspaceId, platform, uploadId, from, to, after, limit: limit + 1 }),
       );
       const shown = rows.slice(0, limit);
       const last = shown.at(-1);

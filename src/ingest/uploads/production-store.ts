@@ -6,6 +6,8 @@ export interface ProductionFilter {
   tenantId: string;
   workspaceId?: string | undefined;
   platform?: string | undefined;
+  /** What this upload created or was the last to confirm or change. */
+  uploadId?: string | undefined;
   limit: number;
 }
 
@@ -22,6 +24,8 @@ export function listCampaigns(
      where p.tenant_id = ${filter.tenantId}
        and (${filter.workspaceId ?? null}::uuid is null or p.workspace_id = ${filter.workspaceId ?? null})
        and (${filter.platform ?? null}::text is null or p.platform = ${filter.platform ?? null})
+       and (${filter.uploadId ?? null}::uuid is null
+            or ${filter.uploadId ?? null} in (p.created_by_upload, p.last_upload))
        and (${filter.after}::uuid is null or p.campaign_id > ${filter.after})
      order by p.campaign_id
      limit ${filter.limit}`);
@@ -32,14 +36,16 @@ export function listAdSets(
   filter: ProductionFilter & { after: string | null },
 ): Promise<ProductionRow[]> {
   return tx.rows<ProductionRow>(sql`
-    select p.ad_set_id, p.campaign_id, c.external_id as campaign_external_id, p.workspace_id, p.client_id, p.platform,
-           p.external_id, p.is_name_key, p.name, p.status, p.created_by_upload, p.last_upload, p.created_at,
-           p.updated_at
+    select p.ad_set_id, p.campaign_id, c.external_id as campaign_external_id, c.name as campaign_name, p.workspace_id,
+           p.client_id, p.platform, p.external_id, p.is_name_key, p.name, p.status, p.created_by_upload, p.last_upload,
+           p.created_at, p.updated_at
       from ad_sets p
       left join campaigns c on c.tenant_id = p.tenant_id and c.campaign_id = p.campaign_id
      where p.tenant_id = ${filter.tenantId}
        and (${filter.workspaceId ?? null}::uuid is null or p.workspace_id = ${filter.workspaceId ?? null})
        and (${filter.platform ?? null}::text is null or p.platform = ${filter.platform ?? null})
+       and (${filter.uploadId ?? null}::uuid is null
+            or ${filter.uploadId ?? null} in (p.created_by_upload, p.last_upload))
        and (${filter.after}::uuid is null or p.ad_set_id > ${filter.after})
      order by p.ad_set_id
      limit ${filter.limit}`);
@@ -50,15 +56,18 @@ export function listAds(
   filter: ProductionFilter & { after: string | null },
 ): Promise<ProductionRow[]> {
   return tx.rows<ProductionRow>(sql`
-    select p.ad_id, p.campaign_id, c.external_id as campaign_external_id, p.ad_set_id,
-           s.external_id as ad_set_external_id, p.workspace_id, p.client_id, p.platform, p.external_id, p.is_name_key,
-           p.name, p.status, p.created_by_upload, p.last_upload, p.created_at, p.updated_at
+    select p.ad_id, p.campaign_id, c.external_id as campaign_external_id, c.name as campaign_name, p.ad_set_id,
+           s.external_id as ad_set_external_id, s.name as ad_set_name, p.workspace_id, p.client_id, p.platform,
+           p.external_id, p.is_name_key, p.name, p.status, p.created_by_upload, p.last_upload, p.created_at,
+           p.updated_at
       from ads p
       left join campaigns c on c.tenant_id = p.tenant_id and c.campaign_id = p.campaign_id
       left join ad_sets s on s.tenant_id = p.tenant_id and s.ad_set_id = p.ad_set_id
      where p.tenant_id = ${filter.tenantId}
        and (${filter.workspaceId ?? null}::uuid is null or p.workspace_id = ${filter.workspaceId ?? null})
        and (${filter.platform ?? null}::text is null or p.platform = ${filter.platform ?? null})
+       and (${filter.uploadId ?? null}::uuid is null
+            or ${filter.uploadId ?? null} in (p.created_by_upload, p.last_upload))
        and (${filter.after}::uuid is null or p.ad_id > ${filter.after})
      order by p.ad_id
      limit ${filter.limit}`);
@@ -75,8 +84,9 @@ export function listMetrics(
   const { after } = filter;
   return tx.rows<ProductionRow>(sql`
     select p.metric_id, p.metric_date, p.workspace_id, p.client_id, p.platform, p.campaign_id,
-           c.external_id as campaign_external_id, p.ad_set_id, s.external_id as ad_set_external_id, p.ad_id,
-           a.external_id as ad_external_id, p.impressions, p.clicks, p.reach, p.spend, p.conversions,
+           c.external_id as campaign_external_id, c.name as campaign_name, p.ad_set_id,
+           s.external_id as ad_set_external_id, s.name as ad_set_name, p.ad_id, a.external_id as ad_external_id,
+           a.name as ad_name, p.impressions, p.clicks, p.reach, p.spend, p.conversions,
            p.conversion_value, p.currency, p.created_by_upload, p.last_upload, p.created_at, p.updated_at
       from daily_metrics p
       left join campaigns c on c.tenant_id = p.tenant_id and c.campaign_id = p.campaign_id
@@ -85,6 +95,8 @@ export function listMetrics(
      where p.tenant_id = ${filter.tenantId}
        and (${filter.workspaceId ?? null}::uuid is null or p.workspace_id = ${filter.workspaceId ?? null})
        and (${filter.platform ?? null}::text is null or p.platform = ${filter.platform ?? null})
+       and (${filter.uploadId ?? null}::uuid is null
+            or ${filter.uploadId ?? null} in (p.created_by_upload, p.last_upload))
        and (${filter.from ?? null}::date is null or p.metric_date >= ${filter.from ?? null})
        and (${filter.to ?? null}::date is null or p.metric_date <= ${filter.to ?? null})
        and (${after === null}

@@ -10,6 +10,7 @@ import {
   type RouteModule,
   sendKept,
 } from '../../kernel/http/route.ts';
+import { storedText } from '../../kernel/http/stored-text.ts';
 import { cancel } from '../../kernel/jobs/service.ts';
 import { ownerFilter, type Principal } from '../../kernel/tenancy/types.ts';
 import { type IntakeDeps, takeIn } from './intake.ts';
@@ -19,18 +20,19 @@ import { readMapping, replaceMapping } from './mapping-store.ts';
 import { installProduction } from './production-routes.ts';
 import { writeRejected } from './rejected.ts';
 import { entityTypes, type HeaderMapping, platforms } from './reports/types.ts';
-import { getUpload, preview, promote, undo } from './service.ts';
+import { installReview } from './review-routes.ts';
+import { getUpload, promote, undo } from './service.ts';
 import { listStagedRows } from './staging-store.ts';
 import { listUploads } from './store.ts';
-import { type OwnedUploadKey, type Upload, uploadStatuses } from './types.ts';
-import { renderStagedRow, renderUpload, stagedRowReply, uploadReply } from './views.ts';
+import { type Upload, uploadStatuses } from './types.ts';
+import { keyOf, uploadParams as params } from './upload-key.ts';
+import { renderStagedRow, renderUpload, stagedRowReply, undoCounts, uploadReply } from './views.ts';
 
 export interface UploadRoutesDeps extends IntakeDeps {
   ingestFolder: string | null;
 }
 
 const tags = ['uploads'];
-const params = z.strictObject({ upload_id: z.uuid() });
 
 export function uploadRoutes(deps: UploadRoutesDeps): RouteModule {
   return (app, routeDeps) => {
@@ -39,19 +41,9 @@ export function uploadRoutes(deps: UploadRoutesDeps): RouteModule {
     installReading(app, routeDeps);
     installRows(app, routeDeps);
     installRejected(app, routeDeps);
-    installPreview(app, routeDeps);
+    installReview(app, routeDeps, deps);
     installControl(app, deps);
     installProduction(app, routeDeps);
-  };
-}
-
-/** The upload that a request names, as its caller may see it. */
-function keyOf(request: FastifyRequest & { params: { upload_id: string } }): OwnedUploadKey {
-  const principal = principalOf(request);
-  return {
-    tenantId: principal.tenantId,
-    uploadId: request.params.upload_id,
-    ownerId: ownerFilter(principal),
   };
 }
 
@@ -122,16 +114,18 @@ function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
         ...pageQuery,
         workspace_id: z.uuid().optional(),
         status: z.enum(uploadStatuses).optional(),
+        platform: z.enum(platforms).optional(),
+        filename: storedText(200).min(1).optional().describe('A part of the file’s name'),
       }),
       response: { 200: listOf(uploadReply), ...problems() },
     },
     handler: async (request) => {
       const principal = principalOf(request);
-      const { limit, status, workspace_id: workspaceId } = request.query;
+      const { limit, status, platform, filename, workspace_id: workspaceId } = request.query;
       const page = pageRequest(request.query, { list, cursors });
       const scope = { tenantId: principal.tenantId, ownerId: ownerFilter(principal) };
       const rows = await db.tenant(principal.tenantId, (tx) =>
-        listUploads(tx, { ...scope, ...page, status, workspaceId }),
+        listUploads(tx, { ...scope, ...page, status, platform, filename, workspaceId }),
       );
       return pageOf(rows, { limit, list, cursors, key: (row) => row.uploadId, render: renderUpload });
     },
@@ -204,27 +198,6 @@ function installRejected(app: RouteApp, { db }: RouteDeps): void {
   });
 }
 
-function installPreview(app: RouteApp, { db }: RouteDeps): void {
-  const counts = z.object({ created: z.int(), updated: z.int(), unchanged: z.int() });
-  app.route({
-    method: 'GET',
-    url: '/api/uploads/:upload_id/preview',
-    config: { action: 'upload.read' },
-    schema: {
-      tags,
-      summary: 'What promoting an upload that is held would create, update and leave as it is',
-      params,
-      response: {
-        200: z
-          .object({ campaigns: counts, ad_sets: counts, ads: counts, daily_metrics: counts })
-          .meta({ id: 'UploadPreview' }),
-        ...problems(404, 409),
-      },
-    },
-    handler: (request) => preview({ db }, keyOf(request)),
-  });
-}
-
 function installControl(app: RouteApp, deps: UploadRoutesDeps): void {
   app.route({
     method: 'POST',
@@ -265,12 +238,6 @@ function installControl(app: RouteApp, deps: UploadRoutesDeps): void {
       return renderUpload(await getUpload(deps, key));
     },
   });
-  const counts = z.object({
-    campaigns: z.int(),
-    ad_sets: z.int(),
-    ads: z.int(),
-    daily_metrics: z.int(),
-  });
   app.route({
     method: 'POST',
     url: '/api/uploads/:upload_id/undo',
@@ -280,7 +247,7 @@ function installControl(app: RouteApp, deps: UploadRoutesDeps): void {
       summary: 'Delete what an upload created and nobody touched since',
       params,
       response: {
-        200: z.object({ upload: uploadReply, deleted: counts, not_undone: counts }),
+        200: z.object({ upload: uploadReply, deleted: undoCounts, not_undone: undoCounts }),
         ...problems(404, 409, 413, 415),
       },
     },

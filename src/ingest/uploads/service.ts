@@ -6,13 +6,6 @@ import { endPromotion } from './end-promotion.ts';
 import { uploadErrors } from './errors.ts';
 import { recordMove } from './events.ts';
 import type { UploadMetrics } from './metrics.ts';
-import {
-  type PreviewCounts,
-  previewAdSets,
-  previewAds,
-  previewCampaigns,
-  previewMetrics,
-} from './preview-store.ts';
 import type { HeaderMapping } from './reports/types.ts';
 import { retryClassOf } from './retrying.ts';
 import { releaseSlot } from './slots.ts';
@@ -24,6 +17,7 @@ import {
   listAbandoned,
   moveUpload,
   saveDecision,
+  saveMapping,
 } from './store.ts';
 import type { OwnedUploadKey, Upload, UploadKey } from './types.ts';
 import {
@@ -66,10 +60,24 @@ export function promote(
   });
 }
 
+/** Another mapping for an upload that is held: the file is read again with it, and the upload stays held. */
+export function remap(deps: UploadServiceDeps, key: OwnedUploadKey, mapping: HeaderMapping): Promise<Upload> {
+  return deps.db.tenant(key.tenantId, async (tx) => {
+    const upload = await getUploadIn(tx, key);
+    if (!(await tx.as('sluice_intake', (own) => saveMapping(own, upload, mapping)))) throw notHeld(upload);
+    const saved = await getUploadIn(tx, key);
+    if (saved.mappingVersion === upload.mappingVersion) return saved;
+    await recordMove(deps, tx, saved, 'remapped', { mapping });
+    await unparkJob(tx, saved);
+    tx.afterCommit(() => deps.wake.announce('jobs'));
+    return saved;
+  });
+}
+
 function notHeld({ uploadId, status, review }: Upload): Error {
   const state = review ? `${status} (to be held for review)` : status;
   return uploadErrors.raise.upload_state_conflict(
-    `Upload ${uploadId} is ${state}; only one that is held for review in staging_complete can be promoted by hand`,
+    `Upload ${uploadId} is ${state}; only one that is held for review in staging_complete can be mapped or promoted`,
     { details: { status } },
   );
 }
@@ -88,8 +96,7 @@ const undoBatch = 20_000;
  */
 export async function undo(deps: UploadServiceDeps, key: OwnedUploadKey): Promise<UndoReport> {
   const upload = await getUpload(deps, key);
-  if (!['completed', 'partial'].includes(upload.status) || upload.undoneAt !== null)
-    throw notUndoable(upload);
+  assertUndoable(upload);
   let metrics = 0;
   let afterId = 0;
   for (;;) {
@@ -153,39 +160,15 @@ async function endUndo(tx: Tx, upload: Upload, metrics: number): Promise<UndoRep
   };
 }
 
+export function assertUndoable(upload: Upload): void {
+  if (!['completed', 'partial'].includes(upload.status) || upload.undoneAt !== null)
+    throw notUndoable(upload);
+}
+
 function notUndoable({ uploadId, status, undoneAt }: Upload): Error {
   const why = undoneAt === null ? `is ${status}` : 'was undone before';
   return uploadErrors.raise.upload_state_conflict(
     `Upload ${uploadId} ${why}; only completed and partial uploads can be undone, once`,
-    { details: { status } },
-  );
-}
-
-export interface UploadPreview {
-  campaigns: PreviewCounts;
-  ad_sets: PreviewCounts;
-  ads: PreviewCounts;
-  daily_metrics: PreviewCounts;
-}
-
-/** What promoting the staged rows would create, update and leave as it is; for an upload that is held for review. */
-export async function preview(
-  deps: Pick<UploadServiceDeps, 'db'>,
-  key: OwnedUploadKey,
-): Promise<UploadPreview> {
-  const upload = await getUpload(deps, key);
-  if (upload.status !== 'staging_complete') throw notStaged(upload);
-  return deps.db.tenant(upload.tenantId, async (tx) => ({
-    campaigns: await previewCampaigns(tx, upload),
-    ad_sets: await previewAdSets(tx, upload),
-    ads: await previewAds(tx, upload),
-    daily_metrics: await previewMetrics(tx, upload),
-  }));
-}
-
-function notStaged({ uploadId, status }: Upload): Error {
-  return uploadErrors.raise.upload_state_conflict(
-    `Upload ${uploadId} is ${status}; only what is staged and not yet promoted (staging_complete) can be previewed`,
     { details: { status } },
   );
 }

@@ -1,8 +1,10 @@
 import type { Tx } from '../../lib/db.ts';
 import { sql } from '../../lib/sql.ts';
 import {
+  type HeaderMapping,
   type NewUpload,
   type OwnedUploadKey,
+  type Platform,
   slotsPerWorkspace,
   statesBefore,
   type Upload,
@@ -40,6 +42,9 @@ export interface UploadFilter {
   ownerId?: string | undefined;
   workspaceId?: string | undefined;
   status?: UploadStatus | undefined;
+  platform?: Platform | undefined;
+  /** A part of the file's name, in whatever case. */
+  filename?: string | undefined;
   /** Of the last upload of the page before. */
   after: string | null;
   limit: number;
@@ -54,6 +59,9 @@ export function listUploads(tx: Tx, filter: UploadFilter): Promise<Upload[]> {
        and (${filter.ownerId ?? null}::text is null or u.user_id = ${filter.ownerId ?? null})
        and (${filter.workspaceId ?? null}::uuid is null or u.workspace_id = ${filter.workspaceId ?? null})
        and (${filter.status ?? null}::text is null or u.status = ${filter.status ?? null})
+       and (${filter.platform ?? null}::text is null or u.platform = ${filter.platform ?? null})
+       and (${filter.filename ?? null}::text is null
+            or strpos(lower(u.filename), lower(${filter.filename ?? null})) > 0)
        and (${filter.after}::uuid is null or u.upload_id < ${filter.after})
      order by u.upload_id desc
      limit ${filter.limit}`);
@@ -141,6 +149,25 @@ export async function saveDecision(
            mapping = coalesce(${mapping}::jsonb, mapping),
            mapping_version = mapping_version + case when ${mapping}::jsonb <> mapping then 1 else 0 end,
            force_partial = coalesce(${decision.forcePartial ?? null}, force_partial),
+           updated_at = clock_timestamp()
+     where tenant_id = ${tenantId}
+       and upload_id = ${uploadId}
+       and status = 'staging_complete'
+       and review`);
+  return saved === 1;
+}
+
+/** Another mapping for an upload that is held; it stays held and is read again. False when it is not held. */
+export async function saveMapping(
+  tx: Tx,
+  { tenantId, uploadId }: UploadKey,
+  mapping: HeaderMapping,
+): Promise<boolean> {
+  const text = JSON.stringify(mapping);
+  const saved = await tx.run(sql`
+    update data_uploads
+       set mapping = ${text}::jsonb,
+           mapping_version = mapping_version + case when ${text}::jsonb <> mapping then 1 else 0 end,
            updated_at = clock_timestamp()
      where tenant_id = ${tenantId}
        and upload_id = ${uploadId}

@@ -20,13 +20,17 @@ export function verdictOn(
       `None of the ${totalRows} rows is valid. ${topReasons(figures)}`.trimEnd(),
     );
   }
-  // Whole numbers: 9 of 10 is enough, whatever a division makes of it.
-  if (forcePartial || validRows * 100 >= totalRows * validPercentNeeded) return null;
+  if (forcePartial || isEnough(figures)) return null;
   const percent = Math.floor((validRows * 1000) / totalRows) / 10;
   return uploadFailures.raise.too_many_invalid_rows(
     `Only ${validRows} of ${totalRows} rows (${percent} %) are valid, at least ${validPercentNeeded} % are needed; ` +
       `${invalidRows} were refused. ${topReasons(figures)} Correct them, or send the file with force_partial.`,
   );
+}
+
+/** Whole numbers: 9 of 10 is enough, whatever a division makes of it. */
+export function isEnough({ totalRows, validRows }: Pick<StagingFigures, 'totalRows' | 'validRows'>): boolean {
+  return validRows * 100 >= totalRows * validPercentNeeded;
 }
 
 /** The three most frequent reasons, as a sentence. */

@@ -93,6 +93,14 @@ export interface Upload extends UploadKey {
   undoneAt: Date | null;
 }
 
+/**
+ * Whether an upload that is held is being read again, because its mapping was changed: rows and figures are not those
+ * of its mapping yet. The layout says which mapping the file was read with last.
+ */
+export function isBeingChecked({ status, review, layout, mappingVersion }: Upload): boolean {
+  return status === 'staging_complete' && review && (layout?.mapping_version ?? 0) !== mappingVersion;
+}
+
 /** What intake writes. */
 export type NewUpload = Pick<
   Upload,

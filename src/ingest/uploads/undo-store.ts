@@ -79,6 +79,74 @@ export async function countLeft(
   return row ?? { campaigns: 0, adSets: 0, ads: 0, dailyMetrics: 0 };
 }
 
+export interface EntityCounts {
+  campaigns: number;
+  ad_sets: number;
+  ads: number;
+  daily_metrics: number;
+}
+
+/**
+ * What undo would find now: what the upload touched, and what of it can go. A parent goes when everything below it
+ * goes. Everything that an upload touches lies in its workspace.
+ */
+export async function estimateUndo(
+  tx: Tx,
+  { tenantId, uploadId, workspaceId }: UploadKey & { workspaceId: string },
+): Promise<{ touched: EntityCounts; deleted: EntityCounts }> {
+  const row = await tx.find<{ touched: EntityCounts; deleted: EntityCounts }>(sql`
+    with facts as materialized (
+      select m.campaign_id, m.ad_set_id, m.ad_id,
+             ${uploadId} in (m.created_by_upload, m.last_upload) as is_touched,
+             m.created_by_upload = ${uploadId} and m.last_upload = ${uploadId} as goes
+        from daily_metrics m
+       where m.tenant_id = ${tenantId}
+         and m.workspace_id = ${workspaceId}
+    ), own_ads as materialized (
+      select p.ad_id, p.ad_set_id, p.campaign_id,
+             p.created_by_upload = ${uploadId} and p.last_upload = ${uploadId}
+               and p.ad_id not in (select f.ad_id from facts f where not f.goes and f.ad_id is not null) as goes,
+             ${uploadId} in (p.created_by_upload, p.last_upload) as is_touched
+        from ads p
+       where p.tenant_id = ${tenantId}
+         and p.workspace_id = ${workspaceId}
+    ), own_ad_sets as materialized (
+      select p.ad_set_id, p.campaign_id,
+             p.created_by_upload = ${uploadId} and p.last_upload = ${uploadId}
+               and p.ad_set_id not in (select f.ad_set_id from facts f where not f.goes and f.ad_set_id is not null)
+               and p.ad_set_id not in (select a.ad_set_id from own_ads a where not a.goes and a.ad_set_id is not null)
+               as goes,
+             ${uploadId} in (p.created_by_upload, p.last_upload) as is_touched
+        from ad_sets p
+       where p.tenant_id = ${tenantId}
+         and p.workspace_id = ${workspaceId}
+    ), own_campaigns as materialized (
+      select p.created_by_upload = ${uploadId} and p.last_upload = ${uploadId}
+               and p.campaign_id not in (
+                 select f.campaign_id from facts f where not f.goes and f.campaign_id is not null)
+               and p.campaign_id not in (
+                 select a.campaign_id from own_ads a where not a.goes and a.campaign_id is not null)
+               and p.campaign_id not in (
+                 select s.campaign_id from own_ad_sets s where not s.goes and s.campaign_id is not null) as goes,
+             ${uploadId} in (p.created_by_upload, p.last_upload) as is_touched
+        from campaigns p
+       where p.tenant_id = ${tenantId}
+         and p.workspace_id = ${workspaceId}
+    )
+    select jsonb_build_object(
+             'campaigns', (select count(*) from own_campaigns where is_touched),
+             'ad_sets', (select count(*) from own_ad_sets where is_touched),
+             'ads', (select count(*) from own_ads where is_touched),
+             'daily_metrics', (select count(*) from facts where is_touched)) as touched,
+           jsonb_build_object(
+             'campaigns', (select count(*) from own_campaigns where goes),
+             'ad_sets', (select count(*) from own_ad_sets where goes),
+             'ads', (select count(*) from own_ads where goes),
+             'daily_metrics', (select count(*) from facts where goes)) as deleted`);
+  if (!row) throw new Error('A statement of counts gave no row');
+  return row;
+}
+
 export async function markUndone(tx: Tx, { tenantId, uploadId }: UploadKey): Promise<boolean> {
   const marked = await tx.run(sql`
     update data_uploads

@@ -12,13 +12,17 @@ import type { Upload } from './types.ts';
 export function holdUnmapped(error: unknown, upload: Upload, checkpoint: UploadCheckpoint): ParseReport {
   const isHeld = upload.review && isSluiceError(error) && error.code === 'required_columns_missing';
   if (!isHeld) throw error;
-  const { headers, missing } = error.details as { headers: string[]; missing: string[] };
+  const { headers, missing, samples } = error.details as Record<'headers' | 'missing', string[]> & {
+    samples: string[][];
+  };
   const columns = profileOf(upload.platform).mapHeaders(headers, { mapping: upload.mapping });
   const warnings = [{ code: error.code, message: error.message, count: 1 }];
   return {
     checkpoint: { ...checkpoint, isParsed: true, figures: { ...checkpoint.figures, warnings } },
     layout: {
+      mapping_version: upload.mappingVersion,
       headers,
+      samples,
       missing,
       sources: Object.fromEntries(
         Object.entries(columns.fields).map(([field, found]) => [field, found[0]?.header]),

@@ -1,9 +1,26 @@
 import { z } from 'zod';
 import { timestamp } from '../../kernel/http/replies.ts';
-import { entityTypes, platforms } from './reports/types.ts';
-import { type StagedRow, type Upload, uploadSources, uploadStatuses } from './types.ts';
+import { entityTypes, platforms, reportFields } from './reports/types.ts';
+import { isBeingChecked, type StagedRow, type Upload, uploadSources, uploadStatuses } from './types.ts';
 
+const note = z.object({ code: z.string(), message: z.string() });
 const warning = z.object({ code: z.string(), message: z.string(), count: z.int() });
+
+/** What was found out about the file; records of before have fewer members. */
+const layoutReply = z.looseObject({
+  format: z.string().optional(),
+  encoding: z.string().optional(),
+  headers: z.array(z.string()).optional().describe('The columns, as the file names them'),
+  samples: z.array(z.array(z.string())).optional().describe('By column: some of its values'),
+  sources: z.record(z.string(), z.string()).optional().describe('By field: the column that it is read from'),
+  unmapped: z
+    .array(z.object({ header: z.string(), suggestion: z.enum(reportFields).nullable() }))
+    .optional()
+    .describe('Columns that are not read, with the field that they may mean'),
+  missing: z.array(z.string()).optional().describe('Fields without which nothing can be read'),
+  notes: z.array(note).optional(),
+  currency: z.string().nullish(),
+});
 
 export const uploadReply = z
   .object({
@@ -31,7 +48,10 @@ export const uploadReply = z
     daily_metrics_upserted: z.int(),
     affected_dates: z.array(z.iso.date()),
     warnings: z.array(warning),
-    layout: z.record(z.string(), z.unknown()).nullable(),
+    layout: layoutReply.nullable(),
+    checking: z
+      .boolean()
+      .describe('Held, and being read again with another mapping: figures are those of the mapping before'),
     error_code: z.string().nullable(),
     error_text: z.string().nullable(),
     event_emitted: z.boolean(),
@@ -70,6 +90,7 @@ export function renderUpload(upload: Upload): z.output<typeof uploadReply> {
     affected_dates: upload.affectedDates,
     warnings: upload.warnings,
     layout: upload.layout,
+    checking: isBeingChecked(upload),
     error_code: upload.errorCode,
     error_text: upload.errorText,
     event_emitted: upload.eventEmitted,
@@ -80,8 +101,6 @@ export function renderUpload(upload: Upload): z.output<typeof uploadReply> {
     undone_at: upload.undoneAt?.toISOString() ?? null,
   };
 }
-
-const note = z.object({ code: z.string(), message: z.string() });
 
 export const stagedRowReply = z
   .object({
@@ -112,3 +131,38 @@ export function renderStagedRow(row: StagedRow): z.output<typeof stagedRowReply>
     promotion_warning: row.promotionWarning,
   };
 }
+
+/** Figures of undo, by entity. */
+export const undoCounts = z.object({
+  campaigns: z.int(),
+  ad_sets: z.int(),
+  ads: z.int(),
+  daily_metrics: z.int(),
+});
+
+const exampleRow = z.object({
+  row_index: z.int(),
+  message: z.string(),
+  value: z.string().nullable().describe('What stood in the field'),
+  cells: z.record(z.string(), z.string()).describe('The row by column; of wide rows only some'),
+});
+
+export const problemsReply = z
+  .object({
+    data: z.array(
+      z
+        .object({
+          code: z.string(),
+          field: z.string(),
+          title: z.string(),
+          fix: z.string(),
+          count: z.int().describe('Rows with this problem; a row with several counts in each'),
+          message: z.string().describe('Of the first example'),
+          example_rows: z.array(exampleRow),
+        })
+        .meta({ id: 'UploadProblem' }),
+    ),
+    refused_rows: z.int().describe('All rows that were refused, each once'),
+    has_more: z.boolean().describe('There are rarer reasons that are not listed'),
+  })
+  .meta({ id: 'UploadProblems' });

@@ -20,7 +20,7 @@ import { analyzeStaging, deleteStagingOf } from './staging-store.ts';
 import { findUpload, moveUpload, saveParseFigures, takeSlot } from './store.ts';
 import { openStored } from './stored-file.ts';
 import { verdictOn } from './threshold.ts';
-import { isFinished, isWorthStatistics, type Upload, type UploadStatus } from './types.ts';
+import { isBeingChecked, isFinished, isWorthStatistics, type Upload, type UploadStatus } from './types.ts';
 import { holdUnmapped } from './unmapped.ts';
 
 export interface UploadWorkerDeps {
@@ -123,9 +123,11 @@ class UploadRun {
       await tx.as('sluice_parse', (own) =>
         saveParseFigures(own, upload, { totalRows, validRows, invalidRows, warnings, layout }),
       );
+      const data = { total_rows: totalRows, valid_rows: validRows, invalid_rows: invalidRows };
       if (upload.status === 'processing') {
-        const data = { total_rows: totalRows, valid_rows: validRows, invalid_rows: invalidRows };
         await this.#move(tx, upload, 'staging_complete', 'sluice_parse', data);
+      } else if (upload.review) {
+        await recordMove(this.#deps, tx, upload, 'checked', data);
       }
     });
     this.#deps.metrics.parsed(upload.platform, checkpoint.figures);
@@ -151,9 +153,10 @@ class UploadRun {
   }
 
   async #decide(upload: Upload): Promise<SliceResult | null> {
-    if (upload.review) return this.#hold(upload);
+    if (upload.review && !isBeingChecked(upload)) return this.#hold(upload);
     const isOutdated = upload.mappingVersion !== this.#checkpoint.mappingVersion;
-    if (isOutdated || !this.#checkpoint.isParsed) {
+    // One that is under review is never promoted from here, however far an interrupted reading had come.
+    if (isOutdated || !this.#checkpoint.isParsed || upload.review) {
       // It gave its slot back when it was held, and reading the file is work like any other.
       if (!(await this.#slice.transaction((tx) => takeSlot(tx, upload)))) return noSlot;
       return isOutdated ? this.#stageAgain(upload) : this.#parse(upload);

@@ -3,7 +3,7 @@ import type { Tx } from '../../lib/db.ts';
 import { problems } from '../http/replies.ts';
 import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../http/route.ts';
 import { ownerFilter } from '../tenancy/types.ts';
-import type { Scope } from './store.ts';
+import type { Scope } from './types.ts';
 import { type ProcessStatistic, processStatistics, type Statistic, statistics } from './views.ts';
 
 const tags = ['stats'];

@@ -1,11 +1,6 @@
 import type { Tx } from '../../lib/db.ts';
 import { sql } from '../../lib/sql.ts';
-
-export interface Scope {
-  tenantId: string;
-  /** Given for members: only their own jobs count. */
-  ownerId?: string | undefined;
-}
+import type { Scope } from './types.ts';
 
 export interface JobCount {
   pipeline: string;

@@ -3,14 +3,8 @@ import type { Tx } from '../../lib/db.ts';
 import { timestamp } from '../http/replies.ts';
 import { listWorkers } from '../jobs/worker-store.ts';
 import { listTasks } from '../upkeep/store.ts';
-import {
-  connectorStats,
-  countDeadLetters,
-  countJobs,
-  countRetries,
-  findStuckJobs,
-  type Scope,
-} from './store.ts';
+import { connectorStats, countDeadLetters, countJobs, countRetries, findStuckJobs } from './store.ts';
+import type { Scope } from './types.ts';
 
 interface View<Arguments extends unknown[]> {
   url: string;

@@ -6,16 +6,35 @@ import { apiKeyPrefix, findApiKeyPrincipal } from './api-keys.ts';
 import { tenancyErrors } from './errors.ts';
 import { type Admissions, createAdmissions, provisionTenant } from './provisioning.ts';
 import { can } from './rights.ts';
-import { findSessionPrincipal } from './sessions.ts';
+import { findSessionPrincipal, sessionLifetimeSeconds, startSessionFor } from './sessions.ts';
 import * as store from './store.ts';
 import { createTokenVerifier, type TokenSettings } from './tokens.ts';
-import type { ApiKey, BeforeCommit, PageRequest, Plan, Principal, Tenant, User, Workspace } from './types.ts';
+import {
+  type ApiKey,
+  apiKeyUserPrefix,
+  type BeforeCommit,
+  type PageRequest,
+  type Plan,
+  type Principal,
+  type Tenant,
+  type User,
+  type Workspace,
+} from './types.ts';
 
 /** Turns what a request presents into a principal that may act. */
 export interface Authenticator {
   fromBearer(presented: string): Promise<Principal>;
   fromSession(session: string): Promise<Principal>;
+  /** A session for whoever presents a token or key; it ends no later than the token does. */
+  startSession(presented: string): Promise<StartedSession>;
   admissions: Admissions;
+}
+
+export interface StartedSession {
+  /** The value of the cookie. */
+  session: string;
+  principal: Principal;
+  lifetimeSeconds: number;
 }
 
 export function createAuthenticator(options: {
@@ -26,19 +45,32 @@ export function createAuthenticator(options: {
   const { db, clock } = options;
   const verifier = createTokenVerifier(options.tokens, clock);
   const admissions = createAdmissions(db, clock);
+
+  async function identify(presented: string): Promise<{ principal: Principal; endsAtMs: number }> {
+    // A key's tenant exists as long as the key does, and a key is no user: nothing to provision. Its session asks
+    // for the key at every request, so it needs no end of its own.
+    if (presented.startsWith(apiKeyPrefix)) {
+      return { principal: await findApiKeyPrincipal(db, presented), endsAtMs: Number.POSITIVE_INFINITY };
+    }
+    const { principal, expiresAtMs } = await verifier.verifyWithExpiry(presented);
+    await admissions.admit(principal);
+    return { principal, endsAtMs: expiresAtMs };
+  }
+
   return {
     admissions,
-    async fromBearer(presented) {
-      // A key's tenant exists as long as the key does, and a key is no user: nothing to provision.
-      if (presented.startsWith(apiKeyPrefix)) return findApiKeyPrincipal(db, presented);
-      const principal = await verifier.verify(presented);
-      await admissions.admit(principal);
-      return principal;
-    },
+    fromBearer: async (presented) => (await identify(presented)).principal,
     async fromSession(session) {
       const principal = await findSessionPrincipal(db, session);
-      await admissions.admit(principal);
+      if (!principal.userId.startsWith(apiKeyUserPrefix)) await admissions.admit(principal);
       return principal;
+    },
+    async startSession(presented) {
+      const { principal, endsAtMs } = await identify(presented);
+      const leftSeconds = Math.floor((endsAtMs - clock.nowMs()) / 1000);
+      // At least a second: a token may be within the tolerance of clocks that differ.
+      const lifetimeSeconds = Math.max(1, Math.min(sessionLifetimeSeconds, leftSeconds));
+      return { session: await startSessionFor(db, principal, lifetimeSeconds), principal, lifetimeSeconds };
     },
   };
 }

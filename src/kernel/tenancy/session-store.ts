@@ -1,6 +1,6 @@
 import type { Tx } from '../../lib/db.ts';
 import { sql } from '../../lib/sql.ts';
-import type { Role } from './types.ts';
+import { apiKeyUserPrefix, type Role } from './types.ts';
 
 /** Whom a login link or session stands for. */
 export interface SessionSubject {
@@ -40,12 +40,21 @@ export async function insertSession(
             clock_timestamp() + make_interval(secs => ${session.lifetimeSeconds}))`);
 }
 
+/** A session that was started with an API key ends with the key. */
 export function findSession(tx: Tx, sessionHash: Buffer): Promise<SessionSubject | null> {
   return tx.find<SessionSubject>(sql`
-    select tenant_id as "tenantId", user_id as "userId", role
-      from sessions
-     where session_hash = ${sessionHash}
-       and expires_at > clock_timestamp()`);
+    select s.tenant_id as "tenantId", s.user_id as "userId", s.role
+      from sessions s
+     where s.session_hash = ${sessionHash}
+       and s.expires_at > clock_timestamp()
+       and (not starts_with(s.user_id, ${apiKeyUserPrefix})
+            or exists (
+              select
+                from api_keys k
+               where k.tenant_id = s.tenant_id
+                 and k.key_id::text = substr(s.user_id, ${apiKeyUserPrefix.length + 1})
+                 and k.revoked_at is null
+                 and (k.expires_at is null or k.expires_at > clock_timestamp())))`);
 }
 
 export async function deleteSession(tx: Tx, sessionHash: Buffer): Promise<void> {

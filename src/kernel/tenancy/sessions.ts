@@ -27,6 +27,20 @@ export async function createLoginLink(db: Database, subject: SessionSubject): Pr
   return code;
 }
 
+/** The value of the session cookie of somebody who has proved otherwise who they are. */
+export async function startSessionFor(
+  db: Database,
+  { tenantId, userId, role }: SessionSubject,
+  lifetimeSeconds: number,
+): Promise<string> {
+  const session = newSecret();
+  await db.kernel(async (tx) => {
+    await insertSession(tx, { tenantId, userId, role, sessionHash: hashOf(session), lifetimeSeconds });
+    await deleteEnded(tx, endedBatch);
+  });
+  return session;
+}
+
 /** Uses the link up and answers the value of the session cookie. */
 export async function startSession(db: Database, code: string): Promise<string> {
   const session = newSecret();
@@ -54,7 +68,7 @@ export async function findSessionPrincipal(db: Database, session: string): Promi
     ? await db.kernel((tx) => findSession(tx, hashOf(session)))
     : null;
   if (subject) return { ...subject, via: 'session' };
-  throw tenancyErrors.raise.invalid_session('The session is unknown or older than 12 hours');
+  throw tenancyErrors.raise.invalid_session('The session is unknown or has ended');
 }
 
 export async function endSession(db: Database, session: string): Promise<void> {

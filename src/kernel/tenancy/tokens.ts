@@ -30,6 +30,7 @@ export interface TokenSettings {
 
 export interface TokenVerifier {
   verify(token: string): Promise<Principal>;
+  verifyWithExpiry(token: string): Promise<{ principal: Principal; expiresAtMs: number }>;
 }
 
 const clockToleranceSeconds = 30;
@@ -63,14 +64,18 @@ export function createTokenVerifier(settings: TokenSettings, clock: Clock): Toke
     throw tenancyErrors.raise.invalid_token(`The token’s algorithm is not accepted; allowed: ${allowed}`);
   }
 
+  async function verifyWithExpiry(token: string) {
+    try {
+      const claims = await verifySignature(token);
+      return { principal: principalOf(claims), expiresAtMs: Number(claims.exp) * 1000 };
+    } catch (error) {
+      throw toTokenError(error);
+    }
+  }
+
   return {
-    async verify(token) {
-      try {
-        return principalOf(await verifySignature(token));
-      } catch (error) {
-        throw toTokenError(error);
-      }
-    },
+    verifyWithExpiry,
+    verify: async (token) => (await verifyWithExpiry(token)).principal,
   };
 }
 

@@ -4,6 +4,7 @@ import { chosenField, mapHeaders } from './header-mapping.ts';
 import { headerKey } from './header-names.ts';
 import { profileErrors } from './profile-errors.ts';
 import type { MappedColumns, PlatformDefinition } from './profile-types.ts';
+import { sampleColumns } from './samples.ts';
 import type { HeaderMapping, ReportField } from './types.ts';
 
 export interface HeaderSearch {
@@ -12,6 +13,9 @@ export interface HeaderSearch {
   lines: readonly (readonly string[])[];
   mapping?: HeaderMapping | undefined;
 }
+
+/** Cells of the first rows: what is in them helps people to say what a column is. */
+type SampleRows = readonly (readonly string[])[];
 
 /** The line with the most known names is the header; titles and rows have none or hardly any. */
 export function findHeader(search: HeaderSearch): { at: number } | { fails: SluiceError } {
@@ -26,18 +30,19 @@ export function findHeader(search: HeaderSearch): { at: number } | { fails: Slui
   if (below !== undefined && isNoDataNotice(below)) return { fails: noData(definition) };
   const header = lines[at] ?? widest(lines);
   const columns = mapHeaders({ platform: definition.platform, aliases, headers: header, mapping });
-  const fails = findMissing(columns, search);
+  const fails = findMissing(columns, { definition, aliases, rows: lines.slice(lines.indexOf(header) + 1) });
   return fails === null ? { at } : { fails };
 }
 
 /** The error of a report without which columns no line can be understood; null when they are all there. */
 export function findMissing(
   columns: MappedColumns,
-  { definition, aliases }: Pick<HeaderSearch, 'definition' | 'aliases'>,
+  { definition, aliases, rows }: Pick<HeaderSearch, 'definition' | 'aliases'> & { rows: SampleRows },
 ): SluiceError | null {
   const missing = needs.filter(({ isMet }) => !isMet(columns.fields));
   if (missing.length === 0) return null;
-  const seen = columns.headers.map((header) => header.trim()).filter((header) => header !== '');
+  const named = [...columns.headers.keys()].filter((at) => columns.headers[at]?.trim() !== '');
+  const seen = named.map((at) => columns.headers[at]?.trim() ?? '');
   const unused = columns.unmapped.map(({ header }) => header);
   const nearest = missing.flatMap(({ fields, what }) => {
     const header = fields.map((field) => aliases.nearestTo(field, unused)).find((found) => found !== null);
@@ -55,6 +60,7 @@ export function findMissing(
     missing: missing.flatMap(({ fields }) => fields.slice(0, 1)),
     seen: seen.slice(0, maxListed).map(shorten),
     headers: seen,
+    samples: sampleColumns(rows, named),
     nearest: Object.fromEntries(nearest.map(({ what, header }) => [what, shorten(header)])),
   };
   return profileErrors.raise.required_columns_missing(message, { details });

@@ -73,8 +73,11 @@ export interface PlatformProfile {
     options?: Pick<MapOptions, 'mapping'>,
   ): { at: number } | { fails: SluiceError };
   mapHeaders(headers: readonly string[], options?: MapOptions): MappedColumns;
-  /** The file's error when columns are missing without which no line can be understood; null when all are there. */
-  findMissing(columns: MappedColumns): SluiceError | null;
+  /**
+   * The file's error when columns are missing without which no line can be understood; null when all are there. Of the
+   * rows it keeps some values, for people who map the columns.
+   */
+  findMissing(columns: MappedColumns, rows?: readonly (readonly string[])[]): SluiceError | null;
   /** Cheap, so it can be done again when the headers of a JSON file have grown. */
   compileLines(columns: MappedColumns, context: LineContext): (row: RawRow) => ParsedLine;
 }

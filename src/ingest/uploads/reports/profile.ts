@@ -18,7 +18,7 @@ export function profileOf(platform: Platform): PlatformProfile {
     platform,
     findHeader: (lines, { mapping } = {}) => findHeader({ definition, aliases, lines, mapping }),
     mapHeaders: (headers, options = {}) => mapHeaders({ platform, aliases, headers, ...options }),
-    findMissing: (columns) => findMissing(columns, { definition, aliases }),
+    findMissing: (columns, rows = []) => findMissing(columns, { definition, aliases, rows }),
     compileLines: (columns, context) => compileLines({ definition, columns, context }),
   };
 }

@@ -1,4 +1,5 @@
-:root {
+/** The style of the pages that the server writes itself: the API reference, and what stands in for the console. */
+export const plainStyle = `:root {
   color-scheme: light dark;
   font-family: system-ui, sans-serif;
   line-height: 1.5;
@@ -49,3 +50,4 @@ td {
   padding-right: 1rem;
   vertical-align: top;
 }
+`;

@@ -1,0 +1,139 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { publicProblems } from '../kernel/http/replies.ts';
+import type { RouteApp } from '../kernel/http/route.ts';
+import type { Authenticator } from '../kernel/tenancy/service.ts';
+import { sessionLifetimeSeconds, startSession } from '../kernel/tenancy/sessions.ts';
+import { roles } from '../kernel/tenancy/types.ts';
+import type { Database } from '../lib/db.ts';
+import { isSluiceError } from '../lib/errors.ts';
+import { refuseForeignPage } from './auth.ts';
+import { type SendPage, wantsPage } from './console.ts';
+import { writeSessionCookie } from './cookies.ts';
+import { apiErrors } from './errors.ts';
+
+interface LoginDeps {
+  db: Database;
+  authenticator: Authenticator;
+  isHttps: boolean;
+  sendPage: SendPage;
+}
+
+/** The two ways to a session: a link that works once, and a token or key that is pasted into the console. */
+export function installLogin(app: RouteApp, deps: LoginDeps): void {
+  installLoginLink(app, deps);
+  installSessionByToken(app, deps);
+}
+
+const linkQuery = z.strictObject({
+  code: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe('Of the link; without it a browser gets the login page'),
+  to: z.string().max(2000).optional().describe('Where to go afterwards: a path of this server'),
+  refused: z.literal('link').optional().describe('For the login page: the link was refused'),
+});
+
+function installLoginLink(app: RouteApp, deps: LoginDeps): void {
+  app.route({
+    method: 'GET',
+    url: '/login',
+    // A HEAD, as link previews send it, must not use the link up.
+    exposeHeadRoute: false,
+    config: { public: true },
+    schema: {
+      tags: ['session'],
+      summary: 'Use a one-time login link',
+      querystring: linkQuery,
+      response: { 303: z.null().describe('Logged in'), ...publicProblems(401) },
+    },
+    handler: async (request, reply) => {
+      const { code, to } = request.query;
+      if (code === undefined) return answerWithoutCode(request, reply, deps.sendPage);
+      try {
+        const value = await startSession(deps.db, code);
+        setCookie(request, reply, { value, maxAgeSeconds: sessionLifetimeSeconds, isHttps: deps.isHttps });
+        return reply.redirect(ownPath(to), 303);
+      } catch (error) {
+        // A person gets a page that says so, a program the problem document.
+        const refused = isSluiceError(error) && error.code === 'login_link_refused';
+        if (refused && wantsPage(request)) return reply.redirect(refusedPath(to), 303);
+        throw error;
+      }
+    },
+  });
+}
+
+function answerWithoutCode(request: FastifyRequest, reply: FastifyReply, sendPage: SendPage): FastifyReply {
+  if (wantsPage(request)) return sendPage(request, reply);
+  throw apiErrors.raise.malformed_request('/query/code: the code of a login link is missing');
+}
+
+const sessionReply = z
+  .object({
+    user_id: z.string(),
+    tenant_id: z.string(),
+    role: z.enum(roles),
+    expires_in_seconds: z
+      .int()
+      .describe('The session’s lifetime: 12 hours, or less if the token ends before'),
+  })
+  .meta({ id: 'Session' });
+
+function installSessionByToken(app: RouteApp, { authenticator, isHttps }: LoginDeps): void {
+  app.route({
+    method: 'POST',
+    url: '/api/session',
+    config: { public: true },
+    schema: {
+      tags: ['session'],
+      summary: 'Start a session with a token or an API key; the answer sets the cookie',
+      body: z.strictObject({
+        token: z.string().min(1).max(8_000).describe('A JSON Web Token or an API key'),
+      }),
+      response: { 201: sessionReply, ...publicProblems(401, 403, 413, 415) },
+    },
+    // Before the body is read: a page elsewhere must not log its visitor in as somebody of its choosing.
+    onRequest: async (request) => refuseForeignPage(request),
+    handler: async (request, reply) => {
+      const started = await authenticator.startSession(request.body.token.trim());
+      const { principal, lifetimeSeconds } = started;
+      setCookie(request, reply, { value: started.session, maxAgeSeconds: lifetimeSeconds, isHttps });
+      return reply.code(201).send({
+        user_id: principal.userId,
+        tenant_id: principal.tenantId,
+        role: principal.role,
+        expires_in_seconds: lifetimeSeconds,
+      });
+    },
+  });
+}
+
+function setCookie(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { value, maxAgeSeconds, isHttps }: { value: string; maxAgeSeconds: number; isHttps: boolean },
+): void {
+  const secure = isHttps || request.protocol === 'https';
+  reply.header('set-cookie', writeSessionCookie({ value, maxAgeSeconds, secure }));
+}
+
+function refusedPath(to: string | undefined): string {
+  const query = new URLSearchParams({ refused: 'link' });
+  if (ownPath(to) !== '/') query.set('to', ownPath(to));
+  return `/login?${query}`;
+}
+
+/**
+ * A path of this server, or `/`. Browsers read `//host`, `/\host` and paths with tabs or line feeds in them as other
+ * servers, so the URL parser decides, with the same rules as theirs.
+ */
+function ownPath(to: string | undefined): string {
+  const nowhere = 'http://nowhere.invalid';
+  if (to === undefined || !to.startsWith('/') || !URL.canParse(to, nowhere)) return '/';
+  const url = new URL(to, nowhere);
+  const isOwn = url.origin === nowhere && !url.pathname.startsWith('//');
+  return isOwn ? `${url.pathname}${url.search}${url.hash}` : '/';
+}

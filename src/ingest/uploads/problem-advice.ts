@@ -1,0 +1,81 @@
+/** What a reason for refusing rows is called, and what a person does about it. */
+export interface ProblemAdvice {
+  title: string;
+  fix: string;
+}
+
+const asExported =
+  'Upload the file as the platform exported it, without opening and saving it in a spreadsheet.';
+const ourSide =
+  'The rows are well. Upload the rejected rows again; if it repeats, tell whoever runs this server.';
+
+const advice: Record<string, ProblemAdvice> = {
+  invalid_date: {
+    title: 'The date cannot be read',
+    fix: 'Write dates as YYYY-MM-DD, for example 2026-03-27, in one order in the whole file.',
+  },
+  ambiguous_date: {
+    title: 'Day and month cannot be told apart',
+    fix: 'Export with dates such as 2026-03-27.',
+  },
+  missing_date: {
+    title: 'The row has no day',
+    fix: 'Fill in the day as YYYY-MM-DD, or export the report by day.',
+  },
+  not_a_daily_row: {
+    title: 'The row is not about one day',
+    fix: 'Export the report broken down by day: only daily figures are kept.',
+  },
+  id_damaged_by_spreadsheet: { title: 'The id was damaged by a spreadsheet', fix: asExported },
+  number_damaged_by_spreadsheet: { title: 'The number was damaged by a spreadsheet', fix: asExported },
+  invalid_id: {
+    title: 'The id has other signs than digits',
+    fix: 'Correct the id, or leave its column out in the step Columns to go by names.',
+  },
+  missing_campaign: {
+    title: 'The row names no campaign',
+    fix: 'Fill in the campaign’s name or id, or take the row out.',
+  },
+  invalid_number: {
+    title: 'The number cannot be read',
+    fix: 'Use digits with at most one decimal mark, for example 1,234.56; leave the cell empty when there is no value.',
+  },
+  ambiguous_number: {
+    title: 'Thousands and decimals cannot be told apart',
+    fix: 'Write the number without a thousands separator, for example 1234 or 1.2340.',
+  },
+  not_a_whole_number: {
+    title: 'A count has decimals',
+    fix: 'Write a whole number, or map the column to a field for amounts.',
+  },
+  negative_number: { title: 'A count is below zero', fix: 'Correct the cell, or leave it empty.' },
+  number_out_of_range: {
+    title: 'The number is too long',
+    fix: 'Shorten the number, or check that the column is mapped to the right field.',
+  },
+  invalid_currency: {
+    title: 'The currency is not known',
+    fix: 'Write its ISO 4217 code, for example USD or EUR, or leave the cell empty.',
+  },
+  wrong_cell_count: {
+    title: 'The row has more cells than the header',
+    fix: 'Put values that hold the delimiter or a line break in quotes, or export the file again.',
+  },
+  nul_character: { title: 'The file is damaged here', fix: 'Export the file again.' },
+  parent_missing_collision: {
+    title: 'The row would be mixed up with another',
+    fix: 'Add the ids of campaign, ad set and ad to the report and upload the rejected rows again.',
+  },
+  refused_by_database: {
+    title: 'The database refused the row',
+    fix: 'Look at the message of the example, correct the row and upload it again.',
+  },
+  batch_failed: { title: 'The row could not be written', fix: ourSide },
+};
+
+/** A code that has no words here still gets some: those of the row that had it. */
+export function adviceOn(code: string, message: string): ProblemAdvice {
+  return Object.hasOwn(advice, code)
+    ? (advice[code] as ProblemAdvice)
+    : { title: code.replaceAll('_', ' '), fix: message };
+}
