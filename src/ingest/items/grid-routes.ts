@@ -4,7 +4,16 @@ import { problems } from '../../kernel/http/replies.ts';
 import type { RouteApp, RouteDeps } from '../../kernel/http/route.ts';
 import { jobKeyOf } from '../../kernel/jobs/routes.ts';
 import type { JobKey } from '../../kernel/jobs/service.ts';
-import { type GridRow, listById, listCalls, listOpen, listPage } from './grid-store.ts';
+import type { Tx } from '../../lib/db.ts';
+import {
+  findIdBefore,
+  type GridRow,
+  type KeysetQuery,
+  listById,
+  listCalls,
+  listOpen,
+  listPage,
+} from './grid-store.ts';
 import { type PageTiming, timePage } from './page-timing.ts';
 import { getItemJob } from './service.ts';
 import { type ItemJob, type ItemStatus, itemStatuses } from './types.ts';
@@ -19,18 +28,34 @@ const statusList = z
   .transform((text) => text.split(',').filter((part) => part !== ''))
   .pipe(z.array(z.enum(itemStatuses)).min(1));
 
-const gridQuery = z.strictObject({
+const gridFields = z.strictObject({
   status: z.enum(itemStatuses).optional(),
   statuses: statusList.optional(),
   page: z.coerce.number().int().min(1).max(1_000_000).default(1),
   pageSize: z.coerce.number().int().min(1).max(maxPageSize).default(100),
   sort: z.enum(['rowNo', '-rowNo']).default('rowNo'),
   after: z.string().max(4000).optional(),
+  fromRow: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(2 ** 31 - 1)
+    .optional()
+    .describe('By keyset, beginning with this row of the file'),
   input: z.enum(['true', 'false']).default('false').describe('Whether the input of each row is shown too'),
 });
-type GridQuery = z.output<typeof gridQuery>;
 
 const open: readonly ItemStatus[] = ['PENDING', 'PROCESSING'];
+
+const gridQuery = gridFields.refine(
+  ({ fromRow, after, statuses }) =>
+    fromRow === undefined || (after === undefined && !statuses?.every((status) => open.includes(status))),
+  {
+    path: ['fromRow'],
+    message: 'cannot go with after, nor with open statuses only: those are listed by time, not by row',
+  },
+);
+type GridQuery = z.output<typeof gridQuery>;
 
 export interface GridDeps extends RouteDeps {
   pages: PageTiming;
@@ -44,7 +69,8 @@ export function gridRoutes(app: RouteApp, deps: GridDeps): void {
     config: { action: 'item.read' },
     schema: {
       tags,
-      summary: 'The rows of an items job, by pages, or by keyset when `after` or `statuses` is given',
+      summary:
+        'The rows of an items job, by pages, or by keyset when `after`, `statuses` or `fromRow` is given',
       params,
       querystring: gridQuery,
       response: { 200: z.looseObject({ data: z.array(z.looseObject({})) }), ...problems(404) },
@@ -52,7 +78,8 @@ export function gridRoutes(app: RouteApp, deps: GridDeps): void {
     handler: async (request, reply) => {
       const key = jobKeyOf(request);
       const { items } = await getItemJob(deps, key);
-      const isPaged = request.query.after === undefined && request.query.statuses === undefined;
+      const { after, statuses, fromRow } = request.query;
+      const isPaged = after === undefined && statuses === undefined && fromRow === undefined;
       return isPaged
         ? sendPage(deps, reply, { key, items, query: request.query })
         : sendKeyset(deps, reply, { key, query: request.query });
@@ -90,7 +117,7 @@ async function sendKeyset(
     db.tenant(key.tenantId, (tx) =>
       openStatuses
         ? listOpen(tx, { ...wanted, statuses: openStatuses, after: openPosition(position) })
-        : listById(tx, { ...wanted, statuses, afterId: Number(position[0] ?? 0) }),
+        : listFrom(tx, { ...wanted, statuses, afterId: Number(position[0] ?? 0), fromRow: query.fromRow }),
     ),
   );
   const shown = rows.slice(0, query.pageSize);
@@ -98,6 +125,14 @@ async function sendKeyset(
   const hasMore = rows.length > shown.length && last !== undefined;
   const end = last && (openStatuses ? [last.updatedAt, last.id] : [last.id]);
   return sendRows(reply, shown, { hasMore, nextCursor: hasMore && end ? cursors.encode(list, end) : null });
+}
+
+async function listFrom(
+  tx: Tx,
+  { fromRow, ...query }: KeysetQuery & { fromRow: number | undefined },
+): Promise<GridRow[]> {
+  if (fromRow === undefined) return listById(tx, query);
+  return listById(tx, { ...query, afterId: await findIdBefore(tx, { ...query, rowNo: fromRow }) });
 }
 
 const callReply = z.object({

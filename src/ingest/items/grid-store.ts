@@ -123,6 +123,44 @@ export function listById(tx: Tx, query: KeysetQuery): Promise<GridRow[]> {
      limit ${query.limit}`);
 }
 
+/**
+ * The id behind which a row of the file and all after it lie; of a row behind the last one, the last one's. Numbers of
+ * rows have no index of their own, which every insert would pay for: ids grow with them, so the range of ids is halved
+ * until it is found, with one look into the primary key each time.
+ */
+export async function findIdBefore(
+  tx: Tx,
+  { tenantId, jobId, rowNo }: JobKey & { rowNo: number },
+): Promise<number> {
+  const found = await tx.find<{ id: number }>(sql`
+    with recursive search (low, high, step) as (
+      select first.id, last.id, 0
+        from (select id from job_items
+               where tenant_id = ${tenantId} and job_id = ${jobId} order by id limit 1) first,
+             (select id from job_items
+               where tenant_id = ${tenantId} and job_id = ${jobId} order by id desc limit 1) last
+      union all
+      select case when next.row_no < ${rowNo} then next.id + 1 else s.low end,
+             case when next.row_no < ${rowNo} then s.high else (s.low + s.high) / 2 end,
+             s.step + 1
+        from search s
+       cross join lateral (
+               select id, row_no
+                 from job_items
+                where tenant_id = ${tenantId}
+                  and job_id = ${jobId}
+                  and id >= (s.low + s.high) / 2
+                order by id
+                limit 1) next
+       where s.low < s.high
+    )
+    select low - 1 as id
+      from search
+     order by step desc
+     limit 1`);
+  return found?.id ?? 0;
+}
+
 export interface OpenQuery extends JobKey {
   statuses: ItemStatus[];
   after: { updatedAt: string; id: number } | null;

@@ -16,6 +16,7 @@ import { itemErrors } from './errors.ts';
 import { resultKeysOf } from './export/rows.ts';
 import { openRows } from './formats/open-rows.ts';
 import type { ParsedRow, RowReader } from './formats/types.ts';
+import { IngestTrace } from './ingest-trace.ts';
 import type { ItemMetrics } from './metrics.ts';
 import { normalizerOf, type RowNormalizing } from './normalized.ts';
 import type { ProcessorRegistry } from './processors/registry.ts';
@@ -176,7 +177,7 @@ async function writeAll(
   }
   await request.beforeReveal?.();
   if (writer.rows >= rowsWorthStatistics) await deps.db.tenant(key.tenantId, analyzeItems);
-  const job = await reveal(deps, request, { key, columns: [...columns], ingest: writer.state });
+  const job = await reveal(deps, request, { key, columns: [...columns], ingest: writer.describe() });
   writer.logEnd(job);
   return job;
 }
@@ -184,11 +185,11 @@ async function writeAll(
 async function reveal(
   deps: IngestDeps,
   request: NewItemJob,
-  { key, columns, ingest }: { key: JobKey; columns: string[]; ingest: IngestState },
+  { key, columns, ingest }: { key: JobKey; columns: string[]; ingest: object },
 ): Promise<Job> {
   return deps.db.tenant(key.tenantId, async (tx) => {
     await endIngest(tx, key, columns);
-    await saveControllers(tx, key, { ingest: describeIngest(ingest) });
+    await saveControllers(tx, key, { ingest });
     const job = await revealJob(tx, key);
     // Upkeep took it for left behind: this process must have looked dead for minutes.
     if (!job) throw new Error(`The ingest of job ${key.jobId} was given up meanwhile`);
@@ -209,6 +210,7 @@ class BatchWriter {
   readonly #normalizer: RowNormalizing;
   readonly #startedAtMs = performance.now();
   readonly #written = { rows: 0, batches: 0, failed: 0, waitMs: 0 };
+  readonly #trace = new IngestTrace();
   #state: IngestState;
 
   constructor(
@@ -228,6 +230,20 @@ class BatchWriter {
 
   get rows(): number {
     return this.#written.rows;
+  }
+
+  /** What people see of the controller once the file is in. */
+  describe(): object {
+    const { rows, reason, latencyEwmaMs, bytesPerRow } = this.#state;
+    const round = (value: number | null) => (value === null ? null : Math.round(value * 10) / 10);
+    return {
+      rows,
+      reason,
+      latencyEwmaMs: round(latencyEwmaMs),
+      targetMs: this.#bounds.p50Ms,
+      bytesPerRow: round(bytesPerRow),
+      history: this.#trace.points,
+    };
   }
 
   async write(rows: readonly ParsedRow[]): Promise<void> {
@@ -278,6 +294,7 @@ class BatchWriter {
     const bytes = rows.reduce((sum, row) => sum + row.sizeBytes, 0);
     const before = this.#state.rows;
     this.#state = nextIngestState(this.#state, { rows: rows.length, bytes, ...seen }, this.#bounds);
+    this.#trace.add(performance.now() - this.#startedAtMs, { rows: before, latencyMs: seen.latencyMs });
     this.#written.batches += 1;
     this.#written.waitMs += Math.round(seen.poolWaitMs);
     if (seen.failed) this.#written.failed += 1;
@@ -298,12 +315,6 @@ class BatchWriter {
   #ids() {
     return { tenant_id: this.#key.tenantId, job_id: this.#key.jobId };
   }
-}
-
-/** What people see of the controller once the file is in. */
-function describeIngest({ rows, reason, latencyEwmaMs, bytesPerRow }: IngestState) {
-  const round = (value: number | null) => (value === null ? null : Math.round(value * 10) / 10);
-  return { rows, reason, latencyEwmaMs: round(latencyEwmaMs), bytesPerRow: round(bytesPerRow) };
 }
 
 /** A lost COMMIT may have written the rows: trying again would double them, so the whole ingest is taken back. */

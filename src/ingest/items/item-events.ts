@@ -29,7 +29,8 @@ export async function reportIfDue(
   const retried = pick(counts.unreported, 'retried.');
   const left = { total: counts.total, open: counts.pending + counts.processing };
   const about = { job, correlationId };
-  if (ended) await append(tx, { ...about, type: 'item.processed', told: { counts: ended, ...left } });
+  const processed = { counts: ended, ...left, controllers };
+  if (ended) await append(tx, { ...about, type: 'item.processed', told: processed });
   if (retried) await append(tx, { ...about, type: 'item.retry', told: { by_class: retried, ...left } });
   await markReported(tx, job, controllers);
 }

@@ -28,6 +28,8 @@ export interface ControllerView {
     lockMs: number;
     spacingMs: number;
     avgItemMs: number | null;
+    /** How long all items of a claim should take together. */
+    targetMs: number;
     failureRate: number;
     reason: string;
   };
@@ -102,6 +104,7 @@ export class Pacing {
         lockMs,
         spacingMs,
         avgItemMs: avgItemMs === null ? null : Math.round(avgItemMs * 1000) / 1000,
+        targetMs: this.#bounds.targetSliceMs,
         failureRate: Math.round(failureRate * 1000) / 1000,
         reason,
       },

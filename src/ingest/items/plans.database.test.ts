@@ -6,6 +6,7 @@ import { newId } from '../../lib/ids.ts';
 import { inlineParameters } from '../../lib/sql.ts';
 import {
   countPending,
+  findIdBefore,
   listById,
   listForExport,
   listOpen,
@@ -226,6 +227,10 @@ const grid: Record<string, Case> = {
   'a keyset page at the start': { most: 510, work: byId(null, -1) },
   'a keyset page in the depth': { most: 510, work: byId(null, 140_000) },
   'a keyset page of done rows in the depth': { most: 510, work: byId(['DONE'], 140_000) },
+  'finding a row in the depth by its number': {
+    most: 60,
+    work: (tx) => findIdBefore(tx, { ...large(), rowNo: 140_001 }),
+  },
   'a keyset page of failed rows': { most: 210, work: byId(['ERROR', 'NOT_FOUND'], -1) },
   'a batch of an export in the depth': {
     most: 510,
@@ -370,4 +375,14 @@ describe('what the pages hold', () => {
       expect(seen).toEqual(expected.map(({ id }) => id));
     }
   });
+});
+
+test('a row is found by its number; behind the last one there is the last one', async () => {
+  const find = (key: { tenantId: string; jobId: string }, rowNo: number) =>
+    database.db.tenant(key.tenantId, (tx) => findIdBefore(tx, { ...key, rowNo }));
+  for (const rowNo of [1, 2, 77_777, largeRows]) {
+    expect(await find(large(), rowNo), `row ${rowNo}`).toBe(scene.idAt(rowNo - 2));
+  }
+  expect(await find(large(), largeRows + 5)).toBe(scene.idAt(largeRows - 2));
+  expect(await find({ ...large(), jobId: newId() }, 1)).toBe(0);
 });

@@ -14,7 +14,10 @@ const itemFields = {
   jobType: z.enum(['csv', 'image']),
   processor: z.string(),
   fileName: z.string().nullable(),
-  columns: z.array(z.string()),
+  columns: z.array(z.string()).describe('Of the file'),
+  resultColumns: z
+    .array(z.string())
+    .describe('Keys of the results so far; the grid and its exports have them'),
   totalItems: z.int(),
   processedItems: z.int(),
   failedItems: z.int(),
@@ -49,6 +52,7 @@ export function renderItems(items: ItemJob, live: ControllerView | null = null) 
     processor: items.processor,
     fileName: items.fileName,
     columns: items.columns,
+    resultColumns: items.resultColumns,
     totalItems: counts.total,
     processedItems: counts.done + counts.error + counts.notFound + counts.skipped,
     failedItems: counts.error + counts.notFound,

@@ -1,0 +1,2971 @@
+// Written by `npm run generate` from openapi.json. Change the routes of the server, not this file.
+
+export interface Ad {
+  ad_id: string;
+  campaign_id: string | null;
+  campaign_external_id: string | null;
+  campaign_name: string | null;
+  ad_set_id: string | null;
+  ad_set_external_id: string | null;
+  ad_set_name: string | null;
+  workspace_id: string;
+  client_id: string | null;
+  platform: 'meta' | 'google' | 'tiktok';
+  created_by_upload: string;
+  last_upload: string;
+  created_at: string;
+  updated_at: string;
+  external_id: string;
+  /** The external id is a path of names: the report had no ids */
+  is_name_key: boolean;
+  name: string | null;
+  status: string | null;
+}
+
+export interface AdSet {
+  ad_set_id: string;
+  campaign_id: string | null;
+  campaign_external_id: string | null;
+  campaign_name: string | null;
+  workspace_id: string;
+  client_id: string | null;
+  platform: 'meta' | 'google' | 'tiktok';
+  created_by_upload: string;
+  last_upload: string;
+  created_at: string;
+  updated_at: string;
+  external_id: string;
+  /** The external id is a path of names: the report had no ids */
+  is_name_key: boolean;
+  name: string | null;
+  status: string | null;
+}
+
+export interface AirbyteConnection {
+  airbyte_connection_id: string;
+  name: string;
+  status: string;
+  /** Should be manual: otherwise Airbyte’s scheduler races ours */
+  schedule_type: string | null;
+  source_id: string | null;
+  destination_id: string | null;
+  enrolled_as: {
+    tenant_id: string;
+    connector_id: string;
+  } | null;
+}
+
+export interface ApiKey {
+  key_id: string;
+  name: string;
+  role: 'member' | 'admin' | 'support' | 'service' | 'operator';
+  /** The first characters of the key */
+  key_hint: string;
+  created_by: string;
+  created_at: string;
+  expires_at: string | null;
+  /** To the minute */
+  last_used_at: string | null;
+  revoked_at: string | null;
+}
+
+export interface Campaign {
+  campaign_id: string;
+  workspace_id: string;
+  client_id: string | null;
+  platform: 'meta' | 'google' | 'tiktok';
+  created_by_upload: string;
+  last_upload: string;
+  created_at: string;
+  updated_at: string;
+  external_id: string;
+  /** The external id is a path of names: the report had no ids */
+  is_name_key: boolean;
+  name: string | null;
+  status: string | null;
+  type: string | null;
+}
+
+export interface Connector {
+  connector_id: string;
+  tenant_id: string;
+  name: string;
+  airbyte_connection_id: string;
+  external_account_id: string;
+  enabled: boolean;
+  /** In effect: what is configured, but never below the plan’s minimum */
+  cadence_hours: number;
+  configured_cadence_hours: number | null;
+  min_interval_seconds: number | null;
+  on_active_sync: 'adopt' | 'fail' | 'skip';
+  next_sync_at: string | null;
+  last_sync: {
+    job_id: string;
+    status: string;
+    finished_at: string | null;
+  } | null;
+  created_by: string;
+  created_at: string;
+  updated_at: string;
+}
+
+export interface ConnectorStatus {
+  configured: boolean;
+  /** Settings that have to be set */
+  missing: string[];
+  base_url: string;
+  enrolment: 'open' | 'operator';
+  airbyte: {
+    /** closed: syncs run; open: they wait */
+    state: 'closed' | 'open' | 'probing';
+    reason: string | null;
+    since: string | null;
+    next_try_at: string | null;
+  };
+  /** For Airbyte’s notifications; shown to the operator only */
+  webhook_path: string | null;
+}
+
+export interface CreatedApiKey {
+  key_id: string;
+  name: string;
+  role: 'member' | 'admin' | 'support' | 'service' | 'operator';
+  /** The first characters of the key */
+  key_hint: string;
+  created_by: string;
+  created_at: string;
+  expires_at: string | null;
+  /** To the minute */
+  last_used_at: string | null;
+  revoked_at: string | null;
+  /** Shown this once; only its hash is stored */
+  key: string;
+}
+
+export interface DailyMetric {
+  metric_id: number;
+  metric_date: string;
+  workspace_id: string;
+  client_id: string | null;
+  platform: 'meta' | 'google' | 'tiktok';
+  created_by_upload: string;
+  last_upload: string;
+  created_at: string;
+  updated_at: string;
+  campaign_id: string | null;
+  campaign_external_id: string | null;
+  campaign_name: string | null;
+  ad_set_id: string | null;
+  ad_set_external_id: string | null;
+  ad_set_name: string | null;
+  ad_id: string | null;
+  ad_external_id: string | null;
+  ad_name: string | null;
+  impressions: number | null;
+  clicks: number | null;
+  reach: number | null;
+  spend: number | null;
+  conversions: number | null;
+  conversion_value: number | null;
+  currency: string | null;
+}
+
+export interface DeadLetter {
+  job_id: string;
+  tenant_id: string;
+  pipeline: string;
+  subject_id: string;
+  connector_id: string | null;
+  external_account_id: string | null;
+  status: 'queued' | 'running' | 'paused' | 'failed' | 'dead_letter' | 'success' | 'canceled';
+  retry_count: number;
+  run_id: string | null;
+  correlation_id: string;
+  error_code: string | null;
+  error_message: string | null;
+  next_retry_at: string | null;
+  requeued_from: string | null;
+  created_at: string;
+  started_at: string | null;
+  finished_at: string | null;
+}
+
+/** A CloudEvents 1.0 envelope */
+export interface Event {
+  specversion: '1.0';
+  id: string;
+  source: string;
+  type: string;
+  subject: string;
+  time: string;
+  datacontenttype: 'application/json';
+  data: Record<string, unknown>;
+  tenantid: string;
+  correlationid?: string;
+}
+
+export interface IngestionHandoff {
+  handoff_id: string;
+  reference_id: string;
+  payload_hash: string;
+  status: 'queued' | 'running' | 'completed' | 'failed';
+  reason_code: 'queued_from_scrape' | 'ingestion_job_queued' | 'ingestion_job_already_active' | 'ingestion_job_running' | 'ingestion_job_completed' | 'ingestion_job_failed' | 'unchanged_payload' | 'retry_exhausted' | 'not_transient';
+  reason_text: string | null;
+  attempts: number;
+  job_id: string | null;
+  kb_id: string;
+  scrape_run_id: string;
+  created_at: string;
+  updated_at: string;
+}
+
+export interface Job {
+  jobId: string;
+  pipeline: string;
+  subjectId: string;
+  workspaceId: string | null;
+  status: 'queued' | 'running' | 'paused' | 'failed' | 'dead_letter' | 'success' | 'canceled';
+  queueState: 'QUEUED' | 'RUNNING' | 'PAUSED' | 'DONE' | 'FAILED';
+  stage: string | null;
+  runAt: string;
+  nextRetryAt: string | null;
+  retryCount: number;
+  maxRetries: number;
+  runId: string | null;
+  correlationId: string;
+  errorCode: string | null;
+  errorMessage: string | null;
+  checkpoint: Record<string, unknown>;
+  counters: Record<string, number>;
+  leasedBy: string | null;
+  heartbeatAt: string | null;
+  cleanupOpen: boolean;
+  requeuedFrom: string | null;
+  createdBy: string;
+  createdAt: string;
+  startedAt: string | null;
+  finishedAt: string | null;
+  updatedAt: string;
+  [name: string]: unknown;
+}
+
+export interface KnowledgeBase {
+  kb_id: string;
+  name: string;
+  chunker: {
+    strategy: 'markdown' | 'recursive' | 'fixed';
+    max_tokens: number;
+    overlap_tokens?: number;
+  };
+  embedder: {
+    provider: 'local' | 'openai' | 'custom';
+    name?: string;
+    base_url?: string;
+    model?: string;
+    dimensions?: number | null;
+    api_key_secret?: string | null;
+    price_per_million_tokens?: number;
+  };
+  /** Which build of the index searches are answered from; 0: none yet */
+  generation: number;
+  /** Of its last run */
+  status: 'not_started' | 'running' | 'paused' | 'completed' | 'failed' | 'canceled';
+  /** Its last run */
+  job_id: string | null;
+  /** How many there are in each state; not in lists */
+  documents?: Record<string, number>;
+  /** Not in lists */
+  chunks?: number;
+  created_by: string;
+  created_at: string;
+  updated_at: string;
+}
+
+export interface KnowledgeDocument {
+  document_id: string;
+  kb_id: string;
+  source_id: string;
+  uri: string;
+  title: string;
+  media_type: string | null;
+  state: 'indexed' | 'empty' | 'error' | 'gone';
+  content_hash: string | null;
+  chunk_count: number;
+  error_code: string | null;
+  error_text: string | null;
+  /** What had to be left out or repaired when it was read */
+  notes: string[];
+  updated_at: string;
+}
+
+export interface KnowledgeFile {
+  file_id: string;
+  kb_id: string;
+  name: string;
+  /** Of the document that the next run makes of it */
+  uri: string;
+  media_type: string;
+  size_bytes: number;
+  sha256: string;
+  /** Where it was sent from, as far as that was told */
+  origin: string | null;
+  created_at: string;
+}
+
+export interface KnowledgePassage {
+  ordinal: number;
+  text: string;
+  heading_path: string[];
+  start: number;
+  end: number;
+}
+
+export interface KnowledgePlan {
+  documents: {
+    new: number;
+    changed: number;
+    gone: number;
+    unchanged: number;
+  };
+  chunks: number;
+  tokens: number;
+  /** In the currency of the embedder’s price */
+  cost: number;
+  /** False: time ran out before every document was looked at */
+  is_complete: boolean;
+}
+
+export interface KnowledgeResults {
+  results: {
+    text: string;
+    score: number;
+    document: {
+      document_id: string;
+      uri: string;
+      title: string;
+    };
+    heading_path: string[];
+    start: number;
+    end: number;
+  }[];
+}
+
+export interface KnowledgeRun {
+  job_id: string | null;
+  kb_id: string;
+  status: 'not_started' | 'running' | 'paused' | 'completed' | 'failed' | 'canceled';
+  stage: string | null;
+  /** {last_batch_id, cursor} */
+  checkpoint: Record<string, unknown> | null;
+  counters: {
+    docs_seen: number;
+    docs_unchanged: number;
+    docs_empty: number;
+    docs_error: number;
+    docs_gone: number;
+    chunks_seen: number;
+    chunks_processed: number;
+    chunks_skipped: number;
+    chunks_error: number;
+    tokens_embedded: number;
+  };
+  /** They could not show everything they have; nothing of them was taken for gone */
+  incomplete_sources: {
+    source_id: string;
+    reason: string;
+  }[];
+  last_error: string | null;
+  error_code: string | null;
+  heartbeat_age_seconds: number | null;
+  /** It should be at work, and nobody has heard of it for half a minute */
+  stalled: boolean;
+  /** How many documents its sources are known to have; 0: nobody knows */
+  docs_expected: number;
+  docs_per_second: number;
+  chunks_per_second: number;
+  /** Null: nobody knows */
+  eta_seconds: number | null;
+  started_at: string | null;
+  finished_at: string | null;
+}
+
+export interface KnowledgeSource {
+  source_id: string;
+  kb_id: string;
+  type: 'files' | 'markdown' | 'text' | 'html' | 'folder' | 'website' | 'youtube' | 'reference';
+  settings: Record<string, unknown>;
+  created_at: string;
+}
+
+export interface Me {
+  user_id: string;
+  tenant_id: string;
+  role: 'member' | 'admin' | 'support' | 'service' | 'operator';
+  via: 'token' | 'api_key' | 'session';
+  name: string | null;
+  email: string | null;
+  plan: 'free' | 'growth' | 'enterprise';
+  tenant: Tenant;
+  rights: string[];
+}
+
+export interface Overview {
+  as_of: string;
+  /** What waits for a person */
+  needs_you: {
+    /** dead_letters, uploads_in_review, uploads_failed, connectors_failing, … */
+    kind: string;
+    /** The error code that they share */
+    code: string | null;
+    count: number;
+    oldest_at: string | null;
+    /** The thing itself, when it is only one */
+    subject_id: string | null;
+  }[];
+  now: {
+    /** Jobs that have not ended */
+    jobs: {
+      pipeline: string;
+      status: string;
+      count: number;
+    }[];
+    queued: number;
+    running: number;
+    paused: number;
+    waiting_for_retry: number;
+    /** Since when the first job could start and has not */
+    waiting_since: string | null;
+    workers_alive: number;
+  };
+  last_day: {
+    since: string;
+    step_seconds: number;
+    succeeded: number;
+    /** Dead letters: a job that will be retried has not failed */
+    failed: number;
+    canceled: number;
+    /** Of jobs that ended: rows, records, chunks or references */
+    rows: number;
+    points: {
+      at: string;
+      succeeded: number;
+      failed: number;
+      rows: number;
+    }[];
+    failures: {
+      pipeline: string;
+      error_code: string | null;
+      count: number;
+    }[];
+  };
+}
+
+/** What went wrong, as RFC 9457 problem details; docs/errors.md lists the codes. */
+export interface Problem {
+  type: string;
+  title: string;
+  status: number;
+  detail: string;
+  instance: string;
+  code: string;
+  request_id: string;
+  errors: {
+    pointer: string;
+    message: string;
+  }[];
+  [name: string]: unknown;
+}
+
+export interface Readiness {
+  status: 'ready' | 'not_ready';
+  checks: Record<string, {
+    state: 'ok' | 'failed';
+    detail?: string;
+  }>;
+}
+
+export interface ReprocessedJob {
+  jobId: string;
+  pipeline: string;
+  subjectId: string;
+  workspaceId: string | null;
+  status: 'queued' | 'running' | 'paused' | 'failed' | 'dead_letter' | 'success' | 'canceled';
+  queueState: 'QUEUED' | 'RUNNING' | 'PAUSED' | 'DONE' | 'FAILED';
+  stage: string | null;
+  runAt: string;
+  nextRetryAt: string | null;
+  retryCount: number;
+  maxRetries: number;
+  runId: string | null;
+  correlationId: string;
+  errorCode: string | null;
+  errorMessage: string | null;
+  checkpoint: Record<string, unknown>;
+  counters: Record<string, number>;
+  leasedBy: string | null;
+  heartbeatAt: string | null;
+  cleanupOpen: boolean;
+  requeuedFrom: string | null;
+  createdBy: string;
+  createdAt: string;
+  startedAt: string | null;
+  finishedAt: string | null;
+  updatedAt: string;
+  jobType: 'csv' | 'image';
+  processor: string;
+  fileName: string | null;
+  /** Of the file */
+  columns: string[];
+  /** Keys of the results so far; the grid and its exports have them */
+  resultColumns: string[];
+  totalItems: number;
+  processedItems: number;
+  failedItems: number;
+  counts: {
+    PENDING: number;
+    PROCESSING: number;
+    DONE: number;
+    ERROR: number;
+    NOT_FOUND: number;
+    SKIPPED: number;
+  };
+  /** What the controllers decided last, and why */
+  controllers: {
+    ingest?: {
+      reason: string;
+      [name: string]: unknown;
+    };
+    claim?: {
+      reason: string;
+      [name: string]: unknown;
+    };
+    providers?: {
+      reason: string;
+      [name: string]: unknown;
+    }[];
+    [name: string]: unknown;
+  };
+  reset: number;
+  exhausted: number;
+  [name: string]: unknown;
+}
+
+export interface ScrapeReference {
+  reference_id: string;
+  external_id: string;
+  url: string;
+  title: string;
+  media_type: string | null;
+  metadata: Record<string, unknown>;
+  payload_hash: string;
+  content_bytes: number;
+  /** The run that touched it last */
+  scrape_run_id: string;
+  /** The site says that it is not there any more */
+  gone_at: string | null;
+  created_at: string;
+  updated_at: string;
+}
+
+export interface ScrapeRun {
+  scrape_run_id: string;
+  source: string;
+  mode: 'push' | 'crawl';
+  status: 'running' | 'completed' | 'failed';
+  /** Of a crawl */
+  job_id: string | null;
+  references_persisted: number;
+  references_created: number;
+  references_changed: number;
+  handoff_queued_count: number;
+  handoff_completed_count: number;
+  handoff_failed_count: number;
+  handoff_skipped_count: number;
+  /** Why nothing was handed over and the counts of hand-offs are 0: the feature is taken down */
+  handoff_notice: string | null;
+  /** Of a crawl */
+  pages_failed: number;
+  /** Of a crawl: every page was seen */
+  is_complete: boolean | null;
+  error_code: string | null;
+  error_text: string | null;
+  created_by: string;
+  started_at: string;
+  finished_at: string | null;
+}
+
+export interface ScrapeRunWithHandoffs {
+  scrape_run_id: string;
+  source: string;
+  mode: 'push' | 'crawl';
+  status: 'running' | 'completed' | 'failed';
+  /** Of a crawl */
+  job_id: string | null;
+  references_persisted: number;
+  references_created: number;
+  references_changed: number;
+  handoff_queued_count: number;
+  handoff_completed_count: number;
+  handoff_failed_count: number;
+  handoff_skipped_count: number;
+  /** Why nothing was handed over and the counts of hand-offs are 0: the feature is taken down */
+  handoff_notice: string | null;
+  /** Of a crawl */
+  pages_failed: number;
+  /** Of a crawl: every page was seen */
+  is_complete: boolean | null;
+  error_code: string | null;
+  error_text: string | null;
+  created_by: string;
+  started_at: string;
+  finished_at: string | null;
+  /** What has become of what it handed over; null while hand-offs are taken down */
+  handoffs: {
+    queued: number;
+    running: number;
+    completed: number;
+    failed: number;
+  } | null;
+}
+
+export interface ScrapeSource {
+  source: string;
+  mode: 'push' | 'crawl';
+  kind: 'website' | 'sitemap' | 'feed' | null;
+  kb_id: string;
+  url: string | null;
+  max_pages: number | null;
+  max_depth: number | null;
+  include: string[];
+  exclude: string[];
+  sitemap: boolean | null;
+  last_run: {
+    scrape_run_id: string;
+    status: 'running' | 'completed' | 'failed';
+    started_at: string;
+    finished_at: string | null;
+  } | null;
+  created_by: string;
+  created_at: string;
+  updated_at: string;
+}
+
+export interface ScrapeSync {
+  scrape_run_id: string;
+  source: string;
+  mode: 'push' | 'crawl';
+  status: 'running' | 'completed' | 'failed';
+  /** Of a crawl */
+  job_id: string | null;
+  references_persisted: number;
+  references_created: number;
+  references_changed: number;
+  handoff_queued_count: number;
+  handoff_completed_count: number;
+  handoff_failed_count: number;
+  handoff_skipped_count: number;
+  /** Why nothing was handed over and the counts of hand-offs are 0: the feature is taken down */
+  handoff_notice: string | null;
+}
+
+export interface Session {
+  user_id: string;
+  tenant_id: string;
+  role: 'member' | 'admin' | 'support' | 'service' | 'operator';
+  /** The session’s lifetime: 12 hours, or less if the token ends before */
+  expires_in_seconds: number;
+}
+
+export interface StagedRow {
+  row_index: number;
+  entity_type: 'campaign' | 'ad_set' | 'ad' | 'daily_metric';
+  natural_key_hash: string;
+  raw_data: Record<string, unknown>;
+  validation_status: 'pending' | 'valid' | 'invalid';
+  validation_errors: {
+    field: string;
+    code: string;
+    message: string;
+    value: string | null;
+  }[] | null;
+  promotion_error: {
+    code: string;
+    message: string;
+  } | null;
+  promotion_warning: {
+    code: string;
+    message: string;
+  } | null;
+}
+
+export interface StartedKnowledgeRun {
+  job_id: string;
+  kb_id: string;
+  status: 'not_started' | 'running' | 'paused' | 'completed' | 'failed' | 'canceled';
+}
+
+export interface Sync {
+  job_id: string;
+  tenant_id: string;
+  connector_id: string | null;
+  external_account_id: string | null;
+  status: 'queued' | 'running' | 'paused' | 'failed' | 'dead_letter' | 'success' | 'canceled';
+  stage: string | null;
+  retry_count: number;
+  max_retries: number;
+  run_id: string | null;
+  correlation_id: string;
+  error_message: string | null;
+  error_code: string | null;
+  next_retry_at: string | null;
+  records_synced: number | null;
+  bytes_synced: number | null;
+  duration_seconds: number | null;
+  run_started_at: string | null;
+  run_ended_at: string | null;
+  failure_reason: string | null;
+  /** Airbyte’s last word on the run */
+  airbyte_status: string | null;
+  /** True: another one started the run, and this job follows it */
+  adopted: boolean;
+  /** Why nothing happens at the moment */
+  waiting_for: string | null;
+  trigger_started_at: string | null;
+  requeued_from: string | null;
+  created_by: string;
+  created_at: string;
+  started_at: string | null;
+  finished_at: string | null;
+  updated_at: string;
+}
+
+export interface Tenant {
+  tenant_id: string;
+  name: string;
+  plan: 'free' | 'growth' | 'enterprise';
+  limits: Record<string, number>;
+  created_at: string;
+  updated_at: string;
+}
+
+export interface UndoPreview {
+  deleted: {
+    campaigns: number;
+    ad_sets: number;
+    ads: number;
+    daily_metrics: number;
+  };
+  not_undone: {
+    campaigns: number;
+    ad_sets: number;
+    ads: number;
+    daily_metrics: number;
+  };
+}
+
+export interface Upload {
+  upload_id: string;
+  workspace_id: string;
+  client_id: string | null;
+  platform: 'meta' | 'google' | 'tiktok';
+  source: 'manual' | 'api' | 'webhook';
+  filename: string | null;
+  file_url: string;
+  status: 'pending' | 'processing' | 'staging_complete' | 'promoting' | 'completed' | 'partial' | 'failed';
+  force_partial: boolean;
+  review: boolean;
+  mapping: Record<string, string | null>;
+  job_id: string;
+  row_count: number | null;
+  total_rows: number;
+  valid_rows: number;
+  invalid_rows: number;
+  promoted_rows: number;
+  failed_rows: number;
+  campaigns_upserted: number;
+  ad_sets_upserted: number;
+  ads_upserted: number;
+  daily_metrics_upserted: number;
+  affected_dates: string[];
+  warnings: {
+    code: string;
+    message: string;
+    count: number;
+  }[];
+  layout: {
+    format?: string;
+    encoding?: string;
+    /** The columns, as the file names them */
+    headers?: string[];
+    /** By column: some of its values */
+    samples?: string[][];
+    /** By field: the column that it is read from */
+    sources?: Record<string, string>;
+    /** Columns that are not read, with the field that they may mean */
+    unmapped?: {
+      header: string;
+      suggestion: 'metric_date' | 'period_start' | 'period_end' | 'campaign_id' | 'campaign_name' | 'campaign_status' | 'campaign_type' | 'ad_set_id' | 'ad_set_name' | 'ad_set_status' | 'ad_id' | 'ad_name' | 'ad_status' | 'impressions' | 'clicks' | 'reach' | 'spend' | 'conversions' | 'conversion_value' | 'currency' | null;
+    }[];
+    /** Fields without which nothing can be read */
+    missing?: string[];
+    notes?: {
+      code: string;
+      message: string;
+    }[];
+    currency?: string | null;
+    [name: string]: unknown;
+  } | null;
+  /** Held, and being read again with another mapping: figures are those of the mapping before */
+  checking: boolean;
+  error_code: string | null;
+  error_text: string | null;
+  event_emitted: boolean;
+  created_by: string;
+  created_at: string;
+  updated_at: string;
+  finished_at: string | null;
+  undone_at: string | null;
+}
+
+export interface UploadMapping {
+  platform: 'meta' | 'google' | 'tiktok';
+  mapping: Record<string, string | null>;
+}
+
+export interface UploadPreview {
+  campaigns: {
+    created: number;
+    updated: number;
+    unchanged: number;
+  };
+  ad_sets: {
+    created: number;
+    updated: number;
+    unchanged: number;
+  };
+  ads: {
+    created: number;
+    updated: number;
+    unchanged: number;
+  };
+  daily_metrics: {
+    created: number;
+    updated: number;
+    unchanged: number;
+  };
+  /** Below it, promoting needs force_partial */
+  threshold: {
+    total_rows: number;
+    valid_rows: number;
+    percent_needed: number;
+    is_met: boolean;
+  };
+}
+
+export interface UploadProblem {
+  code: string;
+  field: string;
+  title: string;
+  fix: string;
+  /** Rows with this problem; a row with several counts in each */
+  count: number;
+  /** Of the first example */
+  message: string;
+  example_rows: {
+    row_index: number;
+    message: string;
+    /** What stood in the field */
+    value: string | null;
+    /** The row by column; of wide rows only some */
+    cells: Record<string, string>;
+  }[];
+}
+
+export interface UploadProblems {
+  data: UploadProblem[];
+  /** All rows that were refused, each once */
+  refused_rows: number;
+  /** There are rarer reasons that are not listed */
+  has_more: boolean;
+}
+
+export interface User {
+  user_id: string;
+  role: 'member' | 'admin' | 'support' | 'service' | 'operator';
+  name: string | null;
+  email: string | null;
+  disabled: boolean;
+  disabled_at: string | null;
+  created_at: string;
+  last_seen_at: string;
+}
+
+export interface Webhook {
+  webhook_id: string;
+  url: string;
+  /** Null: all types */
+  event_types: string[] | null;
+  description: string | null;
+  enabled: boolean;
+  disabled_reason: string | null;
+  disabled_at: string | null;
+  /** Tries in vain since the last one that was received */
+  failures_in_row: number;
+  /** Since a delivery was given up; the next success clears it */
+  failing_since: string | null;
+  /** To about ten seconds */
+  last_success_at: string | null;
+  /** Until then two secrets sign */
+  previous_secret_expires_at: string | null;
+  created_by: string;
+  created_at: string;
+  updated_at: string;
+}
+
+export interface WebhookDelivery {
+  /** The header webhook-id, the same on each try */
+  delivery_id: string;
+  webhook_id: string;
+  event_id: string;
+  event_type: string;
+  subject: string | null;
+  status: 'pending' | 'delivered' | 'exhausted';
+  attempts: number;
+  last_attempt_at: string | null;
+  last_status_code: number | null;
+  /** In words */
+  last_error: string | null;
+  last_duration_ms: number | null;
+  /** Null while it is being tried, and when it is finished */
+  next_attempt_at: string | null;
+  created_at: string;
+  finished_at: string | null;
+}
+
+export interface WebhookDeliveryDetail {
+  /** The header webhook-id, the same on each try */
+  delivery_id: string;
+  webhook_id: string;
+  event_id: string;
+  event_type: string;
+  subject: string | null;
+  status: 'pending' | 'delivered' | 'exhausted';
+  attempts: number;
+  last_attempt_at: string | null;
+  last_status_code: number | null;
+  /** In words */
+  last_error: string | null;
+  last_duration_ms: number | null;
+  /** Null while it is being tried, and when it is finished */
+  next_attempt_at: string | null;
+  created_at: string;
+  finished_at: string | null;
+  /** What is sent, as it is signed */
+  body: string | null;
+  /** The last twenty, oldest first */
+  attempt_log: {
+    at: string;
+    status_code: number | null;
+    error: string | null;
+    duration_ms: number;
+    /** Its first 1,024 bytes */
+    response_body: string | null;
+  }[];
+}
+
+export interface WebhookWithSecret {
+  webhook_id: string;
+  url: string;
+  /** Null: all types */
+  event_types: string[] | null;
+  description: string | null;
+  enabled: boolean;
+  disabled_reason: string | null;
+  disabled_at: string | null;
+  /** Tries in vain since the last one that was received */
+  failures_in_row: number;
+  /** Since a delivery was given up; the next success clears it */
+  failing_since: string | null;
+  /** To about ten seconds */
+  last_success_at: string | null;
+  /** Until then two secrets sign */
+  previous_secret_expires_at: string | null;
+  created_by: string;
+  created_at: string;
+  updated_at: string;
+  /** Shown this once; only an encrypted copy is stored */
+  secret: string;
+}
+
+export interface Workspace {
+  workspace_id: string;
+  name: string;
+  created_at: string;
+  updated_at: string;
+}
+
+/** Every path: per method its path parameters, query, JSON body and the reply when all went well. */
+export interface Paths {
+  '/api/ad-sets': {
+    /** List ad sets that uploads brought. Right: `upload.read`. */
+    get: {
+      path: undefined;
+      query: {
+        /** How many at most */
+        limit?: number;
+        /** next_cursor of the page before */
+        cursor?: string;
+        workspace_id?: string;
+        platform?: 'meta' | 'google' | 'tiktok';
+        /** What this upload created, or was the last to confirm or change */
+        upload_id?: string;
+      };
+      body: undefined;
+      reply: {
+        data: AdSet[];
+        has_more: boolean;
+        next_cursor: string | null;
+      };
+    };
+  };
+  '/api/ads': {
+    /** List ads that uploads brought. Right: `upload.read`. */
+    get: {
+      path: undefined;
+      query: {
+        /** How many at most */
+        limit?: number;
+        /** next_cursor of the page before */
+        cursor?: string;
+        workspace_id?: string;
+        platform?: 'meta' | 'google' | 'tiktok';
+        /** What this upload created, or was the last to confirm or change */
+        upload_id?: string;
+      };
+      body: undefined;
+      reply: {
+        data: Ad[];
+        has_more: boolean;
+        next_cursor: string | null;
+      };
+    };
+  };
+  '/api/api-keys': {
+    /** List API keys, revoked ones too; never the keys themselves. Right: `api_key.manage`. */
+    get: {
+      path: undefined;
+      query: {
+        /** How many at most */
+        limit?: number;
+        /** next_cursor of the page before */
+        cursor?: string;
+      };
+      body: undefined;
+      reply: {
+        data: ApiKey[];
+        has_more: boolean;
+        next_cursor: string | null;
+      };
+    };
+    /** Create an API key. Right: `api_key.manage`. */
+    post: {
+      path: undefined;
+      query: undefined;
+      body: {
+        name: string;
+        /** An admin: member, admin or service; an operator: any */
+        role: 'member' | 'admin' | 'support' | 'service' | 'operator';
+        expires_at?: string;
+      };
+      reply: CreatedApiKey;
+    };
+  };
+  '/api/api-keys/{key_id}': {
+    /** Revoke an API key; it works no more from now on. Right: `api_key.manage`. */
+    delete: {
+      path: {
+        key_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: null;
+    };
+  };
+  '/api/campaigns': {
+    /** List campaigns that uploads brought. Right: `upload.read`. */
+    get: {
+      path: undefined;
+      query: {
+        /** How many at most */
+        limit?: number;
+        /** next_cursor of the page before */
+        cursor?: string;
+        workspace_id?: string;
+        platform?: 'meta' | 'google' | 'tiktok';
+        /** What this upload created, or was the last to confirm or change */
+        upload_id?: string;
+      };
+      body: undefined;
+      reply: {
+        data: Campaign[];
+        has_more: boolean;
+        next_cursor: string | null;
+      };
+    };
+  };
+  '/api/connections': {
+    /** List the connections of the Airbyte workspace, and whose connectors they are. Right: `connection.import`. */
+    get: {
+      path: undefined;
+      query: {
+        limit?: number;
+        cursor?: string;
+      };
+      body: undefined;
+      reply: {
+        data: AirbyteConnection[];
+        has_more: boolean;
+        next_cursor: string | null;
+      };
+    };
+  };
+  '/api/connectors': {
+    /** Enrol an Airbyte connection as a connector. Right: `connector.manage`. */
+    post: {
+      path: undefined;
+      query: undefined;
+      body: {
+        name: string;
+        external_account_id: string;
+        enabled?: boolean;
+        /** Null: as often as the plan allows */
+        cadence_hours?: number | null;
+        min_interval_seconds?: number | null;
+        on_active_sync?: 'adopt' | 'fail' | 'skip';
+        connector_id?: string;
+        airbyte_connection_id: string;
+      };
+      reply: Connector;
+    };
+    /** List connectors by their ids, each with its last sync. Right: `connector.read`. */
+    get: {
+      path: undefined;
+      query: {
+        /** How many at most */
+        limit?: number;
+        /** next_cursor of the page before */
+        cursor?: string;
+      };
+      body: undefined;
+      reply: {
+        data: Connector[];
+        has_more: boolean;
+        next_cursor: string | null;
+      };
+    };
+  };
+  '/api/connectors/import': {
+    /** Enrol connections of the workspace as connectors of the tenants that are named. Right: `connection.import`. */
+    post: {
+      path: undefined;
+      query: undefined;
+      body: {
+        connections: {
+          name?: string;
+          external_account_id: string;
+          enabled?: boolean;
+          /** Null: as often as the plan allows */
+          cadence_hours?: number | null;
+          min_interval_seconds?: number | null;
+          on_active_sync?: 'adopt' | 'fail' | 'skip';
+          connector_id?: string;
+          airbyte_connection_id: string;
+          tenant_id: string;
+        }[];
+      };
+      reply: {
+        imported: Connector[];
+        refused: {
+          airbyte_connection_id: string;
+          tenant_id: string;
+          code: string;
+          message: string;
+        }[];
+      };
+    };
+  };
+  '/api/connectors/status': {
+    /** Whether Airbyte is configured and well, and what is missing. Right: `connector.read`. */
+    get: {
+      path: undefined;
+      query: undefined;
+      body: undefined;
+      reply: ConnectorStatus;
+    };
+  };
+  '/api/connectors/{connector_id}': {
+    /** Get a connector. Right: `connector.read`. */
+    get: {
+      path: {
+        connector_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: Connector;
+    };
+    /** Change a connector; its Airbyte connection cannot be exchanged. Right: `connector.manage`. */
+    patch: {
+      path: {
+        connector_id: string;
+      };
+      query: undefined;
+      body: {
+        name?: string;
+        external_account_id?: string;
+        enabled?: boolean;
+        /** Null: as often as the plan allows */
+        cadence_hours?: number | null;
+        min_interval_seconds?: number | null;
+        on_active_sync?: 'adopt' | 'fail' | 'skip';
+      };
+      reply: Connector;
+    };
+    /** Delete a connector that has no active sync; its history stays. Right: `connector.manage`. */
+    delete: {
+      path: {
+        connector_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: null;
+    };
+  };
+  '/api/connectors/{connector_id}/sync': {
+    /** Sync now; 409 with the active job when there is one. Right: `connector.sync`. */
+    post: {
+      path: {
+        connector_id: string;
+      };
+      query: undefined;
+      body: {
+        correlation_id?: string;
+      } | null;
+      reply: Sync;
+    };
+  };
+  '/api/daily-metrics': {
+    /** List daily figures by date. Right: `upload.read`. */
+    get: {
+      path: undefined;
+      query: {
+        /** How many at most */
+        limit?: number;
+        /** next_cursor of the page before */
+        cursor?: string;
+        workspace_id?: string;
+        platform?: 'meta' | 'google' | 'tiktok';
+        /** What this upload created, or was the last to confirm or change */
+        upload_id?: string;
+        /** First day */
+        from?: string;
+        /** Last day */
+        to?: string;
+      };
+      body: undefined;
+      reply: {
+        data: DailyMetric[];
+        has_more: boolean;
+        next_cursor: string | null;
+      };
+    };
+  };
+  '/api/dead-letters': {
+    /** List dead letters, newest first. Right: `dead_letter.read`. */
+    get: {
+      path: undefined;
+      query: {
+        /** How many at most */
+        limit?: number;
+        /** next_cursor of the page before */
+        cursor?: string;
+        error_code?: string;
+        pipeline?: string;
+      };
+      body: undefined;
+      reply: {
+        data: DeadLetter[];
+        has_more: boolean;
+        next_cursor: string | null;
+      };
+    };
+  };
+  '/api/dead-letters/requeue': {
+    /** Requeue all dead letters that match, up to a limit. Right: `dead_letter.requeue`. */
+    post: {
+      path: undefined;
+      query: undefined;
+      body: {
+        error_code?: string;
+        pipeline?: string;
+        limit?: number;
+      };
+      reply: {
+        requeued: {
+          job_id: string;
+          requeued_from: string;
+        }[];
+        skipped: {
+          job_id: string;
+          code: string;
+        }[];
+      };
+    };
+  };
+  '/api/dead-letters/{job_id}/requeue': {
+    /** Make a new job of a dead letter, once. Right: `dead_letter.requeue`. */
+    post: {
+      path: {
+        job_id: string;
+      };
+      query: undefined;
+      body: {
+        correlation_id?: string;
+      } | null;
+      reply: DeadLetter;
+    };
+  };
+  '/api/events': {
+    /** Read the audit log, oldest first. Right: `event.read`. */
+    get: {
+      path: undefined;
+      query: {
+        /** Only these types: several times or separated by commas; `job.*` is all that begin with `job.` */
+        type?: string | string[];
+        /** Only about this job, upload or hand-off */
+        subject?: string;
+        /** Only what came after the event with this id */
+        after?: string;
+        /** How many at most */
+        limit?: number;
+        /** next_cursor of the page before */
+        cursor?: string;
+      };
+      body: undefined;
+      reply: {
+        data: Event[];
+        has_more: boolean;
+        next_cursor: string | null;
+      };
+    };
+  };
+  '/api/events/stream': {
+    /** Follow the audit log live. Server-sent events: `id` is where to go on from (the browser sends it as Last-Event-ID by itself), `event` the type, `data` the envelope. Without Last-Event-ID and `after` the stream starts now. Right: `event.read`. */
+    get: {
+      path: undefined;
+      query: {
+        /** Only these types: several times or separated by commas; `job.*` is all that begin with `job.` */
+        type?: string | string[];
+        /** Only about this job, upload or hand-off */
+        subject?: string;
+        /** Only what came after the event with this id */
+        after?: string;
+      };
+      body: undefined;
+      reply: string;
+    };
+  };
+  '/api/hooks/airbyte/{secret}': {
+    /** For Airbyte’s notifications: a hint that a run has ended, confirmed by asking Airbyte */
+    post: {
+      path: {
+        secret: string;
+      };
+      query: undefined;
+      body: unknown;
+      reply: {
+        received: boolean;
+      };
+    };
+  };
+  '/api/ingestion/jobs/{id}/cancel': {
+    /** Cancel a run; what it added is removed. Right: `knowledge.ingest`. */
+    post: {
+      path: {
+        /** A kb_id or a job_id */
+        id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: KnowledgeRun;
+    };
+  };
+  '/api/ingestion/jobs/{id}/pause': {
+    /** Pause a run; what is committed stays. Right: `knowledge.ingest`. */
+    post: {
+      path: {
+        /** A kb_id or a job_id */
+        id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: KnowledgeRun;
+    };
+  };
+  '/api/ingestion/jobs/{id}/resume': {
+    /** Let a paused run go on from its checkpoint. Right: `knowledge.ingest`. */
+    post: {
+      path: {
+        /** A kb_id or a job_id */
+        id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: KnowledgeRun;
+    };
+  };
+  '/api/ingestion/jobs/{id}/start': {
+    /** Start a run of a knowledge base; 409 with the active job when there is one. Right: `knowledge.ingest`. */
+    post: {
+      path: {
+        /** A kb_id or a job_id */
+        id: string;
+      };
+      query: undefined;
+      body: {
+        /** Where it is used up, the run pauses */
+        budget?: {
+          max_tokens?: number;
+          max_cost?: number;
+        };
+      } | null;
+      reply: StartedKnowledgeRun;
+    };
+  };
+  '/api/ingestion/jobs/{id}/status': {
+    /** The state of a run: the last one of a knowledge base, or that of a job. Right: `knowledge.read`. */
+    get: {
+      path: {
+        /** A kb_id or a job_id */
+        id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: KnowledgeRun;
+    };
+  };
+  '/api/jobs': {
+    /** List jobs, newest first. Right: `job.read`. */
+    get: {
+      path: undefined;
+      query: {
+        /** How many at most */
+        limit?: number;
+        /** next_cursor of the page before */
+        cursor?: string;
+        status?: 'queued' | 'running' | 'paused' | 'failed' | 'dead_letter' | 'success' | 'canceled';
+        pipeline?: string;
+        subjectId?: string;
+      };
+      body: undefined;
+      reply: {
+        data: Job[];
+        has_more: boolean;
+        next_cursor: string | null;
+      };
+    };
+    /** Make a job of a file of rows: multipart with processor, options and file, or JSON with a fileRef. Right: `item.create`. */
+    post: {
+      path: undefined;
+      query: undefined;
+      body: undefined;
+      reply: {
+        jobId: string;
+      };
+    };
+  };
+  '/api/jobs/count': {
+    /** How many jobs match; beyond 10000 they are not counted. Right: `job.read`. */
+    get: {
+      path: undefined;
+      query: {
+        status?: 'queued' | 'running' | 'paused' | 'failed' | 'dead_letter' | 'success' | 'canceled';
+        pipeline?: string;
+        subjectId?: string;
+      };
+      body: undefined;
+      reply: {
+        count: number;
+        /** False: there are more */
+        isExact: boolean;
+      };
+    };
+  };
+  '/api/jobs/{job_id}': {
+    /** Get a job. Right: `job.read`. */
+    get: {
+      path: {
+        job_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: Job;
+    };
+  };
+  '/api/jobs/{job_id}/cancel': {
+    /** Cancel a job; what it added is cleaned up. Right: `job.control`. */
+    post: {
+      path: {
+        job_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: Job;
+    };
+  };
+  '/api/jobs/{job_id}/export': {
+    /** The grid as a file. Right: `item.read`. */
+    post: {
+      path: {
+        job_id: string;
+      };
+      query: {
+        format?: 'csv' | 'xlsx';
+      };
+      body: undefined;
+      reply: unknown;
+    };
+  };
+  '/api/jobs/{job_id}/items': {
+    /** The rows of an items job, by pages, or by keyset when `after`, `statuses` or `fromRow` is given. Right: `item.read`. */
+    get: {
+      path: {
+        job_id: string;
+      };
+      query: {
+        status?: 'PENDING' | 'PROCESSING' | 'DONE' | 'ERROR' | 'NOT_FOUND' | 'SKIPPED';
+        statuses?: string;
+        page?: number;
+        pageSize?: number;
+        sort?: 'rowNo' | '-rowNo';
+        after?: string;
+        /** By keyset, beginning with this row of the file */
+        fromRow?: number;
+        /** Whether the input of each row is shown too */
+        input?: 'true' | 'false';
+      };
+      body: undefined;
+      reply: {
+        data: Record<string, unknown>[];
+        [name: string]: unknown;
+      };
+    };
+  };
+  '/api/jobs/{job_id}/items/{item_id}': {
+    /** One row: its input, the well-known fields of it under their own names, and its result. Right: `item.read`. */
+    get: {
+      path: {
+        job_id: string;
+        item_id: number;
+      };
+      query: undefined;
+      body: undefined;
+      reply: {
+        id: string;
+        normalized: Record<string, unknown>;
+        [name: string]: unknown;
+      };
+    };
+  };
+  '/api/jobs/{job_id}/items/{item_id}/calls': {
+    /** The calls to providers that were made for a row, newest first. Right: `item.read`. */
+    get: {
+      path: {
+        job_id: string;
+        item_id: number;
+      };
+      query: undefined;
+      body: undefined;
+      reply: {
+        data: {
+          provider: string;
+          strategy: string;
+          status: number | null;
+          outcome: string;
+          error: string | null;
+          tookMs: number;
+          createdAt: string;
+        }[];
+      };
+    };
+  };
+  '/api/jobs/{job_id}/kickoff': {
+    /** Drive a job for a bounded time inside this request. Right: `job.control`. */
+    post: {
+      path: {
+        job_id: string;
+      };
+      query: {
+        durationMs?: number;
+      };
+      body: undefined;
+      reply: {
+        processed: number;
+        remaining: number | null;
+        elapsedMs: number;
+        queueState: 'QUEUED' | 'RUNNING' | 'PAUSED' | 'DONE' | 'FAILED';
+        leasedBy: string | null;
+      };
+    };
+  };
+  '/api/jobs/{job_id}/pause': {
+    /** Pause a job; the slice in flight may still finish. Right: `job.control`. */
+    post: {
+      path: {
+        job_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: Job;
+    };
+  };
+  '/api/jobs/{job_id}/reprocess': {
+    /** Process rows again: those that failed, or chosen ones. Right: `item.control`. */
+    post: {
+      path: {
+        job_id: string;
+      };
+      query: undefined;
+      body: {
+        scope?: 'job' | 'items';
+        itemIds?: string[];
+        statuses?: ('DONE' | 'ERROR' | 'NOT_FOUND' | 'SKIPPED')[];
+        resetAttempts?: boolean;
+      };
+      reply: ReprocessedJob;
+    };
+  };
+  '/api/jobs/{job_id}/resume': {
+    /** Resume a paused job. Right: `job.control`. */
+    post: {
+      path: {
+        job_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: Job;
+    };
+  };
+  '/api/knowledge': {
+    /** Make a knowledge base, with its sources; it is empty until its first run. Right: `knowledge.manage`. */
+    post: {
+      path: undefined;
+      query: undefined;
+      body: {
+        name: string;
+        /** How texts are cut; by headings unless said otherwise */
+        chunker?: {
+          strategy: 'markdown';
+          max_tokens?: number;
+        } | {
+          strategy: 'recursive';
+          max_tokens?: number;
+        } | {
+          strategy: 'fixed';
+          max_tokens?: number;
+          overlap_tokens?: number;
+        };
+        /** What makes vectors of texts; the built-in one unless said otherwise */
+        embedder?: {
+          provider: 'local';
+        } | {
+          provider: 'openai';
+          base_url?: string;
+          model: string;
+          dimensions?: number | null;
+          /** Name of a stored secret */
+          api_key_secret?: string | null;
+          price_per_million_tokens?: number;
+        } | {
+          provider: 'custom';
+          name: string;
+        };
+        kb_id?: string;
+        sources?: ({
+          type: 'markdown';
+          content: string;
+          title?: string;
+        } | {
+          type: 'text';
+          content: string;
+          title?: string;
+        } | {
+          type: 'html';
+          content: string;
+          title?: string;
+        } | {
+          type: 'folder';
+          /** Below the folder that the operator has configured */
+          path: string;
+        } | {
+          type: 'website';
+          url: string;
+          max_pages?: number;
+          max_depth?: number;
+          /** Only paths that begin so */
+          include?: string[];
+          /** No paths that begin so */
+          exclude?: string[];
+          /** Whether the pages of the sitemap are read too */
+          sitemap?: boolean;
+        } | {
+          type: 'youtube';
+          url: string;
+          language?: string;
+        })[];
+      };
+      reply: KnowledgeBase;
+    };
+    /** List knowledge bases by their ids, each with the state of its last run. Right: `knowledge.read`. */
+    get: {
+      path: undefined;
+      query: {
+        /** How many at most */
+        limit?: number;
+        /** next_cursor of the page before */
+        cursor?: string;
+      };
+      body: undefined;
+      reply: {
+        data: KnowledgeBase[];
+        has_more: boolean;
+        next_cursor: string | null;
+      };
+    };
+  };
+  '/api/knowledge/{kb_id}': {
+    /** Get a knowledge base. Right: `knowledge.read`. */
+    get: {
+      path: {
+        kb_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: KnowledgeBase;
+    };
+    /** Change a knowledge base; a new chunker or embedder takes effect with the next run. Right: `knowledge.manage`. */
+    patch: {
+      path: {
+        kb_id: string;
+      };
+      query: undefined;
+      body: {
+        name?: string;
+        /** How texts are cut; by headings unless said otherwise */
+        chunker?: {
+          strategy: 'markdown';
+          max_tokens?: number;
+        } | {
+          strategy: 'recursive';
+          max_tokens?: number;
+        } | {
+          strategy: 'fixed';
+          max_tokens?: number;
+          overlap_tokens?: number;
+        };
+        /** What makes vectors of texts; the built-in one unless said otherwise */
+        embedder?: {
+          provider: 'local';
+        } | {
+          provider: 'openai';
+          base_url?: string;
+          model: string;
+          dimensions?: number | null;
+          /** Name of a stored secret */
+          api_key_secret?: string | null;
+          price_per_million_tokens?: number;
+        } | {
+          provider: 'custom';
+          name: string;
+        };
+      };
+      reply: KnowledgeBase;
+    };
+    /** Delete a knowledge base that has no active run: it is gone at once, what a large one holds bit by bit. Right: `knowledge.manage`. */
+    delete: {
+      path: {
+        kb_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: null;
+    };
+  };
+  '/api/knowledge/{kb_id}/documents': {
+    /** Add files, as many as the form has; one with a known name replaces the earlier one. Right: `knowledge.ingest`. */
+    post: {
+      path: {
+        kb_id: string;
+      };
+      query: {
+        /** Where the files are sent from, to be told apart from others later; shown with each file */
+        origin?: string;
+      };
+      body: undefined;
+      reply: {
+        files: KnowledgeFile[];
+      };
+    };
+    /** List the documents that runs have found, with their states. Right: `knowledge.read`. */
+    get: {
+      path: {
+        kb_id: string;
+      };
+      query: {
+        /** How many at most */
+        limit?: number;
+        /** next_cursor of the page before */
+        cursor?: string;
+        state?: 'indexed' | 'empty' | 'error' | 'gone';
+      };
+      body: undefined;
+      reply: {
+        data: KnowledgeDocument[];
+        has_more: boolean;
+        next_cursor: string | null;
+      };
+    };
+  };
+  '/api/knowledge/{kb_id}/documents/{document_id}': {
+    /** Get a document. Right: `knowledge.read`. */
+    get: {
+      path: {
+        kb_id: string;
+        document_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: KnowledgeDocument;
+    };
+    /** Delete a file and what is indexed of it, while no run is active; takes a file_id too. Right: `knowledge.ingest`. */
+    delete: {
+      path: {
+        kb_id: string;
+        document_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: null;
+    };
+  };
+  '/api/knowledge/{kb_id}/documents/{document_id}/passages': {
+    /** The passages that a document was cut into, in order. Right: `knowledge.read`. */
+    get: {
+      path: {
+        kb_id: string;
+        document_id: string;
+      };
+      query: {
+        /** How many at most */
+        limit?: number;
+        /** next_cursor of the page before */
+        cursor?: string;
+        /** Begin a little before the passage at this character; not with cursor */
+        around?: number;
+      };
+      body: undefined;
+      reply: {
+        data: KnowledgePassage[];
+        has_more: boolean;
+        next_cursor: string | null;
+      };
+    };
+  };
+  '/api/knowledge/{kb_id}/files': {
+    /** List the files that were added, by name. Right: `knowledge.read`. */
+    get: {
+      path: {
+        kb_id: string;
+      };
+      query: {
+        /** How many at most */
+        limit?: number;
+        /** next_cursor of the page before */
+        cursor?: string;
+      };
+      body: undefined;
+      reply: {
+        data: KnowledgeFile[];
+        has_more: boolean;
+        next_cursor: string | null;
+      };
+    };
+  };
+  '/api/knowledge/{kb_id}/plan': {
+    /** What a run would do and cost, without calling the embedder. Right: `knowledge.ingest`. */
+    get: {
+      path: {
+        kb_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: KnowledgePlan;
+    };
+  };
+  '/api/knowledge/{kb_id}/search': {
+    /** Search a knowledge base by meaning, by words, or by both. Right: `knowledge.search`. */
+    post: {
+      path: {
+        kb_id: string;
+      };
+      query: undefined;
+      body: {
+        query: string;
+        limit?: number;
+        mode?: 'vector' | 'text' | 'hybrid';
+      };
+      reply: KnowledgeResults;
+    };
+  };
+  '/api/knowledge/{kb_id}/sources': {
+    /** Add a source; the next run loads it. Right: `knowledge.manage`. */
+    post: {
+      path: {
+        kb_id: string;
+      };
+      query: undefined;
+      body: {
+        type: 'markdown';
+        content: string;
+        title?: string;
+      } | {
+        type: 'text';
+        content: string;
+        title?: string;
+      } | {
+        type: 'html';
+        content: string;
+        title?: string;
+      } | {
+        type: 'folder';
+        /** Below the folder that the operator has configured */
+        path: string;
+      } | {
+        type: 'website';
+        url: string;
+        max_pages?: number;
+        max_depth?: number;
+        /** Only paths that begin so */
+        include?: string[];
+        /** No paths that begin so */
+        exclude?: string[];
+        /** Whether the pages of the sitemap are read too */
+        sitemap?: boolean;
+      } | {
+        type: 'youtube';
+        url: string;
+        language?: string;
+      };
+      reply: KnowledgeSource;
+    };
+    /** List the sources of a knowledge base, oldest first; texts are left out. Right: `knowledge.read`. */
+    get: {
+      path: {
+        kb_id: string;
+      };
+      query: {
+        /** How many at most */
+        limit?: number;
+        /** next_cursor of the page before */
+        cursor?: string;
+      };
+      body: undefined;
+      reply: {
+        data: KnowledgeSource[];
+        has_more: boolean;
+        next_cursor: string | null;
+      };
+    };
+  };
+  '/api/knowledge/{kb_id}/sources/{source_id}': {
+    /** Get a source. Right: `knowledge.read`. */
+    get: {
+      path: {
+        kb_id: string;
+        source_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: KnowledgeSource;
+    };
+    /** Delete a source, while no run is active; the next one takes its documents out of the index. Right: `knowledge.manage`. */
+    delete: {
+      path: {
+        kb_id: string;
+        source_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: null;
+    };
+  };
+  '/api/me': {
+    /** Who you are, your tenant, plan and rights. Right: `tenant.read_own`. */
+    get: {
+      path: undefined;
+      query: undefined;
+      body: undefined;
+      reply: Me;
+    };
+  };
+  '/api/pending': {
+    /** Open rows over all items jobs, longest untouched first. Right: `item.read`. */
+    get: {
+      path: undefined;
+      query: {
+        statuses?: string;
+        userId?: 'me' | 'all';
+        jobType?: 'csv' | 'image';
+        jobId?: string;
+        updatedFrom?: string;
+        updatedTo?: string;
+        pageSize?: number;
+        after?: string;
+      };
+      body: undefined;
+      reply: {
+        data: {
+          id: string;
+          jobId: string;
+          userId: string;
+          jobType: string;
+          status: 'PENDING' | 'PROCESSING' | 'DONE' | 'ERROR' | 'NOT_FOUND' | 'SKIPPED';
+          attempts: number;
+          lockedBy: string | null;
+          lockedAt: string | null;
+          updatedAt: string;
+          inputSummary: {
+            title: string | null;
+            brand: string | null;
+            sku: string | null;
+            first: {
+              name: string;
+              value: string;
+            }[];
+          };
+          progress: {
+            processed: number;
+            total: number;
+          };
+        }[];
+        hasMore: boolean;
+        nextCursor: string | null;
+        pendingCount: number;
+      };
+    };
+  };
+  '/api/scraping/sources': {
+    /** List scrape sources by their names, each with its last run. Right: `scrape.read`. */
+    get: {
+      path: undefined;
+      query: {
+        /** How many at most */
+        limit?: number;
+        /** next_cursor of the page before */
+        cursor?: string;
+      };
+      body: undefined;
+      reply: {
+        data: ScrapeSource[];
+        has_more: boolean;
+        next_cursor: string | null;
+      };
+    };
+  };
+  '/api/scraping/sources/{source}': {
+    /** Get a scrape source. Right: `scrape.read`. */
+    get: {
+      path: {
+        source: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: ScrapeSource;
+    };
+    /** Make a scrape source, or change it. Right: `scrape.manage`. */
+    put: {
+      path: {
+        source: string;
+      };
+      query: undefined;
+      body: {
+        mode: 'push';
+        /** The knowledge base that references are handed over to */
+        kb_id: string;
+      } | {
+        mode: 'crawl';
+        /** The knowledge base that references are handed over to */
+        kb_id: string;
+        /** Where it starts: a page, a sitemap or a feed */
+        url: string;
+        kind?: 'website' | 'sitemap' | 'feed';
+        max_pages?: number;
+        max_depth?: number;
+        /** Paths begin with one of these */
+        include?: string[];
+        /** Paths that begin with one of these are left out */
+        exclude?: string[];
+        /** Of a website: whether its sitemap is read as well */
+        sitemap?: boolean;
+      };
+      reply: ScrapeSource;
+    };
+    /** Delete a scrape source with its references and hand-offs; its runs stay as history. Right: `scrape.manage`. */
+    delete: {
+      path: {
+        source: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: null;
+    };
+  };
+  '/api/scraping/{source}/handoffs': {
+    /** List hand-offs, newest first; 503 while they are taken down. Right: `scrape.read`. */
+    get: {
+      path: {
+        source: string;
+      };
+      query: {
+        /** How many at most */
+        limit?: number;
+        /** next_cursor of the page before */
+        cursor?: string;
+        /** For pages by number; not with cursor */
+        offset?: number;
+        status?: 'queued' | 'running' | 'completed' | 'failed';
+        /** Only those that this run opened */
+        scrape_run_id?: string;
+      };
+      body: undefined;
+      reply: {
+        data: IngestionHandoff[];
+        /** Of all that match, on whatever page */
+        total: number;
+        has_more: boolean;
+        next_cursor: string | null;
+      };
+    };
+  };
+  '/api/scraping/{source}/references': {
+    /** List references, newest first. Right: `scrape.read`. */
+    get: {
+      path: {
+        source: string;
+      };
+      query: {
+        /** How many at most */
+        limit?: number;
+        /** next_cursor of the page before */
+        cursor?: string;
+      };
+      body: undefined;
+      reply: {
+        data: ScrapeReference[];
+        has_more: boolean;
+        next_cursor: string | null;
+      };
+    };
+  };
+  '/api/scraping/{source}/runs': {
+    /** List runs of a source, newest first. Right: `scrape.read`. */
+    get: {
+      path: {
+        source: string;
+      };
+      query: {
+        /** How many at most */
+        limit?: number;
+        /** next_cursor of the page before */
+        cursor?: string;
+      };
+      body: undefined;
+      reply: {
+        data: ScrapeRun[];
+        has_more: boolean;
+        next_cursor: string | null;
+      };
+    };
+  };
+  '/api/scraping/{source}/runs/{scrape_run_id}': {
+    /** Get a run, and what has become of what it handed over. Right: `scrape.read`. */
+    get: {
+      path: {
+        source: string;
+        scrape_run_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: ScrapeRunWithHandoffs;
+    };
+  };
+  '/api/scraping/{source}/sync': {
+    /** Persist the references that a scraper brings and hand them over (200), or start the crawl (202). Right: `scrape.sync`. */
+    post: {
+      path: {
+        source: string;
+      };
+      query: undefined;
+      body: {
+        references?: {
+          /** What the scraper calls it; the same again changes it */
+          external_id: string;
+          url: string;
+          title?: string | null;
+          /** Markdown or plain text, or what media_type says */
+          content: string;
+          /** Of the content; Markdown unless said otherwise */
+          media_type?: 'text/markdown' | 'text/plain' | 'text/html';
+          metadata?: Record<string, unknown> | null;
+        }[];
+      } | null;
+      reply: ScrapeSync;
+    };
+  };
+  '/api/secrets': {
+    /** The names of stored secrets; never the secrets. Right: `secret.manage`. */
+    get: {
+      path: undefined;
+      query: undefined;
+      body: undefined;
+      reply: {
+        data: {
+          name: string;
+          updated_by: string;
+          updated_at: string;
+        }[];
+      };
+    };
+  };
+  '/api/secrets/{name}': {
+    /** Store a secret, encrypted; it can be replaced, not read. Right: `secret.manage`. */
+    put: {
+      path: {
+        name: string;
+      };
+      query: undefined;
+      body: {
+        value: string;
+      };
+      reply: null;
+    };
+    /** Remove a secret. Right: `secret.manage`. */
+    delete: {
+      path: {
+        name: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: null;
+    };
+  };
+  '/api/session': {
+    /** Start a session with a token or an API key; the answer sets the cookie */
+    post: {
+      path: undefined;
+      query: undefined;
+      body: {
+        /** A JSON Web Token or an API key */
+        token: string;
+      };
+      reply: Session;
+    };
+  };
+  '/api/session/logout': {
+    /** End the session of the cookie; a token stays valid until it expires. Right: `session.end`. */
+    post: {
+      path: undefined;
+      query: undefined;
+      body: undefined;
+      reply: null;
+    };
+  };
+  '/api/stats/connectors': {
+    /** Success rate, average duration and retries of each connector. Right: `stats.read`. */
+    get: {
+      path: undefined;
+      query: undefined;
+      body: undefined;
+      reply: {
+        data: {
+          connector_id: string;
+          jobs: number;
+          success_rate: number | null;
+          average_duration_seconds: number | null;
+          retries_by_class: Record<string, number>;
+        }[];
+      };
+    };
+  };
+  '/api/stats/dead-letters': {
+    /** Dead letters by error code. Right: `stats.read`. */
+    get: {
+      path: undefined;
+      query: undefined;
+      body: undefined;
+      reply: {
+        data: {
+          error_code: string | null;
+          count: number;
+          requeued: number;
+          oldest_at: string | null;
+          newest_at: string | null;
+        }[];
+      };
+    };
+  };
+  '/api/stats/jobs': {
+    /** Jobs by pipeline and status. Right: `stats.read`. */
+    get: {
+      path: undefined;
+      query: undefined;
+      body: undefined;
+      reply: {
+        data: {
+          pipeline: string;
+          status: string;
+          count: number;
+          oldest_at: string;
+        }[];
+      };
+    };
+  };
+  '/api/stats/overview': {
+    /** What needs you, what is going on, and the last 24 hours (a member: of the own things). Right: `stats.read`. */
+    get: {
+      path: undefined;
+      query: undefined;
+      body: undefined;
+      reply: Overview;
+    };
+  };
+  '/api/stats/stuck-jobs': {
+    /** Jobs that have made no progress for two hours. Right: `stats.read`. */
+    get: {
+      path: undefined;
+      query: undefined;
+      body: undefined;
+      reply: {
+        data: {
+          job_id: string;
+          pipeline: string;
+          subject_id: string;
+          connector_id: string | null;
+          started_at: string;
+          since: string;
+        }[];
+      };
+    };
+  };
+  '/api/stats/upkeep': {
+    /** Upkeep tasks with their last run and result. Right: `stats.read`. */
+    get: {
+      path: undefined;
+      query: undefined;
+      body: undefined;
+      reply: {
+        data: {
+          task: string;
+          next_run_at: string;
+          last_started_at: string | null;
+          last_finished_at: string | null;
+          last_result: Record<string, number> | null;
+          last_error: string | null;
+        }[];
+      };
+    };
+  };
+  '/api/stats/workers': {
+    /** Processes that advance jobs. Right: `stats.read`. */
+    get: {
+      path: undefined;
+      query: undefined;
+      body: undefined;
+      reply: {
+        data: {
+          worker_id: string;
+          name: string;
+          guarded_by: 'lock' | 'expiry';
+          concurrency: number;
+          version: string;
+          started_at: string;
+          heartbeat_at: string;
+          is_alive: boolean;
+          leases: number;
+        }[];
+      };
+    };
+  };
+  '/api/syncs': {
+    /** List syncs, newest first. Right: `connector.read`. */
+    get: {
+      path: undefined;
+      query: {
+        /** How many at most */
+        limit?: number;
+        /** next_cursor of the page before */
+        cursor?: string;
+        status?: 'queued' | 'running' | 'paused' | 'failed' | 'dead_letter' | 'success' | 'canceled';
+        connector_id?: string;
+        error_code?: string;
+      };
+      body: undefined;
+      reply: {
+        data: Sync[];
+        has_more: boolean;
+        next_cursor: string | null;
+      };
+    };
+  };
+  '/api/syncs/{job_id}': {
+    /** Get a sync. Right: `connector.read`. */
+    get: {
+      path: {
+        job_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: Sync;
+    };
+  };
+  '/api/tenants': {
+    /** List tenants: an operator sees all, everybody else the own one. Right: `tenant.read_own`. */
+    get: {
+      path: undefined;
+      query: {
+        /** How many at most */
+        limit?: number;
+        /** next_cursor of the page before */
+        cursor?: string;
+      };
+      body: undefined;
+      reply: {
+        data: Tenant[];
+        has_more: boolean;
+        next_cursor: string | null;
+      };
+    };
+    /** Create a tenant with its first workspace. Right: `tenant.manage`. */
+    post: {
+      path: undefined;
+      query: undefined;
+      body: {
+        tenant_id: string;
+        name?: string;
+        plan?: 'free' | 'growth' | 'enterprise';
+      };
+      reply: Tenant;
+    };
+  };
+  '/api/tenants/{tenant_id}': {
+    /** Get a tenant. Right: `tenant.read_own`. */
+    get: {
+      path: {
+        tenant_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: Tenant;
+    };
+    /** Change a tenant’s name, plan or limits. Right: `tenant.manage`. */
+    patch: {
+      path: {
+        tenant_id: string;
+      };
+      query: undefined;
+      body: {
+        name?: string;
+        plan?: 'free' | 'growth' | 'enterprise';
+        /** Replaces all limits */
+        limits?: Record<string, number>;
+      };
+      reply: Tenant;
+    };
+    /** Erase a tenant with everything that is its own, and prove it. Right: `tenant.manage`. */
+    delete: {
+      path: {
+        tenant_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: {
+        tenant_id: string;
+        erased: Record<string, number>;
+        files_removed: number;
+        remaining: Record<string, number>;
+      };
+    };
+  };
+  '/api/uploads': {
+    /** Upload an ad report: multipart with the fields and a file, or JSON with a file_ref. Right: `upload.create`. */
+    post: {
+      path: undefined;
+      query: undefined;
+      body: undefined;
+      reply: {
+        upload_id: string;
+        status: 'pending' | 'processing' | 'staging_complete' | 'promoting' | 'completed' | 'partial' | 'failed';
+      };
+    };
+    /** List uploads, newest first. Right: `upload.read`. */
+    get: {
+      path: undefined;
+      query: {
+        /** How many at most */
+        limit?: number;
+        /** next_cursor of the page before */
+        cursor?: string;
+        workspace_id?: string;
+        status?: 'pending' | 'processing' | 'staging_complete' | 'promoting' | 'completed' | 'partial' | 'failed';
+        platform?: 'meta' | 'google' | 'tiktok';
+        /** A part of the file’s name */
+        filename?: string;
+      };
+      body: undefined;
+      reply: {
+        data: Upload[];
+        has_more: boolean;
+        next_cursor: string | null;
+      };
+    };
+  };
+  '/api/uploads/mappings': {
+    /** What columns were mapped to before, by platform. Right: `upload.read`. */
+    get: {
+      path: undefined;
+      query: {
+        platform?: 'meta' | 'google' | 'tiktok';
+      };
+      body: undefined;
+      reply: {
+        data: UploadMapping[];
+      };
+    };
+    /** Replace what columns of a platform’s reports are mapped to. Right: `upload.control`. */
+    put: {
+      path: undefined;
+      query: undefined;
+      body: {
+        platform: 'meta' | 'google' | 'tiktok';
+        mapping: Record<string, 'metric_date' | 'period_start' | 'period_end' | 'campaign_id' | 'campaign_name' | 'campaign_status' | 'campaign_type' | 'ad_set_id' | 'ad_set_name' | 'ad_set_status' | 'ad_id' | 'ad_name' | 'ad_status' | 'impressions' | 'clicks' | 'reach' | 'spend' | 'conversions' | 'conversion_value' | 'currency' | null>;
+      };
+      reply: UploadMapping;
+    };
+  };
+  '/api/uploads/{upload_id}': {
+    /** Get an upload. Right: `upload.read`. */
+    get: {
+      path: {
+        upload_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: Upload;
+    };
+  };
+  '/api/uploads/{upload_id}/cancel': {
+    /** Cancel an upload that is not being promoted yet. Right: `upload.control`. */
+    post: {
+      path: {
+        upload_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: Upload;
+    };
+  };
+  '/api/uploads/{upload_id}/mapping': {
+    /** Map the columns of an upload that is held; the file is read again and the upload stays held. Right: `upload.control`. */
+    put: {
+      path: {
+        upload_id: string;
+      };
+      query: undefined;
+      body: {
+        mapping: Record<string, 'metric_date' | 'period_start' | 'period_end' | 'campaign_id' | 'campaign_name' | 'campaign_status' | 'campaign_type' | 'ad_set_id' | 'ad_set_name' | 'ad_set_status' | 'ad_id' | 'ad_name' | 'ad_status' | 'impressions' | 'clicks' | 'reach' | 'spend' | 'conversions' | 'conversion_value' | 'currency' | null>;
+      };
+      reply: Upload;
+    };
+  };
+  '/api/uploads/{upload_id}/preview': {
+    /** What promoting an upload that is held would create, update and leave as it is. Right: `upload.read`. */
+    get: {
+      path: {
+        upload_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: UploadPreview;
+    };
+  };
+  '/api/uploads/{upload_id}/problems': {
+    /** Why rows were refused, grouped by reason with the fix and example rows, most frequent first. Right: `upload.read`. */
+    get: {
+      path: {
+        upload_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: UploadProblems;
+    };
+  };
+  '/api/uploads/{upload_id}/promote': {
+    /** Promote an upload that is held for review. Right: `upload.control`. */
+    post: {
+      path: {
+        upload_id: string;
+      };
+      query: undefined;
+      body: {
+        mapping?: Record<string, 'metric_date' | 'period_start' | 'period_end' | 'campaign_id' | 'campaign_name' | 'campaign_status' | 'campaign_type' | 'ad_set_id' | 'ad_set_name' | 'ad_set_status' | 'ad_id' | 'ad_name' | 'ad_status' | 'impressions' | 'clicks' | 'reach' | 'spend' | 'conversions' | 'conversion_value' | 'currency' | null>;
+        force_partial?: boolean;
+      } | null;
+      reply: Upload;
+    };
+  };
+  '/api/uploads/{upload_id}/rejected.csv': {
+    /** The rows that were refused, as CSV with their reasons; corrected, it can be uploaded again. Right: `upload.read`. */
+    get: {
+      path: {
+        upload_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: unknown;
+    };
+  };
+  '/api/uploads/{upload_id}/rows': {
+    /** The staged rows of an upload, in the order of the file. Right: `upload.read`. */
+    get: {
+      path: {
+        upload_id: string;
+      };
+      query: {
+        /** How many at most */
+        limit?: number;
+        /** next_cursor of the page before */
+        cursor?: string;
+        validation_status?: 'pending' | 'valid' | 'invalid';
+        entity_type?: 'campaign' | 'ad_set' | 'ad' | 'daily_metric';
+      };
+      body: undefined;
+      reply: {
+        data: StagedRow[];
+        has_more: boolean;
+        next_cursor: string | null;
+      };
+    };
+  };
+  '/api/uploads/{upload_id}/undo': {
+    /** What undoing an upload would delete and what it would leave. Right: `upload.read`. */
+    get: {
+      path: {
+        upload_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: UndoPreview;
+    };
+    /** Delete what an upload created and nobody touched since. Right: `upload.control`. */
+    post: {
+      path: {
+        upload_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: {
+        upload: Upload;
+        deleted: {
+          campaigns: number;
+          ad_sets: number;
+          ads: number;
+          daily_metrics: number;
+        };
+        not_undone: {
+          campaigns: number;
+          ad_sets: number;
+          ads: number;
+          daily_metrics: number;
+        };
+      };
+    };
+  };
+  '/api/users': {
+    /** List users. Right: `user.read`. */
+    get: {
+      path: undefined;
+      query: {
+        /** How many at most */
+        limit?: number;
+        /** next_cursor of the page before */
+        cursor?: string;
+      };
+      body: undefined;
+      reply: {
+        data: User[];
+        has_more: boolean;
+        next_cursor: string | null;
+      };
+    };
+  };
+  '/api/users/{user_id}': {
+    /** Disable or enable a user; takes effect within ten seconds. Right: `user.manage`. */
+    patch: {
+      path: {
+        user_id: string;
+      };
+      query: undefined;
+      body: {
+        disabled: boolean;
+      };
+      reply: User;
+    };
+  };
+  '/api/webhooks': {
+    /** List webhook endpoints; never their secrets. Right: `webhook.manage`. */
+    get: {
+      path: undefined;
+      query: {
+        /** How many at most */
+        limit?: number;
+        /** next_cursor of the page before */
+        cursor?: string;
+      };
+      body: undefined;
+      reply: {
+        data: Webhook[];
+        has_more: boolean;
+        next_cursor: string | null;
+      };
+    };
+    /** Send events to a URL from now on, signed as Standard Webhooks says. Right: `webhook.manage`. */
+    post: {
+      path: undefined;
+      query: undefined;
+      body: {
+        url: string;
+        event_types?: string[] | null;
+        description?: string | null;
+      };
+      reply: WebhookWithSecret;
+    };
+  };
+  '/api/webhooks/deliveries/{delivery_id}': {
+    /** See a delivery: what is sent, and how each try went. Right: `webhook.manage`. */
+    get: {
+      path: {
+        delivery_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: WebhookDeliveryDetail;
+    };
+  };
+  '/api/webhooks/deliveries/{delivery_id}/resend': {
+    /** Send a delivery again; one that waits is tried now. It has the same webhook-id. A finished one does not hold up later events about the same subject. Right: `webhook.manage`. */
+    post: {
+      path: {
+        delivery_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: WebhookDelivery;
+    };
+  };
+  '/api/webhooks/{webhook_id}': {
+    /** See a webhook endpoint. Right: `webhook.manage`. */
+    get: {
+      path: {
+        webhook_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: Webhook;
+    };
+    /** Change a webhook endpoint. A disabled endpoint is sent nothing and goes on where it stood when it is enabled again. `enabled: true` also tries at once what waits for a retry. Right: `webhook.manage`. */
+    patch: {
+      path: {
+        webhook_id: string;
+      };
+      query: undefined;
+      body: {
+        url?: string;
+        /** Null: all types */
+        event_types?: string[] | null;
+        description?: string | null;
+        enabled?: boolean;
+      };
+      reply: Webhook;
+    };
+    /** Remove a webhook endpoint and its deliveries. Right: `webhook.manage`. */
+    delete: {
+      path: {
+        webhook_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: null;
+    };
+  };
+  '/api/webhooks/{webhook_id}/deliveries': {
+    /** What an endpoint was sent, or will be, newest first. Right: `webhook.manage`. */
+    get: {
+      path: {
+        webhook_id: string;
+      };
+      query: {
+        /** How many at most */
+        limit?: number;
+        /** next_cursor of the page before */
+        cursor?: string;
+        status?: 'pending' | 'delivered' | 'exhausted';
+      };
+      body: undefined;
+      reply: {
+        data: WebhookDelivery[];
+        has_more: boolean;
+        next_cursor: string | null;
+      };
+    };
+  };
+  '/api/webhooks/{webhook_id}/rotate-secret': {
+    /** Make a new secret; for 24 hours the old one signs as well. Right: `webhook.manage`. */
+    post: {
+      path: {
+        webhook_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: WebhookWithSecret;
+    };
+  };
+  '/api/webhooks/{webhook_id}/test': {
+    /** Send a webhook.test event to this endpoint, once. Right: `webhook.manage`. */
+    post: {
+      path: {
+        webhook_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: WebhookDelivery;
+    };
+  };
+  '/api/worker/cycle': {
+    /** Run one worker cycle: of the own tenant, or (operator) of all tenants. Right: `worker.cycle`. */
+    post: {
+      path: undefined;
+      query: {
+        budget_seconds?: number;
+      };
+      body: undefined;
+      reply: {
+        queued_processed: number;
+        retry_processed: number;
+      };
+    };
+  };
+  '/api/workspaces': {
+    /** List workspaces. Right: `workspace.read`. */
+    get: {
+      path: undefined;
+      query: {
+        /** How many at most */
+        limit?: number;
+        /** next_cursor of the page before */
+        cursor?: string;
+      };
+      body: undefined;
+      reply: {
+        data: Workspace[];
+        has_more: boolean;
+        next_cursor: string | null;
+      };
+    };
+    /** Create a workspace. Right: `workspace.manage`. */
+    post: {
+      path: undefined;
+      query: undefined;
+      body: {
+        name: string;
+      };
+      reply: Workspace;
+    };
+  };
+  '/api/workspaces/{workspace_id}': {
+    /** Rename a workspace. Right: `workspace.manage`. */
+    patch: {
+      path: {
+        workspace_id: string;
+      };
+      query: undefined;
+      body: {
+        name: string;
+      };
+      reply: Workspace;
+    };
+    /** Delete an empty workspace. Right: `workspace.manage`. */
+    delete: {
+      path: {
+        workspace_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: null;
+    };
+  };
+  '/health/live': {
+    /** Whether the process answers */
+    get: {
+      path: undefined;
+      query: undefined;
+      body: undefined;
+      reply: {
+        status: 'ok';
+        version: string;
+      };
+    };
+  };
+  '/health/ready': {
+    /** Whether database, migrations and storage are usable */
+    get: {
+      path: undefined;
+      query: undefined;
+      body: undefined;
+      reply: Readiness;
+    };
+  };
+  '/login': {
+    /** Use a one-time login link */
+    get: {
+      path: undefined;
+      query: {
+        /** Of the link; without it a browser gets the login page */
+        code?: string;
+        /** Where to go afterwards: a path of this server */
+        to?: string;
+        /** For the login page: the link was refused */
+        refused?: 'link';
+      };
+      body: undefined;
+      reply: null;
+    };
+  };
+  '/metrics': {
+    /** Metrics in the Prometheus text format. With METRICS_TOKEN as bearer; without one set, from this machine or with an operator’s token. */
+    get: {
+      path: undefined;
+      query: undefined;
+      body: undefined;
+      reply: string;
+    };
+  };
+}

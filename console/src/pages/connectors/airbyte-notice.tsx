@@ -1,0 +1,55 @@
+import { Alert } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import type { Reply } from '../../api/client.ts';
+import { StatusChip } from '../../parts/status-chip.tsx';
+import { Ago } from '../../parts/time.tsx';
+import { airbyteQuery } from './statistics.ts';
+
+/** Says nothing while Airbyte is configured and answers. */
+export function AirbyteNotice() {
+  const status = useQuery(airbyteQuery).data;
+  if (status === undefined) return null;
+  if (!status.configured) return <NotConfigured missing={status.missing} />;
+  if (status.airbyte.state !== 'closed') return <NotReachable airbyte={status.airbyte} />;
+  return null;
+}
+
+function NotConfigured({ missing }: { missing: readonly string[] }) {
+  return (
+    <Alert color="yellow" title="Airbyte is not configured" className="notice">
+      Connectors can be prepared, but no sync starts. Whoever runs this server sets{' '}
+      {missing.map((name, index) => (
+        <span key={name}>
+          {index === 0 ? '' : index === missing.length - 1 ? ' and ' : ', '}
+          <code>{name}</code>
+        </span>
+      ))}{' '}
+      and restarts it.
+    </Alert>
+  );
+}
+
+function NotReachable({ airbyte }: { airbyte: Reply<'/api/connectors/status'>['airbyte'] }) {
+  return (
+    <Alert color="red" title="Syncs wait for Airbyte" className="notice">
+      <div className="stack">
+        <span className="row">
+          <StatusChip status={airbyte.state} of="circuit" /> {airbyte.reason ?? 'Airbyte does not answer.'}
+        </span>
+        <span>
+          {airbyte.since === null ? null : (
+            <>
+              Since <Ago at={airbyte.since} />.{' '}
+            </>
+          )}
+          {airbyte.next_try_at === null ? null : (
+            <>
+              The next try is <Ago at={airbyte.next_try_at} />.{' '}
+            </>
+          )}
+          Waiting uses no attempts; syncs go on by themselves.
+        </span>
+      </div>
+    </Alert>
+  );
+}

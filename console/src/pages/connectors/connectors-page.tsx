@@ -1,0 +1,159 @@
+import { Button } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { useMemo, useState } from 'react';
+import { api } from '../../api/client.ts';
+import { useCan } from '../../api/queries.ts';
+import type { Connector } from '../../api/types.ts';
+import { useListState } from '../../list-state.ts';
+import { Empty } from '../../parts/empty.tsx';
+import { FilterBar, FilterText } from '../../parts/filter-bar.tsx';
+import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
+import { type Column, ListTable } from '../../parts/list-table.tsx';
+import { share } from '../../parts/number.ts';
+import { Page } from '../../parts/page.tsx';
+import { Problem } from '../../parts/problem.tsx';
+import { StatusChip } from '../../parts/status-chip.tsx';
+import { Ago, Duration } from '../../parts/time.tsx';
+import { AirbyteNotice } from './airbyte-notice.tsx';
+import { everyHours } from './cadence.ts';
+import { EnrolDialog } from './enrol-dialog.tsx';
+import { ImportDialog } from './import-dialog.tsx';
+import { connectorsSearch } from './search.ts';
+import { type ConnectorFigures, connectorStatsQuery } from './statistics.ts';
+
+type Row = Connector & { figures: ConnectorFigures | undefined };
+
+const rowKey = (row: Row) => row.connector_id;
+const hrefOf = (row: Row) => `/connectors/${encodeURIComponent(row.connector_id)}`;
+
+export default function ConnectorsPage() {
+  const [{ q }, change] = useListState(connectorsSearch);
+  const mayManage = useCan('connector.manage');
+  const mayImport = useCan('connection.import');
+  const [open, setOpen] = useState<'enrol' | 'import' | null>(null);
+  const { list, rows } = useConnectors(q);
+  const enrol = (
+    <Button disabled={!mayManage} title={mayManage ? '' : whyNot} onClick={() => setOpen('enrol')}>
+      Enrol a connection
+    </Button>
+  );
+  return (
+    <Page
+      title="Connectors"
+      sentence="Each connector runs one Airbyte connection on its cadence, once at a time."
+      actions={
+        <>
+          {enrol}
+          {mayImport ? (
+            <Button variant="default" onClick={() => setOpen('import')}>
+              Import from Airbyte
+            </Button>
+          ) : null}
+        </>
+      }
+    >
+      <AirbyteNotice />
+      <FilterBar isFiltered={q !== undefined} onReset={() => change({ q: undefined })}>
+        <FilterText label="Name, id or account" value={q} onChange={(text) => change({ q: text })} />
+      </FilterBar>
+      {list.error === null ? null : (
+        <Problem error={list.error} retry={list.refetch} isStale={rows.length > 0} />
+      )}
+      <ListTable
+        label="Connectors"
+        columns={columns}
+        rows={rows}
+        rowKey={rowKey}
+        href={hrefOf}
+        isLoading={list.isLoading}
+        empty={list.error === null ? <NoConnectors q={q} button={enrol} /> : undefined}
+        footer={<MoreRows list={list} noun="connectors" />}
+      />
+      <EnrolDialog isOpen={open === 'enrol'} onClose={() => setOpen(null)} />
+      <ImportDialog isOpen={open === 'import'} onClose={() => setOpen(null)} />
+    </Page>
+  );
+}
+
+const whyNot = 'Admins of the tenant enrol connections.';
+
+/** The list holds what was loaded; the filter looks at that, which is all of them on any but the largest tenants. */
+function useConnectors(q: string | undefined) {
+  const list = useKeysetList({
+    queryKey: ['connectors', 'list'],
+    fetchPage: (cursor, signal) => api.get('/api/connectors', { query: { cursor, limit: 200 }, signal }),
+    rowKey: (connector: Connector) => connector.connector_id,
+    announcesNew: false,
+  });
+  const stats = useQuery(connectorStatsQuery).data;
+  const rows = useMemo(() => {
+    const figures = new Map(stats?.data.map((each) => [each.connector_id, each]));
+    return list.rows
+      .filter((connector) => matches(connector, q))
+      .map((connector) => ({ ...connector, figures: figures.get(connector.connector_id) }));
+  }, [list.rows, stats, q]);
+  return { list, rows };
+}
+
+function matches({ name, connector_id, external_account_id }: Connector, q: string | undefined): boolean {
+  if (q === undefined) return true;
+  return [name, connector_id, external_account_id].some((text) =>
+    text.toLowerCase().includes(q.toLowerCase()),
+  );
+}
+
+const columns: Column<Row>[] = [
+  { id: 'name', header: 'Connector', width: 200, cell: ({ name }) => <span className="cut">{name}</span> },
+  { id: 'state', header: 'Last sync', width: 150, cell: (row) => <LastSync row={row} /> },
+  { id: 'ended', header: 'Ended', width: 110, cell: (row) => <Ago at={row.last_sync?.finished_at} /> },
+  { id: 'next', header: 'Next', width: 110, cell: (row) => <Next row={row} /> },
+  { id: 'cadence', header: 'Cadence', width: 100, cell: ({ cadence_hours }) => everyHours(cadence_hours) },
+  {
+    id: 'rate',
+    header: 'Succeeded',
+    width: 100,
+    align: 'end',
+    cell: ({ figures }) => (figures?.success_rate == null ? '–' : share(figures.success_rate, 1)),
+  },
+  {
+    id: 'took',
+    header: 'Takes',
+    width: 90,
+    align: 'end',
+    cell: ({ figures }) =>
+      figures?.average_duration_seconds == null ? (
+        '–'
+      ) : (
+        <Duration ms={figures.average_duration_seconds * 1000} />
+      ),
+  },
+  {
+    id: 'account',
+    header: 'Account',
+    width: 160,
+    cell: ({ external_account_id }) => <span className="mono cut">{external_account_id}</span>,
+  },
+];
+
+function LastSync({ row }: { row: Row }) {
+  if (!row.enabled) return <StatusChip status="disabled" />;
+  if (row.last_sync === null) return <span className="dim">never ran</span>;
+  return <StatusChip status={row.last_sync.status} of="sync" />;
+}
+
+function Next({ row }: { row: Row }) {
+  if (!row.enabled) return <span className="dim">off</span>;
+  return <Ago at={row.next_sync_at} />;
+}
+
+function NoConnectors({ q, button }: { q: string | undefined; button: React.ReactNode }) {
+  if (q !== undefined) return <Empty sentence={`No connector matches “${q}”.`} />;
+  return (
+    <Empty
+      sentence="A connector takes one Airbyte connection over: runs it on time, retries it, keeps its history."
+      sample={['Shop orders', 'done', '12 min ago', 'every 6 h', '12,480 records']}
+      button={button}
+      command="npx sluice sync <connector-id>"
+    />
+  );
+}

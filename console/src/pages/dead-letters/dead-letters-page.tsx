@@ -1,0 +1,131 @@
+import { useState } from 'react';
+import { api } from '../../api/client.ts';
+import { codeWords } from '../../api/needs.ts';
+import { useCan } from '../../api/queries.ts';
+import type { DeadLetter } from '../../api/types.ts';
+import { useListState } from '../../list-state.ts';
+import { Empty } from '../../parts/empty.tsx';
+import { FilterBar, FilterSelect } from '../../parts/filter-bar.tsx';
+import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
+import { type Column, ListTable } from '../../parts/list-table.tsx';
+import { NewRows } from '../../parts/new-rows.tsx';
+import { Page } from '../../parts/page.tsx';
+import { jobName, pipelineLook, pipelines } from '../../parts/pipelines.ts';
+import { Problem } from '../../parts/problem.tsx';
+import { Ago } from '../../parts/time.tsx';
+import { CodeChips } from './code-chips.tsx';
+import { RequeueAll, RequeueBar } from './requeue-bar.tsx';
+import { deadLettersSearch } from './search.ts';
+import './dead-letters.css';
+
+const columns: readonly Column<DeadLetter>[] = [
+  {
+    id: 'job',
+    header: 'Job',
+    width: 210,
+    cell: ({ pipeline, subject_id, job_id }) => jobName({ pipeline, subjectId: subject_id, jobId: job_id }),
+  },
+  {
+    id: 'why',
+    header: 'Why',
+    cell: ({ error_message, error_code }) => (
+      <span title={error_message ?? ''}>{error_message ?? codeWords(error_code)}</span>
+    ),
+  },
+  { id: 'code', header: 'Code', width: 200, cell: ({ error_code }) => <code>{error_code ?? '–'}</code> },
+  { id: 'attempts', header: 'Attempts', width: 80, align: 'end', cell: ({ retry_count }) => retry_count + 1 },
+  { id: 'at', header: 'Failed', width: 110, cell: ({ finished_at }) => <Ago at={finished_at} /> },
+];
+
+const notForYou =
+  'Dead letters are for the roles admin, support and operator. Your own failed jobs are under Jobs.';
+
+const letterKey = ({ job_id }: DeadLetter) => job_id;
+const pipelineOptions = pipelines.map((value) => ({ value, label: pipelineLook(value).label }));
+
+/** Jobs that failed for good, by reason, and their second chance. */
+export default function DeadLettersPage() {
+  const canRead = useCan('dead_letter.read');
+  return (
+    <Page
+      title="Dead letters"
+      sentence="Jobs that failed for good. Mend the cause, then requeue: each becomes a new job, once."
+    >
+      {canRead ? <DeadLetters /> : <Empty sentence={notForYou} />}
+    </Page>
+  );
+}
+
+function DeadLetters() {
+  const [{ error_code, pipeline }, change] = useListState(deadLettersSearch);
+  const filters = { error_code, pipeline };
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const canRequeue = useCan('dead_letter.requeue');
+  const list = useKeysetList<DeadLetter>({
+    queryKey: ['dead-letters', 'list', filters],
+    fetchPage: (cursor, signal) =>
+      api.get('/api/dead-letters', { query: { ...filters, cursor, limit: 50 }, signal }),
+    rowKey: letterKey,
+  });
+  const setFilter = (changes: Parameters<typeof change>[0]) => {
+    setChosen(new Set());
+    change(changes);
+  };
+  const isFiltered = error_code !== undefined || pipeline !== undefined;
+  return (
+    <>
+      <CodeChips chosen={error_code} onChoose={(code) => setFilter({ error_code: code })} />
+      <FilterBar
+        isFiltered={isFiltered}
+        onReset={() => setFilter({ error_code: undefined, pipeline: undefined })}
+        aside={
+          canRequeue && list.rows.length > 0 ? (
+            <RequeueAll filters={filters} shown={list.rows.length} hasMore={list.hasMore} />
+          ) : undefined
+        }
+      >
+        <FilterSelect
+          label="Pipeline"
+          all="All pipelines"
+          value={pipelines.find((name) => name === pipeline)}
+          options={pipelineOptions}
+          onChange={(value) => setFilter({ pipeline: value })}
+        />
+      </FilterBar>
+      {canRequeue ? null : (
+        <p className="dim">
+          Requeueing is for the roles support and operator; you can look, and pass the link on.
+        </p>
+      )}
+      {list.error === null ? null : (
+        <Problem error={list.error} isStale={list.rows.length > 0} retry={list.refetch} />
+      )}
+      <div>
+        <NewRows count={list.newCount} onShow={list.showNew} />
+        <ListTable
+          label="Dead letters"
+          columns={columns}
+          rows={list.rows}
+          rowKey={letterKey}
+          href={({ job_id }) => `/jobs/${job_id}`}
+          isLoading={list.isLoading}
+          selection={canRequeue ? { keys: chosen, change: setChosen } : undefined}
+          empty={list.error === null ? <NoLetters isFiltered={isFiltered} /> : undefined}
+          footer={<MoreRows list={list} noun="dead letters" />}
+        />
+      </div>
+      <RequeueBar chosen={chosen} onClear={() => setChosen(new Set())} />
+    </>
+  );
+}
+
+function NoLetters({ isFiltered }: { isFiltered: boolean }) {
+  if (isFiltered) return <Empty sentence="No dead letter has this code and pipeline." />;
+  return (
+    <Empty
+      sentence="No job has failed for good. One that does stays here until it is requeued."
+      sample={['Sync meta-ads', 'invalid credentials', '3 min ago']}
+      command="npx sluice dlq list"
+    />
+  );
+}

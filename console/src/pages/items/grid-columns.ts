@@ -1,0 +1,76 @@
+import { cellText, memberOf } from './exact-json.ts';
+import type { ItemJob } from './item-job.ts';
+import type { GridRow } from './rows-api.ts';
+
+export interface GridColumn {
+  /** `status`, `error`, …, or `r:price` of the result and `i:price` of the input. */
+  id: string;
+  header: string;
+  width: number;
+  from: 'row' | 'result' | 'input';
+}
+
+const own: readonly GridColumn[] = [
+  { id: 'status', header: 'State', width: 120, from: 'row' },
+  { id: 'error', header: 'Why not', width: 210, from: 'row' },
+  { id: 'attempts', header: 'Attempts', width: 86, from: 'row' },
+  { id: 'locked', header: 'Locked by', width: 120, from: 'row' },
+  { id: 'updated', header: 'Updated', width: 110, from: 'row' },
+];
+
+/** Before anybody has chosen: enough to see what it is about, and no more than fits. */
+const defaultValues = 4;
+const valueWidth = 145;
+
+/** The result's columns in the order of the exports: those of the file first, then new ones as they were met. */
+export function resultKeys({ columns, resultColumns }: Pick<ItemJob, 'columns' | 'resultColumns'>): string[] {
+  const met = new Set(resultColumns);
+  return [...new Set([...columns.filter((name) => met.has(name)), ...met])];
+}
+
+export function allColumns(job: Pick<ItemJob, 'columns' | 'resultColumns'>): GridColumn[] {
+  const value = (from: 'result' | 'input') => (name: string) => ({
+    id: `${from === 'result' ? 'r' : 'i'}:${name}`,
+    header: name,
+    width: valueWidth,
+    from,
+  });
+  return [...own, ...resultKeys(job).map(value('result')), ...job.columns.map(value('input'))];
+}
+
+/** What the address asks for, or what is sensible without it. */
+export function chosenColumns(
+  job: Pick<ItemJob, 'columns' | 'resultColumns' | 'failedItems'>,
+  wanted: string | undefined,
+): GridColumn[] {
+  const all = allColumns(job);
+  if (wanted !== undefined) {
+    const ids = readColumns(wanted);
+    return all.filter(({ id }) => ids.includes(id));
+  }
+  const results = all.filter(({ from }) => from === 'result');
+  const values = (results.length > 0 ? results : all.filter(({ from }) => from === 'input')).slice(
+    0,
+    defaultValues,
+  );
+  const ofRow = (...ids: string[]) => own.filter(({ id }) => ids.includes(id));
+  return [...ofRow('status', ...(job.failedItems > 0 ? ['error'] : [])), ...values, ...ofRow('updated')];
+}
+
+/** Names may have commas. */
+export function writeColumns(ids: readonly string[]): string {
+  return ids.map((id) => id.replaceAll('%', '%25').replaceAll(',', '%2C')).join(',');
+}
+
+export function readColumns(text: string): string[] {
+  return text.split(',').map((id) => id.replaceAll('%2C', ',').replaceAll('%25', '%'));
+}
+
+/** The value of a result's or an input's column. A result that is no object has one column, `result`. */
+export function textIn(row: GridRow, { id, from }: Pick<GridColumn, 'id' | 'from'>): string {
+  const name = id.slice(2);
+  if (from === 'input') return cellText(memberOf(row.input, name));
+  const isObject = typeof row.result === 'object' && row.result !== null && !Array.isArray(row.result);
+  if (!isObject) return name === 'result' ? cellText(row.result) : '';
+  return cellText(memberOf(row.result, name));
+}

@@ -1,0 +1,86 @@
+export const valueTypes = ['string', 'integer', 'number', 'boolean', 'date', 'email', 'url', 'uuid'] as const;
+export type ValueType = (typeof valueTypes)[number];
+
+/** A rule as it stands in the form: every field is text until it is sent. */
+export interface RuleDraft {
+  key: number;
+  column: string;
+  type: ValueType;
+  isRequired: boolean;
+  min: string;
+  max: string;
+  pattern: string;
+}
+
+export interface HttpDraft {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  url: string;
+  /** JSON, or nothing. */
+  body: string;
+  /** Where in the answer the result is; nothing is the whole answer. */
+  result: string;
+  /** The name of a stored secret; nothing is none. */
+  secret: string;
+  timeoutMs: number;
+}
+
+export const emptyHttp: HttpDraft = {
+  method: 'GET',
+  url: '',
+  body: '',
+  result: '',
+  secret: '',
+  timeoutMs: 10_000,
+};
+
+export function newRule(key: number, column = ''): RuleDraft {
+  return { key, column, type: 'string', isRequired: true, min: '', max: '', pattern: '' };
+}
+
+/** What the processor `validate` takes. Bounds of texts are bounds of their length. */
+export function validateOptions(rules: readonly RuleDraft[]): object {
+  return { rules: rules.filter(({ column }) => column.trim() !== '').map(ruleOf) };
+}
+
+function ruleOf({ column, type, isRequired, min, max, pattern }: RuleDraft): object {
+  const isText = !['integer', 'number', 'date'].includes(type);
+  const bound = (text: string) => (type === 'date' ? text : Number(text));
+  return {
+    column: column.trim(),
+    type,
+    required: isRequired,
+    ...(min === '' ? {} : { [isText ? 'minLength' : 'min']: bound(min) }),
+    ...(max === '' ? {} : { [isText ? 'maxLength' : 'max']: bound(max) }),
+    ...(pattern === '' ? {} : { pattern }),
+  };
+}
+
+/** What the processor `http` takes; a body that is no JSON is sent as text, and the server says what it thinks. */
+export function httpOptions({ method, url, body, result, secret, timeoutMs }: HttpDraft): object {
+  return {
+    request: { method, url: url.trim(), ...(body.trim() === '' ? {} : { body: jsonOr(body) }) },
+    ...(secret === '' ? {} : { auth: { type: 'bearer', secret } }),
+    ...(result === '' ? {} : { response: { result } }),
+    timeoutMs,
+  };
+}
+
+function jsonOr(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+/** Null when the text is an object in JSON; otherwise why not. */
+export function jsonProblem(text: string): string | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? null
+      : 'Options are an object: { … }';
+  } catch (error) {
+    return `This is no JSON: ${(error as Error).message}`;
+  }
+}

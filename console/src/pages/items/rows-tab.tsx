@@ -1,0 +1,258 @@
+import { Button, NumberInput } from '@mantine/core';
+import { useCallback, useMemo, useState } from 'react';
+import { useCan } from '../../api/queries.ts';
+import { useListState } from '../../list-state.ts';
+import { Empty } from '../../parts/empty.tsx';
+import { count, plural } from '../../parts/number.ts';
+import { Problem } from '../../parts/problem.tsx';
+import { SelectBar } from '../../parts/select-bar.tsx';
+import { ColumnChooser } from './column-chooser.tsx';
+import { CountChips } from './count-chips.tsx';
+import { chosenColumns, type GridColumn } from './grid-columns.ts';
+import { type GridSource, useAllRows, useSomeRows } from './grid-source.ts';
+import { countOf, type ItemJob } from './item-job.ts';
+import { type EndedStatus, endedStatuses, type ItemStatus, isEnded, openStatuses } from './item-status.ts';
+import { useReprocess } from './reprocess.ts';
+import { RowDrawer } from './row-drawer.tsx';
+import { RowGrid } from './row-grid.tsx';
+import { type RowSelection, useRowSelection } from './row-selection.ts';
+import type { GridRow } from './rows-api.ts';
+import { itemSearch } from './search.ts';
+
+/** The rows of a job: all of them from any place, or those of some states. */
+export function RowsTab({ job }: { job: ItemJob }) {
+  const [state, change] = useListState(itemSearch);
+  const { statuses, columns: wanted, row } = state;
+  const columns = useColumns(job, wanted);
+  const selection = useRowSelection();
+  const canReprocess = useCan('item.control');
+  const [goTo, setGoTo] = useState<{ index: number } | null>(null);
+  const isOpenOnly = statuses?.every((status) => openStatuses.includes(status)) ?? false;
+  const onOpen = useCallback((opened: GridRow) => change({ row: opened.id }), [change]);
+  const isDescending = state.sort === '-rowNo';
+  const jump = (rowNo: number) => {
+    const within = Math.min(rowNo, job.totalItems);
+    if (statuses !== undefined) change({ from: within });
+    else setGoTo({ index: isDescending ? job.totalItems - within : within - 1 });
+  };
+  const shared = {
+    job,
+    columns,
+    selection: canReprocess ? selection : undefined,
+    openId: row,
+    onOpen,
+    goTo: statuses === undefined ? goTo : null,
+  };
+  return (
+    <div className="stack">
+      <div className="row">
+        <CountChips
+          job={job}
+          chosen={statuses}
+          onChange={(next) => change({ statuses: next, from: undefined })}
+        />
+        <div className="row grid-tools">
+          {isOpenOnly ? null : <GoToRow most={job.totalItems} onGo={jump} />}
+          <ColumnChooser job={job} shown={columns} onChange={(next) => change({ columns: next })} />
+        </div>
+      </div>
+      {statuses === undefined ? (
+        <AllRows
+          {...shared}
+          isDescending={isDescending}
+          flip={() => change({ sort: isDescending ? undefined : '-rowNo' })}
+        />
+      ) : (
+        <SomeRows
+          {...shared}
+          statuses={statuses}
+          fromRow={state.from}
+          onWhole={() => change({ from: undefined })}
+        />
+      )}
+      <ReprocessBar job={job} statuses={statuses} selection={selection} canReprocess={canReprocess} />
+      <RowDrawer job={job} itemId={row} onClose={() => change({ row: undefined, part: undefined })} />
+    </div>
+  );
+}
+
+function useColumns(job: ItemJob, wanted: string | undefined): GridColumn[] {
+  const { columns, resultColumns, failedItems } = job;
+  const names = JSON.stringify([columns, resultColumns]);
+  const hasFailed = failedItems > 0;
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new answer with the same names is no reason to draw all cells
+  return useMemo(
+    () => chosenColumns({ columns, resultColumns, failedItems: hasFailed ? 1 : 0 }, wanted),
+    [names, hasFailed, wanted],
+  );
+}
+
+interface GridPartProps {
+  job: ItemJob;
+  columns: GridColumn[];
+  selection: RowSelection | undefined;
+  openId: string | undefined;
+  onOpen: (row: GridRow) => void;
+  goTo: { index: number } | null;
+}
+
+const usesInput = (columns: readonly GridColumn[]) => columns.some(({ from }) => from === 'input');
+
+function AllRows({
+  isDescending,
+  flip,
+  ...props
+}: GridPartProps & { isDescending: boolean; flip: () => void }) {
+  const { job, columns } = props;
+  const source = useAllRows(job, { isDescending, withInput: usesInput(columns) });
+  return (
+    <Rows
+      {...props}
+      source={source}
+      label={`Rows of ${job.fileName ?? job.jobId}`}
+      sort={{ isDescending, flip }}
+      footer={
+        <span>
+          {plural(job.totalItems, 'row')} · drag the bar or type a number to go anywhere; j, k, Enter and x
+          work here
+        </span>
+      }
+    />
+  );
+}
+
+interface SomeRowsProps extends GridPartProps {
+  statuses: ItemStatus[];
+  fromRow: number | undefined;
+  onWhole: () => void;
+}
+
+function SomeRows({ statuses, fromRow, onWhole, ...props }: SomeRowsProps) {
+  const { job, columns } = props;
+  const source = useSomeRows(job, { statuses, fromRow, withInput: usesInput(columns) });
+  const matching = countOf(job.counts, statuses);
+  return (
+    <Rows
+      {...props}
+      source={source}
+      label={`Chosen rows of ${job.fileName ?? job.jobId}`}
+      footer={
+        <>
+          <span>
+            {count(source.count)} of {plural(matching, 'row')} loaded
+            {fromRow === undefined ? '' : `, from row ${count(fromRow)} on`}
+            {source.count < matching ? '; scroll on for more' : ''}
+          </span>
+          {fromRow === undefined ? null : (
+            <Button variant="subtle" size="compact-xs" onClick={onWhole}>
+              From the first row
+            </Button>
+          )}
+        </>
+      }
+    />
+  );
+}
+
+interface RowsProps extends GridPartProps {
+  source: GridSource;
+  label: string;
+  sort?: { isDescending: boolean; flip: () => void };
+  footer: React.ReactNode;
+}
+
+function Rows({ source, footer, job: _job, ...props }: RowsProps) {
+  const problem =
+    source.error === null ? null : (
+      <Problem error={source.error} isStale={source.count > 0} retry={source.refetch} />
+    );
+  if (source.count === 0 && !source.isLoading && problem === null) {
+    return (
+      <div className="list-empty">
+        <Empty sentence="No row is in these states now." />
+      </div>
+    );
+  }
+  return (
+    <>
+      {problem}
+      <RowGrid {...props} source={source} footer={<div className="grid-foot">{footer}</div>} />
+    </>
+  );
+}
+
+function GoToRow({ most, onGo }: { most: number; onGo: (rowNo: number) => void }) {
+  const [wanted, setWanted] = useState<number | string>('');
+  return (
+    <form
+      className="row"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (typeof wanted === 'number' && wanted >= 1) onGo(Math.floor(wanted));
+      }}
+    >
+      <NumberInput
+        size="xs"
+        w={130}
+        min={1}
+        max={most}
+        allowDecimal={false}
+        hideControls
+        thousandSeparator=","
+        aria-label="Go to row"
+        placeholder="Go to row"
+        value={wanted}
+        onChange={setWanted}
+      />
+    </form>
+  );
+}
+
+interface ReprocessBarProps {
+  job: ItemJob;
+  statuses: ItemStatus[] | undefined;
+  selection: RowSelection;
+  canReprocess: boolean;
+}
+
+/** The chosen rows, or all of the states that the grid is filtered by. */
+function ReprocessBar({ job, statuses, selection, canReprocess }: ReprocessBarProps) {
+  const [isAll, setAll] = useState(false);
+  const { chosen, clear } = selection;
+  const reset = () => {
+    setAll(false);
+    clear();
+  };
+  const { run, isRunning } = useReprocess(reset);
+  if (!canReprocess) return null;
+  const ended = statuses?.filter(isEnded) ?? [];
+  const canAll = statuses !== undefined && ended.length === statuses.length;
+  const matching = countOf(job.counts, ended);
+  const isOnAll = isAll && canAll;
+  const number = isOnAll ? matching : chosen.size;
+  const act = () => {
+    if (isOnAll) run({ jobId: job.jobId, statuses: ended });
+    else
+      run({
+        jobId: job.jobId,
+        itemIds: [...chosen.keys()],
+        statuses: endedStatuses satisfies readonly EndedStatus[],
+      });
+  };
+  return (
+    <SelectBar
+      count={chosen.size}
+      noun="row"
+      onClear={reset}
+      matching={
+        canAll && matching > chosen.size
+          ? { label: `All ${count(matching)} matching`, isOn: isOnAll, choose: () => setAll(true) }
+          : undefined
+      }
+    >
+      <Button loading={isRunning} onClick={act}>
+        Reprocess {plural(number, 'row')}
+      </Button>
+    </SelectBar>
+  );
+}

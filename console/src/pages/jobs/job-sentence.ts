@@ -1,0 +1,64 @@
+import type { Job } from '../../api/types.ts';
+import { agoText, clockText, durationText } from '../../parts/moments.ts';
+import { plural } from '../../parts/number.ts';
+
+/** State first: what it is in, since when, what happens next. One sentence for a person, from a job at a moment. */
+export function stateSentence(job: Job, nowMs: number): string {
+  const ago = (at: string | null) => (at === null ? '' : ` ${agoText(Date.parse(at), nowMs)}`);
+  switch (job.status) {
+    case 'queued':
+      return Date.parse(job.runAt) > nowMs
+        ? `Queued${ago(job.createdAt)}, will start ${agoText(Date.parse(job.runAt), nowMs)}.`
+        : `Queued${ago(job.createdAt)}, will start as soon as a worker is free.`;
+    case 'running':
+      return runningSentence(job, nowMs);
+    case 'paused':
+      return `Paused${ago(job.updatedAt)}. Nothing happens until somebody resumes it.`;
+    case 'failed':
+      return retrySentence(job, nowMs);
+    case 'dead_letter':
+      return (
+        `Failed for good${ago(job.finishedAt)} after ${plural(attemptsMade(job), 'attempt')}. ` +
+        'It will not be tried again by itself.'
+      );
+    case 'success':
+      return `Done${ago(job.finishedAt)}${took(job)}.`;
+    case 'canceled':
+      return job.cleanupOpen
+        ? `Canceled${ago(job.finishedAt)}; what it had added is being removed.`
+        : `Canceled${ago(job.finishedAt)}.`;
+  }
+}
+
+/** A retry is counted when an attempt has failed, so the one under way, or the last one, comes on top. */
+export function attemptsMade({
+  status,
+  startedAt,
+  retryCount,
+}: Pick<Job, 'status' | 'startedAt' | 'retryCount'>): number {
+  if (startedAt === null) return 0;
+  return status === 'failed' ? retryCount : retryCount + 1;
+}
+
+function runningSentence(job: Job, nowMs: number): string {
+  const since = job.startedAt === null ? '' : ` for ${durationText(nowMs - Date.parse(job.startedAt))}`;
+  const stage = job.stage === null ? '' : `, now at ${job.stage.replaceAll('_', ' ')}`;
+  const waitMs = Date.parse(job.runAt) - nowMs;
+  const next = job.leasedBy === null && waitMs > 1_000 ? `, looks again in ${durationText(waitMs)}` : '';
+  return `Running${since}${stage}${next}.`;
+}
+
+function retrySentence(job: Job, nowMs: number): string {
+  const failedAgo = agoText(Date.parse(job.updatedAt), nowMs);
+  const attempt = `Attempt ${attemptsMade(job)} of ${job.maxRetries + 1} failed ${failedAgo}`;
+  if (job.nextRetryAt === null) return `${attempt}; it will be tried again.`;
+  const at = new Date(job.nextRetryAt);
+  return at.getTime() <= nowMs
+    ? `${attempt}; it is due again now.`
+    : `${attempt}; it will be tried again at ${clockText(at, new Date(nowMs))}, ${agoText(at.getTime(), nowMs)}.`;
+}
+
+function took({ startedAt, finishedAt }: Job): string {
+  if (startedAt === null || finishedAt === null) return '';
+  return `, took ${durationText(Date.parse(finishedAt) - Date.parse(startedAt))}`;
+}

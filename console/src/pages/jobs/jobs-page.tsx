@@ -1,0 +1,138 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { api } from '../../api/client.ts';
+import { useCan } from '../../api/queries.ts';
+import type { Job } from '../../api/types.ts';
+import { useListState } from '../../list-state.ts';
+import { Empty } from '../../parts/empty.tsx';
+import { FilterBar, FilterSelect, FilterText } from '../../parts/filter-bar.tsx';
+import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
+import { ListTable } from '../../parts/list-table.tsx';
+import { NewRows } from '../../parts/new-rows.tsx';
+import { count } from '../../parts/number.ts';
+import { Page } from '../../parts/page.tsx';
+import { pipelineLook, pipelines } from '../../parts/pipelines.ts';
+import { Problem } from '../../parts/problem.tsx';
+import { statusLook } from '../../parts/status.ts';
+import { StatusChip } from '../../parts/status-chip.tsx';
+import { RequeueAll } from '../dead-letters/requeue-bar.tsx';
+import { jobColumns } from './job-columns.tsx';
+import { JobsSelectBar } from './jobs-select-bar.tsx';
+import { type JobStatus, jobStatuses, jobsSearch } from './search.ts';
+
+const jobKey = ({ jobId }: Job) => jobId;
+const statusOptions = jobStatuses.map((value) => ({ value, label: statusLook(value, 'job').word }));
+const pipelineOptions = pipelines.map((value) => ({ value, label: pipelineLook(value).label }));
+
+/** The jobs of all pipelines, newest first. */
+export default function JobsPage() {
+  const [{ status, pipeline, subject }, change] = useListState(jobsSearch);
+  const filters = { status, pipeline, subjectId: subject };
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const canControl = useCan('job.control');
+  const list = useKeysetList<Job>({
+    queryKey: ['jobs', 'list', filters],
+    fetchPage: (cursor, signal) => api.get('/api/jobs', { query: { ...filters, cursor, limit: 50 }, signal }),
+    rowKey: jobKey,
+  });
+  const isFiltered = status !== undefined || pipeline !== undefined || subject !== undefined;
+  const setFilter = (changes: Parameters<typeof change>[0]) => {
+    setChosen(new Set());
+    change(changes);
+  };
+  return (
+    <Page title="Jobs">
+      <FilterBar
+        isFiltered={isFiltered}
+        onReset={() => setFilter({ status: undefined, pipeline: undefined, subject: undefined })}
+        aside={<Matching filters={filters} list={list} />}
+      >
+        <FilterSelect
+          label="State"
+          all="All states"
+          value={status}
+          options={statusOptions}
+          onChange={(value: JobStatus | undefined) => setFilter({ status: value })}
+        />
+        <FilterSelect
+          label="Pipeline"
+          all="All pipelines"
+          value={pipelines.find((name) => name === pipeline)}
+          options={pipelineOptions}
+          onChange={(value) => setFilter({ pipeline: value })}
+        />
+        <FilterText
+          label="What it is about (id)"
+          value={subject}
+          onChange={(value) => setFilter({ subject: value })}
+        />
+      </FilterBar>
+      {list.error === null ? null : (
+        <Problem error={list.error} isStale={list.rows.length > 0} retry={list.refetch} />
+      )}
+      <div>
+        <NewRows count={list.newCount} onShow={list.showNew} />
+        <ListTable
+          label="Jobs"
+          columns={jobColumns}
+          rows={list.rows}
+          rowKey={jobKey}
+          href={({ jobId }) => `/jobs/${jobId}`}
+          isLoading={list.isLoading}
+          selection={canControl ? { keys: chosen, change: setChosen } : undefined}
+          empty={list.error === null ? <NoJobs isFiltered={isFiltered} /> : undefined}
+          footer={<MoreRows list={list} noun="jobs" />}
+        />
+      </div>
+      <JobsSelectBar jobs={list.rows} chosen={chosen} onClear={() => setChosen(new Set())} />
+    </Page>
+  );
+}
+
+interface JobFilters {
+  status: JobStatus | undefined;
+  pipeline: string | undefined;
+  subjectId: string | undefined;
+}
+
+interface MatchingProps {
+  filters: JobFilters;
+  list: { rows: readonly Job[]; hasMore: boolean };
+}
+
+/** How many there are, and for dead letters what the API can do with all of them at once. */
+function Matching({ filters, list }: MatchingProps) {
+  const canRequeue = useCan('dead_letter.requeue');
+  const { data } = useQuery({
+    queryKey: ['jobs', 'count', filters],
+    queryFn: ({ signal }) => api.get('/api/jobs/count', { query: filters, signal }),
+  });
+  const areLetters = filters.status === 'dead_letter' && filters.subjectId === undefined;
+  const sentence =
+    data === undefined
+      ? ''
+      : `${count(data.count)}${data.isExact ? '' : '+'} ${data.count === 1 ? 'job matches' : 'jobs match'}`;
+  return (
+    <span className="row">
+      {sentence}
+      {areLetters && canRequeue && list.rows.length > 0 ? (
+        <RequeueAll
+          filters={{ error_code: undefined, pipeline: filters.pipeline }}
+          shown={list.rows.length}
+          hasMore={list.hasMore}
+        />
+      ) : null}
+    </span>
+  );
+}
+
+function NoJobs({ isFiltered }: { isFiltered: boolean }) {
+  if (isFiltered) return <Empty sentence="No job matches these filters." />;
+  return (
+    <Empty
+      sentence="Every upload, sync, scrape, indexing run and file of rows is a job, and all of them are listed here."
+      sample={['Items products.csv', <StatusChip key="state" status="success" />, '1,204 rows', '3 min ago']}
+      command="npx sluice jobs watch"
+    />
+  );
+}

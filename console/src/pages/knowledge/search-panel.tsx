@@ -1,0 +1,126 @@
+import { Button, Select, TextInput } from '@mantine/core';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { api } from '../../api/client.ts';
+import type { KnowledgeBase, KnowledgeResults } from '../../api/types.ts';
+import { useListState } from '../../list-state.ts';
+import { plural } from '../../parts/number.ts';
+import { Problem } from '../../parts/problem.tsx';
+import { Marked } from './marked.tsx';
+import { type KnowledgeBaseSearch, knowledgeBaseSearch } from './search.ts';
+
+const modes = [
+  { value: 'hybrid', label: 'Meaning and words' },
+  { value: 'vector', label: 'Meaning' },
+  { value: 'text', label: 'Words' },
+];
+
+export function SearchPanel({ kb }: { kb: KnowledgeBase }) {
+  const [{ q, mode = 'hybrid' }, change] = useListState(knowledgeBaseSearch);
+  const [draft, setDraft] = useState(q ?? '');
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    change({ q: draft.trim() || undefined });
+  };
+  if (kb.generation === 0) {
+    return <p className="dim">Searches are answered once the first run has ended.</p>;
+  }
+  return (
+    <div className="stack">
+      <form className="kb-search" aria-label="Search" onSubmit={submit}>
+        <TextInput
+          aria-label="Ask this knowledge base"
+          placeholder="Ask this knowledge base"
+          size="xs"
+          value={draft}
+          onChange={(event) => setDraft(event.currentTarget.value)}
+          data-search
+        />
+        <Select
+          aria-label="Search by"
+          size="xs"
+          w={170}
+          data={modes}
+          value={mode}
+          allowDeselect={false}
+          onChange={(value) => change({ mode: (value ?? 'hybrid') as KnowledgeBaseSearch['mode'] })}
+        />
+        <Button type="submit">Search</Button>
+        {q === undefined ? null : (
+          <Button
+            variant="subtle"
+            color="gray"
+            onClick={() => {
+              setDraft('');
+              change({ q: undefined });
+            }}
+          >
+            Clear
+          </Button>
+        )}
+      </form>
+      {kb.status === 'running' ? (
+        <p className="dim small">
+          A run is at work. Until it has ended, searches are answered from what was complete before it.
+        </p>
+      ) : null}
+      {q === undefined ? null : <Results kbId={kb.kb_id} query={q} mode={mode} />}
+    </div>
+  );
+}
+
+function Results({ kbId, query, mode }: { kbId: string; query: string; mode: KnowledgeBaseSearch['mode'] }) {
+  const { data, error, isPending, refetch } = useQuery({
+    queryKey: ['knowledge', 'search', kbId, query, mode],
+    queryFn: ({ signal }) =>
+      api.post('/api/knowledge/{kb_id}/search', {
+        path: { kb_id: kbId },
+        body: { query, mode, limit: 10 },
+        signal,
+      }),
+    placeholderData: keepPreviousData,
+  });
+  if (error !== null) return <Problem error={error} retry={() => void refetch()} />;
+  if (isPending) return <p className="dim">Searching …</p>;
+  if (data.results.length === 0) return <p>No passage fits “{query}”.</p>;
+  return (
+    <section aria-label="Passages found">
+      <p className="dim small">{plural(data.results.length, 'passage')}, the best first</p>
+      <ol className="kb-results">
+        {data.results.map((result) => (
+          <Result key={`${result.document.document_id}-${result.start}`} result={result} query={query} />
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function Result({ result, query }: { result: KnowledgeResults['results'][number]; query: string }) {
+  const [, change] = useListState(knowledgeBaseSearch);
+  const { document, heading_path, score, text } = result;
+  return (
+    <li className="kb-result">
+      <header>
+        <span>
+          <b>{document.title}</b>{' '}
+          <span className="dim">{heading_path.length === 0 ? '' : `› ${heading_path.join(' › ')}`}</span>
+        </span>
+        <span className="row">
+          <span className="num dim" title="How well it fits; only comparable within one search">
+            {score.toFixed(3)}
+          </span>
+          <Button
+            variant="subtle"
+            size="compact-xs"
+            onClick={() => change({ document: document.document_id, at: String(result.start) })}
+          >
+            Show in place
+          </Button>
+        </span>
+      </header>
+      <p className="kb-text">
+        <Marked text={text} query={query} />
+      </p>
+    </li>
+  );
+}

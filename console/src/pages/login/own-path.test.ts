@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest';
+import { ownPath } from './own-path.ts';
+
+test('after the login a path of this server is opened, with its query', () => {
+  expect(ownPath('/jobs?status=failed#x')).toBe('/jobs?status=failed#x');
+  expect(ownPath(undefined)).toBe('/');
+});
+
+test.each([
+  'https://evil.example',
+  '//evil.example/jobs',
+  '/..//evil.example/jobs',
+  '/\\evil.example',
+  '/\t/evil.example',
+  'javascript:alert(1)',
+])('%j leads nowhere but home', (to) => {
+  expect(ownPath(to)).toBe('/');
+});

@@ -1,0 +1,33 @@
+import { Button } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { useMe } from '../../api/queries.ts';
+import { Command } from '../../parts/command.tsx';
+import { Panel } from '../../parts/page.tsx';
+
+const steps = [
+  { right: 'upload.create', to: '/uploads/new', label: 'Upload an ad report' },
+  { right: 'item.create', to: '/items/new', label: 'Enrich a file of rows' },
+  { right: 'knowledge.manage', to: '/knowledge/new', label: 'Make a knowledge base' },
+  { right: 'connector.manage', to: '/connectors', label: 'Connect Airbyte' },
+] as const;
+
+/** Shown while the last day had no job at all. */
+export function FirstSteps() {
+  const rights = useMe()?.rights ?? [];
+  return (
+    <Panel title="Nothing came in during the last 24 hours">
+      <div className="stack">
+        <div className="row">
+          {steps
+            .filter(({ right }) => rights.includes(right))
+            .map(({ to, label }) => (
+              <Button key={to} variant="default" component={Link} to={to}>
+                {label}
+              </Button>
+            ))}
+        </div>
+        <Command line="npx sluice upload report.csv --platform meta" />
+      </div>
+    </Panel>
+  );
+}

@@ -1,0 +1,178 @@
+import { Alert, Button, Select, TextInput } from '@mantine/core';
+import { useMemo, useState } from 'react';
+import { api } from '../../api/client.ts';
+import { useMe } from '../../api/queries.ts';
+import type { ApiKey } from '../../api/types.ts';
+import { useAction } from '../../parts/action.ts';
+import { Command } from '../../parts/command.tsx';
+import { confirm } from '../../parts/confirm.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { FormDialog, messageAt } from '../../parts/form-dialog.tsx';
+import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
+import { type Column, ListTable } from '../../parts/list-table.tsx';
+import { Problem } from '../../parts/problem.tsx';
+import { StatusChip } from '../../parts/status-chip.tsx';
+import { Ago } from '../../parts/time.tsx';
+
+const rowKey = (key: ApiKey) => key.key_id;
+
+export function ApiKeys() {
+  const [isOpen, setOpen] = useState(false);
+  const [made, setMade] = useState<{ name: string; key: string } | null>(null);
+  const list = useKeysetList({
+    queryKey: ['settings', 'keys'],
+    fetchPage: (cursor, signal) => api.get('/api/api-keys', { query: { cursor, limit: 100 }, signal }),
+    rowKey,
+    announcesNew: false,
+  });
+  const columns = useColumns();
+  const button = <Button onClick={() => setOpen(true)}>New API key</Button>;
+  return (
+    <div className="stack">
+      <div className="row">
+        <span className="dim">
+          For programs. A key acts with its own role until it expires or is revoked.
+        </span>
+        {button}
+      </div>
+      {made === null ? null : <ShownOnce made={made} onClose={() => setMade(null)} />}
+      {list.error === null ? null : <Problem error={list.error} retry={list.refetch} />}
+      <ListTable
+        label="API keys"
+        columns={columns}
+        rows={list.rows}
+        rowKey={rowKey}
+        isLoading={list.isLoading}
+        empty={<Empty sentence="No key yet. A program needs one to talk to this server." button={button} />}
+        footer={<MoreRows list={list} noun="keys" />}
+      />
+      {isOpen ? <NewKeyDialog onClose={() => setOpen(false)} onMade={setMade} /> : null}
+    </div>
+  );
+}
+
+function ShownOnce({ made, onClose }: { made: { name: string; key: string }; onClose: () => void }) {
+  return (
+    <Alert
+      color="teal"
+      title={`The key ${made.name} is shown this once`}
+      withCloseButton
+      closeButtonLabel="I have copied it"
+      onClose={onClose}
+    >
+      <Command line={made.key} />
+      <p className="small">It is stored only as a hash: nobody can show it again.</p>
+    </Alert>
+  );
+}
+
+type Role = ApiKey['role'];
+
+function NewKeyDialog(props: { onClose: () => void; onMade: (made: { name: string; key: string }) => void }) {
+  const { onClose, onMade } = props;
+  const [name, setName] = useState('');
+  const [role, setRole] = useState<Role>('service');
+  const [lasts, setLasts] = useState('90');
+  const isOperator = useMe()?.role === 'operator';
+  const roles: Role[] = isOperator
+    ? ['member', 'admin', 'support', 'service', 'operator']
+    : ['member', 'admin', 'service'];
+  return (
+    <FormDialog
+      title="New API key"
+      isOpen
+      onClose={onClose}
+      action="Make the key"
+      isReady={name.trim() !== ''}
+      send={() => api.post('/api/api-keys', { body: { name: name.trim(), role, ...expiry(Number(lasts)) } })}
+      done={() => 'Made the key. Copy it now.'}
+      touches={['settings']}
+      afterwards={onMade}
+    >
+      {(error) => (
+        <>
+          <TextInput
+            label="Name"
+            description="Which program it is for."
+            required
+            value={name}
+            error={messageAt(error, 'name')}
+            onChange={(event) => setName(event.currentTarget.value)}
+            data-autofocus
+          />
+          <Select
+            label="Role"
+            data={roles}
+            value={role}
+            allowDeselect={false}
+            onChange={(value) => setRole((value ?? 'service') as Role)}
+          />
+          <Select
+            label="Lasts"
+            data={lifetimes}
+            value={lasts}
+            allowDeselect={false}
+            onChange={(value) => setLasts(value ?? '90')}
+          />
+        </>
+      )}
+    </FormDialog>
+  );
+}
+
+const lifetimes = [
+  { value: '30', label: '30 days' },
+  { value: '90', label: '90 days' },
+  { value: '365', label: 'a year' },
+  { value: '0', label: 'until it is revoked' },
+];
+
+function expiry(days: number): { expires_at?: string } {
+  return days === 0 ? {} : { expires_at: new Date(Date.now() + days * 86_400_000).toISOString() };
+}
+
+function useColumns(): Column<ApiKey>[] {
+  const { run } = useAction({
+    run: ({ key_id }: ApiKey) => api.delete('/api/api-keys/{key_id}', { path: { key_id } }),
+    done: (_, { name }: ApiKey) => `Revoked ${name}.`,
+    touches: ['settings'],
+  });
+  return useMemo(() => {
+    const revoke = async (key: ApiKey) => {
+      const title = `Revoke ${key.name}?`;
+      const consequence = 'Whatever uses it is refused from this moment on. This cannot be undone.';
+      if (await confirm({ title, consequence, action: 'Revoke it', isDanger: true })) run(key);
+    };
+    const button = (key: ApiKey) =>
+      stateOf(key) === 'active' ? (
+        <Button variant="subtle" color="red" size="compact-xs" onClick={() => void revoke(key)}>
+          Revoke
+        </Button>
+      ) : null;
+    return [...facts, { id: 'do', header: '', width: 100, cell: button }];
+  }, [run]);
+}
+
+const facts: Column<ApiKey>[] = [
+  { id: 'name', header: 'Key', cell: ({ name }) => <span className="cut">{name}</span> },
+  { id: 'hint', header: 'Begins with', width: 130, cell: ({ key_hint }) => <code>{key_hint}…</code> },
+  { id: 'role', header: 'Role', width: 90, cell: ({ role }) => role },
+  { id: 'state', header: 'State', width: 110, cell: (key) => <StatusChip status={stateOf(key)} /> },
+  {
+    id: 'used',
+    header: 'Last used',
+    width: 120,
+    cell: ({ last_used_at }) => <Ago at={last_used_at} empty="never" />,
+  },
+  {
+    id: 'ends',
+    header: 'Expires',
+    width: 120,
+    cell: ({ expires_at }) => <Ago at={expires_at} empty="never" />,
+  },
+];
+
+function stateOf({ revoked_at, expires_at }: ApiKey): 'active' | 'revoked' | 'expired' {
+  if (revoked_at !== null) return 'revoked';
+  return expires_at !== null && new Date(expires_at).getTime() < Date.now() ? 'expired' : 'active';
+}

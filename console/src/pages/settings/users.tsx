@@ -1,0 +1,102 @@
+import { Button } from '@mantine/core';
+import { useMemo } from 'react';
+import { api } from '../../api/client.ts';
+import { useCan, useMe } from '../../api/queries.ts';
+import type { User } from '../../api/types.ts';
+import { useAction } from '../../parts/action.ts';
+import { confirm } from '../../parts/confirm.tsx';
+import { Empty } from '../../parts/empty.tsx';
+import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
+import { type Column, ListTable } from '../../parts/list-table.tsx';
+import { Problem } from '../../parts/problem.tsx';
+import { StatusChip } from '../../parts/status-chip.tsx';
+import { Ago } from '../../parts/time.tsx';
+
+const rowKey = (user: User) => user.user_id;
+
+/** People and programs that came with a valid token. Roles are in their tokens, not here. */
+export function Users() {
+  const list = useKeysetList({
+    queryKey: ['settings', 'users'],
+    fetchPage: (cursor, signal) => api.get('/api/users', { query: { cursor, limit: 100 }, signal }),
+    rowKey,
+    announcesNew: false,
+  });
+  const columns = useColumns();
+  return (
+    <div className="stack">
+      <span className="dim">
+        Whoever comes with a valid token of this tenant appears here. The role is part of the token; a user
+        who is switched off is refused whatever the token says.
+      </span>
+      {list.error === null ? null : <Problem error={list.error} retry={list.refetch} />}
+      <ListTable
+        label="Users"
+        columns={columns}
+        rows={list.rows}
+        rowKey={rowKey}
+        isLoading={list.isLoading}
+        empty={
+          <Empty
+            sentence="Nobody has come with a token yet."
+            command="npx sluice token --tenant default --role member"
+          />
+        }
+        footer={<MoreRows list={list} noun="users" />}
+      />
+    </div>
+  );
+}
+
+function useColumns(): Column<User>[] {
+  const mayManage = useCan('user.manage');
+  const own = useMe()?.user_id;
+  const { run } = useAction({
+    run: ({ user_id, disabled }: User) =>
+      api.patch('/api/users/{user_id}', { path: { user_id }, body: { disabled: !disabled } }),
+    done: (user) => `${user.name ?? user.user_id} is switched ${user.disabled ? 'off' : 'on'}.`,
+    touches: ['settings'],
+  });
+  return useMemo(() => {
+    const change = async (user: User) => {
+      if (user.disabled) return run(user);
+      const title = `Switch ${user.name ?? user.user_id} off?`;
+      const consequence = 'Their tokens and sessions are refused at once. Their jobs go on.';
+      if (await confirm({ title, consequence, action: 'Switch off', isDanger: true })) run(user);
+    };
+    const button = (user: User) =>
+      mayManage && user.user_id !== own ? (
+        <Button variant="subtle" size="compact-xs" onClick={() => void change(user)}>
+          {user.disabled ? 'Switch on' : 'Switch off'}
+        </Button>
+      ) : null;
+    return [...facts, { id: 'do', header: '', width: 110, cell: button }];
+  }, [mayManage, own, run]);
+}
+
+const facts: Column<User>[] = [
+  {
+    id: 'who',
+    header: 'User',
+    cell: ({ name, user_id }) => (
+      <span className="cut">
+        {name === null ? null : `${name} `}
+        <span className="mono dim">{user_id}</span>
+      </span>
+    ),
+  },
+  {
+    id: 'email',
+    header: 'Email',
+    width: 200,
+    cell: ({ email }) => <span className="cut">{email ?? '–'}</span>,
+  },
+  { id: 'role', header: 'Role', width: 100, cell: ({ role }) => role },
+  {
+    id: 'state',
+    header: 'State',
+    width: 110,
+    cell: ({ disabled }) => <StatusChip status={disabled ? 'disabled' : 'active'} />,
+  },
+  { id: 'seen', header: 'Last seen', width: 120, cell: ({ last_seen_at }) => <Ago at={last_seen_at} /> },
+];

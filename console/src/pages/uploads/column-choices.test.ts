@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest';
+import type { Upload } from '../../api/types.ts';
+import { columnChoices, givenFields, isSameMapping, type Mapping, mappingOf } from './column-choices.ts';
+import { missingNeeds } from './report-fields.ts';
+
+const layout: Upload['layout'] = {
+  headers: ['Campaign name', 'Wann', '', 'Clicks', 'Amount spendt', 'Clicks'],
+  samples: [['Spring'], ['2026-03-01', '2026-03-02'], ['x'], ['7'], ['1.50'], ['8']],
+  sources: { campaign_name: 'Campaign name', clicks: 'Clicks' },
+  unmapped: [
+    { header: 'Wann', suggestion: null },
+    { header: 'Amount spendt', suggestion: 'spend' },
+  ],
+};
+const choicesWith = (draft: Mapping, remembered: Record<string, string | null> = {}) =>
+  columnChoices({ layout }, { draft, remembered });
+const one = (choices: ReturnType<typeof choicesWith>, header: string) =>
+  choices.find((choice) => choice.header === header);
+
+describe('the columns of a file', () => {
+  test('are listed once by name, in its order, with their values', () => {
+    const choices = choicesWith({});
+    expect(choices.map(({ header }) => header)).toEqual(['Campaign name', 'Wann', 'Clicks', 'Amount spendt']);
+    expect(one(choices, 'Clicks')).toMatchObject({ samples: ['7'], field: 'clicks', by: 'name' });
+  });
+
+  test('are suggested by their name, and by their values where the name says nothing', () => {
+    const choices = choicesWith({});
+    expect(one(choices, 'Amount spendt')).toMatchObject({ field: null, suggestion: 'spend' });
+    expect(one(choices, 'Wann')).toMatchObject({ field: null, suggestion: 'metric_date' });
+  });
+
+  test('are not suggested for what another column gives already', () => {
+    const choices = choicesWith({ Clicks: 'spend', 'Campaign name': 'metric_date' });
+    expect(choices.map(({ suggestion }) => suggestion)).toEqual([null, null, null, null]);
+  });
+
+  test('are what a person says, before what their name says', () => {
+    const choices = choicesWith({ Clicks: null, Wann: 'campaign_name' });
+    expect(one(choices, 'Clicks')).toMatchObject({ field: null, by: 'choice' });
+    expect(one(choices, 'Wann')).toMatchObject({ field: 'campaign_name', by: 'choice', givenBy: null });
+    expect(one(choices, 'Campaign name')).toMatchObject({ by: 'name', givenBy: 'Wann' });
+  });
+
+  test('are remembered only when the choice is the one from before', () => {
+    const remembered = { Wann: 'metric_date', Clicks: null };
+    const choices = choicesWith({ Wann: 'metric_date', Clicks: 'reach' }, remembered);
+    expect(choices.map(({ isRemembered }) => isRemembered)).toEqual([false, true, false, false]);
+  });
+
+  test('may have names that objects have already', () => {
+    const odd = { headers: ['constructor', '__proto__'], samples: [['a'], ['b']], sources: {}, unmapped: [] };
+    const choices = columnChoices({ layout: odd }, { draft: {}, remembered: {} });
+    expect(choices.map(({ field, isRemembered }) => [field, isRemembered])).toEqual([
+      [null, false],
+      [null, false],
+    ]);
+  });
+});
+
+test('a mapping is the same whatever the order, and another when a column is left to its name', () => {
+  expect(isSameMapping({ a: 'spend', b: null }, { b: null, a: 'spend' })).toBe(true);
+  expect(isSameMapping({ a: 'spend' }, { a: 'spend', b: null })).toBe(false);
+  expect(isSameMapping({ a: null }, {})).toBe(false);
+  expect(mappingOf({ a: 'spend', b: null, c: 'nonsense' })).toEqual({ a: 'spend', b: null });
+});
+
+test('what is missing is said in words until a row can be read', () => {
+  expect(missingNeeds(new Set())).toHaveLength(3);
+  expect(missingNeeds(givenFields(choicesWith({})))).toEqual(['the day']);
+  expect(missingNeeds(givenFields(choicesWith({ Wann: 'metric_date' })))).toEqual([]);
+  expect(missingNeeds(new Set(['period_start', 'ad_id', 'spend']))).toEqual(['the day']);
+  expect(missingNeeds(new Set(['period_start', 'period_end', 'ad_id', 'spend']))).toEqual([]);
+});

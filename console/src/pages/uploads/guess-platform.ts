@@ -1,0 +1,59 @@
+import { type Platform, platforms } from './platforms.ts';
+
+/** Words that only one platform's reports have, in the languages in which people mostly export. */
+const marks: Record<Platform, readonly RegExp[]> = {
+  meta: [
+    /\bad ?set\b/i,
+    /amount spent|importe gastado|ausgegebener betrag|montant dépensé|valor usado|importo speso|消化金額/i,
+    /reporting (starts|ends)|berichts(start|ende)|inicio del informe|レポート開始日/i,
+    /adset_(id|name)|date_(start|stop)/i,
+    /attribution setting|result indicator|link clicks/i,
+    /facebook|\bmeta\b|instagram/i,
+  ],
+  google: [
+    /\bimpr\./i,
+    /cost_?micros/i,
+    /avg\. cpc|conv\. (rate|value)|cost \/ conv/i,
+    /^"?total: /im,
+    /\badgroup\b|currency code|budget name|optimi[sz]ation score/i,
+    /google|adwords/i,
+  ],
+  tiktok: [
+    /\bby day\b/i,
+    /stat_time_day/i,
+    /\(destination\)/i,
+    /website url/i,
+    /cost per 1,000 people reached|total of \d+ results|件の結果/i,
+    /tik ?tok/i,
+  ],
+};
+
+/** The platform whose words are in the file's name or beginning; null when none or two have as many. */
+export function guessPlatform(filename: string, beginning: string): Platform | null {
+  const looked = `${filename.replaceAll(/[_-]/g, ' ')}\n${beginning}`;
+  const scores = platforms
+    .map((platform) => ({ platform, score: marks[platform].filter((mark) => mark.test(looked)).length }))
+    .sort((a, b) => b.score - a.score);
+  const [best, second] = scores;
+  return best === undefined || best.score === 0 || best.score === second?.score ? null : best.platform;
+}
+
+const lookedAtBytes = 64 * 1024;
+
+/** The beginning of a file as text, in whatever of the usual encodings it is. */
+export async function beginningOf(file: Blob): Promise<string> {
+  const bytes = new Uint8Array(await file.slice(0, lookedAtBytes).arrayBuffer());
+  return new TextDecoder(encodingOf(bytes)).decode(bytes);
+}
+
+function encodingOf(bytes: Uint8Array): string {
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le';
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return 'utf-16be';
+  try {
+    // The cut may fall inside a character, which is no sign of another encoding.
+    new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
+    return 'utf-8';
+  } catch {
+    return 'shift_jis';
+  }
+}

@@ -1,0 +1,39 @@
+import { oneOf, searchParser, text } from '../../list-state.ts';
+import { type Platform, platforms } from './platforms.ts';
+import { type UploadStatus, uploadStatuses } from './upload-states.ts';
+
+export interface UploadsSearch {
+  status: UploadStatus;
+  platform: Platform;
+  q: string;
+}
+
+export const uploadsSearch = searchParser<UploadsSearch>({
+  status: oneOf(uploadStatuses),
+  platform: oneOf(platforms),
+  q: text(),
+});
+
+export const dataTabs = ['campaigns', 'ad-sets', 'ads', 'daily-metrics'] as const;
+export type DataTab = (typeof dataTabs)[number];
+
+export interface UploadSearch {
+  /** While it is held: what the person looks at. */
+  step: 'columns' | 'check';
+  /** Below the result: which of the four lists, and how wide. */
+  tab: DataTab;
+  scope: 'upload' | 'workspace';
+  /** For a new one: what is known already, because it corrects an earlier one. */
+  platform: Platform;
+  into: string;
+  client: string;
+}
+
+export const uploadSearch = searchParser<UploadSearch>({
+  step: oneOf(['columns', 'check']),
+  tab: oneOf(dataTabs),
+  scope: oneOf(['upload', 'workspace']),
+  platform: oneOf(platforms),
+  into: text(),
+  client: text(),
+});

@@ -1,0 +1,35 @@
+import { expect, test } from 'vitest';
+import { ApiProblem } from '../../api/client.ts';
+import { isSameUpload, refusalsOf } from './send-upload.ts';
+
+test('a refusal is said at the field that it is about, with what to do', () => {
+  const pointed = {
+    code: 'upload_form_invalid',
+    errors: [{ pointer: '/client_id', message: 'must be a UUID' }],
+  };
+  expect(refusalsOf(new ApiProblem(400, pointed))).toEqual({ client_id: 'must be a UUID' });
+  const large = { code: 'report_too_large', detail: 'The file has more than 5000000 bytes', max_bytes: 5e6 };
+  expect(refusalsOf(new ApiProblem(413, large)).file).toBe(
+    'The file is larger than 5.0 MB, the most allowed. Split the report by date or campaign and upload the parts',
+  );
+  const zip = { code: 'upload_not_text', detail: 'The file is a ZIP archive, and not CSV or JSON' };
+  expect(refusalsOf(new ApiProblem(415, zip)).file).toMatch(/^The file is a ZIP archive.*uncompressed$/);
+  const gone = { code: 'workspace_unknown', detail: 'There is no workspace', errors: [] };
+  expect(refusalsOf(new ApiProblem(422, gone))).toEqual({ workspace_id: 'There is no workspace' });
+});
+
+test('what is about no field stays a problem of the whole form', () => {
+  expect(refusalsOf(new ApiProblem(0, { code: 'unreachable' }))).toEqual({});
+  expect(refusalsOf(new ApiProblem(400, { errors: [{ pointer: '/constructor', message: 'x' }] }))).toEqual(
+    {},
+  );
+  expect(refusalsOf(new Error('something else'))).toEqual({});
+});
+
+test('two tries are the same upload only when file and fields are', () => {
+  const file = new File(['a'], 'a.csv');
+  const one = { file, platform: 'meta', workspaceId: 'w', clientId: '' } as const;
+  expect(isSameUpload(one, { ...one })).toBe(true);
+  expect(isSameUpload(one, { ...one, file: new File(['a'], 'a.csv') })).toBe(false);
+  expect(isSameUpload(one, { ...one, clientId: 'c' })).toBe(false);
+});

@@ -1,0 +1,95 @@
+import { api } from '../../api/client.ts';
+import type { WebhookDelivery } from '../../api/types.ts';
+import { useListState } from '../../list-state.ts';
+import { Empty } from '../../parts/empty.tsx';
+import { FilterBar, FilterSelect } from '../../parts/filter-bar.tsx';
+import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
+import { type Column, ListTable } from '../../parts/list-table.tsx';
+import { NewRows } from '../../parts/new-rows.tsx';
+import { count } from '../../parts/number.ts';
+import { Problem } from '../../parts/problem.tsx';
+import { Ago } from '../../parts/time.tsx';
+import { DeliveryDrawer } from './delivery-drawer.tsx';
+import { webhooksSearch } from './search.ts';
+import { DeliveryState } from './webhook-states.tsx';
+
+const rowKey = (delivery: WebhookDelivery) => delivery.delivery_id;
+
+export function Deliveries({ webhookId }: { webhookId: string }) {
+  const [{ status, delivery }, change] = useListState(webhooksSearch);
+  const list = useKeysetList({
+    queryKey: ['webhooks', 'deliveries', webhookId, status ?? null],
+    fetchPage: (cursor, signal) =>
+      api.get('/api/webhooks/{webhook_id}/deliveries', {
+        path: { webhook_id: webhookId },
+        query: { status, cursor, limit: 50 },
+        signal,
+      }),
+    rowKey,
+    // Tries are no events.
+    everyMs: 3_000,
+  });
+  return (
+    <>
+      <FilterBar isFiltered={status !== undefined} onReset={() => change({ status: undefined })}>
+        <FilterSelect
+          label="State"
+          value={status}
+          all="All deliveries"
+          options={[
+            { value: 'pending', label: 'Not delivered yet' },
+            { value: 'delivered', label: 'Delivered' },
+            { value: 'exhausted', label: 'Given up' },
+          ]}
+          onChange={(value) => change({ status: value })}
+        />
+      </FilterBar>
+      {list.error === null ? null : <Problem error={list.error} retry={list.refetch} />}
+      <NewRows count={list.newCount} onShow={list.showNew} />
+      <ListTable
+        label="Deliveries"
+        columns={columns}
+        rows={list.rows}
+        rowKey={rowKey}
+        onOpen={(row) => change({ delivery: row.delivery_id })}
+        openKey={delivery}
+        isLoading={list.isLoading}
+        empty={
+          list.error === null ? (
+            <Empty sentence="Nothing yet. The next event that it subscribed to appears here." />
+          ) : undefined
+        }
+        footer={<MoreRows list={list} noun="deliveries" />}
+      />
+      <DeliveryDrawer deliveryId={delivery} onClose={() => change({ delivery: undefined })} />
+    </>
+  );
+}
+
+const columns: Column<WebhookDelivery>[] = [
+  {
+    id: 'type',
+    header: 'Event',
+    width: 190,
+    cell: ({ event_type }) => <span className="cut">{event_type}</span>,
+  },
+  { id: 'state', header: 'State', width: 150, cell: (delivery) => <DeliveryState delivery={delivery} /> },
+  { id: 'made', header: 'Happened', width: 110, cell: ({ created_at }) => <Ago at={created_at} /> },
+  { id: 'tries', header: 'Tries', width: 60, align: 'end', cell: ({ attempts }) => count(attempts) },
+  {
+    id: 'next',
+    header: 'Next try',
+    width: 110,
+    cell: ({ next_attempt_at }) => <Ago at={next_attempt_at} />,
+  },
+  {
+    id: 'answer',
+    header: 'Last answer',
+    cell: ({ last_status_code, last_error }) => (
+      <span className="cut" title={last_error ?? ''}>
+        {last_status_code === null ? null : <span className="num">{last_status_code} </span>}
+        {last_error}
+      </span>
+    ),
+  },
+];

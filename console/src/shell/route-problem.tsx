@@ -1,0 +1,32 @@
+import { Link, useRouter } from '@tanstack/react-router';
+import { Page } from '../parts/page.tsx';
+import { Problem } from '../parts/problem.tsx';
+
+/** When a page itself breaks, or its code cannot be loaded because a newer console has been deployed. */
+export function RouteProblem({ error, reset }: { error: unknown; reset?: () => void }) {
+  const router = useRouter();
+  const isOldChunk = error instanceof TypeError && /dynamically imported module/i.test(error.message);
+  const retry = () => {
+    if (isOldChunk) location.reload();
+    reset?.();
+    void router.invalidate();
+  };
+  const shown = isOldChunk
+    ? new Error('This page could not be loaded: a newer console may be there. Load it anew.')
+    : error;
+  return (
+    <Page title="Something went wrong">
+      <Problem error={shown} retry={retry} />
+    </Page>
+  );
+}
+
+export function NotFound() {
+  return (
+    <Page title="There is nothing here">
+      <p>
+        No page has this address. <Link to="/">Overview</Link> leads on.
+      </p>
+    </Page>
+  );
+}

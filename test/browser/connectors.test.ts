@@ -1,0 +1,89 @@
+import { expect, test } from 'vitest';
+import { newTenant, useDatabase } from '../database.ts';
+import { airbyteTroubles } from '../fake-airbyte-troubles.ts';
+import { useBrowser } from './browser.ts';
+import { useConsoleServer } from './console-server.ts';
+
+const database = useDatabase();
+const server = useConsoleServer(database);
+const browser = useBrowser();
+const patience = { timeout: 60_000 };
+
+async function enrol(
+  page: import('playwright-core').Page,
+  name: string,
+  connectionId: string,
+): Promise<void> {
+  await page.goto(`${server.url}/connectors`);
+  await page.getByRole('button', { name: 'Enrol a connection' }).first().click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Airbyte connection id').fill(connectionId);
+  await dialog.getByLabel('Name').fill(name);
+  await dialog.getByLabel('External account').fill(`account of ${name}`);
+  await dialog.getByRole('button', { name: 'Enrol it' }).click();
+  await page.getByRole('heading', { name }).waitFor();
+}
+
+test('a connection is enrolled, synced by hand and seen to its end without a reload', {
+  timeout: 120_000,
+}, async () => {
+  const tenantId = await newTenant(database);
+  const { connectionId } = server.airbyte.state.addConnection({ name: 'Orders' });
+  const { page } = await browser.open();
+  await page.goto(await server.loginLink({ tenantId, role: 'admin' }));
+  await enrol(page, 'Orders', connectionId);
+  await page.getByRole('button', { name: 'Sync now' }).click();
+  const syncs = page.getByRole('table', { name: 'Syncs' });
+  await syncs.getByText('done', { exact: true }).first().waitFor(patience);
+  await syncs.getByRole('link').first().click();
+  await page.getByRole('heading', { name: /Sync/ }).first().waitFor();
+  expect(page.url()).toContain('/jobs/');
+});
+
+test('a connection that another tenant has is refused in the form, and nothing is enrolled', async () => {
+  const { connectionId } = server.airbyte.state.addConnection({ name: 'Orders' });
+  const first = await browser.open();
+  await first.page.goto(await server.loginLink({ tenantId: await newTenant(database), role: 'admin' }));
+  await enrol(first.page, 'Orders', connectionId);
+
+  const { page, watch } = await browser.open();
+  watch.expect(/409/);
+  await page.goto(await server.loginLink({ tenantId: await newTenant(database), role: 'admin' }));
+  await page.goto(`${server.url}/connectors`);
+  await page.getByRole('button', { name: 'Enrol a connection' }).first().click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Airbyte connection id').fill(connectionId);
+  await dialog.getByLabel('Name').fill('Orders');
+  await dialog.getByLabel('External account').fill('account');
+  await dialog.getByRole('button', { name: 'Enrol it' }).click();
+  await dialog.getByRole('alert').waitFor();
+  await dialog.getByRole('button', { name: 'Close' }).last().click();
+  await page.getByText('A connector takes one Airbyte connection over').waitFor();
+});
+
+test('a sync that is refused becomes a dead letter, and support brings it back', {
+  timeout: 180_000,
+}, async () => {
+  const tenantId = await newTenant(database);
+  const { connectionId } = server.airbyte.state.addConnection({ name: 'Ledger' });
+  const endTrouble = server.airbyte.trouble({ kind: 'trigger', connectionId }, airbyteTroubles.forbidden());
+  const admin = await browser.open();
+  await admin.page.goto(await server.loginLink({ tenantId, role: 'admin' }));
+  await enrol(admin.page, 'Ledger', connectionId);
+  await admin.page.getByRole('button', { name: 'Sync now' }).click();
+  await admin.page.getByRole('table', { name: 'Syncs' }).getByText('dead letter').waitFor(patience);
+
+  endTrouble();
+  const support = await browser.open();
+  await support.page.goto(await server.loginLink({ tenantId, role: 'support' }));
+  await support.page.goto(`${server.url}/dead-letters`);
+  await support.page
+    .getByRole('button', { name: /^Requeue/ })
+    .first()
+    .click();
+  await support.page
+    .getByRole('dialog')
+    .getByRole('button', { name: /^Requeue/ })
+    .click();
+  await admin.page.getByRole('table', { name: 'Syncs' }).getByText('done', { exact: true }).waitFor(patience);
+});

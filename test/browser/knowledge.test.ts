@@ -1,0 +1,98 @@
+import { expect, test } from 'vitest';
+import { newTenant, useDatabase } from '../database.ts';
+import { useBrowser } from './browser.ts';
+import { useConsoleServer } from './console-server.ts';
+
+const database = useDatabase();
+const server = useConsoleServer(database);
+const browser = useBrowser();
+const patience = { timeout: 60_000 };
+
+const file = (name: string, text: string) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(text) });
+
+test('files are chosen, indexed, searched and shown in place, and a broken one says why', {
+  timeout: 180_000,
+}, async () => {
+  const tenantId = await newTenant(database);
+  const { page } = await browser.open();
+  await page.goto(await server.loginLink({ tenantId, role: 'admin' }));
+  await page.goto(`${server.url}/knowledge/new`);
+  await page.getByLabel('Name').fill('House rules');
+  await page
+    .locator('input[type=file]')
+    .setInputFiles([
+      file('quiet.md', '# Quiet hours\n\nNobody plays the drums after ten in the evening.\n'),
+      file('bins.md', '# Rubbish\n\nPaper is collected on the first Monday of each month.\n'),
+      file('broken.pdf', '%PDF-1.7\nthis is not what it says\n'),
+    ]);
+  await page.getByRole('button', { name: 'Make it' }).click();
+  await page.getByRole('heading', { name: 'House rules' }).waitFor();
+  await page.getByRole('button', { name: 'What would a run do?' }).click();
+  await page
+    .getByRole('status')
+    .getByText(/\d new/)
+    .waitFor(patience);
+  await page.getByRole('button', { name: 'Start the first run' }).click();
+
+  const documents = page.getByRole('table', { name: 'Documents' });
+  await documents.getByText('indexed').nth(1).waitFor(patience);
+  await documents.getByText('error', { exact: true }).waitFor(patience);
+  await page.getByText('3 documents = 2 indexed').waitFor(patience);
+
+  await page.getByLabel('Ask this knowledge base').fill('making music at night');
+  await page.getByRole('button', { name: 'Search', exact: true }).click();
+  const found = page.getByRole('region', { name: 'Passages found' });
+  await found.getByText('drums').waitFor(patience);
+  expect(new URL(page.url()).searchParams.get('q')).toBe('making music at night');
+  await found.getByRole('button', { name: 'Show in place' }).first().click();
+  const drawer = page.getByRole('dialog');
+  await drawer.getByText('Quiet hours').first().waitFor();
+  // A colleague opens the same view from the address.
+  const other = await browser.open();
+  await other.page.goto(await server.loginLink({ tenantId, role: 'member' }));
+  await other.page.goto(page.url());
+  await other.page.getByRole('dialog').getByText('Quiet hours').first().waitFor();
+});
+
+test('what a scraper pushes appears by itself, is handed over and can be found', {
+  timeout: 120_000,
+}, async () => {
+  const tenantId = await newTenant(database);
+  const { page } = await browser.open();
+  await page.goto(await server.loginLink({ tenantId, role: 'admin' }));
+  await page.goto(`${server.url}/knowledge/new`);
+  await page.getByLabel('Name').fill('Help');
+  await page.getByRole('button', { name: 'Make it empty' }).click();
+  await page.getByRole('heading', { name: 'Help' }).waitFor();
+
+  await page.goto(`${server.url}/scrapes`);
+  await page.getByRole('button', { name: 'New source' }).first().click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Name').fill('help-centre');
+  await dialog.getByRole('combobox', { name: 'Knowledge base' }).click();
+  await page.getByRole('option', { name: 'Help' }).click();
+  await dialog.getByRole('button', { name: 'Make it' }).click();
+  await page.getByRole('heading', { name: 'help-centre' }).waitFor();
+  await page.getByRole('tab', { name: 'Hand-offs' }).click();
+  await page.getByText('Nothing was handed over yet').waitFor();
+
+  const answer = await fetch(`${server.url}/api/scraping/help-centre/sync`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${await server.token({ tenantId, role: 'service' })}`,
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify({
+      references: [
+        {
+          external_id: 'a',
+          url: 'https://help.example.com/a',
+          title: 'Gift cards',
+          content: 'They never expire.',
+        },
+      ],
+    }),
+  });
+  expect(answer.status).toBe(200);
+  await page.getByRole('table', { name: 'Hand-offs' }).getByText('done', { exact: true }).waitFor(patience);
+});
