@@ -85,5 +85,7 @@ test('a sync that is refused becomes a dead letter, and support brings it back',
     .getByRole('dialog')
     .getByRole('button', { name: /^Requeue/ })
     .click();
+  // What is new announces itself and does not push what one reads.
+  await admin.page.getByRole('button', { name: /new/ }).click(patience);
   await admin.page.getByRole('table', { name: 'Syncs' }).getByText('done', { exact: true }).waitFor(patience);
 });

@@ -1,5 +1,7 @@
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newTenant, useDatabase } from '../database.ts';
+import { findBarriers } from './axe.ts';
 import { useBrowser } from './browser.ts';
 import { useConsoleServer } from './console-server.ts';
 import { viewsOf } from './routes.ts';
@@ -34,15 +36,37 @@ test('what was made needs somebody where it should: the overview counts it', asy
   expect(overview.last_day.rows).toBeGreaterThanOrEqual(240 + 400 + 42 + 1);
 });
 
-test('every view opens from its address alone, with a heading and without a fault', {
-  timeout: 240_000,
-}, async () => {
-  const { page } = await browser.open();
+test.each(['light', 'dark'] as const)(
+  'every view opens from its address alone, in %s, with a heading, and nothing on it is a barrier',
+  { timeout: 300_000 },
+  async (colorScheme) => {
+    const { page } = await browser.open({ colorScheme, reducedMotion: 'reduce' });
+    await page.goto(await server.loginLink({ tenantId: seeded.tenantId, role: 'operator' }));
+    const barriers: Record<string, string[]> = {};
+    for (const { name, path } of viewsOf(seeded)) {
+      await open(page, path);
+      expect([name, await page.locator('main h1').first().innerText()]).not.toEqual([name, '']);
+      const found = await findBarriers(page);
+      if (found.length > 0) barriers[name] = found;
+    }
+    expect(barriers).toEqual({});
+  },
+);
+
+test('no view is wider than a narrow window', { timeout: 240_000 }, async () => {
+  const { page } = await browser.open({ viewport: { width: 400, height: 800 } });
   await page.goto(await server.loginLink({ tenantId: seeded.tenantId, role: 'operator' }));
+  const wide: string[] = [];
   for (const { name, path } of viewsOf(seeded)) {
-    await page.goto(`${server.url}${path}`);
-    const heading = page.locator('main h1, main h2').first();
-    await heading.waitFor();
-    expect([name, await heading.innerText()]).not.toEqual([name, '']);
+    await open(page, path);
+    const width = await page.evaluate<number>('document.documentElement.scrollWidth');
+    if (width > 400) wide.push(`${name} is ${width} px wide`);
   }
+  expect(wide).toEqual([]);
 });
+
+async function open(page: Page, path: string): Promise<void> {
+  await page.goto(`${server.url}${path}`);
+  await page.locator('main h1').first().waitFor();
+  await page.locator('[aria-busy="true"], .mantine-Skeleton-root').first().waitFor({ state: 'detached' });
+}
