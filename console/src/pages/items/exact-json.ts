@@ -22,7 +22,7 @@ export function parseExact(text: string): unknown {
   return JSON.parse(text, revive);
 }
 
-export function isRawNumber(value: unknown): value is RawNumber {
+function isRawNumber(value: unknown): value is RawNumber {
   return exact.isRawJSON?.(value) ?? false;
 }
 

@@ -10,7 +10,7 @@ test('the columns of results stand as in the exports: those of the file first, t
   expect(ids(allColumns(job)).slice(5)).toEqual(['r:title', 'r:stock', 'i:sku', 'i:title']);
 });
 
-test('without a choice the results are shown, before there are any the file, and reasons where something failed', () => {
+test('without a choice the results are shown, before there are any the file, and reasons where rows failed', () => {
   expect(ids(chosenColumns(job, undefined))).toEqual(['status', 'r:title', 'r:stock', 'updated']);
   expect(ids(chosenColumns({ ...job, resultColumns: [] }, undefined))).toContain('i:sku');
   expect(ids(chosenColumns({ ...job, failedItems: 1 }, undefined))).toContain('error');

@@ -1,8 +1,8 @@
 /**
  * Where a scrolled box is in a list that may be higher than a browser can draw: they stop at some 18 to 33 million
- * pixels, and a million rows are 36 million. Beyond the limit the box is lower than the list. Small steps (wheel, arrow,
- * page) then move the list by as many pixels as the box, so that reading is the same as ever; large ones (the bar is
- * dragged, End is pressed) move it by share.
+ * pixels, and a million rows are 36 million. Beyond the limit the box is lower than the list. Small steps (wheel,
+ * arrow, page) then move the list by as many pixels as the box, so that reading is the same as ever; large ones (the
+ * bar is dragged, End is pressed) move it by share.
  */
 export interface ScrollPlan {
   /** Of all rows. */
@@ -23,7 +23,7 @@ export interface ScrollPlace {
 export const maxBoxPx = 8_000_000;
 /** Nearer to an end than this a box at its end means the end. */
 const snapViews = 30;
-const smallStepViews = 1.5;
+const smallStepViews = 4;
 
 export function scrollPlan(size: { rows: number; rowPx: number; viewPx: number }): ScrollPlan {
   const contentPx = size.rows * size.rowPx;

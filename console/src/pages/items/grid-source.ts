@@ -18,7 +18,7 @@ export interface GridSource {
   refetch: () => void;
 }
 
-export const blockRows = 200;
+const blockRows = 200;
 /** The bar is dragged over thousands of blocks: only where it rests for a moment is worth asking for. */
 const lookEveryMs = 120;
 const keptMs = 60_000;
@@ -64,7 +64,7 @@ export function useAllRows(
 }
 
 /** Which blocks hold these rows, by number. */
-export function blocksOf(rowNos: readonly [number, number], count: number): number[] {
+function blocksOf(rowNos: readonly [number, number], count: number): number[] {
   const last = Math.max(0, Math.ceil(count / blockRows) - 1);
   const block = (rowNo: number) => Math.min(last, Math.max(0, Math.floor((rowNo - 1) / blockRows)));
   const [from, to] = [block(Math.min(...rowNos)), block(Math.max(...rowNos))];

@@ -10,7 +10,7 @@ import { durationText } from '../../parts/moments.ts';
 import { notifyDone, notifyProblem } from '../../parts/notify.ts';
 import { bytes, count, plural } from '../../parts/number.ts';
 import { type Control, controlJob, controls, controlVerb, isLegal } from '../jobs/job-control.ts';
-import { countOf, type ItemJob, itemJobName } from './item-job.ts';
+import { canRestart, countOf, type ItemJob, itemJobName } from './item-job.ts';
 import { openStatuses } from './item-status.ts';
 import { useReprocess } from './reprocess.ts';
 
@@ -27,7 +27,7 @@ export function ItemActions({ job }: { job: ItemJob }) {
   const canControl = useCan('job.control');
   const canReprocess = useCan('item.control');
   const reprocess = useReprocess(() => {});
-  const canReset = canReprocess && job.failedItems > 0 && !['canceled', 'dead_letter'].includes(job.status);
+  const canReset = canReprocess && job.failedItems > 0 && canRestart(job);
   return (
     <>
       {canReset ? (

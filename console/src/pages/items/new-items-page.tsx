@@ -104,12 +104,7 @@ function NewItems() {
       </Panel>
       {error === null ? null : <Problem error={error} />}
       {sentBytes === null ? (
-        <div className="row">
-          <Button type="submit" disabled={file === null || isIncomplete}>
-            Send the rows
-          </Button>
-          <span className="dim small">{missing({ hasFile: file !== null, isIncomplete })}</span>
-        </div>
+        <SendButton hasFile={file !== null} isIncomplete={isIncomplete} />
       ) : (
         <SendingState sent={sentBytes} total={file?.size ?? 0} onStop={stop} />
       )}
@@ -117,9 +112,17 @@ function NewItems() {
   );
 }
 
-function missing({ hasFile, isIncomplete }: { hasFile: boolean; isIncomplete: boolean }): string {
-  if (!hasFile) return 'Choose a file first.';
-  return isIncomplete ? 'Say first what happens to each row.' : 'The job starts when all rows are in.';
+/** Says what is missing, or what will happen. */
+function SendButton({ hasFile, isIncomplete }: { hasFile: boolean; isIncomplete: boolean }) {
+  const ready = isIncomplete ? 'Say first what happens to each row.' : 'The job starts when all rows are in.';
+  return (
+    <div className="row">
+      <Button type="submit" disabled={!hasFile || isIncomplete}>
+        Send the rows
+      </Button>
+      <span className="dim small">{hasFile ? ready : 'Choose a file first.'}</span>
+    </div>
+  );
 }
 
 function ProcessorChoice(props: { value: ProcessorName; onChange: (name: ProcessorName) => void }) {

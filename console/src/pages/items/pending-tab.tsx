@@ -42,7 +42,10 @@ export function PendingTab({ job }: { job: ItemJob }) {
       <FilterBar
         isFiltered={chosen !== undefined}
         onReset={() => change({ statuses: undefined })}
-        aside={`${plural(countOf(job.counts, openStatuses), 'open row')} = ${count(job.counts.PENDING)} pending + ${count(job.counts.PROCESSING)} processing`}
+        aside={
+          `${plural(countOf(job.counts, openStatuses), 'open row')} = ` +
+          `${count(job.counts.PENDING)} pending + ${count(job.counts.PROCESSING)} processing`
+        }
       >
         <FilterSelect
           label="State"

@@ -9,7 +9,7 @@ import { Problem } from '../../parts/problem.tsx';
 import { StatusChip } from '../../parts/status-chip.tsx';
 import { Ago, Duration } from '../../parts/time.tsx';
 import { cellText } from './exact-json.ts';
-import type { ItemJob } from './item-job.ts';
+import { canRestart, type ItemJob } from './item-job.ts';
 import { isEnded } from './item-status.ts';
 import { useReprocess } from './reprocess.ts';
 import { RowHistory } from './row-history.tsx';
@@ -92,7 +92,7 @@ function RowView({ job, row }: { job: ItemJob; row: WholeRow }) {
 }
 
 function RowState({ job, row }: { job: ItemJob; row: WholeRow }) {
-  const canReprocess = useCan('item.control');
+  const canReprocess = useCan('item.control') && canRestart(job);
   const { run, isRunning } = useReprocess(() => {});
   const { status, id } = row;
   return (

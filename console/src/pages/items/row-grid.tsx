@@ -9,7 +9,7 @@ import type { RowSelection } from './row-selection.ts';
 import type { GridRow } from './rows-api.ts';
 import { useGridScroll } from './use-grid-scroll.ts';
 
-export const rowPx = 36;
+const rowPx = 36;
 const headPx = 33;
 const selectPx = 36;
 const rowNoPx = 84;

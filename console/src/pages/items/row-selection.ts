@@ -14,7 +14,7 @@ export interface RowSelection {
 }
 
 /** What the API takes at once. */
-export const mostChosen = 10_000;
+const mostChosen = 10_000;
 
 /** Chosen rows stay chosen while one scrolls on: they are kept by id, not by place. */
 export function useRowSelection(): RowSelection {

@@ -10,7 +10,7 @@ import { ColumnChooser } from './column-chooser.tsx';
 import { CountChips } from './count-chips.tsx';
 import { chosenColumns, type GridColumn } from './grid-columns.ts';
 import { type GridSource, useAllRows, useSomeRows } from './grid-source.ts';
-import { countOf, type ItemJob } from './item-job.ts';
+import { canRestart, countOf, type ItemJob } from './item-job.ts';
 import { type EndedStatus, endedStatuses, type ItemStatus, isEnded, openStatuses } from './item-status.ts';
 import { useReprocess } from './reprocess.ts';
 import { RowDrawer } from './row-drawer.tsx';
@@ -25,7 +25,7 @@ export function RowsTab({ job }: { job: ItemJob }) {
   const { statuses, columns: wanted, row } = state;
   const columns = useColumns(job, wanted);
   const selection = useRowSelection();
-  const canReprocess = useCan('item.control');
+  const canReprocess = useCan('item.control') && canRestart(job);
   const [goTo, setGoTo] = useState<{ index: number } | null>(null);
   const isOpenOnly = statuses?.every((status) => openStatuses.includes(status)) ?? false;
   const onOpen = useCallback((opened: GridRow) => change({ row: opened.id }), [change]);
@@ -80,7 +80,7 @@ function useColumns(job: ItemJob, wanted: string | undefined): GridColumn[] {
   const { columns, resultColumns, failedItems } = job;
   const names = JSON.stringify([columns, resultColumns]);
   const hasFailed = failedItems > 0;
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new answer with the same names is no reason to draw all cells
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the same names are no reason to draw all cells
   return useMemo(
     () => chosenColumns({ columns, resultColumns, failedItems: hasFailed ? 1 : 0 }, wanted),
     [names, hasFailed, wanted],

@@ -1,5 +1,6 @@
 import { Button, Switch, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { ApiProblem, api, type QueryOf, type Reply } from '../../api/client.ts';
 import { useCan, useMe } from '../../api/queries.ts';
@@ -222,14 +223,18 @@ function Nothing({ isFiltered: isCut }: { isFiltered: boolean }) {
   return <Empty sentence="Nothing is open: every row of every file has come to an end." />;
 }
 
+const switchedOff =
+  'This list is switched off on this server (GLOBAL_PENDING_ENABLED is false). ' +
+  "Each file's own pending rows are on its page, in the tab Pending.";
+
 function SwitchedOff() {
   return (
     <Page title="Pending" sentence={sentence}>
       <div className="list-empty">
         <Empty
-          sentence="This list is switched off on this server (GLOBAL_PENDING_ENABLED is false). Each file's own pending rows are on its page, in the tab Pending."
+          sentence={switchedOff}
           button={
-            <Button component="a" href="/items" variant="default">
+            <Button component={Link} to="/items" variant="default">
               Go to the files of rows
             </Button>
           }
