@@ -31,7 +31,12 @@ const migrations = read('migrations', /\.sql$/);
 describe('the repository', () => {
   test('is found by these checks', () => {
     expect(code.map((file) => file.path)).toEqual(
-      expect.arrayContaining(['src/lib/sql.ts', 'scripts/build.mjs', 'test/tidy.test.ts', 'console/src/main.tsx']),
+      expect.arrayContaining([
+        'src/lib/sql.ts',
+        'scripts/build.mjs',
+        'test/tidy.test.ts',
+        'console/src/main.tsx',
+      ]),
     );
     expect(migrations.length).toBeGreaterThan(0);
   });
