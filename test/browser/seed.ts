@@ -21,6 +21,8 @@ export interface Seeded {
   source: string;
   connectorId: string;
   deadLetter: string;
+  /** It gets events, and answers to some of them that it is not well. */
+  webhookId: string;
   close(): Promise<void>;
 }
 
@@ -37,6 +39,7 @@ export async function seed(server: ConsoleServer, tenantId: string): Promise<See
   const seeding = { server, tenantId };
   await seedPeople(seeding);
   const provider = await startProvider();
+  const webhookId = await seedWebhooks(seeding, provider.url);
   const itemsJob = await seedItems(seeding, { url: `${provider.url}/articles`, name: 'catalogue-march.csv' });
   await untilStatus(seeding, `/api/jobs/${itemsJob}`, ['success']);
   const uploads = await seedUploads(seeding);
@@ -44,7 +47,7 @@ export async function seed(server: ConsoleServer, tenantId: string): Promise<See
   const connectors = await seedConnectors(seeding);
   const waitingJob = await seedItems(seeding, { url: `${provider.url}/silent`, name: 'catalogue-april.csv' });
   const ids = { ...uploads, ...knowledge, ...connectors };
-  return { tenantId, itemsJob, waitingJob, ...ids, close: provider.close };
+  return { tenantId, itemsJob, waitingJob, webhookId, ...ids, close: provider.close };
 }
 
 async function seedPeople(seeding: Seeding): Promise<void> {
@@ -55,10 +58,30 @@ async function seedPeople(seeding: Seeding): Promise<void> {
   ] as const) {
     await call(seeding, 'GET', '/api/me', undefined, { role, userId, name, email: `${userId}@example.com` });
   }
+  // Screens are looked at by people: a tenant has a name.
+  await call(
+    seeding,
+    'PATCH',
+    `/api/tenants/${seeding.tenantId}`,
+    { name: 'Northwind Traders' },
+    { role: 'operator' },
+  );
   await call(seeding, 'POST', '/api/workspaces', { name: 'Northwind' });
   await call(seeding, 'POST', '/api/api-keys', { name: 'Nightly export', role: 'service' });
   await call(seeding, 'POST', '/api/api-keys', { name: 'Dashboard', role: 'member' });
   await call(seeding, 'PUT', '/api/secrets/catalog_key', { value: 'a secret of the seed' });
+}
+
+async function seedWebhooks(seeding: Seeding, providerUrl: string): Promise<string> {
+  const endpoints = [
+    { url: `${providerUrl}/hooks`, event_types: ['job.*', 'upload.*'], description: 'Data warehouse' },
+    { url: `${providerUrl}/broken`, event_types: ['upload.completed'], description: 'Old dashboard' },
+  ];
+  const made: string[] = [];
+  for (const endpoint of endpoints) {
+    made.push(String((await call(seeding, 'POST', '/api/webhooks', endpoint)).webhook_id));
+  }
+  return made[0] ?? '';
 }
 
 const articles = Array.from({ length: 240 }, (_, at) => `${1000 + at},Article ${at},${at}.50`);
@@ -174,6 +197,10 @@ async function startProvider(): Promise<{ url: string; close(): Promise<void> }>
   const provider: Server = createServer((request, reply) => {
     const [, place, sku] = (request.url ?? '').split('/');
     if (place === 'silent') return;
+    if (place === 'broken') {
+      reply.writeHead(500).end('The dashboard is being rebuilt.');
+      return;
+    }
     const status = sku?.endsWith('7') ? 404 : sku?.endsWith('13') ? 422 : 200;
     reply.writeHead(status, { 'content-type': 'application/json' });
     reply.end(

@@ -132,7 +132,8 @@ export async function startServer(sluice: CommandLine, env: Record<string, strin
   };
 }
 
-const maxTries = 100;
+/** With a pause of 200 ms longer than the 30 s for which a key belongs to a request that has died. */
+const maxTries = 250;
 
 /** As a careful client does: the same request with the same key until there is an answer. */
 export async function uploadSurely(

@@ -30,6 +30,13 @@ interface Checkpoint {
   /** The first reason why something failed. */
   reason: string | null;
   step: number;
+  /** The crawl has seen its end: what is left is to tidy up, and a process that dies at it must not crawl again. */
+  end: CrawlEnd | null;
+}
+
+interface CrawlEnd {
+  isComplete: boolean;
+  reason: string;
 }
 
 /** One slice of a crawl: pages are read and persisted in batches, each with its hand-offs, until the time is up. */
@@ -66,7 +73,8 @@ function runKeyOf({ tenantId, payload, subjectId }: Job) {
 }
 
 async function advance(deps: CrawlDeps, slice: Slice): Promise<SliceResult> {
-  const { source, place } = await open(slice);
+  const { source, place, end } = await open(slice);
+  if (end) return finish(slice, end);
   const deadlineMs = performance.now() + deps.sliceMs;
   const tools = toolsOf(deps, slice, source);
   let batch = newBatch(deps, slice);
@@ -76,7 +84,7 @@ async function advance(deps: CrawlDeps, slice: Slice): Promise<SliceResult> {
     hasProgress ||= batch.hasProgress;
     const isOver = hasProgress && (performance.now() > deadlineMs || slice.shouldYield());
     if (!batch.isFull && !isOver && !step.end) continue;
-    await commit(deps, slice, { batch, wasComplete: place.wasComplete });
+    await commit(deps, slice, { batch, wasComplete: place.wasComplete, end: step.end ?? null });
     if (step.end) return finish(slice, step.end);
     if (isOver) return { outcome: { type: 'continue' } };
     batch = newBatch(deps, slice);
@@ -88,7 +96,13 @@ function newBatch({ knowledge, scrapes }: CrawlDeps, { signal }: Slice): CrawlBa
   return new CrawlBatch({ knowledge, metrics: scrapes, signal });
 }
 
-async function open(slice: Slice): Promise<{ source: ScrapeSource; place: CrawlPlace }> {
+interface OpenCrawl {
+  source: ScrapeSource;
+  place: CrawlPlace;
+  end: CrawlEnd | null;
+}
+
+async function open(slice: Slice): Promise<OpenCrawl> {
   const key = runKeyOf(slice.job);
   const { tenantId, jobId } = slice.job;
   return slice.transaction(async (tx, job) => {
@@ -100,11 +114,11 @@ async function open(slice: Slice): Promise<{ source: ScrapeSource; place: CrawlP
     }
     // A dead letter that was requeued goes on with its run.
     await reopenRun(tx, { ...key, jobId });
-    const { progress, was_complete } = checkpointOf(job);
+    const { progress, was_complete, end } = checkpointOf(job);
     const isFirst = Object.keys(job.checkpoint).length === 0;
     const wasComplete = isFirst ? await wasLastComplete(tx, key) : was_complete;
     const frontier = isFirst ? [] : await listFrontier(tx, { tenantId, jobId });
-    return { source, place: { frontier, progress, wasComplete } };
+    return { source, place: { frontier, progress, wasComplete }, end };
   });
 }
 
@@ -114,8 +128,9 @@ function checkpointOf({ checkpoint }: Job): Checkpoint {
     was_complete = false,
     reason = null,
     step = 0,
+    end = null,
   } = checkpoint as Partial<Checkpoint>;
-  return { progress, was_complete, reason, step };
+  return { progress, was_complete, reason, step, end };
 }
 
 function countersOf({ counters }: Job): RunCounts {
@@ -150,7 +165,7 @@ function toolsOf(deps: CrawlDeps, { signal }: Slice, { tenantId, source }: Scrap
 async function commit(
   deps: CrawlDeps,
   slice: Slice,
-  { batch, wasComplete }: { batch: CrawlBatch; wasComplete: boolean },
+  { batch, wasComplete, end }: { batch: CrawlBatch; wasComplete: boolean; end: CrawlEnd | null },
 ): Promise<void> {
   const key = { ...runKeyOf(slice.job), createdBy: slice.job.createdBy };
   const { tenantId, jobId } = slice.job;
@@ -169,7 +184,7 @@ async function commit(
     },
     ({ counters, before }) => ({
       counters: { ...counters },
-      checkpoint: checkpointAfter(before, batch, wasComplete),
+      checkpoint: { ...checkpointAfter(before, batch, wasComplete), end },
       stage: 'crawl',
     }),
   );
@@ -205,7 +220,7 @@ function checkpointAfter(
 
 const frontierBatch = 5_000;
 
-async function finish(slice: Slice, end: { isComplete: boolean; reason: string }): Promise<SliceResult> {
+async function finish(slice: Slice, end: CrawlEnd): Promise<SliceResult> {
   const key = runKeyOf(slice.job);
   const { tenantId, jobId } = slice.job;
   const { counters, reason } = await slice.transaction(async (_tx, job) => ({
