@@ -43,6 +43,7 @@ function chooseFiles(words) {
   const all = [
     ...listSuites('test/chaos'),
     ...listSuites('test/failpoints'),
+    ...listSuites('test/event-loop'),
     ...listSuites('test/simulation'),
     ...listSuites('test/security', ['naughty-strings', 'reader-fuzz']),
     ...listSuites('src/kernel/jobs', ['model']),

@@ -178,8 +178,8 @@ async function listIdle(database: TestDatabase, connectors: SyncedConnector[]): 
   return connectors.filter(({ connectorId }) => !busy.has(connectorId));
 }
 
-/** With a pause of 200 ms longer than the 30 s for which a key belongs to a request that has died. */
-const maxTries = 250;
+/** With a pause of 100 ms longer than the 30 s for which a key belongs to a request that has died. */
+const maxTries = 400;
 
 /** As a careful client does: the same request with the same key until there is an answer. */
 async function askSync(
