@@ -55,12 +55,13 @@ export default defineConfig({
         },
       },
       { test: { ...shared, name: 'smoke', include: smokeTests } },
-      // After the others: a browser beside a server takes all that a small machine has.
+      // One file at a time and after the others: a browser beside a server takes all that a small machine has.
       {
         test: {
           ...shared,
           name: 'browser',
           include: browserTests,
+          maxWorkers: 1,
           sequence: { groupOrder: 1 },
           testTimeout: 90_000,
           // The first of them builds server and console.
