@@ -1,4 +1,5 @@
 import { ApiProblem } from '../../api/client.ts';
+import { type Sending, sendForm } from '../../api/send-form.ts';
 import { bytes } from '../../parts/number.ts';
 import type { Platform } from './platforms.ts';
 
@@ -13,31 +14,12 @@ export function isSameUpload(a: NewUpload, b: NewUpload): boolean {
   return (Object.keys(a) as (keyof NewUpload)[]).every((name) => a[name] === b[name]);
 }
 
-interface Sending {
-  onProgress: (sentBytes: number) => void;
-  signal: AbortSignal;
-  /** The same for every try of one upload, so that a try whose answer was lost makes no second one. */
-  idempotencyKey: string;
-}
-
-/** By XMLHttpRequest, because fetch does not tell how much was sent. It is held for review: people look first. */
+/** It is held for review: people look first. */
 export function sendUpload(upload: NewUpload, sending: Sending): Promise<{ upload_id: string }> {
-  return new Promise((resolve, reject) => {
-    const request = new XMLHttpRequest();
-    request.open('POST', '/api/uploads');
-    request.setRequestHeader('accept', 'application/json');
-    request.setRequestHeader('idempotency-key', sending.idempotencyKey);
-    request.upload.onprogress = (event) => sending.onProgress(event.loaded);
-    request.onload = () => {
-      const answer = answerOf(request.responseText);
-      if (request.status === 201) resolve(answer as { upload_id: string });
-      else reject(new ApiProblem(request.status, answer));
-    };
-    request.onerror = () => reject(brokenOff());
-    request.onabort = () => reject(new DOMException('The upload was stopped', 'AbortError'));
-    sending.signal.addEventListener('abort', () => request.abort(), { once: true });
-    request.send(formOf(upload));
-  });
+  const brokenOff =
+    'The server cannot be reached, or broke the upload off because the file is larger than it takes (50 MB unless ' +
+    'it is set otherwise). Nothing was stored; try again.';
+  return sendForm({ path: '/api/uploads', form: formOf(upload), brokenOff }, sending);
 }
 
 /** The fields go before the file, so that whatever is wrong with them is known before all bytes are sent. */
@@ -50,24 +32,6 @@ function formOf({ file, platform, workspaceId, clientId }: NewUpload): FormData 
   form.set('review', 'true');
   form.set('file', file, file.name);
   return form;
-}
-
-function answerOf(text: string): Record<string, unknown> {
-  try {
-    return JSON.parse(text) as Record<string, unknown>;
-  } catch {
-    return { detail: text.slice(0, 300) };
-  }
-}
-
-function brokenOff(): ApiProblem {
-  return new ApiProblem(0, {
-    code: 'unreachable',
-    title: 'The upload was broken off',
-    detail:
-      'The server cannot be reached, or broke the upload off because the file is larger than it takes (50 MB unless ' +
-      'it is set otherwise). Nothing was stored; try again.',
-  });
 }
 
 export type UploadField = 'file' | 'platform' | 'workspace_id' | 'client_id';

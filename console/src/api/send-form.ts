@@ -1,0 +1,46 @@
+import { ApiProblem } from './client.ts';
+
+export interface Sending {
+  onProgress: (sentBytes: number) => void;
+  signal: AbortSignal;
+  /** The same for every try of one file, so that a try whose answer was lost makes no second thing of it. */
+  idempotencyKey: string;
+}
+
+interface NewThing {
+  path: string;
+  form: FormData;
+  /** What to say when the connection ends without an answer. */
+  brokenOff: string;
+}
+
+/** By XMLHttpRequest, because fetch does not tell how much was sent. */
+export function sendForm<Made>({ path, form, brokenOff }: NewThing, sending: Sending): Promise<Made> {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    request.open('POST', path);
+    request.setRequestHeader('accept', 'application/json');
+    request.setRequestHeader('idempotency-key', sending.idempotencyKey);
+    request.upload.onprogress = (event) => sending.onProgress(event.loaded);
+    request.onload = () => {
+      const answer = answerOf(request.responseText);
+      if (request.status === 201) resolve(answer as Made);
+      else reject(new ApiProblem(request.status, answer));
+    };
+    request.onerror = () =>
+      reject(
+        new ApiProblem(0, { code: 'unreachable', title: 'The upload was broken off', detail: brokenOff }),
+      );
+    request.onabort = () => reject(new DOMException('The upload was stopped', 'AbortError'));
+    sending.signal.addEventListener('abort', () => request.abort(), { once: true });
+    request.send(form);
+  });
+}
+
+function answerOf(text: string): Record<string, unknown> {
+  try {
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    return { detail: text.slice(0, 300) };
+  }
+}
