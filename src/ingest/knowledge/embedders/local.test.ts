@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -242,13 +245,27 @@ describe('a process that ends', () => {
   ];
 
   test.each(ends)('%s has its own exit code: %i', async (_when, code, rest) => {
-    const script = [...lines, ...rest].join('\n');
-    const child = spawn(process.execPath, ['--input-type=module', '-e', script], {
+    expect(await runScript([...lines, ...rest])).toEqual([code, null, '']);
+  });
+
+  test('leaves nothing beside it: the runtime keeps no telemetry', async () => {
+    const home = mkdtempSync(path.join(tmpdir(), 'sluice-embedder-'));
+    onTestFinished(() => rmSync(home, { recursive: true }));
+    const { ORT_DISABLE_TELEMETRY: _told, XDG_CACHE_HOME: _cache, ...env } = process.env;
+    const script = [...lines, "await embedder.embed(['hello'], { signal });"];
+    expect(await runScript(script, { ...env, HOME: home, TMPDIR: home })).toEqual([0, null, '']);
+    expect(readdirSync(home)).toEqual([]);
+  });
+
+  /** Exit code, signal, and everything that it wrote. */
+  async function runScript(script: readonly string[], env = process.env) {
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script.join('\n')], {
       stdio: ['ignore', 'pipe', 'pipe'],
+      env,
     });
     let words = '';
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (words += chunk));
     const [exitCode, killedBy] = await once(child, 'close');
-    expect([exitCode, killedBy, words]).toEqual([code, null, '']);
-  });
+    return [exitCode, killedBy, words];
+  }
 });

@@ -123,6 +123,7 @@ export class LocalEmbedder implements Embedder {
   }
 
   #start(nativeWork: NativeWork): Worker {
+    keepRuntimeQuiet();
     try {
       return this.#startThread({ nativeWork: nativeWork.buffer });
     } catch (error) {
@@ -191,6 +192,14 @@ function splitVectors(vectors: Float32Array, texts: number): Float32Array[] {
   return Array.from({ length: texts }, (_, index) =>
     vectors.slice(index * localDimensions, (index + 1) * localDimensions),
   );
+}
+
+/**
+ * onnxruntime 1.30 keeps a store of telemetry below the user's home and sends it to Microsoft, unless told not to. The
+ * library reads the environment of the process, which only the main thread can change, and reads it when it is loaded.
+ */
+function keepRuntimeQuiet(): void {
+  process.env.ORT_DISABLE_TELEMETRY = '1';
 }
 
 function startOwnThread(workerData: ThreadStart): Worker {
