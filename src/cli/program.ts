@@ -1,22 +1,26 @@
 import { Command, CommanderError } from 'commander';
 import { nearestName } from '../lib/nearest-name.ts';
 import { readVersion } from '../lib/version.ts';
-import { addConfigCommand } from './config.ts';
-import { addDeadLetterCommand } from './dlq.ts';
-import { addDoctorCommand } from './doctor.ts';
 import { exitCodeOf, exitCodes, explainError, UsageError } from './exit.ts';
-import { addIndexCommand } from './index-command.ts';
-import { addItemsCommand } from './items.ts';
-import { addJobsCommand } from './jobs.ts';
-import { addMigrateCommand } from './migrate.ts';
 import { colorsFor, note } from './output.ts';
-import { addScrapeCommand } from './scrape.ts';
-import { addSearchCommand } from './search.ts';
-import { addServeCommand } from './serve.ts';
-import { addSyncCommand } from './sync.ts';
-import { addTokenCommand } from './token.ts';
-import { addUploadCommand } from './upload.ts';
-import { addWorkerCommand } from './worker.ts';
+
+/** In the order of the help. Only what is asked for is loaded: `sluice jobs` need not wait for what a server needs. */
+const commands: Record<string, () => Promise<(program: Command) => void>> = {
+  serve: async () => (await import('./serve.ts')).addServeCommand,
+  worker: async () => (await import('./worker.ts')).addWorkerCommand,
+  migrate: async () => (await import('./migrate.ts')).addMigrateCommand,
+  items: async () => (await import('./items.ts')).addItemsCommand,
+  jobs: async () => (await import('./jobs.ts')).addJobsCommand,
+  dlq: async () => (await import('./dlq.ts')).addDeadLetterCommand,
+  token: async () => (await import('./token.ts')).addTokenCommand,
+  config: async () => (await import('./config.ts')).addConfigCommand,
+  doctor: async () => (await import('./doctor.ts')).addDoctorCommand,
+  upload: async () => (await import('./upload.ts')).addUploadCommand,
+  sync: async () => (await import('./sync.ts')).addSyncCommand,
+  index: async () => (await import('./index-command.ts')).addIndexCommand,
+  search: async () => (await import('./search.ts')).addSearchCommand,
+  scrape: async () => (await import('./scrape.ts')).addScrapeCommand,
+};
 
 /** Runs one command and leaves its exit code on the process; a server keeps running after this returns. */
 export async function runCommandLine(args: string[]): Promise<void> {
@@ -25,8 +29,8 @@ export async function runCommandLine(args: string[]): Promise<void> {
     if (error.code !== 'EPIPE') throw error;
   });
   try {
-    const program = buildProgram();
-    refuseUnknownCommand(program, args[0]);
+    refuseUnknownCommand(args[0]);
+    const program = await buildProgram(args);
     await program.parseAsync(args, { from: 'user' });
   } catch (error) {
     const code = exitCodeOf(error);
@@ -40,16 +44,16 @@ export async function runCommandLine(args: string[]): Promise<void> {
 }
 
 /** Commander would hand an unknown word to the default command, which then complains about too many arguments. */
-function refuseUnknownCommand(program: Command, word: string | undefined): void {
+function refuseUnknownCommand(word: string | undefined): void {
   if (word === undefined || word.startsWith('-')) return;
-  const names = [...program.commands.map((command) => command.name()), 'help'];
+  const names = [...Object.keys(commands), 'help'];
   if (names.includes(word)) return;
   const nearest = nearestName(word, names);
   const hint = nearest === null ? '' : ` Did you mean ${nearest}?`;
   throw new UsageError(`There is no command ${word}.${hint} Allowed: ${names.join(', ')}.`);
 }
 
-function buildProgram(): Command {
+async function buildProgram(args: readonly string[]): Promise<Command> {
   const program = new Command('sluice')
     .description('Takes other people’s data in. Without a command it starts the server.')
     .version(readVersion(), '-V, --version', 'print the version')
@@ -57,21 +61,19 @@ function buildProgram(): Command {
     .showHelpAfterError('(see `sluice --help` for what is allowed)')
     .exitOverride()
     .addHelpText('after', footer);
-  addServeCommand(program);
-  addWorkerCommand(program);
-  addMigrateCommand(program);
-  addItemsCommand(program);
-  addJobsCommand(program);
-  addDeadLetterCommand(program);
-  addTokenCommand(program);
-  addConfigCommand(program);
-  addDoctorCommand(program);
-  addUploadCommand(program);
-  addSyncCommand(program);
-  addIndexCommand(program);
-  addSearchCommand(program);
-  addScrapeCommand(program);
+  for (const name of namesToLoad(args)) {
+    const addCommand = await commands[name]?.();
+    addCommand?.(program);
+  }
   return program;
+}
+
+/** Flags without a command are the server's; the help is about all commands. */
+function namesToLoad(args: readonly string[]): string[] {
+  const [word] = args;
+  if (word !== undefined && Object.hasOwn(commands, word)) return [word];
+  const isHelp = args.some((each) => ['help', '-h', '--help'].includes(each));
+  return isHelp ? Object.keys(commands) : ['serve'];
 }
 
 const footer = `
