@@ -12,6 +12,7 @@ import {
 } from './local-protocol.ts';
 import { windowTokens } from './local-windows.ts';
 import { NativeWork } from './native-work.ts';
+import { keepRuntimeQuiet } from './quiet-runtime.ts';
 
 export interface LocalEmbedderSettings {
   /** Starts the thread; the product's own by default. */
@@ -192,14 +193,6 @@ function splitVectors(vectors: Float32Array, texts: number): Float32Array[] {
   return Array.from({ length: texts }, (_, index) =>
     vectors.slice(index * localDimensions, (index + 1) * localDimensions),
   );
-}
-
-/**
- * onnxruntime 1.30 keeps a store of telemetry below the user's home and sends it to Microsoft, unless told not to. The
- * library reads the environment of the process, which only the main thread can change, and reads it when it is loaded.
- */
-function keepRuntimeQuiet(): void {
-  process.env.ORT_DISABLE_TELEMETRY = '1';
 }
 
 function startOwnThread(workerData: ThreadStart): Worker {
