@@ -47,6 +47,8 @@ export async function advanceUpload(deps: UploadWorkerDeps, slice: Slice): Promi
     return await run.advance();
   } catch (error) {
     slice.signal.throwIfAborted();
+    // The storage is away: that says nothing about the upload, which waits for it.
+    if (isSluiceError(error) && error.code === 'files_unavailable') throw error;
     return await run.fail(error);
   }
 }

@@ -58,7 +58,7 @@ function guardedLookup(rules: { refuse: AddressRule; resolve: Resolver }): Looku
 }
 
 /** One refused address refuses the host: a host with a public and a private one only waits for us to pick badly. */
-async function findAddresses(
+export async function findAddresses(
   hostname: string,
   { refuse, resolve }: { refuse: AddressRule; resolve: Resolver },
 ): Promise<ResolvedAddress[]> {

@@ -31,6 +31,8 @@ export interface FetchOptions {
   maxBytes?: number;
   /** 0: a redirect is an answer like any other. */
   maxRedirects?: number;
+  /** False: the body as it is stored, byte for byte, whatever encoding it says to have. */
+  decode?: boolean;
   /** When it aborts, the call rejects with its reason. */
   signal?: AbortSignal;
 }
@@ -100,8 +102,8 @@ async function openAnswer(
 ): Promise<FetchAnswer<Readable>> {
   const startedMs = performance.now();
   const url = parseTarget(text, context);
-  const { method = 'GET', headers = {}, body = null } = options;
-  const request = buildRequest({ method, headers, body, userAgent: context.userAgent });
+  const { method = 'GET', headers = {}, body = null, decode = true } = options;
+  const request = buildRequest({ method, headers, body, decode, userAgent: context.userAgent });
   const deadline = new Deadline({
     timeoutMs: options.timeoutMs ?? defaults.timeoutMs,
     signal: options.signal,
@@ -113,7 +115,7 @@ async function openAnswer(
     return {
       status: last.response.statusCode,
       headers: last.headers,
-      body: readBody(last, { maxBytes, deadline }),
+      body: readBody(last, { maxBytes, decode, deadline }),
       finalUrl: last.url.href,
       tookMs: tookMs(startedMs),
     };
@@ -185,14 +187,18 @@ function toHeaders(raw: string[]): Record<string, string> {
   return headers;
 }
 
-function readBody(hop: Hop, { maxBytes, deadline }: { maxBytes: number; deadline: Deadline }): Readable {
+function readBody(
+  hop: Hop,
+  { maxBytes, decode, deadline }: { maxBytes: number; decode: boolean; deadline: Deadline },
+): Readable {
   const { url, headers, response } = hop;
   const hasNone = hop.request.method === 'HEAD' || [204, 304].includes(response.statusCode);
   let decoded: DecodedBody;
   try {
     decoded = decodeBody(response.body, {
       host: url.host,
-      encoding: hasNone || headers['content-length'] === '0' ? undefined : headers['content-encoding'],
+      encoding:
+        !decode || hasNone || headers['content-length'] === '0' ? undefined : headers['content-encoding'],
       contentLength: hasNone ? undefined : headers['content-length'],
       maxBytes,
     });

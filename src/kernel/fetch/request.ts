@@ -35,6 +35,7 @@ export function buildRequest(input: {
   method: FetchMethod;
   headers: Record<string, string>;
   body: string | Buffer | null;
+  decode?: boolean;
   userAgent: string;
 }): HopRequest {
   if (!fetchMethods.includes(input.method)) {
@@ -51,7 +52,7 @@ export function buildRequest(input: {
   const own = entries.map(([name, value]) => checkHeader(name, value));
   const headers = Object.fromEntries([['user-agent', input.userAgent], ...own]);
   // Only what we can inflate under a limit.
-  headers['accept-encoding'] = 'gzip, br';
+  headers['accept-encoding'] = input.decode === false ? 'identity' : 'gzip, br';
   return { method: input.method, headers, body: input.body };
 }
 

@@ -25,6 +25,12 @@ export const fileErrors = defineErrors({
     title: 'There is no room left to store the file',
     next: 'Try again later; nothing was stored. Operators: free space in the data directory, or give it more.',
   },
+  files_unavailable: {
+    kind: 'transient',
+    status: 503,
+    title: 'The storage of files cannot be used now',
+    next: 'Try again later; jobs wait by themselves. Operators: `sluice doctor` says what is wrong with the storage.',
+  },
   storage_key_malformed: {
     kind: 'bug',
     status: 500,

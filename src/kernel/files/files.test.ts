@@ -4,7 +4,11 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { useS3Server } from '../../../test/s3-server.ts';
+import { newId } from '../../lib/ids.ts';
+import { createGuardedFetch } from '../fetch/guarded-fetch.ts';
+import { createFiles } from './backends.ts';
 import { createLocalFiles } from './local-files.ts';
 import type { Files, OldContent } from './types.ts';
 
@@ -126,6 +130,20 @@ function findsItsWay(made: FilesUnderTest): void {
     expect(await collectKeys(made.files, 60_000)).not.toContain(storageKey);
   });
 
+  test('a search that never comes to its end begins somewhere else each time', async () => {
+    for (let n = 0; n < 8; n += 1) await made.files.store(Readable.from(['x']), plenty);
+    const firsts = new Set<string>();
+    for (let n = 0; n < 40; n += 1) {
+      for await (const old of made.files.listOlderThan(-60_000)) {
+        if (old.kind === 'stored') firsts.add(old.storageKey);
+        if (old.kind === 'stored') break;
+      }
+    }
+    expect(firsts.size).toBeGreaterThan(1);
+    const all = await collectKeys(made.files, -60_000);
+    expect(new Set(all).size).toBe(all.length);
+  });
+
   test('fifty stores at once do not disturb each other', async () => {
     const contents = Array.from({ length: 50 }, (_, index) => `content ${index}`);
     const stored = await Promise.all(
@@ -163,6 +181,140 @@ function newRoot(): string {
 filesContract('local files', async () => {
   const root = newRoot();
   return { files: createLocalFiles({ root }), listEverything: () => listFiles(root) };
+});
+
+const s3 = useS3Server();
+
+function bucketFiles(
+  changes: { s3Prefix?: string; s3Bucket?: string; s3SecretAccessKey?: string } = {},
+): Files {
+  const { endpoint, region, bucket, accessKeyId, secretAccessKey, pathStyle } = s3.access;
+  const files = createFiles({
+    filesBackend: 's3',
+    dataDir: '/nonexistent',
+    s3Endpoint: endpoint,
+    s3Region: region,
+    s3Bucket: bucket,
+    s3AccessKeyId: accessKeyId,
+    s3SecretAccessKey: secretAccessKey,
+    s3PathStyle: pathStyle,
+    s3Prefix: 'files/of/sluice',
+    ...changes,
+  });
+  onTestFinished(() => files.close());
+  return files;
+}
+
+filesContract('files in a bucket', async () => ({
+  files: bucketFiles(),
+  listEverything: () => s3.listEverything(),
+}));
+
+describe('files in a bucket', () => {
+  const large = 20 * 1024 * 1024;
+
+  test('a file of several parts is whole, under its prefix and a name that the server made', async () => {
+    const bytes = randomBytes(large);
+    const files = bucketFiles();
+    const stored = await files.store(Readable.from(piecesOf(bytes, 999_983)), { maxBytes: large });
+    expect(stored).toMatchObject({
+      sizeBytes: large,
+      sha256: createHash('sha256').update(bytes).digest('hex'),
+    });
+    expect(await s3.client().head(`files/of/sluice/${stored.storageKey}`)).toMatchObject({
+      sizeBytes: large,
+    });
+    const part = await files.open(stored.storageKey, { start: large - 10, end: large + 10 });
+    expect((await part.toArray()).join('')).toBe(bytes.subarray(large - 10).toString());
+  });
+
+  test.each(['too large', 'broken off'])('a file of several parts that is %s leaves nothing', async (how) => {
+    const before = await s3.listEverything();
+    const source = Readable.from(
+      (async function* () {
+        yield randomBytes(large);
+        if (how === 'broken off') throw new Error('broken off');
+        yield randomBytes(1);
+      })(),
+    );
+    await expect(bucketFiles().store(source, { maxBytes: large })).rejects.toThrow(
+      how === 'broken off' ? 'broken off' : 'which is the limit',
+    );
+    expect(source.destroyed).toBe(true);
+    expect(await s3.listEverything()).toEqual(before);
+  });
+
+  test('a range behind the end is empty, as it is on disk', async () => {
+    const files = bucketFiles();
+    const { storageKey } = await files.store(Readable.from(['abc']), plenty);
+    expect(await text(await files.open(storageKey, { start: 3 }))).toBe('');
+    const { storageKey: empty } = await files.store(Readable.from([]), plenty);
+    expect(await text(await files.open(empty, { start: 0, end: 99 }))).toBe('');
+  });
+
+  test('unfinished uploads and probes of a crash are leftovers; of others nothing is listed', async () => {
+    const s3Prefix = `crash-${newId()}/`;
+    const files = bucketFiles({ s3Prefix });
+    const client = s3.client();
+    const unfinished = async (key: string) => {
+      const fetch = createGuardedFetch({ blockPrivateAddresses: false, userAgent: 'test/1' });
+      const content = (async function* () {
+        yield randomBytes(large);
+        await fetch.close();
+        throw new Error('the process died');
+      })();
+      await expect(s3.client({ fetch, maxTries: 1 }).put(key, content)).rejects.toThrow('died');
+    };
+    await unfinished(`${s3Prefix}${unknownKey}`);
+    await unfinished(`${s3Prefix}notes`);
+    await client.put(`${s3Prefix}probe/${newId()}`, Readable.from(['probe']));
+    await client.put(`${s3Prefix}mine`, Readable.from(['mine']));
+    expect(await collectOld(files, 3_600_000)).toEqual([]);
+    const old = await collectOld(files, -60_000);
+    expect(old.map(({ kind }) => kind)).toEqual(['leftover', 'leftover']);
+    for (const found of old) if (found.kind === 'leftover') await found.remove();
+    expect(await collectOld(files, -60_000)).toEqual([]);
+    expect((await client.list({ prefix: s3Prefix })).objects.map(({ key }) => key)).toEqual([
+      `${s3Prefix}mine`,
+    ]);
+    const [left] = (await client.listUploads({ prefix: s3Prefix })).uploads;
+    expect(left?.key).toBe(`${s3Prefix}notes`);
+    if (left) await client.abortUpload(left);
+  });
+
+  test.each([
+    ['s3_bucket_missing', { s3Bucket: 'no-such-bucket' }],
+    ['s3_credentials_refused', { s3SecretAccessKey: 'wrong' }],
+  ])('the probe says what is wrong (%s); everybody else only that something is', async (code, wrong) => {
+    const files = bucketFiles(wrong);
+    await expect(files.probe()).rejects.toMatchObject({ code });
+    const away = {
+      code: 'files_unavailable',
+      cause: { code },
+      message: expect.not.stringContaining('bucket'),
+    };
+    await expect(files.store(Readable.from(['x']), plenty)).rejects.toMatchObject(away);
+    await expect(files.open(unknownKey)).rejects.toMatchObject(away);
+    // An answer to HEAD has no body that could say more.
+    await expect(files.exists(unknownKey)).rejects.toMatchObject({ code: 'files_unavailable' });
+    await expect(files.remove(unknownKey)).rejects.toMatchObject(away);
+    await expect(collectOld(files, 0)).rejects.toMatchObject(away);
+  });
+
+  test('while the server is away nothing is stored or lost, and afterwards all is as before', async () => {
+    const files = bucketFiles();
+    const { storageKey } = await files.store(Readable.from(['kept']), plenty);
+    await s3.kill();
+    const away = { code: 'files_unavailable', definition: { kind: 'transient', status: 503 } };
+    try {
+      await expect(files.open(storageKey)).rejects.toMatchObject(away);
+      await expect(files.exists(storageKey)).rejects.toMatchObject(away);
+      await expect(files.probe()).rejects.toThrow();
+    } finally {
+      await s3.start();
+    }
+    expect(await text(await files.open(storageKey))).toBe('kept');
+  });
 });
 
 describe('local files on disk', () => {

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -6,6 +5,8 @@ import type { Readable } from 'node:stream';
 import { isMissing, syncDirectory } from '../../lib/durable-files.ts';
 import { newId } from '../../lib/ids.ts';
 import { fileErrors } from './errors.ts';
+import { MeasuredContent } from './measured-content.ts';
+import { assertStorageKey, isStorageKey, newStorageKey, randomStart } from './storage-key.ts';
 import type { Files, OldContent, StoredContent } from './types.ts';
 
 /**
@@ -22,27 +23,16 @@ export function createLocalFiles(options: { root: string }): Files {
     exists: (storageKey) => exists(pathOf(root, storageKey)),
     listOlderThan: (ageMs) => listOlderThan(root, ageMs),
     probe: () => probe(root),
+    close: async () => {},
   };
 }
 
-const storageKeyShape = /^[0-9a-f]{2}\/[0-9a-f]{2}\/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const directoryMode = 0o700;
 const fileMode = 0o600;
 
-/** The only way from a key to a path: nothing from outside can climb out of the root. */
 function pathOf(root: string, storageKey: string): string {
-  if (!storageKeyShape.test(storageKey)) {
-    throw fileErrors.raise.storage_key_malformed(
-      `${JSON.stringify(storageKey.slice(0, 100))} is not a storage key; keys look like ab/cd/<uuid>`,
-    );
-  }
+  assertStorageKey(storageKey);
   return path.join(root, storageKey);
-}
-
-/** The last bytes of a version 7 UUID are random; its first ones are the time and would fill one directory. */
-function newStorageKey(): string {
-  const id = newId();
-  return `${id.slice(-4, -2)}/${id.slice(-2)}/${id}`;
 }
 
 async function storeContent({
@@ -56,18 +46,16 @@ async function storeContent({
 }): Promise<StoredContent> {
   const storageKey = newStorageKey();
   const draft = path.join(root, 'tmp', newId());
-  // A client may go away before the first byte is asked for: unheard, its error would end the process. The loop
-  // in writeAll still gets it.
-  content.on('error', () => {});
+  const measured = new MeasuredContent(content, { maxBytes });
   let handle: FileHandle | undefined;
   try {
     await makeDirectory(path.dirname(draft), root);
     handle = await open(draft, 'wx', fileMode);
-    const measured = await writeAll(handle, content, maxBytes);
+    for await (const chunk of measured.pieces()) await writeChunk(handle, chunk);
     await handle.sync();
     await handle.close();
     await moveDurably({ root, draft, target: pathOf(root, storageKey) });
-    return { storageKey, ...measured };
+    return { storageKey, ...measured.measures() };
   } catch (error) {
     content.destroy();
     await handle?.close().catch(() => {});
@@ -83,27 +71,6 @@ async function storeContent({
 function isOutOfRoom(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return code === 'ENOSPC' || code === 'EDQUOT';
-}
-
-async function writeAll(
-  handle: FileHandle,
-  content: Readable,
-  maxBytes: number,
-): Promise<{ sizeBytes: number; sha256: string }> {
-  const hash = createHash('sha256');
-  let sizeBytes = 0;
-  for await (const piece of content) {
-    const chunk: Buffer = typeof piece === 'string' ? Buffer.from(piece) : piece;
-    sizeBytes += chunk.length;
-    if (sizeBytes > maxBytes) {
-      throw fileErrors.raise.file_too_large(`The file has more than ${maxBytes} bytes, which is the limit`, {
-        details: { max_bytes: maxBytes },
-      });
-    }
-    hash.update(chunk);
-    await writeChunk(handle, chunk);
-  }
-  return { sizeBytes, sha256: hash.digest('hex') };
 }
 
 /** One write may take only a part (a full disk, a signal). */
@@ -173,12 +140,13 @@ async function* listOlderThan(root: string, ageMs: number): AsyncGenerator<OldCo
     const file = path.join(root, 'tmp', name);
     if (await isOlder(file, before)) yield { kind: 'leftover', remove: () => rm(file, { force: true }) };
   }
-  for (const first of await namesIn(root)) {
-    if (!/^[0-9a-f]{2}$/.test(first)) continue;
+  const names = (await namesIn(root)).filter((name) => /^[0-9a-f]{2}$/.test(name));
+  const start = randomStart();
+  for (const first of [...names.filter((name) => name >= start), ...names.filter((name) => name < start)]) {
     for (const second of await namesIn(path.join(root, first))) {
       for (const name of await namesIn(path.join(root, first, second))) {
         const storageKey = `${first}/${second}/${name}`;
-        if (!storageKeyShape.test(storageKey)) continue;
+        if (!isStorageKey(storageKey)) continue;
         if (await isOlder(path.join(root, storageKey), before)) yield { kind: 'stored', storageKey };
       }
     }

@@ -79,7 +79,7 @@ export async function removeFile(
 export interface SweepReport {
   looked: number;
   removed: number;
-  /** False when the limit was reached: the next sweep goes on. */
+  /** False when the limit was reached: the next sweep begins elsewhere. */
   complete: boolean;
 }
 

@@ -16,6 +16,18 @@ export async function insertFile(tx: Tx, file: Omit<FileRecord, 'createdAt'>): P
   return row;
 }
 
+/** Many at once, in one statement. */
+export async function insertFiles(tx: Tx, files: readonly Omit<FileRecord, 'createdAt'>[]): Promise<void> {
+  if (files.length === 0) return;
+  await tx.run(sql`
+    insert into files (tenant_id, file_id, name, media_type, size_bytes, sha256, storage, storage_key, created_by)
+    select f."tenantId", f."fileId", f.name, f."mediaType", f."sizeBytes", f.sha256, f.storage, f."storageKey",
+           f."createdBy"
+      from jsonb_to_recordset(${JSON.stringify(files)}::jsonb) as f (
+        "tenantId" text, "fileId" uuid, name text, "mediaType" text, "sizeBytes" bigint, sha256 text, storage text,
+        "storageKey" text, "createdBy" text)`);
+}
+
 export async function findFile(
   tx: Tx,
   { tenantId, fileId }: { tenantId: string; fileId: string },

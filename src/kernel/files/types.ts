@@ -10,10 +10,15 @@ export interface Files {
   /** Removing what is not there is no error: a sweep may have been there before. */
   remove(storageKey: string): Promise<void>;
   exists(storageKey: string): Promise<boolean>;
-  /** Content that was stored longer ago than that, for the search for orphans; includes unfinished leftovers. */
+  /**
+   * Content that was stored longer ago than that, for the search for orphans; includes unfinished leftovers. Each
+   * list begins somewhere else, so that one who never reads to the end still sees everything in time.
+   */
   listOlderThan(ageMs: number): AsyncIterable<OldContent>;
-  /** Writes, syncs and removes a trial file; throws when that does not work. */
+  /** Writes and removes a trial file; throws when that does not work, with what an operator can do about it. */
   probe(): Promise<void>;
+  /** Lets go of connections. Nothing works any more afterwards. */
+  close(): Promise<void>;
 }
 
 export type FilesBackend = 'local' | 's3';

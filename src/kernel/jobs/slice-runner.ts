@@ -34,6 +34,7 @@ export interface SliceRunnerDeps {
 }
 
 const turnFailureDelayMs = 2_000;
+const storageWaitMs = 5_000;
 
 /** The state behind a transaction in the middle of a slice; it may depend on what the transaction did. */
 type Checkpointed<T> = SliceState | ((result: T) => SliceState);
@@ -144,6 +145,10 @@ export class SliceRunner {
     // Cleanup is never given up: what a canceled job left behind must go, however long it takes.
     if (job.status === 'canceled') {
       return { type: 'wait', delayMs: 5_000 };
+    }
+    // Nothing is wrong with the job: it goes on where it was once its files can be read again.
+    if (isSluiceError(error) && error.code === 'files_unavailable') {
+      return { type: 'wait', delayMs: storageWaitMs };
     }
     return pipeline.onError(error, job);
   }

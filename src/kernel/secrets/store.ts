@@ -50,3 +50,31 @@ export async function deleteSecret(
        and name = ${name}`);
   return deleted === 1;
 }
+
+/** Those that do not begin with this: another key has encrypted them. */
+export function listOlderSecrets(
+  tx: Tx,
+  { tenantId, currentPrefix }: { tenantId: string; currentPrefix: string },
+): Promise<{ name: string; encrypted: string }[]> {
+  return tx.rows<{ name: string; encrypted: string }>(sql`
+    select name, encrypted
+      from tenant_secrets
+     where tenant_id = ${tenantId}
+       and encrypted not like ${`${currentPrefix}%`}
+     order by name
+     limit 1000`);
+}
+
+/** The same secret in another encryption: who stored it and when stays. */
+export async function replaceEncrypted(
+  tx: Tx,
+  secret: { tenantId: string; name: string; stored: string; encrypted: string },
+): Promise<boolean> {
+  const replaced = await tx.run(sql`
+    update tenant_secrets
+       set encrypted = ${secret.encrypted}
+     where tenant_id = ${secret.tenantId}
+       and name = ${secret.name}
+       and encrypted = ${secret.stored}`);
+  return replaced === 1;
+}

@@ -68,7 +68,12 @@ export function decryptSecret(
 
 /** True when the text was not encrypted with the first key, so that a rotation can find what is left to do. */
 export function needsRotation(keys: SecretKeys, stored: string): boolean {
-  return stored.split('.')[1] !== keys.keys[0]?.id;
+  return !stored.startsWith(currentPrefix(keys));
+}
+
+/** How every text begins that the first key has encrypted; nothing in it is what SQL's `like` takes for a sign. */
+export function currentPrefix(keys: SecretKeys): string {
+  return `${version}.${keys.keys[0]?.id}.`;
 }
 
 function open({ key, sealed, place }: { key: SecretKey; sealed: Buffer; place: string }): string {

@@ -1,6 +1,16 @@
 import type { Database } from '../../lib/db.ts';
+import { listTenants } from '../tenancy/store.ts';
 import { secretErrors } from './errors.ts';
-import { deleteSecret, findSecret, listSecrets, putSecret, type SecretRecord } from './store.ts';
+import type { SecretShelf } from './rotation.ts';
+import {
+  deleteSecret,
+  findSecret,
+  listOlderSecrets,
+  listSecrets,
+  putSecret,
+  replaceEncrypted,
+  type SecretRecord,
+} from './store.ts';
 import { decryptSecret, encryptSecret, type SecretKeys } from './stored-secrets.ts';
 
 /** Secrets that tenants store for their providers: written over the API, read only by the work that needs them. */
@@ -33,6 +43,33 @@ export class TenantSecrets {
     if (!row) throw missing(name);
     return decryptSecret(this.#keys, { stored: row.encrypted, place: placeOf(tenantId, name) });
   }
+}
+
+const tenantsPerPage = 500;
+
+/** All secrets of all tenants, for a rotation of the key. */
+export function tenantSecretShelf(db: Database): SecretShelf {
+  return {
+    async *listOlder(currentPrefix) {
+      let after: string | null = null;
+      for (;;) {
+        const page = await db.kernel((tx) => listTenants(tx, { limit: tenantsPerPage, after }));
+        for (const { tenantId } of page) {
+          const older = await db.tenant(tenantId, (tx) => listOlderSecrets(tx, { tenantId, currentPrefix }));
+          for (const { name, encrypted: stored } of older) {
+            yield {
+              place: placeOf(tenantId, name),
+              stored,
+              replace: (encrypted) =>
+                db.tenant(tenantId, (tx) => replaceEncrypted(tx, { tenantId, name, stored, encrypted })),
+            };
+          }
+        }
+        after = page.at(-1)?.tenantId ?? null;
+        if (page.length < tenantsPerPage) return;
+      }
+    },
+  };
 }
 
 /** Bound to its place: the text of one tenant's secret is of no use in another's row. */

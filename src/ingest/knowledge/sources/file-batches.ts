@@ -146,8 +146,13 @@ async function loadFile(file: ListedFile, options: LoadOptions): Promise<LoadedD
     bytes = await readBytes(file, options);
   } catch (error) {
     signal.throwIfAborted();
-    // The database is away: that says nothing about the file, and the slice is tried again.
-    if (isSluiceError(error) && error.code in databaseErrors.definitions) throw error;
+    // Database or storage are away: that says nothing about the file, and the slice is tried again.
+    if (
+      isSluiceError(error) &&
+      (error.code in databaseErrors.definitions || error.code === 'files_unavailable')
+    ) {
+      throw error;
+    }
     return { kind: 'error', uri, title: titleOfName(name), ...whyUnreadable(error) };
   }
   const etag = await etagToRemember(file, options);

@@ -1,0 +1,39 @@
+import { createHash } from 'node:crypto';
+import type { Readable } from 'node:stream';
+import { fileErrors } from './errors.ts';
+
+/** Content that is counted and hashed while somebody reads it, and that ends with an error beyond the limit. */
+export class MeasuredContent {
+  readonly #content: Readable;
+  readonly #maxBytes: number;
+  readonly #hash = createHash('sha256');
+  #sizeBytes = 0;
+
+  constructor(content: Readable, { maxBytes }: { maxBytes: number }) {
+    this.#content = content;
+    this.#maxBytes = maxBytes;
+    // A client may go away before the first byte is asked for: unheard, its error would end the process. Whoever
+    // reads still gets it.
+    content.on('error', () => {});
+  }
+
+  async *pieces(): AsyncGenerator<Buffer> {
+    for await (const piece of this.#content) {
+      const chunk: Buffer = typeof piece === 'string' ? Buffer.from(piece) : piece;
+      this.#sizeBytes += chunk.length;
+      if (this.#sizeBytes > this.#maxBytes) {
+        throw fileErrors.raise.file_too_large(
+          `The file has more than ${this.#maxBytes} bytes, which is the limit`,
+          { details: { max_bytes: this.#maxBytes } },
+        );
+      }
+      this.#hash.update(chunk);
+      yield chunk;
+    }
+  }
+
+  /** Once all of it was read. */
+  measures(): { sizeBytes: number; sha256: string } {
+    return { sizeBytes: this.#sizeBytes, sha256: this.#hash.digest('hex') };
+  }
+}

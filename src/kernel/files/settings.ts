@@ -1,0 +1,116 @@
+import { messageOf } from '../../lib/errors.ts';
+import { oneOf, text, urlOf, yesOrNo } from '../../lib/setting-kinds.ts';
+import { type SettingsCheck, type SettingValues, setting } from '../../lib/settings.ts';
+import { maxObjectBytes } from '../s3/multipart.ts';
+import { assertPlace } from '../s3/place.ts';
+
+/** Keys have no spaces; one at the end came with the clipboard. */
+const word = {
+  schema: text({ max: 8_000 }).schema.refine((value) => /^[\x21-\x7e]+$/.test(value)),
+  allowed: 'letters, digits and signs without spaces, at most 8000',
+};
+
+export const fileSettings = {
+  filesBackend: setting({
+    env: 'FILES_BACKEND',
+    ...oneOf('local', 's3'),
+    default: 'local',
+    describe: 'Where the bytes of stored files go: `local` is the data directory, `s3` a bucket.',
+  }),
+  s3Endpoint: setting({
+    env: 'S3_ENDPOINT',
+    ...urlOf({ schemes: ['https', 'http'], example: 'https://minio.example.com:9000' }),
+    default: null,
+    describe: 'The S3-compatible server of FILES_BACKEND=s3. Unset: Amazon’s own of S3_REGION.',
+  }),
+  s3Region: setting({
+    env: 'S3_REGION',
+    schema: text({ max: 60 }).schema.refine((region) => /^[A-Za-z0-9-]+$/.test(region)),
+    allowed: 'the name of a region, such as eu-central-1; `auto` or `us-east-1` for servers without any',
+    default: 'us-east-1',
+    describe: 'The region of the bucket.',
+  }),
+  s3Bucket: setting({
+    env: 'S3_BUCKET',
+    ...text({ min: 3, max: 255 }),
+    default: null,
+    describe: 'The bucket of stored files. It has to exist.',
+  }),
+  s3Prefix: setting({
+    env: 'S3_PREFIX',
+    schema: text({ max: 500 }).schema.refine(isPrefix),
+    allowed: 'names of letters, digits, . _ and -, separated by slashes, without one at the beginning',
+    default: null,
+    describe: 'Before every key in the bucket. No two installations may share bucket and prefix.',
+  }),
+  s3AccessKeyId: setting({
+    env: 'S3_ACCESS_KEY_ID',
+    ...word,
+    default: null,
+    secret: 'whole',
+    describe: 'The access key of the bucket: it lists the bucket and reads, writes and deletes objects.',
+  }),
+  s3SecretAccessKey: setting({
+    env: 'S3_SECRET_ACCESS_KEY',
+    ...word,
+    default: null,
+    secret: 'whole',
+    describe: 'The secret of the access key.',
+  }),
+  s3SessionToken: setting({
+    env: 'S3_SESSION_TOKEN',
+    ...word,
+    default: null,
+    secret: 'whole',
+    describe: 'The session token of temporary credentials. It is read once, at the start.',
+  }),
+  s3PathStyle: setting({
+    env: 'S3_PATH_STYLE',
+    ...yesOrNo(),
+    default: {
+      text: '`true` with `S3_ENDPOINT`, else `false`',
+      from: (values) => values.s3Endpoint !== null,
+    },
+    describe: 'The bucket in the path (host/bucket/key) instead of in the host name (bucket.host/key).',
+  }),
+};
+
+type FileSettings = SettingValues<typeof fileSettings>;
+
+export const fileChecks: SettingsCheck<FileSettings & { maxUploadBytes: number }>[] = [
+  (values) => {
+    if (values.filesBackend !== 's3') return null;
+    const missing = required.filter(([name]) => values[name] === null).map(([, variable]) => variable);
+    if (missing.length === 0) return null;
+    return `FILES_BACKEND is s3, which needs ${missing.join(', ')}. Allowed: all of them, or FILES_BACKEND=local.`;
+  },
+  (values) => {
+    if (values.filesBackend !== 's3' || values.s3Bucket === null) return null;
+    try {
+      assertPlace({
+        endpoint: values.s3Endpoint,
+        region: values.s3Region,
+        bucket: values.s3Bucket,
+        pathStyle: values.s3PathStyle,
+      });
+      return null;
+    } catch (error) {
+      return `S3_ENDPOINT, S3_BUCKET and S3_PATH_STYLE do not go together: ${messageOf(error)}.`;
+    }
+  },
+  ({ filesBackend, maxUploadBytes }) =>
+    filesBackend !== 's3' || maxUploadBytes <= maxObjectBytes
+      ? null
+      : `MAX_UPLOAD_BYTES is ${maxUploadBytes} and FILES_BACKEND is s3. Allowed: at most ${maxObjectBytes} there.`,
+];
+
+const required = [
+  ['s3Bucket', 'S3_BUCKET'],
+  ['s3AccessKeyId', 'S3_ACCESS_KEY_ID'],
+  ['s3SecretAccessKey', 'S3_SECRET_ACCESS_KEY'],
+] as const;
+
+function isPrefix(prefix: string): boolean {
+  const parts = prefix.replace(/\/$/, '').split('/');
+  return parts.every((part) => /^[A-Za-z0-9._-]+$/.test(part) && part !== '.' && part !== '..');
+}

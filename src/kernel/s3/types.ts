@@ -1,0 +1,112 @@
+import type { Readable } from 'node:stream';
+import type { FetchAnswer, FetchOptions } from '../fetch/guarded-fetch.ts';
+
+/** One bucket of an S3-compatible server. Errors are those of s3Errors, or of fetchErrors when no answer came. */
+export interface S3Client {
+  /** Keys in the order of their UTF-8 bytes. The page after this one is the one `after` its `next`. */
+  list(query?: ListQuery): Promise<S3Page>;
+  /** Null when there is no such object. */
+  head(key: string, options?: { signal?: AbortSignal }): Promise<S3Object | null>;
+  /** The caller reads the stream to its end or destroys it. A body that ends early is an error of the stream. */
+  get(key: string, options?: GetOptions): Promise<S3Content>;
+  /**
+   * Reads the content to its end; the object appears whole or not at all. In memory are at most two parts of 8 MiB.
+   * A content that throws, and an aborted signal, leave nothing behind: an unfinished upload is aborted.
+   */
+  put(
+    key: string,
+    content: AsyncIterable<Uint8Array | string>,
+    options?: PutOptions,
+  ): Promise<{ sizeBytes: number; etag: string }>;
+  /** Within the bucket, at most 5 GiB: the limit of the protocol. */
+  copy(names: { from: string; to: string }, options?: { signal?: AbortSignal }): Promise<{ etag: string }>;
+  /** Deleting what is not there is no error. */
+  delete(key: string, options?: { signal?: AbortSignal }): Promise<void>;
+  /** Multipart uploads that were begun and neither finished nor aborted. */
+  listUploads(query?: { prefix?: string; after?: UnfinishedUpload }): Promise<UploadPage>;
+  abortUpload(upload: { key: string; uploadId: string }): Promise<void>;
+}
+
+export interface S3ClientOptions {
+  /** `https://minio.example.com:9000`. Null: Amazon's own of the region. */
+  endpoint: string | null;
+  region: string;
+  bucket: string;
+  accessKeyId: string;
+  secretAccessKey: string;
+  sessionToken?: string | null;
+  /** The bucket in the path (`host/bucket/key`) instead of in the host name (`bucket.host/key`). */
+  pathStyle: boolean;
+  /** A guarded fetch for an endpoint that a tenant chose; createDirectFetch for the operator's own. */
+  fetch: S3Fetch;
+  /** Of one try: until the answer is complete; for `get` until its head is there, and between pieces of its body. */
+  timeoutMs?: number;
+  /** Tries of one request in all. */
+  maxTries?: number;
+  now?: () => Date;
+}
+
+/** What the client needs of a fetch: GuardedFetch has it. */
+export interface S3Fetch {
+  stream(url: string, options?: FetchOptions): Promise<FetchAnswer<Readable>>;
+}
+
+export interface ListQuery {
+  prefix?: string;
+  /** Only keys behind this one. It need not exist. */
+  after?: string;
+  /** At most 1000, which is also the default. */
+  maxKeys?: number;
+  signal?: AbortSignal;
+}
+
+export interface S3Page {
+  objects: S3Object[];
+  /** The `after` of the next page; null on the last one. */
+  next: string | null;
+}
+
+export interface S3Object {
+  key: string;
+  sizeBytes: number;
+  /** Without its quotes. The same content may have another one after a multipart upload. */
+  etag: string;
+  lastModified: Date;
+}
+
+export interface GetOptions {
+  /** Byte positions, both included; without `end` to the end of the object. */
+  range?: { start: number; end?: number };
+  /** An etag: another one is the error s3_object_changed. */
+  ifMatch?: string;
+  /** For the whole body too. */
+  signal?: AbortSignal;
+  /** How long the whole body may take; 10 minutes by default. */
+  timeoutMs?: number;
+}
+
+export interface S3Content {
+  stream: Readable;
+  /** Of what the stream will give: of the range, if one was asked for. */
+  sizeBytes: number;
+  /** Of the whole object. */
+  totalBytes: number;
+  etag: string;
+  lastModified: Date;
+}
+
+export interface PutOptions {
+  contentType?: string;
+  signal?: AbortSignal;
+}
+
+export interface UnfinishedUpload {
+  key: string;
+  uploadId: string;
+  startedAt: Date;
+}
+
+export interface UploadPage {
+  uploads: UnfinishedUpload[];
+  next: UnfinishedUpload | null;
+}
