@@ -1,5 +1,6 @@
 import { deflateRawSync, gzipSync } from 'node:zlib';
 import { type FormPart, formBytes, repeated } from './multipart-body.ts';
+import { workbookBombs } from './workbook-bombs.ts';
 
 const mebibyte = 1024 * 1024;
 const sizeBytes = 24 * mebibyte;
@@ -63,6 +64,7 @@ export const fileBombs: readonly Bomb[] = [
       '<?xml version="1.0"?><!DOCTYPE l [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]><l>&b;&b;&b;&b;</l>',
     ),
   },
+  ...workbookBombs,
 ];
 
 const part = (name: string, content: FormPart['content'], more: Partial<FormPart> = {}): FormPart => ({

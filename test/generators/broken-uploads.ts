@@ -92,17 +92,17 @@ export const brokenFiles: Record<string, Refused> = {
     code: 'unsupported_format',
     detail: /PNG.*CSV, TSV, JSON/,
   },
-  'a ZIP that is called CSV': {
+  'the start of a ZIP that is called CSV': {
     sent: () => form(file(zip, { mediaType: 'text/csv' })),
-    status: 415,
-    code: 'unsupported_format',
-    detail: /ZIP/,
+    status: 422,
+    code: 'archive_broken',
+    detail: /archive/,
   },
-  'an XLSX workbook that is called CSV': {
+  'the start of an XLSX workbook that is called CSV': {
     sent: () => form(file(Buffer.concat([zip, Buffer.alloc(14), Buffer.from('xl/workbook.xml')]))),
-    status: 415,
-    code: 'unsupported_format',
-    detail: /ZIP|XLSX|Excel/,
+    status: 422,
+    code: 'archive_broken',
+    detail: /archive/,
   },
   'a gzip file': {
     sent: () => form(file(gzipSync('a\n1\n'))),
@@ -207,7 +207,7 @@ export const brokenForms: Record<string, Refused> = {
     sent: () => form(field('procesor', 'validate'), file('a\n1\n')),
     status: 400,
     code: 'form_invalid',
-    detail: /"procesor".*processor, options, file/,
+    detail: /"procesor".*processor, options, sheet, file/,
   },
   'a field named after a prototype': {
     sent: () => form(field('__proto__', '{}'), file('a\n1\n')),

@@ -52,6 +52,14 @@ async function fuzzOne({ format, seed, report }: FuzzCase): Promise<string | nul
   const limits = isTight ? { ...tightLimits, pieceBytes } : {};
   const whole = await outcomeOf(cutAt(bytes, []), { bytes, limits });
   const cut = await outcomeOf(cutAt(bytes, offsets), { bytes, limits: { ...limits, pieceBytes } });
+  return noteOutcome(report, { whole, cut });
+}
+
+/** Counts what became of an input; answers what is wrong with it. */
+export function noteOutcome(
+  report: FuzzReport,
+  { whole, cut }: { whole: ReadOutcome; cut: ReadOutcome },
+): string | null {
   report.inputs += 1;
   if (whole.code === null) report.accepted += 1;
   else report.refused[whole.code] = (report.refused[whole.code] ?? 0) + 1;
@@ -60,7 +68,7 @@ async function fuzzOne({ format, seed, report }: FuzzCase): Promise<string | nul
   return null;
 }
 
-const tightLimits: Partial<ReaderLimits> = {
+export const tightLimits: Partial<ReaderLimits> = {
   columns: 4,
   cellBytes: 60,
   rowBytes: 120,
@@ -77,11 +85,12 @@ interface ReadOutcome {
 }
 
 interface Reading {
+  /** The file, or what it unfolds to: what may be made of it is measured by its length. */
   bytes: Buffer;
   limits: Partial<ReaderLimits>;
 }
 
-async function outcomeOf(stream: CountedStream, reading: Reading): Promise<ReadOutcome> {
+export async function outcomeOf(stream: CountedStream, reading: Reading): Promise<ReadOutcome> {
   const started = performance.now();
   try {
     const rows = await readAll(stream, reading);

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { fuzzDocuments } from '../generators/document-fuzz.ts';
 import { type FuzzReport, fuzzedFormats, fuzzReaders } from '../generators/reader-fuzz.ts';
 import { fuzzReports } from '../generators/report-fuzz.ts';
+import { fuzzWorkbooks } from '../generators/workbook-fuzz.ts';
 
 // Mutated files, the short quota; `npm run chaos` has the full one. SLUICE_FUZZ_INPUTS=<number> asks for another one,
 // SLUICE_FUZZ_SEED=<seed that a run has printed> repeats a run.
@@ -29,6 +30,13 @@ const readers: FuzzedReader[] = [
     inputs: wanted / 2,
     fuzz: (inputs, from) => fuzzReaders(Math.ceil(inputs / fuzzedFormats.length), from),
     refusals: 12,
+  },
+  {
+    // An archive and up to five parts each: 50,000 of the full million.
+    file: 'src/ingest/items/formats/xlsx/open-workbook-rows.ts',
+    inputs: Math.max(500, wanted / 20),
+    fuzz: fuzzWorkbooks,
+    refusals: 9,
   },
   {
     file: 'src/ingest/uploads/reports/reading/open-report.ts',
@@ -83,7 +91,9 @@ test('every file in a folder of readers is used by a reader that is fuzzed, or i
   const files = readdirSync(path.join(root, 'src'), { recursive: true, encoding: 'utf8' })
     .map((name) => `src/${name.split(path.sep).join('/')}`)
     .filter(
-      (name) => /\/(formats|reading|readers|parsers)\/[^/]+\.ts$/.test(name) && !name.endsWith('.test.ts'),
+      (name) =>
+        /\/(formats|reading|readers|parsers)\/(?:[^/]+\/)*[^/]+\.ts$/.test(name) &&
+        !name.endsWith('.test.ts'),
     );
   expect(files.length).toBeGreaterThan(25);
   const unknown = files.filter((name) => !reached.has(name) && !(name in notReaders));

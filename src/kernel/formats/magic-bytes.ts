@@ -35,9 +35,20 @@ const zip = ['504b0304', '504b0506', '504b0708'];
 /** What kind of binary file begins like this; null when it may be text. */
 export function recogniseBinary(start: Buffer): string | null {
   const hex = start.toString('hex', 0, 16);
-  if (zip.some((bytes) => hex.startsWith(bytes))) return recogniseZip(start);
+  if (isZip(start)) return recogniseZip(start);
   const known = signatures.find(({ bytes }) => begins(hex, bytes));
   return known?.what ?? null;
+}
+
+/** A ZIP archive, or a document in the form of one: only its directory, at its end, tells which. */
+export function isZip(start: Buffer): boolean {
+  const hex = start.toString('hex', 0, 4);
+  return zip.some((bytes) => hex.startsWith(bytes));
+}
+
+/** The form of Office documents before 2007, and of newer ones that are protected by a password. */
+export function isCompoundFile(start: Buffer): boolean {
+  return start.toString('hex', 0, 8) === 'd0cf11e0a1b11ae1';
 }
 
 /** Office documents are ZIP archives; the names of their first parts tell them apart. */

@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { readRows, refusalOf } from '../../../../test/generators/read-rows.ts';
 import { encode } from '../../../../test/generators/row-documents.ts';
+import { zipOf } from '../../../../test/generators/zip-archive.ts';
 
 const csv = 'sku,title\n1,one\n';
 
@@ -53,6 +54,7 @@ describe('a declaration that is not true is refused', () => {
     ['NDJSON', { declaredType: 'application/x-ndjson' }, csv],
     ['an image', { declaredType: 'image/png' }, csv],
     ['a workbook', { fileName: 'rows.xlsx' }, csv],
+    ['an archive', { declaredType: 'application/zip' }, csv],
     ['a workbook', { fileName: 'rows.xlsx' }, '[{"a":1}]'],
     ['TSV', { fileName: 'rows.tsv' }, csv],
   ])('as %s', async (_, declaration, text) => {
@@ -68,10 +70,8 @@ describe('a declaration that is not true is refused', () => {
 });
 
 describe('what is not text is named and refused', () => {
-  const zip = (name: string) => Buffer.concat([Buffer.from('PK\x03\x04\x14\0\0\0'), Buffer.from(name)]);
   test.each([
-    ['an Excel workbook (XLSX)', zip('xl/workbook.xml')],
-    ['a ZIP archive', zip('photos/1.jpg')],
+    ['a ZIP archive', zipOf([{ name: 'photos/1.jpg', content: 'x' }])],
     ['a gzip archive', gzipSync(csv)],
     ['a PDF document', Buffer.from('%PDF-1.7\n')],
     ['a PNG image', Buffer.from('89504e470d0a1a0a0000000d', 'hex')],

@@ -1,11 +1,14 @@
-import { recogniseBinary } from '../../../kernel/formats/magic-bytes.ts';
+import { isZip, recogniseBinary } from '../../../kernel/formats/magic-bytes.ts';
 import type { SluiceError } from '../../../lib/errors.ts';
 import { readerErrors } from './errors.ts';
 import type { Encoding } from './text-source.ts';
 import type { RowFormat } from './types.ts';
 
-/** Enough to see past a byte order mark, blank lines and the first names in a ZIP archive. */
+/** Enough to see past a byte order mark and blank lines. */
 export const sniffBytes = 4096;
+
+/** The directory of an old Office document is anywhere; of usual ones it is in here. */
+export const compoundSniffBytes = 1024 * 1024;
 
 /** What the sender says about a file. It is compared with the content, never believed. */
 export interface Declaration {
@@ -22,12 +25,17 @@ export interface Detected {
   bomBytes: number;
 }
 
-type Claim = { format: RowFormat | 'binary'; words: string } | null;
+type ClaimedFormat = RowFormat | 'zip' | 'binary';
+type Claim = { format: ClaimedFormat; words: string } | null;
 
-/** Decides by the first bytes of a file what it is, and refuses what cannot be read or is not what it claims. */
-export function detect(start: Buffer, declaration: Declaration): Detected {
+/**
+ * Decides by the first bytes of a file what it is, and refuses what cannot be read or is not what it claims. An
+ * archive may be a workbook: that is seen when it is opened.
+ */
+export function detect(start: Buffer, declaration: Declaration): Detected | { content: 'archive' } {
+  if (isZip(start)) return { content: 'archive' };
   const binary = recogniseBinary(start);
-  if (binary !== null) throw unsupported(binary);
+  if (binary !== null) throw unsupportedFormat(binary);
   const { encoding, bomBytes } = detectEncoding(start);
   const text = decodeStart(start.subarray(bomBytes), encoding);
   if (start.length < sniffBytes && text.trim() === '') {
@@ -76,7 +84,7 @@ function refuseBinaryText(start: Buffer): void {
       { details: { byte_offset: 0 } },
     );
   }
-  if (controls > Math.max(fewControls, start.length / 10)) throw unsupported('binary and not text');
+  if (controls > Math.max(fewControls, start.length / 10)) throw unsupportedFormat('binary and not text');
 }
 
 type Content = Detected['content'];
@@ -91,31 +99,36 @@ function detectContent(text: string, claim: Claim): Content {
     if (isCertain || !isClaimedDelimited) return array === undefined ? 'ndjson' : 'json';
   }
   const markup = /^\s*<(!doctype html|html|\?xml)/i.exec(text);
-  if (markup !== null) throw unsupported(markup[1] === '?xml' ? 'XML' : 'an HTML page');
+  if (markup !== null) throw unsupportedFormat(markup[1] === '?xml' ? 'XML' : 'an HTML page');
   return 'delimited';
 }
 
 /** CSV and JSON may change places when the content is clear; nothing else may be claimed wrongly. */
 function contradicts(claim: NonNullable<Claim>, content: Content): boolean {
-  if (claim.format === 'binary') return true;
+  if (claim.format === 'binary' || claim.format === 'xlsx' || claim.format === 'zip') return true;
   return content === 'delimited' && (claim.format === 'json' || claim.format === 'ndjson');
 }
 
-const types: [RegExp, RowFormat | 'binary'][] = [
+const types: [RegExp, ClaimedFormat][] = [
   [/^(text|application)\/csv$/, 'csv'],
   [/^text\/tab-separated-values$/, 'tsv'],
   [/^application\/(x-)?(ndjson|jsonl|jsonlines|json-seq)$/, 'ndjson'],
   [/^(text|application)\/(json|[\w.-]+\+json)$/, 'json'],
+  [/^application\/vnd\.openxmlformats-officedocument\.spreadsheetml\.(sheet|template)$/, 'xlsx'],
+  [/^application\/vnd\.ms-excel\.sheet\.macroenabled\.12$/, 'xlsx'],
+  [/^application\/(x-)?zip(-compressed)?$/, 'zip'],
   [/^(image|audio|video|font)\//, 'binary'],
-  [/^application\/(pdf|zip|gzip|x-gzip|x-7z-compressed|vnd\.openxmlformats-officedocument\..+)$/, 'binary'],
+  [/^application\/(pdf|gzip|x-gzip|x-7z-compressed|vnd\.openxmlformats-officedocument\..+)$/, 'binary'],
 ];
 
-const extensions: [RegExp, RowFormat | 'binary'][] = [
+const extensions: [RegExp, ClaimedFormat][] = [
   [/\.csv$/, 'csv'],
   [/\.(tsv|tab)$/, 'tsv'],
   [/\.(ndjson|jsonl)$/, 'ndjson'],
   [/\.json$/, 'json'],
-  [/\.(xlsx?|docx?|pdf|zip|gz|7z|png|jpe?g|gif|webp|bmp|tiff?|parquet|avro)$/, 'binary'],
+  [/\.xls[xm]$/, 'xlsx'],
+  [/\.zip$/, 'zip'],
+  [/\.(xls|xlsb|ods|docx?|pdf|gz|7z|png|jpe?g|gif|webp|bmp|tiff?|parquet|avro)$/, 'binary'],
 ];
 
 /**
@@ -132,9 +145,36 @@ function findClaim({ declaredType, fileName }: Declaration): Claim {
   return byName === undefined ? null : { format: byName[1], words: `named ${extension}` };
 }
 
-function unsupported(what: string): SluiceError {
+/** An archive is a workbook or not, whatever it is called; but nobody calls one an image. */
+export function assertArchiveClaim(declaration: Declaration, kind: 'workbook' | 'zip'): void {
+  const claim = findClaim(declaration);
+  if (claim?.format !== 'binary' && !(claim?.format === 'xlsx' && kind === 'zip')) return;
+  const holds = kind === 'workbook' ? 'an Excel workbook (XLSX)' : 'a ZIP archive without a workbook';
+  throw readerErrors.raise.content_mismatch(`The file is ${claim.words}, but holds ${holds}.`, {
+    details: { declared: claim.words, detected: kind === 'workbook' ? 'xlsx' : 'zip' },
+  });
+}
+
+/** Takes as much of the file as is at hand. */
+export function compoundFile(start: Buffer): SluiceError {
+  const has = (stream: string) => start.includes(Buffer.from(stream, 'utf16le'));
+  if (has('EncryptedPackage')) {
+    return readerErrors.raise.archive_encrypted(
+      'The file is encrypted: it is an Office document that is protected by a password.',
+    );
+  }
+  const isExcel = has('Workbook') || has('Book');
+  return unsupportedFormat(
+    isExcel ? 'an old Excel workbook (XLS)' : 'an old Excel or Word document (XLS, DOC)',
+  );
+}
+
+/** `what` completes "The file is …". */
+export function unsupportedFormat(what: string): SluiceError {
+  const advice = /XLS|ODS|Numbers/.test(what) ? ' Open it in a spreadsheet program and save it as XLSX.' : '';
   return readerErrors.raise.unsupported_format(
-    `The file is ${what}. Rows are read from CSV, TSV, JSON (an array of objects) and NDJSON (one object per line).`,
+    `The file is ${what}. Rows are read from XLSX, CSV, TSV, JSON (an array of objects) and NDJSON (one object ` +
+      `per line).${advice}`,
     { details: { detected: what } },
   );
 }

@@ -15,7 +15,7 @@ export const readerErrors = defineErrors({
   unsupported_format: invalid(
     415,
     'The file is not of a kind that can be read',
-    'Send CSV, TSV, JSON or NDJSON as plain, uncompressed text in UTF-8, or in UTF-16 with a byte order mark.',
+    'Send XLSX; or CSV, TSV, JSON or NDJSON as plain, uncompressed text in UTF-8, or in UTF-16 with a byte order mark.',
   ),
   content_mismatch: invalid(
     415,
@@ -90,6 +90,36 @@ export const readerErrors = defineErrors({
     422,
     'The file ends in the middle of a row',
     'Check that the file is complete and that every quote and bracket is closed. Nothing was stored.',
+  ),
+  archive_broken: invalid(
+    422,
+    'The file is damaged',
+    'Check that the file is complete. Open it in the program that made it, save it again, and send that file.',
+  ),
+  archive_encrypted: invalid(
+    422,
+    'The file is protected by a password',
+    'Save the file without a password and send that. Nothing was stored.',
+  ),
+  archive_unfolds_too_far: invalid(
+    422,
+    'The file unfolds to far more than it is stored as',
+    'Files that people make do not do that. Save the rows as CSV, or split the file, and send that.',
+  ),
+  malformed_workbook: invalid(
+    422,
+    'The workbook is damaged',
+    'Open the workbook in a spreadsheet program, save it again as XLSX, and send that file. Nothing was stored.',
+  ),
+  sheet_not_found: invalid(
+    422,
+    'The workbook has no such sheet',
+    'Send the name or the number of one of the sheets that the message lists as `sheet`. Nothing was stored.',
+  ),
+  formula_not_calculated: invalid(
+    422,
+    'A formula has no result',
+    'Open the workbook in a spreadsheet program, which calculates it, save it, and send that file. Nothing was stored.',
   ),
   cell_too_large: invalid(413, 'A value is too large'),
   row_too_large: invalid(413, 'A row is too large'),

@@ -1,43 +1,111 @@
+import type { Archive } from '../../../kernel/formats/archive.ts';
 import { ByteSource } from '../../../kernel/formats/byte-source.ts';
+import { isCompoundFile } from '../../../kernel/formats/magic-bytes.ts';
+import { spoolContent } from '../../../kernel/formats/spool.ts';
 import { CsvRows } from './csv-rows.ts';
 import { type Delimiter, delimiters, detectDelimiter, headerEnd } from './delimiter.ts';
-import { type Declaration, type Detected, detect, sniffBytes } from './detect.ts';
+import {
+  assertArchiveClaim,
+  compoundFile,
+  compoundSniffBytes,
+  type Declaration,
+  type Detected,
+  detect,
+  sniffBytes,
+  unsupportedFormat,
+} from './detect.ts';
 import { readerErrors } from './errors.ts';
 import { JsonRows } from './json-rows.ts';
 import { RowQueue } from './row-queue.ts';
+import { OpenRowReader } from './row-reader.ts';
+import { TextRows } from './text-rows.ts';
 import { TextSource } from './text-source.ts';
-import { defaultReaderLimits, type ParsedRow, type ReaderLimits, type RowReader } from './types.ts';
+import { defaultReaderLimits, type ReaderLimits, type RowReader } from './types.ts';
+import { kindOfArchive, openRowArchive } from './xlsx/archive-kind.ts';
+import { openWorkbookRows } from './xlsx/open-workbook-rows.ts';
 
 export interface OpenRowsOptions extends Declaration {
-  /** Instead of the one that the header shows. Ignored for JSON. */
+  /** Instead of the one that the header shows. Ignored where nothing is delimited. */
   delimiter?: Delimiter | undefined;
+  /** Of a workbook: the name of the sheet, or its number from 1. Without it the first visible one is read. */
+  sheet?: string | undefined;
   limits?: Partial<ReaderLimits> | undefined;
 }
 
+/** A file of rows, or an archive that is no workbook: whoever gets it decides what it is for, and closes it. */
+export type OpenInput = { kind: 'rows'; reader: RowReader } | { kind: 'zip'; archive: Archive };
+
+type Source = AsyncIterable<Uint8Array | string>;
+
 /**
  * Opens a file of rows: looks at the first bytes to see what it is, reads the header, and leaves the rest to `read`.
- * The source is read only as far as rows are asked for. After an error the caller closes the reader, or the source
- * itself when opening failed; an HTTP request may have to be drained before it can be answered.
+ * Text is read only as far as rows are asked for; a workbook has its directory at the end, so all of it is taken in
+ * first, into a temporary file. After an error the caller closes the reader, or the source itself when opening
+ * failed; an HTTP request may have to be drained before it can be answered.
  */
-export async function openRows(
-  source: AsyncIterable<Uint8Array | string>,
-  options: OpenRowsOptions = {},
-): Promise<RowReader> {
+export async function openRows(source: Source, options: OpenRowsOptions = {}): Promise<RowReader> {
+  const input = await openInput(source, options);
+  if (input.kind === 'rows') return input.reader;
+  input.archive.close();
+  throw unsupportedFormat('a ZIP archive');
+}
+
+/** The same for callers that can do something with an archive of other files. */
+export async function openInput(source: Source, options: OpenRowsOptions = {}): Promise<OpenInput> {
   const limits = { ...defaultReaderLimits, ...options.limits };
   const bytes = new ByteSource(source, limits.pieceBytes);
-  const detected = detect(await bytes.peek(sniffBytes), options);
+  const start = await bytes.peek(sniffBytes);
+  if (isCompoundFile(start)) throw compoundFile(await bytes.peek(compoundSniffBytes));
+  const detected = detect(start, options);
+  if (detected.content === 'archive') return openArchived(bytes, { options, limits });
+  return { kind: 'rows', reader: await openText(bytes, { detected, options, limits }) };
+}
+
+interface Opening {
+  options: OpenRowsOptions;
+  limits: ReaderLimits;
+}
+
+async function openArchived(bytes: ByteSource, { options, limits }: Opening): Promise<OpenInput> {
+  const spool = await spoolContent(piecesOf(bytes), { maxBytes: limits.archiveBytes });
+  const archive = await openRowArchive(spool, limits);
+  const found = kindOfArchive(archive);
+  try {
+    if (found.kind === 'other') throw unsupportedFormat(found.what);
+    assertArchiveClaim(options, found.kind);
+  } catch (error) {
+    archive.close();
+    throw error;
+  }
+  if (found.kind === 'zip') return { kind: 'zip', archive };
+  return { kind: 'rows', reader: await openWorkbookRows(archive, { sheet: options.sheet, limits }) };
+}
+
+async function* piecesOf(bytes: ByteSource): AsyncGenerator<Buffer> {
+  for (let piece = await bytes.next(); piece !== null; piece = await bytes.next()) yield piece;
+}
+
+async function openText(
+  bytes: ByteSource,
+  { detected, options, limits }: Opening & { detected: Detected },
+): Promise<RowReader> {
   const texts = new TextSource(bytes, detected);
   const queue = new RowQueue(limits);
   if (detected.content !== 'delimited') {
     const rows = new JsonRows({ isArray: detected.content === 'json', limits, queue });
-    return new OpenRowReader({ format: detected.content, delimiter: null, rows, texts, queue });
+    const source = new TextRows({ rows, texts, start: '' });
+    return new OpenRowReader({ format: detected.content, delimiter: null, source, queue });
   }
   const start = await readHeaderText(texts);
   const delimiter = chooseDelimiter(start.header, { delimiter: options.delimiter, detected });
-  const rows = new CsvRows({ delimiter, limits, queue });
+  const source = new TextRows({
+    rows: new CsvRows({ delimiter, limits, queue }),
+    texts,
+    start: start.text,
+  });
   const format = delimiter === '\t' ? 'tsv' : 'csv';
-  const reader = new OpenRowReader({ format, delimiter, rows, texts, queue });
-  await reader.readHeader(start.text);
+  const reader = new OpenRowReader({ format, delimiter, source, queue });
+  await reader.readHeader();
   return reader;
 }
 
@@ -65,93 +133,4 @@ function chooseDelimiter(
     `The file is declared as TSV, but its header is divided by ${JSON.stringify(found)} and not by tabs.`,
     { details: { declared: 'tsv', detected: 'csv', delimiter: found } },
   );
-}
-
-type Rows = CsvRows | JsonRows;
-
-class OpenRowReader implements RowReader {
-  readonly format: RowReader['format'];
-  readonly delimiter: string | null;
-  readonly #rows: Rows;
-  readonly #texts: TextSource;
-  readonly #queue: RowQueue;
-  #hasText = false;
-  #hasEnded = false;
-  #failure: { error: unknown } | null = null;
-
-  constructor(parts: {
-    format: RowReader['format'];
-    delimiter: string | null;
-    rows: Rows;
-    texts: TextSource;
-    queue: RowQueue;
-  }) {
-    this.format = parts.format;
-    this.delimiter = parts.delimiter;
-    this.#rows = parts.rows;
-    this.#texts = parts.texts;
-    this.#queue = parts.queue;
-  }
-
-  get columns(): readonly string[] | null {
-    return this.#rows.columns;
-  }
-
-  /** Reads on until the header is whole, beginning with text that was read to find the delimiter. */
-  async readHeader(start: string): Promise<void> {
-    this.#feed(start);
-    while (this.columns === null && !this.#hasEnded) await this.#advance();
-  }
-
-  async read(maxRows: number, maxBytes: number): Promise<ParsedRow[] | null> {
-    if (this.#failure !== null) throw this.#failure.error;
-    try {
-      while (!this.#hasEnded && !this.#queue.holds(maxRows, maxBytes)) await this.#advance();
-    } catch (error) {
-      this.#failure = { error };
-      throw error;
-    }
-    const rows = this.#queue.take(maxRows, maxBytes);
-    return rows.length === 0 ? null : rows;
-  }
-
-  close(): Promise<void> {
-    return this.#texts.close();
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<ParsedRow[]> {
-    try {
-      for (;;) {
-        const rows = await this.read(1_000, 1024 * 1024);
-        if (rows === null) return;
-        yield rows;
-      }
-    } finally {
-      await this.close();
-    }
-  }
-
-  async #advance(): Promise<void> {
-    const text = await this.#texts.next();
-    if (text !== null) {
-      this.#feed(text);
-      return;
-    }
-    this.#rows.finish();
-    this.#hasEnded = true;
-    if (this.#queue.total > 0) return;
-    if (!this.#hasText) throw readerErrors.raise.empty_file('The file is empty: there is not even a header.');
-    throw readerErrors.raise.no_rows(this.#noRowsMessage());
-  }
-
-  #feed(text: string): void {
-    this.#hasText ||= text.trim() !== '';
-    this.#rows.feed(text);
-  }
-
-  #noRowsMessage(): string {
-    const count = this.columns?.length;
-    if (count === undefined) return 'The file is valid JSON, but the list of rows is empty.';
-    return `The file has a header of ${count} columns, but no row after it.`;
-  }
 }

@@ -1,4 +1,4 @@
-export type RowFormat = 'csv' | 'tsv' | 'json' | 'ndjson';
+export type RowFormat = 'csv' | 'tsv' | 'json' | 'ndjson' | 'xlsx';
 
 /** One row of the input, ready to be stored. */
 export interface ParsedRow {
@@ -20,7 +20,7 @@ export interface RowReader {
   readonly format: RowFormat;
   /** The header, or null for JSON, where each row names its own columns. */
   readonly columns: readonly string[] | null;
-  /** What separates the cells, or null for JSON. */
+  /** What separates the cells, or null where nothing does. */
   readonly delimiter: string | null;
   /** The next rows, at least one and within both bounds unless a single row is larger; null at the end. */
   read(maxRows: number, maxBytes: number): Promise<ParsedRow[] | null>;
@@ -47,6 +47,13 @@ export interface ReaderLimits {
   jsonDepth: number;
   /** Input is parsed in pieces of this size, whatever pieces the sender's network makes of it. */
   pieceBytes: number;
+  /** The largest archive (XLSX, ZIP) that is kept in a temporary file to be read. */
+  archiveBytes: number;
+  archiveEntries: number;
+  /** What the parts of an archive that are read may unfold to. */
+  inflatedBytes: number;
+  /** How many times as large as it is stored an archive may become; small ones may do so freely. */
+  inflateRatio: number;
 }
 
 export const defaultReaderLimits: ReaderLimits = {
@@ -57,4 +64,10 @@ export const defaultReaderLimits: ReaderLimits = {
   rows: 5_000_000,
   jsonDepth: 20,
   pieceBytes: 64 * 1024,
+  // The sender's own limit (MAX_UPLOAD_BYTES) is met before; this one is for files that are named by reference.
+  archiveBytes: 4 * 1024 * 1024 * 1024,
+  archiveEntries: 10_000,
+  // A full sheet of a million rows and thirty columns is about a gigabyte of XML.
+  inflatedBytes: 8 * 1024 * 1024 * 1024,
+  inflateRatio: 200,
 };

@@ -1,5 +1,5 @@
+import type { XmlAttributes, XmlEvents } from '../../../kernel/formats/xml.ts';
 import { type DocxNumbering, type DocxStyles, outlineLevelOf } from './docx-styles.ts';
-import type { XmlAttributes, XmlEvents } from './docx-xml.ts';
 import type { MarkdownWriter } from './markdown-writer.ts';
 
 interface Paragraph {

@@ -1,7 +1,9 @@
-import { type DocxArchive, openDocxArchive } from './docx-archive.ts';
+import type { Archive } from '../../../kernel/formats/archive.ts';
+import type { XmlEvents } from '../../../kernel/formats/xml.ts';
+import { openDocxArchive } from './docx-archive.ts';
 import { DocxBody } from './docx-body.ts';
 import { DocxNumbering, DocxStyles } from './docx-styles.ts';
-import { readXml, type XmlEvents } from './docx-xml.ts';
+import { readDocxXml } from './docx-xml.ts';
 import { documentErrors } from './errors.ts';
 import { MarkdownWriter } from './markdown-writer.ts';
 import type { Converted, ConvertOptions } from './types.ts';
@@ -31,12 +33,13 @@ type ReadPart = (part: string, events: XmlEvents) => Promise<boolean>;
 
 /** False when there is no such part. */
 async function readPart(
-  archive: DocxArchive,
+  archive: Archive,
   { part, events, options }: { part: string; events: XmlEvents; options: ConvertOptions },
 ): Promise<boolean> {
-  const pieces = archive.open(part);
-  if (pieces === null) return false;
-  await readXml(pieces, { events, onProgress: options.onProgress });
+  // The first of two parts with one name is the one that Word takes.
+  const entry = archive.find(part);
+  if (entry === null) return false;
+  await readDocxXml(archive.read(entry), { events, onProgress: options.onProgress });
   return true;
 }
 

@@ -1,0 +1,57 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { newTenant, useDatabase } from '../database.ts';
+import { cell, row, textRow, workbookOf } from '../generators/workbook.ts';
+import { useServerProcess } from '../server-process.ts';
+
+// A turn of the main thread that takes long keeps heartbeats, leases and everybody's requests waiting.
+const longestTurnMs = 50;
+const scratch = mkdtempSync(path.join(tmpdir(), 'sluice-turns-'));
+const turnsFile = path.join(scratch, 'turns.jsonl');
+writeFileSync(turnsFile, '');
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
+const database = useDatabase();
+const server = useServerProcess(database, {
+  NODE_OPTIONS: `--import=${new URL('./turns-probe.mjs', import.meta.url).href}`,
+  TURNS_FILE: turnsFile,
+  SLUICE_WORKER: 'false',
+});
+
+const texts = Array.from({ length: 40_000 }, (_, at) => `text ${at} of the workbook`);
+const strings = texts.map((text) => `<si><t>${text}</t></si>`).join('');
+const many = Array.from({ length: 40_000 }, (_, at) =>
+  row(cell(String(at), 't="s"'), cell(String(at / 8)), '<c/>', '<c t="inlineStr"><is><t>inline</t></is></c>'),
+);
+const long = `<si><t>${'a long text '.repeat(50_000)}</t></si>`;
+const naming = Array.from({ length: 40 }, () => row(cell('0', 't="s"'), cell('0', 't="s"')));
+const books = {
+  'many rows and texts': { rows: textRow('a', 'b', 'c', 'd') + many.join(''), strings, count: 40_000 },
+  'a long text that many cells name': { rows: textRow('a', 'b') + naming.join(''), strings: long, count: 40 },
+};
+
+test.each(Object.entries(books))(
+  'the main thread is not blocked by a workbook of %s',
+  { timeout: 120_000 },
+  async (_, { rows, strings: shared, count }) => {
+    const tenantId = await newTenant(database);
+    const form = new FormData();
+    form.set(
+      'file',
+      new Blob([new Uint8Array(workbookOf({ sheets: [{ rows }], strings: shared }))]),
+      'a.xlsx',
+    );
+    const headers = await server.bearer({ tenantId });
+    writeFileSync(turnsFile, '');
+    const answer = await fetch(`${server.url}/api/jobs`, { method: 'POST', headers, body: form });
+    expect(answer.status, await answer.clone().text()).toBe(201);
+    const lines = readFileSync(turnsFile, 'utf8').split('\n').filter(Boolean);
+    const turns = lines.map((line) => (JSON.parse(line) as { turnMs: number }).turnMs).sort((a, b) => b - a);
+    console.log(`the longest turns took ${turns.slice(0, 3).map(Math.round).join(', ') || 'under 15'} ms`);
+    const [stored] = await database.owner('select count(*) from job_items where tenant_id = $1', [tenantId]);
+    expect(stored).toEqual({ count: String(count) });
+    expect(turns[0] ?? 0).toBeLessThanOrEqual(longestTurnMs);
+  },
+);

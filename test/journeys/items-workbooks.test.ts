@@ -1,0 +1,136 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import type { ItemHouse } from '../../src/ingest/items/house.ts';
+import type { RouteModule } from '../../src/kernel/http/route.ts';
+import { jobRoutes } from '../../src/kernel/jobs/routes.ts';
+import type { Pipeline } from '../../src/kernel/jobs/types.ts';
+import { newTenant, useDatabase } from '../database.ts';
+import { cell, row, textRow, workbookOf } from '../generators/workbook.ts';
+import { testItemHouse } from '../item-house.ts';
+import { useKernel } from '../kernel.ts';
+import { useServer } from '../server.ts';
+
+const database = useDatabase();
+const folder = mkdtempSync(path.join(tmpdir(), 'sluice-workbooks-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+let house: ItemHouse | undefined;
+/** The database is there only once the tests run, so the house is opened with its first use. */
+const open = (): ItemHouse => {
+  house ??= testItemHouse(database.db, { ingestFolder: folder });
+  return house;
+};
+const latePipeline: Pipeline = {
+  name: 'items',
+  maxRetries: 0,
+  advance: (slice) => open().pipeline.advance(slice),
+  takeTurn: (turn) => (open().pipeline.takeTurn as NonNullable<Pipeline['takeTurn']>)(turn),
+  onError: (error, job) => open().pipeline.onError(error, job),
+};
+const held = useKernel(database, { pipelines: [latePipeline] });
+const routes: RouteModule = (app, deps) => {
+  jobRoutes(held.kernel, open().details)(app, deps);
+  for (const module of open().routes(held.kernel)) module(app, deps);
+};
+const server = useServer(database, { routes: [routes] });
+
+const xlsxType = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
+
+interface Made {
+  status: number;
+  body: { jobId: string; code?: string; detail?: string };
+}
+
+async function post(tenantId: string, book: Uint8Array, fields: Record<string, string> = {}): Promise<Made> {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) form.set(name, value);
+  form.set('file', new Blob([new Uint8Array(book)], { type: xlsxType }), 'rows.xlsx');
+  const headers = await server.bearer({ tenantId });
+  const answer = await fetch(`${server.url}/api/jobs`, { method: 'POST', headers, body: form });
+  return { status: answer.status, body: (await answer.json()) as Made['body'] };
+}
+
+const inputsOf = async (jobId: string): Promise<object[]> =>
+  (
+    await database.owner<{ input: object }>(
+      'select input_json as input from job_items where job_id = $1 order by row_no',
+      [jobId],
+    )
+  ).map(({ input }) => input);
+
+const sheets = [
+  {
+    name: 'Products',
+    rows:
+      textRow('sku', 'title', 'price', 'added') +
+      row(
+        '<c t="s"><v>0</v></c>',
+        cell('=1+1', 't="str"'),
+        cell('19.989999999999998'),
+        cell('45351', 's="1"'),
+      ) +
+      row(cell('0012', 't="str"'), '<c/>', cell('#N/A', 't="e"'), '<c/>'),
+  },
+  { name: 'Other', rows: textRow('x') + textRow('y') },
+];
+const book = workbookOf({ sheets, strings: '<si><t>A-1</t></si>', formats: ['yyyy-mm-dd'] });
+const products = [
+  { sku: 'A-1', title: '=1+1', price: 19.99, added: '2024-02-29' },
+  { sku: '0012', title: null, price: null, added: null },
+];
+
+test('a workbook becomes a job, its values keep their types, and a sheet can be chosen', async () => {
+  const tenantId = await newTenant(database);
+  const made = await post(tenantId, book);
+  expect(made.status, JSON.stringify(made.body)).toBe(201);
+  expect(await inputsOf(made.body.jobId)).toEqual(products);
+  const other = await post(tenantId, book, { sheet: 'Other' });
+  expect(await inputsOf(other.body.jobId)).toEqual([{ x: 'y' }]);
+  const missing = await post(tenantId, book, { sheet: 'Nowhere' });
+  expect(missing).toMatchObject({
+    status: 422,
+    body: { code: 'sheet_not_found', detail: expect.stringContaining('"Products", "Other"') },
+  });
+});
+
+test('an export comes back as the rows that it was made of', async () => {
+  const tenantId = await newTenant(database);
+  const first = await post(tenantId, book);
+  await held.kernel.cycle({ budgetMs: 20_000, tenantId });
+  const headers = await server.bearer({ tenantId });
+  const url = `${server.url}/api/jobs/${first.body.jobId}/export?format=xlsx`;
+  const exported = new Uint8Array(await (await fetch(url, { method: 'POST', headers })).arrayBuffer());
+  const second = await post(tenantId, exported);
+  expect(second.status, JSON.stringify(second.body)).toBe(201);
+  const expected = products.map((product, at) => ({ row_no: at + 1, status: 'DONE', ...product }));
+  expect(await inputsOf(second.body.jobId)).toMatchObject(expected);
+});
+
+test('a workbook below the folder is named by reference, with its sheet', async () => {
+  const tenantId = await newTenant(database);
+  mkdirSync(path.join(folder, 'in'), { recursive: true });
+  writeFileSync(path.join(folder, 'in', 'rows.xlsx'), book);
+  const headers = { ...(await server.bearer({ tenantId })), 'content-type': 'application/json' };
+  const body = JSON.stringify({ fileRef: { adapter: 'folder', key: 'in/rows.xlsx' }, sheet: '2' });
+  const answer = await fetch(`${server.url}/api/jobs`, { method: 'POST', headers, body });
+  expect(answer.status).toBe(201);
+  expect(await inputsOf(((await answer.json()) as { jobId: string }).jobId)).toEqual([{ x: 'y' }]);
+});
+
+test('a workbook that turns out to be damaged behind its first rows leaves nothing', async () => {
+  const tenantId = await newTenant(database);
+  const many = Array.from({ length: 5_000 }, (_, at) => row(cell(String(at)))).join('');
+  const broken = workbookOf({ sheets: [{ rows: `${textRow('n')}${many}<row><c></row>` }] });
+  const refused = await post(tenantId, broken);
+  expect(refused).toMatchObject({
+    status: 422,
+    body: { code: 'malformed_workbook', detail: expect.stringContaining('near row 5002') },
+  });
+  const [left] = await database.owner(
+    `select (select count(*) from item_jobs where tenant_id = $1) as jobs,
+            (select count(*) from job_items where tenant_id = $1) as items`,
+    [tenantId],
+  );
+  expect(left).toEqual({ jobs: '0', items: '0' });
+});
