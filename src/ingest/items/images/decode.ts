@@ -1,0 +1,187 @@
+import type { Metadata, Sharp, SharpOptions } from 'sharp';
+import { messageOf } from '../../../lib/errors.ts';
+import { recogniseImage, sniffBytes } from './recognise.ts';
+import type { Decoded, DecodeFailureCode, ImageFacts } from './thread-messages.ts';
+import { type ImageFormat, imageLimits } from './types.ts';
+
+type OpenImage = (input: Uint8Array, options: SharpOptions) => Sharp;
+
+/**
+ * Loads the decoder, narrowed to what we read: every other loader that libvips has (SVG, which can name files, first of
+ * all) is switched off. One thread per image and no cache, so that memory is what the images at hand take.
+ */
+export async function loadDecoder(): Promise<OpenImage> {
+  const { default: sharp } = await import('sharp');
+  sharp.concurrency(1);
+  sharp.cache(false);
+  sharp.block({ operation: ['VipsForeignLoad'] });
+  sharp.unblock({ operation: [...loaders] });
+  return sharp;
+}
+
+const loaders = [
+  'VipsForeignLoadJpegBuffer',
+  'VipsForeignLoadPngBuffer',
+  'VipsForeignLoadWebpBuffer',
+  'VipsForeignLoadNsgifBuffer',
+  'VipsForeignLoadTiffBuffer',
+  'VipsForeignLoadHeifBuffer',
+] as const;
+
+const openOptions: SharpOptions = {
+  failOn: 'error',
+  limitInputPixels: imageLimits.pixels,
+  // The first page or frame stands for all of them.
+  pages: 1,
+  sequentialRead: true,
+};
+
+/** Pixels in memory at the same time: each image waits until those before it have left room for it. */
+export interface PixelRoom {
+  take(bytes: number): Promise<() => void>;
+}
+
+/** Everything that is known of an image. What is wrong with it is an answer, too. */
+export async function decodeImage(open: OpenImage, bytes: Uint8Array, room: PixelRoom): Promise<Decoded> {
+  const unread = refusalByLooks(
+    Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, sniffBytes)),
+  );
+  if (unread !== null) return unread;
+  let metadata: Metadata;
+  try {
+    metadata = await open(bytes, openOptions).metadata();
+  } catch (error) {
+    return failureOf(error);
+  }
+  const tooLarge = refusalOf(metadata);
+  if (tooLarge !== null) return tooLarge;
+  const leave = await room.take(Math.min(decodedBytesOf(metadata), imageLimits.decodedBytes));
+  try {
+    return await readPixels(open, bytes, metadata);
+  } catch (error) {
+    return failureOf(error);
+  } finally {
+    leave();
+  }
+}
+
+/** By the first bytes: the library need not see what it is not going to read. */
+function refusalByLooks(start: Buffer): Decoded | null {
+  if (start.length === 0) return refused('image_empty', 'The file has no bytes');
+  const seen = recogniseImage(start);
+  switch (seen.kind) {
+    case 'image':
+      return null;
+    case 'unsupported':
+      return refused('image_format_unsupported', `The image is ${seen.what}; it is not decoded here`);
+    case 'archive':
+      return refused(
+        'image_not_recognised',
+        'The file is a ZIP archive; archives within archives are not opened',
+      );
+    case 'other':
+      return refused(
+        'image_not_recognised',
+        `The file is ${seen.what ?? 'of an unknown kind'}, and not an image`,
+      );
+  }
+}
+
+function refusalOf(metadata: Metadata): Decoded | null {
+  const { width, height, format, compression } = metadata;
+  if (format === 'heif' && compression !== 'av1') {
+    return refused('image_format_unsupported', 'The image is HEIC, whose codec is not free to use');
+  }
+  const decodedBytes = decodedBytesOf(metadata);
+  if (width * height <= imageLimits.pixels && decodedBytes <= imageLimits.decodedBytes) return null;
+  return refused(
+    'image_too_many_pixels',
+    `The image has ${width} × ${height} pixels, which take ${mebibytes(decodedBytes)} MiB; at most ` +
+      `${imageLimits.pixels / 1e6} million pixels and ${mebibytes(imageLimits.decodedBytes)} MiB are decoded`,
+  );
+}
+
+const mebibytes = (bytes: number): number => Math.round(bytes / 1024 ** 2);
+
+const sampleBytes: Record<string, number> = { uchar: 1, char: 1, ushort: 2, short: 2, double: 8 };
+
+function decodedBytesOf({ width, height, channels, depth }: Metadata): number {
+  return width * height * Math.max(channels ?? 4, 3) * (sampleBytes[depth] ?? 4);
+}
+
+/** The decoding itself happens once: the hash and the colour are of the thumbnail. */
+async function readPixels(open: OpenImage, bytes: Uint8Array, metadata: Metadata): Promise<Decoded> {
+  const size = imageLimits.thumbnailPixels;
+  const { data: pixels, info } = await open(bytes, openOptions)
+    .timeout({ seconds: imageLimits.decodeMs / 1000 })
+    .autoOrient()
+    .resize(size, size, { fit: 'inside', withoutEnlargement: true })
+    .toColourspace('srgb')
+    .ensureAlpha()
+    .raw()
+    .toBuffer({ resolveWithObject: true });
+  const small = { width: info.width, height: info.height, channels: 4 } as const;
+  const redraw = () => open(pixels, { raw: small });
+  const [thumbnail, hashPixels, mean] = [
+    await redraw().webp({ quality: 75, effort: 3 }).toBuffer(),
+    await redraw()
+      .flatten({ background: '#808080' })
+      .greyscale()
+      .resize(9, 8, { fit: 'fill' })
+      .raw()
+      .toBuffer(),
+    await redraw().flatten({ background: '#ffffff' }).resize(1, 1, { fit: 'fill' }).raw().toBuffer(),
+  ];
+  return {
+    ok: true,
+    facts: { ...factsOf(metadata), dHash: dHashOf(hashPixels), meanColour: `#${mean.toString('hex', 0, 3)}` },
+    thumbnail: new Uint8Array(thumbnail),
+  };
+}
+
+function factsOf(metadata: Metadata): Omit<ImageFacts, 'dHash' | 'meanColour'> {
+  const { format, orientation = 1, hasAlpha, pages = 1, autoOrient } = metadata;
+  return {
+    format: (format === 'heif' ? 'avif' : format) as ImageFormat,
+    width: autoOrient.width,
+    height: autoOrient.height,
+    orientation,
+    hasAlpha: hasAlpha ?? false,
+    pages,
+  };
+}
+
+/** One bit per pixel: whether it is darker than its right neighbour. Nine columns make eight differences. */
+function dHashOf(greys: Buffer): string {
+  let bits = 0n;
+  for (let row = 0; row < 8; row += 1) {
+    for (let column = 0; column < 8; column += 1) {
+      const at = row * 9 + column;
+      bits = (bits << 1n) | ((greys[at] ?? 0) < (greys[at + 1] ?? 0) ? 1n : 0n);
+    }
+  }
+  return bits.toString(16).padStart(16, '0');
+}
+
+function refused(code: DecodeFailureCode, message: string): Decoded {
+  return { ok: false, code, message };
+}
+
+/** What libvips says, by what it means for the image; its words stay, they name the place. */
+function failureOf(error: unknown): Decoded {
+  const words = (messageOf(error).split('\n')[0] ?? '').replace(/[:\s]+$/, '').slice(0, 300);
+  if (/exceeds pixel limit/i.test(words)) {
+    return refused(
+      'image_too_many_pixels',
+      `The image has more than ${imageLimits.pixels / 1e6} million pixels, the most that is decoded`,
+    );
+  }
+  if (/timeout/i.test(words)) {
+    const seconds = imageLimits.decodeMs / 1000;
+    return refused('image_takes_too_long', `The image took more than ${seconds} s to decode`);
+  }
+  if (/unsupported (image format|codec|feature)|compression format not/i.test(words)) {
+    return refused('image_format_unsupported', `The image is of a kind that is not decoded: ${words}`);
+  }
+  return refused('image_damaged', `The image cannot be decoded: ${words}`);
+}

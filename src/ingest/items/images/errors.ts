@@ -1,0 +1,92 @@
+import { defineErrors, type ErrorDefinition } from '../../../lib/errors.ts';
+
+const nothingStored = 'Nothing was stored.';
+
+const invalid = (status: number, title: string, next: string): ErrorDefinition => ({
+  kind: 'invalid',
+  status,
+  title,
+  next,
+});
+
+/** What can be wrong with the files of an image job as a whole. Nothing of a refused request is kept. */
+export const imageErrors = defineErrors({
+  too_many_images: invalid(
+    413,
+    'There are too many images for one job',
+    `Make several jobs of them. ${nothingStored}`,
+  ),
+  no_images: invalid(
+    422,
+    'The archive has no images',
+    `Put the images themselves into the archive, not another archive or a document. ${nothingStored}`,
+  ),
+  image_file_too_large: invalid(
+    413,
+    'An image is too large',
+    `Send it smaller, or without it. ${nothingStored}`,
+  ),
+  image_name_refused: invalid(
+    422,
+    'The name of an image cannot be kept',
+    `Give the files in the archive shorter names of plain characters. ${nothingStored}`,
+  ),
+  processor_needs_images: invalid(
+    422,
+    'The processor works on images, and the file has rows',
+    'Send images or a ZIP archive of them, or choose another processor.',
+  ),
+  thumbnail_not_found: {
+    kind: 'not_found',
+    status: 404,
+    title: 'The item has no thumbnail',
+    next: 'Wait until the item is DONE; items of other jobs, and images that could not be read, have none.',
+  },
+  image_not_found: {
+    kind: 'not_found',
+    status: 404,
+    title: 'The item has no image',
+    next: 'Only the items of image jobs have one.',
+  },
+});
+
+/** Why an image could not be processed: the codes of items that ended as ERROR. The others of their job go on. */
+export const imageFailures = defineErrors({
+  image_empty: invalid(422, 'The file has no bytes', 'Send the image again; it was empty.'),
+  image_not_recognised: invalid(
+    422,
+    'The file is not an image',
+    'Send JPEG, PNG, GIF, WebP, TIFF or AVIF. What counts is the content, not the name.',
+  ),
+  image_format_unsupported: invalid(
+    422,
+    'Images of this format are not read',
+    'Convert the image to JPEG, PNG, WebP or AVIF and send it again.',
+  ),
+  image_damaged: invalid(
+    422,
+    'The image is damaged or cut off',
+    'Open it in another program and save it again, or send the original.',
+  ),
+  image_too_many_pixels: invalid(
+    422,
+    'The image has too many pixels',
+    'Scale the image down and send it again.',
+  ),
+  image_takes_too_long: invalid(
+    422,
+    'The image took too long to decode',
+    'Reprocess it when the machine has less to do, or scale it down and send it again.',
+  ),
+  image_missing: invalid(
+    422,
+    'The item has no image',
+    'Items of a file of rows have none; use another processor for them.',
+  ),
+  image_decoder_failed: {
+    kind: 'transient',
+    status: 503,
+    title: 'The decoder of images ended in the middle',
+    next: 'It is tried again by itself. When it stays so, report it with the image.',
+  },
+});

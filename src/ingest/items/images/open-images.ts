@@ -1,0 +1,276 @@
+import { Readable } from 'node:stream';
+import type { Files } from '../../../kernel/files/types.ts';
+import type { Archive, ArchiveEntry } from '../../../kernel/formats/archive.ts';
+import { ByteSource } from '../../../kernel/formats/byte-source.ts';
+import { isSluiceError } from '../../../lib/errors.ts';
+import { newId } from '../../../lib/ids.ts';
+import { itemErrors } from '../errors.ts';
+import { readerErrors } from '../formats/errors.ts';
+import type { ParsedRow } from '../formats/types.ts';
+import { imageErrors } from './errors.ts';
+import { isDeclaredImage, isDeclaredRows, mediaTypeOf, recogniseImage, sniffBytes } from './recognise.ts';
+import { imageLimits, type StoredImage } from './types.ts';
+
+/** A file as it arrives. It is read to its end before the next one. */
+export interface ArrivingFile {
+  fileName: string | null;
+  mediaType: string | null;
+  content: AsyncIterable<Uint8Array>;
+}
+
+/** One whose first bytes were looked at; they are still part of the content. */
+export interface SeenFile extends ArrivingFile {
+  start: Buffer;
+}
+
+const pieceBytes = 64 * 1024;
+
+export async function lookAt(file: ArrivingFile): Promise<SeenFile> {
+  const bytes = new ByteSource(file.content, pieceBytes);
+  const start = Buffer.from(await bytes.peek(sniffBytes));
+  return { ...file, start, content: piecesOf(bytes) };
+}
+
+async function* piecesOf(bytes: ByteSource): AsyncGenerator<Uint8Array> {
+  try {
+    for (let piece = await bytes.next(); piece !== null; piece = await bytes.next()) yield piece;
+  } finally {
+    await bytes.close();
+  }
+}
+
+/** Whether this is one of several images. An archive and what is no image are for others to open or to refuse. */
+export function isImageFile(file: SeenFile): boolean {
+  if (isImageByContent(file)) return !isDeclaredRows(file);
+  return recogniseImage(file.start).kind !== 'archive' && isDeclaredImage(file);
+}
+
+function isImageByContent({ start }: SeenFile): boolean {
+  const { kind } = recogniseImage(start);
+  return kind === 'image' || kind === 'unsupported';
+}
+
+export interface ImageRow extends ParsedRow {
+  image: StoredImage;
+}
+
+/** Rows of images: each is stored while it is read, and named by a row afterwards. */
+export interface ImageReader {
+  readonly columns: readonly string[];
+  read(maxRows: number): Promise<ImageRow[] | null>;
+  /** These have their rows now. */
+  named(rows: readonly ImageRow[]): void;
+  /** Takes away the bytes that no row names. */
+  discard(): Promise<void>;
+  close(): Promise<void>;
+  /** How a person calls all of them together. */
+  describe(): string | null;
+}
+
+export interface OpenImagesOptions {
+  files: Files;
+  /** Of all images together. */
+  maxUploadBytes: number;
+  first: SeenFile;
+  /** The files behind the first; null when there are no more. */
+  more: () => Promise<ArrivingFile | null>;
+}
+
+export function openImages(options: OpenImagesOptions): ImageReader {
+  return new StoringReader({ files: options.files, sources: eachFile(options), name: null });
+}
+
+/** The archive is handed over. */
+export function openArchivedImages(
+  archive: Archive,
+  { files, fileName }: { files: Files; fileName: string | null },
+): ImageReader {
+  const entries = archive.entries.filter(isWanted);
+  if (entries.length > imageLimits.images) {
+    archive.close();
+    throw tooMany(entries.length);
+  }
+  return new StoringReader({
+    files,
+    sources: eachEntry(archive, entries),
+    name: fileName,
+    onClose: () => archive.close(),
+  });
+}
+
+function tooMany(count: number) {
+  return imageErrors.raise.too_many_images(
+    `There are ${count} images; a job is made of at most ${imageLimits.images}`,
+    { details: { max_images: imageLimits.images } },
+  );
+}
+
+async function* eachFile({ first, more, maxUploadBytes }: OpenImagesOptions): AsyncGenerator<SeenFile> {
+  const budget = { leftBytes: maxUploadBytes, maxBytes: maxUploadBytes };
+  yield { ...first, content: counted(first.content, budget) };
+  let hasImage = isImageByContent(first);
+  for (let next = await more(); next !== null; next = await more()) {
+    const file = await lookAt(next);
+    if (!isImageFile(file)) throw mixed(file);
+    hasImage ||= isImageByContent(file);
+    yield { ...file, content: counted(file.content, budget) };
+  }
+  // Among images, one that is none is an error of its item; alone it is a mistake of the request.
+  if (!hasImage) throw noImage(first);
+}
+
+function noImage({ fileName, mediaType, start }: SeenFile) {
+  if (start.length === 0) return readerErrors.raise.empty_file('The file is empty: it has no bytes.');
+  const seen = recogniseImage(start);
+  const what = (seen.kind === 'other' ? seen.what : null) ?? 'something else';
+  const declared = /^image\//i.test(mediaType ?? '')
+    ? `declared as ${mediaType?.slice(0, 80)}`
+    : 'named like an image';
+  return readerErrors.raise.content_mismatch(
+    `The file ${JSON.stringify(fileName ?? '')} is ${declared}, but is ${what}.`,
+    { details: { declared: mediaType, detected: what } },
+  );
+}
+
+function mixed({ fileName, start }: SeenFile) {
+  const { kind } = recogniseImage(start);
+  const what = kind === 'archive' ? 'a ZIP archive' : 'not an image';
+  return itemErrors.raise.form_invalid(
+    `The file ${JSON.stringify(fileName ?? '')} comes with images and is ${what}; a job is made of one file of rows, ` +
+      'of several images, or of one ZIP archive of images',
+    { fields: [{ pointer: '/file', message: 'must be an image, as the first file is' }] },
+  );
+}
+
+async function* counted(
+  content: AsyncIterable<Uint8Array>,
+  budget: { leftBytes: number; maxBytes: number },
+): AsyncGenerator<Uint8Array> {
+  for await (const piece of content) {
+    budget.leftBytes -= piece.length;
+    if (budget.leftBytes < 0) {
+      throw itemErrors.raise.upload_too_large(
+        `The images have more than ${budget.maxBytes} bytes together, the most allowed`,
+        { details: { max_bytes: budget.maxBytes } },
+      );
+    }
+    yield piece;
+  }
+}
+
+async function* eachEntry(archive: Archive, entries: readonly ArchiveEntry[]): AsyncGenerator<SeenFile> {
+  let images = 0;
+  for (const entry of entries) {
+    const file = await lookAt({ fileName: nameOf(entry), mediaType: null, content: archive.read(entry) });
+    if (isImageByContent(file)) images += 1;
+    yield file;
+  }
+  if (images > 0) return;
+  throw imageErrors.raise.no_images(`None of the ${entries.length} files in the archive is an image`);
+}
+
+const maxNameLength = 500;
+
+/** A name that cannot be kept as it is would be another image's. */
+function nameOf({ name }: ArchiveEntry): string {
+  if (name.length <= maxNameLength && !/[\0\p{Surrogate}]/u.test(name)) return name;
+  throw imageErrors.raise.image_name_refused(
+    `The name of an entry is not allowed: at most ${maxNameLength} characters, without NUL and half characters`,
+  );
+}
+
+/** What operating systems put beside images is passed over without a word. */
+function isWanted({ name }: ArchiveEntry): boolean {
+  const steps = name.split('/');
+  const last = steps.at(-1) ?? '';
+  return (
+    last !== '' &&
+    !last.startsWith('.') &&
+    !steps.includes('__MACOSX') &&
+    !/^(thumbs\.db|desktop\.ini)$/i.test(last)
+  );
+}
+
+/** Stored bytes without a row are the sweep's after an hour: none may wait that long for those after it. */
+const longestBatchMs = 5_000;
+
+class StoringReader implements ImageReader {
+  readonly columns = ['name', 'size', 'sha256', 'fileId', 'order'];
+  readonly #files: Files;
+  readonly #sources: AsyncGenerator<SeenFile>;
+  readonly #unnamed = new Set<string>();
+  readonly #name: string | null;
+  readonly #onClose: () => void;
+  #firstName: string | null = null;
+  #count = 0;
+
+  constructor(parts: {
+    files: Files;
+    sources: AsyncGenerator<SeenFile>;
+    name: string | null;
+    onClose?: () => void;
+  }) {
+    this.#onClose = parts.onClose ?? (() => {});
+    this.#files = parts.files;
+    this.#sources = parts.sources;
+    this.#name = parts.name;
+  }
+
+  async read(maxRows: number): Promise<ImageRow[] | null> {
+    const untilMs = performance.now() + longestBatchMs;
+    const rows: ImageRow[] = [];
+    while (rows.length < maxRows && performance.now() < untilMs) {
+      const next = await this.#sources.next();
+      if (next.done) break;
+      rows.push(await this.#store(next.value));
+    }
+    return rows.length === 0 ? null : rows;
+  }
+
+  named(rows: readonly ImageRow[]): void {
+    for (const { image } of rows) this.#unnamed.delete(image.storageKey);
+  }
+
+  async discard(): Promise<void> {
+    // The caller hears of the first failure; bytes that cannot be removed now are the sweep's.
+    for (const storageKey of this.#unnamed) await this.#files.remove(storageKey).catch(() => {});
+    this.#unnamed.clear();
+  }
+
+  async close(): Promise<void> {
+    await this.#sources.return(undefined);
+    this.#onClose();
+  }
+
+  describe(): string | null {
+    if (this.#name !== null || this.#count < 2) return this.#name ?? this.#firstName;
+    return `${this.#firstName} and ${this.#count - 1} more`;
+  }
+
+  async #store(file: SeenFile): Promise<ImageRow> {
+    if (this.#count === imageLimits.images) throw tooMany(this.#count + 1);
+    const rowNo = this.#count + 1;
+    const name = file.fileName ?? `image ${rowNo}`;
+    const stored = await this.#keep(file, name);
+    this.#unnamed.add(stored.storageKey);
+    this.#count = rowNo;
+    this.#firstName ??= name;
+    const mediaType = mediaTypeOf(recogniseImage(file.start));
+    const image: StoredImage = { fileId: newId(), rowNo, name, mediaType, ...stored };
+    const { fileId, sizeBytes: size, sha256 } = image;
+    const inputJson = JSON.stringify({ name, size, sha256, fileId, order: rowNo });
+    return { rowNo, inputJson, sizeBytes: Buffer.byteLength(inputJson), image };
+  }
+
+  async #keep({ content }: SeenFile, name: string) {
+    try {
+      return await this.#files.store(Readable.from(content), { maxBytes: imageLimits.imageBytes });
+    } catch (error) {
+      if (!isSluiceError(error) || error.code !== 'file_too_large') throw error;
+      throw imageErrors.raise.image_file_too_large(
+        `The image ${JSON.stringify(name)} has more than ${imageLimits.imageBytes} bytes, the most allowed`,
+        { details: { max_bytes: imageLimits.imageBytes }, cause: error },
+      );
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, expect, test, vi } from 'vitest';
+import { newTenant, useDatabase } from '../database.ts';
+import { badImages, picture } from '../generators/images.ts';
+import { zipOf } from '../generators/zip-archive.ts';
+import { eventually } from '../kernel.ts';
+import { useServerProcess } from '../server-process.ts';
+
+// Loading the decoder, unfolding an archive and decoding large images: none of it on the thread that everybody needs.
+vi.setConfig({ testTimeout: 300_000 });
+
+const longestTurnMs = 50;
+const scratch = mkdtempSync(path.join(tmpdir(), 'sluice-image-turns-'));
+const turnsFile = path.join(scratch, 'turns.jsonl');
+const probe = new URL('./turns-probe.mjs', import.meta.url);
+writeFileSync(turnsFile, '');
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
+const database = useDatabase();
+const server = useServerProcess(database, {
+  NODE_OPTIONS: `--import=${probe.href}`,
+  TURNS_FILE: turnsFile,
+});
+
+function longestTurns(): number[] {
+  const lines = readFileSync(turnsFile, 'utf8').split('\n').filter(Boolean);
+  return lines.map((line) => (JSON.parse(line) as { turnMs: number }).turnMs).sort((a, b) => b - a);
+}
+
+async function runJob(tenantId: string, form: FormData): Promise<Record<string, number>> {
+  const headers = await server.bearer({ tenantId, role: 'admin' });
+  const made = await fetch(`${server.url}/api/jobs`, { method: 'POST', headers, body: form });
+  const { jobId } = (await made.json()) as { jobId: string };
+  expect(made.status).toBe(201);
+  let job = { queueState: '', counts: {} as Record<string, number> };
+  const isOver = async () => {
+    job = (await (await fetch(`${server.url}/api/jobs/${jobId}`, { headers })).json()) as typeof job;
+    return job.queueState === 'DONE';
+  };
+  await eventually(isOver, 'the images are processed', 120_000);
+  return job.counts;
+}
+
+const fileOf = (bytes: Buffer, type = 'image/png') => new Blob([new Uint8Array(bytes)], { type });
+
+test('the main thread is not blocked by images, large and hostile ones and an archive of them', async () => {
+  const tenantId = await newTenant(database);
+  const small = await Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map((seed) => picture({ seed }).png().toBuffer()));
+  const large = await picture({ width: 6_000, height: 4_000 }).jpeg({ progressive: true }).toBuffer();
+  const form = new FormData();
+  form.append('file', fileOf(large), 'large.jpg');
+  for (const { name, bytes } of badImages) form.append('file', fileOf(await bytes()), name);
+  for (const [at, bytes] of small.entries()) form.append('file', fileOf(bytes), `${at}.png`);
+  const archive = new FormData();
+  const entries = Array.from({ length: 200 }, (_, at) => ({
+    name: `${at}.png`,
+    content: small[at % small.length] ?? '',
+  }));
+  archive.append('file', fileOf(zipOf(entries), 'application/zip'), 'all.zip');
+  writeFileSync(turnsFile, '');
+  expect(await runJob(tenantId, form)).toMatchObject({ DONE: 9, ERROR: badImages.length });
+  expect(await runJob(tenantId, archive)).toMatchObject({ DONE: 200 });
+  const turns = longestTurns();
+  console.log(`the longest turns took ${turns.slice(0, 3).map(Math.round).join(', ') || 'under 15'} ms`);
+  expect(turns[0] ?? 0).toBeLessThanOrEqual(longestTurnMs);
+});
