@@ -6,6 +6,8 @@ export const benchNames = [
   'upload',
   'knowledge',
   'recall',
+  'catalog',
+  'catalog-speed',
   'pages',
   'export',
   'memory',

@@ -21,9 +21,11 @@ export function changeOf(
     case 'NOT_FOUND': {
       const change = { ...settled(item, 'NOT_FOUND'), errorCode: 'not_found', lastError: outcome.reason };
       const result = outcome.result === undefined ? {} : { resultJson: jsonOf(outcome.result) };
-      if (item.attempts >= bounds.maxAttemptsNotFound) return { ...change, ...result };
+      const isOver = outcome.retry === 'never' || item.attempts >= bounds.maxAttemptsNotFound;
+      if (isOver && outcome.retry !== 'at_once') return { ...change, ...result };
       // Asking the same thing again at once would find the same nothing: wait long, then ask in another way.
-      const retry = { delayMs: notFoundDelayMs, nextStrategy: true, retryClass: 'not_found' } as const;
+      const delayMs = outcome.retry === 'at_once' ? 0 : notFoundDelayMs;
+      const retry = { delayMs, nextStrategy: true, retryClass: 'not_found' } as const;
       return { ...change, ...retry, status: 'PENDING' };
     }
     case 'ERROR':
@@ -56,7 +58,8 @@ function changeOfError(
   const policy = { ...retryPolicies.items.error, maxRetries: maxAttempts - 1 };
   const decision = decideRetry(policy, item.attempts - 1, {}, random);
   if (!decision.retry) return change;
-  const retry = { delayMs: decision.delayMs, nextStrategy: true, retryClass: 'transient' } as const;
+  const nextStrategy = outcome.keepsStrategy !== true;
+  const retry = { delayMs: decision.delayMs, nextStrategy, retryClass: 'transient' } as const;
   return { ...change, ...retry, status: 'PENDING' };
 }
 

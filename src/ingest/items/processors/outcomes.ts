@@ -41,6 +41,7 @@ export function stoppedOutcome(): ItemError {
 /** Errors that say something about this worker and not about an item: the whole slice has to hear of them. */
 export function endsSlice(error: unknown): boolean {
   return (
-    isSluiceError(error) && ['lease_lost', 'database_unavailable', 'commit_unknown'].includes(error.code)
+    isSluiceError(error) &&
+    ['lease_lost', 'database_unavailable', 'commit_unknown', 'files_unavailable'].includes(error.code)
   );
 }

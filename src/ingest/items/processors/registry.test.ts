@@ -17,7 +17,14 @@ function run(definition: ProcessorDefinition, context = processorContext()): Pro
 describe('the registry', () => {
   test('knows the built-in processors and the configured ones', () => {
     const custom = [{ name: 'mine', processItem: (): ItemOutcome => ({ status: 'DONE', result: 1 }) }];
-    expect(createProcessorRegistry({ custom }).names()).toEqual(['noop', 'validate', 'http', 'mine']);
+    expect(createProcessorRegistry({ custom }).names()).toEqual([
+      'noop',
+      'validate',
+      'http',
+      'catalog',
+      'image',
+      'mine',
+    ]);
     expect(createProcessorRegistry().get('noop').isPure).toBe(true);
     expect(createProcessorRegistry({ custom }).get('mine').isPure).toBe(false);
   });

@@ -1,9 +1,11 @@
 import { messageOf } from '../../../lib/errors.ts';
 import { nearestName } from '../../../lib/nearest-name.ts';
+import { catalogProcessor } from './catalog.ts';
 import { toProcessor } from './custom-processor.ts';
 import { nameOfType, type ProcessorDefinition } from './define-processor.ts';
 import { processorErrors } from './errors.ts';
 import { httpProcessor } from './http.ts';
+import { imageProcessor } from './image.ts';
 import { noopProcessor } from './noop.ts';
 import type { Processor } from './types.ts';
 import { validateProcessor } from './validate.ts';
@@ -14,7 +16,13 @@ export interface ProcessorRegistry {
   names(): string[];
 }
 
-const houseProcessors: readonly Processor[] = [noopProcessor, validateProcessor, httpProcessor];
+const houseProcessors: readonly Processor[] = [
+  noopProcessor,
+  validateProcessor,
+  httpProcessor,
+  catalogProcessor,
+  imageProcessor,
+];
 const maxCustom = 1_000;
 
 /** `custom`: the `processors` of sluice.config.mjs. `builtIn`: further ones of the house. */

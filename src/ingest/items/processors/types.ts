@@ -1,4 +1,6 @@
 import type { GuardedFetch } from '../../../kernel/fetch/guarded-fetch.ts';
+import type { Catalogs } from '../catalog/catalogs.ts';
+import type { JobImages } from '../images/types.ts';
 
 /** What a retry makes of an error: never, soon with backoff, or when the provider is ready again. */
 export type ErrorClass = 'permanent' | 'transient' | 'throttled';
@@ -9,7 +11,13 @@ export const sameAsInput = Symbol('same as input');
 export type ItemOutcome =
   | { status: 'DONE'; result: unknown }
   | { status: 'SKIPPED'; reason: string }
-  | { status: 'NOT_FOUND'; reason: string; result?: unknown }
+  | {
+      status: 'NOT_FOUND';
+      reason: string;
+      result?: unknown;
+      /** Instead of the usual rule: with the next strategy at once, or not again. */
+      retry?: 'at_once' | 'never';
+    }
   | ItemError;
 
 export interface ItemError {
@@ -20,6 +28,8 @@ export interface ItemError {
   retryAfterMs?: number;
   /** The item's turn never came (the provider throttled, the slice was stopped): its attempt is to be given back. */
   attemptUnused?: true;
+  /** The retry asks the same way again; otherwise it takes the next strategy. */
+  keepsStrategy?: true;
 }
 
 export interface ItemInput {
@@ -47,6 +57,10 @@ export interface ProcessorContext {
   log(event: ProviderCall): void;
   /** Provider calls that may run at once; backpressure sets it. */
   concurrency?: number;
+  /** Of a job that is made of images. */
+  images?: JobImages;
+  /** Of the job's tenant. */
+  catalogs?: Catalogs;
 }
 
 export interface Processor {
@@ -58,6 +72,10 @@ export interface Processor {
   strategies(options: unknown): number;
   /** The options with their defaults; refuses with a 422 that points at what is wrong. */
   validateOptions(options: unknown): unknown;
+  /** How many items it wants to see together; otherwise as many as its provider's pace makes sensible. */
+  readonly itemsAtOnce?: number;
+  /** Refuses what only the database can know is wrong with the options, when a job is made. */
+  assertUsable?(options: unknown, tenant: { catalogs: Catalogs }): Promise<void>;
   /** As many outcomes as items, in the same order. */
   process(items: ItemInput[], options: unknown, context: ProcessorContext): Promise<ItemOutcome[]>;
   /** What `normalized` holds, in place of the well-known fields; kept with the row when its file is taken in. */

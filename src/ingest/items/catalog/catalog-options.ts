@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { normalizedFields } from '../normalized.ts';
+import { defaultSettings } from './matching.ts';
+import { textOf } from './product-fields.ts';
+import { catalogNamePattern, type Question, strategies } from './types.ts';
+
+const column = z.string().min(1).max(200).optional();
+
+/** Which columns of a row are what; a field that is not named is known by the usual names of its column. */
+export const catalogFields = z.strictObject({ sku: column, brand: column, title: column });
+export type RowFields = z.output<typeof catalogFields>;
+
+export const strategiesOption = z
+  .array(z.enum(strategies))
+  .min(1)
+  .max(strategies.length)
+  .refine((given) => new Set(given).size === given.length, 'must not name a strategy twice')
+  .default([...strategies])
+  .describe('In which order they are tried');
+
+export const settingsShape = {
+  threshold: z
+    .number()
+    .min(0.1)
+    .max(1)
+    .default(defaultSettings.threshold)
+    .describe('How alike a title has to be, from 0.1 to 1'),
+  margin: z
+    .number()
+    .min(0)
+    .max(0.5)
+    .default(defaultSettings.margin)
+    .describe('How much better than the next one the best title has to be, from 0 to 0.5'),
+};
+
+export const catalogOptions = z.strictObject({
+  catalog: z.string().regex(catalogNamePattern, 'must be the name of a catalogue'),
+  fields: catalogFields.default({}),
+  strategies: strategiesOption,
+  ...settingsShape,
+});
+export type CatalogOptions = z.output<typeof catalogOptions>;
+
+/** `known`: the well-known fields of the row, where somebody has them already. */
+export function readQuestion(
+  row: Readonly<Record<string, unknown>>,
+  fields: RowFields,
+  known: Readonly<Record<string, unknown>> = normalizedFields(JSON.stringify(row)),
+): Question {
+  const read = (field: 'sku' | 'brand' | 'title') =>
+    fields[field] === undefined ? textOf(known, field) : textOf(row, fields[field]);
+  return { sku: read('sku'), brand: read('brand'), title: read('title') };
+}

@@ -1,0 +1,81 @@
+import type { Tx } from '../../../lib/db.ts';
+import { sql } from '../../../lib/sql.ts';
+import type { Hit } from './types.ts';
+
+/** Products of one version, and how many of them a question needs to hear of. */
+export interface LookupPlace {
+  tenantId: string;
+  versionId: number;
+  most: number;
+}
+
+/** One index lookup per key, whatever the planner knows of the table; keys that are null find nothing. */
+export function listBySku(
+  tx: Tx,
+  { tenantId, versionId, most }: LookupPlace,
+  keys: readonly (string | null)[],
+): Promise<Hit[]> {
+  return tx.rows<Hit>(sql`
+    select q.n, p.row_no as "rowNo", 1::float8 as score, p.title_key as "titleKey", p.product::text as "productJson"
+      from unnest(${keys}::text[]) with ordinality as q (key, n)
+     cross join lateral (
+       select c.row_no, c.title_key, c.product
+         from catalog_products c
+        where c.tenant_id = ${tenantId}
+          and c.version_id = ${versionId}
+          and c.sku_key = q.key
+        limit ${most}) p`);
+}
+
+export function listByBrandAndTitle(
+  tx: Tx,
+  { tenantId, versionId, most }: LookupPlace,
+  keys: readonly (string | null)[],
+): Promise<Hit[]> {
+  return tx.rows<Hit>(sql`
+    select q.n, p.row_no as "rowNo", 1::float8 as score, p.title_key as "titleKey", p.product::text as "productJson"
+      from unnest(${keys}::text[]) with ordinality as q (key, n)
+     cross join lateral (
+       select c.row_no, c.title_key, c.product
+         from catalog_products c
+        where c.tenant_id = ${tenantId}
+          and c.version_id = ${versionId}
+          and c.brand_title_key = q.key
+        limit ${most}) p`);
+}
+
+export interface TitleQuestions {
+  titles: readonly string[];
+  /** Null: the row has no brand. */
+  brands: readonly (string | null)[];
+  threshold: number;
+}
+
+/** The most alike first, for each question. */
+export function listByTitle(
+  tx: Tx,
+  { tenantId, versionId, most }: LookupPlace,
+  { titles, brands, threshold }: TitleQuestions,
+): Promise<Hit[]> {
+  return tx.rows<Hit>(sql`
+    select m.n, m.row_no as "rowNo", m.score::float8 as score, p.title_key as "titleKey",
+           p.product::text as "productJson"
+      from match_catalog_titles(${tenantId}, ${versionId}::bigint, ${threshold}::real, ${titles}::text[],
+                                ${brands}::bigint[], ${most}::integer) m
+     cross join lateral (
+       select c.title_key, c.product
+         from catalog_products c
+        where c.tenant_id = ${tenantId}
+          and c.version_id = ${versionId}
+          and c.row_no = m.row_no
+        limit 1) p
+     order by m.n, m.score desc, m.row_no`);
+}
+
+/** Whether the owner of the database has made what comparing by likeness needs. */
+export async function canMatchTitles(tx: Tx): Promise<boolean> {
+  const row = await tx.find<{ isReady: boolean }>(sql`
+    select to_regprocedure('public.match_catalog_titles(text,bigint,real,text[],bigint[],integer)') is not null
+           as "isReady"`);
+  return row?.isReady ?? false;
+}

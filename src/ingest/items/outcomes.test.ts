@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest';
+import { changeOf } from './outcomes.ts';
+import type { ItemOutcome } from './processors/types.ts';
+
+const bounds = { maxAttemptsError: 3, maxAttemptsNotFound: 2 };
+const change = (outcome: ItemOutcome, attempts: number) =>
+  changeOf({ id: 1, attempts }, outcome, bounds, () => 0.5);
+const notFound = (retry?: 'at_once' | 'never'): ItemOutcome => ({
+  status: 'NOT_FOUND',
+  reason: 'nothing',
+  result: { candidates: [] },
+  ...(retry ? { retry } : {}),
+});
+
+test('what was not found waits long before it is asked in another way, and ends when its attempts are used up', () => {
+  expect(change(notFound(), 1)).toMatchObject({
+    status: 'PENDING',
+    nextStrategy: true,
+    retryClass: 'not_found',
+  });
+  expect(change(notFound(), 1).delayMs).toBeGreaterThan(60_000);
+  expect(change(notFound(), 2)).toMatchObject({ status: 'NOT_FOUND', resultJson: '{"candidates":[]}' });
+});
+
+test('a processor that has another way at hand is asked again at once, however many attempts it takes', () => {
+  for (const attempts of [1, 2, 5]) {
+    const next = { status: 'PENDING', delayMs: 0, nextStrategy: true, resultJson: null };
+    expect(change(notFound('at_once'), attempts)).toMatchObject(next);
+  }
+});
+
+test('a processor that knows that asking again is useless is not asked again', () => {
+  expect(change(notFound('never'), 1)).toMatchObject({
+    status: 'NOT_FOUND',
+    delayMs: null,
+    retryClass: null,
+  });
+});
+
+test('an error is tried again in the next way, unless the processor wants the same once more', () => {
+  const error = { status: 'ERROR', code: 'broken', message: 'broken', class: 'transient' } as const;
+  expect(change(error, 1)).toMatchObject({ status: 'PENDING', nextStrategy: true });
+  expect(change({ ...error, keepsStrategy: true }, 1)).toMatchObject({
+    status: 'PENDING',
+    nextStrategy: false,
+  });
+});

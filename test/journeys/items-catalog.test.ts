@@ -1,0 +1,292 @@
+import { beforeAll, expect, test } from 'vitest';
+import { prepareTitleSearch } from '../../src/ingest/items/catalog/prepare-title-search.ts';
+import { removeUnusedVersions } from '../../src/ingest/items/catalog/service.ts';
+import type { ItemHouse } from '../../src/ingest/items/house.ts';
+import type { RouteModule } from '../../src/kernel/http/route.ts';
+import { jobRoutes } from '../../src/kernel/jobs/routes.ts';
+import type { Pipeline } from '../../src/kernel/jobs/types.ts';
+import { newId } from '../../src/lib/ids.ts';
+import { newTenant, useDatabase } from '../database.ts';
+import { testItemHouse } from '../item-house.ts';
+import { useKernel } from '../kernel.ts';
+import { type TestClaims, useServer } from '../server.ts';
+
+const database = useDatabase();
+let house: ItemHouse | undefined;
+const open = (): ItemHouse => {
+  house ??= testItemHouse(database.db);
+  return house;
+};
+/** The database is there only once the tests run, so the house is opened with its first use. */
+const latePipeline: Pipeline = {
+  name: 'items',
+  maxRetries: 0,
+  advance: (slice) => open().pipeline.advance(slice),
+  takeTurn: (turn) => (open().pipeline.takeTurn as NonNullable<Pipeline['takeTurn']>)(turn),
+  cleanUp: (slice) => (open().pipeline.cleanUp as NonNullable<Pipeline['cleanUp']>)(slice),
+  onError: (error, job) => open().pipeline.onError(error, job),
+  remaining: (job) => open().pipeline.remaining?.(job) ?? null,
+};
+const held = useKernel(database, { pipelines: [latePipeline] });
+const routes: RouteModule = (app, deps) => {
+  jobRoutes(held.kernel, open().details)(app, deps);
+  for (const module of open().routes(held.kernel)) module(app, deps);
+};
+const server = useServer(database, { routes: [routes] });
+
+beforeAll(async () => {
+  await prepareTitleSearch(database.ownerUrl);
+});
+
+const products = [
+  'Article No,Brand,Name,EAN,Shelf',
+  'AB-100,Samsung,Galaxy S21 128 GB black,8806090,A1',
+  'AB-101,Samsung,Galaxy S21 256 GB black,8806091,A2',
+  'CO-500,Café Ømega,Crème Espresso Beans 1 kg,400123,B7',
+  'DUP-1,Acme,Garden Hose 20 m green,1,C1',
+  'DUP-2,Acme,Garden Hose 20 m green!,2,C2',
+  ',Acme,Ladder of Steel,3,C3',
+  ',,,4,C4',
+].join('\n');
+const columns = { sku: 'Article No' };
+
+interface Answer {
+  status: number;
+  body: ReturnType<typeof JSON.parse>;
+}
+
+async function ask(claims: TestClaims, method: string, path: string, body?: object): Promise<Answer> {
+  const headers: Record<string, string> = await server.bearer(claims);
+  if (body && !(body instanceof FormData)) headers['content-type'] = 'application/json';
+  const sent = body instanceof FormData ? body : body && JSON.stringify(body);
+  const answer = await fetch(`${server.url}${path}`, { method, headers, ...(sent ? { body: sent } : {}) });
+  const text = await answer.text();
+  return { status: answer.status, body: text === '' ? null : JSON.parse(text) };
+}
+
+function formOf(file: string, { fields, name = 'products.csv' }: { fields?: object; name?: string } = {}) {
+  const form = new FormData();
+  if (fields) form.set('fields', JSON.stringify(fields));
+  form.set('file', new Blob([file]), name);
+  return form;
+}
+
+const put = (tenantId: string, file: string, options: { fields?: object; name?: string } = {}) =>
+  ask({ tenantId }, 'PUT', '/api/catalogs/main', formOf(file, options));
+
+async function runJob(tenantId: string, csv: string, options: object): Promise<string> {
+  const form = new FormData();
+  form.set('processor', 'catalog');
+  form.set('options', JSON.stringify(options));
+  form.set('file', new Blob([csv]), 'rows.csv');
+  const { body } = await ask({ tenantId }, 'POST', '/api/jobs', form);
+  await held.kernel.cycle({ budgetMs: 20_000, tenantId });
+  return body.jobId;
+}
+
+interface Row {
+  id: string;
+  status: string;
+  attempts: number;
+  lastError: string | null;
+  result: Record<string, unknown>;
+}
+
+async function rowsOf(tenantId: string, jobId: string): Promise<Row[]> {
+  return (await ask({ tenantId }, 'GET', `/api/jobs/${jobId}/items?page=1&pageSize=100`)).body.data;
+}
+
+test('a row is found by SKU, by brand and title, or by likeness, each when the one before failed', async () => {
+  const tenantId = await newTenant(database);
+  const made = await put(tenantId, products, { fields: columns });
+  expect(made).toMatchObject({
+    status: 200,
+    body: {
+      name: 'main',
+      version: 1,
+      productCount: 6,
+      skippedCount: 1,
+      fields: { sku: 'Article No', brand: 'Brand', title: 'Name', gtin: 'EAN' },
+    },
+  });
+  const csv = [
+    'sku,brand,title',
+    'ab 100,,',
+    'none,CAFE OMEGA,creme espresso beans 1000g',
+    ',Samsung,Galaxi S21 256GB blak',
+    ',Acme,Garden Hose 20 m gren',
+    ',Samsung,Galaxy S21 512 GB black',
+    ',Acme,Something Else Entirely',
+  ].join('\n');
+  const jobId = await runJob(tenantId, csv, { catalog: 'main', threshold: 0.4 });
+  const rows = await rowsOf(tenantId, jobId);
+  expect(rows.map(({ status, attempts }) => `${status} ${attempts}`)).toEqual([
+    'DONE 1',
+    'DONE 2',
+    'DONE 3',
+    'NOT_FOUND 3',
+    'NOT_FOUND 3',
+    'NOT_FOUND 3',
+  ]);
+  expect(rows[0]?.result).toMatchObject({
+    Shelf: 'A1',
+    matchStrategy: 'sku',
+    matchScore: 1,
+    catalogVersion: 1,
+  });
+  expect(rows[1]?.result).toMatchObject({ Shelf: 'B7', matchStrategy: 'brand_title' });
+  expect(rows[2]?.result).toMatchObject({ Shelf: 'A2', matchStrategy: 'fuzzy_title' });
+  expect(Number(rows[2]?.result.matchScore)).toBeGreaterThan(0.5);
+  expect(rows[3]).toMatchObject({
+    lastError: 'Several titles are equally alike',
+    result: { candidates: [{ sku: 'DUP-1' }, { sku: 'DUP-2' }] },
+  });
+  expect(rows[4]?.lastError).toBe('Titles that are alike differ in their numbers');
+  expect(rows[5]?.lastError).toBe('No title is alike by 0.4 or more');
+});
+
+test('every lookup is kept: one line for the rows that were found, one for the others, per strategy', async () => {
+  const tenantId = await newTenant(database);
+  await put(tenantId, products, { fields: columns });
+  const rows = Array.from({ length: 300 }, (_, n) =>
+    n % 3 === 0 ? 'AB-100,,' : `no${n},Acme,Ladder of Steel`,
+  );
+  const jobId = await runJob(tenantId, `sku,brand,title\n${rows.join('\n')}`, { catalog: 'main' });
+  const calls = await database.owner<{ strategy: string; outcome: string; items: string; calls: string }>(
+    `select strategy, outcome, sum(cardinality(item_ids)) as items, count(*) as calls
+       from search_events where tenant_id = $1 and job_id = $2 group by 1, 2 order by 1, 2`,
+    [tenantId, jobId],
+  );
+  expect(calls.map(({ strategy, outcome, items }) => [strategy, outcome, Number(items)])).toEqual([
+    ['brand_title', 'done', 200],
+    ['sku', 'done', 100],
+    ['sku', 'not_found', 200],
+  ]);
+  // As claims grow they get fewer; never one for each row.
+  for (const { calls: count } of calls) expect(Number(count)).toBeLessThan(60);
+});
+
+test('a catalogue is replaced as a whole or not at all, and what is not used goes away', async () => {
+  const tenantId = await newTenant(database);
+  await put(tenantId, products, { fields: columns });
+  const broken = await put(tenantId, `sku,title\n${'1,x\n'.repeat(5_000)}"2,y\n`);
+  expect(broken.status).toBe(422);
+  const kept = await ask({ tenantId }, 'GET', '/api/catalogs/main');
+  expect(kept.body).toMatchObject({ version: 1, productCount: 6 });
+  const json = [{ sku: 'N-1', name: 'New thing', weight: 1.5 }];
+  const replaced = await put(tenantId, JSON.stringify(json), { name: 'products.json' });
+  expect(replaced.body).toMatchObject({ version: 2, productCount: 1, columns: ['sku', 'name', 'weight'] });
+  const { body } = await ask({ tenantId }, 'POST', '/api/catalogs/main/match', {
+    rows: [{ sku: 'n1' }, { sku: 'AB-100' }],
+  });
+  expect(body).toMatchObject({
+    version: 2,
+    matches: [{ status: 'DONE', product: { name: 'New thing', weight: 1.5 } }, { status: 'NOT_FOUND' }],
+  });
+  await database.owner(
+    `update catalog_versions set retired_at = retired_at - interval '2 minutes' where tenant_id = $1`,
+    [tenantId],
+  );
+  await removeUnusedVersions(database.db);
+  const left = await database.owner<{ versions: string; products: string }>(
+    `select (select count(*) from catalog_versions where tenant_id = $1) as versions,
+            (select count(*) from catalog_products where tenant_id = $1) as products`,
+    [tenantId],
+  );
+  expect(left).toEqual([{ versions: '1', products: '1' }]);
+});
+
+test('what a process that died has loaded is removed, and what a living one loads is left alone', async () => {
+  const tenantId = await newTenant(database);
+  const load = async (worker: string) => {
+    const [version] = await database.owner<{ id: string }>(
+      `insert into catalog_versions (tenant_id, name, loading_by) values ($1, 'main', $2) returning version_id as id`,
+      [tenantId, worker],
+    );
+    await database.owner(
+      `insert into catalog_products (tenant_id, version_id, row_no, scope, product) values ($1, $2, 1, '{1}', '{}')`,
+      [tenantId, version?.id],
+    );
+  };
+  await load(newId());
+  await load(held.kernel.membership.workerId);
+  await removeUnusedVersions(database.db);
+  const left = await database.owner(
+    'select loading_by as worker from catalog_versions where tenant_id = $1',
+    [tenantId],
+  );
+  expect(left).toEqual([{ worker: held.kernel.membership.workerId }]);
+  expect(
+    await database.owner('select 1 from catalog_products where tenant_id = $1', [tenantId]),
+  ).toHaveLength(1);
+});
+
+test('a job without its catalogue is refused, and one whose catalogue goes away ends with the reason', async () => {
+  const tenantId = await newTenant(database);
+  const form = new FormData();
+  form.set('processor', 'catalog');
+  form.set('options', JSON.stringify({ catalog: 'main' }));
+  form.set('file', new Blob(['sku\nAB-100\n']), 'rows.csv');
+  expect(await ask({ tenantId }, 'POST', '/api/jobs', form)).toMatchObject({
+    status: 404,
+    body: { code: 'catalog_not_found' },
+  });
+  await put(tenantId, products, { fields: columns });
+  const { body } = await ask({ tenantId }, 'POST', '/api/jobs', form);
+  expect((await ask({ tenantId }, 'DELETE', '/api/catalogs/main')).status).toBe(204);
+  await held.kernel.cycle({ budgetMs: 20_000, tenantId });
+  const [row] = await rowsOf(tenantId, body.jobId);
+  expect(row).toMatchObject({ status: 'ERROR', attempts: 1, errorCode: 'catalog_not_found' });
+  expect((await ask({ tenantId }, 'GET', '/api/catalogs')).body.data).toEqual([]);
+});
+
+test('files that can be no catalogue, and people who may not replace one, are told so', async () => {
+  const tenantId = await newTenant(database);
+  expect(await put(tenantId, 'colour,price\nred,1\n')).toMatchObject({
+    status: 422,
+    body: { code: 'catalog_unusable', detail: expect.stringContaining('"colour", "price"') },
+  });
+  expect(await put(tenantId, products, { fields: { sku: 'Nothing' } })).toMatchObject({ status: 422 });
+  expect(await put(tenantId, products, { fields: { price: 'Shelf' } })).toMatchObject({
+    status: 400,
+    body: { code: 'catalog_form_invalid' },
+  });
+  expect((await ask({ tenantId }, 'PUT', '/api/catalogs/main', { file: 'x' })).status).toBe(400);
+  expect((await ask({ tenantId }, 'PUT', '/api/catalogs/Not%20a%20name', formOf(products))).status).toBe(400);
+  const member = { tenantId, role: 'member' } as const;
+  expect((await ask(member, 'PUT', '/api/catalogs/main', formOf(products))).status).toBe(403);
+  expect((await ask({ tenantId }, 'GET', '/api/catalogs')).body.data).toEqual([]);
+});
+
+test('two tenants may have catalogues of one name, and neither meets the products of the other', async () => {
+  const [one, other] = [await newTenant(database), await newTenant(database)];
+  await put(one, 'sku,brand,title\nA-1,Acme,Ladder of steel\n');
+  const asked = {
+    rows: [{ sku: 'A-1' }, { brand: 'Acme', title: 'Ladder of steel' }, { title: 'Ladder of stel' }],
+  };
+  expect((await ask({ tenantId: other }, 'POST', '/api/catalogs/main/match', asked)).status).toBe(404);
+  await put(other, 'sku,title\nB-1,Something else\n');
+  const statuses = async (tenantId: string) => {
+    const { body } = await ask({ tenantId }, 'POST', '/api/catalogs/main/match', asked);
+    return body.matches.map(({ status }: { status: string }) => status);
+  };
+  expect(await statuses(one)).toEqual(['DONE', 'DONE', 'DONE']);
+  expect(await statuses(other)).toEqual(['NOT_FOUND', 'NOT_FOUND', 'NOT_FOUND']);
+});
+
+test('products with any names of columns and any texts come back as they were', async () => {
+  const tenantId = await newTenant(database);
+  const title = '👩‍🚀 tab\\t '.repeat(400);
+  const strange = `{"sku":"A\\t-1","__proto__":"p","constructor":"c","title":"${title}","t\\n":"\\u2028"}`;
+  expect(await put(tenantId, `[${strange}]`, { name: 'p.json' })).toMatchObject({ status: 200 });
+  const asked = {
+    rows: [{ sku: 'a 1' }, { __proto__: null, title: '👩‍🚀 tab', brand: '%_\\' }],
+    strategies: ['sku', 'fuzzy_title'],
+  };
+  const { body } = await ask({ tenantId }, 'POST', '/api/catalogs/main/match', asked);
+  expect(body.matches[0].product).toEqual(JSON.parse(strange));
+  const jobId = await runJob(tenantId, 'sku\na 1\n', { catalog: 'main' });
+  const [row] = await rowsOf(tenantId, jobId);
+  expect(row?.result).toMatchObject({ constructor: 'c', 't\n': '\u2028', matchStrategy: 'sku' });
+  expect(Object.hasOwn(row?.result ?? {}, '__proto__')).toBe(true);
+});
