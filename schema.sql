@@ -341,6 +341,20 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.images_take_their_files()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public'
+AS $function$
+begin
+  delete from files f
+   using gone g
+   where f.tenant_id = g.tenant_id
+     and f.file_id = g.file_id;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.items_go_with_their_job()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -563,6 +577,20 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.settle_catalog_products()
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'public'
+AS $function$
+begin
+  analyze (skip_locked) public.catalog_products (tenant_id, version_id, row_no, sku_key, brand_title_key);
+  if to_regclass('public.ix_catalog_products_titles') is not null then
+    perform gin_clean_pending_list('public.ix_catalog_products_titles'::regclass);
+  end if;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.settled_status(p_status text, p_outcome text)
  RETURNS text
  LANGUAGE sql
@@ -655,6 +683,54 @@ create table public.ad_sets (
   updated_at timestamp with time zone default clock_timestamp() not null
 );
 
+create table public.adapter_files (
+  tenant_id text not null,
+  file_id uuid not null,
+  adapter text not null,
+  path text not null,
+  size_bytes bigint not null,
+  version text not null,
+  state text default 'waiting'::text not null,
+  looks integer default 1 not null,
+  same_since timestamp with time zone default clock_timestamp() not null,
+  last_seen_at timestamp with time zone default clock_timestamp() not null,
+  attempts integer default 0 not null,
+  sha256 text,
+  job_id uuid,
+  upload_id uuid,
+  duplicate_of uuid,
+  reason_code text,
+  reason text,
+  moved_to text,
+  found_at timestamp with time zone default clock_timestamp() not null,
+  finished_at timestamp with time zone
+) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=500, fillfactor=85);
+
+create table public.adapters (
+  tenant_id text not null,
+  name text not null,
+  kind text not null,
+  place jsonb not null,
+  target jsonb not null,
+  pattern text,
+  every_minutes integer,
+  after text default 'leave'::text not null,
+  settle_seconds integer default 10 not null,
+  next_scan_at timestamp with time zone,
+  failures_in_row integer default 0 not null,
+  last_scan_at timestamp with time zone,
+  last_success_at timestamp with time zone,
+  last_result jsonb,
+  last_error text,
+  last_error_code text,
+  scan_token uuid,
+  scan_until timestamp with time zone,
+  scanning_by text,
+  created_by text not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  updated_at timestamp with time zone default clock_timestamp() not null
+) with (autovacuum_vacuum_scale_factor=0.05, autovacuum_vacuum_threshold=200, fillfactor=70);
+
 create table public.ads (
   tenant_id text not null,
   ad_id uuid default public.time_ordered_uuid() not null,
@@ -702,6 +778,41 @@ create table public.campaigns (
   as_of timestamp with time zone not null,
   created_by_upload uuid not null,
   last_upload uuid not null,
+  created_at timestamp with time zone default clock_timestamp() not null,
+  updated_at timestamp with time zone default clock_timestamp() not null
+);
+
+create table public.catalog_products (
+  tenant_id text not null,
+  version_id bigint not null,
+  row_no integer not null,
+  sku_key text,
+  brand_title_key text,
+  title_key text default ''::text not null,
+  scope bigint[] not null,
+  product json not null
+) with (autovacuum_analyze_scale_factor=0.05, autovacuum_vacuum_scale_factor=0.05);
+
+create table public.catalog_versions (
+  tenant_id text not null,
+  version_id bigint generated always as identity not null,
+  name text not null,
+  loading_by uuid,
+  retired_at timestamp with time zone,
+  created_at timestamp with time zone default clock_timestamp() not null
+);
+
+create table public.catalogs (
+  tenant_id text not null,
+  name text not null,
+  version integer default 1 not null,
+  version_id bigint not null,
+  product_count bigint not null,
+  skipped_count bigint not null,
+  columns jsonb not null,
+  fields jsonb not null,
+  file_name text,
+  updated_by text not null,
   created_at timestamp with time zone default clock_timestamp() not null,
   updated_at timestamp with time zone default clock_timestamp() not null
 );
@@ -929,6 +1040,14 @@ create table public.ingestion_jobs (
   progressed_at timestamp with time zone,
   updated_at timestamp with time zone default clock_timestamp() not null
 ) with (autovacuum_analyze_scale_factor=0.05, autovacuum_vacuum_insert_scale_factor=0.2, autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_threshold=1000);
+
+create table public.item_images (
+  tenant_id text not null,
+  job_id uuid not null,
+  row_no integer not null,
+  kind text not null,
+  file_id uuid not null
+);
 
 create table public.item_jobs (
   tenant_id text not null,
@@ -1373,6 +1492,38 @@ alter table public.ad_sets add constraint ad_sets_tenant_id_campaign_id_fkey FOR
 
 alter table public.ad_sets add constraint ad_sets_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
 
+alter table public.adapter_files add constraint adapter_files_pkey PRIMARY KEY (tenant_id, file_id);
+
+alter table public.adapter_files add constraint adapter_files_check CHECK (((state = 'waiting'::text) = (finished_at IS NULL)));
+
+alter table public.adapter_files add constraint adapter_files_check1 CHECK (((state <> 'ingested'::text) OR ((sha256 IS NOT NULL) AND (job_id IS NOT NULL))));
+
+alter table public.adapter_files add constraint adapter_files_moved_to_check CHECK ((octet_length(moved_to) <= 1100));
+
+alter table public.adapter_files add constraint adapter_files_path_check CHECK (((octet_length(path) >= 1) AND (octet_length(path) <= 1024)));
+
+alter table public.adapter_files add constraint adapter_files_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'ingested'::text, 'duplicate'::text, 'failed'::text])));
+
+alter table public.adapter_files add constraint adapter_files_version_check CHECK ((octet_length(version) <= 200));
+
+alter table public.adapter_files add constraint adapter_files_tenant_id_adapter_fkey FOREIGN KEY (tenant_id, adapter) REFERENCES public.adapters(tenant_id, name) ON DELETE CASCADE;
+
+alter table public.adapters add constraint adapters_pkey PRIMARY KEY (tenant_id, name);
+
+alter table public.adapters add constraint adapters_after_check CHECK ((after = ANY (ARRAY['leave'::text, 'move'::text])));
+
+alter table public.adapters add constraint adapters_check CHECK (((scan_token IS NULL) = (scan_until IS NULL)));
+
+alter table public.adapters add constraint adapters_every_minutes_check CHECK (((every_minutes >= 1) AND (every_minutes <= 44640)));
+
+alter table public.adapters add constraint adapters_kind_check CHECK ((kind = ANY (ARRAY['folder'::text, 's3'::text, 'ftp'::text])));
+
+alter table public.adapters add constraint adapters_name_check CHECK (((length(name) >= 1) AND (length(name) <= 100)));
+
+alter table public.adapters add constraint adapters_settle_seconds_check CHECK (((settle_seconds >= 0) AND (settle_seconds <= 86400)));
+
+alter table public.adapters add constraint adapters_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
+
 alter table public.ads add constraint ads_pkey PRIMARY KEY (tenant_id, ad_id);
 
 alter table public.ads add constraint ads_tenant_id_workspace_id_client_id_platform_external_id_key UNIQUE NULLS NOT DISTINCT (tenant_id, workspace_id, client_id, platform, external_id);
@@ -1396,6 +1547,20 @@ alter table public.campaigns add constraint campaigns_pkey PRIMARY KEY (tenant_i
 alter table public.campaigns add constraint campaigns_tenant_id_workspace_id_client_id_platform_externa_key UNIQUE NULLS NOT DISTINCT (tenant_id, workspace_id, client_id, platform, external_id);
 
 alter table public.campaigns add constraint campaigns_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
+
+alter table public.catalog_products add constraint catalog_products_pkey PRIMARY KEY (tenant_id, version_id, row_no);
+
+alter table public.catalog_versions add constraint catalog_versions_pkey PRIMARY KEY (tenant_id, version_id);
+
+alter table public.catalog_versions add constraint catalog_versions_check CHECK (((loading_by IS NULL) OR (retired_at IS NULL)));
+
+alter table public.catalog_versions add constraint catalog_versions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
+
+alter table public.catalogs add constraint catalogs_pkey PRIMARY KEY (tenant_id, name);
+
+alter table public.catalogs add constraint catalogs_name_check CHECK ((name ~ '^[a-z0-9][a-z0-9_-]{0,62}$'::text));
+
+alter table public.catalogs add constraint catalogs_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
 
 alter table public.circuit_breakers add constraint circuit_breakers_pkey PRIMARY KEY (dependency);
 
@@ -1496,6 +1661,14 @@ alter table public.ingestion_jobs add constraint ingestion_jobs_status_check CHE
 alter table public.ingestion_jobs add constraint ingestion_jobs_subject_id_check CHECK (((length(subject_id) >= 1) AND (length(subject_id) <= 500)));
 
 alter table public.ingestion_jobs add constraint ingestion_jobs_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
+
+alter table public.item_images add constraint item_images_pkey PRIMARY KEY (tenant_id, job_id, row_no, kind);
+
+alter table public.item_images add constraint item_images_kind_check CHECK ((kind = ANY (ARRAY['original'::text, 'thumbnail'::text])));
+
+alter table public.item_images add constraint item_images_tenant_id_file_id_fkey FOREIGN KEY (tenant_id, file_id) REFERENCES public.files(tenant_id, file_id) ON DELETE CASCADE;
+
+alter table public.item_images add constraint item_images_tenant_id_job_id_fkey FOREIGN KEY (tenant_id, job_id) REFERENCES public.item_jobs(tenant_id, job_id) ON DELETE CASCADE;
 
 alter table public.item_jobs add constraint item_jobs_pkey PRIMARY KEY (tenant_id, job_id);
 
@@ -1709,11 +1882,29 @@ alter table public.workspaces add constraint workspaces_tenant_id_fkey FOREIGN K
 
 CREATE INDEX ad_sets_of_campaign ON public.ad_sets USING btree (tenant_id, campaign_id);
 
+CREATE INDEX ix_adapter_files_adapter ON public.adapter_files USING btree (tenant_id, adapter, file_id);
+
+CREATE INDEX ix_adapter_files_state ON public.adapter_files USING btree (tenant_id, adapter, state, file_id);
+
+CREATE UNIQUE INDEX ux_adapter_files_content ON public.adapter_files USING btree (tenant_id, adapter, sha256) WHERE (state = 'ingested'::text);
+
+CREATE UNIQUE INDEX ux_adapter_files_version ON public.adapter_files USING btree (tenant_id, adapter, path, size_bytes, version) WHERE (moved_to IS NULL);
+
+CREATE UNIQUE INDEX ux_adapter_files_waiting ON public.adapter_files USING btree (tenant_id, adapter, path) WHERE ((state = 'waiting'::text) AND (moved_to IS NULL));
+
+CREATE INDEX ix_adapters_due ON public.adapters USING btree (next_scan_at) WHERE (next_scan_at IS NOT NULL);
+
 CREATE INDEX ads_of_ad_set ON public.ads USING btree (tenant_id, ad_set_id);
 
 CREATE INDEX ads_of_campaign ON public.ads USING btree (tenant_id, campaign_id);
 
 CREATE INDEX api_keys_by_hash ON public.api_keys USING btree (key_hash);
+
+CREATE INDEX ix_catalog_products_brand_title ON public.catalog_products USING btree (tenant_id, version_id, brand_title_key) WHERE (brand_title_key IS NOT NULL);
+
+CREATE INDEX ix_catalog_products_sku ON public.catalog_products USING btree (tenant_id, version_id, sku_key) WHERE (sku_key IS NOT NULL);
+
+CREATE INDEX ix_catalog_versions_unused ON public.catalog_versions USING btree (tenant_id, version_id) WHERE ((loading_by IS NOT NULL) OR (retired_at IS NOT NULL));
 
 CREATE UNIQUE INDEX ix_connectors_airbyte_connection ON public.connectors USING btree (airbyte_connection_id);
 
@@ -1774,6 +1965,8 @@ CREATE INDEX ix_ingestion_jobs_run ON public.ingestion_jobs USING btree (run_id)
 CREATE INDEX ix_ingestion_jobs_struck ON public.ingestion_jobs USING btree (run_at) WHERE ((struck_by <> '{}'::uuid[]) AND (leased_by IS NULL) AND ((status = ANY (ARRAY['queued'::text, 'running'::text, 'failed'::text])) OR cleanup_open));
 
 CREATE INDEX ix_ingestion_jobs_waiting_retry ON public.ingestion_jobs USING btree (tenant_id, pipeline, subject_id, job_id) WHERE (status = 'failed'::text);
+
+CREATE INDEX item_images_by_file ON public.item_images USING btree (tenant_id, file_id);
 
 CREATE INDEX item_jobs_ingesting ON public.item_jobs USING btree (ingesting_by) WHERE (ingesting_by IS NOT NULL);
 
@@ -1867,6 +2060,8 @@ CREATE TRIGGER trg_follow_ingestion_job AFTER UPDATE OF status, cleanup_open ON 
 
 CREATE TRIGGER trg_follow_requeued_ingestion_job AFTER INSERT ON public.ingestion_jobs FOR EACH ROW WHEN (((new.pipeline = 'knowledge'::text) AND (new.requeued_from IS NOT NULL))) EXECUTE FUNCTION public.follow_ingestion_job();
 
+CREATE TRIGGER item_images_gone AFTER DELETE ON public.item_images REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION public.images_take_their_files();
+
 CREATE TRIGGER item_jobs_gone AFTER DELETE ON public.item_jobs REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION public.items_go_with_their_job();
 
 CREATE TRIGGER job_items_job AFTER INSERT ON public.job_items REFERENCING NEW TABLE AS new_items FOR EACH STATEMENT EXECUTE FUNCTION public.items_have_a_job();
@@ -1876,6 +2071,14 @@ CREATE TRIGGER job_items_job AFTER INSERT ON public.job_items REFERENCING NEW TA
 alter table public.ad_sets enable row level security;
 
 alter table public.ad_sets force row level security;
+
+alter table public.adapter_files enable row level security;
+
+alter table public.adapter_files force row level security;
+
+alter table public.adapters enable row level security;
+
+alter table public.adapters force row level security;
 
 alter table public.ads enable row level security;
 
@@ -1888,6 +2091,18 @@ alter table public.api_keys force row level security;
 alter table public.campaigns enable row level security;
 
 alter table public.campaigns force row level security;
+
+alter table public.catalog_products enable row level security;
+
+alter table public.catalog_products force row level security;
+
+alter table public.catalog_versions enable row level security;
+
+alter table public.catalog_versions force row level security;
+
+alter table public.catalogs enable row level security;
+
+alter table public.catalogs force row level security;
 
 alter table public.connectors enable row level security;
 
@@ -1928,6 +2143,10 @@ alter table public.ingestion_handoffs force row level security;
 alter table public.ingestion_jobs enable row level security;
 
 alter table public.ingestion_jobs force row level security;
+
+alter table public.item_images enable row level security;
+
+alter table public.item_images force row level security;
 
 alter table public.item_jobs enable row level security;
 
@@ -2047,6 +2266,14 @@ create policy kernel_rows on public.ad_sets for all to sluice_kernel using (true
 
 create policy tenant_rows on public.ad_sets for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
 
+create policy kernel_rows on public.adapter_files for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.adapter_files for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.adapters for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.adapters for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
 create policy kernel_rows on public.ads for all to sluice_kernel using (true) with check (true);
 
 create policy tenant_rows on public.ads for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
@@ -2058,6 +2285,18 @@ create policy tenant_rows on public.api_keys for all to public using ((tenant_id
 create policy kernel_rows on public.campaigns for all to sluice_kernel using (true) with check (true);
 
 create policy tenant_rows on public.campaigns for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.catalog_products for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.catalog_products for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.catalog_versions for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.catalog_versions for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.catalogs for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.catalogs for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
 
 create policy kernel_rows on public.connectors for all to sluice_kernel using (true) with check (true);
 
@@ -2098,6 +2337,10 @@ create policy tenant_rows on public.ingestion_handoffs for all to public using (
 create policy kernel_rows on public.ingestion_jobs for all to sluice_kernel using (true) with check (true);
 
 create policy tenant_rows on public.ingestion_jobs for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.item_images for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.item_images for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
 
 create policy kernel_rows on public.item_jobs for all to sluice_kernel using (true) with check (true);
 
@@ -2219,6 +2462,14 @@ grant delete, insert, select, update on public.ad_sets to sluice_promote;
 
 grant select on public.ad_sets to sluice_tenant;
 
+grant select on public.adapter_files to sluice_kernel;
+
+grant delete, insert, select, update on public.adapter_files to sluice_tenant;
+
+grant select on public.adapters to sluice_kernel;
+
+grant delete, insert, select, update on public.adapters to sluice_tenant;
+
 grant select on public.ads to sluice_kernel;
 
 grant delete, insert, select, update on public.ads to sluice_promote;
@@ -2234,6 +2485,18 @@ grant select on public.campaigns to sluice_kernel;
 grant delete, insert, select, update on public.campaigns to sluice_promote;
 
 grant select on public.campaigns to sluice_tenant;
+
+grant delete, select on public.catalog_products to sluice_kernel;
+
+grant insert, select on public.catalog_products to sluice_tenant;
+
+grant delete, select, update on public.catalog_versions to sluice_kernel;
+
+grant insert, select, update on public.catalog_versions to sluice_tenant;
+
+grant select on public.catalogs to sluice_kernel;
+
+grant delete, insert, select, update on public.catalogs to sluice_tenant;
 
 grant delete, insert, select, update on public.circuit_breakers to sluice_kernel;
 
@@ -2288,6 +2551,10 @@ grant delete, insert, select, update on public.ingestion_handoffs to sluice_tena
 grant delete, insert, select, update on public.ingestion_jobs to sluice_kernel;
 
 grant insert, select, update on public.ingestion_jobs to sluice_tenant;
+
+grant delete, select on public.item_images to sluice_kernel;
+
+grant delete, insert, select on public.item_images to sluice_tenant;
 
 grant select on public.item_jobs to sluice_kernel;
 
@@ -2454,6 +2721,8 @@ grant execute on function public.give_waiting_ingestion_handoff_its_job(text,uui
 
 revoke execute on function public.guard_tenant_table(regclass) from public;
 
+grant execute on function public.images_take_their_files() to public;
+
 grant execute on function public.items_go_with_their_job() to public;
 
 grant execute on function public.items_have_a_job() to public;
@@ -2474,6 +2743,9 @@ grant execute on function public.retry_may_start(text,text,text,uuid) to public;
 
 revoke execute on function public.search_chunk_texts(text,text,integer,text,integer) from public;
 grant execute on function public.search_chunk_texts(text,text,integer,text,integer) to sluice_tenant;
+
+revoke execute on function public.settle_catalog_products() from public;
+grant execute on function public.settle_catalog_products() to sluice_tenant;
 
 grant execute on function public.settled_status(text,text) to public;
 

@@ -35,21 +35,23 @@ export default defineConfig({
     maxWorkers: shared.maxWorkers,
     projects: [
       { test: { ...shared, name: 'tidy', include: tidyTests } },
+      // Everywhere but in a browser one process runs many files: what they test keeps nothing in globals, each file has
+      // a database of its own, and loading the product again for each of them took more time than most of them need.
       {
         test: {
           ...shared,
           name: 'unit',
           include: ['src/**/*.test.ts', 'console/src/**/*.test.ts'],
           exclude: databaseTests,
+          isolate: false,
         },
       },
-      // One process for many files: what they test keeps nothing in globals, each file has a database of its own, and
-      // loading the product again for each of them, twice per run, took more time than most of them need.
       { test: { ...shared, name: 'database', include: databaseTests, isolate: false } },
       {
         test: {
           ...shared,
           name: 'journeys',
+          isolate: false,
           include: ['test/**/*.test.ts'],
           exclude: [...tidyTests, ...smokeTests, ...browserTests, ...(isChaos ? [] : partialChaos)],
         },

@@ -10,6 +10,8 @@ import { delimiter, join } from 'node:path';
 const debianPackages = [
   { name: 'chromium', command: 'chromium', neededFor: 'the console in a real browser' },
   { name: 'pgbouncer', command: 'pgbouncer', neededFor: 'transaction pooling in front of PostgreSQL' },
+  { name: 'vsftpd', command: 'vsftpd', neededFor: 'adapters that read from a real FTP server' },
+  { name: 'openssl', command: 'openssl', neededFor: 'certificates of FTP servers in tests' },
   { name: 'util-linux', command: 'setpriv', neededFor: 'running the server as an ordinary user' },
 ];
 const newestNodeMajor = 24;

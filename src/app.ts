@@ -7,7 +7,7 @@ import { createServer } from './api/server.ts';
 import { SseStreams } from './api/sse.ts';
 import type { Config } from './config.ts';
 import type { ItemHouse } from './ingest/items/house.ts';
-import { type Installation, openInstallation, type ProcessOptions } from './installation.ts';
+import { adapterDoors, type Installation, openInstallation, type ProcessOptions } from './installation.ts';
 import { installEventMetrics } from './kernel/events/metrics.ts';
 import { sweepOrphans } from './kernel/files/service.ts';
 import type { Files } from './kernel/files/types.ts';
@@ -132,7 +132,7 @@ async function startKernel(parts: {
 }): Promise<Kernel> {
   const { config, logger } = parts.options;
   const { db, connections, metrics, files, limits, breakers, wake } = parts.base;
-  const { items, uploads, connectors, knowledge, scrapes, webhooks } = parts.base;
+  const { items, uploads, connectors, knowledge, scrapes, adapters, webhooks } = parts.base;
   const kernel = new Kernel({
     db,
     directUrl: connections.directAppUrl,
@@ -141,7 +141,10 @@ async function startKernel(parts: {
     wake,
     pipelines: [items.pipeline, uploads.pipeline, connectors.pipeline, knowledge.pipeline, scrapes.pipeline],
     onWorkersLost: items.onWorkersLost,
-    beforeCycle: connectors.scheduleDue,
+    beforeCycle: async (own, scope) => {
+      await connectors.scheduleDue(own, scope);
+      if (scope.tenantId === undefined) await adapters.scanDue();
+    },
     version: readVersion(),
     leaseMs: config.leaseMs,
     heartbeatMs: config.heartbeatMs,
@@ -152,11 +155,15 @@ async function startKernel(parts: {
     maxQueued: config.maxQueuedJobs,
   });
   scrapes.connect(kernel);
+  adapters.connect({ doors: adapterDoors({ items, uploads }, kernel), workerId: kernel.membership.workerId });
   installGauges(metrics, { db, logger });
   installEventMetrics(metrics, { db, logger });
   breakers.installGauge(metrics);
   await kernel.start({ work: parts.work });
   parts.closing.add('The worker', { stop: () => kernel.stop(config.shutdownGraceMs) });
+  parts.closing.add('Scans of adapters', {
+    stop: async () => void (await finishedWithin(adapters.stop(), config.shutdownGraceMs)),
+  });
   parts.closing.add('Webhooks', { stop: () => webhooks.dispatcher.stop(config.shutdownGraceMs) });
   if (parts.work) {
     const upkeep = new Upkeep({
@@ -164,10 +171,12 @@ async function startKernel(parts: {
       logger,
       tasks: [
         ...upkeepTasks({ config, db, logger, files, limits, breakers, items }),
+        ...parts.base.tasks,
         ...uploads.tasks(kernel),
         ...connectors.tasks(kernel),
         ...knowledge.tasks,
         ...scrapes.tasks(kernel),
+        ...adapters.tasks,
         ...webhooks.tasks,
       ],
     });
@@ -222,7 +231,7 @@ interface ServerParts {
 async function openServer(parts: ServerParts): Promise<FastifyInstance> {
   const { config, logger, portIsExplicit } = parts.options;
   const { db, files, metrics, secret, items, uploads, connectors, knowledge, scrapes } = parts.base;
-  const { secrets, webhooks } = parts.base;
+  const { secrets, adapters, webhooks } = parts.base;
   const { kernel, authenticator } = parts;
   const server = await createServer({
     config: { ...config, secret: serverSecret(config, secret) },
@@ -240,6 +249,7 @@ async function openServer(parts: ServerParts): Promise<FastifyInstance> {
       connectors,
       knowledge,
       scrapes,
+      adapters,
       secrets,
       webhooks,
     }),

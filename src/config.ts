@@ -1,3 +1,4 @@
+import { adapterSettings } from './ingest/adapters/settings.ts';
 import { connectorSettings } from './ingest/connectors/settings.ts';
 import type { ProcessorDefinition } from './ingest/items/processors/define-processor.ts';
 import { findProcessorProblems } from './ingest/items/processors/registry.ts';
@@ -9,6 +10,7 @@ import {
 import { embeddersPage, knowledgeSettings } from './ingest/knowledge/settings.ts';
 import { scrapeSettings } from './ingest/scrapes/settings.ts';
 import { uploadSettings } from './ingest/uploads/settings.ts';
+import { fileChecks, fileSettings } from './kernel/files/settings.ts';
 import { parseSecretKeys } from './kernel/secrets/stored-secrets.ts';
 import { webhookSettings } from './kernel/webhooks/settings.ts';
 import {
@@ -199,6 +201,7 @@ export const settings = {
   ...connectorSettings,
   ...knowledgeSettings,
   ...scrapeSettings,
+  ...adapterSettings,
   ...webhookSettings,
   eventRetentionDays: setting({
     env: 'EVENT_RETENTION_DAYS',
@@ -218,12 +221,7 @@ export const settings = {
     default: true,
     describe: 'Refuse outgoing requests of tenants to private, loopback and metadata addresses.',
   }),
-  filesBackend: setting({
-    env: 'FILES_BACKEND',
-    ...oneOf('local'),
-    default: 'local',
-    describe: 'Where the bytes of stored files go: `local` is the data directory.',
-  }),
+  ...fileSettings,
   maxBodyBytes: setting({
     env: 'MAX_BODY_BYTES',
     ...wholeNumber({ min: 1024, max: 1024 * mebibyte, unit: 'bytes' }),
@@ -374,6 +372,7 @@ const checks: SettingsCheck<Config>[] = [
       ? null
       : `HEARTBEAT_MS is ${heartbeatMs} and LEASE_MS is ${leaseMs}. Allowed: a heartbeat of at most half the lease.`,
   ...itemChecks,
+  ...fileChecks,
   ({ metricsPort, port }) =>
     metricsPort === null || metricsPort !== port
       ? null

@@ -1,12 +1,15 @@
 import type { Registry } from 'prom-client';
 import { createMetricsRegistry } from './api/metrics.ts';
 import type { Config } from './config.ts';
+import { type AdapterHouse, openAdapterHouse } from './ingest/adapters/house.ts';
+import type { TargetDoor, TargetDoors } from './ingest/adapters/types.ts';
 import {
   type ConnectorHouse,
   hookSecretFrom,
   openConnectorHouse,
   syncPolicyOf,
 } from './ingest/connectors/house.ts';
+import { prepareTitleSearch } from './ingest/items/catalog/prepare-title-search.ts';
 import { type ItemHouse, openItemHouse } from './ingest/items/house.ts';
 import type { ProcessorDefinition } from './ingest/items/processors/define-processor.ts';
 import type { EmbedderDefinition } from './ingest/knowledge/embedders/define-embedder.ts';
@@ -26,12 +29,16 @@ import { openUploadHouse, type UploadHouse } from './ingest/uploads/house.ts';
 import { createGuardedFetch } from './kernel/fetch/guarded-fetch.ts';
 import { createFiles } from './kernel/files/backends.ts';
 import type { Files } from './kernel/files/types.ts';
+import type { Kernel } from './kernel/jobs/kernel.ts';
 import { WakeUp } from './kernel/jobs/wake-up.ts';
 import { CircuitBreakers } from './kernel/limits/circuit-breaker.ts';
 import { LimitMetrics } from './kernel/limits/metrics.ts';
 import { RateLimits } from './kernel/limits/rate-limits.ts';
 import { loadJwtSecret, loadSecretKeys } from './kernel/secrets/installation-secrets.ts';
-import { TenantSecrets } from './kernel/secrets/tenant-secrets.ts';
+import { rotationTask } from './kernel/secrets/rotation.ts';
+import { TenantSecrets, tenantSecretShelf } from './kernel/secrets/tenant-secrets.ts';
+import type { UpkeepTask } from './kernel/upkeep/types.ts';
+import { webhookSecretShelf } from './kernel/webhooks/secret-shelf.ts';
 import { openWebhooks, type Webhooks } from './kernel/webhooks/webhooks.ts';
 import { type ClosingOrder, finishedWithin } from './lib/closing.ts';
 import { type Connections, prepareDatabase, resolveConnections } from './lib/connections.ts';
@@ -63,11 +70,14 @@ export interface Installation {
   secret: string;
   metrics: Registry;
   secrets: TenantSecrets;
+  /** Upkeep of what every process has. */
+  tasks: UpkeepTask[];
   items: ItemHouse;
   uploads: UploadHouse;
   connectors: ConnectorHouse;
   knowledge: KnowledgeHouse;
   scrapes: ScrapeHouse;
+  adapters: AdapterHouse;
   webhooks: Webhooks;
   limits: RateLimits;
   breakers: CircuitBreakers;
@@ -85,6 +95,9 @@ export async function openInstallation(
   scrubber.register([connections.ownerUrl ?? '', connections.appUrl].flatMap(passwordsOf));
   const prepared = await prepareDatabase(connections, { migrate: config.autoMigrate });
   if (prepared && prepared.applied.length > 0) logger.info({ applied: prepared.applied }, 'migrated');
+  if (connections.ownerUrl !== null && config.autoMigrate) {
+    await prepareTitleSearch(connections.ownerUrl, { onNotice: (text) => logger.warn(text) });
+  }
   const metrics = createMetricsRegistry();
   const db = openDatabase({ config, connections, logger, metrics });
   closing.add('The database pool', { stop: () => closePool(db, logger) });
@@ -97,9 +110,12 @@ export async function openInstallation(
   const fetch = createGuardedFetch({ ...config, userAgent: `Sluice/${readVersion()}` });
   closing.add('Outgoing connections', { stop: () => fetch.close() });
   const secretOf = (tenantId: string, name: string) => secrets.get(tenantId, name);
+  const files = createFiles(config);
+  closing.add('The file storage', { stop: () => files.close() });
   const items = openItemHouse({
     ...config,
     db,
+    files,
     logger,
     registry: metrics,
     fetch,
@@ -107,7 +123,7 @@ export async function openInstallation(
     bounds: config,
     customProcessors: options.processors,
   });
-  const files = createFiles(config);
+  closing.add('The decoder of images', { stop: () => items.close() });
   const wake = new WakeUp(db);
   const uploads = openUploadHouse({ ...config, db, files, wake, logger, registry: metrics });
   const limits = new RateLimits({ db, metrics: new LimitMetrics(metrics) });
@@ -119,8 +135,12 @@ export async function openInstallation(
   closing.add('The embedders', { stop: () => knowledge.close() });
   const scrapes = openScrapes(options, { db, registry: metrics, fetch });
   const webhooks = openWebhooks({ ...config, db, wake, logger, registry: metrics, fetch, keys });
-  const houses = { items, uploads, connectors, knowledge, scrapes, webhooks };
-  return { connections, db, migrations, files, secret, metrics, secrets, limits, breakers, wake, ...houses };
+  const adapters = openAdapterHouse({ ...config, db, logger, registry: metrics, fetch, secretOf });
+  const houses = { items, uploads, connectors, knowledge, scrapes, adapters, webhooks };
+  const shelves = [tenantSecretShelf(db), webhookSecretShelf(db)];
+  const tasks = [rotationTask({ keys, shelves, logger })];
+  const shared = { connections, db, migrations, files, secret, metrics, secrets, limits, breakers, wake };
+  return { ...shared, tasks, ...houses };
 }
 
 function openConnectors(
@@ -175,6 +195,50 @@ function openScrapes(
         readDocument({ ...page, ...(isHtml ? { kind: 'html' } : {}) }, { signal }),
     },
   });
+}
+
+/** The same for what adapters need of items and uploads; they take files in through a kernel. */
+export function adapterDoors(
+  { items, uploads }: { items: ItemHouse; uploads: UploadHouse },
+  kernel: Kernel,
+): TargetDoors {
+  return { items: itemsDoor(items, kernel), uploads: uploadsDoor(uploads, kernel) };
+}
+
+function itemsDoor(items: ItemHouse, kernel: Kernel): TargetDoor {
+  const intake = items.intake(kernel);
+  return {
+    maxBytes: intake.maxBytes,
+    check: async (_tenantId, target) => {
+      if (target.kind === 'items') intake.check(target);
+    },
+    takeIn: async ({ target, tenantId, userId, fileName, content, record }) => {
+      if (target.kind !== 'items') throw new Error(`A file for ${target.kind} came to the door of items`);
+      const { processor, options } = target;
+      await intake.ingest({
+        ...{ tenantId, userId, processor, options, fileName, content, ipAddress: null, declaredType: null },
+        beforeCommit: (tx, { jobId }) => record(tx, { jobId, uploadId: null }),
+      });
+    },
+  };
+}
+
+function uploadsDoor(uploads: UploadHouse, kernel: Kernel): TargetDoor {
+  const intake = uploads.intake(kernel);
+  return {
+    maxBytes: intake.maxBytes,
+    check: async (tenantId, target) => {
+      if (target.kind === 'uploads') await intake.check(tenantId, target);
+    },
+    takeIn: async ({ target, tenantId, userId, fileName, content, record }) => {
+      if (target.kind !== 'uploads') throw new Error(`A file for ${target.kind} came to the door of uploads`);
+      const { platform, workspaceId } = target;
+      await intake.take({
+        ...{ tenantId, userId, platform, workspaceId, content, filename: fileName },
+        beforeCommit: (tx, { jobId, uploadId }) => record(tx, { jobId, uploadId }),
+      });
+    },
+  };
 }
 
 /** A server that gives up a statement needs a moment to say so. */

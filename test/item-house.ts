@@ -1,13 +1,16 @@
+import { tmpdir } from 'node:os';
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { type ItemHouse, type ItemHouseOptions, openItemHouse } from '../src/ingest/items/house.ts';
 import { itemBounds } from '../src/ingest/items/types.ts';
 import { createGuardedFetch } from '../src/kernel/fetch/guarded-fetch.ts';
+import { createFiles } from '../src/kernel/files/backends.ts';
 import type { Database } from '../src/lib/db.ts';
 
 export function testItemHouse(db: Database, options: Partial<ItemHouseOptions> = {}): ItemHouse {
   return openItemHouse({
     db,
+    files: createFiles({ filesBackend: 'local', dataDir: tmpdir() }),
     logger: pino({ level: 'silent' }),
     registry: new Registry(),
     fetch: createGuardedFetch({ blockPrivateAddresses: false, userAgent: 'Sluice/test' }),

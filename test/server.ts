@@ -16,6 +16,7 @@ import { type Authenticator, createAuthenticator } from '../src/kernel/tenancy/s
 import { mintToken, type TokenSettings } from '../src/kernel/tenancy/tokens.ts';
 import type { Role } from '../src/kernel/tenancy/types.ts';
 import { type Clock, systemClock } from '../src/lib/clock.ts';
+import { testAdapterHouse } from './adapter-house.ts';
 import { testConnectorHouse } from './connector-house.ts';
 import type { TestDatabase } from './database.ts';
 import { testItemHouse } from './item-house.ts';
@@ -118,8 +119,9 @@ function everyRoute(database: TestDatabase, authenticator: Authenticator): Route
   const secrets = new TenantSecrets({ db: database.db, keys: parseSecretKeys('ab'.repeat(32)) });
   const { admissions } = authenticator;
   const uploads = testUploadHouse(database.db, { files });
+  const kernel = testKernel(database);
   return houseRoutes({
-    kernel: testKernel(database),
+    kernel,
     files,
     admissions,
     streams,
@@ -128,6 +130,7 @@ function everyRoute(database: TestDatabase, authenticator: Authenticator): Route
     connectors: testConnectorHouse(database.db),
     knowledge: testKnowledgeHouse(database.db, { files }),
     scrapes: testScrapeHouse(database.db),
+    adapters: testAdapterHouse(database.db, { items, uploads, kernel }),
     secrets,
     webhooks: testWebhooks(database.db),
   });

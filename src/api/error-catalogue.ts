@@ -1,7 +1,10 @@
+import { adapterErrors, adapterFailures } from '../ingest/adapters/errors.ts';
 import { connectorErrors, syncFailures } from '../ingest/connectors/errors.ts';
+import { catalogErrors } from '../ingest/items/catalog/errors.ts';
 import { itemErrors } from '../ingest/items/errors.ts';
 import { exportErrors } from '../ingest/items/export/errors.ts';
 import { readerErrors } from '../ingest/items/formats/errors.ts';
+import { imageErrors, imageFailures } from '../ingest/items/images/errors.ts';
 import { processorErrors } from '../ingest/items/processors/errors.ts';
 import { embedderErrors } from '../ingest/knowledge/embedders/errors.ts';
 import { knowledgeErrors, knowledgeFailures } from '../ingest/knowledge/errors.ts';
@@ -18,6 +21,7 @@ import { fileErrors } from '../kernel/files/errors.ts';
 import { cursorErrors } from '../kernel/http/cursor.ts';
 import { jobErrors } from '../kernel/jobs/errors.ts';
 import { limitErrors } from '../kernel/limits/errors.ts';
+import { s3Errors } from '../kernel/s3/errors.ts';
 import { secretErrors } from '../kernel/secrets/errors.ts';
 import { tenancyErrors } from '../kernel/tenancy/errors.ts';
 import { webhookErrors } from '../kernel/webhooks/errors.ts';
@@ -40,10 +44,14 @@ export const errorChapters: CatalogueChapter[] = [
   { title: 'Lists', catalogue: cursorErrors },
   { title: 'Tenants, users and keys', catalogue: tenancyErrors },
   { title: 'Files', catalogue: fileErrors },
+  { title: 'S3 servers', catalogue: s3Errors },
   { title: 'Jobs', catalogue: jobErrors },
   { title: 'Items', catalogue: itemErrors },
   { title: 'Files of rows', catalogue: readerErrors },
+  { title: 'Images', catalogue: imageErrors },
+  { title: 'Failed images', catalogue: imageFailures },
   { title: 'Processors', catalogue: processorErrors },
+  { title: 'Catalogues', catalogue: catalogErrors },
   { title: 'Exports', catalogue: exportErrors },
   { title: 'Uploads', catalogue: uploadErrors },
   { title: 'Report files', catalogue: reportErrors },
@@ -57,6 +65,8 @@ export const errorChapters: CatalogueChapter[] = [
   { title: 'Failed knowledge runs', catalogue: knowledgeFailures },
   { title: 'Scrapes', catalogue: scrapeErrors },
   { title: 'Failed scrapes', catalogue: scrapeFailures },
+  { title: 'Adapters', catalogue: adapterErrors },
+  { title: 'Failed scans of adapters', catalogue: adapterFailures },
   { title: 'Crawls', catalogue: crawlErrors },
   { title: 'Captions of videos', catalogue: youtubeErrors },
   { title: 'Outgoing requests', catalogue: fetchErrors },

@@ -1,5 +1,6 @@
 import pino from 'pino';
 import { Registry } from 'prom-client';
+import { type AdapterHouse, openAdapterHouse } from '../ingest/adapters/house.ts';
 import { type ConnectorHouse, openConnectorHouse } from '../ingest/connectors/house.ts';
 import { type ItemHouse, openItemHouse } from '../ingest/items/house.ts';
 import { itemBounds } from '../ingest/items/types.ts';
@@ -63,6 +64,7 @@ export async function renderOpenApi({ version }: { version: string }): Promise<s
       connectors: idleConnectors(db),
       knowledge: idleKnowledge(db),
       scrapes: idleScrapes(db),
+      adapters: idleAdapters(db),
       secrets: new TenantSecrets({ db, keys: parseSecretKeys('00'.repeat(32)) }),
       webhooks: idleWebhooks(db),
     }),
@@ -99,6 +101,7 @@ function idleKernel(db: Database): Kernel {
 function idleItems(db: Database): ItemHouse {
   return openItemHouse({
     db,
+    files: noFiles,
     logger: pino({ level: 'silent' }),
     registry: new Registry(),
     fetch: createGuardedFetch({ blockPrivateAddresses: true, userAgent: '' }),
@@ -198,6 +201,24 @@ function idleScrapes(db: Database): ScrapeHouse {
     scrapeSliceMs: 1,
     jobRetentionDays: 1,
   });
+}
+
+function idleAdapters(db: Database): AdapterHouse {
+  const adapters = openAdapterHouse({
+    db,
+    logger: pino({ level: 'silent' }),
+    registry: new Registry(),
+    fetch: createGuardedFetch({ blockPrivateAddresses: true, userAgent: '' }),
+    secretOf: () => Promise.reject(new Error('Nothing works here')),
+    blockPrivateAddresses: true,
+    adapterFolder: null,
+    adapterMaxCount: 1,
+    leaseMs: 1_000,
+  });
+  const closed = () => Promise.reject(new Error('Nothing works here'));
+  const door = { maxBytes: 1, check: closed, takeIn: closed };
+  adapters.connect({ doors: { items: door, uploads: door }, workerId: '' });
+  return adapters;
 }
 
 function idleWebhooks(db: Database): Webhooks {

@@ -86,7 +86,16 @@ function finish(document: Document): Document {
     }
   }
   dropUnusedSchemas(document);
+  sortSchemas(document);
   return document;
+}
+
+/** By name: otherwise their order is that in which modules happened to be loaded. */
+function sortSchemas({ components }: Document): void {
+  if (!components?.schemas) return;
+  components.schemas = Object.fromEntries(
+    Object.entries(components.schemas).sort(([a], [b]) => (a < b ? -1 : 1)),
+  );
 }
 
 /** Every schema comes twice, for input and output, and ours describe replies. Some are used only by unused ones. */

@@ -1,3 +1,4 @@
+import type { AdapterHouse } from '../ingest/adapters/house.ts';
 import { listConnectorAttention } from '../ingest/connectors/attention-store.ts';
 import type { ConnectorHouse } from '../ingest/connectors/house.ts';
 import type { ItemHouse } from '../ingest/items/house.ts';
@@ -27,6 +28,7 @@ export interface HouseDeps {
   connectors: ConnectorHouse;
   knowledge: KnowledgeHouse;
   scrapes: ScrapeHouse;
+  adapters: AdapterHouse;
   secrets: TenantSecrets;
   webhooks: Webhooks;
   files: Files;
@@ -54,6 +56,7 @@ export function houseRoutes(deps: HouseDeps): RouteModule[] {
     ...deps.connectors.routes(deps.kernel),
     ...deps.knowledge.routes(deps.kernel),
     ...deps.scrapes.routes(deps.kernel),
+    deps.adapters.routes,
     secretRoutes(deps.secrets),
     deps.webhooks.routes,
     statsRoutes,

@@ -2,6 +2,7 @@ import { access } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
 import type { Config } from '../config.ts';
+import { adapterErrors } from '../ingest/adapters/errors.ts';
 import { itemErrors } from '../ingest/items/errors.ts';
 import { exportErrors } from '../ingest/items/export/errors.ts';
 import { readerErrors } from '../ingest/items/formats/errors.ts';
@@ -383,6 +384,7 @@ const definitions: Record<string, ErrorDefinition | undefined> = {
   ...knowledgeErrors.definitions,
   ...embedderErrors.definitions,
   ...scrapeErrors.definitions,
+  ...adapterErrors.definitions,
 };
 
 function nextStepFor(code: string): string {

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { Config } from '../config.ts';
+import { findTrigrams } from '../ingest/items/catalog/title-index-store.ts';
 import type { Files } from '../kernel/files/types.ts';
 import { listTenantTables, readLoginFacts, readServerFacts } from '../lib/database-inspection.ts';
 import { isSluiceError, messageOf } from '../lib/errors.ts';
@@ -121,7 +122,27 @@ export async function checkRowSecurity(client: pg.Client): Promise<Verdict> {
   );
 }
 
+/** Everything but the strategy fuzzy_title works without. */
+export async function checkTitleSearch(client: pg.Client): Promise<Verdict> {
+  const query = async <Row extends object>(text: string) => (await client.query<Row>(text)).rows;
+  const { isInstalled, isAvailable, hasIndex, hasFunction } = await findTrigrams({ query });
+  if (isInstalled && hasIndex && hasFunction) return ok('Titles of catalogues can be compared by likeness');
+  if (isInstalled) {
+    return warn(
+      'pg_trgm is there, but the index of titles is not, so jobs with the strategy fuzzy_title are refused',
+      'Run `sluice migrate up` with the owner’s DATABASE_URL.',
+    );
+  }
+  return warn(
+    'The database does not have the extension pg_trgm, so jobs with the strategy fuzzy_title are refused',
+    isAvailable
+      ? 'Run `create extension pg_trgm` as a role that may, then `sluice migrate up`.'
+      : 'Install PostgreSQL’s contrib package on the server, then run `sluice migrate up`.',
+  );
+}
+
 export async function checkStorage(files: Files, config: Config): Promise<Verdict> {
+  if (files.backend === 's3') return checkBucket(files, config);
   try {
     await files.probe();
     return ok(`Files can be written and synced below ${config.dataDir}`);
@@ -131,6 +152,13 @@ export async function checkStorage(files: Files, config: Config): Promise<Verdic
       'Give the user that runs Sluice the right to write there, free some space, or set SLUICE_DATA_DIR.',
     );
   }
+}
+
+/** What goes wrong has its remedy with it. */
+async function checkBucket(files: Files, { s3Bucket, s3Prefix, s3Endpoint }: Config): Promise<Verdict> {
+  await files.probe();
+  const place = `${s3Bucket}/${s3Prefix ?? ''}${s3Endpoint === null ? '' : ` at ${s3Endpoint}`}`;
+  return ok(`Files can be written, read, listed and deleted in ${place}`);
 }
 
 export async function checkSecrets(config: Config): Promise<Verdict> {

@@ -3,6 +3,7 @@ import path from 'node:path';
 import { expect, test } from 'vitest';
 import { useCommandLine } from '../../test/command-line.ts';
 import { useDatabase } from '../../test/database.ts';
+import { prepareTitleSearch } from '../ingest/items/catalog/prepare-title-search.ts';
 import type { Finding } from './doctor-checks.ts';
 
 const database = useDatabase();
@@ -22,7 +23,18 @@ function failures(findings: Map<string, Finding>): string[] {
     .map((finding) => finding.check);
 }
 
+test('a database without pg_trgm is told what it cannot do, and nothing has failed', async () => {
+  const { code, findings } = await examine({ DATABASE_URL: database.ownerUrl });
+  expect(findings.get('fuzzy titles')).toMatchObject({
+    state: 'warn',
+    message: expect.stringContaining('fuzzy_title are refused'),
+    remedy: expect.stringContaining('create extension pg_trgm'),
+  });
+  expect(code).toBe(0);
+});
+
 test('a sound installation passes every check', async () => {
+  await prepareTitleSearch(database.ownerUrl);
   const { code, findings } = await examine({
     DATABASE_URL: database.ownerUrl,
     SLUICE_JWT_SECRET: 'x'.repeat(32),
@@ -36,6 +48,7 @@ test('a sound installation passes every check', async () => {
     'migrations',
     'roles',
     'row-level security',
+    'fuzzy titles',
     'clock',
   ]);
   expect(code).toBe(0);

@@ -11,9 +11,11 @@ import {
   checkSecrets,
   checkServer,
   checkStorage,
+  checkTitleSearch,
   type Finding,
   ok,
   runCheck,
+  type Verdict,
 } from './doctor-checks.ts';
 import { exitCodes } from './exit.ts';
 import { colorsFor, note, print, printJson } from './output.ts';
@@ -46,9 +48,18 @@ async function examine(load: () => Promise<Config>): Promise<Finding[]> {
   if (!config) return findings;
   const known = config;
   findings.push(await runCheck('secrets', () => checkSecrets(known)));
-  findings.push(await runCheck('storage', () => checkStorage(createFiles(known), known)));
+  findings.push(await runCheck('storage', () => examineStorage(known)));
   findings.push(...(await examineDatabase(known)));
   return findings;
+}
+
+async function examineStorage(config: Config): Promise<Verdict> {
+  const files = createFiles(config);
+  try {
+    return await checkStorage(files, config);
+  } finally {
+    await files.close();
+  }
 }
 
 async function examineDatabase(config: Config): Promise<Finding[]> {
@@ -66,6 +77,7 @@ async function examineDatabase(config: Config): Promise<Finding[]> {
       await runCheck('migrations', () => withConnection(ownerUrl, checkMigrations)),
       await runCheck('roles', () => withConnection(appUrl, checkLogin)),
       await runCheck('row-level security', () => withConnection(ownerUrl, checkRowSecurity)),
+      await runCheck('fuzzy titles', () => withConnection(ownerUrl, checkTitleSearch)),
       await runCheck('clock', () => withConnection(ownerUrl, checkClock)),
     ];
   } finally {

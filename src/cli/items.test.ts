@@ -96,6 +96,8 @@ test('a file goes in, is followed to its end, and comes out with the same rows',
   const bytes = await readFile(path.join(sluice.cwd, 'out.xlsx'));
   expect(JSON.parse(book.stdout)).toMatchObject({ jobId, format: 'xlsx', sizeBytes: bytes.length });
   expect(bytes.subarray(0, 2).toString()).toBe('PK');
+  const again = await run(tenantId, 'import', 'out.xlsx', '--sheet', 'Items', '--watch');
+  expect(again.stderr).toContain('300 rows, 300 done');
 });
 
 test('several files become several jobs, and options are read from a file', async () => {
@@ -171,7 +173,7 @@ test('what the server refuses is told with the names that it knows, and the othe
   await put('one.csv', 'sku\na\n');
   const refused = await run(tenantId, 'import', 'one.csv', 'one.csv', '--processor', 'mody');
   expect(refused).toMatchObject({ code: 1, stdout: '' });
-  expect(refused.stderr).toContain('Did you mean moody? Known: noop, validate, http, moody');
+  expect(refused.stderr).toContain('Did you mean moody? Known: noop, validate, http, catalog, image, moody');
   expect(refused.stderr).toContain('Not imported: one.csv, one.csv');
 });
 

@@ -32,8 +32,9 @@ interface CommonOptions {
 }
 
 interface ImportFlags extends CommonOptions {
-  processor: string;
+  processor?: string;
   options?: string;
+  sheet?: string;
   watch?: boolean;
 }
 
@@ -43,15 +44,21 @@ function addImport(items: Command): void {
     .description(
       'Make a job of each file of rows and print its id. Ctrl+C leaves nothing of a file that is not all in.',
     )
-    .argument('<file...>', 'CSV, TSV, JSON or NDJSON; - is stdin')
-    .option('--processor <name>', 'what happens to each row: noop, validate, http or one of your own', 'noop')
+    .argument('<file...>', 'XLSX, CSV, TSV, JSON or NDJSON, an image or a ZIP of images; - is stdin')
+    .option(
+      '--processor <name>',
+      'what happens to each row: noop (the default), validate, http, catalog, image (for images) or one of your own',
+    )
     .option('--options <json>', 'the options of the processor, as JSON or as @file')
+    .option('--sheet <name>', 'of a workbook: the name of the sheet or its number, not the first visible one')
     .option('--watch', 'then follow the jobs until they have ended, as `items watch` does')
     .option('--quiet', 'show no progress');
   addClientFlags(command).action(async (names: string[], flags: ImportFlags, self: Command) => {
     const files = await openLocalFiles(names);
-    const fields: Record<string, string> = { processor: flags.processor };
+    const fields: Record<string, string> = {};
+    if (flags.processor !== undefined) fields.processor = flags.processor;
     if (flags.options !== undefined) fields.options = await readOptions(flags.options);
+    if (flags.sheet !== undefined) fields.sheet = flags.sheet;
     const client = await connectClient(self);
     process.exitCode = await interruptible((signal) => importAll(client, { files, fields, flags, signal }));
   });

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { prepareTitleSearch } from '../ingest/items/catalog/prepare-title-search.ts';
 import { preparePgvector } from '../ingest/knowledge/vector/prepare-pgvector.ts';
 import { type Connections, prepareDatabase, resolveConnections } from '../lib/connections.ts';
 import { withConnection } from '../lib/database-inspection.ts';
@@ -32,6 +33,7 @@ function addUp(migrate: Command): void {
         const report = await prepareDatabase(connections, { migrate: true, features: options.feature });
         // What hangs on an extension that the server may or may not have is no numbered migration.
         await preparePgvector(ownerUrl, { onNotice: note });
+        await prepareTitleSearch(ownerUrl, { onNotice: note });
         if (report) printReport(report, options.json);
       });
     },

@@ -20,6 +20,7 @@ const commands: Record<string, () => Promise<(program: Command) => void>> = {
   index: async () => (await import('./index-command.ts')).addIndexCommand,
   search: async () => (await import('./search.ts')).addSearchCommand,
   scrape: async () => (await import('./scrape.ts')).addScrapeCommand,
+  scan: async () => (await import('./scan.ts')).addScanCommand,
 };
 
 /** Runs one command and leaves its exit code on the process; a server keeps running after this returns. */

@@ -18,6 +18,8 @@ const buildLimitMs = 300_000;
 export interface ConsoleServer {
   readonly url: string;
   readonly airbyte: FakeAirbyte;
+  /** Where folder adapters look, each tenant in the folder named like it. */
+  readonly folders: string;
   token(claims: TestClaims): Promise<string>;
   /** A link as the server prints it: it works once. The tenant must exist. */
   loginLink(claims: TestClaims, to?: string): Promise<string>;
@@ -46,6 +48,7 @@ export function useConsoleServer(database: TestDatabase, env: Record<string, str
       AIRBYTE_WORKSPACE_ID: '18dccc91-0ab1-4f72-9ed7-0b8fc27c5826',
       MAX_ATTEMPTS_NOT_FOUND: '1',
       SYNC_RETRY_BASE_SECONDS: '1',
+      ADAPTER_FOLDER: path.join(sluice.cwd, 'folders'),
       SYNC_MIN_INTERVAL_SECONDS: '1',
       SYNC_POLL_SECONDS: '1',
       ...env,
@@ -78,6 +81,9 @@ export function useConsoleServer(database: TestDatabase, env: Record<string, str
     stop,
     get url() {
       return url;
+    },
+    get folders() {
+      return path.join(sluice.cwd, 'folders');
     },
     get airbyte() {
       return now(airbyte);

@@ -1,5 +1,7 @@
+import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import path from 'node:path';
 import { airbyteTroubles } from '../fake-airbyte-troubles.ts';
 import { metaAustralian } from '../generators/ad-reports/meta-reports.ts';
 import { tiktokCsv } from '../generators/ad-reports/tiktok-reports.ts';
@@ -20,6 +22,7 @@ export interface Seeded {
   kbId: string;
   source: string;
   connectorId: string;
+  adapter: string;
   deadLetter: string;
   /** It gets events, and answers to some of them that it is not well. */
   webhookId: string;
@@ -40,14 +43,16 @@ export async function seed(server: ConsoleServer, tenantId: string): Promise<See
   await seedPeople(seeding);
   const provider = await startProvider();
   const webhookId = await seedWebhooks(seeding, provider.url);
+  await seedCatalog(seeding);
   const itemsJob = await seedItems(seeding, { url: `${provider.url}/articles`, name: 'catalogue-march.csv' });
   await untilStatus(seeding, `/api/jobs/${itemsJob}`, ['success']);
   const uploads = await seedUploads(seeding);
   const knowledge = await seedKnowledge(seeding);
   const connectors = await seedConnectors(seeding);
+  const adapter = await seedAdapters(seeding);
   const waitingJob = await seedItems(seeding, { url: `${provider.url}/silent`, name: 'catalogue-april.csv' });
   const ids = { ...uploads, ...knowledge, ...connectors };
-  return { tenantId, itemsJob, waitingJob, webhookId, ...ids, close: provider.close };
+  return { tenantId, itemsJob, waitingJob, webhookId, adapter, ...ids, close: provider.close };
 }
 
 async function seedPeople(seeding: Seeding): Promise<void> {
@@ -92,6 +97,40 @@ async function seedItems(seeding: Seeding, { url, name }: { url: string; name: s
   form.set('options', JSON.stringify({ request: { url: `${url}/{{sku}}` }, timeoutMs: 120_000 }));
   form.set('file', new Blob([['sku,title,price', ...articles].join('\n')]), name);
   return String((await call(seeding, 'POST', '/api/jobs', form)).jobId);
+}
+
+async function seedCatalog(seeding: Seeding): Promise<void> {
+  const form = new FormData();
+  const rows = articles.map((article) => `${article},Northwind,A${article.length}`);
+  form.set('file', new Blob([['sku,title,price,brand,shelf', ...rows].join('\n')]), 'articles-2026.csv');
+  await call(seeding, 'PUT', '/api/catalogs/articles', form);
+}
+
+/** One that has found good and bad files, and one whose server is not there. */
+async function seedAdapters(seeding: Seeding): Promise<string> {
+  const folder = path.join(seeding.server.folders, seeding.tenantId, 'orders');
+  await mkdir(folder, { recursive: true });
+  for (const [name, text] of [
+    ['orders-2026-03-01.csv', ['sku,title,price', ...articles.slice(0, 20)].join('\n')],
+    ['orders-2026-03-01 (copy).csv', ['sku,title,price', ...articles.slice(0, 20)].join('\n')],
+    ['orders-2026-03-02.csv', ['sku,title,price', ...articles.slice(20, 60)].join('\n')],
+    ['orders-2026-03-03.csv', 'sku,title,price\n1,"never closed\n'],
+  ] as const) {
+    await writeFile(path.join(folder, name), text);
+  }
+  const shared = { target: { kind: 'items' }, pattern: '*.csv', settle_seconds: 0 };
+  const base = '/api/ingestion/adapters';
+  await call(seeding, 'PUT', `${base}/orders`, { ...shared, kind: 'folder', path: 'orders', after: 'move' });
+  const ftp = {
+    kind: 'ftp',
+    host: '127.0.0.1',
+    port: 1_025,
+    path: '/outgoing',
+    password_secret: 'catalog_key',
+  };
+  await call(seeding, 'PUT', `${base}/warehouse`, { ...shared, ...ftp, every_minutes: 60 });
+  await call(seeding, 'POST', '/api/ingestion/scan', {});
+  return 'orders';
 }
 
 async function seedUploads(seeding: Seeding) {

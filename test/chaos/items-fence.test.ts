@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os';
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { expect, onTestFinished, test } from 'vitest';
@@ -5,6 +6,7 @@ import { type IngestDeps, ingestFile } from '../../src/ingest/items/ingest.ts';
 import { ItemMetrics } from '../../src/ingest/items/metrics.ts';
 import { createProcessorRegistry } from '../../src/ingest/items/processors/registry.ts';
 import { itemBounds } from '../../src/ingest/items/types.ts';
+import { createFiles } from '../../src/kernel/files/backends.ts';
 import { findJob } from '../../src/kernel/jobs/store.ts';
 import type { TurnResult } from '../../src/kernel/jobs/types.ts';
 import { newId } from '../../src/lib/ids.ts';
@@ -199,6 +201,8 @@ function ingestDeps(): IngestDeps {
     itemMetrics: new ItemMetrics(new Registry()),
     bounds: itemBounds,
     maxOpenItems: 1_000_000,
+    files: createFiles({ filesBackend: 'local', dataDir: tmpdir() }),
+    maxUploadBytes: 100_000_000,
     workerId: newId(),
     logger: pino({ level: 'silent' }),
   };

@@ -5,6 +5,8 @@ import { createFiles } from '../../src/kernel/files/backends.ts';
 import { useDatabase } from '../database.ts';
 import { type Bomb, fileBombs, requestBombs } from '../generators/bombs.ts';
 import { climbingKeys, hostileUrls } from '../generators/hostile-addresses.ts';
+import { imageArchiveBombs } from '../generators/image-bombs.ts';
+import { badImages, picture } from '../generators/images.ts';
 import { formBytes, formType, sendBody } from '../generators/multipart-body.ts';
 import { serveSite } from '../local-site.ts';
 import { isRefusal } from './each-string.ts';
@@ -136,11 +138,49 @@ describe('a bomb', () => {
   );
 });
 
+describe('a bomb of images', () => {
+  test.each(imageArchiveBombs)('($what) is refused, in little memory', { timeout: 60_000 }, async (bomb) => {
+    const before = await kept();
+    const file = { name: 'file', fileName: 'all.zip', content: bomb.content() };
+    const grown = await growthDuring(async () => {
+      const headers = { 'content-type': formType, ...(await product.bearer(claims)) };
+      const answer = await sendBody(`${product.url}/api/jobs`, { headers, body: formBytes([file]) });
+      expect(isRefusal(answer), JSON.stringify(answer.body)).toBe(true);
+    });
+    expect(grown).toBeLessThan(mostBytes);
+    expect(await kept()).toEqual(before);
+  });
+
+  test('ends as an error of its item, in little memory, and a good image beside it is done', {
+    timeout: 60_000,
+  }, async () => {
+    const form = new FormData();
+    for (const { name, bytes } of badImages) form.append('file', blobOf(await bytes()), name);
+    form.append('file', blobOf(await picture().png().toBuffer()), 'good.png');
+    const grown = await growthDuring(async () => {
+      const told = await product.ask(claims, { method: 'POST', path: '/api/jobs', body: form });
+      expect(told.status, told.text).toBe(201);
+      const place = `/api/jobs/${told.body.jobId}`;
+      await product.ask(claims, { method: 'POST', path: `${place}/kickoff?durationMs=30000` });
+      const { body } = await product.ask(claims, { path: `${place}/items?pageSize=100` });
+      const items = body.data as { errorCode: string | null; status: string }[];
+      expect(items.map(({ errorCode }) => errorCode)).toEqual([...badImages.map(({ code }) => code), null]);
+      expect(items.at(-1)?.status).toBe('DONE');
+    });
+    expect(grown).toBeLessThan(mostBytes);
+  });
+});
+
+function blobOf(bytes: Buffer): Blob {
+  return new Blob([new Uint8Array(bytes)], { type: 'image/png' });
+}
+
 /** Jobs with rows, and rows: what a refused file must not add to. */
 async function kept(): Promise<object | undefined> {
   const [counts] = await database.owner<object>(
     `select (select count(*) from item_jobs where tenant_id = $1) as jobs,
-            (select count(*) from job_items where tenant_id = $1) as items`,
+            (select count(*) from job_items where tenant_id = $1) as items,
+            (select count(*) from files where tenant_id = $1) as files`,
     [claims.tenantId],
   );
   return counts;

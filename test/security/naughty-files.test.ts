@@ -1,7 +1,10 @@
 import pg from 'pg';
 import { afterAll, describe, expect, test } from 'vitest';
 import { useDatabase } from '../database.ts';
+import { picture } from '../generators/images.ts';
 import { type FormPart, formBytes, formType } from '../generators/multipart-body.ts';
+import { zipOf } from '../generators/zip-archive.ts';
+import type { ImageItem } from '../image-jobs.ts';
 import type { TestClaims } from '../server.ts';
 import {
   allStrings,
@@ -117,6 +120,31 @@ describe('the name of a file', () => {
       return body.filename === nameIn(text) ? null : `became ${shown(String(body.filename))}`;
     });
     expect(kept).toBeGreaterThan(wellFormed.length / 2);
+  });
+
+  test('of an image in an archive is kept as it is, or refused', { timeout: 60_000 }, async () => {
+    let kept = 0;
+    const image = await picture().png().toBuffer();
+    const inArchives = wellFormed.filter((text) => Buffer.byteLength(text) < 60_000);
+    await expectNothing(inArchives, async ({ text, claims }) => {
+      const body = new FormData();
+      // The flag says that names are in UTF-8.
+      const bytes = zipOf([{ name: text, content: image, flags: 0x800 }]);
+      body.set('file', new Blob([new Uint8Array(bytes)], { type: 'application/zip' }), 'all.zip');
+      const told = await product.ask(claims, { method: 'POST', path: '/api/jobs', body });
+      if (told.status !== 201) return isRefusal(told) ? null : `${told.status} ${told.text}`;
+      const place = `/api/jobs/${told.body.jobId}/items`;
+      const [item] = (await product.ask(claims, { path: `${place}?input=true` })).body.data as ImageItem[];
+      kept += 1;
+      const saved = await fetch(`${product.url}${place}/${item?.id}/image`, {
+        headers: await product.bearer(claims),
+      });
+      if (!Buffer.from(await saved.arrayBuffer()).equals(image)) return `was answered with ${saved.status}`;
+      return item?.input.name === text.replaceAll('\\', '/')
+        ? null
+        : `became ${shown(String(item?.input.name))}`;
+    });
+    expect(kept).toBeGreaterThan(inArchives.length / 2);
   });
 
   test('of a document is kept with its folders, as it is or without a way out, or refused', {

@@ -6,6 +6,8 @@ import { newId } from '../../src/lib/ids.ts';
 import { useDatabase } from '../database.ts';
 import type { TestClaims } from '../server.ts';
 import { uploadForm } from '../upload-server.ts';
+import { adapterPlaces } from './adapter-places.ts';
+import { catalogPlaces } from './catalog-places.ts';
 import {
   allStrings,
   eachString,
@@ -40,6 +42,8 @@ const product = useProduct(database, (directory) => ({
   KNOWLEDGE_MAX_BASES: '100000',
   KNOWLEDGE_MAX_SOURCES: '10000',
   WEBHOOK_MAX_ENDPOINTS: '100000',
+  ADAPTER_FOLDER: directory,
+  ADAPTER_MAX_COUNT: '10000',
 }));
 const tally = new Tally('naughty strings in bodies', allStrings.length * 20);
 
@@ -109,6 +113,7 @@ const places: Record<string, Place> = {
     isAlike: true,
   },
   'PUT /api/uploads/:upload_id/mapping /mapping/*=': { ...word, params: held, isAlike: true },
+  ...catalogPlaces({ product }),
   ...connectorPlaces('POST /api/connectors', ''),
   ...connectorPlaces('POST /api/connectors/import', '/connections/0'),
   'POST /api/connectors/import /connections/0/tenant_id': notKept('has to be a tenant that there is'),
@@ -122,6 +127,7 @@ const places: Record<string, Place> = {
   ...knowledgePlaces({ made, firstRow }),
   ...scrapePlaces({ product, firstRow }),
   ...webhookPlaces({ made, firstRow }),
+  ...adapterPlaces({ firstRow }),
   'POST /api/session /token': notKept('a credential'),
   'PUT /api/secrets/:name /value': {
     back: ({ params, claims }) => secretValue(claims, params.name ?? ''),
@@ -178,13 +184,16 @@ function pointerOf({ path, isKey, shape }: TextPlace): string {
   return `${parts}${path.at(-1) === '*' ? '=' : ''}${shape ? ` of ${shape.name}` : ''}`;
 }
 
-const texts = (await readRoutes()).flatMap((route) =>
-  textPlaces(route.body ?? {}).map((place) => ({
-    ...route,
-    place,
-    name: `${route.method} ${route.url} ${pointerOf(place)}`,
-  })),
-);
+const texts = (await readRoutes())
+  .flatMap((route) =>
+    textPlaces(route.body ?? {}).map((place) => ({
+      ...route,
+      place,
+      name: `${route.method} ${route.url} ${pointerOf(place)}`,
+    })),
+  )
+  // What several shapes of a body have in common is one place.
+  .filter(({ name }, at, all) => all.findIndex((one) => one.name === name) === at);
 
 describe('every text of every body', () => {
   test('is known here, with the place where it can be found again', () => {

@@ -1,3 +1,6 @@
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { createFiles } from '../../src/kernel/files/backends.ts';
 import { createLoginLink, startSession } from '../../src/kernel/tenancy/sessions.ts';
 import type { Role } from '../../src/kernel/tenancy/types.ts';
 import type { TestDatabase } from '../database.ts';
@@ -52,6 +55,12 @@ const makers: Record<string, (making: Making) => Promise<string>> = {
   },
   '/api/jobs/:job_id': (making) => itemJob(making),
   '/api/jobs/:job_id/items/:item_id': async (making) => firstItem(making),
+  '/api/catalogs/:name': async (making) => {
+    const body = new FormData();
+    body.set('file', new Blob([`sku,brand,title\n${canary},${canary},${canary}\n`]), `${canary}.csv`);
+    await asVictim(making, { method: 'PUT', path: `/api/catalogs/${canary}-catalog`, body });
+    return `${canary}-catalog`;
+  },
   '/api/dead-letters/:job_id': async (making) => {
     const jobId = await itemJob(making);
     await making.database.owner(
@@ -82,6 +91,13 @@ const makers: Record<string, (making: Making) => Promise<string>> = {
   '/api/scraping/sources/:source': scrapeSource,
   '/api/scraping/:source': async () => victimsSource,
   '/api/scraping/:source/runs/:scrape_run_id': scrapeRun,
+  '/api/ingestion/adapters/:name': async (making) => {
+    const place = { kind: 'ftp', host: `${canary}.example.com`, path: `/${canary}`, password_secret: canary };
+    const body = { ...place, target: { kind: 'items' }, pattern: `${canary}*` };
+    await asVictim(making, { method: 'PUT', path: `/api/ingestion/adapters/${canary}-adapter`, body });
+    return `${canary}-adapter`;
+  },
+  '/api/ingestion/adapters/:name/files/:file_id': adapterFile,
   '/api/webhooks/:webhook_id': async (making) => {
     const body = { url: `https://example.com/${canary}`, description: canary };
     await asVictim(making, { path: '/api/webhooks', body });
@@ -175,7 +191,31 @@ async function firstItem(making: Making): Promise<string> {
   const path = `/api/jobs/${making.victim.things.get('/api/jobs/:job_id')}/items`;
   const { body } = await asVictim(making, { method: 'GET', path });
   const [first] = body.data as { id: string }[];
+  for (const kind of ['original', 'thumbnail']) await addImage(making, kind);
   return String(first?.id);
+}
+
+/** Rows have no images: this one is given some, so that what belongs to images is there to be reached for. */
+async function addImage({ product, database, victim }: Making, kind: string): Promise<void> {
+  const files = createFiles({ filesBackend: 'local', dataDir: join(product.directory, 'files') });
+  const stored = await files.store(Readable.from([canary]), { maxBytes: 100 });
+  await database.owner(
+    `with made as (
+       insert into files (tenant_id, file_id, name, media_type, size_bytes, sha256, storage, storage_key, created_by)
+       values ($1, gen_random_uuid(), $2, 'image/webp', $3, $4, 'local', $5, $2)
+       returning tenant_id, file_id)
+     insert into item_images (tenant_id, job_id, row_no, kind, file_id)
+     select tenant_id, $6, 1, $7, file_id from made`,
+    [
+      victim.tenantId,
+      `${canary}.webp`,
+      stored.sizeBytes,
+      stored.sha256,
+      stored.storageKey,
+      victim.things.get('/api/jobs/:job_id'),
+      kind,
+    ],
+  );
 }
 
 const header = 'Campaign name,Campaign ID,Ad set name,Ad set ID,Ad name,Ad ID,Day,Clicks,Amount spent (USD)';
@@ -235,6 +275,19 @@ async function scrapeSource(making: Making): Promise<string> {
   const body = { mode: 'push', kb_id: victimsKb };
   await asVictim(making, { method: 'PUT', path: `/api/scraping/sources/${victimsSource}`, body });
   return victimsSource;
+}
+
+/** One that failed, and another one for the second page. */
+async function adapterFile(making: Making): Promise<string> {
+  const rows = await making.database.owner<{ id: string }>(
+    `insert into adapter_files
+       (tenant_id, file_id, adapter, path, size_bytes, version, state, reason_code, reason, finished_at)
+     select $1, gen_random_uuid(), $2 || '-adapter', $2 || n, 1, $2, 'failed', $2, $2, now()
+       from generate_series(1, 2) n
+     returning file_id as id`,
+    [making.victim.tenantId, canary],
+  );
+  return rows[0]?.id ?? '';
 }
 
 /** With references, hand-offs, and a page that a crawl has heard of. */

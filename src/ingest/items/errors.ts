@@ -35,7 +35,7 @@ export const itemErrors = defineErrors({
     kind: 'invalid',
     status: 400,
     title: 'The form is not as it has to be',
-    next: 'Send the fields `processor` and `options` (JSON) before the part `file`.',
+    next: 'Send the fields `processor` and `options` (JSON) first, then one part `file`, or several with images.',
   },
   upload_too_large: {
     kind: 'invalid',

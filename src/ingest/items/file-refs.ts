@@ -7,8 +7,9 @@ import type { ItemForm } from './multipart.ts';
 
 const body = z.strictObject({
   fileRef: z.strictObject({ adapter: z.literal('folder'), key: z.string().min(1).max(1_000) }),
-  processor: z.string().default('noop'),
+  processor: z.string().optional(),
   options: z.unknown().optional(),
+  sheet: z.string().max(100).optional(),
 });
 
 /** A file that lies below the operator's folder already. */
@@ -22,7 +23,7 @@ export async function openFileRef(given: unknown, { folder }: { folder: string |
       })),
     });
   }
-  const { fileRef, processor, options } = parsed.data;
+  const { fileRef, processor = null, options = {}, sheet = null } = parsed.data;
   if (folder === null) throw itemErrors.raise.file_ref_refused('No folder is configured on this server');
   const file = await findBelow(folder, fileRef.key);
   if (file === null) {
@@ -32,7 +33,9 @@ export async function openFileRef(given: unknown, { folder }: { folder: string |
   }
   return {
     processor,
-    options: options ?? {},
+    options,
+    sheet,
     file: { fileName: path.basename(file), mediaType: null, content: createReadStream(file) },
+    more: async () => null,
   };
 }

@@ -1,5 +1,6 @@
 import type { Registry } from 'prom-client';
 import type { GuardedFetch } from '../../kernel/fetch/guarded-fetch.ts';
+import type { Files } from '../../kernel/files/types.ts';
 import type { RouteModule } from '../../kernel/http/route.ts';
 import type { Kernel } from '../../kernel/jobs/kernel.ts';
 import type { JobDetails } from '../../kernel/jobs/routes.ts';
@@ -7,6 +8,11 @@ import type { Pipeline } from '../../kernel/jobs/types.ts';
 import type { UpkeepTask } from '../../kernel/upkeep/types.ts';
 import type { Database } from '../../lib/db.ts';
 import type { Logger } from '../../lib/log.ts';
+import { catalogRoutes } from './catalog/routes.ts';
+import { removeUnusedVersions } from './catalog/service.ts';
+import { ImageDecoder } from './images/decoder.ts';
+import { imagesOf } from './images/item-images.ts';
+import { type ItemIntake, itemIntake } from './intake.ts';
 import { Lanes } from './lanes.ts';
 import { ItemMetrics, type PendingCount } from './metrics.ts';
 import { Pacing } from './pacing.ts';
@@ -23,6 +29,7 @@ import { renderItems } from './views.ts';
 
 export interface ItemHouseOptions {
   db: Database;
+  files: Files;
   logger: Logger;
   registry: Registry;
   fetch: GuardedFetch;
@@ -46,41 +53,49 @@ const pureLanes = 2;
 export interface ItemHouse {
   pipeline: Pipeline;
   routes(kernel: Kernel): RouteModule[];
+  /** For files that do not come with a request. */
+  intake(kernel: Kernel): ItemIntake;
   onWorkersLost(kernel: Kernel, workerIds: string[]): Promise<void>;
   tasks: UpkeepTask[];
   /** What /api/jobs shows of jobs with items. */
   details: JobDetails;
+  close(): Promise<void>;
 }
 
 export function openItemHouse(options: ItemHouseOptions): ItemHouse {
-  const { db, bounds } = options;
+  const { db, files, bounds } = options;
+  const decoder = new ImageDecoder();
   const metrics = new ItemMetrics(options.registry);
   const processors = createProcessorRegistry({ custom: options.customProcessors });
   metrics.watchPending(() => readPending(options));
   const pages = { metrics, slowMs: options.slowPageMs ?? slowPageMs };
   const pacing = new Pacing({ bounds, onThrottled: (provider) => metrics.throttled.inc({ provider }) });
+  const ingestDeps = (kernel: Kernel) => ({
+    ...options,
+    processors,
+    itemMetrics: metrics,
+    pages,
+    workerId: kernel.membership.workerId,
+    registry: kernel.registry,
+    wake: kernel.wake,
+    metrics: kernel.metrics,
+    quotas: kernel.quotas,
+  });
   return {
     pipeline: itemsPipeline({
       ...options,
       metrics,
       processors,
       pacing,
+      imagesOf: (job) => imagesOf({ db, files, decoder }, job),
       lanes: new Lanes({ width: pureLanes }),
     }),
     routes: (kernel) => [
-      itemRoutes({
-        ...options,
-        processors,
-        itemMetrics: metrics,
-        pages,
-        workerId: kernel.membership.workerId,
-        registry: kernel.registry,
-        wake: kernel.wake,
-        metrics: kernel.metrics,
-        quotas: kernel.quotas,
-      }),
+      itemRoutes(ingestDeps(kernel)),
       pendingRoutes({ enabled: options.globalPendingEnabled, pages }),
+      catalogRoutes({ ...options, workerId: kernel.membership.workerId }),
     ],
+    intake: (kernel) => itemIntake(ingestDeps(kernel)),
     onWorkersLost: (kernel, workerIds) => freeItemsOf({ db, wake: kernel.wake }, workerIds),
     details: async (tenantId, jobs) => {
       const jobIds = jobs.filter(({ pipeline }) => pipeline === pipelineName).map(({ jobId }) => jobId);
@@ -88,7 +103,11 @@ export function openItemHouse(options: ItemHouseOptions): ItemHouse {
       const rows = await db.tenant(tenantId, (tx) => listItemJobs(tx, { tenantId, jobIds }));
       return new Map(rows.map((row) => [row.jobId, renderItems(row, pacing.describeLive(row.jobId))]));
     },
-    tasks: [{ name: 'remove_dead_ingests', everyMs: 60_000, run: () => removeDeadIngests(db) }],
+    close: () => decoder.close(),
+    tasks: [
+      { name: 'remove_dead_ingests', everyMs: 60_000, run: () => removeDeadIngests(db, { files }) },
+      { name: 'remove_unused_catalog_versions', everyMs: 60_000, run: () => removeUnusedVersions(db) },
+    ],
   };
 }
 

@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Files } from '../../kernel/files/types.ts';
 import type { JobsDeps } from '../../kernel/jobs/service.ts';
 import { insertHiddenJob, revealJob } from '../../kernel/jobs/shared-store.ts';
 import type { Job } from '../../kernel/jobs/types.ts';
 import type { ConnectionWait, Tx } from '../../lib/db.ts';
-import { isSluiceError } from '../../lib/errors.ts';
+import { isSluiceError, type SluiceError } from '../../lib/errors.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
+import { catalogsOf } from './catalog/catalogs.ts';
 import {
   type IngestBounds,
   type IngestState,
@@ -14,12 +16,15 @@ import {
 } from './controllers/ingest-batch.ts';
 import { itemErrors } from './errors.ts';
 import { resultKeysOf } from './export/rows.ts';
-import { openRows } from './formats/open-rows.ts';
-import type { ParsedRow, RowReader } from './formats/types.ts';
+import type { ParsedRow } from './formats/types.ts';
+import { imageErrors } from './images/errors.ts';
+import { recordImages } from './images/item-images.ts';
 import { IngestTrace } from './ingest-trace.ts';
+import { imagesIn, type JobSource, openSource, type SourceRequest } from './job-source.ts';
 import type { ItemMetrics } from './metrics.ts';
 import { normalizerOf, type RowNormalizing } from './normalized.ts';
 import type { ProcessorRegistry } from './processors/registry.ts';
+import type { Processor } from './processors/types.ts';
 import { takeBack } from './service.ts';
 import {
   analyzeItems,
@@ -39,17 +44,17 @@ export interface IngestDeps extends JobsDeps {
   workerId: string;
   logger: Logger;
   maxOpenItems: number;
+  files: Files;
+  maxUploadBytes: number;
 }
 
-export interface NewItemJob {
+export interface NewItemJob extends SourceRequest {
   tenantId: string;
   userId: string;
   ipAddress: string | null;
-  processor: string;
+  /** Null: the usual one for what the file turns out to be. */
+  processor: string | null;
   options: unknown;
-  fileName: string | null;
-  declaredType: string | null;
-  content: AsyncIterable<Uint8Array>;
   /** Runs when the whole file was read, before anything shows; what it throws takes the ingest back. */
   beforeReveal?: () => Promise<void>;
   /** Runs in the transaction that makes the job visible. */
@@ -67,29 +72,63 @@ const rowsWorthStatistics = 5_000;
  */
 export async function ingestFile(deps: IngestDeps, request: NewItemJob): Promise<Job> {
   const stop = deps.itemMetrics.ingestSeconds.startTimer();
-  const processor = deps.processors.get(request.processor);
-  const options = processor.validateOptions(request.options) as Record<string, unknown>;
+  // What can be refused without a look at the file is refused before it is read.
+  if (request.processor !== null) {
+    const { processor, options } = chooseProcessor(deps, { ...request, processor: request.processor });
+    await processor.assertUsable?.(options, { catalogs: catalogsOf(deps.db, request.tenantId) });
+  }
   await deps.quotas.assertRoom(request.tenantId);
   await assertItemRoom(deps, request.tenantId);
-  const reader = await openRows(request.content, {
-    fileName: request.fileName ?? undefined,
-    declaredType: request.declaredType ?? undefined,
-  });
+  const source = await openSource(deps, request);
   try {
-    const bounds = ingestBounds(deps.bounds);
-    const first = await reader.read(initialIngestState(bounds).rows, bounds.maxBatchBytes);
-    const key = { tenantId: request.tenantId, jobId: newId() };
-    try {
-      // Inside: its COMMIT may have got through although its answer did not.
-      await openHidden(deps, request, { key, options: options ?? {} });
-      return await writeAll(deps, request, { key, reader, first });
-    } catch (error) {
-      await takeBack(deps.db, key).catch(() => void takeBackLater(deps, key));
-      throw error;
-    }
+    const processor = request.processor ?? usualProcessors[source.jobType];
+    const chosen = chooseProcessor(deps, { ...request, processor });
+    if (processor === 'image' && source.jobType !== 'image') throw needsImages(request);
+    return await ingestSource(deps, request, { source, ...chosen });
+  } catch (error) {
+    // A commit whose answer was lost may have named them: then they go with the rows that it wrote.
+    if (!isSluiceError(error) || error.code !== 'commit_unknown') await source.discard();
+    throw error;
   } finally {
-    await reader.close();
+    await source.close();
     stop();
+  }
+}
+
+const usualProcessors = { csv: 'noop', image: 'image' } as const;
+
+interface Opened {
+  source: JobSource;
+  processor: Processor;
+  options: Record<string, unknown>;
+}
+
+function chooseProcessor(
+  { processors }: IngestDeps,
+  { processor: name, options }: { processor: string; options: unknown },
+): Pick<Opened, 'processor' | 'options'> {
+  const processor = processors.get(name);
+  return { processor, options: (processor.validateOptions(options) ?? {}) as Record<string, unknown> };
+}
+
+function needsImages({ fileName }: NewItemJob): SluiceError {
+  return imageErrors.raise.processor_needs_images(
+    `The processor image cannot work on ${JSON.stringify(fileName ?? 'the file')}, which has rows`,
+    { fields: [{ pointer: '/processor', message: 'must be one for rows' }] },
+  );
+}
+
+async function ingestSource(deps: IngestDeps, request: NewItemJob, opened: Opened): Promise<Job> {
+  const bounds = ingestBounds(deps.bounds);
+  const first = await opened.source.read(initialIngestState(bounds).rows, bounds.maxBatchBytes);
+  const key = { tenantId: request.tenantId, jobId: newId() };
+  try {
+    // Inside: its COMMIT may have got through although its answer did not.
+    await openHidden(deps, request, { key, opened });
+    return await writeAll(deps, request, { key, opened, first });
+  } catch (error) {
+    await takeBack(deps, key).catch(() => void takeBackLater(deps, key));
+    throw error;
   }
 }
 
@@ -98,11 +137,11 @@ const firstPauseMs = 500;
 const longestPauseMs = 60_000;
 
 /** The database is away. Upkeep leaves the ingests of living processes alone, so this one has to come back to it. */
-async function takeBackLater({ db, logger }: IngestDeps, key: JobKey): Promise<void> {
+async function takeBackLater({ db, files, logger }: IngestDeps, key: JobKey): Promise<void> {
   for (let attempt = 0; attempt < maxTakeBacks; attempt += 1) {
     await sleep(Math.min(longestPauseMs, firstPauseMs * 2 ** attempt), undefined, { ref: false });
     try {
-      await takeBack(db, key);
+      await takeBack({ db, files }, key);
       return;
     } catch (error) {
       const line = { err: error, tenant_id: key.tenantId, job_id: key.jobId, attempt };
@@ -126,10 +165,10 @@ async function assertItemRoom({ db, maxOpenItems }: IngestDeps, tenantId: string
 async function openHidden(
   deps: IngestDeps,
   request: NewItemJob,
-  { key, options }: { key: JobKey; options: Record<string, unknown> },
+  { key, opened }: { key: JobKey; opened: Opened },
 ): Promise<void> {
   const { tenantId, jobId } = key;
-  const { userId, ipAddress, fileName, processor } = request;
+  const { userId, ipAddress, fileName } = request;
   await deps.db.tenant(tenantId, async (tx) => {
     await insertHiddenJob(tx, tenantId, {
       jobId,
@@ -143,9 +182,9 @@ async function openHidden(
     });
     await insertItemJob(tx, {
       ...key,
-      jobType: 'csv',
-      processor,
-      options,
+      jobType: opened.source.jobType,
+      processor: opened.processor.name,
+      options: opened.options,
       columns: [],
       fileId: null,
       fileName,
@@ -158,18 +197,19 @@ async function openHidden(
 async function writeAll(
   deps: IngestDeps,
   request: NewItemJob,
-  { key, reader, first }: { key: JobKey; reader: RowReader; first: ParsedRow[] | null },
+  { key, opened, first }: { key: JobKey; opened: Opened; first: ParsedRow[] | null },
 ): Promise<Job> {
-  const normalizer = normalizerOf(deps.processors.get(request.processor), reader.columns);
-  const writer = new BatchWriter(deps, { key: { ...key, userId: request.userId }, normalizer });
-  const columns = new Set(reader.columns ?? []);
+  const { source } = opened;
+  const normalizer = normalizerOf(opened.processor, source.columns);
+  const writer = new BatchWriter(deps, { key: { ...key, userId: request.userId }, normalizer, source });
+  const columns = new Set(source.columns ?? []);
   let rows = first;
   while (rows !== null) {
-    if (reader.columns === null) collectColumns(columns, rows);
+    if (source.columns === null) collectColumns(columns, rows);
     const written = writer.write(rows);
     // The next rows are parsed while these are written; a failure of either is reported once both have ended.
     const next = await Promise.allSettled([
-      reader.read(writer.state.rows, deps.bounds.ingestMaxBatchBytes),
+      source.read(writer.state.rows, deps.bounds.ingestMaxBatchBytes),
       written,
     ]);
     for (const part of next) if (part.status === 'rejected') throw part.reason;
@@ -177,7 +217,8 @@ async function writeAll(
   }
   await request.beforeReveal?.();
   if (writer.rows >= rowsWorthStatistics) await deps.db.tenant(key.tenantId, analyzeItems);
-  const job = await reveal(deps, request, { key, columns: [...columns], ingest: writer.describe() });
+  const told = { columns: [...columns], fileName: source.describe(), ingest: writer.describe() };
+  const job = await reveal(deps, request, { key, ...told });
   writer.logEnd(job);
   return job;
 }
@@ -185,10 +226,15 @@ async function writeAll(
 async function reveal(
   deps: IngestDeps,
   request: NewItemJob,
-  { key, columns, ingest }: { key: JobKey; columns: string[]; ingest: object },
+  {
+    key,
+    columns,
+    fileName,
+    ingest,
+  }: { key: JobKey; columns: string[]; fileName: string | null; ingest: object },
 ): Promise<Job> {
   return deps.db.tenant(key.tenantId, async (tx) => {
-    await endIngest(tx, key, columns);
+    await endIngest(tx, key, { columns, fileName });
     await saveControllers(tx, key, { ingest });
     const job = await revealJob(tx, key);
     // Upkeep took it for left behind: this process must have looked dead for minutes.
@@ -208,6 +254,7 @@ class BatchWriter {
   readonly #key: JobKey & { userId: string };
   readonly #bounds: IngestBounds;
   readonly #normalizer: RowNormalizing;
+  readonly #source: JobSource;
   readonly #startedAtMs = performance.now();
   readonly #written = { rows: 0, batches: 0, failed: 0, waitMs: 0 };
   readonly #trace = new IngestTrace();
@@ -215,11 +262,16 @@ class BatchWriter {
 
   constructor(
     deps: IngestDeps,
-    { key, normalizer }: { key: JobKey & { userId: string }; normalizer: RowNormalizing },
+    {
+      key,
+      normalizer,
+      source,
+    }: { key: JobKey & { userId: string }; normalizer: RowNormalizing; source: JobSource },
   ) {
     this.#deps = deps;
     this.#key = key;
     this.#normalizer = normalizer;
+    this.#source = source;
     this.#bounds = ingestBounds(deps.bounds);
     this.#state = initialIngestState(this.#bounds);
   }
@@ -251,6 +303,7 @@ class BatchWriter {
       const startedAtMs = performance.now();
       try {
         const { totalMs, queuedMs } = await this.#insert(rows);
+        this.#source.written(rows);
         // The wait is a signal of its own: a full pool is no slow database.
         const latencyMs = Math.max(0, performance.now() - startedAtMs - totalMs);
         this.#learn(rows, { latencyMs, poolWaitMs: queuedMs });
@@ -281,8 +334,11 @@ class BatchWriter {
     const inputs = rows.map((row) => row.inputJson);
     const each = inputs.map((input) => this.#normalizer.normalize(input));
     const normalized = each.some((text) => text !== null) ? each : null;
+    const images = imagesIn(rows);
+    const { jobType } = this.#source;
     return this.#deps.db.tenant(tenantId, async (tx) => {
-      await insertItems(tx, { ...this.#key, jobType: 'csv', firstRowNo, inputs, normalized });
+      await insertItems(tx, { ...this.#key, jobType, firstRowNo, inputs, normalized });
+      if (images.length > 0) await recordImages(tx, { files: this.#deps.files, key: this.#key, images });
       return tx.wait;
     });
   }

@@ -2,29 +2,30 @@ import type { Multipart, MultipartFile } from '@fastify/multipart';
 import type { FastifyRequest } from 'fastify';
 import { isSluiceError, messageOf, type SluiceError } from '../../lib/errors.ts';
 import { itemErrors } from './errors.ts';
-
-export interface FilePart {
-  fileName: string | null;
-  mediaType: string | null;
-  content: AsyncIterable<Uint8Array>;
-}
+import type { ArrivingFile } from './images/open-images.ts';
+import { imageLimits } from './images/types.ts';
 
 export interface ItemForm {
-  processor: string;
+  /** Null: the usual one for what the file turns out to be. */
+  processor: string | null;
   options: unknown;
-  file: FilePart;
+  /** Of a workbook: the name of a sheet, or its number. */
+  sheet: string | null;
+  file: ArrivingFile;
+  /** The file after the one that was read to its end; null when the form has ended as it should. */
+  more(): Promise<ArrivingFile | null>;
 }
 
 const maxFieldBytes = 256 * 1024;
-const fieldNames: readonly string[] = ['processor', 'options'];
-const allowedParts = 'processor, options, file, in this order';
+const fieldNames: readonly string[] = ['processor', 'options', 'sheet'];
+const allowedParts = 'processor, options, sheet, file, in this order';
 
 type Parts = AsyncIterator<Multipart>;
 
 /**
- * Reads the form up to its file: the fields come first, and the file is then read as it arrives, by whoever takes
- * `file.content`. Nothing of it is buffered. The content ends only when the form has ended as it should: what comes
- * behind the file would have come too late, so it makes the whole form wrong.
+ * Reads the form up to its first file: the fields come first, and the files are then read as they arrive, by whoever
+ * takes their content. Nothing of them is buffered. A field behind a file would have come too late, so it makes the
+ * whole form wrong.
  */
 export async function readItemForm(
   request: FastifyRequest,
@@ -38,25 +39,47 @@ export async function readItemForm(
       fields.set(part.fieldname, part.value);
       continue;
     }
-    checkFile(part);
+    const file = openFile(part, limits);
     return {
-      processor: String(fields.get('processor') ?? 'noop'),
+      processor: textOf(fields, 'processor'),
       options: parseOptions(fields.get('options')),
-      file: {
-        fileName: readFileName(part.filename),
-        mediaType: part.mimetype || null,
-        content: untilEnd(part.file, { parts, ...limits }),
-      },
+      sheet: textOf(fields, 'sheet'),
+      file,
+      more: () => nextFile(parts, limits),
     };
   }
   throw itemErrors.raise.file_missing('The form has no part named file');
+}
+
+function textOf(fields: Map<string, unknown>, name: string): string | null {
+  const value = fields.get(name);
+  return value === undefined ? null : String(value);
+}
+
+function openFile(part: MultipartFile, limits: { maxFileBytes: number }): ArrivingFile {
+  checkFile(part);
+  return {
+    fileName: readFileName(part.filename),
+    mediaType: part.mimetype || null,
+    content: whole(part.file, limits),
+  };
+}
+
+async function nextFile(parts: Parts, limits: { maxFileBytes: number }): Promise<ArrivingFile | null> {
+  const part = await nextPart(parts);
+  if (part === null) return null;
+  if (part.type === 'file') return openFile(part, limits);
+  throw itemErrors.raise.form_invalid(
+    `The part ${quoted(part.fieldname)} comes after the file, which is too late; send ${allowedParts}`,
+  );
 }
 
 function openParts(request: FastifyRequest, { maxFileBytes }: { maxFileBytes: number }): Parts {
   if (!/;\s*boundary=/i.test(request.headers['content-type'] ?? '')) {
     throw itemErrors.raise.form_invalid('The content type of the form names no boundary');
   }
-  const limits = { fields: 20, fieldSize: maxFieldBytes, files: 1, fileSize: maxFileBytes, parts: 30 };
+  const files = imageLimits.images;
+  const limits = { fields: 20, fieldSize: maxFieldBytes, files, fileSize: maxFileBytes, parts: files + 30 };
   return request.parts({ limits })[Symbol.asyncIterator]();
 }
 
@@ -132,9 +155,9 @@ function parseOptions(given: unknown): unknown {
   }
 }
 
-async function* untilEnd(
+async function* whole(
   file: AsyncIterable<Uint8Array> & { truncated?: boolean },
-  { parts, maxFileBytes }: { parts: Parts; maxFileBytes: number },
+  { maxFileBytes }: { maxFileBytes: number },
 ): AsyncGenerator<Uint8Array> {
   try {
     yield* file;
@@ -148,11 +171,6 @@ async function* untilEnd(
       { details: { max_bytes: maxFileBytes } },
     );
   }
-  const behind = await nextPart(parts);
-  if (behind === null) return;
-  throw itemErrors.raise.form_invalid(
-    `The part ${quoted(behind.fieldname)} comes after the file, which is too late; send ${allowedParts}`,
-  );
 }
 
 /** What the parser says about a form, in our words. What it does not know is a form that ended too early. */
@@ -167,9 +185,9 @@ function brokenForm(error: unknown): SluiceError {
 }
 
 const partProblems: Record<string, string> = {
-  FST_FILES_LIMIT: 'The form has more than one file; a job is made of one file',
+  FST_FILES_LIMIT: `The form has more than ${imageLimits.images} files, the most that a job is made of`,
   FST_FIELDS_LIMIT: `The form has more than 20 fields; allowed are ${allowedParts}`,
-  FST_PARTS_LIMIT: `The form has more than 30 parts; allowed are ${allowedParts}`,
+  FST_PARTS_LIMIT: `The form has too many parts; allowed are ${allowedParts}`,
   FST_PROTO_VIOLATION: `The form has a part with a name that no part may have; allowed are ${allowedParts}`,
   FST_INVALID_JSON_FIELD_ERROR: 'A field of the form is declared as JSON and is not JSON',
 };

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -18,6 +18,7 @@ import { exportItems } from './export/export.ts';
 import { openFileRef } from './file-refs.ts';
 import { readerErrors } from './formats/errors.ts';
 import { gridRoutes } from './grid-routes.ts';
+import { imageRoutes } from './images/image-routes.ts';
 import { type IngestDeps, ingestFile } from './ingest.ts';
 import { itemRowRoutes } from './item-row-routes.ts';
 import { type ItemForm, readItemForm } from './multipart.ts';
@@ -27,7 +28,6 @@ import { itemJobReply, renderItemJob } from './views.ts';
 
 export interface ItemRoutesDeps extends IngestDeps {
   ingestEnabled: boolean;
-  maxUploadBytes: number;
   ingestFolder: string | null;
   pages: PageTiming;
 }
@@ -40,6 +40,7 @@ export function itemRoutes(deps: ItemRoutesDeps): RouteModule {
     installIngest(app, deps);
     gridRoutes(app, { ...routeDeps, pages: deps.pages });
     itemRowRoutes(app, routeDeps);
+    imageRoutes(app, { ...routeDeps, files: deps.files });
     installReprocess(app, deps);
     installExport(app, routeDeps);
   };
@@ -54,7 +55,8 @@ function installIngest(app: RouteApp, deps: ItemRoutesDeps): void {
     schema: {
       tags,
       summary:
-        'Make a job of a file of rows: multipart with processor, options and file, or JSON with a fileRef',
+        'Make a job of a file of rows, of several images or of a ZIP of images: multipart with processor, options ' +
+        'and file, or JSON with a fileRef',
       consumes: ['multipart/form-data', 'application/json'],
       response: { 201: z.object({ jobId: z.uuid() }), ...problems(404, 409, 413, 415, 422) },
     },
@@ -64,7 +66,7 @@ function installIngest(app: RouteApp, deps: ItemRoutesDeps): void {
       }
       const { tenantId, userId } = principalOf(request);
       const source = await openSource(deps, request).catch(readingOff(request));
-      const seen = hashing(source.file.content);
+      const seen = hashing(source);
       const answered = new AnsweredBefore();
       const job = await ingestFile(deps, {
         tenantId,
@@ -72,12 +74,14 @@ function installIngest(app: RouteApp, deps: ItemRoutesDeps): void {
         ipAddress: request.ip,
         processor: source.processor,
         options: source.options,
+        sheet: source.sheet,
         fileName: source.file.fileName,
         declaredType: source.file.mediaType,
         content: seen.content,
+        more: seen.more,
         beforeReveal: async () => {
-          const { processor, options } = source;
-          answered.kept = await request.receipt.claim({ processor, options, sha256: seen.digest() });
+          const { processor, options, sheet } = source;
+          answered.kept = await request.receipt.claim({ processor, options, sheet, sha256: seen.digest() });
           if (answered.kept) throw answered;
         },
         beforeCommit: request.receipt.keeping<Job>(201, ({ jobId }) => ({ jobId })),
@@ -192,17 +196,35 @@ class AnsweredBefore extends Error {
   kept: KeptAnswer | null = null;
 }
 
-/** A retried upload is the same request when its fields and the bytes of its file are the same. */
-function hashing(content: AsyncIterable<Uint8Array>): {
+/** A retried upload is the same request when its fields, the bytes of its files and the names of further ones are. */
+function hashing({ file, more }: Pick<ItemForm, 'file' | 'more'>): Pick<ItemForm, 'more'> & {
   content: AsyncIterable<Uint8Array>;
   digest(): string;
 } {
-  const hash = createHash('sha256');
-  async function* read(): AsyncGenerator<Uint8Array> {
+  const hashes: { fileName: string | null; hash: Hash }[] = [];
+  async function* read({ fileName, content }: ItemForm['file']): AsyncGenerator<Uint8Array> {
+    const hash = createHash('sha256');
+    hashes.push({ fileName, hash });
     for await (const chunk of content) {
       hash.update(chunk);
       yield chunk;
     }
   }
-  return { content: read(), digest: () => hash.digest('hex') };
+  return {
+    content: read(file),
+    more: async () => {
+      const next = await more();
+      return next === null ? null : { ...next, content: read(next) };
+    },
+    digest: () => {
+      const [first, ...others] = hashes.map(({ fileName, hash }) => ({
+        fileName,
+        sha256: hash.digest('hex'),
+      }));
+      if (others.length === 0) return first?.sha256 ?? '';
+      return createHash('sha256')
+        .update(JSON.stringify([first, ...others]))
+        .digest('hex');
+    },
+  };
 }

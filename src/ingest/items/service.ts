@@ -1,3 +1,4 @@
+import type { Files } from '../../kernel/files/types.ts';
 import { jobErrors } from '../../kernel/jobs/errors.ts';
 import { getJob, type JobKey as VisibleJobKey } from '../../kernel/jobs/service.ts';
 import { deleteHiddenJob, reopenSharedJob, unparkJob } from '../../kernel/jobs/shared-store.ts';
@@ -6,6 +7,7 @@ import type { WakeUp } from '../../kernel/jobs/wake-up.ts';
 import type { Database, Tx } from '../../lib/db.ts';
 import type { Logger } from '../../lib/log.ts';
 import { itemErrors } from './errors.ts';
+import { listStorageKeys } from './images/image-store.ts';
 import { type ReportedJob, reportIfDue, reportReprocessed } from './item-events.ts';
 import type { ItemMetrics } from './metrics.ts';
 import { expireLocksOf } from './processing-store.ts';
@@ -159,15 +161,31 @@ export async function freeItemsOf(
 }
 
 /** For upkeep: ingests whose process died leave nothing. */
-export async function removeDeadIngests(db: Database): Promise<{ removed: number }> {
+export async function removeDeadIngests(
+  db: Database,
+  { files = null }: { files?: Files | null } = {},
+): Promise<{ removed: number }> {
   const dead = await db.kernel((tx) => listDeadIngests(tx, 100));
   let removed = 0;
-  for (const key of dead) if (await takeBack(db, key)) removed += 1;
+  for (const key of dead) if (await takeBack({ db, files }, key)) removed += 1;
   return { removed };
 }
 
-/** An ingest that did not come to its end, with all its rows. Only the kernel may delete jobs. */
-export function takeBack(db: Database, key: JobKey): Promise<boolean> {
+/**
+ * An ingest that did not come to its end, with all its rows and images. Only the kernel may delete jobs. One that has
+ * become visible stays, and so do its files.
+ */
+export async function takeBack(
+  { db, files }: { db: Database; files: Files | null },
+  key: JobKey,
+): Promise<boolean> {
   const context = { role: 'sluice_kernel', settings: { statement_timeout: '0' } } as const;
-  return db.transaction(context, (tx) => deleteHiddenJob(tx, key));
+  const { isGone, storageKeys } = await db.transaction(context, async (tx) => {
+    const named = await listStorageKeys(tx, key);
+    return { isGone: await deleteHiddenJob(tx, key), storageKeys: named };
+  });
+  if (!isGone) return false;
+  // What cannot be removed now is an orphan, and the sweep will find it.
+  for (const storageKey of storageKeys) await files?.remove(storageKey).catch(() => {});
+  return true;
 }

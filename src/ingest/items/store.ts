@@ -74,12 +74,13 @@ export async function analyzeItems(tx: Tx): Promise<void> {
 export async function endIngest(
   tx: Tx,
   { tenantId, jobId }: JobKey,
-  columns: readonly string[],
+  { columns, fileName }: { columns: readonly string[]; fileName: string | null },
 ): Promise<boolean> {
   const ended = await tx.run(sql`
     update item_jobs
        set ingesting_by = null,
-           columns = ${JSON.stringify(columns)}
+           columns = ${JSON.stringify(columns)},
+           file_name = ${fileName}
      where tenant_id = ${tenantId}
        and job_id = ${jobId}
        and ingesting_by is not null`);

@@ -6,6 +6,8 @@ import type { Database, TransactionContext } from '../../lib/db.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import { type BatchEnd, closeBatch, finishIfDone, freshOf, notRunning } from './batch.ts';
+import { catalogsOf } from './catalog/catalogs.ts';
+import type { JobImages } from './images/types.ts';
 import type { Lanes } from './lanes.ts';
 import type { ItemMetrics } from './metrics.ts';
 import { changeOf, givenBack } from './outcomes.ts';
@@ -51,6 +53,7 @@ export interface ItemWorkerDeps {
   pacing: Pacing;
   /** For turns of pure processors. */
   lanes: Lanes;
+  imagesOf(job: ItemJob): JobImages;
   fetch: GuardedFetch;
   secretOf(tenantId: string, name: string): Promise<string>;
 }
@@ -158,7 +161,7 @@ async function takeLockedTurn(deps: ItemWorkerDeps, opened: Opened): Promise<Tur
   let isLast = false;
   try {
     while (left.length > 0 && !opened.turn.shouldYield()) {
-      const wave = left.slice(0, opened.provider.concurrency * 4);
+      const wave = left.slice(0, opened.processor.itemsAtOnce ?? opened.provider.concurrency * 4);
       const result = await runWave(deps, opened, { ...claim, items: wave });
       left = left.slice(wave.length);
       processed += result.processed;
@@ -372,7 +375,9 @@ function contextOf(
     jobId: job.jobId,
     fetch: provider.pace(deps.fetch),
     secret: (name) => deps.secretOf(job.tenantId, name),
+    catalogs: catalogsOf(deps.db, job.tenantId),
     concurrency: provider.concurrency,
+    ...(job.jobType === 'image' ? { images: deps.imagesOf(job) } : {}),
   };
 }
 

@@ -7,6 +7,7 @@ import type { WakeUp } from '../../kernel/jobs/wake-up.ts';
 import type { UpkeepTask } from '../../kernel/upkeep/types.ts';
 import type { Database } from '../../lib/db.ts';
 import type { Logger } from '../../lib/log.ts';
+import { type UploadIntake, uploadIntake } from './file-intake.ts';
 import { FolderWatch } from './folder-watch.ts';
 import { UploadMetrics } from './metrics.ts';
 import { uploadsPipeline } from './pipeline.ts';
@@ -32,6 +33,8 @@ export interface UploadHouseOptions {
 export interface UploadHouse {
   pipeline: Pipeline;
   routes(kernel: Kernel): RouteModule[];
+  /** For files that do not come with a request. */
+  intake(kernel: Kernel): UploadIntake;
   tasks(kernel: Kernel): UpkeepTask[];
 }
 
@@ -53,6 +56,7 @@ export function openUploadHouse(options: UploadHouseOptions): UploadHouse {
   return {
     pipeline: uploadsPipeline({ ...deps, sliceMs: options.uploadSliceMs }),
     routes: (kernel) => [uploadRoutes(intakeDeps(kernel))],
+    intake: (kernel) => uploadIntake(intakeDeps(kernel)),
     tasks: (kernel) => [
       {
         // Daily work, spread over the day: a run is bounded, and what it leaves goes with the next.

@@ -1,0 +1,2 @@
+drop table adapter_files;
+drop table adapters;

@@ -1,0 +1,161 @@
+import { z } from 'zod';
+import { storedText } from '../../kernel/http/stored-text.ts';
+import type { AdapterSettings, Place, Target } from './types.ts';
+
+/** How adapters are written in requests. */
+const name = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/,
+    'must be 1 to 100 letters, digits, dots, dashes and underscores',
+  );
+
+export const adapterFormParts = { name, fileId: z.uuid() };
+
+/** Control characters would begin a further command or header. */
+const line = (max: number) =>
+  storedText(max).refine((text) => !/\p{Cc}/u.test(text), 'must not hold control characters');
+
+const secretName = line(200).min(1).describe('The name of a secret of the tenant (PUT /api/secrets/{name})');
+
+const target = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('items'),
+    processor: line(200).nullish().describe('Null: the usual one for what each file turns out to be'),
+    options: z
+      .record(z.string(), z.unknown())
+      .refine(
+        (value) => isStorable(value),
+        'must not hold a NUL or half a character, nor more than 64 levels',
+      )
+      .default({}),
+  }),
+  z.strictObject({
+    kind: z.literal('uploads'),
+    platform: z.enum(['meta', 'google', 'tiktok']),
+    workspace_id: z.uuid('must be the UUID of a workspace'),
+  }),
+]);
+
+const shared = {
+  target: target.describe('What becomes of a file: an item job, or an upload of a report'),
+  pattern: line(200)
+    .min(1)
+    .nullish()
+    .describe('Names of files: `*` stands for anything, `?` for one character'),
+  every_minutes: z.int().min(1).max(44_640).nullish().describe('Null: only by hand'),
+  after: z
+    .enum(['leave', 'move'])
+    .default('leave')
+    .describe('`move`: to `done/` and `failed/` beside it, once it was dealt with'),
+  settle_seconds: z
+    .int()
+    .min(0)
+    .max(86_400)
+    .default(10)
+    .describe('How long a file must rest before it is read'),
+};
+
+const port = z
+  .int()
+  .refine((value) => value === 21 || (value >= 1_024 && value <= 65_535), 'must be 21, or 1024 to 65535');
+
+export const adapterForm = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('folder'),
+    path: line(1_000)
+      .default('')
+      .refine(isBelow, 'must not begin with a slash, nor lead upwards')
+      .describe('Below the tenant’s folder in ADAPTER_FOLDER; empty: that folder itself'),
+    ...shared,
+  }),
+  z.strictObject({
+    kind: z.literal('s3'),
+    endpoint: line(2_000)
+      .refine((text) => /^https?:\/\//i.test(text) && URL.canParse(text), 'must be an http(s) address')
+      .nullish()
+      .describe('Null: Amazon’s own of the region'),
+    region: line(100).min(1).default('us-east-1'),
+    bucket: line(255).min(1),
+    prefix: line(900).default('').describe('What keys begin with, for example `in/`'),
+    path_style: z.boolean().default(false),
+    access_key_id_secret: secretName,
+    secret_access_key_secret: secretName,
+    ...shared,
+  }),
+  z.strictObject({
+    kind: z.literal('ftp'),
+    host: line(253).min(1).describe('A name or an IP address'),
+    port: port.default(21),
+    path: line(1_000).min(1).default('/'),
+    user: line(200).min(1).default('anonymous'),
+    password_secret: secretName,
+    tls: z.boolean().default(true).describe('Explicit FTPS; false sends the password in the clear'),
+    ca_certificate: storedText(20_000)
+      .nullish()
+      .describe('PEM, for a server whose certificate no public authority has signed'),
+    ...shared,
+  }),
+]);
+
+export type AdapterForm = z.output<typeof adapterForm>;
+
+export function settingsOf(form: AdapterForm): AdapterSettings {
+  return {
+    place: placeOf(form),
+    target: targetOf(form.target),
+    pattern: form.pattern ?? null,
+    everyMinutes: form.every_minutes ?? null,
+    after: form.after,
+    settleSeconds: form.settle_seconds,
+  };
+}
+
+function placeOf(form: AdapterForm): Place {
+  switch (form.kind) {
+    case 'folder':
+      return { kind: 'folder', path: form.path };
+    case 's3':
+      return {
+        kind: 's3',
+        endpoint: form.endpoint ?? null,
+        region: form.region,
+        bucket: form.bucket,
+        prefix: form.prefix,
+        pathStyle: form.path_style,
+        accessKeyIdSecret: form.access_key_id_secret,
+        secretAccessKeySecret: form.secret_access_key_secret,
+      };
+    case 'ftp':
+      return {
+        kind: 'ftp',
+        host: form.host,
+        port: form.port,
+        path: form.path,
+        user: form.user,
+        passwordSecret: form.password_secret,
+        tls: form.tls,
+        caCertificate: form.ca_certificate ?? null,
+      };
+  }
+}
+
+function targetOf(given: AdapterForm['target']): Target {
+  if (given.kind === 'items') return { ...given, processor: given.processor ?? null };
+  return { kind: 'uploads', platform: given.platform, workspaceId: given.workspace_id };
+}
+
+function isBelow(path: string): boolean {
+  return !path.startsWith('/') && !path.includes('\\') && !path.split('/').includes('..');
+}
+
+const maxLevels = 64;
+
+/** What PostgreSQL keeps in JSON as it is. */
+function isStorable(value: unknown, level = 0): boolean {
+  if (level > maxLevels) return false;
+  if (typeof value === 'string') return !/[\0\p{Surrogate}]/u.test(value);
+  if (value === null || typeof value !== 'object') return true;
+  if (Array.isArray(value)) return value.every((part) => isStorable(part, level + 1));
+  return Object.entries(value).every(([key, part]) => isStorable(key) && isStorable(part, level + 1));
+}

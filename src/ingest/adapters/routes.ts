@@ -1,0 +1,214 @@
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../kernel/http/replies.ts';
+import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../../kernel/http/route.ts';
+import type { Database } from '../../lib/db.ts';
+import { adapterForm, adapterFormParts, settingsOf } from './adapter-form.ts';
+import { countFiles, listFiles, listFilesOf } from './file-list-store.ts';
+import {
+  type AdapterDeps,
+  checkAdapter,
+  getAdapter,
+  removeAdapter,
+  retryFile,
+  saveAdapter,
+  scanNow,
+} from './service.ts';
+import { listAdapters } from './store.ts';
+import { type Adapter, type AdapterKey, fileStates } from './types.ts';
+import {
+  adapterReply,
+  checkReply,
+  type FileCounts,
+  fileReply,
+  renderAdapter,
+  renderFile,
+  renderScan,
+  scanReply,
+} from './views.ts';
+
+const tags = ['adapters'];
+const params = z.strictObject({ name: adapterFormParts.name });
+const base = '/api/ingestion/adapters';
+/** No further file is begun after this long: proxies give up waiting not much later. */
+const scanBudgetMs = 25_000;
+
+export function adapterRoutes(depsOf: () => AdapterDeps): RouteModule {
+  return (app, routeDeps) => {
+    installReading(app, routeDeps);
+    installChanges(app, depsOf());
+    installWork(app, depsOf());
+    installFiles(app, routeDeps);
+  };
+}
+
+function keyOf(request: FastifyRequest & { params: { name: string } }): AdapterKey {
+  return { tenantId: principalOf(request).tenantId, name: request.params.name };
+}
+
+function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
+  const list = 'adapters';
+  app.route({
+    method: 'GET',
+    url: base,
+    config: { action: 'adapter.read' },
+    schema: {
+      tags,
+      summary: 'List adapters by their names',
+      querystring: z.strictObject(pageQuery),
+      response: { 200: listOf(adapterReply), ...problems() },
+    },
+    handler: async (request) => {
+      const { tenantId } = principalOf(request);
+      const page = pageRequest(request.query, { list, cursors });
+      const rows = await db.tenant(tenantId, (tx) => listAdapters(tx, { tenantId, ...page }));
+      const files = await countsOf(db, tenantId, rows);
+      const render = (row: Adapter) => renderAdapter(row, files.get(row.name));
+      const { limit } = request.query;
+      return pageOf(rows, { limit, list, cursors, key: (row) => row.name, render });
+    },
+  });
+  app.route({
+    method: 'GET',
+    url: `${base}/:name`,
+    config: { action: 'adapter.read' },
+    schema: { tags, summary: 'Get an adapter', params, response: { 200: adapterReply, ...problems(404) } },
+    handler: async (request) => rendered(db, await getAdapter({ db }, keyOf(request))),
+  });
+}
+
+async function rendered(db: Database, adapter: Adapter) {
+  const files = await countsOf(db, adapter.tenantId, [adapter]);
+  return renderAdapter(adapter, files.get(adapter.name));
+}
+
+async function countsOf(
+  db: Database,
+  tenantId: string,
+  rows: readonly Adapter[],
+): Promise<Map<string, FileCounts>> {
+  const names = rows.map(({ name }) => name);
+  const found = await db.tenant(tenantId, (tx) => countFiles(tx, { tenantId, names }));
+  const counts = new Map<string, FileCounts>();
+  for (const { adapter, state, count } of found) {
+    counts.set(adapter, { ...counts.get(adapter), [state]: count });
+  }
+  return counts;
+}
+
+function installChanges(app: RouteApp, deps: AdapterDeps): void {
+  app.route({
+    method: 'PUT',
+    url: `${base}/:name`,
+    config: { action: 'adapter.manage' },
+    schema: {
+      tags,
+      summary: 'Make an adapter, or change it: a folder, an S3 prefix or an FTP directory to look through',
+      params,
+      body: adapterForm,
+      response: { 200: adapterReply, 201: adapterReply, ...problems(404, 413, 415, 422) },
+    },
+    handler: async (request, reply) => {
+      const key = keyOf(request);
+      const { userId: createdBy } = principalOf(request);
+      const saved = await saveAdapter(deps, { ...key, ...settingsOf(request.body), createdBy });
+      const body = await rendered(deps.db, saved);
+      if (!saved.isNew) return reply.code(200).send(body);
+      return reply.code(201).header('location', `${base}/${saved.name}`).send(body);
+    },
+  });
+  app.route({
+    method: 'DELETE',
+    url: `${base}/:name`,
+    config: { action: 'adapter.manage' },
+    schema: {
+      tags,
+      summary: 'Delete an adapter and what is known of its files; the files and their jobs stay',
+      params,
+      response: { 204: z.null(), ...problems(404) },
+    },
+    handler: async (request, reply) => {
+      await removeAdapter(deps, keyOf(request));
+      return reply.code(204).send(null);
+    },
+  });
+}
+
+function installWork(app: RouteApp, deps: AdapterDeps): void {
+  app.route({
+    method: 'POST',
+    url: `${base}/:name/check`,
+    config: { action: 'adapter.manage' },
+    schema: {
+      tags,
+      summary: 'Connect to an adapter’s place and see what is there; nothing is taken in',
+      params,
+      response: { 200: checkReply, ...problems(404, 413, 415) },
+    },
+    handler: async (request) => {
+      const { errorCode, ...check } = await checkAdapter(deps, keyOf(request));
+      return { ...check, error_code: errorCode };
+    },
+  });
+  app.route({
+    method: 'POST',
+    url: '/api/ingestion/scan',
+    config: { action: 'adapter.scan' },
+    schema: {
+      tags,
+      summary: 'Look through an adapter now, or through all: files that rest are taken in, each once',
+      description:
+        'A file is taken in when two looks in a row have seen it unchanged and it has rested for `settle_seconds`; ' +
+        'objects in S3 appear whole and are taken in at once.',
+      body: z.strictObject({ adapter: adapterFormParts.name.optional() }).nullish(),
+      response: { 200: z.object({ data: z.array(scanReply) }), ...problems(404, 413, 415) },
+    },
+    handler: async (request) => {
+      const { tenantId } = principalOf(request);
+      const name = request.body?.adapter ?? null;
+      const reports = await scanNow(deps, { tenantId, name, limits: { budgetMs: scanBudgetMs } });
+      return { data: reports.map(renderScan) };
+    },
+  });
+}
+
+function installFiles(app: RouteApp, { db, cursors }: RouteDeps): void {
+  const list = 'adapter files';
+  app.route({
+    method: 'GET',
+    url: `${base}/:name/files`,
+    config: { action: 'adapter.read' },
+    schema: {
+      tags,
+      summary: 'List the files that an adapter has found, newest first, each with what became of it',
+      params,
+      querystring: z.strictObject({ ...pageQuery, state: z.enum(fileStates).optional() }),
+      response: { 200: listOf(fileReply), ...problems(404) },
+    },
+    handler: async (request) => {
+      const key = keyOf(request);
+      const { state, limit } = request.query;
+      const page = { ...key, ...pageRequest(request.query, { list, cursors }) };
+      await getAdapter({ db }, key);
+      const rows = await db.tenant(key.tenantId, (tx) =>
+        state === undefined ? listFiles(tx, page) : listFilesOf(tx, { ...page, state }),
+      );
+      return pageOf(rows, { limit, list, cursors, key: (row) => row.fileId, render: renderFile });
+    },
+  });
+  app.route({
+    method: 'POST',
+    url: `${base}/:name/files/:file_id/retry`,
+    config: { action: 'adapter.scan' },
+    schema: {
+      tags,
+      summary: 'Try a file again that failed; a scan follows by itself',
+      params: params.extend({ file_id: adapterFormParts.fileId }),
+      response: { 200: fileReply, ...problems(404, 409, 413, 415) },
+    },
+    handler: async (request) => {
+      const fileId = request.params.file_id;
+      return renderFile(await retryFile({ db }, { ...keyOf(request), fileId }));
+    },
+  });
+}

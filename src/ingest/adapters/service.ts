@@ -1,0 +1,154 @@
+import { findMetadataRefusal, findRefusal } from '../../kernel/fetch/addresses.ts';
+import { assertLiteral } from '../../kernel/fetch/target.ts';
+import type { Database } from '../../lib/db.ts';
+import { isSluiceError, messageOf, type SluiceError } from '../../lib/errors.ts';
+import { adapterErrors } from './errors.ts';
+import { findFile, reopenFailed } from './file-list-store.ts';
+import { isWanted } from './file-names.ts';
+import { emptyReport, type ScanDeps, type ScanLimits, scanAdapter } from './scan.ts';
+import { scanSoon } from './scan-store.ts';
+import { openSource } from './sources/open-source.ts';
+import {
+  countAdapters,
+  deleteAdapter,
+  findAdapter,
+  listAdapters,
+  type NewAdapter,
+  putAdapter,
+} from './store.ts';
+import type { Adapter, AdapterFile, AdapterKey, FileKey, Place, ScanReport } from './types.ts';
+
+export interface AdapterDeps extends ScanDeps {
+  adapterMaxCount: number;
+}
+
+/** What can be known to be wrong is refused here; what has to be tried, `checkAdapter` tries. */
+export async function saveAdapter(
+  deps: AdapterDeps,
+  adapter: NewAdapter,
+): Promise<Adapter & { isNew: boolean }> {
+  const { tenantId, target } = adapter;
+  assertPlace(deps, adapter.place);
+  await deps.doors[target.kind].check(tenantId, target);
+  return deps.db.tenant(tenantId, async (tx) => {
+    const before = await findAdapter(tx, adapter);
+    const limit = deps.adapterMaxCount;
+    if (before === null && (await countAdapters(tx, { tenantId, limit })) >= limit) {
+      throw adapterErrors.raise.adapter_limit_reached(
+        `The tenant has ${limit} adapters, and may not have more`,
+      );
+    }
+    return putAdapter(tx, adapter);
+  });
+}
+
+function assertPlace({ adapterFolder, blockPrivateAddresses }: AdapterDeps, place: Place): void {
+  if (place.kind === 'folder' && adapterFolder === null) {
+    throw adapterErrors.raise.adapter_invalid(
+      'There is no folder for adapters on this server; the operator sets ADAPTER_FOLDER',
+      { fields: [{ pointer: '/kind', message: 'must be s3 or ftp on this server' }] },
+    );
+  }
+  if (place.kind !== 'ftp') return;
+  assertLiteral(place.host, blockPrivateAddresses ? findRefusal : findMetadataRefusal);
+}
+
+export async function getAdapter({ db }: { db: Database }, key: AdapterKey): Promise<Adapter> {
+  const adapter = await db.tenant(key.tenantId, (tx) => findAdapter(tx, key));
+  if (adapter) return adapter;
+  throw missing(key);
+}
+
+/** With what is known of its files: an adapter that is made again takes all of them in again. */
+export async function removeAdapter({ db }: { db: Database }, key: AdapterKey): Promise<void> {
+  if (!(await db.tenant(key.tenantId, (tx) => deleteAdapter(tx, key)))) throw missing(key);
+}
+
+export interface AdapterCheck {
+  ok: boolean;
+  files: string[];
+  errorCode: string | null;
+  error: string | null;
+}
+
+const listedForCheck = 50;
+const shownNames = 5;
+
+/** Connects and looks, and takes nothing in. */
+export async function checkAdapter(deps: AdapterDeps, key: AdapterKey): Promise<AdapterCheck> {
+  const adapter = await getAdapter(deps, key);
+  try {
+    await deps.doors[adapter.target.kind].check(adapter.tenantId, adapter.target);
+    const source = await openSource(deps, adapter);
+    try {
+      const { files } = await source.list(listedForCheck);
+      const names = files.map(({ path }) => path).filter((path) => isWanted(path, adapter.pattern));
+      return { ok: true, files: names.sort().slice(0, shownNames), errorCode: null, error: null };
+    } finally {
+      await source.close();
+    }
+  } catch (error) {
+    const errorCode = isSluiceError(error) ? error.code : 'bug';
+    const next = isSluiceError(error) ? ` ${error.definition.next}` : '';
+    return { ok: false, files: [], errorCode, error: `${messageOf(error)}.${next}` };
+  }
+}
+
+const maxScanned = 1_000;
+
+/** One adapter, or all of the tenant's, one after the other within the time that there is. */
+export async function scanNow(
+  deps: AdapterDeps,
+  { tenantId, name, limits }: { tenantId: string; name: string | null; limits: ScanLimits },
+): Promise<ScanReport[]> {
+  const adapters =
+    name === null
+      ? await deps.db.tenant(tenantId, (tx) => listAdapters(tx, { tenantId, after: null, limit: maxScanned }))
+      : [await getAdapter(deps, { tenantId, name })];
+  await assertOpen(deps, adapters);
+  const startedMs = performance.now();
+  const reports: ScanReport[] = [];
+  for (const adapter of adapters) {
+    const budgetMs = limits.budgetMs - (performance.now() - startedMs);
+    const isOver = budgetMs <= 0 || limits.signal?.aborted === true;
+    reports.push(
+      isOver
+        ? { ...emptyReport(adapter), isComplete: false }
+        : await scanAdapter(deps, adapter, { ...limits, budgetMs }),
+    );
+  }
+  return reports;
+}
+
+/** Where nothing may be taken in at all, a scan is refused like every other ingest. */
+async function assertOpen(deps: AdapterDeps, adapters: readonly Adapter[]): Promise<void> {
+  let closed: SluiceError | null = null;
+  for (const { tenantId, target } of adapters) {
+    const error = await deps.doors[target.kind].check(tenantId, target).then(() => null, asIs);
+    if (!isSluiceError(error) || error.code !== 'ingest_disabled') return;
+    closed = error;
+  }
+  if (closed !== null) throw closed;
+}
+
+const asIs = (error: unknown): unknown => error;
+
+/** A file that failed waits again, and its adapter is looked through soon, also one that has no schedule. */
+export function retryFile({ db }: { db: Database }, key: AdapterKey & FileKey): Promise<AdapterFile> {
+  return db.tenant(key.tenantId, async (tx) => {
+    const before = await findFile(tx, key);
+    if (!before) {
+      throw adapterErrors.raise.adapter_file_not_found(`Adapter ${key.name} has no file ${key.fileId}`);
+    }
+    if (!(await reopenFailed(tx, key))) {
+      const why = before.state === 'failed' ? 'a newer version of it waits already' : `it is ${before.state}`;
+      throw adapterErrors.raise.adapter_file_not_failed(`The file ${before.path} is not tried again: ${why}`);
+    }
+    await scanSoon(tx, key);
+    return (await findFile(tx, key)) ?? before;
+  });
+}
+
+function missing({ name }: AdapterKey): Error {
+  return adapterErrors.raise.adapter_not_found(`There is no adapter ${name}`);
+}

@@ -1,0 +1,18 @@
+import { text, wholeNumber } from '../../lib/setting-kinds.ts';
+import { setting } from '../../lib/settings.ts';
+
+export const adapterSettings = {
+  adapterFolder: setting({
+    env: 'ADAPTER_FOLDER',
+    ...text({ max: 4_000 }),
+    default: null,
+    describe:
+      'Folder adapters read below this folder, each tenant in the folder that has its id. Unset: no folder adapters.',
+  }),
+  adapterMaxCount: setting({
+    env: 'ADAPTER_MAX_COUNT',
+    ...wholeNumber({ min: 1, max: 10_000 }),
+    default: 100,
+    describe: 'How many adapters a tenant may have.',
+  }),
+};

@@ -1,0 +1,122 @@
+import { constants } from 'node:fs';
+import { access, lstat, mkdir, open, opendir, realpath, rename } from 'node:fs/promises';
+import path from 'node:path';
+import type { Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { isMissing } from '../../../lib/durable-files.ts';
+import { messageOf } from '../../../lib/errors.ts';
+import { adapterFailures } from '../errors.ts';
+import type { FileSource, FolderPlace, FoundFile } from '../types.ts';
+
+/**
+ * A folder of the server: what lies directly in it. Tenants see nothing of each other, because each has a folder of
+ * its own below the root; links are not followed out of it.
+ */
+export async function openFolder(
+  place: FolderPlace,
+  { root, tenantId }: { root: string | null; tenantId: string },
+): Promise<FileSource> {
+  if (root === null) {
+    throw adapterFailures.raise.adapter_folder_missing(
+      'No folder is configured on this server; the operator sets ADAPTER_FOLDER',
+    );
+  }
+  const home = path.join(root, folderNameOf(tenantId));
+  const folder = await findFolder(home, place.path);
+  const fileOf = (name: string) => path.join(folder, name);
+  return {
+    isAtomic: false,
+    list: (limit) => list(folder, limit),
+    find: (name) => find(fileOf(name), name),
+    read: (file, into) => read(fileOf(file.path), into),
+    move: (names) => move(home, { from: fileOf(names.from), to: fileOf(names.to) }),
+    close: async () => {},
+  };
+}
+
+/** A tenant id may hold what no name of a folder may. */
+function folderNameOf(tenantId: string): string {
+  const name = encodeURIComponent(tenantId);
+  return name === '.' || name === '..' ? name.replaceAll('.', '%2E') : name;
+}
+
+async function findFolder(home: string, below: string): Promise<string> {
+  const where = `The folder ${JSON.stringify(below)} below the tenant’s folder in ADAPTER_FOLDER`;
+  try {
+    const base = await realpath(home);
+    const folder = await realpath(path.join(base, below));
+    if (folder !== base && !folder.startsWith(`${base}${path.sep}`)) {
+      throw adapterFailures.raise.adapter_folder_missing(`${where} leads out of it`);
+    }
+    await access(folder, constants.R_OK | constants.X_OK);
+    if (!(await lstat(folder)).isDirectory()) {
+      throw adapterFailures.raise.adapter_folder_missing(`${where} is no folder`);
+    }
+    return folder;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined || code.startsWith('adapter_')) throw error;
+    const why = isMissing(error) ? 'is not there' : `cannot be read (${code})`;
+    throw adapterFailures.raise.adapter_folder_missing(`${where} ${why}`, { cause: error });
+  }
+}
+
+async function list(folder: string, limit: number) {
+  const files: FoundFile[] = [];
+  for await (const entry of await opendir(folder)) {
+    if (!entry.isFile()) continue;
+    if (files.length >= limit) return { files, isComplete: false };
+    const found = await find(path.join(folder, entry.name), entry.name);
+    if (found !== null) files.push(found);
+  }
+  return { files, isComplete: true };
+}
+
+/** The inode is part of the version: a file that replaces another with the same size and time is another one. */
+async function find(file: string, name: string): Promise<FoundFile | null> {
+  try {
+    const found = await lstat(file, { bigint: true });
+    if (!found.isFile()) return null;
+    return {
+      path: name,
+      sizeBytes: Number(found.size),
+      version: `${found.mtimeNs}-${found.ino}`,
+      modifiedAt: new Date(Number(found.mtimeMs)),
+    };
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw unreadable(name, error);
+  }
+}
+
+async function read(file: string, into: Writable): Promise<void> {
+  const name = path.basename(file);
+  // A link that took the file's place is refused, and a pipe is not waited for.
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  const handle = await open(file, flags).catch((error: unknown) => {
+    throw unreadable(name, error);
+  });
+  try {
+    if (!(await handle.stat()).isFile()) throw unreadable(name, new Error('it is no file'));
+    await pipeline(handle.createReadStream({ autoClose: false }), into);
+  } finally {
+    await handle.close();
+  }
+}
+
+function unreadable(name: string, error: unknown): Error {
+  return adapterFailures.raise.adapter_file_unreadable(
+    `The file ${JSON.stringify(name)} cannot be read: ${messageOf(error)}`,
+    { cause: error },
+  );
+}
+
+async function move(home: string, { from, to }: { from: string; to: string }): Promise<void> {
+  const folder = path.dirname(to);
+  await mkdir(folder, { recursive: true });
+  const base = await realpath(home);
+  if (!(await realpath(folder)).startsWith(`${base}${path.sep}`)) {
+    throw adapterFailures.raise.adapter_refused(`The folder ${path.basename(folder)} leads out of its root`);
+  }
+  await rename(from, to);
+}

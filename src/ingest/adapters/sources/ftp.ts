@@ -1,0 +1,153 @@
+import { isIP } from 'node:net';
+import type { Writable } from 'node:stream';
+import { Client, type FileInfo, FTPError } from 'basic-ftp';
+import { findAddresses, type Resolver, systemResolver } from '../../../kernel/fetch/connector.ts';
+import { type AddressRule, assertLiteral } from '../../../kernel/fetch/target.ts';
+import { isSluiceError, messageOf } from '../../../lib/errors.ts';
+import { adapterFailures } from '../errors.ts';
+import type { FileSource, FoundFile, FtpPlace } from '../types.ts';
+
+export interface FtpOptions {
+  refuse: AddressRule;
+  resolve?: Resolver;
+  timeoutMs?: number;
+  secret(name: string): Promise<string>;
+}
+
+const defaultTimeoutMs = 30_000;
+const maxListingBytes = 16 * 1024 * 1024;
+
+/** An FTP directory: what lies directly in it. Plain FTP, or FTP that is made safe by TLS before the login. */
+export async function openFtp(place: FtpPlace, options: FtpOptions): Promise<FileSource> {
+  const password = await options.secret(place.passwordSecret);
+  const address = await findAddress(place.host, options);
+  // Data connections go to the address that was checked, whatever the server says: no bouncing to inner machines.
+  const client = new Client(options.timeoutMs ?? defaultTimeoutMs, {
+    allowSeparateTransferHost: false,
+    maxListingBytes,
+  });
+  try {
+    await connect(client, { place, address, password });
+  } catch (error) {
+    client.close();
+    throw toFailure(error, place);
+  }
+  const asked = <T>(work: () => Promise<T>): Promise<T> =>
+    work().catch((error: unknown) => {
+      throw toFailure(error, place);
+    });
+  return {
+    isAtomic: false,
+    list: (limit) => asked(() => list(client, limit)),
+    find: (name) => asked(() => find(client, name)),
+    read: (file, into) => read(client, { file, into, place }),
+    move: (names) => asked(() => move(client, names)),
+    close: async () => client.close(),
+  };
+}
+
+/** The address is looked up once and connected to as it is, so that a second look-up cannot lead elsewhere. */
+async function findAddress(host: string, { refuse, resolve = systemResolver }: FtpOptions): Promise<string> {
+  assertLiteral(host, refuse);
+  if (isIP(host) !== 0) return host;
+  try {
+    const [first] = await findAddresses(host, { refuse, resolve });
+    return first?.address ?? host;
+  } catch (error) {
+    if (isSluiceError(error)) throw error;
+    throw adapterFailures.raise.adapter_unreachable(`The host ${host} cannot be found: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+async function connect(
+  client: Client,
+  { place, address, password }: { place: FtpPlace; address: string; password: string },
+): Promise<void> {
+  const { port, user, tls: secure, host, caCertificate } = place;
+  const name = isIP(host) === 0 ? { servername: host } : {};
+  const trust = caCertificate === null ? {} : { ca: caCertificate };
+  await client.access({
+    host: address,
+    port,
+    user,
+    password,
+    secure,
+    // Node checks a certificate against `host`, which is the address here, unless it is told the name.
+    secureOptions: { host, ...name, ...trust },
+  });
+  await client.cd(place.path);
+}
+
+async function list(client: Client, limit: number) {
+  const entries = (await client.list()).filter((entry) => entry.isFile);
+  const files: FoundFile[] = [];
+  for (const entry of entries.slice(0, limit)) files.push(await foundOf(client, entry));
+  return { files, isComplete: entries.length <= limit };
+}
+
+/** A listing without exact times is made exact: a minute is too coarse to tell one version from the next. */
+async function foundOf(client: Client, entry: FileInfo): Promise<FoundFile> {
+  const at = entry.modifiedAt ?? (await findTime(client, entry.name));
+  const version = at === null ? `listed ${entry.rawModifiedAt}` : at.toISOString();
+  return { path: entry.name, sizeBytes: entry.size, version: version.slice(0, 200), modifiedAt: null };
+}
+
+async function findTime(client: Client, name: string): Promise<Date | null> {
+  try {
+    return await client.lastMod(name);
+  } catch (error) {
+    // A server that does not know the command, or a file that has just gone.
+    if (error instanceof FTPError) return null;
+    throw error;
+  }
+}
+
+async function find(client: Client, name: string): Promise<FoundFile | null> {
+  try {
+    const sizeBytes = await client.size(name);
+    const at = await findTime(client, name);
+    if (at !== null) return { path: name, sizeBytes, version: at.toISOString(), modifiedAt: null };
+  } catch (error) {
+    if (!(error instanceof FTPError)) throw error;
+    // 550: there is none. Anything else is a server that knows no sizes; its listing does.
+    if (error.code === 550) return null;
+  }
+  const entry = (await client.list()).find((one) => one.isFile && one.name === name);
+  return entry ? foundOf(client, entry) : null;
+}
+
+async function read(
+  client: Client,
+  { file, into, place }: { file: FoundFile; into: Writable; place: FtpPlace },
+): Promise<void> {
+  try {
+    await client.downloadTo(into, file.path);
+  } catch (error) {
+    if (!(error instanceof FTPError) || client.closed) throw toFailure(error, place);
+    throw adapterFailures.raise.adapter_file_unreadable(
+      `The file ${JSON.stringify(file.path)} cannot be read: ${error.message}`,
+      { cause: error },
+    );
+  }
+}
+
+async function move(client: Client, { from, to }: { from: string; to: string }): Promise<void> {
+  const slash = to.lastIndexOf('/');
+  // That it is there already is an error too; whether the folder can be used, the renaming shows.
+  if (slash > 0) await client.sendIgnoringError(`MKD ${to.slice(0, slash)}`);
+  await client.rename(from, to);
+}
+
+function toFailure(error: unknown, { host, port, path }: FtpPlace): Error {
+  if (isSluiceError(error)) return error;
+  const server = `The FTP server ${host}:${port}`;
+  if (error instanceof FTPError) {
+    const what = error.code === 530 ? 'does not accept user and password' : `refuses (path ${path})`;
+    return adapterFailures.raise.adapter_refused(`${server} ${what}: ${error.message}`, { cause: error });
+  }
+  return adapterFailures.raise.adapter_unreachable(`${server} cannot be reached: ${messageOf(error)}`, {
+    cause: error,
+  });
+}

@@ -1,0 +1,33 @@
+import { findMetadataRefusal, findRefusal } from '../../../kernel/fetch/addresses.ts';
+import type { GuardedFetch } from '../../../kernel/fetch/guarded-fetch.ts';
+import type { Adapter, FileSource } from '../types.ts';
+import { openFolder } from './folder.ts';
+import { openFtp } from './ftp.ts';
+import { openS3 } from './s3.ts';
+
+export interface SourceDeps {
+  /** Below it each tenant has a folder. Null: no folder adapters. */
+  adapterFolder: string | null;
+  fetch: GuardedFetch;
+  blockPrivateAddresses: boolean;
+  secretOf(tenantId: string, name: string): Promise<string>;
+}
+
+/** Connects to the place of an adapter. Whoever opens it closes it. */
+export function openSource(
+  deps: SourceDeps,
+  { tenantId, place }: Pick<Adapter, 'tenantId' | 'place'>,
+): Promise<FileSource> {
+  const secret = (name: string) => deps.secretOf(tenantId, name);
+  switch (place.kind) {
+    case 'folder':
+      return openFolder(place, { root: deps.adapterFolder, tenantId });
+    case 's3':
+      return openS3(place, { fetch: deps.fetch, secret });
+    case 'ftp':
+      return openFtp(place, {
+        refuse: deps.blockPrivateAddresses ? findRefusal : findMetadataRefusal,
+        secret,
+      });
+  }
+}

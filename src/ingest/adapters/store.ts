@@ -1,0 +1,90 @@
+import type { Tx } from '../../lib/db.ts';
+import { sql } from '../../lib/sql.ts';
+import { adapterColumns } from './adapter-columns.ts';
+import type { Adapter, AdapterKey, AdapterSettings } from './types.ts';
+
+export interface NewAdapter extends AdapterKey, AdapterSettings {
+  createdBy: string;
+}
+
+/**
+ * Made, or changed to this; `isNew` tells which. A schedule begins at once, and a change forgets the last failure: it
+ * may have been made because of it.
+ */
+export async function putAdapter(tx: Tx, adapter: NewAdapter): Promise<Adapter & { isNew: boolean }> {
+  const { place, target } = adapter;
+  const row = await tx.find<Adapter & { isNew: boolean }>(sql`
+    insert into adapters as a (tenant_id, name, kind, place, target, pattern, every_minutes, after, settle_seconds,
+                               next_scan_at, created_by)
+    values (${adapter.tenantId}, ${adapter.name}, ${place.kind}, ${JSON.stringify(place)}, ${JSON.stringify(target)},
+            ${adapter.pattern}, ${adapter.everyMinutes}::integer, ${adapter.after}, ${adapter.settleSeconds},
+            case when ${adapter.everyMinutes}::integer is not null then clock_timestamp() end, ${adapter.createdBy})
+    on conflict (tenant_id, name) do update
+       set kind = excluded.kind,
+           place = excluded.place,
+           target = excluded.target,
+           pattern = excluded.pattern,
+           every_minutes = excluded.every_minutes,
+           after = excluded.after,
+           settle_seconds = excluded.settle_seconds,
+           next_scan_at = excluded.next_scan_at,
+           failures_in_row = 0,
+           last_error = null,
+           last_error_code = null,
+           updated_at = clock_timestamp()
+    returning ${adapterColumns}, a.xmax = 0 as "isNew"`);
+  if (!row) throw new Error(`The row of adapter ${adapter.name} was not returned by its own insert`);
+  return row;
+}
+
+export function findAdapter(tx: Tx, { tenantId, name }: AdapterKey): Promise<Adapter | null> {
+  return tx.find<Adapter>(sql`
+    select ${adapterColumns}
+      from adapters a
+     where a.tenant_id = ${tenantId}
+       and a.name = ${name}`);
+}
+
+/** By their names. */
+export function listAdapters(
+  tx: Tx,
+  { tenantId, after, limit }: { tenantId: string; after: string | null; limit: number },
+): Promise<Adapter[]> {
+  return tx.rows<Adapter>(sql`
+    select ${adapterColumns}
+      from adapters a
+     where a.tenant_id = ${tenantId}
+       and (${after}::text is null or a.name > ${after})
+     order by a.name
+     limit ${limit}`);
+}
+
+/** Counted only as far as the limit goes. */
+export async function countAdapters(
+  tx: Tx,
+  { tenantId, limit }: { tenantId: string; limit: number },
+): Promise<number> {
+  const row = await tx.find<{ count: number }>(sql`
+    select count(*) as count
+      from (select from adapters where tenant_id = ${tenantId} limit ${limit}) counted`);
+  return row?.count ?? 0;
+}
+
+/** With what is known of its files. */
+export async function deleteAdapter(tx: Tx, { tenantId, name }: AdapterKey): Promise<boolean> {
+  const deleted = await tx.run(sql`
+    delete from adapters
+     where tenant_id = ${tenantId}
+       and name = ${name}`);
+  return deleted === 1;
+}
+
+/** For the metrics, over all tenants: how long ago the scheduled adapter that waits longest was last looked through. */
+export async function oldestSuccessSeconds(tx: Tx): Promise<number> {
+  const row = await tx.find<{ seconds: number }>(sql`
+    select coalesce(max(extract(epoch from clock_timestamp() - coalesce(last_success_at, created_at))), 0)::float8
+             as seconds
+      from adapters
+     where every_minutes is not null`);
+  return row?.seconds ?? 0;
+}

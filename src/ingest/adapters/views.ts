@@ -1,0 +1,216 @@
+import { z } from 'zod';
+import { timestamp } from '../../kernel/http/replies.ts';
+import {
+  type Adapter,
+  type AdapterFile,
+  adapterKinds,
+  type FileState,
+  fileStates,
+  type Place,
+  type ScanReport,
+  type Target,
+} from './types.ts';
+
+const counts = {
+  seen: z.int(),
+  ingested: z.int(),
+  duplicates: z.int(),
+  waiting: z.int(),
+  failed: z.int(),
+  moved: z.int(),
+};
+
+export const adapterReply = z
+  .object({
+    name: z.string(),
+    kind: z.enum(adapterKinds),
+    path: z.string().optional(),
+    endpoint: z.string().nullable().optional(),
+    region: z.string().optional(),
+    bucket: z.string().optional(),
+    prefix: z.string().optional(),
+    path_style: z.boolean().optional(),
+    access_key_id_secret: z.string().optional(),
+    secret_access_key_secret: z.string().optional(),
+    host: z.string().optional(),
+    port: z.int().optional(),
+    user: z.string().optional(),
+    password_secret: z.string().optional(),
+    tls: z.boolean().optional(),
+    ca_certificate: z.string().nullable().optional(),
+    target: z.object({
+      kind: z.enum(['items', 'uploads']),
+      processor: z.string().nullable().optional(),
+      options: z.record(z.string(), z.unknown()).optional(),
+      platform: z.string().optional(),
+      workspace_id: z.string().optional(),
+    }),
+    pattern: z.string().nullable(),
+    every_minutes: z.int().nullable(),
+    after: z.enum(['leave', 'move']),
+    settle_seconds: z.int(),
+    state: z.enum(['new', 'scanning', 'ok', 'failing']),
+    scanning_by: z.string().nullable(),
+    next_scan_at: timestamp.nullable(),
+    last_scan_at: timestamp.nullable(),
+    last_success_at: timestamp.nullable(),
+    last_result: z.object(counts).nullable(),
+    last_error: z.string().nullable(),
+    last_error_code: z.string().nullable(),
+    failures_in_row: z.int(),
+    files: z.object({ waiting: z.int(), ingested: z.int(), duplicate: z.int(), failed: z.int() }),
+    created_by: z.string(),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'Adapter' });
+
+export type FileCounts = Partial<Record<FileState, number>>;
+
+export function renderAdapter(adapter: Adapter, files: FileCounts = {}): z.output<typeof adapterReply> {
+  return {
+    name: adapter.name,
+    ...renderPlace(adapter.place),
+    target: renderTarget(adapter.target),
+    pattern: adapter.pattern,
+    every_minutes: adapter.everyMinutes,
+    after: adapter.after,
+    settle_seconds: adapter.settleSeconds,
+    state: stateOf(adapter),
+    scanning_by: adapter.isScanning ? adapter.scanningBy : null,
+    next_scan_at: adapter.nextScanAt?.toISOString() ?? null,
+    last_scan_at: adapter.lastScanAt?.toISOString() ?? null,
+    last_success_at: adapter.lastSuccessAt?.toISOString() ?? null,
+    last_result: adapter.lastResult,
+    last_error: adapter.lastError,
+    last_error_code: adapter.lastErrorCode,
+    failures_in_row: adapter.failuresInRow,
+    files: {
+      waiting: files.waiting ?? 0,
+      ingested: files.ingested ?? 0,
+      duplicate: files.duplicate ?? 0,
+      failed: files.failed ?? 0,
+    },
+    created_by: adapter.createdBy,
+    created_at: adapter.createdAt.toISOString(),
+    updated_at: adapter.updatedAt.toISOString(),
+  };
+}
+
+function stateOf({ isScanning, lastError, lastScanAt }: Adapter): 'new' | 'scanning' | 'ok' | 'failing' {
+  if (isScanning) return 'scanning';
+  if (lastError !== null) return 'failing';
+  return lastScanAt === null ? 'new' : 'ok';
+}
+
+function renderPlace(place: Place) {
+  switch (place.kind) {
+    case 'folder':
+      return place;
+    case 's3': {
+      const { kind, endpoint, region, bucket, prefix } = place;
+      return {
+        ...{ kind, endpoint, region, bucket, prefix, path_style: place.pathStyle },
+        access_key_id_secret: place.accessKeyIdSecret,
+        secret_access_key_secret: place.secretAccessKeySecret,
+      };
+    }
+    case 'ftp': {
+      const { kind, host, port, path, user, tls } = place;
+      const { passwordSecret: password_secret, caCertificate: ca_certificate } = place;
+      return { kind, host, port, path, user, tls, password_secret, ca_certificate };
+    }
+  }
+}
+
+function renderTarget(target: Target) {
+  if (target.kind === 'items') return target;
+  return { kind: target.kind, platform: target.platform, workspace_id: target.workspaceId };
+}
+
+export const fileReply = z
+  .object({
+    file_id: z.uuid(),
+    adapter: z.string(),
+    path: z.string(),
+    size_bytes: z.int(),
+    version: z.string().describe('The time of change or the etag that the place gives'),
+    sha256: z.string().nullable(),
+    state: z.enum(fileStates),
+    reason_code: z.string().nullable(),
+    reason: z.string().nullable(),
+    attempts: z.int(),
+    jobId: z.uuid().nullable(),
+    uploadId: z.uuid().nullable(),
+    duplicate_of: z.uuid().nullable(),
+    moved_to: z.string().nullable(),
+    found_at: timestamp,
+    last_seen_at: timestamp,
+    finished_at: timestamp.nullable(),
+  })
+  .meta({ id: 'AdapterFile' });
+
+export function renderFile(file: AdapterFile): z.output<typeof fileReply> {
+  return {
+    file_id: file.fileId,
+    adapter: file.adapter,
+    path: file.path,
+    size_bytes: file.sizeBytes,
+    version: file.version,
+    sha256: file.sha256,
+    state: file.state,
+    reason_code: file.reasonCode,
+    reason: file.reason,
+    attempts: file.attempts,
+    jobId: file.jobId,
+    uploadId: file.uploadId,
+    duplicate_of: file.duplicateOf,
+    moved_to: file.movedTo,
+    found_at: file.foundAt.toISOString(),
+    last_seen_at: file.lastSeenAt.toISOString(),
+    finished_at: file.finishedAt?.toISOString() ?? null,
+  };
+}
+
+export const scanReply = z
+  .object({
+    adapter: z.string(),
+    busy: z.boolean().describe('Another scan is at work on it; nothing was done'),
+    scanning_by: z.string().nullable(),
+    complete: z.boolean().describe('False: there is more to do, and the next scan goes on'),
+    ...counts,
+    error_code: z.string().nullable(),
+    error: z.string().nullable(),
+    files: z.array(
+      z.object({
+        path: z.string(),
+        outcome: z.enum(['ingested', 'duplicate', 'waiting', 'failed', 'not_moved']),
+        reason: z.string().nullable(),
+        file_id: z.uuid(),
+        jobId: z.uuid().nullable(),
+        uploadId: z.uuid().nullable(),
+      }),
+    ),
+  })
+  .meta({ id: 'AdapterScan' });
+
+export function renderScan(report: ScanReport): z.output<typeof scanReply> {
+  const { adapter, seen, ingested, duplicates, waiting, failed, moved, error } = report;
+  return {
+    ...{ adapter, seen, ingested, duplicates, waiting, failed, moved, error },
+    busy: report.isBusy,
+    scanning_by: report.scanningBy,
+    complete: report.isComplete,
+    error_code: report.errorCode,
+    files: report.files.map(({ fileId: file_id, ...file }) => ({ ...file, file_id })),
+  };
+}
+
+export const checkReply = z
+  .object({
+    ok: z.boolean(),
+    files: z.array(z.string()).describe('At most five names that a scan would look at'),
+    error_code: z.string().nullable(),
+    error: z.string().nullable().describe('What is wrong, in words'),
+  })
+  .meta({ id: 'AdapterCheck' });

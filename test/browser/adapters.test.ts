@@ -1,0 +1,86 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { newTenant, useDatabase } from '../database.ts';
+import { findBarriers } from './axe.ts';
+import { useBrowser } from './browser.ts';
+import { useConsoleServer } from './console-server.ts';
+
+const database = useDatabase();
+const server = useConsoleServer(database);
+const browser = useBrowser();
+const patience = { timeout: 60_000 };
+
+async function folderOf(tenantId: string): Promise<string> {
+  const folder = path.join(server.folders, tenantId, 'inbox');
+  await mkdir(folder, { recursive: true });
+  return folder;
+}
+
+test('an adapter is made, checked and scanned; a failed file says why and is tried again', {
+  timeout: 120_000,
+}, async () => {
+  const tenantId = await newTenant(database);
+  const folder = await folderOf(tenantId);
+  await writeFile(path.join(folder, 'good.csv'), 'sku\n1\n2\n');
+  await writeFile(path.join(folder, 'bad.csv'), 'sku\n"never closed\n');
+  const { page } = await browser.open();
+  await page.goto(await server.loginLink({ tenantId, role: 'admin' }));
+  await page.goto(`${server.url}/adapters`);
+  await page.getByRole('button', { name: 'New adapter' }).first().click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel(/^Name/).fill('orders');
+  await dialog.getByLabel('Folder').fill('inbox');
+  await dialog.getByLabel('Scan every so many minutes').fill('');
+  await dialog.getByLabel('Seconds that a file must rest').fill('0');
+  expect(await findBarriers(page)).toEqual([]);
+  await dialog.getByRole('button', { name: 'Make it' }).click();
+  await page.getByRole('heading', { name: 'orders' }).waitFor();
+  await page.getByRole('button', { name: 'Check' }).click();
+  await page.getByText('The first files: bad.csv, good.csv.').waitFor(patience);
+  await page.getByRole('button', { name: 'Scan now' }).click();
+  await page.getByText('1 taken in, 1 failed').waitFor(patience);
+  const files = page.getByRole('table', { name: 'Files' });
+  await files.getByText('taken in', { exact: true }).waitFor(patience);
+  await writeFile(path.join(folder, 'bad.csv'), 'sku\n3\n');
+  await files.getByRole('button', { name: 'Try again' }).click();
+  // The server scans by itself soon, and the page hears of it without a reload.
+  await files.getByText('failed', { exact: true }).waitFor({ ...patience, state: 'detached' });
+  await expectCount(() => files.getByText('taken in', { exact: true }).count(), 2);
+  await files.getByRole('link', { name: 'items' }).first().click();
+  await page.getByRole('table').first().waitFor(patience);
+  expect(page.url()).toContain('/items/');
+});
+
+test('what is wrong with a place is said in the words of the server', { timeout: 60_000 }, async () => {
+  const tenantId = await newTenant(database);
+  const { page, watch } = await browser.open();
+  // The page asks every few seconds, perhaps once more while it is being left.
+  watch.expect(/404/);
+  await page.goto(await server.loginLink({ tenantId, role: 'admin' }));
+  await page.goto(`${server.url}/adapters`);
+  await page.getByRole('button', { name: 'New adapter' }).first().click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel(/^Name/).fill('later');
+  await dialog.getByLabel('Folder').fill('not-there-yet');
+  await dialog.getByRole('button', { name: 'Make it' }).click();
+  await page.getByRole('heading', { name: 'later' }).waitFor();
+  await page.getByText('failing').first().waitFor(patience);
+  await page.getByText('is not there').first().waitFor(patience);
+  await page.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('button', { name: 'Delete it' }).click();
+  await page.waitForURL(/\/adapters$/);
+});
+
+test('a member sees adapters and what they found, and is offered nothing that it may not do', async () => {
+  const tenantId = await newTenant(database);
+  const { page } = await browser.open();
+  await page.goto(await server.loginLink({ tenantId, role: 'member', userId: 'bob' }));
+  await page.goto(`${server.url}/adapters`);
+  await page.getByText('An adapter looks through').waitFor();
+  expect(await page.getByRole('button', { name: 'New adapter' }).first().isDisabled()).toBe(true);
+});
+
+async function expectCount(read: () => Promise<number>, wanted: number): Promise<void> {
+  await expect.poll(read, patience).toBe(wanted);
+}
