@@ -10,6 +10,8 @@ import {
 import { ApiProblem } from './api/client.ts';
 import { meQuery, queryClient } from './api/queries.ts';
 import { readSearch, writeSearch } from './list-state.ts';
+import { adapterSearch, adaptersSearch } from './pages/adapters/search.ts';
+import { catalogsSearch } from './pages/catalogs/search.ts';
 import { connectorSearch, connectorsSearch } from './pages/connectors/search.ts';
 import { deadLettersSearch } from './pages/dead-letters/search.ts';
 import { eventsSearch } from './pages/events/search.ts';
@@ -105,6 +107,12 @@ const pages = [
   }),
   createRoute({
     ...parent,
+    path: '/catalogs',
+    validateSearch: catalogsSearch,
+    component: page(() => import('./pages/catalogs/catalogs-page.tsx')),
+  }),
+  createRoute({
+    ...parent,
     path: '/uploads',
     validateSearch: uploadsSearch,
     component: page(() => import('./pages/uploads/uploads-page.tsx')),
@@ -162,6 +170,18 @@ const pages = [
     path: '/connectors/$connectorId',
     validateSearch: connectorSearch,
     component: page(() => import('./pages/connectors/connector-page.tsx')),
+  }),
+  createRoute({
+    ...parent,
+    path: '/adapters',
+    validateSearch: adaptersSearch,
+    component: page(() => import('./pages/adapters/adapters-page.tsx')),
+  }),
+  createRoute({
+    ...parent,
+    path: '/adapters/$name',
+    validateSearch: adapterSearch,
+    component: page(() => import('./pages/adapters/adapter-page.tsx')),
   }),
   createRoute({
     ...parent,

@@ -8,6 +8,8 @@ export const areas = [
   'jobs',
   'items',
   'pending',
+  'catalogs',
+  'adapters',
   'uploads',
   'knowledge',
   'scrapes',
@@ -37,8 +39,8 @@ const areasOfType: Record<string, readonly Area[]> = {
 
 /** A job's events are about its pipeline's own page as well. */
 const areasOfPipeline: Record<string, readonly Area[]> = {
-  items: ['items', 'pending'],
-  uploads: ['uploads'],
+  items: ['items', 'pending', 'adapters'],
+  uploads: ['uploads', 'adapters'],
   knowledge: ['knowledge'],
   scrapes: ['scrapes'],
   sync: ['connectors'],

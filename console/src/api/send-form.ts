@@ -8,6 +8,7 @@ export interface Sending {
 }
 
 interface NewThing {
+  method?: 'POST' | 'PUT';
   path: string;
   form: FormData;
   /** What to say when the connection ends without an answer. */
@@ -15,16 +16,17 @@ interface NewThing {
 }
 
 /** By XMLHttpRequest, because fetch does not tell how much was sent. */
-export function sendForm<Made>({ path, form, brokenOff }: NewThing, sending: Sending): Promise<Made> {
+export function sendForm<Made>(thing: NewThing, sending: Sending): Promise<Made> {
+  const { method = 'POST', path, form, brokenOff } = thing;
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    request.open('POST', path);
+    request.open(method, path);
     request.setRequestHeader('accept', 'application/json');
     request.setRequestHeader('idempotency-key', sending.idempotencyKey);
     request.upload.onprogress = (event) => sending.onProgress(event.loaded);
     request.onload = () => {
       const answer = answerOf(request.responseText);
-      if (request.status === 201) resolve(answer as Made);
+      if (request.status === 200 || request.status === 201) resolve(answer as Made);
       else reject(new ApiProblem(request.status, answer));
     };
     request.onerror = () =>

@@ -41,6 +41,116 @@ export interface AdSet {
   status: string | null;
 }
 
+export interface Adapter {
+  name: string;
+  kind: 'folder' | 's3' | 'ftp';
+  path?: string;
+  endpoint?: string | null;
+  region?: string;
+  bucket?: string;
+  prefix?: string;
+  path_style?: boolean;
+  access_key_id_secret?: string;
+  secret_access_key_secret?: string;
+  host?: string;
+  port?: number;
+  user?: string;
+  password_secret?: string;
+  tls?: boolean;
+  ca_certificate?: string | null;
+  target: {
+    kind: 'items' | 'uploads';
+    processor?: string | null;
+    options?: Record<string, unknown>;
+    platform?: string;
+    workspace_id?: string;
+  };
+  pattern: string | null;
+  every_minutes: number | null;
+  after: 'leave' | 'move';
+  settle_seconds: number;
+  state: 'new' | 'scanning' | 'ok' | 'failing';
+  scanning_by: string | null;
+  next_scan_at: string | null;
+  last_scan_at: string | null;
+  last_success_at: string | null;
+  last_result: {
+    seen: number;
+    ingested: number;
+    duplicates: number;
+    waiting: number;
+    failed: number;
+    moved: number;
+  } | null;
+  last_error: string | null;
+  last_error_code: string | null;
+  failures_in_row: number;
+  files: {
+    waiting: number;
+    ingested: number;
+    duplicate: number;
+    failed: number;
+  };
+  created_by: string;
+  created_at: string;
+  updated_at: string;
+}
+
+export interface AdapterCheck {
+  ok: boolean;
+  /** At most five names that a scan would look at */
+  files: string[];
+  error_code: string | null;
+  /** What is wrong, in words */
+  error: string | null;
+}
+
+export interface AdapterFile {
+  file_id: string;
+  adapter: string;
+  path: string;
+  size_bytes: number;
+  /** The time of change or the etag that the place gives */
+  version: string;
+  sha256: string | null;
+  state: 'waiting' | 'ingested' | 'duplicate' | 'failed';
+  reason_code: string | null;
+  reason: string | null;
+  attempts: number;
+  jobId: string | null;
+  uploadId: string | null;
+  duplicate_of: string | null;
+  moved_to: string | null;
+  found_at: string;
+  last_seen_at: string;
+  finished_at: string | null;
+}
+
+export interface AdapterScan {
+  adapter: string;
+  /** Another scan is at work on it; nothing was done */
+  busy: boolean;
+  scanning_by: string | null;
+  /** False: there is more to do, and the next scan goes on */
+  complete: boolean;
+  seen: number;
+  ingested: number;
+  duplicates: number;
+  waiting: number;
+  failed: number;
+  moved: number;
+  error_code: string | null;
+  error: string | null;
+  files: {
+    path: string;
+    outcome: 'ingested' | 'duplicate' | 'waiting' | 'failed' | 'not_moved';
+    reason: string | null;
+    file_id: string;
+    jobId: string | null;
+    uploadId: string | null;
+  }[];
+}
+
 export interface AirbyteConnection {
   airbyte_connection_id: string;
   name: string;
@@ -84,6 +194,45 @@ export interface Campaign {
   name: string | null;
   status: string | null;
   type: string | null;
+}
+
+export interface Catalog {
+  name: string;
+  /** Counts the replacements, from 1 */
+  version: number;
+  productCount: number;
+  /** Rows of the file without a SKU and a title */
+  skippedCount: number;
+  columns: string[];
+  /** Which column of the file is which field */
+  fields: {
+    sku: string | null;
+    brand: string | null;
+    title: string | null;
+    gtin: string | null;
+  };
+  fileName: string | null;
+  updatedBy: string;
+  createdAt: string;
+  updatedAt: string;
+}
+
+export interface CatalogMatches {
+  version: number;
+  matches: {
+    status: 'DONE' | 'NOT_FOUND';
+    /** The one that found it, or the last one that had something to say */
+    strategy: 'sku' | 'brand_title' | 'fuzzy_title';
+    score: number | null;
+    product: Record<string, unknown> | null;
+    reason: string | null;
+    candidates: {
+      sku: string | null;
+      brand: string | null;
+      title: string | null;
+      score: number;
+    }[];
+  }[];
 }
 
 export interface Connector {
@@ -1113,6 +1262,77 @@ export interface Paths {
       };
     };
   };
+  '/api/catalogs': {
+    /** List catalogues with their counts and versions. Right: `catalog.read`. */
+    get: {
+      path: undefined;
+      query: {
+        /** How many at most */
+        limit?: number;
+        /** next_cursor of the page before */
+        cursor?: string;
+      };
+      body: undefined;
+      reply: {
+        data: Catalog[];
+        has_more: boolean;
+        next_cursor: string | null;
+      };
+    };
+  };
+  '/api/catalogs/{name}': {
+    /** See a catalogue. Right: `catalog.read`. */
+    get: {
+      path: {
+        name: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: Catalog;
+    };
+    /** Delete a catalogue; jobs that use it fail from then on. Right: `catalog.manage`. */
+    delete: {
+      path: {
+        name: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: null;
+    };
+    /** Replace a catalogue as a whole by a file of products: multipart with fields (JSON) and file. Right: `catalog.manage`. */
+    put: {
+      path: {
+        name: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: Catalog;
+    };
+  };
+  '/api/catalogs/{name}/match': {
+    /** Match up to 100 rows at once, as the processor catalog would. Right: `catalog.read`. */
+    post: {
+      path: {
+        name: string;
+      };
+      query: undefined;
+      body: {
+        rows: Record<string, unknown>[];
+        fields?: {
+          sku?: string;
+          brand?: string;
+          title?: string;
+        };
+        /** In which order they are tried */
+        strategies?: ('sku' | 'brand_title' | 'fuzzy_title')[];
+        /** How alike a title has to be, from 0.1 to 1 */
+        threshold?: number;
+        /** How much better than the next one the best title has to be, from 0 to 0.5 */
+        margin?: number;
+      };
+      reply: CatalogMatches;
+    };
+  };
   '/api/connections': {
     /** List the connections of the Airbyte workspace, and whose connectors they are. Right: `connection.import`. */
     get: {
@@ -1387,6 +1607,184 @@ export interface Paths {
       };
     };
   };
+  '/api/ingestion/adapters': {
+    /** List adapters by their names. Right: `adapter.read`. */
+    get: {
+      path: undefined;
+      query: {
+        /** How many at most */
+        limit?: number;
+        /** next_cursor of the page before */
+        cursor?: string;
+      };
+      body: undefined;
+      reply: {
+        data: Adapter[];
+        has_more: boolean;
+        next_cursor: string | null;
+      };
+    };
+  };
+  '/api/ingestion/adapters/{name}': {
+    /** Get an adapter. Right: `adapter.read`. */
+    get: {
+      path: {
+        name: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: Adapter;
+    };
+    /** Make an adapter, or change it: a folder, an S3 prefix or an FTP directory to look through. Right: `adapter.manage`. */
+    put: {
+      path: {
+        name: string;
+      };
+      query: undefined;
+      body: {
+        kind: 'folder';
+        /** Below the tenant’s folder in ADAPTER_FOLDER; empty: that folder itself */
+        path?: string;
+        /** What becomes of a file: an item job, or an upload of a report */
+        target: {
+          kind: 'items';
+          /** Null: the usual one for what each file turns out to be */
+          processor?: string | null;
+          options?: Record<string, unknown>;
+        } | {
+          kind: 'uploads';
+          platform: 'meta' | 'google' | 'tiktok';
+          workspace_id: string;
+        };
+        /** Names of files: `*` stands for anything, `?` for one character */
+        pattern?: string | null;
+        /** Null: only by hand */
+        every_minutes?: number | null;
+        /** `move`: to `done/` and `failed/` beside it, once it was dealt with */
+        after?: 'leave' | 'move';
+        /** How long a file must rest before it is read */
+        settle_seconds?: number;
+      } | {
+        kind: 's3';
+        /** Null: Amazon’s own of the region */
+        endpoint?: string | null;
+        region?: string;
+        bucket: string;
+        /** What keys begin with, for example `in/` */
+        prefix?: string;
+        path_style?: boolean;
+        /** The name of a secret of the tenant (PUT /api/secrets/{name}) */
+        access_key_id_secret: string;
+        /** The name of a secret of the tenant (PUT /api/secrets/{name}) */
+        secret_access_key_secret: string;
+        /** What becomes of a file: an item job, or an upload of a report */
+        target: {
+          kind: 'items';
+          /** Null: the usual one for what each file turns out to be */
+          processor?: string | null;
+          options?: Record<string, unknown>;
+        } | {
+          kind: 'uploads';
+          platform: 'meta' | 'google' | 'tiktok';
+          workspace_id: string;
+        };
+        /** Names of files: `*` stands for anything, `?` for one character */
+        pattern?: string | null;
+        /** Null: only by hand */
+        every_minutes?: number | null;
+        /** `move`: to `done/` and `failed/` beside it, once it was dealt with */
+        after?: 'leave' | 'move';
+        /** How long a file must rest before it is read */
+        settle_seconds?: number;
+      } | {
+        kind: 'ftp';
+        /** A name or an IP address */
+        host: string;
+        port?: number;
+        path?: string;
+        user?: string;
+        /** The name of a secret of the tenant (PUT /api/secrets/{name}) */
+        password_secret: string;
+        /** Explicit FTPS; false sends the password in the clear */
+        tls?: boolean;
+        /** PEM, for a server whose certificate no public authority has signed */
+        ca_certificate?: string | null;
+        /** What becomes of a file: an item job, or an upload of a report */
+        target: {
+          kind: 'items';
+          /** Null: the usual one for what each file turns out to be */
+          processor?: string | null;
+          options?: Record<string, unknown>;
+        } | {
+          kind: 'uploads';
+          platform: 'meta' | 'google' | 'tiktok';
+          workspace_id: string;
+        };
+        /** Names of files: `*` stands for anything, `?` for one character */
+        pattern?: string | null;
+        /** Null: only by hand */
+        every_minutes?: number | null;
+        /** `move`: to `done/` and `failed/` beside it, once it was dealt with */
+        after?: 'leave' | 'move';
+        /** How long a file must rest before it is read */
+        settle_seconds?: number;
+      };
+      reply: Adapter;
+    };
+    /** Delete an adapter and what is known of its files; the files and their jobs stay. Right: `adapter.manage`. */
+    delete: {
+      path: {
+        name: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: null;
+    };
+  };
+  '/api/ingestion/adapters/{name}/check': {
+    /** Connect to an adapter’s place and see what is there; nothing is taken in. Right: `adapter.manage`. */
+    post: {
+      path: {
+        name: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: AdapterCheck;
+    };
+  };
+  '/api/ingestion/adapters/{name}/files': {
+    /** List the files that an adapter has found, newest first, each with what became of it. Right: `adapter.read`. */
+    get: {
+      path: {
+        name: string;
+      };
+      query: {
+        /** How many at most */
+        limit?: number;
+        /** next_cursor of the page before */
+        cursor?: string;
+        state?: 'waiting' | 'ingested' | 'duplicate' | 'failed';
+      };
+      body: undefined;
+      reply: {
+        data: AdapterFile[];
+        has_more: boolean;
+        next_cursor: string | null;
+      };
+    };
+  };
+  '/api/ingestion/adapters/{name}/files/{file_id}/retry': {
+    /** Try a file again that failed; a scan follows by itself. Right: `adapter.scan`. */
+    post: {
+      path: {
+        name: string;
+        file_id: string;
+      };
+      query: undefined;
+      body: undefined;
+      reply: AdapterFile;
+    };
+  };
   '/api/ingestion/jobs/{id}/cancel': {
     /** Cancel a run; what it added is removed. Right: `knowledge.ingest`. */
     post: {
@@ -1453,6 +1851,19 @@ export interface Paths {
       reply: KnowledgeRun;
     };
   };
+  '/api/ingestion/scan': {
+    /** Look through an adapter now, or through all: files that rest are taken in, each once. A file is taken in when two looks in a row have seen it unchanged and it has rested for `settle_seconds`; objects in S3 appear whole and are taken in at once. Right: `adapter.scan`. */
+    post: {
+      path: undefined;
+      query: undefined;
+      body: {
+        adapter?: string;
+      } | null;
+      reply: {
+        data: AdapterScan[];
+      };
+    };
+  };
   '/api/jobs': {
     /** List jobs, newest first. Right: `job.read`. */
     get: {
@@ -1473,7 +1884,7 @@ export interface Paths {
         next_cursor: string | null;
       };
     };
-    /** Make a job of a file of rows: multipart with processor, options and file, or JSON with a fileRef. Right: `item.create`. */
+    /** Make a job of a file of rows, of several images or of a ZIP of images: multipart with processor, options and file, or JSON with a fileRef. Right: `item.create`. */
     post: {
       path: undefined;
       query: undefined;
@@ -1596,6 +2007,30 @@ export interface Paths {
           createdAt: string;
         }[];
       };
+    };
+  };
+  '/api/jobs/{job_id}/items/{item_id}/image': {
+    /** The image of an item as it came in, to be saved. Right: `item.read`. */
+    get: {
+      path: {
+        job_id: string;
+        item_id: number;
+      };
+      query: undefined;
+      body: undefined;
+      reply: unknown;
+    };
+  };
+  '/api/jobs/{job_id}/items/{item_id}/thumbnail': {
+    /** The thumbnail of an image, at most 160 pixels wide and high, as WebP. Right: `item.read`. */
+    get: {
+      path: {
+        job_id: string;
+        item_id: number;
+      };
+      query: undefined;
+      body: undefined;
+      reply: unknown;
     };
   };
   '/api/jobs/{job_id}/kickoff': {

@@ -81,6 +81,14 @@ const ofAll: Record<string, [Tone, string]> = {
   building: ['running', 'building'],
   serving: ['done', 'serving'],
   retired: ['canceled', 'retired'],
+  // Adapters and their files.
+  new: ['queued', 'not scanned yet'],
+  scanning: ['running', 'scanning'],
+  ok: ['done', 'ok'],
+  failing: ['failed', 'failing'],
+  waiting: ['queued', 'waiting'],
+  ingested: ['done', 'taken in'],
+  duplicate: ['canceled', 'duplicate'],
   // Things that are switched on or off, and deliveries.
   enabled: ['done', 'on'],
   active: ['done', 'active'],

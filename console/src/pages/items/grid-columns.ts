@@ -8,7 +8,13 @@ export interface GridColumn {
   header: string;
   width: number;
   from: 'row' | 'result' | 'input';
+  /** Of the column of thumbnails: whose they are. */
+  jobId?: string;
 }
+
+/** A job as far as its columns go. */
+type ColumnsOf = Pick<ItemJob, 'columns' | 'resultColumns'> &
+  Partial<Pick<ItemJob, 'jobType' | 'processor' | 'jobId'>>;
 
 const own: readonly GridColumn[] = [
   { id: 'status', header: 'State', width: 120, from: 'row' },
@@ -28,19 +34,32 @@ export function resultKeys({ columns, resultColumns }: Pick<ItemJob, 'columns' |
   return [...new Set([...columns.filter((name) => met.has(name)), ...met])];
 }
 
-export function allColumns(job: Pick<ItemJob, 'columns' | 'resultColumns'>): GridColumn[] {
+export function allColumns(job: ColumnsOf): GridColumn[] {
   const value = (from: 'result' | 'input') => (name: string) => ({
     id: `${from === 'result' ? 'r' : 'i'}:${name}`,
     header: name,
     width: valueWidth,
     from,
   });
-  return [...own, ...resultKeys(job).map(value('result')), ...job.columns.map(value('input'))];
+  return [
+    ...thumbnails(job),
+    ...own,
+    ...resultKeys(job).map(value('result')),
+    ...job.columns.map(value('input')),
+  ];
 }
+
+function thumbnails({ jobType, processor, jobId }: ColumnsOf): GridColumn[] {
+  if (jobType !== 'image' || processor !== 'image' || jobId === undefined) return [];
+  return [{ id: 'image', header: 'Image', width: 64, from: 'row', jobId }];
+}
+
+/** Of images that failed only the name is known, and the file has it. */
+const imageValues = ['i:name', 'r:format', 'r:width', 'r:height'];
 
 /** What the address asks for, or what is sensible without it. */
 export function chosenColumns(
-  job: Pick<ItemJob, 'columns' | 'resultColumns' | 'failedItems'>,
+  job: ColumnsOf & Pick<ItemJob, 'failedItems'>,
   wanted: string | undefined,
 ): GridColumn[] {
   const all = allColumns(job);
@@ -49,12 +68,17 @@ export function chosenColumns(
     return all.filter(({ id }) => ids.includes(id));
   }
   const results = all.filter(({ from }) => from === 'result');
-  const values = (results.length > 0 ? results : all.filter(({ from }) => from === 'input')).slice(
-    0,
-    defaultValues,
-  );
+  const isOfImages = all[0]?.id === 'image';
+  const values = isOfImages
+    ? all.filter(({ id }) => imageValues.includes(id)).sort(byPlaceIn(imageValues))
+    : (results.length > 0 ? results : all.filter(({ from }) => from === 'input')).slice(0, defaultValues);
   const ofRow = (...ids: string[]) => own.filter(({ id }) => ids.includes(id));
-  return [...ofRow('status', ...(job.failedItems > 0 ? ['error'] : [])), ...values, ...ofRow('updated')];
+  const first = [...thumbnails(job), ...ofRow('status', ...(job.failedItems > 0 ? ['error'] : []))];
+  return [...first, ...values, ...ofRow('updated')];
+}
+
+function byPlaceIn(ids: readonly string[]): (one: GridColumn, other: GridColumn) => number {
+  return (one, other) => ids.indexOf(one.id) - ids.indexOf(other.id);
 }
 
 /** Names may have commas. */

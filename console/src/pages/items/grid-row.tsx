@@ -3,6 +3,7 @@ import { count } from '../../parts/number.ts';
 import { StatusChip } from '../../parts/status-chip.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { type GridColumn, textIn } from './grid-columns.ts';
+import { GridThumbnail } from './item-image.tsx';
 import { isEnded } from './item-status.ts';
 import type { GridRow } from './rows-api.ts';
 
@@ -72,6 +73,12 @@ export const RowLine = memo(function RowLine(props: RowLineProps) {
 
 function GridCell({ row, column }: { row: GridRow; column: GridColumn }) {
   switch (column.id) {
+    case 'image':
+      return (
+        <td className="grid-image">
+          <GridThumbnail row={row} jobId={column.jobId ?? ''} />
+        </td>
+      );
     case 'status':
       return (
         <td>

@@ -1,21 +1,21 @@
 import { Button } from '@mantine/core';
 import { type DragEvent, useRef, useState } from 'react';
 import { Icon } from '../../parts/icons.tsx';
-import { bytes } from '../../parts/number.ts';
+import { bytes, count } from '../../parts/number.ts';
+import { acceptedFiles } from './chosen-files.ts';
 
 interface ItemsDropProps {
-  file: File | null;
-  onFile: (file: File) => void;
+  files: readonly File[];
+  onFiles: (files: File[]) => void;
   isDisabled: boolean;
 }
 
-/** Takes one file, by dropping or by choosing; the button is what keyboards and screen readers use. */
-export function ItemsDrop({ file, onFile, isDisabled }: ItemsDropProps) {
+/** Takes files, by dropping or by choosing; the button is what keyboards and screen readers use. */
+export function ItemsDrop({ files, onFiles, isDisabled }: ItemsDropProps) {
   const [isOver, setOver] = useState(false);
   const input = useRef<HTMLInputElement>(null);
-  const take = (files: FileList | null) => {
-    const [first] = files ?? [];
-    if (first !== undefined && !isDisabled) onFile(first);
+  const take = (taken: FileList | null) => {
+    if (taken !== null && taken.length > 0 && !isDisabled) onFiles([...taken]);
   };
   const over = (event: DragEvent) => {
     event.preventDefault();
@@ -34,26 +34,27 @@ export function ItemsDrop({ file, onFile, isDisabled }: ItemsDropProps) {
         take(event.dataTransfer.files);
       }}
     >
-      <Icon name={file === null ? 'upload' : 'file'} size={26} />
-      {file === null ? (
+      <Icon name={files.length === 0 ? 'upload' : 'file'} size={26} />
+      {files.length === 0 ? (
         <p>
-          Drop a file of rows here
+          Drop a file of rows here, or images
           <br />
           <span className="dim small">
-            CSV, TSV, JSON (a list of objects) or NDJSON (one object per line)
+            Rows: CSV, TSV, XLSX, JSON (a list of objects) or NDJSON (one object per line)
+            <br />
+            Images: several JPEG, PNG, GIF, WebP, TIFF or AVIF files, or one ZIP of them
           </span>
         </p>
       ) : (
-        <p>
-          <b>{file.name}</b> <span className="dim num">{bytes(file.size)}</span>
-        </p>
+        <ChosenFiles files={files} />
       )}
       <input
         ref={input}
         type="file"
         tabIndex={-1}
-        aria-label="File of rows"
-        accept=".csv,.tsv,.tab,.txt,.json,.ndjson,.jsonl,text/csv,application/json"
+        aria-label="File of rows, or images"
+        multiple
+        accept={acceptedFiles}
         disabled={isDisabled}
         onChange={(event) => {
           take(event.currentTarget.files);
@@ -62,8 +63,23 @@ export function ItemsDrop({ file, onFile, isDisabled }: ItemsDropProps) {
         }}
       />
       <Button variant="default" disabled={isDisabled} onClick={() => input.current?.click()}>
-        {file === null ? 'Choose a file' : 'Choose another file'}
+        {files.length === 0 ? 'Choose a file or images' : 'Choose others'}
       </Button>
     </div>
+  );
+}
+
+/** More than these are only counted. */
+const mostNames = 3;
+
+function ChosenFiles({ files }: { files: readonly File[] }) {
+  const sum = files.reduce((total, { size }) => total + size, 0);
+  const names = files.slice(0, mostNames).map(({ name }) => name);
+  const more = files.length - names.length;
+  return (
+    <p className="items-chosen">
+      <b>{names.join(', ')}</b>
+      {more > 0 ? ` and ${count(more)} more` : ''} <span className="dim num">{bytes(sum)}</span>
+    </p>
   );
 }

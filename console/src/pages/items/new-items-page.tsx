@@ -7,23 +7,45 @@ import { bytes } from '../../parts/number.ts';
 import { Page, Panel } from '../../parts/page.tsx';
 import { Problem } from '../../parts/problem.tsx';
 import { ProgressBar } from '../../parts/progress.tsx';
+import { type FilesKind, imageColumns, kindOfFiles } from './chosen-files.ts';
 import { readFileColumns } from './file-columns.ts';
 import { ItemsDrop } from './items-drop.tsx';
-import { HttpFields, RuleFields } from './processor-fields.tsx';
-import { emptyHttp, httpOptions, jsonProblem, newRule, validateOptions } from './processor-options.ts';
+import { jsonProblem } from './processor-options.ts';
 import { type NewItemsSearch, newItemsSearch } from './search.ts';
+import { useOptionDrafts } from './use-option-drafts.tsx';
 import { useSending } from './use-sending.ts';
 import './items.css';
 
 type ProcessorName = NewItemsSearch['processor'];
 
-const processors: { name: ProcessorName; label: string; help: string }[] = [
+interface ProcessorWords {
+  name: ProcessorName;
+  label: string;
+  help: string;
+  /** What it works on; without it, on both. */
+  only?: 'rows' | 'images';
+}
+
+const processors: ProcessorWords[] = [
+  {
+    name: 'image',
+    label: 'Look at images',
+    help: 'Size, format, hashes, colour and a thumbnail of each image.',
+    only: 'images',
+  },
   {
     name: 'validate',
     label: 'Check',
     help: 'Rules for columns: types, bounds, patterns. Nothing is called.',
+    only: 'rows',
   },
   { name: 'http', label: 'Ask a provider', help: 'One call per row; the answer becomes the row’s result.' },
+  {
+    name: 'catalog',
+    label: 'Match a catalogue',
+    help: 'By SKU, by brand and title, or by titles that are alike; the product becomes the result.',
+    only: 'rows',
+  },
   { name: 'noop', label: 'Only take in', help: 'Every row is its own result. For trials.' },
 ];
 
@@ -43,93 +65,122 @@ export default function NewItemsPage() {
 }
 
 function NewItems() {
-  const [{ processor = 'validate' }, change] = useListState(newItemsSearch);
-  const [file, setFile] = useState<File | null>(null);
+  const [{ processor: wanted }, change] = useListState(newItemsSearch);
+  const [files, setFiles] = useState<readonly File[]>([]);
+  const kind = kindOfFiles(files);
+  const processor = processorFor(wanted, { kind, hasFiles: files.length > 0 });
   const [columns, setColumns] = useState<string[]>([]);
   const [ownJson, setOwnJson] = useState<string | null>(null);
-  const [rules, setRules] = useState(() => [newRule(1)]);
-  const [http, setHttp] = useState(emptyHttp);
+  const drafts = useOptionDrafts();
   const { sentBytes, error, send, stop } = useSending();
-  const fromForm = { noop: {}, validate: validateOptions(rules), http: httpOptions(http) }[processor];
+  const fromForm = drafts.optionsOf(processor);
+  const hasOptions = processor !== 'noop' && processor !== 'image';
   const options = ownJson ?? JSON.stringify(fromForm);
-  const take = async (taken: File) => {
-    setFile(taken);
-    const names = await readFileColumns(taken);
+  const take = async (taken: File[]) => {
+    setFiles(taken);
+    const [first] = taken;
+    const isRows = kindOfFiles(taken) === 'rows' && first !== undefined;
+    const names = isRows ? await readFileColumns(first) : imageColumns;
     setColumns(names);
-    setRules((before) => (before.every(({ column }) => column === '') ? [newRule(1, names[0])] : before));
+    drafts.takeColumns(names);
   };
-  const isIncomplete =
-    ownJson === null
-      ? (processor === 'validate' && rules.every(({ column }) => column.trim() === '')) ||
-        (processor === 'http' && http.url.trim() === '')
-      : jsonProblem(ownJson) !== null;
+  const isIncomplete = ownJson === null ? drafts.isIncomplete(processor) : jsonProblem(ownJson) !== null;
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (file !== null && !isIncomplete) void send({ file, processor, options });
+    if (files.length > 0 && kind !== 'mixed' && !isIncomplete) void send({ files, processor, options });
   };
   return (
     <form className="stack" onSubmit={submit}>
-      <ItemsDrop file={file} onFile={(taken) => void take(taken)} isDisabled={sentBytes !== null} />
+      <ItemsDrop files={files} onFiles={(taken) => void take(taken)} isDisabled={sentBytes !== null} />
       <Panel
-        title="What happens to each row"
+        title={`What happens to each ${kind === 'images' ? 'image' : 'row'}`}
         aside={
-          processor === 'noop' ? null : (
+          hasOptions ? (
             <Button
               variant="subtle"
               onClick={() => setOwnJson(ownJson === null ? JSON.stringify(fromForm, null, 2) : null)}
             >
               {ownJson === null ? 'Write the options as JSON' : 'Back to the form'}
             </Button>
-          )
+          ) : null
         }
       >
         <div className="stack">
           <ProcessorChoice
             value={processor}
+            // Before there is a file, all of them: what can be done says what can be sent.
+            kind={files.length === 0 ? 'mixed' : kind}
             onChange={(name) => {
               setOwnJson(null);
               change({ processor: name });
             }}
           />
-          {ownJson !== null && processor !== 'noop' ? (
-            <JsonOptions text={ownJson} onChange={setOwnJson} />
-          ) : null}
-          {ownJson === null && processor === 'validate' ? (
-            <RuleFields rules={rules} columns={columns} error={error} onChange={setRules} />
-          ) : null}
-          {ownJson === null && processor === 'http' ? (
-            <HttpFields draft={http} columns={columns} error={error} onChange={setHttp} />
-          ) : null}
+          {ownJson !== null && hasOptions ? <JsonOptions text={ownJson} onChange={setOwnJson} /> : null}
+          {ownJson === null ? drafts.fieldsOf(processor, { columns, error }) : null}
         </div>
       </Panel>
       {error === null ? null : <Problem error={error} />}
       {sentBytes === null ? (
-        <SendButton hasFile={file !== null} isIncomplete={isIncomplete} />
+        <SendButton files={files} kind={kind} isIncomplete={isIncomplete} />
       ) : (
-        <SendingState sent={sentBytes} total={file?.size ?? 0} onStop={stop} />
+        <SendingState sent={sentBytes} total={files.reduce((sum, { size }) => sum + size, 0)} onStop={stop} />
       )}
     </form>
   );
 }
 
+/** Another one than was asked for where that one cannot work on these files. */
+function processorFor(
+  wanted: ProcessorName | undefined,
+  { kind, hasFiles }: { kind: FilesKind; hasFiles: boolean },
+): ProcessorName {
+  const isFit = processors.some(({ name, only }) => name === wanted && fits(only, kind));
+  if (wanted !== undefined && (isFit || !hasFiles)) return wanted;
+  return kind === 'images' ? 'image' : 'validate';
+}
+
+function fits(only: ProcessorWords['only'], kind: FilesKind): boolean {
+  return only === undefined || kind === 'mixed' || only === kind;
+}
+
+interface SendButtonProps {
+  files: readonly File[];
+  kind: FilesKind;
+  isIncomplete: boolean;
+}
+
 /** Says what is missing, or what will happen. */
-function SendButton({ hasFile, isIncomplete }: { hasFile: boolean; isIncomplete: boolean }) {
-  const ready = isIncomplete ? 'Say first what happens to each row.' : 'The job starts when all rows are in.';
+function SendButton({ files, kind, isIncomplete }: SendButtonProps) {
+  const noun = kind === 'images' ? 'image' : 'row';
+  const words = () => {
+    if (files.length === 0) return 'Choose a file first.';
+    if (kind === 'mixed')
+      return 'Send one file of rows, several images, or one ZIP of images: not a mixture.';
+    if (isIncomplete) return `Say first what happens to each ${noun}.`;
+    return `The job starts when all ${noun}s are in.`;
+  };
   return (
     <div className="row">
-      <Button type="submit" disabled={!hasFile || isIncomplete}>
-        Send the rows
+      <Button type="submit" disabled={files.length === 0 || kind === 'mixed' || isIncomplete}>
+        Send the {noun}s
       </Button>
-      <span className="dim small">{hasFile ? ready : 'Choose a file first.'}</span>
+      <span className="dim small">{words()}</span>
     </div>
   );
 }
 
-function ProcessorChoice(props: { value: ProcessorName; onChange: (name: ProcessorName) => void }) {
+interface ProcessorChoiceProps {
+  value: ProcessorName;
+  kind: FilesKind;
+  onChange: (name: ProcessorName) => void;
+}
+
+function ProcessorChoice(props: ProcessorChoiceProps) {
+  const offered = processors.filter(({ only }) => fits(only, props.kind));
   return (
     <fieldset className="processor-choice">
       <legend className="grid-hidden">Processor</legend>
-      {processors.map(({ name, label, help }) => (
+      {offered.map(({ name, label, help }) => (
         <label key={name}>
           <input
             type="radio"
@@ -167,8 +218,8 @@ function JsonOptions({ text, onChange }: { text: string; onChange: (text: string
 function SendingState({ sent, total, onStop }: { sent: number; total: number; onStop: () => void }) {
   const isSent = total > 0 && sent >= total;
   const words = isSent
-    ? 'All bytes are sent; the last rows are being written.'
-    : `${bytes(sent)} of ${bytes(total)} sent; rows are written as they arrive.`;
+    ? 'All bytes are sent; the last of them are being written.'
+    : `${bytes(sent)} of ${bytes(total)} sent; everything is written as it arrives.`;
   return (
     <div className="stack" aria-live="polite">
       <ProgressBar done={Math.min(sent, total)} total={total} label={words} isMoving />
@@ -177,7 +228,7 @@ function SendingState({ sent, total, onStop }: { sent: number; total: number; on
         <Button variant="default" onClick={onStop}>
           Stop
         </Button>
-        <span className="dim small">A file that is stopped leaves no rows.</span>
+        <span className="dim small">What is stopped leaves nothing behind.</span>
       </div>
     </div>
   );

@@ -33,6 +33,31 @@ export const emptyHttp: HttpDraft = {
   timeoutMs: 10_000,
 };
 
+export const catalogStrategies = [
+  { name: 'sku', label: 'The same SKU' },
+  { name: 'brand_title', label: 'The same brand and title' },
+  { name: 'fuzzy_title', label: 'A title that is alike' },
+] as const;
+
+export interface CatalogDraft {
+  catalog: string;
+  /** Columns of the file; nothing: known by their names. */
+  sku: string;
+  brand: string;
+  title: string;
+  strategies: string[];
+  threshold: number;
+}
+
+export const emptyCatalog: CatalogDraft = {
+  catalog: '',
+  sku: '',
+  brand: '',
+  title: '',
+  strategies: catalogStrategies.map(({ name }) => name),
+  threshold: 0.6,
+};
+
 export function newRule(key: number, column = ''): RuleDraft {
   return { key, column, type: 'string', isRequired: true, min: '', max: '', pattern: '' };
 }
@@ -62,6 +87,17 @@ export function httpOptions({ method, url, body, result, secret, timeoutMs }: Ht
     ...(secret === '' ? {} : { auth: { type: 'bearer', secret } }),
     ...(result === '' ? {} : { response: { result } }),
     timeoutMs,
+  };
+}
+
+/** What the processor `catalog` takes. */
+export function catalogOptions({ catalog, sku, brand, title, strategies, threshold }: CatalogDraft): object {
+  const named = Object.entries({ sku, brand, title }).filter(([, column]) => column.trim() !== '');
+  return {
+    catalog,
+    ...(named.length === 0 ? {} : { fields: Object.fromEntries(named) }),
+    strategies,
+    ...(strategies.includes('fuzzy_title') ? { threshold } : {}),
   };
 }
 

@@ -9,6 +9,7 @@ import { Problem } from '../../parts/problem.tsx';
 import { StatusChip } from '../../parts/status-chip.tsx';
 import { Ago, Duration } from '../../parts/time.tsx';
 import { cellText } from './exact-json.ts';
+import { DrawerImage } from './item-image.tsx';
 import { canRestart, type ItemJob } from './item-job.ts';
 import { isEnded } from './item-status.ts';
 import { useReprocess } from './reprocess.ts';
@@ -59,6 +60,7 @@ function RowView({ job, row }: { job: ItemJob; row: WholeRow }) {
   return (
     <div className="stack">
       <RowState job={job} row={row} />
+      <DrawerImage key={row.id} job={job} row={row} />
       <Tabs
         value={part}
         keepMounted={false}

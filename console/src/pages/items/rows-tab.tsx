@@ -77,12 +77,16 @@ export function RowsTab({ job }: { job: ItemJob }) {
 }
 
 function useColumns(job: ItemJob, wanted: string | undefined): GridColumn[] {
-  const { columns, resultColumns, failedItems } = job;
+  const { columns, resultColumns, failedItems, jobType, processor, jobId } = job;
   const names = JSON.stringify([columns, resultColumns]);
   const hasFailed = failedItems > 0;
   // biome-ignore lint/correctness/useExhaustiveDependencies: the same names are no reason to draw all cells
   return useMemo(
-    () => chosenColumns({ columns, resultColumns, failedItems: hasFailed ? 1 : 0 }, wanted),
+    () =>
+      chosenColumns(
+        { columns, resultColumns, failedItems: hasFailed ? 1 : 0, jobType, processor, jobId },
+        wanted,
+      ),
     [names, hasFailed, wanted],
   );
 }

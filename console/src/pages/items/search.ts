@@ -20,11 +20,11 @@ export const itemsSearch = searchParser<ItemsSearch>({
 });
 
 export interface NewItemsSearch {
-  processor: 'noop' | 'validate' | 'http';
+  processor: 'noop' | 'validate' | 'http' | 'catalog' | 'image';
 }
 
 export const newItemsSearch = searchParser<NewItemsSearch>({
-  processor: oneOf(['noop', 'validate', 'http']),
+  processor: oneOf(['noop', 'validate', 'http', 'catalog', 'image']),
 });
 
 export interface ItemSearch {

@@ -11,7 +11,7 @@ interface Sending {
   stop: () => void;
 }
 
-/** Sends a file and goes to its job. A second try of the same makes no second job. */
+/** Sends files and goes to their job. A second try of the same makes no second job. */
 export function useSending(): Sending {
   const go = useGo();
   const client = useQueryClient();
@@ -23,7 +23,7 @@ export function useSending(): Sending {
     const before = last.current;
     const isSame =
       before !== null &&
-      before.items.file === items.file &&
+      before.items.files === items.files &&
       before.items.processor === items.processor &&
       before.items.options === items.options;
     last.current = { items, key: isSame ? before.key : crypto.randomUUID() };

@@ -1,0 +1,6 @@
+/** What each way to look a row up is called. */
+export const strategyWords = {
+  sku: 'Found by SKU',
+  brand_title: 'Found by brand and title',
+  fuzzy_title: 'Found by a title that is alike',
+} as const;

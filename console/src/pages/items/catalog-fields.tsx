@@ -1,0 +1,116 @@
+import { Autocomplete, Checkbox, NumberInput, Select } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { ApiProblem, api } from '../../api/client.ts';
+import { To } from '../../parts/to.tsx';
+import { type CatalogDraft, catalogStrategies } from './processor-options.ts';
+
+interface CatalogFieldsProps {
+  draft: CatalogDraft;
+  /** Of the file, to choose from. */
+  columns: readonly string[];
+  error: unknown;
+  onChange: (draft: CatalogDraft) => void;
+}
+
+const columnFields = [
+  { field: 'sku', label: 'Column of the SKU' },
+  { field: 'brand', label: 'Column of the brand' },
+  { field: 'title', label: 'Column of the title' },
+] as const;
+
+/** Which catalogue, by which columns, and in which ways. */
+export function CatalogFields({ draft, columns, error, onChange }: CatalogFieldsProps) {
+  const change = (changes: Partial<CatalogDraft>) => onChange({ ...draft, ...changes });
+  return (
+    <div className="stack">
+      <div className="columns">
+        <CatalogChoice
+          value={draft.catalog}
+          error={problemAt(error, '/options/catalog')}
+          onChange={(catalog) => change({ catalog })}
+        />
+        {columnFields.map(({ field, label }) => (
+          <Autocomplete
+            key={field}
+            label={label}
+            description="Empty: known by its name"
+            data={[...new Set(columns)]}
+            value={draft[field]}
+            error={problemAt(error, `/options/fields/${field}`)}
+            onChange={(value) => change({ [field]: value })}
+          />
+        ))}
+      </div>
+      <div className="columns">
+        <Checkbox.Group
+          label="Tried in this order"
+          value={draft.strategies}
+          error={problemAt(error, '/options/strategies')}
+          onChange={(names) =>
+            change({
+              strategies: catalogStrategies.map(({ name }) => name).filter((name) => names.includes(name)),
+            })
+          }
+        >
+          {catalogStrategies.map(({ name, label }) => (
+            <Checkbox key={name} size="xs" mt={10} value={name} label={label} />
+          ))}
+        </Checkbox.Group>
+        <NumberInput
+          label="How alike a title has to be"
+          description="0.1 (anything) to 1 (the same letters); 0.6 is a good start"
+          min={0.1}
+          max={1}
+          step={0.05}
+          decimalScale={2}
+          disabled={!draft.strategies.includes('fuzzy_title')}
+          value={draft.threshold}
+          error={problemAt(error, '/options/threshold')}
+          onChange={(threshold) => change({ threshold: Number(threshold) })}
+        />
+      </div>
+      <p className="dim small">
+        A row that one way does not find is tried with the next. Two products that fit equally well are no
+        match: the row ends as not found, with both as candidates.
+      </p>
+    </div>
+  );
+}
+
+function CatalogChoice(props: {
+  value: string;
+  error: string | undefined;
+  onChange: (name: string) => void;
+}) {
+  const { data, isPending } = useQuery({
+    queryKey: ['catalogs', 'choice'],
+    queryFn: ({ signal }) => api.get('/api/catalogs', { query: { limit: 200 }, signal }),
+  });
+  const names = data?.data.map(({ name }) => name) ?? [];
+  return (
+    <Select
+      label="Catalogue"
+      required
+      description={
+        data !== undefined && names.length === 0 ? (
+          <>
+            There is none yet: <To href="/catalogs">send one first</To>
+          </>
+        ) : (
+          'What the rows are matched against'
+        )
+      }
+      data={names}
+      disabled={isPending}
+      value={props.value === '' ? null : props.value}
+      error={props.error}
+      onChange={(name) => props.onChange(name ?? '')}
+    />
+  );
+}
+
+function problemAt(error: unknown, pointer: string): string | undefined {
+  if (!(error instanceof ApiProblem)) return undefined;
+  return error.errors.find((one) => one.pointer === pointer || one.pointer.startsWith(`${pointer}/`))
+    ?.message;
+}

@@ -1,0 +1,43 @@
+import { useState } from 'react';
+import { CatalogFields } from './catalog-fields.tsx';
+import { HttpFields, RuleFields } from './processor-fields.tsx';
+import {
+  catalogOptions,
+  emptyCatalog,
+  emptyHttp,
+  httpOptions,
+  newRule,
+  validateOptions,
+} from './processor-options.ts';
+import type { NewItemsSearch } from './search.ts';
+
+type ProcessorName = NewItemsSearch['processor'];
+
+/** What the form says of each processor; it is kept while somebody looks at another one. */
+export function useOptionDrafts() {
+  const [rules, setRules] = useState(() => [newRule(1)]);
+  const [http, setHttp] = useState(emptyHttp);
+  const [catalog, setCatalog] = useState(emptyCatalog);
+  return {
+    optionsOf: (processor: ProcessorName): object => {
+      if (processor === 'validate') return validateOptions(rules);
+      if (processor === 'http') return httpOptions(http);
+      return processor === 'catalog' ? catalogOptions(catalog) : {};
+    },
+    isIncomplete: (processor: ProcessorName): boolean => {
+      if (processor === 'validate') return rules.every(({ column }) => column.trim() === '');
+      if (processor === 'http') return http.url.trim() === '';
+      return processor === 'catalog' && (catalog.catalog === '' || catalog.strategies.length === 0);
+    },
+    /** The first rule is about the first column, unless somebody has begun already. */
+    takeColumns: (names: readonly string[]) =>
+      setRules((before) => (before.every(({ column }) => column === '') ? [newRule(1, names[0])] : before)),
+    fieldsOf: (processor: ProcessorName, { columns, error }: { columns: string[]; error: unknown }) => {
+      const shared = { columns, error };
+      if (processor === 'validate') return <RuleFields rules={rules} {...shared} onChange={setRules} />;
+      if (processor === 'http') return <HttpFields draft={http} {...shared} onChange={setHttp} />;
+      if (processor !== 'catalog') return null;
+      return <CatalogFields draft={catalog} {...shared} onChange={setCatalog} />;
+    },
+  };
+}
