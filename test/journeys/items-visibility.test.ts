@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from 'vitest';
 import { newTenant, useDatabase } from '../database.ts';
 import { openEventSource } from '../event-source.ts';
+import { picture } from '../generators/images.ts';
 import type { TestClaims } from '../server.ts';
 import { useServerProcess } from '../server-process.ts';
 
@@ -54,10 +55,14 @@ async function read<T>(who: TestClaims, path: string): Promise<T> {
 }
 
 /** A job of that many rows; each is open. */
-async function makeJob(who: TestClaims, { rows, word }: { rows: number; word: string }): Promise<string> {
-  const form = new FormData();
+function makeJob(who: TestClaims, { rows, word }: { rows: number; word: string }): Promise<string> {
   const lines = Array.from({ length: rows }, (_, n) => `${word} ${n}`);
-  form.set('file', new Blob([`title\n${lines.join('\n')}\n`]), `${word}.csv`);
+  return sendFile(who, new Blob([`title\n${lines.join('\n')}\n`]), `${word}.csv`);
+}
+
+async function sendFile(who: TestClaims, content: Blob, name: string): Promise<string> {
+  const form = new FormData();
+  form.set('file', content, name);
   const headers = await server.bearer(who);
   const answer = await fetch(`${server.url}/api/jobs`, { method: 'POST', headers, body: form });
   expect(answer.status).toBe(201);
@@ -78,6 +83,7 @@ interface Route {
   expected: Record<Person, number>;
   /** Brings the job to where the route can be used. */
   before?: string;
+  isOfImages?: boolean;
 }
 
 const reading = { owner: 200, colleague: 404, admin: 200, support: 200, service: 200, stranger: 404 };
@@ -98,6 +104,8 @@ const routes: Route[] = [
   { method: 'GET', path: `${job}/items`, query: '?statuses=PENDING,DONE&pageSize=2', expected: reading },
   { method: 'GET', path: item, expected: reading },
   { method: 'GET', path: `${item}/calls`, expected: reading },
+  { method: 'GET', path: `${item}/image`, expected: reading, isOfImages: true },
+  { method: 'GET', path: `${item}/thumbnail`, expected: reading, isOfImages: true },
   { method: 'POST', path: `${job}/export`, query: '?format=csv', expected: reading },
   { method: 'POST', path: `${job}/export`, query: '?format=xlsx', expected: reading },
   { method: 'POST', path: `${job}/pause`, expected: steering },
@@ -106,6 +114,19 @@ const routes: Route[] = [
   { method: 'POST', path: `${job}/reprocess`, body: { statuses: ['DONE'] }, expected: steering },
   { method: 'POST', path: `${job}/cancel`, expected: steering },
 ];
+
+/** An image, which stands for its thumbnail too: no worker is there to make one. */
+async function ownersImage(): Promise<OneJob> {
+  const content = new Blob([new Uint8Array(await picture().png().toBuffer())]);
+  const jobId = await sendFile(people.owner, content, `${secret}.png`);
+  await database.owner(
+    `insert into item_images (tenant_id, job_id, row_no, kind, file_id)
+     select tenant_id, job_id, row_no, 'thumbnail', file_id from item_images where job_id = $1`,
+    [jobId],
+  );
+  const [first] = await database.owner<{ id: string }>('select id from job_items where job_id = $1', [jobId]);
+  return { jobId, itemId: first?.id ?? '' };
+}
 
 async function ownersJob(): Promise<OneJob> {
   const jobId = await makeJob(people.owner, { rows: 3, word: secret });
@@ -132,11 +153,11 @@ async function stateOf(jobId: string): Promise<object[]> {
   );
 }
 
-for (const { method, path, query = '', body, expected, before } of routes) {
+for (const { method, path, query = '', body, expected, before, isOfImages = false } of routes) {
   for (const person of persons) {
     const wanted = expected[person];
     test(`${method} ${path}${query} of a member’s job by ${person}: ${wanted}`, async () => {
-      const { jobId, itemId } = await ownersJob();
+      const { jobId, itemId } = await (isOfImages ? ownersImage() : ownersJob());
       if (before) await ask(people.owner, 'POST', `/api/jobs/${jobId}/${before}`);
       const earlier = await stateOf(jobId);
       const url = path.replace('{job_id}', jobId).replace('{item_id}', itemId);
