@@ -15,11 +15,11 @@ export const hostileDocuments: Record<string, () => Buffer> = {
     );
     return pdfDocument({ pages, isCompressed: true });
   },
-  'one-line.txt': () => numbered((isFull ? 20 : 5) * mebibyte, (at) => `${at} ${words} `),
+  'one-line.txt': () => numbered((isFull ? 20 : 3) * mebibyte, (at) => `${at} ${words} `),
   'one-word.txt': () => Buffer.alloc(4 * mebibyte, 'a'),
   'nul.txt': () => numbered(4 * mebibyte, (at) => `${at} \0\0${words}\0\n`),
   'beyond-ascii.md': () =>
-    numbered((isFull ? 6 : 1.5) * mebibyte, (at) => `## § ${at}\n\n„${words}“ – 水門 ${at}。\n\n`),
+    numbered((isFull ? 6 : 0.5) * mebibyte, (at) => `## § ${at}\n\n„${words}“ – 水門 ${at}。\n\n`),
   'no-paragraphs.md': () => numbered(2 * mebibyte, (at) => `- [ ] ${at} ${words}\n`),
   'table.md': () =>
     Buffer.from(`| a | b |\n| --- | --- |\n${numbered(2 * mebibyte, (at) => `| ${at} | ${words} |\n`)}`),
