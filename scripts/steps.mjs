@@ -30,12 +30,9 @@ export async function runCheck({ name, command }) {
   return { name, ok: code === 0, note: code === 0 ? '' : `exit code ${code}` };
 }
 
-/**
- * Runs vitest with its usual reporter and counts the tests beside it. `node` says with which Node; `isHeldBack`: its
- * output comes at its end, because another run has the screen.
- */
-export async function runVitest({ name, args, node = process.execPath, env = {}, isHeldBack = false }) {
-  if (!isHeldBack) heading(name);
+/** Runs vitest with its usual reporter and counts the tests beside it. `node` says with which Node. */
+export async function runVitest({ name, args, node = process.execPath, env = {} }) {
+  heading(name);
   const directory = await mkdtemp(join(tmpdir(), 'sluice-test-'));
   const report = join(directory, 'report.json');
   try {
@@ -49,7 +46,7 @@ export async function runVitest({ name, args, node = process.execPath, env = {},
         `--outputFile.json=${report}`,
         ...args,
       ],
-      { env, heldBackAs: isHeldBack ? name : null },
+      env,
     );
     return { name, ...countTests({ code, report: await readReport(report) }) };
   } finally {
@@ -96,23 +93,14 @@ export function heading(name) {
 }
 
 /** Answers the exit code; a program that was killed or did not start counts as failed. */
-function run(file, args, { env = {}, heldBackAs = null } = {}) {
+function run(file, args, env = {}) {
   return new Promise((resolve) => {
-    const stdio = heldBackAs === null ? 'inherit' : ['ignore', 'pipe', 'pipe'];
-    const child = spawn(file, args, { cwd: root, stdio, env: { ...process.env, ...env } });
-    const words = [];
-    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (piece) => words.push(piece));
+    const child = spawn(file, args, { cwd: root, stdio: 'inherit', env: { ...process.env, ...env } });
     child.on('error', (error) => {
       console.error(`${file} did not start: ${error.message}`);
       resolve(1);
     });
-    child.on('close', (code) => {
-      if (heldBackAs !== null) {
-        heading(heldBackAs);
-        process.stdout.write(Buffer.concat(words));
-      }
-      resolve(code ?? 1);
-    });
+    child.on('exit', (code) => resolve(code ?? 1));
   });
 }
 

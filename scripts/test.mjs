@@ -27,8 +27,8 @@ async function runEverything() {
       args: ['--project', '!browser'],
     }),
   );
-  // A browser waits a lot: beside it, half of a small machine would have nothing to do.
-  steps.push(...(await Promise.all([runInBrowser(), runOnSystemPostgres()])));
+  steps.push(await runInBrowser());
+  steps.push(await runOnSystemPostgres());
   steps.push(await runOnNewestNode());
   return steps;
 }
@@ -58,9 +58,8 @@ async function runOnSystemPostgres() {
   if (postgres.missing) return leaveOut('kernel and stores, system PostgreSQL', postgres.missing);
   return runVitest({
     name: `kernel and stores, PostgreSQL ${postgres.version} of the system`,
-    args: ['--project', 'database', '--maxWorkers', '1'],
+    args: ['--project', 'database'],
     env: { SLUICE_TEST_POSTGRES: 'system' },
-    isHeldBack: true,
   });
 }
 

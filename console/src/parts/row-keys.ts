@@ -1,4 +1,4 @@
-import type { RefObject } from 'react';
+import { type RefObject, useRef } from 'react';
 import { useKeys } from './keys.ts';
 import { toggled } from './list-row.tsx';
 import type { Selection } from './list-table.tsx';
@@ -12,15 +12,21 @@ interface RowKeysOptions {
 
 /** j and k move the focus over rows, Enter opens the one in focus, x chooses it. */
 export function useRowKeys({ scroller, keys, selection, scrollTo }: RowKeysOptions): void {
-  const current = () => focusedRow(scroller.current);
+  // Keys may come faster than rows are drawn: until the focus is there, they mean the row that it is on its way to.
+  const onItsWay = useRef<string | null>(null);
+  const current = () => onItsWay.current ?? focusedRow(scroller.current);
   const move = (step: number) => {
     const key = current();
     const index = key === null ? (step > 0 ? 0 : keys.length - 1) : keys.indexOf(key) + step;
     const next = keys[index];
     if (next === undefined) return;
     scrollTo(index);
+    onItsWay.current = next;
     // A row that was out of view is drawn by then.
-    requestAnimationFrame(() => rowElement(scroller.current, next)?.focus());
+    requestAnimationFrame(() => {
+      if (onItsWay.current === next) onItsWay.current = null;
+      rowElement(scroller.current, next)?.focus();
+    });
   };
   const choose = () => {
     const key = current();
@@ -30,7 +36,8 @@ export function useRowKeys({ scroller, keys, selection, scrollTo }: RowKeysOptio
   const open = () => {
     const key = current();
     // On a link or a button inside the row, Enter is the browser's.
-    if (key === null || !document.activeElement?.hasAttribute('data-row')) return false;
+    const isOnRow = onItsWay.current !== null || document.activeElement?.hasAttribute('data-row');
+    if (key === null || !isOnRow) return false;
     rowElement(scroller.current, key)?.querySelector<HTMLElement>('[data-row-open]')?.click();
     return true;
   };

@@ -37,18 +37,24 @@ export function RowGrid(props: RowGridProps) {
   const { first, end } = rowsInView(plan, { topPx, rows: source.count, rowPx, more: moreRows });
   const { look } = source;
   useEffect(() => look(first, end), [look, first, end]);
+  // Keys may come faster than rows are drawn: until the focus is there, they mean the row that it is on its way to.
+  const onItsWay = useRef<number | null>(null);
   const focusRow = useCallback(
     (index: number, isAtTop = false) => {
       showRow(index, isAtTop);
+      onItsWay.current = index;
       // Drawn by then.
-      requestAnimationFrame(() => lineAt(box.current, index)?.focus({ preventScroll: true }));
+      requestAnimationFrame(() => {
+        if (onItsWay.current === index) onItsWay.current = null;
+        lineAt(box.current, index)?.focus({ preventScroll: true });
+      });
     },
     [showRow],
   );
   useEffect(() => {
     if (goTo !== null) focusRow(goTo.index, true);
   }, [goTo, focusRow]);
-  useGridKeys({ ...props, box, first, focusRow });
+  useGridKeys({ ...props, box, first, focusRow, onItsWay });
   const width = columns.reduce((sum, column) => sum + column.width, selectPx + rowNoPx);
   const bodyPx = Math.min(plan.viewPx, plan.contentPx);
   return (
@@ -139,11 +145,13 @@ interface GridKeys extends Pick<RowGridProps, 'source' | 'selection' | 'onOpen'>
   box: { current: HTMLDivElement | null };
   first: number;
   focusRow: (index: number) => void;
+  onItsWay: { current: number | null };
 }
 
 /** j and k move the focus over rows, Enter opens the one in focus, x chooses it; as in every list. */
-function useGridKeys({ box, source, selection, onOpen, first, focusRow }: GridKeys): void {
+function useGridKeys({ box, source, selection, onOpen, first, focusRow, onItsWay }: GridKeys): void {
   const current = () => {
+    if (onItsWay.current !== null) return onItsWay.current;
     const line = document.activeElement?.closest<HTMLElement>('[data-index]') ?? null;
     return line !== null && box.current?.contains(line) ? Number(line.dataset.index) : null;
   };
@@ -163,7 +171,10 @@ function useGridKeys({ box, source, selection, onOpen, first, focusRow }: GridKe
     j: () => move(1),
     k: () => move(-1),
     x: withRow((row) => selection?.toggle(row)),
-    Enter: () => (document.activeElement?.hasAttribute('data-index') ? withRow(onOpen)() : false),
+    Enter: () => {
+      const isOnRow = onItsWay.current !== null || document.activeElement?.hasAttribute('data-index');
+      return isOnRow ? withRow(onOpen)() : false;
+    },
   });
 }
 
