@@ -16,7 +16,7 @@ export class ExactNumber {
 export type ExportRow = readonly ExportValue[];
 
 /** Rows arrive in batches: one await per row would cost more than writing it. */
-export type ExportBatches = AsyncIterable<Iterable<ExportRow>> | Iterable<Iterable<ExportRow>>;
+export type ExportBatches = AsyncIterable<readonly ExportRow[]> | Iterable<readonly ExportRow[]>;
 
 /** The JSON text of a number. Unlike String(), it keeps the sign of zero. */
 export function numberText(value: number): string {
