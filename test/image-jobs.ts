@@ -3,18 +3,11 @@ import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll } from 'vitest';
-import type { ItemHouse } from '../src/ingest/items/house.ts';
 import { createFiles } from '../src/kernel/files/backends.ts';
 import { sweepOrphans } from '../src/kernel/files/service.ts';
-import type { RouteModule } from '../src/kernel/http/route.ts';
-import type { Kernel } from '../src/kernel/jobs/kernel.ts';
-import { jobRoutes } from '../src/kernel/jobs/routes.ts';
-import type { Pipeline } from '../src/kernel/jobs/types.ts';
 import type { TestDatabase } from './database.ts';
 import { picture } from './generators/images.ts';
-import { testItemHouse } from './item-house.ts';
-import { useKernel } from './kernel.ts';
-import { useServer } from './server.ts';
+import { useItemServer } from './item-server.ts';
 
 export interface SentFile {
   name: string;
@@ -40,7 +33,7 @@ export const jpeg = (seed: number) => picture({ seed, width: 240, height: 120 })
 export function useImageJobs(database: TestDatabase) {
   const dataDir = mkdtempSync(path.join(tmpdir(), 'sluice-images-'));
   const files = createFiles({ filesBackend: 'local', dataDir });
-  const { held, server } = useItemServer(database, files);
+  const { held, server } = useItemServer(database, { files });
   afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
   const ask = async (tenantId: string, place: string, init: RequestInit = {}) => {
     const headers = { ...(await server.bearer({ tenantId })), ...(init.headers as Record<string, string>) };
@@ -102,32 +95,4 @@ async function post(
   const answer = await ask(tenantId, '/api/jobs', { method: 'POST', headers, body: form });
   const body = (await answer.json()) as { jobId: string; code?: string; detail?: string };
   return { status: answer.status, body };
-}
-
-/** The database is there only once the tests run, so the house is opened with its first use. */
-function useItemServer(database: TestDatabase, files: ReturnType<typeof createFiles>) {
-  let house: ItemHouse | undefined;
-  const open = (): ItemHouse => {
-    house ??= testItemHouse(database.db, { files });
-    return house;
-  };
-  afterAll(() => house?.close());
-  const latePipeline: Pipeline = {
-    name: 'items',
-    maxRetries: 0,
-    advance: (slice) => open().pipeline.advance(slice),
-    takeTurn: (turn) => (open().pipeline.takeTurn as NonNullable<Pipeline['takeTurn']>)(turn),
-    cleanUp: (slice) => (open().pipeline.cleanUp as NonNullable<Pipeline['cleanUp']>)(slice),
-    onError: (error, job) => open().pipeline.onError(error, job),
-    remaining: (job) => open().pipeline.remaining?.(job) ?? null,
-  };
-  const held = useKernel(database, {
-    pipelines: [latePipeline],
-    onWorkersLost: (kernel: Kernel, ids: string[]) => open().onWorkersLost(kernel, ids),
-  });
-  const routes: RouteModule = (app, deps) => {
-    jobRoutes(held.kernel, open().details)(app, deps);
-    for (const module of open().routes(held.kernel)) module(app, deps);
-  };
-  return { held, server: useServer(database, { routes: [routes] }) };
 }

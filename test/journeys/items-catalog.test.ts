@@ -1,38 +1,13 @@
 import { beforeAll, expect, test } from 'vitest';
 import { prepareTitleSearch } from '../../src/ingest/items/catalog/prepare-title-search.ts';
 import { removeUnusedVersions } from '../../src/ingest/items/catalog/service.ts';
-import type { ItemHouse } from '../../src/ingest/items/house.ts';
-import type { RouteModule } from '../../src/kernel/http/route.ts';
-import { jobRoutes } from '../../src/kernel/jobs/routes.ts';
-import type { Pipeline } from '../../src/kernel/jobs/types.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { newTenant, useDatabase } from '../database.ts';
-import { testItemHouse } from '../item-house.ts';
-import { useKernel } from '../kernel.ts';
-import { type TestClaims, useServer } from '../server.ts';
+import { useItemServer } from '../item-server.ts';
+import type { TestClaims } from '../server.ts';
 
 const database = useDatabase();
-let house: ItemHouse | undefined;
-const open = (): ItemHouse => {
-  house ??= testItemHouse(database.db);
-  return house;
-};
-/** The database is there only once the tests run, so the house is opened with its first use. */
-const latePipeline: Pipeline = {
-  name: 'items',
-  maxRetries: 0,
-  advance: (slice) => open().pipeline.advance(slice),
-  takeTurn: (turn) => (open().pipeline.takeTurn as NonNullable<Pipeline['takeTurn']>)(turn),
-  cleanUp: (slice) => (open().pipeline.cleanUp as NonNullable<Pipeline['cleanUp']>)(slice),
-  onError: (error, job) => open().pipeline.onError(error, job),
-  remaining: (job) => open().pipeline.remaining?.(job) ?? null,
-};
-const held = useKernel(database, { pipelines: [latePipeline] });
-const routes: RouteModule = (app, deps) => {
-  jobRoutes(held.kernel, open().details)(app, deps);
-  for (const module of open().routes(held.kernel)) module(app, deps);
-};
-const server = useServer(database, { routes: [routes] });
+const { held, server } = useItemServer(database);
 
 beforeAll(async () => {
   await prepareTitleSearch(database.ownerUrl);

@@ -9,28 +9,13 @@ export interface LookupPlace {
   most: number;
 }
 
-/** One index lookup per key, whatever the planner knows of the table; keys that are null find nothing. */
-export function listBySku(
-  tx: Tx,
-  { tenantId, versionId, most }: LookupPlace,
-  keys: readonly (string | null)[],
-): Promise<Hit[]> {
-  return tx.rows<Hit>(sql`
-    select q.n, p.row_no as "rowNo", 1::float8 as score, p.title_key as "titleKey", p.product::text as "productJson"
-      from unnest(${keys}::text[]) with ordinality as q (key, n)
-     cross join lateral (
-       select c.row_no, c.title_key, c.product
-         from catalog_products c
-        where c.tenant_id = ${tenantId}
-          and c.version_id = ${versionId}
-          and c.sku_key = q.key
-        limit ${most}) p`);
-}
+const keyColumns = { sku: sql`c.sku_key`, brand_title: sql`c.brand_title_key` };
 
-export function listByBrandAndTitle(
+/** One index lookup per key, whatever the planner knows of the table; keys that are null find nothing. */
+export function listByKey(
   tx: Tx,
   { tenantId, versionId, most }: LookupPlace,
-  keys: readonly (string | null)[],
+  { strategy, keys }: { strategy: keyof typeof keyColumns; keys: readonly (string | null)[] },
 ): Promise<Hit[]> {
   return tx.rows<Hit>(sql`
     select q.n, p.row_no as "rowNo", 1::float8 as score, p.title_key as "titleKey", p.product::text as "productJson"
@@ -40,7 +25,7 @@ export function listByBrandAndTitle(
          from catalog_products c
         where c.tenant_id = ${tenantId}
           and c.version_id = ${versionId}
-          and c.brand_title_key = q.key
+          and ${keyColumns[strategy]} = q.key
         limit ${most}) p`);
 }
 

@@ -1,6 +1,6 @@
 import type { Database, Tx } from '../../../lib/db.ts';
 import { brandScope, keysOf, numbersAgree, type ProductKeys } from './keys.ts';
-import { type LookupPlace, listByBrandAndTitle, listBySku, listByTitle } from './match-store.ts';
+import { type LookupPlace, listByKey, listByTitle } from './match-store.ts';
 import type { Candidate, Catalog, FieldColumns, Hit, Match, Question, Strategy } from './types.ts';
 
 export interface MatchSettings {
@@ -63,17 +63,9 @@ function ask(
 ): Promise<Hit[]> {
   switch (strategy) {
     case 'sku':
-      return listBySku(
-        tx,
-        place,
-        keys.map(({ sku }) => sku),
-      );
+      return listByKey(tx, place, { strategy, keys: keys.map(({ sku }) => sku) });
     case 'brand_title':
-      return listByBrandAndTitle(
-        tx,
-        place,
-        keys.map(({ brandTitle }) => brandTitle),
-      );
+      return listByKey(tx, place, { strategy, keys: keys.map(({ brandTitle }) => brandTitle) });
     case 'fuzzy_title':
       return listByTitle(tx, place, {
         titles: keys.map(({ title }) => title),

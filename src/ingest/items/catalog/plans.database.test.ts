@@ -3,7 +3,7 @@ import { newTenant, useDatabase } from '../../../../test/database.ts';
 import type { Tx } from '../../../lib/db.ts';
 import { sql } from '../../../lib/sql.ts';
 import { brandScope } from './keys.ts';
-import { listByBrandAndTitle, listBySku, listByTitle } from './match-store.ts';
+import { listByKey, listByTitle } from './match-store.ts';
 import { prepareTitleSearch } from './prepare-title-search.ts';
 import { settleProducts } from './product-store.ts';
 
@@ -86,14 +86,10 @@ function everyLookup(): void {
   test('by SKU and by brand and title each question reads its own product and no other', async () => {
     const asked = await titlesOf('row_no > 20000');
     const keys = [...asked.map(({ sku }) => sku), null];
-    const bySku = await costOf((tx) => listBySku(tx, place(), keys));
+    const bySku = await costOf((tx) => listByKey(tx, place(), { strategy: 'sku', keys }));
     expect(bySku).toMatchObject({ found: questions, seqRows: 0, indexRows: questions });
     const byKey = await costOf((tx) =>
-      listByBrandAndTitle(
-        tx,
-        place(),
-        asked.map(({ key }) => key),
-      ),
+      listByKey(tx, place(), { strategy: 'brand_title', keys: asked.map(({ key }) => key) }),
     );
     expect(byKey).toMatchObject({ found: questions, seqRows: 0, indexRows: questions });
   });

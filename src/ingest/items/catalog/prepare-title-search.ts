@@ -1,30 +1,26 @@
-import pg from 'pg';
-import { messageOf } from '../../../lib/errors.ts';
 import {
-  beginPreparation,
+  type OwnerSession,
+  prepareAlone,
+  tryCreateExtension,
+  withOwnerSession,
+} from '../../../lib/optional-extension.ts';
+import {
   createTitleIndex,
   createTitleSearch,
-  createTrigrams,
   findTrigrams,
-  type OwnerSession,
   type TrigramExtension,
 } from './title-index-store.ts';
+
+/** Any fixed number; it only has to differ from those of the migrations and of pgvector. */
+const preparationLock = 735_110_444;
 
 /**
  * Makes the index and the function that compare titles by likeness, where the database has pg_trgm or lets its owner
  * create it. Not a numbered migration, because everything else works without. Safe from any number of processes, after
  * the migrations; answers whether titles can be compared.
  */
-export async function prepareTitleSearch(ownerUrl: string, options: PrepareOptions = {}): Promise<boolean> {
-  const client = new pg.Client({ connectionString: ownerUrl, application_name: 'sluice-migrate' });
-  client.on('error', () => {});
-  await client.connect();
-  try {
-    const query = async <Row extends object>(text: string) => (await client.query<Row>(text)).rows;
-    return await prepareTitles({ query }, options);
-  } finally {
-    await client.end().catch(() => {});
-  }
+export function prepareTitleSearch(ownerUrl: string, options: PrepareOptions = {}): Promise<boolean> {
+  return withOwnerSession(ownerUrl, (session) => prepareTitles(session, options));
 }
 
 export interface PrepareOptions {
@@ -39,18 +35,13 @@ export async function prepareTitles(
   if (!found.hasProducts) return false;
   if (found.isInstalled && found.hasIndex && found.hasFunction) return true;
   if (!(await ensureExtension(session, found, onNotice))) return false;
-  await beginPreparation(session);
-  try {
+  await prepareAlone(session, preparationLock, async () => {
     const { schema, hasIndex } = await findTrigrams(session);
     if (schema === null) throw new Error('The extension pg_trgm has just been found and is gone again');
     if (!hasIndex) await createTitleIndex(session, schema);
     await createTitleSearch(session, schema);
-    await session.query('commit');
-    return true;
-  } catch (error) {
-    await session.query('rollback');
-    throw error;
-  }
+  });
+  return true;
 }
 
 async function ensureExtension(
@@ -64,16 +55,8 @@ async function ensureExtension(
     onNotice(`${without}: the server does not have the extension pg_trgm`);
     return false;
   }
-  try {
-    await createTrigrams(session);
-    return true;
-  } catch (error) {
-    const { code } = error as { code?: unknown };
-    // Without a code it was not the server that said no, but the connection that broke.
-    if (typeof code !== 'string' || !/^[0-9A-Z]{5}$/.test(code)) throw error;
-    // Two that create it at once meet at its name: the other one has.
-    if (code === '23505' || code === '42710') return true;
-    onNotice(`${without}: the owner of the database could not create pg_trgm (${messageOf(error)})`);
-    return false;
-  }
+  const refusal = await tryCreateExtension(session, 'pg_trgm');
+  if (refusal !== null)
+    onNotice(`${without}: the owner of the database could not create pg_trgm (${refusal})`);
+  return refusal === null;
 }

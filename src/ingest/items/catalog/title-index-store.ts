@@ -1,9 +1,5 @@
+import type { OwnerSession } from '../../../lib/optional-extension.ts';
 import { quoteIdentifier } from '../../../lib/sql.ts';
-
-/** What the owner of the database does outside of the numbered migrations: the extension may come or not. */
-export interface OwnerSession {
-  query<Row extends object>(text: string): Promise<Row[]>;
-}
 
 export interface TrigramExtension {
   isInstalled: boolean;
@@ -32,18 +28,6 @@ export async function findTrigrams(session: OwnerSession): Promise<TrigramExtens
              to_regprocedure('public.match_catalog_titles(text,bigint,real,text[],bigint[],integer)'), 'pg_proc')
                = '${searchVersion}', false) as "hasFunction"`);
   return rows[0] as TrigramExtension;
-}
-
-export async function createTrigrams(session: OwnerSession): Promise<void> {
-  await session.query('create extension if not exists pg_trgm');
-}
-
-/** Any fixed number; it only has to differ from that of the migrations. */
-const preparationLock = 735_110_444;
-
-export async function beginPreparation(session: OwnerSession): Promise<void> {
-  await session.query('begin');
-  await session.query(`select pg_advisory_xact_lock(${preparationLock})`);
 }
 
 /**

@@ -1,16 +1,19 @@
-import pg from 'pg';
-import { messageOf } from '../../../lib/errors.ts';
+import {
+  type OwnerSession,
+  prepareAlone,
+  tryCreateExtension,
+  withOwnerSession,
+} from '../../../lib/optional-extension.ts';
 import { isAtLeast } from './pgvector-version.ts';
 import {
-  beginPreparation,
-  createVectorExtension,
   createVectorIndexes,
   createVectorTable,
   findVectorExtension,
-  type OwnerSession,
   type VectorExtension,
 } from './vector-table-store.ts';
 
+/** Any fixed number; it only has to differ from those of the migrations and of the titles of catalogues. */
+const preparationLock = 735_110_443;
 /** The first with numbers of half the precision, which graphs of many dimensions need. */
 const oldestVersion = '0.7';
 
@@ -19,16 +22,8 @@ const oldestVersion = '0.7';
  * the extension may come later, and because a database without it is no worse off than one that lacks a migration.
  * Safe from any number of processes, after the migrations; answers whether pgvector can be used.
  */
-export async function preparePgvector(ownerUrl: string, options: PrepareOptions = {}): Promise<boolean> {
-  const client = new pg.Client({ connectionString: ownerUrl, application_name: 'sluice-migrate' });
-  client.on('error', () => {});
-  await client.connect();
-  try {
-    const query = async <Row extends object>(text: string) => (await client.query<Row>(text)).rows;
-    return await prepareVectorTable({ query }, options);
-  } finally {
-    await client.end().catch(() => {});
-  }
+export function preparePgvector(ownerUrl: string, options: PrepareOptions = {}): Promise<boolean> {
+  return withOwnerSession(ownerUrl, (session) => prepareVectorTable(session, options));
 }
 
 export interface PrepareOptions {
@@ -41,18 +36,13 @@ export async function prepareVectorTable(
 ): Promise<boolean> {
   const found = await findVectorExtension(session);
   if (!found.hasChunks || !(await ensureExtension(session, found, onNotice))) return false;
-  await beginPreparation(session);
-  try {
+  await prepareAlone(session, preparationLock, async () => {
     const { schema, hasTable } = await findVectorExtension(session);
     if (schema === null) throw new Error('The extension vector has just been found and is gone again');
     if (!hasTable) await createVectorTable(session, schema);
     await createVectorIndexes(session, schema);
-    await session.query('commit');
-    return true;
-  } catch (error) {
-    await session.query('rollback');
-    throw error;
-  }
+  });
+  return true;
 }
 
 /** An extension that is there in an old version is left alone: others in the database may rely on it. */
@@ -67,16 +57,8 @@ async function ensureExtension(
   }
   if (installed !== null) return isAtLeast(installed, oldestVersion);
   if (available === null || !isAtLeast(available, oldestVersion)) return false;
-  try {
-    await createVectorExtension(session);
-    return true;
-  } catch (error) {
-    const { code } = error as { code?: unknown };
-    // Without a code it was not the server that said no, but the connection that broke.
-    if (typeof code !== 'string' || !/^[0-9A-Z]{5}$/.test(code)) throw error;
-    // Two that create it at once meet at its name: the other one has.
-    if (code === '23505' || code === '42710') return true;
-    onNotice(`pgvector is not used: the owner of the database could not create it (${messageOf(error)})`);
-    return false;
-  }
+  const refusal = await tryCreateExtension(session, 'vector');
+  if (refusal !== null)
+    onNotice(`pgvector is not used: the owner of the database could not create it (${refusal})`);
+  return refusal === null;
 }

@@ -1,10 +1,6 @@
+import type { OwnerSession } from '../../../lib/optional-extension.ts';
 import { quoteIdentifier } from '../../../lib/sql.ts';
 import { vectorIndexDimensions } from './types.ts';
-
-/** What the owner of the database does outside of the numbered migrations: the extension may come or not. */
-export interface OwnerSession {
-  query<Row extends object>(text: string): Promise<Row[]>;
-}
 
 export interface VectorExtension {
   /** Null: not in this database. */
@@ -27,18 +23,6 @@ export async function findVectorExtension(session: OwnerSession): Promise<Vector
            to_regclass('public.embeddings_index') is not null as "hasChunks",
            to_regclass('public.embeddings_vectors') is not null as "hasTable"`);
   return rows[0] as VectorExtension;
-}
-
-export async function createVectorExtension(session: OwnerSession): Promise<void> {
-  await session.query('create extension if not exists vector');
-}
-
-/** Any fixed number; it only has to differ from that of the migrations. */
-const preparationLock = 735_110_443;
-
-export async function beginPreparation(session: OwnerSession): Promise<void> {
-  await session.query('begin');
-  await session.query(`select pg_advisory_xact_lock(${preparationLock})`);
 }
 
 /**
