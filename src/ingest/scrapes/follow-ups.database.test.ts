@@ -107,12 +107,18 @@ test('so is the job that is made when another is given up because its workers di
   await database.owner(
     `update ingestion_jobs
         set status = 'running', started_at = now(), leased_by = gen_random_uuid(), lease_epoch = 1,
-            lease_expires_at = now() - interval '1 minute', struck_by = array[gen_random_uuid(), gen_random_uuid()]
+            lease_expires_at = now() + interval '1 hour', struck_by = array[gen_random_uuid(), gen_random_uuid()]
       where tenant_id = $1`,
     [claims.tenantId],
   );
   await scrapes.push(claims, [referenceNamed('a', 'Second.')]);
+  expect(await jobsOf(claims), 'the second waits').toHaveLength(1);
   const before = await queuedCount();
+  // From here on, whichever look comes first, the one of the cycle or the kernel's own, gives the job up.
+  await database.owner(`update ingestion_jobs set lease_expires_at = now() where tenant_id = $1`, [
+    claims.tenantId,
+  ]);
+  await eventually(async () => (await queuedCount()) - before === 1, 'the second is counted');
   await scrapes.drive(claims.tenantId);
   expect((await jobsOf(claims)).map(({ status }) => status)).toEqual(['dead_letter', 'success']);
   expect((await queuedCount()) - before).toBe(1);
