@@ -1,5 +1,5 @@
 import { jobErrors } from '../../kernel/jobs/errors.ts';
-import { finishSharedJob, lockStatus } from '../../kernel/jobs/shared-store.ts';
+import { finishSharedJob, lockStatus, unparkJob } from '../../kernel/jobs/shared-store.ts';
 import type { JobStatus } from '../../kernel/jobs/types.ts';
 import type { Tx } from '../../lib/db.ts';
 import { resultKeysOf } from './export/rows.ts';
@@ -14,17 +14,20 @@ import {
   type Unreported,
 } from './types.ts';
 
-export interface BatchEnd {
+/** Whose events these are, and what the controllers think, kept with them. */
+export interface BatchReport {
   job: ItemJob;
   correlationId: string;
+  controllers: object;
+}
+
+export interface BatchEnd extends BatchReport {
   changes: readonly ItemChange[];
   /** What the changed items were before; or the delta itself. */
   from?: 'PENDING' | 'PROCESSING';
   delta?: CountDelta;
   /** What the events have to tell of it. */
   fresh: Unreported;
-  /** What the controllers think, kept with the events. */
-  controllers: object;
   /** Claims need a running job; what was in flight at a pause may still commit. */
   needsRunning?: boolean;
 }
@@ -47,16 +50,27 @@ export async function closeBatch(
   const isOpen = status === 'running' || (status === 'paused' && end.needsRunning !== true);
   // Nothing of a canceled or erased job is kept.
   if (counts === null || !isOpen) throw notRunning(job);
+  await comeBackFor(tx, job, changes);
   return { isLast: changes.length > 0 && (await finish(tx, job, counts)), status };
 }
 
-/** For a job whose last item ended without anybody seeing it. */
+/** Whoever found nothing to take parked the job until our locks expire; what is to be tried again is due earlier. */
+export async function comeBackFor(tx: Tx, job: ItemJob, changes: readonly ItemChange[]): Promise<void> {
+  const delays = changes.filter(({ status }) => status === 'PENDING').map(({ delayMs }) => delayMs ?? 0);
+  if (delays.length === 0) return;
+  await unparkJob(
+    tx,
+    job,
+    delays.reduce((least, delayMs) => Math.min(least, delayMs)),
+  );
+}
+
+/** For a job whose last item ended without anybody seeing it. The counts were locked in this transaction. */
 export async function finishIfDone(
   tx: Tx,
-  { job, ...report }: Pick<BatchEnd, 'job' | 'correlationId' | 'controllers'>,
+  { job, counts, ...report }: BatchReport & { counts: MovedCounts },
 ): Promise<boolean> {
-  const counts = await moveItemCounts(tx, job, { delta: {} });
-  if (counts === null || counts.pending + counts.processing > 0) return false;
+  if (counts.pending + counts.processing > 0) return false;
   await reportIfDue(tx, { ...report, job, counts });
   return finish(tx, job, counts);
 }

@@ -5,13 +5,14 @@ import type { Turn, TurnResult } from '../../kernel/jobs/types.ts';
 import type { Database, TransactionContext } from '../../lib/db.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
-import { type BatchEnd, closeBatch, finishIfDone, freshOf, notRunning } from './batch.ts';
+import { type BatchReport, closeBatch, comeBackFor, freshOf, notRunning } from './batch.ts';
 import { catalogsOf } from './catalog/catalogs.ts';
 import type { JobImages } from './images/types.ts';
 import type { Lanes } from './lanes.ts';
 import type { ItemMetrics } from './metrics.ts';
 import { changeOf, givenBack } from './outcomes.ts';
 import type { Pacing, ProviderPace } from './pacing.ts';
+import { maxParkMs, parkUntilDue } from './parking.ts';
 import { type ClaimedInput, processItems } from './processing.ts';
 import {
   changeItems,
@@ -20,7 +21,6 @@ import {
   finishUnchanged,
   insertProviderCalls,
   lockStatement,
-  readNextDue,
   releaseExpired,
   renewLocks,
 } from './processing-store.ts';
@@ -68,9 +68,6 @@ interface Opened {
   tally: TurnTally;
 }
 
-const maxParkMs = 5_000;
-/** Items that are locked by a batch in progress are back in a moment. */
-const minParkMs = 50;
 const maxPureMs = 1_000;
 /** One turn of an items job: take some items, process them, commit what became of them. */
 export async function takeItemTurn(deps: ItemWorkerDeps, turn: Turn): Promise<TurnResult> {
@@ -265,6 +262,7 @@ async function giveBack(deps: ItemWorkerDeps, { job }: Opened, claim: Claim): Pr
     const ids = await changeItems(tx, { ...job, lockToken: claim.lockToken, changes });
     const delta = moveCounts({}, { from: 'PROCESSING', to: 'PENDING', n: ids.length });
     await moveItemCounts(tx, job, { delta });
+    await comeBackFor(tx, job, changes);
   });
 }
 
@@ -298,15 +296,9 @@ function renewWhileWorking(deps: ItemWorkerDeps, { job }: Opened, claim: Claim):
   return () => clearInterval(timer);
 }
 
-/** Nothing to take now: look again when a retry comes due or a lock expires. */
-async function park(deps: ItemWorkerDeps, opened: Opened): Promise<TurnResult['state']> {
-  const { job } = opened;
-  return deps.db.transaction(contextFor(job), async (tx) => {
-    const waitMs = await readNextDue(tx, job);
-    if (waitMs === null && (await finishIfDone(tx, reportOf(deps, opened)))) return 'finished';
-    await parkJob(tx, job, Math.min(Math.max(waitMs ?? maxParkMs, minParkMs), maxParkMs));
-    return 'idle';
-  });
+/** Nothing to take now. */
+function park(deps: ItemWorkerDeps, opened: Opened): Promise<TurnResult['state']> {
+  return deps.db.transaction(contextFor(opened.job), (tx) => parkUntilDue(tx, reportOf(deps, opened)));
 }
 
 /** While many items fail, the next claim waits; throttling does not count, because the provider's pace sees to it. */
@@ -329,10 +321,7 @@ function committed(
 }
 
 /** Whose events these are, and what is kept with them. */
-function reportOf(
-  { pacing }: ItemWorkerDeps,
-  { job, turn }: Opened,
-): Pick<BatchEnd, 'job' | 'correlationId' | 'controllers'> {
+function reportOf({ pacing }: ItemWorkerDeps, { job, turn }: Opened): BatchReport {
   return {
     job,
     correlationId: turn.job.correlationId,

@@ -71,16 +71,16 @@ export async function parkJob(tx: Tx, { tenantId, jobId }: JobKey, delayMs: numb
        and shared`);
 }
 
-/** There is something to take again, earlier than was thought. */
-export async function unparkJob(tx: Tx, { tenantId, jobId }: JobKey): Promise<void> {
+/** There is something to take, earlier than was thought: now, or after a delay. */
+export async function unparkJob(tx: Tx, { tenantId, jobId }: JobKey, delayMs = 0): Promise<void> {
   await tx.run(sql`
     update ingestion_jobs
-       set run_at = clock_timestamp(),
+       set run_at = clock_timestamp() + ${Math.round(delayMs)} * interval '1 millisecond',
            updated_at = clock_timestamp()
      where tenant_id = ${tenantId}
        and job_id = ${jobId}
        and status in ('running', 'queued')
-       and run_at > clock_timestamp()
+       and run_at > clock_timestamp() + ${Math.round(delayMs)} * interval '1 millisecond'
        and stage is distinct from 'ingesting'`);
 }
 

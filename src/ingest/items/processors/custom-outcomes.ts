@@ -11,28 +11,31 @@ const maxCodeLength = 100;
 const maxResultChars = 4 * 1024 * 1024;
 const maxRetryAfterMs = 24 * 3_600_000;
 
+/** Whose outcomes these are, and how many ways it has to try an item. */
+export interface Checked {
+  name: string;
+  strategies: number;
+}
+
 /** One outcome per item, or the reason why there is none, for all of them: nobody knows which is whose. */
-export function checkOutcomes(outcomes: unknown, { name, items }: { name: string; items: ItemInput[] }) {
+export function checkOutcomes(outcomes: unknown, { items, ...checked }: Checked & { items: ItemInput[] }) {
   if (!Array.isArray(outcomes) || outcomes.length !== items.length) {
     const found = Array.isArray(outcomes) ? `${outcomes.length} outcomes` : nameOfType(outcomes);
     const error = processorErrors.raise.processor_misbehaved(
-      `The processor ${name} answered ${found} for ${items.length} items; it must answer one outcome per item`,
+      `The processor ${checked.name} answered ${found} for ${items.length} items; it must answer one outcome per item`,
     );
     return items.map(() => storableFailure(error));
   }
-  return items.map((item, index) => checkOutcome(outcomes[index], { name, item }));
+  return items.map((item, index) => checkOutcome(outcomes[index], { ...checked, item }));
 }
 
 /**
  * An outcome that the database can take. Garbage becomes the error of its own item: let through, it would fail the
  * whole batch, with the good items in it, again and again.
  */
-export function checkOutcome(
-  outcome: unknown,
-  { name, item }: { name: string; item: ItemInput },
-): ItemOutcome {
+export function checkOutcome(outcome: unknown, checked: Checked & { item: ItemInput }): ItemOutcome {
   try {
-    return readOutcome((outcome ?? {}) as Record<string, unknown>, { name, item });
+    return readOutcome((outcome ?? {}) as Record<string, unknown>, checked);
   } catch (error) {
     return storableFailure(error);
   }
@@ -46,9 +49,11 @@ export function storableFailure(error: unknown): ItemOutcome {
 
 function readOutcome(
   outcome: Record<string, unknown>,
-  { name, item }: { name: string; item: ItemInput },
+  { name, item, strategies }: Checked & { item: ItemInput },
 ): ItemOutcome {
-  const { status, result, reason } = outcome;
+  const { status, result, reason, retry } = outcome;
+  // With no other way left, at once would be for ever: then the usual rule counts.
+  const isRetry = retry === 'never' || (retry === 'at_once' && item.strategy + 1 < strategies);
   switch (status) {
     case 'DONE':
       return { status, result: result === item.input ? result : storableResult(result, name) };
@@ -59,6 +64,7 @@ function readOutcome(
         status,
         reason: shortText(reason ?? 'not found'),
         ...(result === undefined ? {} : { result: storableResult(result, name) }),
+        ...(isRetry ? { retry } : {}),
       };
     case 'ERROR':
       return readError(outcome);

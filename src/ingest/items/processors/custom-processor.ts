@@ -14,7 +14,7 @@ export function toProcessor(definition: unknown): Processor {
     isPure,
     ...(definition.provider ? { provider: (options) => String(definition.provider?.(read(options))) } : {}),
     ...(definition.normalize ? { normalize: (input) => definition.normalize?.(input) } : {}),
-    strategies: (options) => Math.max(1, Math.floor(countStrategies(definition, read(options))) || 1),
+    strategies: (options) => countStrategies(definition, read(options)),
     // Kept as they were given: what a schema made of them (a date, a set) would not survive being stored as JSON.
     validateOptions: (options) => {
       const given = options ?? {};
@@ -38,7 +38,8 @@ function rememberedOptions(definition: ProcessorDefinition): (options: unknown) 
 }
 
 function countStrategies({ strategies = 1 }: ProcessorDefinition, options: unknown): number {
-  return typeof strategies === 'number' ? strategies : Number(strategies(options));
+  const count = typeof strategies === 'number' ? strategies : Number(strategies(options));
+  return Math.max(1, Math.floor(count) || 1);
 }
 
 interface Batch {
@@ -50,10 +51,10 @@ interface Batch {
 async function run(definition: ProcessorDefinition, batch: Batch): Promise<ItemOutcome[]> {
   if (!definition.process) return runOneByOne(definition, batch);
   const { items, options, context } = batch;
-  const { name } = definition;
+  const checked = { name: definition.name, strategies: countStrategies(definition, options) };
   try {
     await assertHeld(definition, context);
-    return checkOutcomes(await definition.process(items, options, context), { name, items });
+    return checkOutcomes(await definition.process(items, options, context), { ...checked, items });
   } catch (error) {
     if (endsSlice(error)) throw error;
     return items.map(() => (context.signal.aborted ? stoppedOutcome() : storableFailure(error)));
@@ -62,6 +63,7 @@ async function run(definition: ProcessorDefinition, batch: Batch): Promise<ItemO
 
 async function runOneByOne(definition: ProcessorDefinition, batch: Batch): Promise<ItemOutcome[]> {
   const { items, options, context } = batch;
+  const checked = { name: definition.name, strategies: countStrategies(definition, options) };
   const outcomes: ItemOutcome[] = [];
   for (const item of items) {
     if (context.signal.aborted || !definition.processItem) {
@@ -71,7 +73,7 @@ async function runOneByOne(definition: ProcessorDefinition, batch: Batch): Promi
     try {
       await assertHeld(definition, context);
       const outcome = await definition.processItem(item, options, context);
-      outcomes.push(checkOutcome(outcome, { name: definition.name, item }));
+      outcomes.push(checkOutcome(outcome, { ...checked, item }));
     } catch (error) {
       if (endsSlice(error)) throw error;
       outcomes.push(context.signal.aborted ? stoppedOutcome() : storableFailure(error));

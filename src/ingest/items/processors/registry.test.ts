@@ -144,6 +144,22 @@ describe('a processor of one’s own', () => {
     ]);
   });
 
+  test('is asked again at once while it has another way, and not again when it says so', async () => {
+    const answers = ['at_once', 'never', undefined] as const;
+    const process = () =>
+      answers.map(
+        (retry): ItemOutcome => ({ status: 'NOT_FOUND', reason: 'no', ...(retry ? { retry } : {}) }),
+      );
+    const none = { status: 'NOT_FOUND', reason: 'no' };
+    const never = { ...none, retry: 'never' };
+    expect(await run({ name: 'mine', strategies: 2, process })).toEqual([
+      { ...none, retry: 'at_once' },
+      never,
+      none,
+    ]);
+    expect(await run({ name: 'mine', process })).toEqual([none, never, none]);
+  });
+
   test('holds on to its items before each of them, unless it is pure', async () => {
     const processItem = (): ItemOutcome => ({ status: 'DONE', result: null });
     for (const isPure of [false, true]) {
