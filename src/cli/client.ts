@@ -3,6 +3,7 @@ import path from 'node:path';
 import type { Command } from 'commander';
 import type { Config } from '../config.ts';
 import { adapterErrors } from '../ingest/adapters/errors.ts';
+import { catalogErrors } from '../ingest/items/catalog/errors.ts';
 import { itemErrors } from '../ingest/items/errors.ts';
 import { exportErrors } from '../ingest/items/export/errors.ts';
 import { readerErrors } from '../ingest/items/formats/errors.ts';
@@ -47,6 +48,7 @@ export interface CallOptions {
 }
 
 export interface Upload {
+  method?: 'POST' | 'PUT';
   contentType: string;
   /** Read as fast as the server takes it. */
   content: AsyncIterable<Uint8Array>;
@@ -114,7 +116,10 @@ export class Client {
   }
 
   /** Sends a body that nobody holds in memory, and gives up when none of it is taken for a while. */
-  async upload<Reply>(route: string, { contentType, content, signal }: Upload): Promise<Reply> {
+  async upload<Reply>(
+    route: string,
+    { method = 'POST', contentType, content, signal }: Upload,
+  ): Promise<Reply> {
     const silence = new Deadline(transferSilenceMs, signal);
     async function* body(): AsyncGenerator<Uint8Array> {
       for await (const chunk of content) {
@@ -124,7 +129,7 @@ export class Client {
     }
     try {
       const answer = await this.#fetch(route, {
-        method: 'POST',
+        method,
         query: {},
         headers: { accept: 'application/json', 'content-type': contentType },
         signal: silence.signal,
@@ -378,6 +383,7 @@ const definitions: Record<string, ErrorDefinition | undefined> = {
   ...databaseErrors.definitions,
   ...itemErrors.definitions,
   ...processorErrors.definitions,
+  ...catalogErrors.definitions,
   ...readerErrors.definitions,
   ...exportErrors.definitions,
   ...uploadErrors.definitions,

@@ -21,6 +21,7 @@ const commands: Record<string, () => Promise<(program: Command) => void>> = {
   search: async () => (await import('./search.ts')).addSearchCommand,
   scrape: async () => (await import('./scrape.ts')).addScrapeCommand,
   scan: async () => (await import('./scan.ts')).addScanCommand,
+  catalog: async () => (await import('./catalog.ts')).addCatalogCommand,
 };
 
 /** Runs one command and leaves its exit code on the process; a server keeps running after this returns. */

@@ -54,6 +54,7 @@ async function openPipe(name: string): Promise<Readable> {
 }
 
 export interface SendOptions {
+  method?: 'POST' | 'PUT';
   route: string;
   fields: Record<string, string>;
   isSilent?: boolean;
@@ -64,7 +65,7 @@ export interface SendOptions {
 export async function sendFile<Reply>(
   client: Client,
   file: LocalFile,
-  { route, fields, isSilent = false, signal }: SendOptions,
+  { method = 'POST', route, fields, isSilent = false, signal }: SendOptions,
 ): Promise<Reply> {
   const progress = new ProgressLine({ isSilent, unit: 'bytes' });
   const reading: { failure?: CommandFailure } = {};
@@ -85,7 +86,7 @@ export async function sendFile<Reply>(
   }
   try {
     const form = encodeForm({ fields, fileName: file.name, content: counted() });
-    return await client.upload<Reply>(route, { ...form, signal });
+    return await client.upload<Reply>(route, { method, ...form, signal });
   } catch (error) {
     // What the connection says of a body that broke off is only the echo of it.
     throw reading.failure ?? error;

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newTenant, useDatabase } from '../database.ts';
+import { textRow, workbookOf } from '../generators/workbook.ts';
 import type { TestClaims } from '../server.ts';
 import { findBarriers } from './axe.ts';
 import { useBrowser } from './browser.ts';
@@ -54,10 +55,9 @@ const csv = (rows: number, price: (at: number) => string = (at) => `${at}.50`) =
     ...Array.from({ length: rows }, (_, at) => `${1000 + at},Article ${at},${price(at)}`),
   ].join('\n');
 
-async function choose(page: Page, name: string, content: string): Promise<void> {
-  await page
-    .getByLabel('File of rows')
-    .setInputFiles({ name, mimeType: 'text/csv', buffer: Buffer.from(content) });
+async function choose(page: Page, name: string, content: string | Buffer): Promise<void> {
+  const mimeType = typeof content === 'string' ? 'text/csv' : 'application/octet-stream';
+  await page.getByLabel('File of rows').setInputFiles({ name, mimeType, buffer: Buffer.from(content) });
 }
 
 /** Past the form: what a program sends. */
@@ -142,6 +142,26 @@ test('a file is checked by rules; what breaks them is filtered, opened, processe
   const lines = (await readFile(await download.path(), 'utf8')).trim().split(/\r?\n/);
   expect(lines).toHaveLength(41);
   expect(lines[0]).toContain('row_no,status,sku,title,price');
+});
+
+test('of a workbook the sheet can be named; one that is not in it is said at the field', async () => {
+  const tenantId = await newTenant(database);
+  const { page, watch } = await openAs({ tenantId }, '/items/new?processor=noop');
+  watch.expect(/status of 422/);
+  await choose(page, 'rows.csv', csv(1));
+  await page.getByText('rows.csv').waitFor();
+  const sheet = page.getByRole('textbox', { name: 'Sheet' });
+  expect(await sheet.count()).toBe(0);
+  const sheets = ['Notes', 'Prices'].map((name) => ({ name, rows: textRow('sku') + textRow(`of ${name}`) }));
+  await choose(page, 'book.xlsx', workbookOf({ sheets }));
+  await sheet.fill('Costs');
+  await page.getByRole('button', { name: 'Send the rows' }).click();
+  const said = 'The workbook has no sheet "Costs". Its sheets are "Notes", "Prices".';
+  await page.locator('.mantine-TextInput-error').getByText(said).waitFor();
+  await expectNoBarriers(page);
+  await sheet.fill(' prices ');
+  await page.getByRole('button', { name: 'Send the rows' }).click();
+  await page.getByRole('cell', { name: 'of Prices' }).waitFor();
 });
 
 test('rows that a provider does not know are offered new attempts, and every call is told', async () => {

@@ -22,6 +22,11 @@ function isArchive({ name }: NamedFile): boolean {
   return /\.zip$/i.test(name);
 }
 
+/** Of a workbook a sheet can be chosen; the server knows these by the same endings. */
+export function isWorkbook({ name }: NamedFile): boolean {
+  return /\.xls[xm]$/i.test(name);
+}
+
 /** What an item of an image job is told of its image. */
 export const imageColumns = ['name', 'size', 'sha256', 'fileId', 'order'];
 

@@ -11,4 +11,5 @@ test('the columns of every format are offered from its beginning', () => {
 test('a beginning that tells nothing offers nothing', () => {
   expect(columnsOf('')).toEqual([]);
   expect(columnsOf('[{"sku": "cut he')).toEqual([]);
+  expect(columnsOf('PK\u0003\u0004\u0014\u0000,[Content_Types].xml')).toEqual([]);
 });

@@ -7,6 +7,8 @@ export async function readFileColumns(file: Blob): Promise<string[]> {
 }
 
 export function columnsOf(head: string): string[] {
+  // A workbook is an archive: what its bytes would make as text is no name.
+  if (head.startsWith('PK\u0003\u0004')) return [];
   const start = head.trimStart();
   if (/^[[{]/.test(start)) return keysOf(firstObject(start));
   const line = start.split(/\r?\n/, 1)[0] ?? '';

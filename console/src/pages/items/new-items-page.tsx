@@ -12,6 +12,7 @@ import { readFileColumns } from './file-columns.ts';
 import { ItemsDrop } from './items-drop.tsx';
 import { jsonProblem } from './processor-options.ts';
 import { type NewItemsSearch, newItemsSearch } from './search.ts';
+import { useSheet } from './sheet-field.tsx';
 import { useOptionDrafts } from './use-option-drafts.tsx';
 import { useSending } from './use-sending.ts';
 import './items.css';
@@ -72,6 +73,7 @@ function NewItems() {
   const [columns, setColumns] = useState<string[]>([]);
   const [ownJson, setOwnJson] = useState<string | null>(null);
   const drafts = useOptionDrafts();
+  const { sheet, sheetField } = useSheet(files);
   const { sentBytes, error, send, stop } = useSending();
   const fromForm = drafts.optionsOf(processor);
   const hasOptions = processor !== 'noop' && processor !== 'image';
@@ -87,11 +89,13 @@ function NewItems() {
   const isIncomplete = ownJson === null ? drafts.isIncomplete(processor) : jsonProblem(ownJson) !== null;
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (files.length > 0 && kind !== 'mixed' && !isIncomplete) void send({ files, processor, options });
+    if (files.length > 0 && kind !== 'mixed' && !isIncomplete)
+      void send({ files, processor, options, sheet });
   };
   return (
     <form className="stack" onSubmit={submit}>
       <ItemsDrop files={files} onFiles={(taken) => void take(taken)} isDisabled={sentBytes !== null} />
+      {sheetField(error)}
       <Panel
         title={`What happens to each ${kind === 'images' ? 'image' : 'row'}`}
         aside={

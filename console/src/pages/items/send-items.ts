@@ -5,6 +5,8 @@ export interface NewItems {
   processor: string;
   /** JSON text, as it is sent. */
   options: string;
+  /** Of a workbook; empty: the server chooses. */
+  sheet: string;
 }
 
 /** Fields go before the files, which keep their order. */
@@ -12,6 +14,7 @@ export function sendItems(items: NewItems, sending: Sending): Promise<{ jobId: s
   const form = new FormData();
   form.set('processor', items.processor);
   form.set('options', items.options);
+  if (items.sheet !== '') form.set('sheet', items.sheet);
   for (const file of items.files) form.append('file', file, file.name);
   const brokenOff =
     'The server cannot be reached, or broke the upload off because the file is larger than it takes. No row was ' +

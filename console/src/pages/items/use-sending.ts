@@ -25,7 +25,8 @@ export function useSending(): Sending {
       before !== null &&
       before.items.files === items.files &&
       before.items.processor === items.processor &&
-      before.items.options === items.options;
+      before.items.options === items.options &&
+      before.items.sheet === items.sheet;
     last.current = { items, key: isSame ? before.key : crypto.randomUUID() };
     return last.current.key;
   };
