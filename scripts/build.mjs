@@ -22,9 +22,10 @@ export async function build() {
   return { status: [server, page].some(({ status }) => status === 'built') ? 'built' : 'fresh' };
 }
 
-/** src/ into dist/. */
+/** src/ into dist/: what runs in a few files, and each module alone, for its types and for tools. */
 export async function buildServer() {
-  const settings = ['tsconfig.json', 'tsconfig.build.json', 'package.json'];
+  const configs = ['tsconfig.json', 'tsconfig.build.json', 'package.json', 'package-lock.json'];
+  const settings = [...configs, 'scripts/bundle.mjs'];
   const sources = (await listFiles(join(root, 'src')))
     .filter((file) => !file.endsWith('.test.ts'))
     .map((file) => join('src', file));
@@ -35,9 +36,14 @@ export async function buildServer() {
 async function compileServer(scratch) {
   const compiler = join(root, 'node_modules/typescript/bin/tsc');
   if (!existsSync(compiler)) return 'TypeScript is not installed. Run `npm ci` and try again.';
-  const message = await run([compiler, '-p', join(root, 'tsconfig.build.json'), '--outDir', scratch], root);
-  if (message === null) await chmod(join(scratch, 'main.js'), 0o755);
-  return message;
+  const { bundleServer } = await import('./bundle.mjs');
+  const modules = ['-p', join(root, 'tsconfig.build.json'), '--outDir', join(scratch, 'modules')];
+  const [wrongTypes, notBundled] = await Promise.all([
+    run([compiler, ...modules], root),
+    bundleServer({ root, directory: scratch }),
+  ]);
+  if (wrongTypes === null && notBundled === null) await chmod(join(scratch, 'main.js'), 0o755);
+  return wrongTypes ?? notBundled;
 }
 
 /** console/ into console/dist/. Where Vite or the sources are not installed, what is there is served as it is. */

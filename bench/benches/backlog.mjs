@@ -69,7 +69,7 @@ async function fill(database, waiting) {
 
 /** One job per claim, settled before the next one; only the claim is timed. */
 async function measureClaims(db) {
-  const { claimStatement, settleMany } = await import('../../dist/kernel/jobs/lease-store.js');
+  const { claimStatement, settleMany } = await import('../../dist/modules/kernel/jobs/lease-store.js');
   const request = { pipelines: [pipelineName], limit: 1, leaseMs: 10_000, tenantLimit: 1_000 };
   const workerId = crypto.randomUUID();
   const timesMs = [];

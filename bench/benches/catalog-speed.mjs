@@ -74,7 +74,7 @@ async function measureSluice({ server, products, rows }) {
 }
 
 async function secondsToDone(db, jobId) {
-  const { findJob } = await import('../../dist/kernel/jobs/store.js');
+  const { findJob } = await import('../../dist/modules/kernel/jobs/store.js');
   const statusOf = () => db.tenant(tenantId, async (tx) => (await findJob(tx, { tenantId, jobId }))?.status);
   await statusOf();
   const startedAtMs = performance.now();
@@ -117,7 +117,7 @@ async function measureSql({ server, products, rows }) {
 }
 
 async function prepareAsked(database, { rows, catalog }) {
-  const { keysOf, brandScope } = await import('../../dist/ingest/items/catalog/keys.js');
+  const { keysOf, brandScope } = await import('../../dist/modules/ingest/items/catalog/keys.js');
   const asked = rows.map((row, at) => {
     const { sku, brand, brandTitle, title } = keysOf(row);
     return {

@@ -92,7 +92,7 @@ async function drainSluice({ server, size }, processes) {
 
 /** The job's own row says when its last item is done: reading it costs nothing. */
 async function secondsToDone(db, jobId) {
-  const { findJob } = await import('../../dist/kernel/jobs/store.js');
+  const { findJob } = await import('../../dist/modules/kernel/jobs/store.js');
   const statusOf = () => db.tenant(tenantId, async (tx) => (await findJob(tx, { tenantId, jobId }))?.status);
   await statusOf();
   const startedAtMs = performance.now();

@@ -160,8 +160,8 @@ async function measureAlone({ scratch, best }, { texts }) {
 
 /** The chunks as the default settings of a knowledge base make them. */
 async function sweepEmbedder({ size }, best) {
-  const { createChunker } = await import('../../dist/ingest/knowledge/chunkers/create-chunker.js');
-  const { loadTokenCounter } = await import('../../dist/ingest/knowledge/embedders/local-assets.js');
+  const { createChunker } = await import('../../dist/modules/ingest/knowledge/chunkers/create-chunker.js');
+  const { loadTokenCounter } = await import('../../dist/modules/ingest/knowledge/embedders/local-assets.js');
   const settings = { strategy: 'markdown', maxTokens: 110 };
   const chunker = createChunker(settings, { countTokens: await loadTokenCounter() });
   const texts = markdownFiles(size, 1).flatMap(({ content }) =>

@@ -1,6 +1,6 @@
 // The local embedder of the product with nothing around it: the same texts, in calls of the best size.
 import { readFile } from 'node:fs/promises';
-import { LocalEmbedder } from '../../dist/ingest/knowledge/embedders/local.js';
+import { LocalEmbedder } from '../../dist/modules/ingest/knowledge/embedders/local.js';
 import { settings, untilGo } from './protocol.mjs';
 
 const { textsFile, best } = settings;

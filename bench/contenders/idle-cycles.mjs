@@ -1,8 +1,8 @@
 // The worker of the built program with nothing to do: one cycle after the other, as a cron would run them.
-import { createWorkerApp } from '../../dist/app.js';
-import { configSecrets, loadConfig } from '../../dist/config.js';
-import { createLogger } from '../../dist/lib/log.js';
-import { SecretScrubber } from '../../dist/lib/secret-scrubber.js';
+import { createWorkerApp } from '../../dist/modules/app.js';
+import { configSecrets, loadConfig } from '../../dist/modules/config.js';
+import { createLogger } from '../../dist/modules/lib/log.js';
+import { SecretScrubber } from '../../dist/modules/lib/secret-scrubber.js';
 import { settings, untilGo } from './protocol.mjs';
 
 const budgetMs = 10_000;

@@ -47,17 +47,17 @@ export async function loadDoneItems(database, count) {
 
 /** From here on workers may take it; they are told at once, as by an ingest. `db` is connected before that. */
 export async function revealItems(db, jobId) {
-  const { revealJob } = await import('../../dist/kernel/jobs/shared-store.js');
-  const { wakeChannel } = await import('../../dist/kernel/jobs/wake-up.js');
+  const { revealJob } = await import('../../dist/modules/kernel/jobs/shared-store.js');
+  const { wakeChannel } = await import('../../dist/modules/kernel/jobs/wake-up.js');
   const job = await db.tenant(tenantId, (tx) => revealJob(tx, { tenantId, jobId }));
   if (!job) throw new Error(`The job ${jobId} was not hidden any more`);
   await db.notify(wakeChannel, ['jobs', 'events']);
 }
 
 async function makeHiddenJob(database) {
-  const { insertHiddenJob } = await import('../../dist/kernel/jobs/shared-store.js');
-  const { insertItemJob } = await import('../../dist/ingest/items/store.js');
-  const { newId } = await import('../../dist/lib/ids.js');
+  const { insertHiddenJob } = await import('../../dist/modules/kernel/jobs/shared-store.js');
+  const { insertItemJob } = await import('../../dist/modules/ingest/items/store.js');
+  const { newId } = await import('../../dist/modules/lib/ids.js');
   const jobId = newId();
   await database.query('insert into tenants (tenant_id, name) values ($1, $1) on conflict do nothing', [
     tenantId,
@@ -95,7 +95,7 @@ async function insertRows(database, { jobId, count, text, counter }) {
 }
 
 export async function withDatabase(database, work) {
-  const { Database } = await import('../../dist/lib/db.js');
+  const { Database } = await import('../../dist/modules/lib/db.js');
   const db = new Database({ url: database.appUrl, applicationName: 'sluice-bench', maxConnections: 2 });
   try {
     return await work(db);

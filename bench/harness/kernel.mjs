@@ -5,8 +5,8 @@ import { Registry } from 'prom-client';
 export const pipelineName = 'bench';
 
 export async function openKernel({ appUrl, onSlice, concurrency = 8, batchSize = 0 }) {
-  const { Database } = await import('../../dist/lib/db.js');
-  const { Kernel } = await import('../../dist/kernel/jobs/kernel.js');
+  const { Database } = await import('../../dist/modules/lib/db.js');
+  const { Kernel } = await import('../../dist/modules/kernel/jobs/kernel.js');
   const db = new Database({ url: appUrl, applicationName: 'sluice-bench', maxConnections: 10 });
   const pipeline = {
     name: pipelineName,
@@ -49,7 +49,7 @@ export async function openKernel({ appUrl, onSlice, concurrency = 8, batchSize =
 }
 
 export async function dispatchTo(kernel, { tenantId, subjectId }) {
-  const { dispatch } = await import('../../dist/kernel/jobs/service.js');
+  const { dispatch } = await import('../../dist/modules/kernel/jobs/service.js');
   return dispatch(kernel, tenantId, { pipeline: pipelineName, subjectId, maxRetries: 0, createdBy: 'bench' });
 }
 

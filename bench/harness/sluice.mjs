@@ -83,7 +83,7 @@ export async function startProcess(words, { database = null, settings = {}, data
 }
 
 async function token() {
-  const { mintToken } = await import('../../dist/kernel/tenancy/tokens.js');
+  const { mintToken } = await import('../../dist/modules/kernel/tenancy/tokens.js');
   return mintToken(
     { secret: jwtSecret, issuer: 'sluice', audience: 'sluice', jwksUrl: null },
     { tenantId, userId, role: 'admin', lifetimeSeconds: 86_400 },
@@ -92,7 +92,7 @@ async function token() {
 
 /** Cursors as the server signs them, to open a page without walking through all those before it. */
 export async function cursorAfter({ jobId, id }) {
-  const { createCursors } = await import('../../dist/kernel/http/cursor.js');
+  const { createCursors } = await import('../../dist/modules/kernel/http/cursor.js');
   const secret = createHmac('sha256', jwtSecret).update('sluice server secret').digest('base64url');
   return createCursors(secret).encode(`items/id/${jobId}`, [id]);
 }

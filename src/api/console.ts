@@ -4,11 +4,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { publicProblems } from '../kernel/http/replies.ts';
 import type { RouteApp } from '../kernel/http/route.ts';
+import { packageDir } from '../lib/package-dir.ts';
 import { type ConsoleFile, type ConsoleFiles, digestOf, loadConsoleFiles } from './console-files.ts';
 import { apiErrors } from './errors.ts';
 import { consolePolicy } from './security-headers.ts';
 
-const builtDirectory = path.join(import.meta.dirname, '../../console/dist');
+const builtDirectory = path.join(packageDir, 'console/dist');
 /** Paths that are never a view of the console, whatever the browser says it would like. */
 const notOfConsole = /^\/(api|assets|docs|health|login|metrics)(\/|$)/;
 const nonceShape = /^"[\w-]{22}\.([\w-]{22})"$/;

@@ -3,9 +3,9 @@ import path from 'node:path';
 import { z } from 'zod';
 import { publicProblems } from '../kernel/http/replies.ts';
 import type { RouteApp } from '../kernel/http/route.ts';
+import { packageDir } from '../lib/package-dir.ts';
 import { plainStyle } from './plain-style.ts';
 
-const packageDir = path.join(import.meta.dirname, '../..');
 const markdown = 'text/markdown; charset=utf-8';
 
 /** The documents that error answers and pages lead to. */

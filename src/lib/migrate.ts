@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import pg from 'pg';
 import { defineErrors } from './errors.ts';
+import { packageDir } from './package-dir.ts';
 import { quoteLiteral } from './sql.ts';
 
 /**
@@ -59,7 +60,7 @@ export const migrationErrors = defineErrors({
   },
 });
 
-const migrationsDir = path.join(import.meta.dirname, '../../migrations');
+const migrationsDir = path.join(packageDir, 'migrations');
 
 export async function readMigrations(dir: string = migrationsDir): Promise<Migration[]> {
   const files = (await readdir(dir)).filter((file) => file.endsWith('.up.sql')).sort();

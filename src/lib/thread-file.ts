@@ -1,18 +1,16 @@
 import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { packageDir } from './package-dir.ts';
 
 /**
- * The file that a worker thread runs, given next to the module that starts it. From source (in tests) it is the
- * built file in dist/: a thread of Node 20 cannot read TypeScript, whatever the thread that starts it can.
+ * The file that a worker thread runs, which is always the built one: a thread of Node 20 cannot read TypeScript,
+ * whatever the thread that starts it can (in tests). `scripts/bundle.mjs` makes one of each `*-thread.ts`.
  */
-export function threadFile(moduleUrl: string, file: string): URL {
-  const url = new URL(file, moduleUrl);
-  if (!moduleUrl.endsWith('.ts')) return new URL(url.href.replace(/\.ts$/, '.js'));
-  const source = '/src/';
-  const at = url.href.lastIndexOf(source);
-  const built = `${url.href.slice(0, at)}/dist/${url.href.slice(at + source.length).replace(/\.ts$/, '.js')}`;
-  if (at < 0 || !existsSync(fileURLToPath(built))) {
-    throw new Error(`There is no built ${file} to run in a thread; run \`npm run build\` first`);
+export function threadFile(name: `${string}-thread`, directory = packageDir): URL {
+  const file = path.join(directory, 'dist', `${name}.js`);
+  if (!existsSync(file)) {
+    throw new Error(`There is no built ${name} to run in a thread; run \`npm run build\` first`);
   }
-  return new URL(built);
+  return pathToFileURL(file);
 }

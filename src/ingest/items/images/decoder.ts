@@ -84,7 +84,7 @@ export class ImageDecoder {
   }
 
   #start(): Worker {
-    const thread = new Worker(threadFile(import.meta.url, './decode-thread.ts'), {
+    const thread = new Worker(threadFile('decode-thread'), {
       // Neither the server's secrets nor its terminal are a decoder's business.
       env: {},
       argv: [],

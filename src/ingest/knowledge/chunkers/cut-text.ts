@@ -59,7 +59,7 @@ class CuttingThread {
   #failure: Error | null = null;
 
   constructor(settings: ChunkerSettings) {
-    this.#thread = new Worker(threadFile(import.meta.url, './cutting-thread.ts'), {
+    this.#thread = new Worker(threadFile('cutting-thread'), {
       name: 'cutter',
       workerData: { settings } satisfies CuttingStart,
       resourceLimits: { maxOldGenerationSizeMb: threadHeapMb },

@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { messageOf } from '../../../lib/errors.ts';
+import { packageDir } from '../../../lib/package-dir.ts';
 import type { CountTokens } from '../chunkers/chunker.ts';
 import { embedderErrors } from './errors.ts';
 import { SentencePieces } from './sentence-pieces.ts';
 
-/** The same from src/ and from dist/. */
-const assetsDir = path.join(import.meta.dirname, '../../../../assets/embedder');
+const assetsDir = path.join(packageDir, 'assets/embedder');
 
 /** As scripts/build-embedder.mjs prints them. Vectors of other models cannot be compared with those that are stored. */
 export const localAssets = {

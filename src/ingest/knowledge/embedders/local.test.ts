@@ -13,7 +13,7 @@ import type { ThreadStart } from './local-protocol.ts';
 import { windowsOf } from './local-windows.ts';
 import { toUnitLength } from './vectors.ts';
 
-const built = threadFile(import.meta.url, './local-thread.ts');
+const built = threadFile('local-thread');
 const { signal } = new AbortController();
 
 const startBuilt = (workerData: ThreadStart) => new Worker(built, { execArgv: [], workerData });
@@ -219,8 +219,9 @@ describe('a caller who gives up', () => {
 });
 
 describe('a process that ends', () => {
+  const module = new URL('modules/ingest/knowledge/embedders/local.js', built).href;
   const lines = [
-    `import { LocalEmbedder } from ${JSON.stringify(new URL('local.js', built).href)};`,
+    `import { LocalEmbedder } from ${JSON.stringify(module)};`,
     'const embedder = new LocalEmbedder();',
     'const { signal } = new AbortController();',
     "const long = Array(60).fill('words '.repeat(2_000));",

@@ -196,6 +196,6 @@ function splitVectors(vectors: Float32Array, texts: number): Float32Array[] {
 }
 
 function startOwnThread(workerData: ThreadStart): Worker {
-  const file = threadFile(import.meta.url, './local-thread.ts');
+  const file = threadFile('local-thread');
   return new Worker(file, { name: 'embedder', execArgv: [], workerData });
 }

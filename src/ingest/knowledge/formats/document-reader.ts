@@ -94,7 +94,7 @@ export class DocumentReader {
   }
 
   #start(): Worker {
-    const thread = new Worker(threadFile(import.meta.url, './document-thread.ts'), {
+    const thread = new Worker(threadFile('document-thread'), {
       resourceLimits: { maxOldGenerationSizeMb: this.#heapMb, stackSizeMb: 4 },
       // Neither the server's secrets nor its terminal are a parser's business.
       env: {},
