@@ -3,7 +3,8 @@ import { defineConfig } from 'vitest/config';
 // Every test file belongs to exactly one project, so a plain `vitest run` runs everything once, and a part of
 // it is chosen with --project. `database` is the part that runs a second time on the oldest PostgreSQL.
 const databaseTests = [
-  'src/kernel/**/*.test.ts',
+  // Not the rooms of the kernel that know no database: crawl, fetch, formats, s3.
+  'src/kernel/!(crawl|fetch|formats|s3)/**/*.test.ts',
   'src/lib/{db,database,migrate,sql}*.test.ts',
   'src/**/{store,*-store,*.store,*.database,claim}.test.ts',
 ];
@@ -35,8 +36,8 @@ export default defineConfig({
     maxWorkers: shared.maxWorkers,
     projects: [
       { test: { ...shared, name: 'tidy', include: tidyTests } },
-      // Everywhere but in a browser one process runs many files: what they test keeps nothing in globals, each file has
-      // a database of its own, and loading the product again for each of them took more time than most of them need.
+      // One process runs many files: what they test keeps nothing in globals, each file has a database of its own, and
+      // loading the product again for each of them took more time than most of them need.
       {
         test: {
           ...shared,
@@ -64,6 +65,7 @@ export default defineConfig({
           name: 'browser',
           include: browserTests,
           maxWorkers: 1,
+          isolate: false,
           sequence: { groupOrder: 1 },
           testTimeout: 90_000,
           // The first of them builds server and console.

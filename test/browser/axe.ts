@@ -6,20 +6,25 @@ interface AxeResults {
   violations: { id: string; help: string; nodes: { html: string; failureSummary?: string }[] }[];
 }
 
-const rules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
+/** `colours`: all that can change when a page that was looked at already turns dark. */
+const chosenRules = {
+  everything: { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] },
+  colours: { type: 'rule', values: ['color-contrast', 'link-in-text-block'] },
+};
 
 /**
  * What breaks WCAG 2.2 AA on the page as it is now, one sentence per element. axe goes in over the debugger's
  * connection and not as a script element, so the page's policy stays as it is.
  */
-export async function findBarriers(page: Page): Promise<string[]> {
+export async function findBarriers(
+  page: Page,
+  what: keyof typeof chosenRules = 'everything',
+): Promise<string[]> {
   await page.evaluate(await axeSource());
   const { violations } = await page.evaluate(
-    (values) =>
-      (globalThis as unknown as { axe: { run(options: object): Promise<AxeResults> } }).axe.run({
-        runOnly: { type: 'tag', values },
-      }),
-    rules,
+    (runOnly) =>
+      (globalThis as unknown as { axe: { run(options: object): Promise<AxeResults> } }).axe.run({ runOnly }),
+    chosenRules[what],
   );
   return violations.flatMap(({ id, help, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${id}: ${help}: ${html} ${failureSummary ?? ''}`.trim()),

@@ -8,7 +8,7 @@ import { chooseCrashes, crashTimeout, isFull } from './crash-choice.ts';
 import { describeCrashes, listMissed, runCrashes } from './crash-run.ts';
 import { useFailpointServers } from './failpoint-server.ts';
 
-const atLeast = 5;
+const atLeast = 3;
 const root = mkdtempSync(path.join(tmpdir(), 'sluice-failpoint-folders-'));
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 const database = useDatabase();

@@ -6,7 +6,7 @@ import { describeCrashes, listMissed, runCrashes } from './crash-run.ts';
 import { useFailpointServers } from './failpoint-server.ts';
 import { answerProduct, itemsPath, itemsSettings } from './items-path.ts';
 
-const atLeast = 5;
+const atLeast = 3;
 const database = useDatabase();
 const servers = useFailpointServers(database, itemsSettings);
 let provider: RuledProvider | undefined;

@@ -7,7 +7,7 @@ import { useFailpointServers } from './failpoint-server.ts';
 import { cancelPath } from './knowledge-cancel-path.ts';
 import { knowledgeEnv } from './knowledge-path.ts';
 
-const atLeast = 5;
+const atLeast = 3;
 let started: EmbeddingServer | undefined;
 beforeAll(async () => {
   started = await startEmbeddingServer();

@@ -6,7 +6,7 @@ import { describeCrashes, listMissed, runCrashes } from './crash-run.ts';
 import { useFailpointServers } from './failpoint-server.ts';
 import { knowledgeEnv, knowledgePath } from './knowledge-path.ts';
 
-const atLeast = 5;
+const atLeast = 3;
 let started: EmbeddingServer | undefined;
 beforeAll(async () => {
   started = await startEmbeddingServer();

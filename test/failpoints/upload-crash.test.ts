@@ -5,7 +5,7 @@ import { describeCrashes, listMissed, runCrashes } from './crash-run.ts';
 import { useFailpointServers } from './failpoint-server.ts';
 import { uploadPath } from './upload-path.ts';
 
-const atLeast = 5;
+const atLeast = 3;
 const database = useDatabase();
 const servers = useFailpointServers(database);
 

@@ -199,18 +199,18 @@ test('there are at least 120 hard strings to go through, and none of them twice'
   expect(new Set(hardStrings).size).toBe(hardStrings.length);
 });
 
-test('20,000 hard rows of CSV come out of grid, keyset, CSV and XLSX as they went in', patience, async () => {
-  const file = hardCsv({ seed: 20_260_101, rows: 20_000 });
-  const stored = await takeIn({ text: file.text, name: 'hard.csv', rows: 20_000 });
+test('6,000 hard rows of CSV come out of grid, keyset, CSV and XLSX as they went in', patience, async () => {
+  const file = hardCsv({ seed: 20_260_101, rows: 6_000 });
+  const stored = await takeIn({ text: file.text, name: 'hard.csv', rows: 6_000 });
   await checkPages(stored, file);
   await checkKeyset(stored, file);
   checkCsv(await exported(stored, 'csv'), file);
   checkXlsx(await exported(stored, 'xlsx'), file);
 });
 
-test('20,000 rows of NDJSON keep nested values, every digit and missing columns', patience, async () => {
-  const file = hardNdjson({ seed: 20_260_102, rows: 20_000 });
-  const stored = await takeIn({ text: file.text, name: 'hard.ndjson', rows: 20_000 });
+test('6,000 rows of NDJSON keep nested values, every digit and missing columns', patience, async () => {
+  const file = hardNdjson({ seed: 20_260_102, rows: 6_000 });
+  const stored = await takeIn({ text: file.text, name: 'hard.ndjson', rows: 6_000 });
   await checkPages(stored, file);
   await checkKeyset(stored, file);
   checkCsv(await exported(stored, 'csv'), file);
