@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
+import { runCommandHere } from './command-line-here.ts';
 
 const root = path.join(import.meta.dirname, '..');
 
@@ -25,6 +26,17 @@ export interface CommandLine {
   readonly cwd: string;
   start(args: string[], env?: Record<string, string>): Running;
   run(args: string[], env?: Record<string, string>): Promise<CommandResult>;
+  /** The same without a process of its own: for what is no proof about processes. */
+  runHere(args: string[], env?: Record<string, string>): Promise<CommandResult>;
+}
+
+/** Test files of one process share it: nobody changes the sources meanwhile. */
+let built: Promise<void> | undefined;
+
+async function buildProgram(): Promise<void> {
+  const args = [path.join(root, 'scripts/build.mjs'), 'server'];
+  const { code, stderr } = await spawnNode(args, { cwd: root, env: {} }).ended;
+  if (code !== 0) throw new Error(`The build failed: ${stderr}`);
 }
 
 /** Builds the program once and runs its commands; what still runs when the test file ends is killed. */
@@ -33,9 +45,8 @@ export function useCommandLine(): CommandLine {
   let cwd = '';
   beforeAll(async () => {
     cwd = await mkdtemp(path.join(tmpdir(), 'sluice-cli-'));
-    const built = await spawnNode([path.join(root, 'scripts/build.mjs'), 'server'], { cwd: root, env: {} })
-      .ended;
-    if (built.code !== 0) throw new Error(`The build failed: ${built.stderr}`);
+    built ??= buildProgram();
+    await built;
   });
   afterAll(async () => {
     for (const child of running) child.kill('SIGKILL');
@@ -53,6 +64,7 @@ export function useCommandLine(): CommandLine {
     },
     start,
     run: (args, env) => start(args, env).ended,
+    runHere: (args, env = {}) => runCommandHere(args, { cwd, env }),
   };
 }
 

@@ -1,15 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { Command } from 'commander';
 import { beforeAll, expect, test, vi } from 'vitest';
-import { type CommandResult, useCommandLine } from '../../test/command-line.ts';
+import { useCommandLine } from '../../test/command-line.ts';
 import { newTenant, useDatabase } from '../../test/database.ts';
 import { useServer } from '../../test/server.ts';
 import { prepareTitleSearch } from '../ingest/items/catalog/prepare-title-search.ts';
-import { addCatalogCommand } from './catalog.ts';
-import { UsageError } from './exit.ts';
 
-// Every command is a process of its own, and there are several in a test.
+// Some of the commands are processes of their own.
 vi.setConfig({ testTimeout: 60_000 });
 
 const database = useDatabase();
@@ -30,13 +27,16 @@ beforeAll(async () => {
   await writeFile(path.join(sluice.cwd, 'wrong.csv'), 'colour\nred\n');
 });
 
-async function commandsOf(tenantId: string): Promise<(...args: string[]) => Promise<CommandResult>> {
+async function commandsOf(tenantId: string) {
   const env = { SLUICE_URL: server.url, SLUICE_TOKEN: await server.token({ tenantId }) };
-  return (...args) => sluice.run(['catalog', ...args], env);
+  return {
+    run: (...args: string[]) => sluice.run(['catalog', ...args], env),
+    runHere: (...args: string[]) => sluice.runHere(['catalog', ...args], env),
+  };
 }
 
 test('a catalogue is made of a file, tried, kept when the next file is refused, and removed', async () => {
-  const run = await commandsOf(await newTenant(database));
+  const { run, runHere } = await commandsOf(await newTenant(database));
   const made = await run('put', 'main', 'products.csv', '--fields', '{"sku":"Article No"}');
   expect(made).toMatchObject({ code: 0, stdout: 'main  version 1, 3 products\n' });
   expect(made.stderr).toContain('Columns: sku Article No, brand Brand, title Name, gtin -.');
@@ -50,17 +50,17 @@ test('a catalogue is made of a file, tried, kept when the next file is refused, 
   );
   expect(tried.stderr).toContain('Row 2 could be DUP-1, Acme, Garden Hose 20 m green (');
 
-  const refused = await run('put', 'main', 'wrong.csv');
+  const refused = await runHere('put', 'main', 'wrong.csv');
   expect(refused).toMatchObject({ code: 1, stdout: '' });
   expect(refused.stderr).toMatch(/colour.*\(catalog_unusable\)\nGive the file a column for the SKU/s);
-  const listed = await run('list', '--json');
+  const listed = await runHere('list', '--json');
   expect(JSON.parse(listed.stdout)).toMatchObject({
     data: [{ name: 'main', version: 1, productCount: 3, fileName: 'products.csv' }],
     has_more: false,
   });
 
-  expect(await run('remove', 'main')).toEqual({ code: 0, stdout: 'main  removed\n', stderr: '' });
-  const unknown = await run('match', 'main', '--row', hose);
+  expect(await runHere('remove', 'main')).toEqual({ code: 0, stdout: 'main  removed\n', stderr: '' });
+  const unknown = await runHere('match', 'main', '--row', hose);
   expect(unknown).toMatchObject({ code: 1, stdout: '' });
   expect(unknown.stderr).toMatch(/There is no catalogue "main" \(catalog_not_found\)\nSend its products/);
 });
@@ -73,9 +73,8 @@ test.each([
   { args: ['put', 'main', import.meta.filename, '--fields', 'sku'], says: '--fields is no JSON' },
   { args: ['put', 'main', 'nowhere.csv'], says: 'nowhere.csv cannot be read' },
 ])('$says: is wrong usage before any server is asked', async ({ args, says }) => {
-  const program = new Command('sluice').exitOverride();
-  addCatalogCommand(program);
-  const failure = await program.parseAsync(['catalog', ...args], { from: 'user' }).catch((error) => error);
-  expect(failure).toBeInstanceOf(UsageError);
-  expect(failure.message).toContain(says);
+  const nowhere = { SLUICE_URL: 'http://127.0.0.1:1', SLUICE_TOKEN: 'a-token-of-some-length' };
+  const { code, stdout, stderr } = await sluice.runHere(['catalog', ...args], nowhere);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+  expect(stderr).toContain(says);
 });

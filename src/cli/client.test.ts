@@ -7,7 +7,7 @@ import { useCommandLine } from '../../test/command-line.ts';
 import { useDatabase } from '../../test/database.ts';
 import { testTokens, useServer } from '../../test/server.ts';
 
-// Every command is a process of its own, and there are several in a test.
+// Some of the commands are processes of their own.
 vi.setConfig({ testTimeout: 60_000 });
 
 const database = useDatabase();
@@ -36,15 +36,15 @@ describe('the token of the command line', () => {
 
   test('is not signed where a login service makes the tokens', async () => {
     const env = { SLUICE_URL: server.url, SLUICE_JWKS_URL: 'https://login.example.com/jwks' };
-    expect(await sluice.run(list, env)).toMatchObject({ code: 4, stdout: '' });
+    expect(await sluice.runHere(list, env)).toMatchObject({ code: 4, stdout: '' });
   });
 
   test('that is refused, or not allowed to, ends with 4 and is not shown', async () => {
     const canary = 'canary-canary-canary';
     const member = await server.token({ tenantId: 't', role: 'member' });
-    const refused = await sluice.run(list, { SLUICE_URL: server.url, SLUICE_TOKEN: canary });
-    const typed = await sluice.run([...list, '--token', `${canary}\n${canary}`, '--url', server.url]);
-    const forbidden = await sluice.run(['dlq', 'list'], { SLUICE_URL: server.url, SLUICE_TOKEN: member });
+    const refused = await sluice.runHere(list, { SLUICE_URL: server.url, SLUICE_TOKEN: canary });
+    const typed = await sluice.runHere([...list, '--token', `${canary}\n${canary}`, '--url', server.url]);
+    const forbidden = await sluice.runHere(['dlq', 'list'], { SLUICE_URL: server.url, SLUICE_TOKEN: member });
     for (const { code, stdout, stderr } of [refused, typed, forbidden]) {
       expect({ code, stdout }).toEqual({ code: 4, stdout: '' });
       expect(stderr).not.toContain(canary);
@@ -60,7 +60,7 @@ describe('a server that is not there', () => {
     const env = { SLUICE_TOKEN: 'a-token-of-some-length' };
     const results = await Promise.all([
       sluice.run([...list, '--url', 'http://127.0.0.1:1/'], env),
-      sluice.run(['jobs', 'watch'], { ...env, PORT: '1' }),
+      sluice.runHere(['jobs', 'watch'], { ...env, PORT: '1' }),
     ]);
     for (const { code, stdout, stderr } of results) {
       expect({ code, stdout }).toEqual({ code: 5, stdout: '' });
@@ -80,7 +80,7 @@ describe('a server that is something else', () => {
 
   test.each(['', '/moved/'])('is told apart at %j', async (prefix) => {
     const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}${prefix}`;
-    const { code, stdout, stderr } = await sluice.run(list, {
+    const { code, stdout, stderr } = await sluice.runHere(list, {
       SLUICE_URL: url,
       SLUICE_TOKEN: 'a-token-of-some-length',
     });
@@ -104,7 +104,7 @@ test.each([
   { args: ['dlq', 'requeue'], says: 'either the id of a dead letter or --all' },
   { args: ['dlq', 'requeue', '--all', '--correlation-id', 'c'], says: 'one dead letter' },
 ])('$args is wrong usage and ends with 2', async ({ args, says }) => {
-  const { code, stdout, stderr } = await sluice.run(args, { PORT: '0' });
+  const { code, stdout, stderr } = await sluice.runHere(args, { PORT: '0' });
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
   expect(stderr).toContain(says);
   expect(stderr).not.toContain('canary');

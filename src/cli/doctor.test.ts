@@ -12,7 +12,7 @@ const sluice = useCommandLine();
 async function examine(
   env: Record<string, string>,
 ): Promise<{ code: number | null; findings: Map<string, Finding> }> {
-  const { code, stdout } = await sluice.run(['doctor', '--json'], env);
+  const { code, stdout } = await sluice.runHere(['doctor', '--json'], env);
   const { findings } = JSON.parse(stdout) as { findings: Finding[] };
   return { code, findings: new Map(findings.map((finding) => [finding.check, finding])) };
 }

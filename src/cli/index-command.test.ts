@@ -7,7 +7,7 @@ import { testTokens } from '../../test/server.ts';
 import { serveWebSite } from '../../test/site.ts';
 import { mintToken } from '../kernel/tenancy/tokens.ts';
 
-// Every command is a process of its own, and the embedder is the one that comes with Sluice.
+// Some of the commands are processes of their own, and the embedder is the one that comes with Sluice.
 vi.setConfig({ testTimeout: 120_000 });
 
 const database = useDatabase();
@@ -54,6 +54,10 @@ async function run(tenantId: string, ...args: string[]): Promise<CommandResult> 
   return sluice.run(args, await as(tenantId));
 }
 
+async function runHere(tenantId: string, ...args: string[]): Promise<CommandResult> {
+  return sluice.runHere(args, await as(tenantId));
+}
+
 async function put(name: string, text: string): Promise<void> {
   const file = path.join(sluice.cwd, name);
   await mkdir(path.dirname(file), { recursive: true });
@@ -82,7 +86,7 @@ test('a folder is indexed, searched by meaning, and sent again only where it cha
     /^\d\.\d{3} {2}train {2}\(file:sub\/train\.txt\)\n {2}The night train to Vienna/,
   );
   await put('docs/coffee.md', coffee.replace('week', 'month'));
-  const second = await run(tenantId, 'index', 'docs', '--kb', 'my manual', '--json');
+  const second = await runHere(tenantId, 'index', 'docs', '--kb', 'my manual', '--json');
   expect(second.stderr).toContain('1 files sent, 1 unchanged.');
   expect(JSON.parse(second.stdout)).toMatchObject({
     kb_id: 'my manual',
@@ -90,7 +94,7 @@ test('a folder is indexed, searched by meaning, and sent again only where it cha
     counters: { docs_seen: 2, docs_unchanged: 1 },
   });
   const flags = ['--kb', 'my manual', '--mode', 'text', '--limit', '1', '--json'];
-  const json = await run(tenantId, 'search', 'rinse the brewing unit', ...flags);
+  const json = await runHere(tenantId, 'search', 'rinse the brewing unit', ...flags);
   expect(JSON.parse(json.stdout)).toMatchObject({
     results: [{ heading_path: ['Coffee machine', 'Cleaning'], document: { uri: 'file:coffee.md' } }],
   });
@@ -103,7 +107,7 @@ test('a document goes when its file has gone from the folder, unless it is to be
   await put('docs/sub/train.txt', train);
   await put('others/bread.md', 'Bread is baked at six in the morning.\n');
   const index = (place: string, ...flags: string[]) =>
-    run(tenantId, 'index', place, '--kb', 'home', ...flags);
+    runHere(tenantId, 'index', place, '--kb', 'home', ...flags);
   const names = async () => {
     const rows = await database.owner<{ uri: string }>(
       `select d.uri from knowledge_documents d where d.tenant_id = $1 order by d.uri`,
@@ -130,7 +134,7 @@ test('documents that fail end with 3, and each is named with its reason', async 
   const tenantId = await newTenant(database);
   await put('docs/good.md', coffee);
   await put('docs/bad.pdf', '%PDF-1.7 is all that is right with it');
-  const done = await run(tenantId, 'index', 'docs', '--kb', 'mixed');
+  const done = await runHere(tenantId, 'index', 'docs', '--kb', 'mixed');
   expect(done.code, done.stderr).toBe(3);
   expect(done.stdout).toMatch(/ completed +2 +0 +0 +1 /);
   expect(done.stderr).toMatch(/^file:bad\.pdf: \w+ \w+/m);
@@ -145,12 +149,12 @@ test('a web site is crawled, and is one source however often it is indexed', asy
     },
   });
   const tenantId = await newTenant(database);
-  const first = await run(tenantId, 'index', `${site.url}/`, '--kb', 'site');
+  const first = await runHere(tenantId, 'index', `${site.url}/`, '--kb', 'site');
   expect(first.code, first.stderr).toBe(0);
   expect(first.stdout).toMatch(/ completed +2 /);
-  const found = await run(tenantId, 'search', 'is there breakfast', '--kb', 'site', '--limit', '1');
+  const found = await runHere(tenantId, 'search', 'is there breakfast', '--kb', 'site', '--limit', '1');
   expect(found.stdout).toContain(`${site.url}/trains`);
-  expect((await run(tenantId, 'index', `${site.url}/`, '--kb', 'site')).code).toBe(0);
+  expect((await runHere(tenantId, 'index', `${site.url}/`, '--kb', 'site')).code).toBe(0);
   const sources = await database.owner<{ type: string }>(
     'select type from knowledge_sources where tenant_id = $1 order by type',
     [tenantId],
@@ -162,7 +166,7 @@ test('--watch no does not wait, and a run that is followed goes on when the comm
   const site = await serveWebSite({ '/': { hangs: true } });
   const tenantId = await newTenant(database);
   const index = ['index', `${site.url}/`, '--kb', 'slow'];
-  const started = await run(tenantId, ...index, '--watch', 'no');
+  const started = await runHere(tenantId, ...index, '--watch', 'no');
   expect(started.code, started.stderr).toBe(0);
   expect(started.stdout).toMatch(/^[0-9a-f-]{36}\n$/);
   const jobId = started.stdout.trim();
@@ -187,7 +191,7 @@ test.each([
 ])('%s %s … is wrong usage: it ends with 2 and says what is allowed', async (...args) => {
   await put('docs/coffee.md', coffee);
   await put('docs/nothing/picture.bin', '');
-  const result = await sluice.run(args, await as('nobody', closedPort));
+  const result = await sluice.runHere(args, await as('nobody', closedPort));
   expect(result).toMatchObject({ code: 2, stdout: '' });
   expect(result.stderr).toMatch(/allowed|required/i);
 });
@@ -198,11 +202,11 @@ test('a server that is not there ends with 5, a wrong token with 4, an unknown k
   const index = ['index', 'docs', '--kb', 'one'];
   const search = ['search', 'words', '--kb', 'one'];
   for (const args of [index, search]) {
-    expect(await sluice.run(args, await as('nobody', closedPort))).toMatchObject({ code: 5, stdout: '' });
+    expect(await sluice.runHere(args, await as('nobody', closedPort))).toMatchObject({ code: 5, stdout: '' });
     const stranger = { SLUICE_URL: url, SLUICE_TOKEN: 'not-a-token-of-anybody' };
-    expect(await sluice.run(args, stranger)).toMatchObject({ code: 4, stdout: '' });
+    expect(await sluice.runHere(args, stranger)).toMatchObject({ code: 4, stdout: '' });
   }
-  const unknown = await run(tenantId, ...search);
+  const unknown = await runHere(tenantId, ...search);
   expect(unknown).toMatchObject({ code: 1, stdout: '' });
   expect(unknown.stderr).toContain('(knowledge_base_not_found)');
 });

@@ -11,7 +11,7 @@ import { testTokens } from '../../test/server.ts';
 import { mintToken } from '../kernel/tenancy/tokens.ts';
 import { refuseTerminal } from './items-export.ts';
 
-// Every command is a process of its own, and there are several in a test.
+// Some of the commands are processes of their own.
 vi.setConfig({ testTimeout: 90_000 });
 
 const database = useDatabase();
@@ -70,6 +70,10 @@ async function run(tenantId: string, ...args: string[]): Promise<CommandResult> 
   return sluice.run(['items', ...args], await as(tenantId));
 }
 
+async function runHere(tenantId: string, ...args: string[]): Promise<CommandResult> {
+  return sluice.runHere(['items', ...args], await as(tenantId));
+}
+
 async function put(name: string, text: string): Promise<string> {
   await writeFile(path.join(sluice.cwd, name), text);
   return name;
@@ -92,11 +96,11 @@ test('a file goes in, is followed to its end, and comes out with the same rows',
   const expected = rows.map((row, index) => ({ row_no: `${index + 1}`, status: 'DONE', ...row }));
   expect(parse(file, { columns: true, bom: true })).toEqual(expected);
   expect((await run(tenantId, 'export', jobId, '--format', 'csv')).stdout).toBe(file);
-  const book = await run(tenantId, 'export', jobId, '-o', 'out.xlsx', '--json');
+  const book = await runHere(tenantId, 'export', jobId, '-o', 'out.xlsx', '--json');
   const bytes = await readFile(path.join(sluice.cwd, 'out.xlsx'));
   expect(JSON.parse(book.stdout)).toMatchObject({ jobId, format: 'xlsx', sizeBytes: bytes.length });
   expect(bytes.subarray(0, 2).toString()).toBe('PK');
-  const again = await run(tenantId, 'import', 'out.xlsx', '--sheet', 'Items', '--watch');
+  const again = await runHere(tenantId, 'import', 'out.xlsx', '--sheet', 'Items', '--watch');
   expect(again.stderr).toContain('300 rows, 300 done');
 });
 
@@ -106,7 +110,7 @@ test('several files become several jobs, and options are read from a file', asyn
   await put('two.ndjson', '{"sku":"b"}\n{"sku":""}\n');
   await put('rules.json', '{"rules":[{"column":"sku","required":true}]}');
   const flags = ['--processor', 'validate', '--options', '@rules.json'];
-  const imported = await run(tenantId, 'import', 'one.csv', 'two.ndjson', ...flags, '--watch', '--json');
+  const imported = await runHere(tenantId, 'import', 'one.csv', 'two.ndjson', ...flags, '--watch', '--json');
   const answers = imported.stdout
     .trim()
     .split('\n')
@@ -123,7 +127,7 @@ test('several files become several jobs, and options are read from a file', asyn
 test('a processor’s bugs are the errors of their own rows, which end with 3 and can be processed again', async () => {
   const tenantId = await newTenant(database);
   await put('moods.csv', 'mood\nfine\nthrows\ngarbage\nbigint\nmissing\n');
-  const imported = await run(tenantId, 'import', 'moods.csv', '--processor', 'moody');
+  const imported = await runHere(tenantId, 'import', 'moods.csv', '--processor', 'moody');
   expect(imported).toMatchObject({ code: 0, stderr: '' });
   const jobId = idOf(imported.stdout);
   const watched = await run(tenantId, 'watch', jobId);
@@ -138,32 +142,34 @@ test('a processor’s bugs are the errors of their own rows, which end with 3 an
     { error_code: 'processor_misbehaved', last_error: expect.stringContaining('the status "FINE"') },
     { error_code: 'processor_misbehaved', last_error: expect.stringContaining('BigInt') },
   ]);
-  const exhausted = await run(tenantId, 'reprocess', jobId);
+  const exhausted = await runHere(tenantId, 'reprocess', jobId);
   expect(exhausted).toMatchObject({ code: 0, stdout: '0 reset, 4 exhausted\n' });
   expect(exhausted.stderr).toContain('--reset-attempts');
   await put('mended', '');
   const chosen = ['--item', items[0]?.id ?? '', '--reset-attempts'];
-  expect((await run(tenantId, 'reprocess', jobId, ...chosen)).stdout).toBe('1 reset, 0 exhausted\n');
-  expect((await run(tenantId, 'watch', jobId, '--quiet')).stderr).toContain('2 done, 2 failed, 1 not found');
+  expect((await runHere(tenantId, 'reprocess', jobId, ...chosen)).stdout).toBe('1 reset, 0 exhausted\n');
+  expect((await runHere(tenantId, 'watch', jobId, '--quiet')).stderr).toContain(
+    '2 done, 2 failed, 1 not found',
+  );
   const all = ['--status', 'not_found', '--reset-attempts', '--json'];
-  const report = JSON.parse((await run(tenantId, 'reprocess', jobId, ...all)).stdout);
+  const report = JSON.parse((await runHere(tenantId, 'reprocess', jobId, ...all)).stdout);
   expect(report).toMatchObject({ jobId, reset: 1, exhausted: 0 });
 });
 
 test('Ctrl+C ends the watch of a paused job with 130, and a canceled job ends it with 1', async () => {
   const tenantId = await newTenant(database);
   await put('waits.csv', 'mood\nwaits\n');
-  const jobId = idOf((await run(tenantId, 'import', 'waits.csv', '--processor', 'moody')).stdout);
-  await sluice.run(['jobs', 'pause', jobId], await as(tenantId));
+  const jobId = idOf((await runHere(tenantId, 'import', 'waits.csv', '--processor', 'moody')).stdout);
+  await sluice.runHere(['jobs', 'pause', jobId], await as(tenantId));
   const watching = sluice.start(['items', 'watch', jobId], await as(tenantId));
   await expect.poll(() => watching.stderr(), patience).toContain('is paused');
   watching.child.kill('SIGINT');
   expect((await watching.ended).code).toBe(130);
-  await sluice.run(['jobs', 'cancel', jobId], await as(tenantId));
-  const ended = await run(tenantId, 'watch', jobId);
+  await sluice.runHere(['jobs', 'cancel', jobId], await as(tenantId));
+  const ended = await runHere(tenantId, 'watch', jobId);
   expect(ended).toMatchObject({ code: 1, stdout: '' });
   expect(ended.stderr).toContain('was canceled');
-  const stranger = await run(await newTenant(database), 'watch', jobId);
+  const stranger = await runHere(await newTenant(database), 'watch', jobId);
   expect(stranger).toMatchObject({ code: 1, stdout: '' });
   expect(stranger.stderr).toContain('(job_not_found)');
 });
@@ -171,7 +177,7 @@ test('Ctrl+C ends the watch of a paused job with 130, and a canceled job ends it
 test('what the server refuses is told with the names that it knows, and the other files are named', async () => {
   const tenantId = await newTenant(database);
   await put('one.csv', 'sku\na\n');
-  const refused = await run(tenantId, 'import', 'one.csv', 'one.csv', '--processor', 'mody');
+  const refused = await runHere(tenantId, 'import', 'one.csv', 'one.csv', '--processor', 'mody');
   expect(refused).toMatchObject({ code: 1, stdout: '' });
   expect(refused.stderr).toContain('Did you mean moody? Known: noop, validate, http, catalog, image, moody');
   expect(refused.stderr).toContain('Not imported: one.csv, one.csv');
@@ -187,7 +193,7 @@ test.each([
   ['export', '00000000-0000-4000-8000-000000000000', '--json'],
   ['export', '00000000-0000-4000-8000-000000000000', '-o', '.'],
 ])('%s %s … is wrong usage: it ends with 2 and says what is allowed', async (...args) => {
-  const result = await sluice.run(['items', ...args], await as('nobody', closedPort));
+  const result = await sluice.runHere(['items', ...args], await as('nobody', closedPort));
   expect(result).toMatchObject({ code: 2, stdout: '' });
   expect(result.stderr).toMatch(/Allowed|cannot be read/);
 });
@@ -202,12 +208,12 @@ test('a server that is not there ends every command with 5, a wrong token with 4
     ['export', jobId, '-o', 'never.csv'],
   ];
   for (const args of commands) {
-    const away = await sluice.run(['items', ...args], await as('nobody', closedPort));
+    const away = await sluice.runHere(['items', ...args], await as('nobody', closedPort));
     expect({ args, code: away.code, stdout: away.stdout }).toEqual({ args, code: 5, stdout: '' });
   }
   const stranger = { SLUICE_URL: url, SLUICE_TOKEN: 'not-a-token-of-anybody' };
   for (const args of [commands[0], commands.at(-1)]) {
-    const refused = await sluice.run(['items', ...(args ?? [])], stranger);
+    const refused = await sluice.runHere(['items', ...(args ?? [])], stranger);
     expect({ args, code: refused.code, stdout: refused.stdout }).toEqual({ args, code: 4, stdout: '' });
   }
   expect((await readdir(sluice.cwd)).filter((name) => name.includes('never'))).toEqual([]);

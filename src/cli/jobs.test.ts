@@ -1,6 +1,11 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { afterAll, expect, test, vi } from 'vitest';
-import { type CommandResult, type Running, useCommandLine } from '../../test/command-line.ts';
+import {
+  type CommandLine,
+  type CommandResult,
+  type Running,
+  useCommandLine,
+} from '../../test/command-line.ts';
 import { newTenant, useDatabase } from '../../test/database.ts';
 import { useKernel } from '../../test/kernel.ts';
 import type { ProbePayload } from '../../test/probe-pipeline.ts';
@@ -15,7 +20,7 @@ import { statsRoutes } from '../kernel/stats/routes.ts';
 import { createAuthenticator } from '../kernel/tenancy/service.ts';
 import { systemClock } from '../lib/clock.ts';
 
-// Every command is a process of its own, and there are several in a test.
+// Some of the commands are processes of their own.
 vi.setConfig({ testTimeout: 60_000 });
 
 const database = useDatabase();
@@ -38,9 +43,15 @@ async function as(tenantId: string, url = server.url): Promise<Record<string, st
   return { SLUICE_URL: url, SLUICE_TOKEN: await server.token({ tenantId, role: 'operator' }) };
 }
 
-async function run(tenantId: string, ...args: string[]): Promise<CommandResult> {
+const run = (tenantId: string, ...args: string[]) => runBy(sluice.run, { tenantId, args });
+const runHere = (tenantId: string, ...args: string[]) => runBy(sluice.runHere, { tenantId, args });
+
+async function runBy(
+  runCommand: CommandLine['run'],
+  { tenantId, args }: { tenantId: string; args: string[] },
+): Promise<CommandResult> {
   const env = await as(tenantId);
-  const result = await sluice.run(args, env);
+  const result = await runCommand(args, env);
   expect(result.stdout + result.stderr).not.toContain(env.SLUICE_TOKEN);
   return result;
 }
@@ -51,14 +62,14 @@ test('jobs are listed over all pages, filtered, as a table and as JSON', async (
   const tenantId = await newTenant(database);
   expect(await run(tenantId, 'jobs', 'list')).toEqual({ code: 0, stdout: '', stderr: 'No job matches.\n' });
   for (let n = 0; n < 3; n += 1) await newJob(tenantId, `evil \u001b[2J ${n}`);
-  const asText = await run(tenantId, 'jobs', 'list', '--status', 'queued', '--limit', '2');
+  const asText = await runHere(tenantId, 'jobs', 'list', '--status', 'queued', '--limit', '2');
   expect(asText.stdout.trimEnd().split('\n')).toHaveLength(3);
   expect(asText.stdout).toMatch(/^JOB +PIPELINE +SUBJECT/);
   expect(asText.stdout).not.toContain('\u001b');
   expect(asText.stderr).toContain('first 2');
-  const asJson = await run(tenantId, 'jobs', 'list', '--json', '--pipeline', 'probe');
+  const asJson = await runHere(tenantId, 'jobs', 'list', '--json', '--pipeline', 'probe');
   expect(JSON.parse(asJson.stdout)).toMatchObject({ data: [{}, {}, {}], has_more: false });
-  const none = await run(tenantId, 'jobs', 'list', '--status', 'success', '--json');
+  const none = await runHere(tenantId, 'jobs', 'list', '--status', 'success', '--json');
   expect(JSON.parse(none.stdout)).toEqual({ data: [], has_more: false });
 });
 
@@ -70,7 +81,7 @@ test('a limit beyond one page of the server is read page by page', async () => {
      select $1, gen_random_uuid(), 'probe', 's' || n, 'queued', 5, 'c', 'a-user' from generate_series(1, 501) n`,
     [tenantId],
   );
-  const { stdout } = await run(tenantId, 'jobs', 'list', '--json', '--limit', '1000');
+  const { stdout } = await runHere(tenantId, 'jobs', 'list', '--json', '--limit', '1000');
   const { data } = JSON.parse(stdout) as { data: { jobId: string }[] };
   expect(new Set(data.map((job) => job.jobId)).size).toBe(501);
 });
@@ -80,14 +91,14 @@ test('a job is shown, paused, resumed, kicked off to its end, and cannot be paus
   const { jobId } = await newJob(tenantId, 'one', {
     steps: [{ do: 'continue' }, { do: 'continue' }, { do: 'done' }],
   });
-  expect((await run(tenantId, 'jobs', 'show', jobId)).stdout).toMatch(/^status +queued$/m);
-  expect((await run(tenantId, 'jobs', 'pause', jobId)).stdout).toBe(`${jobId}  paused\n`);
-  const resumed = await run(tenantId, 'jobs', 'resume', jobId, '--json');
+  expect((await runHere(tenantId, 'jobs', 'show', jobId)).stdout).toMatch(/^status +queued$/m);
+  expect((await runHere(tenantId, 'jobs', 'pause', jobId)).stdout).toBe(`${jobId}  paused\n`);
+  const resumed = await runHere(tenantId, 'jobs', 'resume', jobId, '--json');
   expect(JSON.parse(resumed.stdout)).toMatchObject({ jobId, status: 'queued' });
-  const kickoff = await run(tenantId, 'jobs', 'kickoff', jobId, '--json', '--duration', '10000');
+  const kickoff = await runHere(tenantId, 'jobs', 'kickoff', jobId, '--json', '--duration', '10000');
   expect(JSON.parse(kickoff.stdout)).toMatchObject({ processed: 3, remaining: 0, queueState: 'DONE' });
   expect(kickoff.stderr).toBe('');
-  const refused = await run(tenantId, 'jobs', 'pause', jobId);
+  const refused = await runHere(tenantId, 'jobs', 'pause', jobId);
   expect(refused).toMatchObject({ code: 1, stdout: '' });
   expect(refused.stderr).toContain('(illegal_transition)');
   expect(refused.stderr).toContain('docs/state-machines.md');
@@ -108,16 +119,16 @@ test('dead letters are listed, counted and requeued, one or all that match', asy
   await newJob(tenantId, 'c', { steps: [{ do: 'throw', message: 'permanent' }] });
   await drive(tenantId);
   const [list, asText, stats] = await Promise.all([
-    run(tenantId, 'dlq', 'list', '--error-code', 'probe_failed', '--json'),
-    run(tenantId, 'dlq', 'list'),
-    run(tenantId, 'dlq', 'stats'),
+    runHere(tenantId, 'dlq', 'list', '--error-code', 'probe_failed', '--json'),
+    runHere(tenantId, 'dlq', 'list'),
+    runHere(tenantId, 'dlq', 'stats'),
   ]);
   expect(JSON.parse(list.stdout)).toMatchObject({ data: [{ subject_id: 'b' }, { subject_id: 'a' }] });
   expect(asText.stdout).toContain('The probe was told to fail');
   expect(stats.stdout).toMatch(/^probe_failed +2 +0 /m);
-  const one = await run(tenantId, 'dlq', 'requeue', dead.jobId, '--correlation-id', 'mended', '--json');
+  const one = await runHere(tenantId, 'dlq', 'requeue', dead.jobId, '--correlation-id', 'mended', '--json');
   expect(JSON.parse(one.stdout)).toMatchObject({ requeued_from: dead.jobId, correlation_id: 'mended' });
-  const again = await run(tenantId, 'dlq', 'requeue', dead.jobId);
+  const again = await runHere(tenantId, 'dlq', 'requeue', dead.jobId);
   expect(again).toMatchObject({ code: 1, stdout: '' });
   expect(again.stderr).toContain('(already_requeued)');
   await newJob(tenantId, 'b');
@@ -128,7 +139,7 @@ test('dead letters are listed, counted and requeued, one or all that match', asy
 
 test('another tenant’s job is not there', async () => {
   const { jobId } = await newJob(await newTenant(database), 'private');
-  const { code, stdout, stderr } = await run(await newTenant(database), 'jobs', 'show', jobId);
+  const { code, stdout, stderr } = await runHere(await newTenant(database), 'jobs', 'show', jobId);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toContain('(job_not_found)');
 });
@@ -163,7 +174,7 @@ test.each([
       new RegExp(`^\\d\\d:\\d\\d:\\d\\d {2}job\\.started +${jobId} {2}probe watched$`),
     );
     expect(lines[1]).toContain(last);
-    const late = await run(tenantId, 'jobs', 'watch', jobId);
+    const late = await runHere(tenantId, 'jobs', 'watch', jobId);
     expect(late).toMatchObject({ code, stdout: '' });
   },
 );
@@ -192,11 +203,11 @@ test('a server that goes away and comes back costs a watcher neither an event no
     steps: [{ do: 'retry', delayMs: 0 }, { do: 'done' }],
   });
   const watching = await watch(tenantId, [jobId, '--json'], `http://127.0.0.1:${gate.port}`);
-  await run(tenantId, 'jobs', 'pause', jobId);
+  await runHere(tenantId, 'jobs', 'pause', jobId);
   await expect.poll(() => watching.stdout(), patience).toContain('job.paused');
   await gate.close();
   await expect.poll(() => watching.stderr(), patience).toContain('Trying again');
-  await run(tenantId, 'jobs', 'resume', jobId);
+  await runHere(tenantId, 'jobs', 'resume', jobId);
   await expect
     .poll(() => drive(tenantId), patience)
     .toMatchObject({ queued_processed: 0, retry_processed: 0 });

@@ -6,7 +6,7 @@ import { newTenant, useDatabase } from '../../test/database.ts';
 import { testTokens } from '../../test/server.ts';
 import { mintToken } from '../kernel/tenancy/tokens.ts';
 
-// Every command is a process of its own.
+// Some of the commands are processes of their own.
 vi.setConfig({ testTimeout: 120_000 });
 
 const database = useDatabase();
@@ -47,6 +47,10 @@ async function run(tenantId: string, ...args: string[]): Promise<CommandResult> 
   return sluice.run(args, await envOf(tenantId));
 }
 
+async function runHere(tenantId: string, ...args: string[]): Promise<CommandResult> {
+  return sluice.runHere(args, await envOf(tenantId));
+}
+
 /** A tenant with an adapter that looks through its folder by hand. */
 async function arrange(): Promise<{ tenantId: string; drop(name: string, text: string): Promise<void> }> {
   const tenantId = await newTenant(database);
@@ -77,13 +81,13 @@ test('a scan shows what it found, says why files failed, and tells by its exit c
     /^ADAPTER +SEEN +INGESTED +DUPLICATES +WAITING +FAILED +MOVED\nin +1 +0 +0 +1 +0 +0/,
   );
   expect(first.stderr).toContain('1 files wait until they rest');
-  expect((await run(tenantId, 'scan')).stdout).toMatch(/in +1 +1 +0 +0 +0 +0/);
+  expect((await runHere(tenantId, 'scan')).stdout).toMatch(/in +1 +1 +0 +0 +0 +0/);
   await drop('bad.csv', '');
-  await run(tenantId, 'scan', 'in');
-  const failed = await run(tenantId, 'scan', 'in');
+  await runHere(tenantId, 'scan', 'in');
+  const failed = await runHere(tenantId, 'scan', 'in');
   expect(failed.code).toBe(3);
   expect(failed.stderr).toContain('in: bad.csv: ');
-  const unknown = await run(tenantId, 'scan', 'nowhere');
+  const unknown = await runHere(tenantId, 'scan', 'nowhere');
   expect(unknown.code).toBe(1);
   expect(unknown.stderr).toContain('There is no adapter nowhere');
 });

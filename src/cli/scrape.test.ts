@@ -7,7 +7,7 @@ import { testTokens } from '../../test/server.ts';
 import { serveWebSite } from '../../test/site.ts';
 import { mintToken } from '../kernel/tenancy/tokens.ts';
 
-// Every command is a process of its own, and the embedder is the one that comes with Sluice.
+// Some of the commands are processes of their own, and the embedder is the one that comes with Sluice.
 vi.setConfig({ testTimeout: 120_000 });
 
 const database = useDatabase();
@@ -42,6 +42,10 @@ async function token(tenantId: string): Promise<string> {
 
 async function run(tenantId: string, ...args: string[]): Promise<CommandResult> {
   return sluice.run(args, { SLUICE_URL: url, SLUICE_TOKEN: await token(tenantId) });
+}
+
+async function runHere(tenantId: string, ...args: string[]): Promise<CommandResult> {
+  return sluice.runHere(args, { SLUICE_URL: url, SLUICE_TOKEN: await token(tenantId) });
 }
 
 async function ask(tenantId: string, route: string, method = 'GET'): Promise<Response> {
@@ -81,9 +85,9 @@ test('references from a file are handed over by a server that runs, and are foun
     async () => expect(await statuses(tenantId, 'birds')).toEqual(['completed', 'completed']),
     patience,
   );
-  const found = await run(tenantId, 'search', 'which bird waits for fish?', '--kb', 'nature', '--json');
+  const found = await runHere(tenantId, 'search', 'which bird waits for fish?', '--kb', 'nature', '--json');
   expect(found.stdout).toContain('https://example.com/herons');
-  const again = await run(tenantId, 'scrape', 'birds', '--file', file, '--json');
+  const again = await runHere(tenantId, 'scrape', 'birds', '--file', file, '--json');
   expect(JSON.parse(again.stdout)).toMatchObject({
     data: [{ handoff_queued_count: 0, handoff_skipped_count: 2 }],
   });
@@ -95,7 +99,7 @@ test('a site is crawled and followed to the end', async () => {
     '/': { title: 'Home', links: ['/one', '/two'] },
     '/one': { title: 'One' },
   });
-  const crawled = await run(tenantId, 'scrape', 'site', '--crawl', site.url, '--kb', 'pages', '--json');
+  const crawled = await runHere(tenantId, 'scrape', 'site', '--crawl', site.url, '--kb', 'pages', '--json');
   expect(JSON.parse(crawled.stdout)).toMatchObject({
     status: 'completed',
     references_persisted: 2,
@@ -103,9 +107,9 @@ test('a site is crawled and followed to the end', async () => {
   });
   expect(crawled.code).toBe(0);
   site.pages.set('/one', { status: 403 });
-  expect((await run(tenantId, 'scrape', 'site')).code, 'a page failed').toBe(3);
+  expect((await runHere(tenantId, 'scrape', 'site')).code, 'a page failed').toBe(3);
   for (const name of ['/', '/one']) site.pages.set(name, { status: 403 });
-  const failed = await run(tenantId, 'scrape', 'site');
+  const failed = await runHere(tenantId, 'scrape', 'site');
   expect(failed.code).toBe(1);
   expect(failed.stderr).toContain('Nothing could be read');
 });
@@ -113,10 +117,10 @@ test('a site is crawled and followed to the end', async () => {
 test('hand-offs that fail are told, and end with 3', async () => {
   const tenantId = await newTenant(database);
   const file = await lines('one.ndjson', [reference('a', 'A text.')]);
-  const made = await run(tenantId, 'scrape', 'birds', '--kb', 'nature');
+  const made = await runHere(tenantId, 'scrape', 'birds', '--kb', 'nature');
   expect(made).toMatchObject({ code: 0, stderr: expect.stringContaining('There are no references.') });
   expect((await ask(tenantId, '/api/knowledge/nature', 'DELETE')).status).toBe(204);
-  const pushed = await run(tenantId, 'scrape', 'birds', '--file', file);
+  const pushed = await runHere(tenantId, 'scrape', 'birds', '--file', file);
   expect(pushed.code).toBe(3);
   expect(pushed.stderr).toContain('1 hand-offs failed');
 });
@@ -132,11 +136,11 @@ test('wrong usage ends with 2 and says what is allowed', async () => {
     [['--crawl', 'https://example.com'], '--crawl needs --kb'],
     [['--kind', 'feed'], 'give both'],
   ] as const) {
-    const refused = await run(tenantId, 'scrape', 'birds', ...args);
+    const refused = await runHere(tenantId, 'scrape', 'birds', ...args);
     expect(refused.code, refused.stderr).toBe(2);
     expect(refused.stderr).toContain(text);
   }
-  const missing = await run(tenantId, 'scrape', 'no-such');
+  const missing = await runHere(tenantId, 'scrape', 'no-such');
   expect(missing.code).toBe(1);
   expect(missing.stderr).toContain('There is no scrape source no-such');
 });
@@ -145,12 +149,12 @@ test('the server stays ready without hand-offs, and has them again when they are
   const tenantId = await newTenant(database);
   const file = await lines('down.ndjson', [reference('a', 'A text.')]);
   const owner = { DATABASE_URL: database.ownerUrl };
-  expect(await sluice.run(['migrate', 'down', 'handoffs'], owner)).toMatchObject({ code: 0 });
-  const pushed = await run(tenantId, 'scrape', 'birds', '--file', file, '--kb', 'nature');
+  expect(await sluice.runHere(['migrate', 'down', 'handoffs'], owner)).toMatchObject({ code: 0 });
+  const pushed = await runHere(tenantId, 'scrape', 'birds', '--file', file, '--kb', 'nature');
   expect(pushed).toMatchObject({ code: 0, stderr: expect.stringContaining('Hand-offs are taken down') });
   expect((await fetch(`${url}/health/ready`)).status).toBe(200);
   expect((await ask(tenantId, '/api/scraping/birds/handoffs')).status).toBe(503);
-  expect(await sluice.run(['migrate', 'up', '--feature', 'handoffs'], owner)).toMatchObject({ code: 0 });
-  expect((await run(tenantId, 'scrape', 'birds', '--file', file)).code).toBe(0);
+  expect(await sluice.runHere(['migrate', 'up', '--feature', 'handoffs'], owner)).toMatchObject({ code: 0 });
+  expect((await runHere(tenantId, 'scrape', 'birds', '--file', file)).code).toBe(0);
   await vi.waitFor(async () => expect(await statuses(tenantId, 'birds')).toEqual(['completed']), patience);
 });

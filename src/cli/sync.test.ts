@@ -6,7 +6,7 @@ import { testTokens } from '../../test/server.ts';
 import { mintToken } from '../kernel/tenancy/tokens.ts';
 import type { Role } from '../kernel/tenancy/types.ts';
 
-// Every command is a process of its own, and there are several in a test.
+// Some of the commands are processes of their own.
 vi.setConfig({ testTimeout: 90_000 });
 
 const database = useDatabase();
@@ -57,6 +57,10 @@ async function run(tenantId: string, ...args: string[]): Promise<CommandResult> 
   return sluice.run(['sync', ...args], { SLUICE_URL: url, SLUICE_TOKEN: await token(tenantId) });
 }
 
+async function runHere(tenantId: string, ...args: string[]): Promise<CommandResult> {
+  return sluice.runHere(['sync', ...args], { SLUICE_URL: url, SLUICE_TOKEN: await token(tenantId) });
+}
+
 async function enrol(
   tenantId: string,
   connectorId: string,
@@ -78,15 +82,15 @@ async function enrol(
 
 test('a connector is listed, synced, followed to its end and found in the history', async () => {
   const tenantId = await newTenant(database, 'growth');
-  expect(await run(tenantId, 'list')).toMatchObject({ code: 0, stderr: 'There are no connectors.\n' });
+  expect(await runHere(tenantId, 'list')).toMatchObject({ code: 0, stderr: 'There are no connectors.\n' });
   await enrol(tenantId, 'the-shop');
-  const listed = await run(tenantId, 'list');
+  const listed = await runHere(tenantId, 'list');
   expect(listed.stdout).toMatch(/^CONNECTOR +NAME +ACCOUNT +EVERY/);
   expect(listed.stdout).toMatch(/the-shop +The shop +shop-456 +6 h/);
   const synced = await run(tenantId, 'now', 'the-shop', '--watch', '--correlation-id', 'req-789');
   expect(synced).toMatchObject({ code: 0 });
   expect(synced.stdout).toContain('job.completed');
-  const history = await run(tenantId, 'history', '--connector', 'the-shop', '--json');
+  const history = await runHere(tenantId, 'history', '--connector', 'the-shop', '--json');
   expect(JSON.parse(history.stdout)).toMatchObject({
     data: [{ status: 'success', records_synced: 12, correlation_id: 'req-789' }],
   });
@@ -95,19 +99,19 @@ test('a connector is listed, synced, followed to its end and found in the histor
 test('a sync that fails for good ends its watch with 1, and a connector that is not there is told', async () => {
   const tenantId = await newTenant(database);
   await enrol(tenantId, 'the-shop', ['failed']);
-  const started = await run(tenantId, 'now', 'the-shop', '--json');
+  const started = await runHere(tenantId, 'now', 'the-shop', '--json');
   const { job_id: jobId } = JSON.parse(started.stdout) as { job_id: string };
-  expect(await run(tenantId, 'watch', jobId)).toMatchObject({ code: 1 });
-  const history = await run(tenantId, 'history', '--status', 'dead_letter');
+  expect(await runHere(tenantId, 'watch', jobId)).toMatchObject({ code: 1 });
+  const history = await runHere(tenantId, 'history', '--status', 'dead_letter');
   expect(history.stdout).toContain('sync_failed');
-  const missing = await run(tenantId, 'now', 'no-such');
+  const missing = await runHere(tenantId, 'now', 'no-such');
   expect(missing.code).toBe(1);
   expect(missing.stderr).toContain('There is no connector no-such');
 });
 
 test('the status says what is missing', async () => {
   const tenantId = await newTenant(database);
-  const { stdout } = await run(tenantId, 'status');
+  const { stdout } = await runHere(tenantId, 'status');
   expect(stdout).toContain(airbyte.url);
   expect(stdout).toMatch(/missing +AIRBYTE_WORKSPACE_ID/);
   expect(stdout).toMatch(/state +well/);

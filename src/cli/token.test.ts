@@ -27,7 +27,7 @@ describe('sluice token', () => {
   test('a configured secret, user and lifetime are used', async () => {
     const secret = 'a-configured-secret-of-32-bytes!!';
     const args = ['token', '--tenant', 'ünï "t"', '--role', 'operator', '--sub', 'ann', '--ttl', '30d'];
-    const { stdout } = await sluice.run(args, { SLUICE_JWT_SECRET: secret });
+    const { stdout } = await sluice.runHere(args, { SLUICE_JWT_SECRET: secret });
     const verifier = createTokenVerifier({ ...names, secret }, systemClock);
     expect(await verifier.verify(stdout.trim())).toMatchObject({
       tenantId: 'ünï "t"',
@@ -40,7 +40,7 @@ describe('sluice token', () => {
 
   test('with only a JWKS URL there is nothing to sign with, and it says so', async () => {
     const args = ['token', '--tenant', 't', '--role', 'admin'];
-    const { code, stdout, stderr } = await sluice.run(args, {
+    const { code, stdout, stderr } = await sluice.runHere(args, {
       SLUICE_JWKS_URL: 'https://login.example.com/jwks',
     });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
@@ -54,7 +54,7 @@ describe('sluice token', () => {
     { args: ['--tenant', 't', '--role', 'admin', '--ttl', 'soon'], says: 'from 1s to 3650d' },
     { args: ['--tenant', 'x'.repeat(201), '--role', 'admin'], says: '1 to 200 characters' },
   ])('wrong usage %j ends with 2 and says what is allowed', async ({ args, says }) => {
-    const { code, stdout, stderr } = await sluice.run(['token', ...args]);
+    const { code, stdout, stderr } = await sluice.runHere(['token', ...args]);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain(says);
   });

@@ -13,7 +13,7 @@ import { mintToken } from '../kernel/tenancy/tokens.ts';
 import { confirm } from './upload.ts';
 import { stageOf, type UploadView } from './upload-follow.ts';
 
-// Every command is a process of its own, and there are several in a test.
+// Some of the commands are processes of their own.
 vi.setConfig({ testTimeout: 90_000 });
 
 const database = useDatabase();
@@ -53,6 +53,10 @@ async function as(tenantId: string, at = url): Promise<Record<string, string>> {
 
 async function run(tenantId: string, ...args: string[]): Promise<CommandResult> {
   return sluice.run(['upload', ...args], await as(tenantId));
+}
+
+async function runHere(tenantId: string, ...args: string[]): Promise<CommandResult> {
+  return sluice.runHere(['upload', ...args], await as(tenantId));
 }
 
 async function newPlace(...names: string[]): Promise<{ tenantId: string; workspaceIds: string[] }> {
@@ -112,7 +116,7 @@ test('a report is sent, followed to its end and shown, and its rows are in produ
 test('refused rows end with 3, and come down with their reasons by the command that is named', async () => {
   const { tenantId } = await newPlace();
   await put('mixed.csv', report(40, 2));
-  const done = await run(tenantId, 'mixed.csv', ...meta, '--json');
+  const done = await runHere(tenantId, 'mixed.csv', ...meta, '--json');
   expect(done.code, done.stderr).toBe(3);
   const record = JSON.parse(done.stdout) as UploadView;
   expect(record).toMatchObject({ status: 'partial', total_rows: 40, promoted_rows: 38, invalid_rows: 2 });
@@ -125,21 +129,21 @@ test('refused rows end with 3, and come down with their reasons by the command t
   const rows = parse(file, { columns: true, bom: true }) as Record<string, string>[];
   expect(rows.map((row) => row.Day)).toEqual(['someday', 'someday']);
   expect(rows[0]?.['Rejection reason']).toMatch(/metric_date/);
-  expect((await run(tenantId, 'rejected', record.upload_id)).stdout).toBe(file);
+  expect((await runHere(tenantId, 'rejected', record.upload_id)).stdout).toBe(file);
   await put('corrected.csv', file.replaceAll('someday', '2026-03-02'));
-  expect(await run(tenantId, 'corrected.csv', ...meta)).toMatchObject({ code: 0 });
+  expect(await runHere(tenantId, 'corrected.csv', ...meta)).toMatchObject({ code: 0 });
   expect(await count('daily_metrics', tenantId)).toBe(40);
 });
 
 test('a report with too many bad rows ends with 1 and the reason; --force-partial takes the good ones', async () => {
   const { tenantId } = await newPlace();
   await put('bad.csv', report(10, 5));
-  const failed = await run(tenantId, 'bad.csv', ...meta);
+  const failed = await runHere(tenantId, 'bad.csv', ...meta);
   expect(failed.code).toBe(1);
   expect(failed.stdout).toMatch(/ failed +10 +0 +5 /);
   expect(failed.stderr).toMatch(/bad\.csv is failed: .*50/);
   expect(failed.stderr).toContain(`sluice upload rejected ${idIn(failed.stdout)}`);
-  const forced = await run(tenantId, 'bad.csv', ...meta, '--force-partial');
+  const forced = await runHere(tenantId, 'bad.csv', ...meta, '--force-partial');
   expect(forced.code).toBe(3);
   expect(forced.stdout).toMatch(/ partial +10 +5 +5 /);
 });
@@ -147,13 +151,13 @@ test('a report with too many bad rows ends with 1 and the reason; --force-partia
 test('with several workspaces the command lists them, and goes into the one that is named', async () => {
   const { tenantId, workspaceIds } = await newPlace('North', 'South');
   await put('good.csv', report(3));
-  const asked = await run(tenantId, 'good.csv', ...meta);
+  const asked = await runHere(tenantId, 'good.csv', ...meta);
   expect(asked).toMatchObject({ code: 2, stdout: '' });
   expect(asked.stderr).toContain(`${workspaceIds[0]}  North`);
   expect(asked.stderr).toContain(`${workspaceIds[1]}  South`);
   expect(await count('data_uploads', tenantId)).toBe(0);
   const named = ['--workspace', workspaceIds[1] ?? '', '--client', nobodysId, '--source', 'api', '--json'];
-  const done = await run(tenantId, 'good.csv', ...meta, ...named);
+  const done = await runHere(tenantId, 'good.csv', ...meta, ...named);
   expect(JSON.parse(done.stdout)).toMatchObject({
     workspace_id: workspaceIds[1],
     client_id: nobodysId,
@@ -166,7 +170,15 @@ test('columns with names of their own are mapped from a file, and a review holds
   const { tenantId } = await newPlace();
   await put('own.csv', report(3).replace('Impressions', 'Blicke'));
   await put('mapping.json', '{"Blicke":"impressions"}');
-  const held = await run(tenantId, 'own.csv', ...meta, '--mapping', '@mapping.json', '--review', '--json');
+  const held = await runHere(
+    tenantId,
+    'own.csv',
+    ...meta,
+    '--mapping',
+    '@mapping.json',
+    '--review',
+    '--json',
+  );
   expect(held.code, held.stderr).toBe(0);
   const record = JSON.parse(held.stdout) as UploadView;
   expect(record).toMatchObject({
@@ -190,7 +202,7 @@ test('--no-wait prints an id for each file at once, and nothing else', async () 
   const { tenantId } = await newPlace();
   await put('one.csv', report(2));
   await put('two.csv', report(3));
-  const sent = await run(tenantId, 'one.csv', 'two.csv', ...meta, '--no-wait', '--json');
+  const sent = await runHere(tenantId, 'one.csv', 'two.csv', ...meta, '--no-wait', '--json');
   expect(sent).toMatchObject({ code: 0, stderr: '' });
   const answers = sent.stdout
     .trim()
@@ -204,7 +216,7 @@ test('of two reports the worse end is the exit code, and a bad file says what is
   const { tenantId } = await newPlace();
   await put('good.csv', report(3));
   await put('prose.csv', 'Dear all,\nplease find nothing attached.\n');
-  const done = await run(tenantId, 'good.csv', 'prose.csv', ...meta);
+  const done = await runHere(tenantId, 'good.csv', 'prose.csv', ...meta);
   expect(done.code).toBe(1);
   expect(done.stdout).toMatch(/ completed .*good\.csv\n.* failed .*prose\.csv\n$/);
   expect(done.stderr).toMatch(/prose\.csv is failed: \S+/);
@@ -213,13 +225,13 @@ test('of two reports the worse end is the exit code, and a bad file says what is
 test('what comes behind rejected and undo is theirs: a tenant that is named there is looked at', async () => {
   const { tenantId } = await newPlace();
   await put('good.csv', report(2));
-  const uploadId = idIn((await run(tenantId, 'send', 'good.csv', ...meta)).stdout);
+  const uploadId = idIn((await runHere(tenantId, 'send', 'good.csv', ...meta)).stdout);
   const here = { SLUICE_URL: url, SLUICE_JWT_SECRET: testTokens.secret ?? '' };
-  const own = await sluice.run(['upload', 'rejected', uploadId, '--tenant', tenantId], here);
+  const own = await sluice.runHere(['upload', 'rejected', uploadId, '--tenant', tenantId], here);
   expect(own.code, own.stderr).toBe(0);
   expect(own.stdout).toMatch(/Rejection reason\r?\n$/);
   const { tenantId: stranger } = await newPlace();
-  const undone = await sluice.run(['upload', 'undo', uploadId, '--yes', '--tenant', stranger], here);
+  const undone = await sluice.runHere(['upload', 'undo', uploadId, '--yes', '--tenant', stranger], here);
   expect(undone).toMatchObject({ code: 1, stdout: '' });
   expect(undone.stderr).toContain('(upload_not_found)');
 });
@@ -227,8 +239,8 @@ test('what comes behind rejected and undo is theirs: a tenant that is named ther
 test('undo asks a person, or is told --yes, and deletes what the upload created', async () => {
   const { tenantId } = await newPlace();
   await put('good.csv', report(5));
-  const uploadId = idIn((await run(tenantId, 'good.csv', ...meta)).stdout);
-  const unasked = await run(tenantId, 'undo', uploadId);
+  const uploadId = idIn((await runHere(tenantId, 'good.csv', ...meta)).stdout);
+  const unasked = await runHere(tenantId, 'undo', uploadId);
   expect(unasked).toMatchObject({ code: 2, stdout: '' });
   expect(unasked.stderr).toContain('Allowed: with --yes');
   expect(await count('daily_metrics', tenantId)).toBe(5);
@@ -236,7 +248,7 @@ test('undo asks a person, or is told --yes, and deletes what the upload created'
   expect(undone).toMatchObject({ code: 0 });
   expect(undone.stdout).toMatch(/^daily_metrics +5 +0$/m);
   expect(await count('daily_metrics', tenantId)).toBe(0);
-  const again = await run(tenantId, 'undo', uploadId, '--yes', '--json');
+  const again = await runHere(tenantId, 'undo', uploadId, '--yes', '--json');
   expect(again).toMatchObject({ code: 1, stdout: '' });
   expect(again.stderr).toContain('(upload_state_conflict)');
 });
@@ -292,7 +304,7 @@ test('a report that is too large for the server is refused with the reason, and 
   const { tenantId } = await newPlace();
   await put('small.csv', report(2));
   await put('large.csv', report(20_000));
-  const refused = await sluice.run(
+  const refused = await sluice.runHere(
     ['upload', 'small.csv', 'large.csv', ...meta],
     await as(tenantId, idleUrl),
   );
@@ -317,7 +329,7 @@ test.each([
 ])('upload %s %s … is wrong usage: it ends with 2 and says what is allowed', async (...args) => {
   await put('here.csv', report(1));
   await put('upload.test.csv', report(1));
-  const result = await sluice.run(['upload', ...args], await as('nobody', closedPort));
+  const result = await sluice.runHere(['upload', ...args], await as('nobody', closedPort));
   expect(result).toMatchObject({ code: 2, stdout: '' });
   expect(result.stderr).toMatch(/Allowed/);
 });
@@ -332,14 +344,14 @@ test('a server that is not there ends every command with 5, a wrong token with 4
   ];
   const { tenantId } = await newPlace();
   for (const args of commands) {
-    const away = await sluice.run(['upload', ...args], await as('nobody', closedPort));
+    const away = await sluice.runHere(['upload', ...args], await as('nobody', closedPort));
     expect({ args, code: away.code, stdout: away.stdout }).toEqual({ args, code: 5, stdout: '' });
     const stranger = { SLUICE_URL: url, SLUICE_TOKEN: 'not-a-token-of-anybody' };
-    const refused = await sluice.run(['upload', ...args], stranger);
+    const refused = await sluice.runHere(['upload', ...args], stranger);
     expect({ args, code: refused.code, stdout: refused.stdout }).toEqual({ args, code: 4, stdout: '' });
   }
   for (const args of commands.slice(1)) {
-    const unknown = await run(tenantId, ...args);
+    const unknown = await runHere(tenantId, ...args);
     expect({ args, code: unknown.code, stdout: unknown.stdout }).toEqual({ args, code: 1, stdout: '' });
   }
   expect((await readdir(sluice.cwd)).filter((name) => name.includes('never'))).toEqual([]);
