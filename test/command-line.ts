@@ -26,6 +26,9 @@ export interface CommandLine {
   readonly cwd: string;
   start(args: string[], env?: Record<string, string>): Running;
   run(args: string[], env?: Record<string, string>): Promise<CommandResult>;
+}
+
+export interface CommandLineHere extends CommandLine {
   /** The same without a process of its own: for what is no proof about processes. */
   runHere(args: string[], env?: Record<string, string>): Promise<CommandResult>;
 }
@@ -40,7 +43,7 @@ async function buildProgram(): Promise<void> {
 }
 
 /** Builds the program once and runs its commands; what still runs when the test file ends is killed. */
-export function useCommandLine(): CommandLine {
+export function useCommandLine(): CommandLineHere {
   const running = new Set<ChildProcess>();
   let cwd = '';
   beforeAll(async () => {

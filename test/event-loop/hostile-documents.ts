@@ -22,7 +22,9 @@ export const hostileDocuments: Record<string, () => Buffer> = {
     numbered((isFull ? 6 : 0.5) * mebibyte, (at) => `## § ${at}\n\n„${words}“ – 水門 ${at}。\n\n`),
   'no-paragraphs.md': () => numbered((isFull ? 2 : 1) * mebibyte, (at) => `- [ ] ${at} ${words}\n`),
   'table.md': () =>
-    Buffer.from(`| a | b |\n| --- | --- |\n${numbered((isFull ? 2 : 1) * mebibyte, (at) => `| ${at} | ${words} |\n`)}`),
+    Buffer.from(
+      `| a | b |\n| --- | --- |\n${numbered((isFull ? 2 : 1) * mebibyte, (at) => `| ${at} | ${words} |\n`)}`,
+    ),
   'letters.docx': () =>
     docxDocument({ body: Array.from({ length: 15_000 }, (_, at) => paragraph(`${at} ${words}`)).join('') }),
   'page.html': () => {
