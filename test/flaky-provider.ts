@@ -30,6 +30,8 @@ export interface ProviderRequest {
 export type Misbehaviour =
   /** Any answer. */
   | { type: 'answer'; status: number; body?: unknown; headers?: Record<string, string> }
+  /** JSON as it is written here, which no object of a program can stand for. */
+  | { type: 'json'; text: string }
   /** 429, with Retry-After when there is one. */
   | { type: 'throttle'; retryAfter?: string }
   /** Never answers. */
@@ -110,6 +112,9 @@ function respond(step: Misbehaviour, call: ProviderRequest, response: ServerResp
       break;
     case 'answer':
       send(response, step.status, { body: step.body, headers: step.headers });
+      break;
+    case 'json':
+      response.writeHead(200, { 'content-type': 'application/json' }).end(step.text);
       break;
     case 'throttle': {
       const headers: Record<string, string> = {};

@@ -1,4 +1,5 @@
 import { storable } from '../../lib/well-formed.ts';
+import { parseExactly } from './exact-parse.ts';
 import { jsonMembers } from './formats/json-members.ts';
 import { toStorable } from './processors/storable.ts';
 import type { Processor } from './processors/types.ts';
@@ -95,7 +96,7 @@ export function normalizerOf(processor: Processor, columns: readonly string[] | 
   if (!processor.normalize) return new RowNormalizer(columns);
   return {
     normalize: (inputJson) => {
-      const made = processor.normalize?.(JSON.parse(inputJson) as Record<string, unknown>);
+      const made = processor.normalize?.(parseExactly(inputJson) as Record<string, unknown>);
       return made === undefined || made === null ? null : JSON.stringify(toStorable(made));
     },
   };

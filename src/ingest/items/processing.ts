@@ -1,4 +1,5 @@
 import { isSluiceError, messageOf } from '../../lib/errors.ts';
+import { parseExactly } from './exact-parse.ts';
 import { normalizedFields } from './normalized.ts';
 import type { ItemInput, ItemOutcome, Processor, ProcessorContext } from './processors/types.ts';
 import type { ClaimedItem } from './types.ts';
@@ -67,7 +68,7 @@ export class ClaimedInput implements ItemInput {
   }
 
   get input(): Record<string, unknown> {
-    this.#input ??= JSON.parse(this.#inputJson) as Record<string, unknown>;
+    this.#input ??= parseExactly(this.#inputJson) as Record<string, unknown>;
     return this.#input;
   }
 
@@ -80,6 +81,6 @@ export class ClaimedInput implements ItemInput {
   /** Whether this is the input, and nobody has changed it since. */
   is(value: unknown): boolean {
     if (value !== this.#input) return false;
-    return JSON.stringify(this.#input) === JSON.stringify(JSON.parse(this.#inputJson));
+    return JSON.stringify(this.#input) === JSON.stringify(parseExactly(this.#inputJson));
   }
 }

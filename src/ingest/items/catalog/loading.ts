@@ -1,4 +1,5 @@
 import type { Database } from '../../../lib/db.ts';
+import { parseExactly } from '../exact-parse.ts';
 import { resultKeysOf } from '../export/rows.ts';
 import { openRows } from '../formats/open-rows.ts';
 import type { ParsedRow, RowReader } from '../formats/types.ts';
@@ -153,7 +154,7 @@ function productsOf(
   { versionId, questionOf }: { versionId: number; questionOf: QuestionReader },
 ): ProductRow[] {
   return rows.flatMap(({ rowNo, inputJson }) => {
-    const row = JSON.parse(inputJson) as Record<string, unknown>;
+    const row = parseExactly(inputJson) as Record<string, unknown>;
     const keys = keysOf(questionOf(row, inputJson));
     if (keys.sku === null && keys.title === '') return [];
     const scope = [String(versionId), ...(keys.brand === null ? [] : [brandScope(versionId, keys.brand)])];

@@ -1,4 +1,5 @@
 import type { Database, Tx } from '../../../lib/db.ts';
+import { parseExactly } from '../exact-parse.ts';
 import { brandScope, keysOf, numbersAgree, type ProductKeys } from './keys.ts';
 import { type LookupPlace, listByKey, listByTitle } from './match-store.ts';
 import type { Candidate, Catalog, FieldColumns, Hit, Match, Question, Strategy } from './types.ts';
@@ -137,7 +138,7 @@ function candidatesOf(hits: readonly Hit[], fields: FieldColumns): Candidate[] {
 }
 
 function productOf(json: string): Record<string, unknown> {
-  return JSON.parse(json) as Record<string, unknown>;
+  return parseExactly(json) as Record<string, unknown>;
 }
 
 function rounded(score: number): number {

@@ -1,5 +1,6 @@
 import type { FetchAnswer } from '../../../kernel/fetch/guarded-fetch.ts';
 import { parseRetryAfter } from '../../../kernel/jobs/retry.ts';
+import { parseExactly } from '../exact-parse.ts';
 import type { HttpCondition, HttpErrorCondition, HttpOptions } from './http-options.ts';
 import { isShallow } from './options.ts';
 import { failure } from './outcomes.ts';
@@ -177,7 +178,7 @@ function retryAfterOf({ headers }: ProviderAnswer): { retryAfterMs?: number } {
 function parseJson(text: string, status: number): unknown {
   if (text === '' && status === 204) return null;
   try {
-    return JSON.parse(text);
+    return parseExactly(text);
   } catch {
     // Whether that is an error depends on the status; the caller sees that there is no value.
     return undefined;

@@ -58,6 +58,14 @@ describe('a call per item', () => {
     expect(logged[0]).toMatchObject({ provider: `http:${provider.host}`, strategy: 'default' });
   });
 
+  test('keeps every digit of long numbers', async () => {
+    const text = '{"id":1234567890123456789,"price":1.5}';
+    expect(await processOne(lookup(), { type: 'json', text })).toEqual({
+      status: 'DONE',
+      result: { id: '1234567890123456789', price: 1.5 },
+    });
+  });
+
   test('maps the answer by dotted paths and JSON pointers', async () => {
     const body = { product: { names: [{ de: 'Rad' }] }, 'a/b': 1, nothing: null };
     const result = {
