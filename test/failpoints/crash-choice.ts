@@ -13,15 +13,18 @@ export function drawOffset(): number {
 }
 
 /**
- * At least so many, evenly over the whole way, and other ones in each run; null stands for all of them. A few more are
- * chosen than are due, because a point that depends on time may not be reached.
+ * At least so many, one of the first tenth, where the client has no answer yet, the others evenly over the whole way,
+ * and other ones in each run; null stands for all of them. A few more are chosen than are due, because a point that
+ * depends on time may not be reached.
  */
 export function chooseCrashes(atLeast: number): ((points: string[]) => string[]) | null {
   const offset = drawOffset();
   if (isFull) return null;
   const spares = Math.ceil(atLeast / 4);
   return (points) => {
-    const drawn = drawEvenly(points, { count: atLeast, offset });
+    const first = drawEvenly(points.slice(0, Math.ceil(points.length / 10)), { count: 1, offset });
+    const later = points.filter((point) => !first.includes(point));
+    const drawn = [...first, ...drawEvenly(later, { count: atLeast - 1, offset })];
     const others = points.filter((point) => !drawn.includes(point));
     return [...drawn, ...drawEvenly(others, { count: spares, offset })];
   };
