@@ -14,9 +14,15 @@ const smokeTests = ['test/smoke/**/*.test.ts'];
 const browserTests =
   process.env.SLUICE_SCREENS === undefined ? ['test/browser/**/*.test.ts'] : ['test/browser/screens.ts'];
 // Faults against one pipeline at a time: `npm run chaos` has them; `npm test` has the short run over all together.
-const partialChaos = ['kernel', 'items-chaos', 'upload-chaos', 'syncs-chaos'].map(
-  (name) => `test/chaos/${name}.test.ts`,
-);
+// Where each seam has its crash tests (test/failpoints), killing at random moments is left to `npm run chaos` as well.
+const partialChaos = [
+  'kernel',
+  'items-chaos',
+  'items-upload',
+  'upload-chaos',
+  'syncs-chaos',
+  'adapters-crash',
+].map((name) => `test/chaos/${name}.test.ts`);
 const isChaos = process.env.SLUICE_CHAOS === 'full';
 
 // Projects do not inherit these from the root, and must agree on the number of workers.
