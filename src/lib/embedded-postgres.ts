@@ -55,7 +55,8 @@ export async function joinEmbeddedPostgres(options: EmbeddedPostgresOptions): Pr
   return new Membership(request, joined, await ownerUrl(layout, database));
 }
 
-const maxRecoveries = 10;
+/** By then a passing trouble would be over: a person has to know. */
+const toldAfterRecoveries = 10;
 const firstPauseMs = 50;
 const longestPauseMs = 5_000;
 /** A server that stayed up this long did not die of the same cause as the last time. */
@@ -112,12 +113,14 @@ class Membership implements EmbeddedPostgres {
     });
   }
 
-  /** Never rejects: nobody waits for it, and a process must not end because its database did. */
+  /**
+   * Never rejects: nobody waits for it, and a process must not end because its database did. Never gives up either: a
+   * disk that is full for an hour is freed one day, and whoever frees it does not think of restarting us.
+   */
   async #recover(): Promise<void> {
     const { onNotice, layout } = this.#request;
     if (Date.now() - this.#joinedAt > stableMs) this.#recoveries = 0;
-    let lastError: unknown = 'it stopped again and again';
-    while (this.#recoveries < maxRecoveries && !this.#leaving.signal.aborted) {
+    while (!this.#leaving.signal.aborted) {
       await this.#pause(Math.min(longestPauseMs, firstPauseMs * 2 ** this.#recoveries));
       if (this.#leaving.signal.aborted) return;
       this.#recoveries += 1;
@@ -127,14 +130,9 @@ class Membership implements EmbeddedPostgres {
         this.#hold(member);
         return;
       } catch (error) {
-        lastError = error;
+        if (this.#recoveries === toldAfterRecoveries) onNotice(stillDown(layout, error));
       }
     }
-    if (this.#leaving.signal.aborted) return;
-    onNotice(
-      `The database in ${layout.postgresDir} stopped and ${maxRecoveries} attempts to bring it up again failed: ` +
-        `${messageOf(lastError)}. Restart Sluice when the cause is removed.`,
-    );
   }
 
   async #pause(longestMs: number): Promise<void> {
@@ -142,6 +140,13 @@ class Membership implements EmbeddedPostgres {
     const pauseMs = longestMs * (0.5 + Math.random() / 2);
     await delay(pauseMs, undefined, { signal: this.#leaving.signal }).catch(() => undefined);
   }
+}
+
+function stillDown({ postgresDir }: Layout, error: unknown): string {
+  return (
+    `The database in ${postgresDir} has stopped and cannot be started again: ${messageOf(error)}\n` +
+    'Remove the cause; Sluice goes on trying every few seconds.'
+  );
 }
 
 async function ownerUrl(layout: Layout, database: string): Promise<string> {

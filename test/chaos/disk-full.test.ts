@@ -48,6 +48,7 @@ if (obstacle === null) {
         product.sendUpTo(0.3 + (0.4 * round) / rounds),
       ];
       await untilRefused(product, disk);
+      if (isFull && round === 1) await keepFull(disk, 60_000);
       disk.free();
       await Promise.all(sending);
       console.log(
@@ -96,6 +97,15 @@ async function openOnDisk({ dir }: SmallDisk): Promise<ProductStage> {
     // Empty counts as not set: the processes join the embedded database by themselves.
     envOf: () => ({ DATABASE_URL: '', SLUICE_DATA_DIR: dataDir }),
   });
+}
+
+/** For longer than whoever brings a database up would try, if there were an end to it. */
+async function keepFull({ fill }: SmallDisk, forMs: number): Promise<void> {
+  const untilMs = Date.now() + forMs;
+  while (Date.now() < untilMs) {
+    fill();
+    await pause(50);
+  }
 }
 
 const refusalsPerRound = 3;

@@ -132,8 +132,11 @@ export async function startServer(sluice: CommandLine, env: Record<string, strin
   };
 }
 
-/** With a pause of 200 ms longer than the 30 s for which a key belongs to a request that has died. */
-const maxTries = 250;
+/**
+ * With a pause of 200 ms longer than the 30 s for which a key belongs to a request that has died, and than the minute
+ * for which a disk is full in `npm run chaos`.
+ */
+const maxTries = 600;
 
 /** As a careful client does: the same request with the same key until there is an answer. */
 export async function uploadSurely(
