@@ -48,7 +48,7 @@ if (obstacle === null) {
         product.sendUpTo(0.3 + (0.4 * round) / rounds),
       ];
       await untilRefused(product, disk);
-      if (isFull && round === 1) await keepFull(disk, 60_000);
+      if (isFull && round === 2) await keepFull(disk, 60_000);
       disk.free();
       await Promise.all(sending);
       console.log(
