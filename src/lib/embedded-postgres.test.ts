@@ -7,6 +7,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -22,6 +23,9 @@ import {
   waitFor,
 } from '../../test/fixtures/embedded-workshop.ts';
 import { linkLibraries } from './embedded-postgres/binaries.ts';
+import { joinServer } from './embedded-postgres/join.ts';
+import { findLayout } from './embedded-postgres/layout.ts';
+import { leaveServer } from './embedded-postgres/member.ts';
 import { joinEmbeddedPostgres } from './embedded-postgres.ts';
 
 let workshop: Workshop;
@@ -165,6 +169,19 @@ describe('after a crash', { timeout: 60_000 }, () => {
     expect(isRunning(newPid ?? 0)).toBe(true);
     await members[2]?.leave();
     expect(isRunning(newPid ?? 0)).toBe(false);
+  });
+
+  test('a database that vanished under its server is not replaced by an empty one', async () => {
+    const dataDir = await workshop.madeDataDir('vanished');
+    const layout = await findLayout(dataDir, () => {});
+    const control = join(layout.postgresDir, 'global/pg_control');
+    renameSync(control, `${control}.away`);
+    const request = { layout, database: 'sluice', settings: {}, cacheDir: undefined, onNotice: () => {} };
+    await expect(joinServer({ ...request, mayMake: false })).rejects.toThrow(/no empty one is made/);
+    expect(existsSync(`${control}.away`)).toBe(true);
+    renameSync(`${control}.away`, control);
+    const { member } = await joinServer({ ...request, mayMake: false });
+    await leaveServer(member, layout);
   });
 
   test('everything killed at once is no obstacle to the next start', async () => {

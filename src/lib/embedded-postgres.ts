@@ -50,6 +50,7 @@ export async function joinEmbeddedPostgres(options: EmbeddedPostgresOptions): Pr
     settings: options.settings ?? {},
     cacheDir: options.cacheDir,
     onNotice,
+    mayMake: true,
   };
   const joined = await joinServer(request);
   return new Membership(request, joined, await ownerUrl(layout, database));
@@ -125,7 +126,7 @@ class Membership implements EmbeddedPostgres {
       if (this.#leaving.signal.aborted) return;
       this.#recoveries += 1;
       try {
-        const { member, startedByUs } = await joinServer(this.#request);
+        const { member, startedByUs } = await joinServer({ ...this.#request, mayMake: false });
         if (startedByUs) onNotice(`The database in ${layout.postgresDir} had stopped; it was started again.`);
         this.#hold(member);
         return;

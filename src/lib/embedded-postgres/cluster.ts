@@ -24,13 +24,19 @@ export const serverEnvironment = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC'
 export async function ensureCluster(
   layout: Layout,
   binaries: Binaries,
-  onNotice: (text: string) => void,
+  { mayMake, onNotice }: { mayMake: boolean; onNotice: (text: string) => void },
 ): Promise<void> {
   const { postgresDir } = layout;
   const madeBy = await findText(join(postgresDir, 'PG_VERSION'));
   if (madeBy !== null && (await hasControlFile(postgresDir))) {
     requireSameMajor({ postgresDir, madeBy: Number(madeBy), major: binaries.major });
     return;
+  }
+  if (!mayMake) {
+    throw new Error(
+      `The database in ${postgresDir} is gone, or no longer complete. It was there when Sluice started, so no empty one ` +
+        'is made in its place. Bring it back (a disk that is not mounted, a backup).',
+    );
   }
   await putAside(postgresDir, onNotice);
   await removeBeginningWith({ directory: dirname(postgresDir), prefix: draftPrefix });

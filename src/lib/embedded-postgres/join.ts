@@ -12,6 +12,8 @@ export interface JoinRequest {
   settings: Record<string, string>;
   cacheDir: string | undefined;
   onNotice: (text: string) => void;
+  /** Whether an empty database is made where there is none; never in the place of one that was in use. */
+  mayMake: boolean;
 }
 
 export interface Joined {
@@ -74,14 +76,14 @@ async function startUnlessOthersDo(request: JoinRequest, attempt: StartAttempt):
 }
 
 async function start(request: JoinRequest, attempt: StartAttempt): Promise<number> {
-  const { layout, cacheDir, onNotice, settings } = request;
+  const { layout, cacheDir, onNotice, settings, mayMake } = request;
   const binaries = await prepareBinaries({
     account: layout.account,
     cacheDir,
     dataDir: layout.dataDir,
     onNotice,
   });
-  await ensureCluster(layout, binaries, onNotice);
+  await ensureCluster(layout, binaries, { mayMake, onNotice });
   const outcome = await startPostmaster(layout, { postgres: binaries.postgres, settings });
   if (outcome.ready) {
     attempt.startedByUs = true;
