@@ -34,8 +34,8 @@ export async function ensureCluster(
   }
   if (!mayMake) {
     throw new Error(
-      `The database in ${postgresDir} is gone, or no longer complete. It was there when Sluice started, so no empty one ` +
-        'is made in its place. Bring it back (a disk that is not mounted, a backup).',
+      `The database in ${postgresDir} is gone, or no longer complete. It was there when Sluice started, so no ` +
+        'empty one is made in its place. Bring it back (a disk that is not mounted, a backup).',
     );
   }
   await putAside(postgresDir, onNotice);
