@@ -177,10 +177,7 @@ describe('after a crash', { timeout: 60_000 }, () => {
     const control = join(layout.postgresDir, 'global/pg_control');
     renameSync(control, `${control}.away`);
     const request = { layout, database: 'sluice', settings: {}, cacheDir: undefined, onNotice: () => {} };
-    await expect(joinServer({ ...request, mayMake: false })).rejects.toThrow(
-      /no empty one is made in its place/,
-    );
-    expect(existsSync(`${control}.away`)).toBe(true);
+    await expect(joinServer({ ...request, mayMake: false })).rejects.toThrow(/no empty one is made/);
     renameSync(`${control}.away`, control);
     const { member } = await joinServer({ ...request, mayMake: false });
     await leaveServer(member, layout);
