@@ -13,7 +13,11 @@ import { useServer } from './server.ts';
  * The house of items, a kernel that is driven by hand, and a server. The database is there only once the tests run, so
  * the house is opened with its first use.
  */
-export function useItemServer(database: TestDatabase, options: Partial<ItemHouseOptions> = {}) {
+export function useItemServer(
+  database: TestDatabase,
+  options: Partial<ItemHouseOptions> = {},
+  otherRoutes: (kernel: Kernel) => RouteModule[] = () => [],
+) {
   let house: ItemHouse | undefined;
   const open = (): ItemHouse => {
     house ??= testItemHouse(database.db, options);
@@ -35,7 +39,8 @@ export function useItemServer(database: TestDatabase, options: Partial<ItemHouse
   });
   const routes: RouteModule = (app, deps) => {
     jobRoutes(held.kernel, open().details)(app, deps);
-    for (const module of open().routes(held.kernel)) module(app, deps);
+    const modules = [...open().routes(held.kernel), ...otherRoutes(held.kernel)];
+    for (const module of modules) module(app, deps);
   };
   return { open, held, server: useServer(database, { routes: [routes] }) };
 }

@@ -8,6 +8,7 @@ import { type Running, useCommandLine } from '../command-line.ts';
 import { newTenant, useDatabase } from '../database.ts';
 import { eventually } from '../kernel.ts';
 import { testTokens } from '../server.ts';
+import { chooseSeed } from './expect-quotas.ts';
 import { seededRandom } from './seeded-random.ts';
 
 // Servers that are killed or put to sleep in the middle of a scan: every file makes one job all the same.
@@ -107,9 +108,7 @@ async function expectThirty({ tenantId, folder }: { tenantId: string; folder: st
 test('thirty files make thirty jobs although the server is killed again and again while it scans', {
   timeout: 180_000,
 }, async () => {
-  const seed = Number(process.env.SLUICE_CHAOS_SEED ?? Math.floor(Math.random() * 2 ** 31));
-  console.log(`seed ${seed} (SLUICE_CHAOS_SEED=${seed} repeats its choices)`);
-  const random = seededRandom(seed);
+  const random = seededRandom(chooseSeed());
   let server = await startServer();
   const stage = await arrange(server);
   for (const share of [0.1, 0.35, 0.7]) {

@@ -4,50 +4,31 @@ import type { ItemHouse } from '../../src/ingest/items/house.ts';
 import { slowPageMs } from '../../src/ingest/items/page-timing.ts';
 import { itemBounds } from '../../src/ingest/items/types.ts';
 import { eventRoutes } from '../../src/kernel/events/routes.ts';
-import type { RouteModule } from '../../src/kernel/http/route.ts';
-import { jobRoutes } from '../../src/kernel/jobs/routes.ts';
 import { getJob } from '../../src/kernel/jobs/service.ts';
 import type { Pipeline } from '../../src/kernel/jobs/types.ts';
 import { installGauges } from '../../src/kernel/stats/metrics.ts';
 import { newTenant, useDatabase } from '../database.ts';
 import { startFlakyProvider } from '../flaky-provider.ts';
 import { testItemHouse } from '../item-house.ts';
-import { eventually, useKernel } from '../kernel.ts';
-import { type TestClaims, useServer } from '../server.ts';
+import { useItemServer } from '../item-server.ts';
+import { eventually } from '../kernel.ts';
+import type { TestClaims } from '../server.ts';
 import { keptLog, metricIn, sumOf, type Told } from '../signals.ts';
 
 const database = useDatabase();
 const registry = new Registry();
 const { logger, logged } = keptLog();
-let house: ItemHouse | undefined;
 /** Small claims and short turns, so that a few hundred rows are many batches; a slow machine is no slow database. */
 const bounds = { ...itemBounds, claimMax: 20, targetSliceMs: 50, dbP50Ms: 5_000, dbP95Ms: 20_000 };
-const open = (): ItemHouse => {
-  house ??= testItemHouse(database.db, { registry, logger, bounds });
-  return house;
-};
-const latePipeline: Pipeline = {
-  name: 'items',
-  maxRetries: 0,
-  advance: (slice) => open().pipeline.advance(slice),
-  takeTurn: (turn) => (open().pipeline.takeTurn as NonNullable<Pipeline['takeTurn']>)(turn),
-  cleanUp: (slice) => (open().pipeline.cleanUp as NonNullable<Pipeline['cleanUp']>)(slice),
-  onError: (error, job) => open().pipeline.onError(error, job),
-  remaining: (job) => open().pipeline.remaining?.(job) ?? null,
-};
-const held = useKernel(database, { pipelines: [latePipeline] });
 const noStreams = {
   open: () => {
     throw new Error('no stream is opened here');
   },
   closeAll: () => {},
 };
-const routes: RouteModule = (app, deps) => {
-  jobRoutes(held.kernel, open().details)(app, deps);
-  eventRoutes({ wake: held.kernel.wake, streams: noStreams })(app, deps);
-  for (const module of open().routes(held.kernel)) module(app, deps);
-};
-const server = useServer(database, { routes: [routes] });
+const { held, server } = useItemServer(database, { registry, logger, bounds }, ({ wake }) => [
+  eventRoutes({ wake, streams: noStreams }),
+]);
 
 async function post(
   claims: TestClaims,
