@@ -2,11 +2,13 @@
 import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { stripVTControlCharacters } from 'node:util';
 
 export const root = fileURLToPath(new URL('..', import.meta.url));
 
+const failureLines = 12;
 const bin = (path) => join(root, 'node_modules', path);
 
 /** The checks that read the code without running it. */
@@ -73,7 +75,20 @@ export function countTests({ code, report }) {
     failed = 1;
     note = 'no test ran';
   }
-  return { ok: failed === 0, passed, failed, skipped, note };
+  return { ok: failed === 0, passed, failed, skipped, note, failures: listFailures(report) };
+}
+
+/** Each failed test, or file that could not be loaded, with the beginning of what it said. */
+function listFailures(report) {
+  return report.testResults.flatMap((file) => {
+    const path = relative(root, file.name);
+    const tests = file.assertionResults.filter((test) => test.status === 'failed');
+    if (tests.length === 0) return file.status === 'failed' ? [{ name: path, words: file.message }] : [];
+    return tests.map((test) => ({
+      name: `${path} > ${test.fullName}`,
+      words: test.failureMessages.join('\n'),
+    }));
+  });
 }
 
 export function printSummary(results) {
@@ -86,6 +101,16 @@ export function printSummary(results) {
       `  ${name.padEnd(width)}  ${word.padEnd(8)}  ${[counts, note].filter(Boolean).join('; ')}`.trimEnd(),
     );
   }
+  // Again at the very end: the report of a long run is thousands of lines above.
+  for (const { name, words } of results.flatMap((result) => result.failures ?? [])) {
+    console.log(`\nFailed: ${name}`);
+    console.log(shorten(stripVTControlCharacters(words)));
+  }
+}
+
+function shorten(words) {
+  const lines = words.split('\n').filter((line) => !line.includes('/node_modules/'));
+  return lines.slice(0, failureLines).join('\n');
 }
 
 export function heading(name) {
