@@ -14,6 +14,12 @@ export interface WatchedPage {
   watch: PageWatch;
 }
 
+/** Nothing moves: what is half faded in is hard to read, for people and for axe. */
+const asUsual = { viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' } as const;
+
+/** How long a page may take to show what it is asked for, on a machine that has much else to do. */
+const stepLimitMs = 60_000;
+
 /** Debian's Chromium for one test file. */
 export function useBrowser(): TestBrowser {
   let browser: Browser | undefined;
@@ -26,7 +32,8 @@ export function useBrowser(): TestBrowser {
   return {
     async open(options = {}) {
       if (!browser) throw new Error('The browser is there only once beforeAll has run');
-      const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+      const context = await browser.newContext({ ...asUsual, ...options });
+      context.setDefaultTimeout(stepLimitMs);
       const page = await context.newPage();
       const watch = watchPage(page);
       onTestFinished(async () => {

@@ -44,7 +44,7 @@ async function tryRow(page: Page, row: Record<string, string>): Promise<string> 
   return answer.innerText();
 }
 
-test('a catalogue is sent, tried, used by a job, replaced and deleted', { timeout: 120_000 }, async () => {
+test('a catalogue is sent, tried, used by a job, replaced and deleted', async () => {
   const { page, watch } = await browser.open();
   watch.expect(/status of 422/);
   await openCatalogs(page);
@@ -80,7 +80,7 @@ test('a catalogue is sent, tried, used by a job, replaced and deleted', { timeou
   expect(await findBarriers(page)).toEqual([]);
   await page.getByRole('button', { name: 'Send the rows' }).click();
   await page.waitForURL(/\/items\/[0-9a-f-]{36}/);
-  await page.getByText('Galaxy S21 256 GB black').first().waitFor({ timeout: 30_000 });
+  await page.getByText('Galaxy S21 256 GB black').first().waitFor();
 
   await page.goto(`${server.url}/catalogs`);
   await page.getByRole('button', { name: 'Replace' }).click();

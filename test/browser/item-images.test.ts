@@ -21,14 +21,14 @@ async function expectNoBarriers(page: Page): Promise<void> {
 /** Asked from outside again and again: the page's policy lets nothing be evaluated in it, not even by the tests. */
 async function untilDrawn(page: Page, place: string): Promise<void> {
   const isDrawn = `document.querySelector(${JSON.stringify(place)})?.naturalWidth > 0`;
-  await expect.poll(() => page.evaluate(isDrawn), { timeout: 30_000 }).toBe(true);
+  await expect.poll(() => page.evaluate(isDrawn), { timeout: 60_000 }).toBe(true);
 }
 
 test('images are chosen together and shown small in the grid, large in the drawer; what is none says so', async () => {
   const claims = { tenantId: await newTenant(database), role: 'member', userId: 'mia' } as const;
   const headers = { authorization: `Bearer ${await server.token(claims)}` };
   expect((await fetch(`${server.url}/api/me`, { headers })).status).toBe(200);
-  const { page } = await browser.open({ reducedMotion: 'reduce' });
+  const { page } = await browser.open();
   await page.goto(await server.loginLink(claims, '/items/new'));
   const files = page.getByLabel('File of rows, or images');
   const image = async (name: string, seed: number) => ({

@@ -6,13 +6,10 @@ import { useConsoleServer } from './console-server.ts';
 const database = useDatabase();
 const server = useConsoleServer(database);
 const browser = useBrowser();
-const patience = { timeout: 60_000 };
 
 const file = (name: string, text: string) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(text) });
 
-test('files are chosen, indexed, searched and shown in place, and a broken one says why', {
-  timeout: 180_000,
-}, async () => {
+test('files are chosen, indexed, searched and shown in place, and a broken one says why', async () => {
   const tenantId = await newTenant(database);
   const { page } = await browser.open();
   await page.goto(await server.loginLink({ tenantId, role: 'admin' }));
@@ -31,18 +28,18 @@ test('files are chosen, indexed, searched and shown in place, and a broken one s
   await page
     .getByRole('status')
     .getByText(/\d new/)
-    .waitFor(patience);
+    .waitFor();
   await page.getByRole('button', { name: 'Start the first run' }).click();
 
   const documents = page.getByRole('table', { name: 'Documents' });
-  await documents.getByText('indexed').nth(1).waitFor(patience);
-  await documents.getByText('error', { exact: true }).waitFor(patience);
-  await page.getByText('3 documents = 2 indexed').waitFor(patience);
+  await documents.getByText('indexed').nth(1).waitFor();
+  await documents.getByText('error', { exact: true }).waitFor();
+  await page.getByText('3 documents = 2 indexed').waitFor();
 
   await page.getByLabel('Ask this knowledge base').fill('making music at night');
   await page.getByRole('button', { name: 'Search', exact: true }).click();
   const found = page.getByRole('region', { name: 'Passages found' });
-  await found.getByText('drums').waitFor(patience);
+  await found.getByText('drums').waitFor();
   expect(new URL(page.url()).searchParams.get('q')).toBe('making music at night');
   await found.getByRole('button', { name: 'Show in place' }).first().click();
   const drawer = page.getByRole('dialog');
@@ -54,9 +51,7 @@ test('files are chosen, indexed, searched and shown in place, and a broken one s
   await other.page.getByRole('dialog').getByText('Quiet hours').first().waitFor();
 });
 
-test('what a scraper pushes appears by itself, is handed over and can be found', {
-  timeout: 120_000,
-}, async () => {
+test('what a scraper pushes appears by itself, is handed over and can be found', async () => {
   const tenantId = await newTenant(database);
   const { page } = await browser.open();
   await page.goto(await server.loginLink({ tenantId, role: 'admin' }));
@@ -94,5 +89,5 @@ test('what a scraper pushes appears by itself, is handed over and can be found',
     }),
   });
   expect(answer.status).toBe(200);
-  await page.getByRole('table', { name: 'Hand-offs' }).getByText('done', { exact: true }).waitFor(patience);
+  await page.getByRole('table', { name: 'Hand-offs' }).getByText('done', { exact: true }).waitFor();
 });

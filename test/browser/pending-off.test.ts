@@ -9,7 +9,7 @@ const server = useConsoleServer(database, { GLOBAL_PENDING_ENABLED: 'false' });
 const browser = useBrowser();
 
 test('where the list of everything pending is switched off, its page says so and where to look instead', async () => {
-  const { page, watch } = await browser.open({ reducedMotion: 'reduce' });
+  const { page, watch } = await browser.open();
   watch.expect(/status of 404/);
   await page.goto(await server.loginLink({ tenantId: await newTenant(database) }, '/pending'));
   await page.getByText('GLOBAL_PENDING_ENABLED is false').waitFor();

@@ -31,7 +31,7 @@ test.each(['light', 'dark'] as const)(
   { timeout: 600_000 },
   async (colorScheme) => {
     for (const viewport of sizes) {
-      const { page } = await browser.open({ colorScheme, viewport, reducedMotion: 'reduce' });
+      const { page } = await browser.open({ colorScheme, viewport });
       await page.goto(await server.loginLink({ tenantId: seeded.tenantId, role: 'operator' }));
       for (const { name, path: address } of viewsOf(seeded)) {
         if (chosen.length > 0 && !chosen.includes(name)) continue;

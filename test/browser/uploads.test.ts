@@ -25,7 +25,7 @@ async function newDesk(): Promise<string> {
 }
 
 async function openAs(claims: TestClaims, to = '/uploads') {
-  const opened = await browser.open({ reducedMotion: 'reduce' });
+  const opened = await browser.open();
   await opened.page.goto(await server.loginLink(claims, to));
   return opened;
 }

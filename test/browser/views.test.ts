@@ -39,7 +39,7 @@ test('what was made needs somebody where it should: the overview counts it', asy
 test('every view opens from its address alone, with a heading, and nothing on it is a barrier', {
   timeout: 300_000,
 }, async () => {
-  const { page } = await browser.open({ colorScheme: 'light', reducedMotion: 'reduce' });
+  const { page } = await browser.open({ colorScheme: 'light' });
   await page.goto(await server.loginLink({ tenantId: seeded.tenantId, role: 'operator' }));
   const barriers: Record<string, string[]> = {};
   for (const { name, path } of viewsOf(seeded)) {
