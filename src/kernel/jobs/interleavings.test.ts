@@ -14,7 +14,7 @@ import { JobMetrics } from './metrics.ts';
 import { PipelineRegistry } from './pipeline-registry.ts';
 import { Quotas } from './quotas.ts';
 import { Rescuer } from './rescuer.ts';
-import { cancel, dispatch, type JobsDeps, pause, requeue, resume } from './service.ts';
+import { cancel, dispatch, dispatchIn, type JobsDeps, pause, requeue, resume } from './service.ts';
 import { SliceRunner } from './slice-runner.ts';
 import type { ClaimedJob, Job, NewJob, Outcome, Pipeline } from './types.ts';
 import { WakeUp } from './wake-up.ts';
@@ -154,9 +154,10 @@ const renew: Actor = {
 const pausing: Actor = { name: 'pause', act: (db) => pause(services(db), scene.job) };
 const resuming: Actor = { name: 'resume', act: (db) => resume(services(db), scene.job) };
 const canceling: Actor = { name: 'cancel', act: (db) => cancel(services(db), scene.job) };
+/** As pipelines do, in a transaction of theirs. */
 const dispatching = (name = 'dispatch'): Actor => ({
   name,
-  act: (db) => dispatch(services(db), tenantId, subject),
+  act: (db) => db.tenant(tenantId, (tx) => dispatchIn(services(db), tx, tenantId, subject)),
 });
 const requeueing = (name: string): Actor => ({
   name,

@@ -5,8 +5,9 @@ import type { JobMetrics } from './metrics.ts';
 import type { PipelineRegistry } from './pipeline-registry.ts';
 import type { Quotas } from './quotas.ts';
 import {
-  bringRetryForward,
   cancelJob,
+  type Dispatched,
+  dispatchStatement,
   findActive,
   findJob,
   findRequeued,
@@ -46,29 +47,43 @@ const maxLooks = 5;
  * subject is brought forward instead; an active job is a 409 that names it. Never two at once.
  */
 export async function dispatchIn(deps: JobsDeps, tx: Tx, tenantId: string, job: NewJob): Promise<Job> {
-  const key = { tenantId, pipeline: job.pipeline, subjectId: job.subjectId };
-  // Between two looks the active job may have ended or failed: then the next look finds another answer.
-  for (let look = 1; look <= maxLooks; look += 1) {
-    const forwarded = await bringRetryForward(tx, key);
-    const made = forwarded ?? (await insertJob(tx, tenantId, { ...job, jobId: newId() }));
-    if (made) {
-      tx.afterCommit(() => {
-        deps.wake.announce('jobs', 'events');
-        if (!forwarded) deps.metrics.jobsQueued.inc({ pipeline: job.pipeline });
-      });
-      return made;
-    }
-    const active = await findActive(tx, key);
-    if (active) throw activeJob(active);
-  }
-  throw jobErrors.raise.job_already_active(
-    `The jobs of ${job.pipeline} ${job.subjectId} change too fast to tell which one is active; try again`,
+  const first = await tx.find<Dispatched>(dispatchStatement(tenantId, { ...job, jobId: newId() }));
+  return dispatchedOrRefused(deps, tx, { tenantId, job, first });
+}
+
+/** In a transaction of its own, which its statement travels with. */
+export async function dispatch(deps: JobsDeps, tenantId: string, job: NewJob): Promise<Job> {
+  await deps.quotas.assertRoom(tenantId);
+  return deps.db.transaction<Job, Dispatched>(
+    { role: 'sluice_tenant', tenantId },
+    (tx, [first]) => dispatchedOrRefused(deps, tx, { tenantId, job, first: first ?? null }),
+    dispatchStatement(tenantId, { ...job, jobId: newId() }),
   );
 }
 
-export async function dispatch(deps: JobsDeps, tenantId: string, job: NewJob): Promise<Job> {
-  await deps.quotas.assertRoom(tenantId);
-  return deps.db.tenant(tenantId, (tx) => dispatchIn(deps, tx, tenantId, job));
+async function dispatchedOrRefused(
+  deps: JobsDeps,
+  tx: Tx,
+  { tenantId, job, first }: { tenantId: string; job: NewJob; first: Dispatched | null },
+): Promise<Job> {
+  let found = first;
+  // Between two looks the active job may have ended or failed: then the next look finds another answer.
+  for (let look = 1; found === null && look < maxLooks; look += 1) {
+    const active = await findActive(tx, { ...job, tenantId });
+    if (active) throw activeJob(active);
+    found = await tx.find<Dispatched>(dispatchStatement(tenantId, { ...job, jobId: newId() }));
+  }
+  if (found === null) {
+    throw jobErrors.raise.job_already_active(
+      `The jobs of ${job.pipeline} ${job.subjectId} change too fast to tell which one is active; try again`,
+    );
+  }
+  const { wasWaiting, ...dispatched } = found;
+  tx.afterCommit(() => {
+    deps.wake.announce('jobs', 'events');
+    if (!wasWaiting) deps.metrics.jobsQueued.inc({ pipeline: job.pipeline });
+  });
+  return dispatched;
 }
 
 export async function getJob({ db }: Pick<JobsDeps, 'db'>, key: JobKey): Promise<Job> {

@@ -1,28 +1,47 @@
 import type { Tx } from '../../lib/db.ts';
-import { sql } from '../../lib/sql.ts';
+import { type Sql, sql, trustedSql } from '../../lib/sql.ts';
 import { jobColumns, logMade } from './job-columns.ts';
 import type { Job, JobStatus, NewJob } from './types.ts';
 
+export type JobToMake = NewJob & { jobId: string; requeuedFrom?: string };
+
+/** What a dispatch came to: a new job, or the retry of its subject that it has brought forward. */
+export type Dispatched = Job & { wasWaiting: boolean };
+
 /** Inserts a queued job and its event, unless the subject has an active job. */
-export function insertJob(tx: Tx, tenantId: string, job: NewJob & { jobId: string; requeuedFrom?: string }) {
+export function insertJob(tx: Tx, tenantId: string, job: JobToMake): Promise<Job | null> {
   return tx.find<Job>(sql`
-    with made as (
+    with made as (${insertion(tenantId, job, trustedSql('true'))}), logged as (${logMade})
+    select ${jobColumns} from made j`);
+}
+
+/** Brings the retry of the job's subject forward, or makes the job; nothing, when the subject has an active one. */
+export function dispatchStatement(tenantId: string, job: JobToMake) {
+  return sql`
+    with moved as (${forwarding({ tenantId, ...job })}), told as (${logForwarded}),
+         made as (${insertion(tenantId, job, trustedSql('not exists (select from moved)'))}), logged as (${logMade})
+    select ${jobColumns}, true as "wasWaiting" from moved j
+    union all
+    select ${jobColumns}, false from made j`;
+}
+
+function insertion(tenantId: string, job: JobToMake, condition: Sql) {
+  return sql`
       insert into ingestion_jobs (
         tenant_id, job_id, pipeline, subject_id, workspace_id, stage, run_at, max_retries, correlation_id, payload,
         requeued_from, shared, connector_id, external_account_id, user_id, ip_address, file_id, created_by)
-      values (
+      select
         ${tenantId}, ${job.jobId}, ${job.pipeline}, ${job.subjectId}, ${job.workspaceId ?? null}, ${job.stage ?? null},
         coalesce(${job.runAt ?? null}::timestamptz, clock_timestamp()), ${job.maxRetries},
         ${job.correlationId ?? job.jobId}, ${JSON.stringify(job.payload ?? {})}, ${job.requeuedFrom ?? null},
         ${job.shared ?? false},
         ${job.connectorId ?? null}, ${job.externalAccountId ?? null}, ${job.userId ?? null}, ${job.ipAddress ?? null},
-        ${job.fileId ?? null}, ${job.createdBy})
+        ${job.fileId ?? null}, ${job.createdBy}
+       where ${condition}
       on conflict (tenant_id, pipeline, subject_id)
         where status in ('queued', 'running', 'paused') or cleanup_open
         do nothing
-      returning *
-    ), logged as (${logMade})
-    select ${jobColumns} from made j`);
+      returning *`;
 }
 
 export interface SubjectKey {
@@ -35,12 +54,14 @@ export interface SubjectKey {
  * A retry that waits for this subject starts now, or when its upstream's Retry-After allows. Beside an active job of
  * the subject it stays where it is: it could not start anyway, and the caller has to be told of the active one.
  */
-export function bringRetryForward(
-  tx: Tx,
-  { tenantId, pipeline, subjectId }: SubjectKey,
-): Promise<Job | null> {
+export function bringRetryForward(tx: Tx, key: SubjectKey): Promise<Job | null> {
   return tx.find<Job>(sql`
-    with moved as (
+    with moved as (${forwarding(key)}), told as (${logForwarded})
+    select ${jobColumns} from moved j`);
+}
+
+function forwarding({ tenantId, pipeline, subjectId }: SubjectKey) {
+  return sql`
       update ingestion_jobs j
          set run_at = least(j.run_at, greatest(clock_timestamp(), j.not_before)),
              next_retry_at = least(j.next_retry_at, greatest(clock_timestamp(), j.not_before)),
@@ -63,17 +84,17 @@ export function bringRetryForward(
             limit 1
               for update)
          and j.status = 'failed'
-      returning j.*
-    ), logged as (
+      returning j.*`;
+}
+
+/** The event of a retry that `moved` has brought forward. */
+const logForwarded = trustedSql(`
       insert into events (tenant_id, type, subject, user_id, correlation_id, data)
       select j.tenant_id, 'job.retry', j.job_id::text, j.user_id, j.correlation_id,
              jsonb_build_object('job_id', j.job_id, 'tenant_id', j.tenant_id, 'pipeline', j.pipeline,
                'subject_id', j.subject_id, 'retry_count', j.retry_count, 'brought_forward', true,
                'delay_seconds', greatest(0, extract(epoch from j.next_retry_at - clock_timestamp())))
-        from moved j
-    )
-    select ${jobColumns} from moved j`);
-}
+        from moved j`);
 
 export function findActive(tx: Tx, { tenantId, pipeline, subjectId }: SubjectKey): Promise<Job | null> {
   return tx.find<Job>(sql`
