@@ -59,6 +59,7 @@ function listRow(catalog: CatalogView): string[] {
 
 interface PutFlags extends CommonFlags {
   fields?: string;
+  sheet?: string;
   quiet?: boolean;
 }
 
@@ -71,6 +72,7 @@ function addPut(catalog: Command): void {
     .argument('<name>', 'lower-case letters, digits, - and _', parseName)
     .argument('<file>', 'XLSX, CSV, TSV, JSON or NDJSON; - is stdin')
     .option('--fields <json>', 'the columns of sku, brand, title and gtin, where their names do not tell')
+    .option('--sheet <name>', 'of a workbook: the name of the sheet or its number, not the first visible one')
     .option('--quiet', 'show no progress')
     .addHelpText('after', putExample);
   addClientFlags(command).action(async (name: string, file: string, flags: PutFlags, self: Command) => {
@@ -80,6 +82,7 @@ function addPut(catalog: Command): void {
     if (flags.fields !== undefined) {
       fields.fields = JSON.stringify(parseObject('--fields', { text: flags.fields, example: fieldsExample }));
     }
+    if (flags.sheet !== undefined) fields.sheet = flags.sheet;
     const client = await connectClient(self);
     process.exitCode = await interruptible(async (signal) => {
       const isSilent = flags.quiet === true;

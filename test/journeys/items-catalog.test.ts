@@ -3,6 +3,7 @@ import { prepareTitleSearch } from '../../src/ingest/items/catalog/prepare-title
 import { removeUnusedVersions } from '../../src/ingest/items/catalog/service.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { newTenant, useDatabase } from '../database.ts';
+import { textRow, workbookOf } from '../generators/workbook.ts';
 import { useItemServer } from '../item-server.ts';
 import type { TestClaims } from '../server.ts';
 
@@ -231,6 +232,42 @@ test('files that can be no catalogue, and people who may not replace one, are to
   const member = { tenantId, role: 'member' } as const;
   expect((await ask(member, 'PUT', '/api/catalogs/main', formOf(products))).status).toBe(403);
   expect((await ask({ tenantId }, 'GET', '/api/catalogs')).body.data).toEqual([]);
+});
+
+test('of a workbook the sheet can be named; without it the first visible one is read', async () => {
+  const tenantId = await newTenant(database);
+  const sheets = ['Notes', 'Products'].map((name) => ({
+    name,
+    rows: textRow('sku', 'title') + textRow(`${name}-1`, `Ladder of ${name}`),
+  }));
+  const book = new Blob([workbookOf({ sheets })]);
+  const send = async (sheet?: string) => {
+    const form = new FormData();
+    if (sheet !== undefined) form.set('sheet', sheet);
+    form.set('file', book, 'products.xlsx');
+    return ask({ tenantId }, 'PUT', '/api/catalogs/main', form);
+  };
+  const skuOf = async () => {
+    const rows = [{ sku: 'Notes-1' }, { sku: 'Products-1' }];
+    const { body } = await ask({ tenantId }, 'POST', '/api/catalogs/main/match', { rows });
+    return body.matches.map(({ status }: { status: string }) => status);
+  };
+  expect(await send(' products ')).toMatchObject({ status: 200, body: { productCount: 1, version: 1 } });
+  expect(await skuOf()).toEqual(['NOT_FOUND', 'DONE']);
+  expect(await send('Costs')).toMatchObject({
+    status: 422,
+    body: { code: 'sheet_not_found', detail: expect.stringContaining('"Notes", "Products"') },
+  });
+  expect(await skuOf()).toEqual(['NOT_FOUND', 'DONE']);
+  expect(await send()).toMatchObject({ status: 200, body: { productCount: 1, version: 2 } });
+  expect(await skuOf()).toEqual(['DONE', 'NOT_FOUND']);
+  const twice = new FormData();
+  for (const sheet of ['Notes', 'Products']) twice.append('sheet', sheet);
+  twice.set('file', book, 'products.xlsx');
+  expect(await ask({ tenantId }, 'PUT', '/api/catalogs/main', twice)).toMatchObject({
+    status: 400,
+    body: { code: 'catalog_form_invalid', detail: expect.stringContaining('sheet twice') },
+  });
 });
 
 test('two tenants may have catalogues of one name, and neither meets the products of the other', async () => {

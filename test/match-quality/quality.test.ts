@@ -28,6 +28,7 @@ beforeAll(async () => {
       fileName: 'p.json',
       mediaType: null,
       fields: {},
+      sheet: null,
       content: pieces(file),
     },
   );

@@ -1299,7 +1299,7 @@ export interface Paths {
       body: undefined;
       reply: null;
     };
-    /** Replace a catalogue as a whole by a file of products: multipart with fields (JSON) and file. Right: `catalog.manage`. */
+    /** Replace a catalogue as a whole by a file of products: multipart with fields (JSON), sheet and file. Right: `catalog.manage`. */
     put: {
       path: {
         name: string;

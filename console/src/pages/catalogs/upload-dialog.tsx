@@ -8,6 +8,7 @@ import { bytes, plural } from '../../parts/number.ts';
 import { Problem } from '../../parts/problem.tsx';
 import { ProgressBar } from '../../parts/progress.tsx';
 import { readFileColumns } from '../items/file-columns.ts';
+import { useSheet } from '../items/sheet-field.tsx';
 
 interface UploadDialogProps {
   /** Nothing: a new one. */
@@ -29,6 +30,7 @@ export function UploadDialog({ name: given, onClose, onDone }: UploadDialogProps
   const [file, setFile] = useState<File | null>(null);
   const [columns, setColumns] = useState<string[]>([]);
   const [named, setNamed] = useState<Columns>(unnamed);
+  const { sheet, sheetField } = useSheet(file === null ? [] : [file]);
   const { sentBytes, error, forget, send, stop } = useSending({ onClose, onDone });
   const isNameWrong = name !== '' && !/^[a-z0-9][a-z0-9_-]{0,62}$/.test(name);
   const take = async (taken: File) => {
@@ -39,7 +41,7 @@ export function UploadDialog({ name: given, onClose, onDone }: UploadDialogProps
   };
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    if (file !== null) void send({ name, file, named });
+    if (file !== null) void send({ name, file, named, sheet });
   };
   return (
     <Modal opened onClose={onClose} title={given === '' ? 'Send a catalogue' : `Replace ${given}`}>
@@ -55,9 +57,8 @@ export function UploadDialog({ name: given, onClose, onDone }: UploadDialogProps
             onChange={(event) => setName(event.currentTarget.value)}
           />
           <FileChoice file={file} isDisabled={sentBytes !== null} onFile={(taken) => void take(taken)} />
-          {columns.length === 0 ? null : (
-            <ColumnChoices columns={columns} named={named} onChange={setNamed} />
-          )}
+          {sheetField(error)}
+          {file === null ? null : <ColumnChoices columns={columns} named={named} onChange={setNamed} />}
           {error === null ? null : <Problem error={error} />}
           {sentBytes === null || file === null ? null : <SendingState sent={sentBytes} total={file.size} />}
           <Group justify="flex-end">
@@ -146,6 +147,7 @@ interface NewProducts {
   name: string;
   file: File;
   named: Columns;
+  sheet: string;
 }
 
 function useSending({ onClose, onDone }: Pick<UploadDialogProps, 'onClose' | 'onDone'>) {
@@ -174,12 +176,13 @@ function useSending({ onClose, onDone }: Pick<UploadDialogProps, 'onClose' | 'on
 
 /** Fields go before the file. */
 function sendProducts(
-  { name, file, named }: NewProducts,
+  { name, file, named, sheet }: NewProducts,
   sending: Omit<Sending, 'idempotencyKey'>,
 ): Promise<Catalog> {
   const form = new FormData();
   const columns = Object.entries(named).filter(([, column]) => column.trim() !== '');
   if (columns.length > 0) form.set('fields', JSON.stringify(Object.fromEntries(columns)));
+  if (sheet !== '') form.set('sheet', sheet);
   form.set('file', file, file.name);
   const brokenOff =
     'The server cannot be reached, or broke the upload off. The products are as they were; try again.';

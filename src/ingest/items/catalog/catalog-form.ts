@@ -1,4 +1,4 @@
-import type { Multipart, MultipartFile } from '@fastify/multipart';
+import type { Multipart, MultipartFile, MultipartValue } from '@fastify/multipart';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { isSluiceError, messageOf, type SluiceError } from '../../../lib/errors.ts';
@@ -7,6 +7,8 @@ import type { FieldColumns } from './types.ts';
 
 export interface CatalogForm {
   fields: Partial<FieldColumns>;
+  /** Of a workbook: the name of a sheet, or its number. */
+  sheet: string | null;
   fileName: string | null;
   mediaType: string | null;
   content: AsyncIterable<Uint8Array>;
@@ -14,7 +16,8 @@ export interface CatalogForm {
 
 const maxFieldBytes = 16 * 1024;
 const maxNameLength = 500;
-const allowedParts = 'fields and file, in this order';
+const fieldNames: readonly string[] = ['fields', 'sheet'];
+const allowedParts = 'fields, sheet and file, in this order';
 
 type Parts = AsyncIterator<Multipart>;
 
@@ -26,25 +29,31 @@ export async function readCatalogForm(
   if (!request.isMultipart() || !/;\s*boundary=/i.test(request.headers['content-type'] ?? '')) {
     throw formInvalid('The request is no form, or its content type names no boundary');
   }
-  const limits = { fields: 2, fieldSize: maxFieldBytes, files: 1, fileSize: maxFileBytes, parts: 4 };
+  const limits = { fields: 3, fieldSize: maxFieldBytes, files: 1, fileSize: maxFileBytes, parts: 5 };
   const parts = request.parts({ limits })[Symbol.asyncIterator]();
-  let fields: Partial<FieldColumns> | null = null;
+  const given = new Map<string, unknown>();
   for (let part = await nextPart(parts); part !== null; part = await nextPart(parts)) {
     if (part.type === 'file') {
+      const sheet = given.get('sheet');
       return {
         ...readFilePart(part),
-        fields: fields ?? {},
+        fields: readFields(given.get('fields') ?? ''),
+        sheet: sheet === undefined ? null : String(sheet),
         content: untilEnd(part.file, { parts, maxFileBytes }),
       };
     }
-    if (part.fieldname !== 'fields') {
-      throw formInvalid(`The form has a field ${quoted(part.fieldname)}; allowed are ${allowedParts}`);
-    }
-    if (fields !== null) throw formInvalid('The form has the field fields twice');
-    if (part.valueTruncated) throw formInvalid(`The field fields has more than ${maxFieldBytes} bytes`);
-    fields = readFields(part.value);
+    checkField(part, given);
+    given.set(part.fieldname, part.value);
   }
   throw formInvalid('The form has no part named file');
+}
+
+function checkField({ fieldname, valueTruncated }: MultipartValue, given: Map<string, unknown>): void {
+  if (!fieldNames.includes(fieldname)) {
+    throw formInvalid(`The form has a field ${quoted(fieldname)}; allowed are ${allowedParts}`);
+  }
+  if (given.has(fieldname)) throw formInvalid(`The form has the field ${fieldname} twice`);
+  if (valueTruncated) throw formInvalid(`The field ${fieldname} has more than ${maxFieldBytes} bytes`);
 }
 
 async function nextPart(parts: Parts): Promise<Multipart | null> {

@@ -35,6 +35,8 @@ export interface NewCatalog extends CatalogKey {
   mediaType: string | null;
   /** Columns that were named; the others are known by their names. */
   fields: Partial<FieldColumns>;
+  /** Of a workbook; null: its first visible one. */
+  sheet: string | null;
   content: AsyncIterable<Uint8Array>;
 }
 
@@ -54,6 +56,7 @@ export async function loadCatalog({ db, workerId }: LoadDeps, request: NewCatalo
   const reader = await openRows(request.content, {
     fileName: request.fileName ?? undefined,
     declaredType: request.mediaType ?? undefined,
+    sheet: request.sheet ?? undefined,
   });
   try {
     if (reader.columns) assertMatchable(fieldColumns(reader.columns, request.fields), reader.columns);

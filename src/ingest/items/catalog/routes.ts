@@ -91,7 +91,8 @@ function installLoading(app: RouteApp, deps: CatalogRoutesDeps): void {
     bodyLimit: deps.maxUploadBytes,
     schema: {
       tags,
-      summary: 'Replace a catalogue as a whole by a file of products: multipart with fields (JSON) and file',
+      summary:
+        'Replace a catalogue as a whole by a file of products: multipart with fields (JSON), sheet and file',
       params,
       consumes: ['multipart/form-data'],
       response: { 200: catalogReply, ...problems(404, 409, 413, 415, 422) },
