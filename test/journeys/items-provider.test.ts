@@ -201,6 +201,21 @@ test('when 30 % of the calls are throttled, fewer run at once, and nearly as man
   await call(tenantId, 'POST', `/api/jobs/${jobId}/cancel`);
 });
 
+test('a cancel breaks off calls that nobody answers, and their rows are skipped like the others', {
+  timeout: 120_000,
+}, async () => {
+  const rows = 40;
+  const silent = () => ({ type: 'hang' }) as const;
+  const { provider, tenantId, jobId } = await askProvider(skusOf('hanging', rows), silent, {
+    timeoutMs: 120_000,
+  });
+  await eventually(async () => provider.log.length > 0, 'the provider is asked', 60_000);
+  await call(tenantId, 'POST', `/api/jobs/${jobId}/cancel`);
+  const skipped = async () =>
+    (await database.owner(`select from job_items where job_id = $1 and status = 'SKIPPED'`, [jobId])).length;
+  await eventually(async () => (await skipped()) === rows, 'all rows are skipped', 60_000);
+});
+
 function journeyEnv(more: Record<string, string> = {}): Record<string, string> {
   return {
     ...installationEnv(database, { leaseMs: 5_000 }),

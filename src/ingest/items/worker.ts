@@ -6,6 +6,7 @@ import type { Database, TransactionContext } from '../../lib/db.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import { type BatchReport, closeBatch, comeBackFor, freshOf, notRunning } from './batch.ts';
+import { watchForCancel } from './cancel-watch.ts';
 import { catalogsOf } from './catalog/catalogs.ts';
 import type { JobImages } from './images/types.ts';
 import type { Lanes } from './lanes.ts';
@@ -133,7 +134,8 @@ async function runPureBatch(
     async (tx, items) => {
       if (items.length === 0) return { items: 0, changes: [], isLast: false };
       const tried = items.map((item) => ({ ...item, attempts: item.attempts + 1 }));
-      const context = contextOf(deps, opened, { log: () => {}, assertHeld: async () => {} });
+      const { signal } = opened.turn;
+      const context = contextOf(deps, opened, { log: () => {}, assertHeld: async () => {}, signal });
       const changes = await changesOf(deps, opened, { items: tried, context });
       if (changes.every(({ resultIsInput }) => resultIsInput)) {
         await finishUnchanged(tx, { ...job, ids: changes.map(({ id }) => id) });
@@ -208,12 +210,17 @@ async function runWave(
   const { job } = opened;
   const startedAtMs = performance.now();
   const calls: ProviderCall[] = [];
+  const watch = watchForCancel(deps, { job, signal: opened.turn.signal });
   const context = contextOf(deps, opened, {
     log: (call) => void calls.push(call),
     assertHeld: () => holdOn(deps, opened, claim),
+    signal: watch.signal,
   });
   const stopRenewing = renewWhileWorking(deps, opened, claim);
-  const changes = await changesOf(deps, opened, { items: claim.items, context }).finally(stopRenewing);
+  const changes = await changesOf(deps, opened, { items: claim.items, context }).finally(() => {
+    stopRenewing();
+    watch.stop();
+  });
   const result = await deps.db.transaction(contextFor(job), async (tx) => {
     const ids = new Set(await changeItems(tx, { ...job, lockToken: claim.lockToken, changes }));
     // What is missing was taken over by somebody else: its change is theirs to make and to count.
@@ -354,12 +361,11 @@ function observe(
 
 function contextOf(
   deps: ItemWorkerDeps,
-  { job, turn, provider }: Opened,
-  hooks: Pick<ProcessorContext, 'log' | 'assertHeld'>,
+  { job, provider }: Opened,
+  hooks: Pick<ProcessorContext, 'log' | 'assertHeld' | 'signal'>,
 ): ProcessorContext {
   return {
     ...hooks,
-    signal: turn.signal,
     tenantId: job.tenantId,
     jobId: job.jobId,
     fetch: provider.pace(deps.fetch),

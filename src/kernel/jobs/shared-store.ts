@@ -152,3 +152,13 @@ export async function lockStatus(tx: Tx, { tenantId, jobId }: JobKey): Promise<J
        for no key update`);
   return row?.status ?? null;
 }
+
+/** Without a lock: what it is a moment later is for the gate to say. */
+export async function readStatus(tx: Tx, { tenantId, jobId }: JobKey): Promise<JobStatus | null> {
+  const row = await tx.find<{ status: JobStatus }>(sql`
+    select status
+      from ingestion_jobs
+     where tenant_id = ${tenantId}
+       and job_id = ${jobId}`);
+  return row?.status ?? null;
+}
