@@ -187,13 +187,15 @@ export function drawEvenly(points: string[], { count, offset }: { count: number;
 }
 
 /**
- * Points of every run that nothing was done about, and those of which too many could not be reached: how many
- * notifications are sent together depends on time, and so may the size of a batch, but not a twentieth of a run.
+ * Points of every run that nothing was done about, and those of them that could not be reached, if these are many: how
+ * many notifications are sent together depends on time, and so may the size of a batch, but not a twentieth of a run.
+ * What only a slow run has shown, such as its fifth heartbeat, is died at where it comes again, and need not come.
  */
 export function listMissed({ points, deaths, notReached }: CrashFindings): string[] {
   const tried = new Set([...deaths, ...notReached]);
   const untried = points.filter((point) => !tried.has(point));
-  return notReached.length > points.length / 20 ? [...untried, ...notReached] : untried;
+  const unreached = points.filter((point) => notReached.includes(point));
+  return unreached.length > points.length / 20 ? [...untried, ...unreached] : untried;
 }
 
 /** What differs between what was found and what should be there, a sentence for each part. */
