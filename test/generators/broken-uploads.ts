@@ -215,11 +215,29 @@ export const brokenForms: Record<string, Refused> = {
     code: 'form_invalid',
     detail: /allowed|may not/,
   },
-  'the options after the file, where they would come too late': {
-    sent: () => form(file(manyRows), field('options', '{}')),
+  'a field behind the file that nobody knows': {
+    sent: () => form(file(manyRows), field('procesor', 'validate')),
     status: 400,
     code: 'form_invalid',
-    detail: /"options" comes after the file/,
+    detail: /"procesor".*processor, options, sheet, file/,
+  },
+  'a processor behind the file that nobody knows': {
+    sent: () => form(file(manyRows), field('processor', 'magic')),
+    status: 422,
+    code: 'processor_unknown',
+    detail: /magic.*noop/,
+  },
+  'options behind the file that the processor does not know': {
+    sent: () => form(field('processor', 'noop'), file(manyRows), field('options', '{"speed":9}')),
+    status: 422,
+    code: 'processor_options_invalid',
+    detail: /noop/,
+  },
+  'the processor image behind a file of rows': {
+    sent: () => form(file(manyRows), field('processor', 'image')),
+    status: 422,
+    code: 'processor_needs_images',
+    detail: /image/,
   },
   'two files': {
     sent: () => form(file('a\n1\n'), file('a\n2\n')),

@@ -11,6 +11,24 @@ const database = useDatabase();
 const { post, ask, itemsOf, jobOf, drive, storedFiles, rowsOf } = useImageJobs(database);
 
 describe('several images', () => {
+  test('may have fields of the form between them and behind them', async () => {
+    const tenantId = await newTenant(database);
+    const form = new FormData();
+    const images = [await png(1), await png(2)].map((bytes) => new Blob([new Uint8Array(bytes)]));
+    form.append('file', images[0] as Blob, '1.png');
+    form.append('processor', 'noop');
+    form.append('file', images[1] as Blob, '2.png');
+    form.append('options', '{}');
+    const answer = await ask(tenantId, '/api/jobs', { method: 'POST', body: form });
+    const { jobId } = (await answer.json()) as { jobId: string };
+    expect(answer.status).toBe(201);
+    expect(await jobOf(tenantId, jobId)).toMatchObject({
+      jobType: 'image',
+      processor: 'noop',
+      totalItems: 2,
+    });
+  });
+
   test('become a job of one item each, in their order, with facts and a thumbnail', async () => {
     const tenantId = await newTenant(database);
     const turned = await picture({ width: 300, height: 200 })

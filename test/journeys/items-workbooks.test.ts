@@ -42,10 +42,16 @@ interface Made {
   body: { jobId: string; code?: string; detail?: string };
 }
 
-async function post(tenantId: string, book: Uint8Array, fields: Record<string, string> = {}): Promise<Made> {
+async function post(
+  tenantId: string,
+  book: Uint8Array,
+  fields: Record<string, string> = {},
+  fieldsBehind: Record<string, string> = {},
+): Promise<Made> {
   const form = new FormData();
   for (const [name, value] of Object.entries(fields)) form.set(name, value);
   form.set('file', new Blob([new Uint8Array(book)], { type: xlsxType }), 'rows.xlsx');
+  for (const [name, value] of Object.entries(fieldsBehind)) form.set(name, value);
   const headers = await server.bearer({ tenantId });
   const answer = await fetch(`${server.url}/api/jobs`, { method: 'POST', headers, body: form });
   return { status: answer.status, body: (await answer.json()) as Made['body'] };
@@ -87,6 +93,8 @@ test('a workbook becomes a job, its values keep their types, and a sheet can be 
   expect(await inputsOf(made.body.jobId)).toEqual(products);
   const other = await post(tenantId, book, { sheet: 'Other' });
   expect(await inputsOf(other.body.jobId)).toEqual([{ x: 'y' }]);
+  const behind = await post(tenantId, book, {}, { sheet: 'Other' });
+  expect(await inputsOf(behind.body.jobId)).toEqual([{ x: 'y' }]);
   const missing = await post(tenantId, book, { sheet: 'Nowhere' });
   expect(missing).toMatchObject({
     status: 422,

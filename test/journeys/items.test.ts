@@ -44,6 +44,40 @@ async function recount(jobId: string): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map((row) => [row.status, Number(row.count)]));
 }
 
+test('the fields of a form may come before the file, behind it, or some of them each', async () => {
+  const tenantId = await newTenant(database);
+  const options = JSON.stringify({ rules: [{ column: 'a', required: true }] });
+  const parts = {
+    file: new Blob(['a,b\n1,2\n,3\n'], { type: 'text/csv' }),
+    processor: 'validate',
+    options,
+  };
+  const orders = [
+    ['file', 'processor', 'options'],
+    ['processor', 'file', 'options'],
+    ['options', 'file', 'processor'],
+  ] as const;
+  for (const order of orders) {
+    const form = new FormData();
+    for (const name of order) {
+      if (name === 'file') form.set(name, parts.file, 'rows.csv');
+      else form.set(name, parts[name]);
+    }
+    const headers = { ...(await server.bearer({ tenantId })), 'idempotency-key': 'one-request' };
+    const answer = await fetch(`${server.url}/api/jobs`, { method: 'POST', headers, body: form });
+    const { jobId } = (await answer.json()) as { jobId: string };
+    expect(answer.status, order.join()).toBe(201);
+    await drive(tenantId);
+    const job = JSON.parse((await get({ tenantId }, `/api/jobs/${jobId}`)).text);
+    expect(job, order.join()).toMatchObject({ processor: 'validate', counts: { DONE: 1, ERROR: 1 } });
+  }
+  // The order changes nothing about a request: the second and the third were the first again.
+  const [count] = await database.owner('select count(*)::int as n from item_jobs where tenant_id = $1', [
+    tenantId,
+  ]);
+  expect(count).toEqual({ n: 1 });
+});
+
 test('rows go in, are processed, and come out identical through grid, CSV and keyset', async () => {
   const tenantId = await newTenant(database);
   const rows = Array.from({ length: 2_500 }, (_, n) => `${n},"line\n${n}","=1+${n}",x${n}`);

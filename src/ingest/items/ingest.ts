@@ -4,10 +4,10 @@ import type { JobsDeps } from '../../kernel/jobs/service.ts';
 import { insertHiddenJob, revealJob } from '../../kernel/jobs/shared-store.ts';
 import type { Job } from '../../kernel/jobs/types.ts';
 import type { ConnectionWait, Tx } from '../../lib/db.ts';
-import { isSluiceError, type SluiceError } from '../../lib/errors.ts';
+import { isSluiceError } from '../../lib/errors.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
-import { catalogsOf } from './catalog/catalogs.ts';
+import { type ChoiceDeps, chooseAtLast, chooseForRows, refuseEarly, type Wish } from './choose-processor.ts';
 import {
   type IngestBounds,
   type IngestState,
@@ -17,13 +17,11 @@ import {
 import { itemErrors } from './errors.ts';
 import { resultKeysOf } from './export/rows.ts';
 import type { ParsedRow } from './formats/types.ts';
-import { imageErrors } from './images/errors.ts';
 import { recordImages } from './images/item-images.ts';
 import { IngestTrace } from './ingest-trace.ts';
 import { imagesIn, type JobSource, openSource, type SourceRequest } from './job-source.ts';
 import type { ItemMetrics } from './metrics.ts';
 import { normalizerOf, type RowNormalizing } from './normalized.ts';
-import type { ProcessorRegistry } from './processors/registry.ts';
 import type { Processor } from './processors/types.ts';
 import { takeBack } from './service.ts';
 import {
@@ -36,8 +34,7 @@ import {
 } from './store.ts';
 import { type ItemBounds, type JobKey, pipelineName } from './types.ts';
 
-export interface IngestDeps extends JobsDeps {
-  processors: ProcessorRegistry;
+export interface IngestDeps extends JobsDeps, ChoiceDeps {
   metrics: JobsDeps['metrics'];
   itemMetrics: ItemMetrics;
   bounds: ItemBounds;
@@ -48,13 +45,9 @@ export interface IngestDeps extends JobsDeps {
   maxUploadBytes: number;
 }
 
-export interface NewItemJob extends SourceRequest {
-  tenantId: string;
+export interface NewItemJob extends SourceRequest, Wish {
   userId: string;
   ipAddress: string | null;
-  /** Null: the usual one for what the file turns out to be. */
-  processor: string | null;
-  options: unknown;
   /** Runs when the whole file was read, before anything shows; what it throws takes the ingest back. */
   beforeReveal?: () => Promise<void>;
   /** Runs in the transaction that makes the job visible. */
@@ -72,19 +65,13 @@ const rowsWorthStatistics = 5_000;
  */
 export async function ingestFile(deps: IngestDeps, request: NewItemJob): Promise<Job> {
   const stop = deps.itemMetrics.ingestSeconds.startTimer();
-  // What can be refused without a look at the file is refused before it is read.
-  if (request.processor !== null) {
-    const { processor, options } = chooseProcessor(deps, { ...request, processor: request.processor });
-    await processor.assertUsable?.(options, { catalogs: catalogsOf(deps.db, request.tenantId) });
-  }
+  await refuseEarly(deps, request);
   await deps.quotas.assertRoom(request.tenantId);
   await assertItemRoom(deps, request.tenantId);
   const source = await openSource(deps, request);
   try {
-    const processor = request.processor ?? usualProcessors[source.jobType];
-    const chosen = chooseProcessor(deps, { ...request, processor });
-    if (processor === 'image' && source.jobType !== 'image') throw needsImages(request);
-    return await ingestSource(deps, request, { source, ...chosen });
+    const processor = chooseForRows(deps, request, source.jobType);
+    return await ingestSource(deps, request, { source, processor });
   } catch (error) {
     // A commit whose answer was lost may have named them: then they go with the rows that it wrote.
     if (!isSluiceError(error) || error.code !== 'commit_unknown') await source.discard();
@@ -95,27 +82,9 @@ export async function ingestFile(deps: IngestDeps, request: NewItemJob): Promise
   }
 }
 
-const usualProcessors = { csv: 'noop', image: 'image' } as const;
-
 interface Opened {
   source: JobSource;
   processor: Processor;
-  options: Record<string, unknown>;
-}
-
-function chooseProcessor(
-  { processors }: IngestDeps,
-  { processor: name, options }: { processor: string; options: unknown },
-): Pick<Opened, 'processor' | 'options'> {
-  const processor = processors.get(name);
-  return { processor, options: (processor.validateOptions(options) ?? {}) as Record<string, unknown> };
-}
-
-function needsImages({ fileName }: NewItemJob): SluiceError {
-  return imageErrors.raise.processor_needs_images(
-    `The processor image cannot work on ${JSON.stringify(fileName ?? 'the file')}, which has rows`,
-    { fields: [{ pointer: '/processor', message: 'must be one for rows' }] },
-  );
 }
 
 async function ingestSource(deps: IngestDeps, request: NewItemJob, opened: Opened): Promise<Job> {
@@ -184,7 +153,7 @@ async function openHidden(
       ...key,
       jobType: opened.source.jobType,
       processor: opened.processor.name,
-      options: opened.options,
+      options: {},
       columns: [],
       fileId: null,
       fileName,
@@ -215,10 +184,12 @@ async function writeAll(
     for (const part of next) if (part.status === 'rejected') throw part.reason;
     rows = next[0].status === 'fulfilled' ? next[0].value : null;
   }
+  const chosen = await chooseAtLast(deps, request, { ...opened, jobType: source.jobType });
   await request.beforeReveal?.();
   if (writer.rows >= rowsWorthStatistics) await deps.db.tenant(key.tenantId, analyzeItems);
-  const told = { columns: [...columns], fileName: source.describe(), ingest: writer.describe() };
-  const job = await reveal(deps, request, { key, ...told });
+  const described = { columns: [...columns], fileName: source.describe() };
+  const told = { ...described, processor: chosen.processor.name, options: chosen.options };
+  const job = await reveal(deps, request, { key, told, ingest: writer.describe() });
   writer.logEnd(job);
   return job;
 }
@@ -226,15 +197,10 @@ async function writeAll(
 async function reveal(
   deps: IngestDeps,
   request: NewItemJob,
-  {
-    key,
-    columns,
-    fileName,
-    ingest,
-  }: { key: JobKey; columns: string[]; fileName: string | null; ingest: object },
+  { key, told, ingest }: { key: JobKey; told: Parameters<typeof endIngest>[2]; ingest: object },
 ): Promise<Job> {
   return deps.db.tenant(key.tenantId, async (tx) => {
-    await endIngest(tx, key, { columns, fileName });
+    await endIngest(tx, key, told);
     await saveControllers(tx, key, { ingest });
     const job = await revealJob(tx, key);
     // Upkeep took it for left behind: this process must have looked dead for minutes.

@@ -31,7 +31,8 @@ export interface SourceRequest {
   fileName: string | null;
   declaredType: string | null;
   content: AsyncIterable<Uint8Array>;
-  sheet?: string | null;
+  /** Of a form it may come behind the file. */
+  readonly sheet?: string | null;
   /** Further files; without it there are none. */
   more?: () => Promise<ArrivingFile | null>;
 }
@@ -47,7 +48,10 @@ export async function openSource(
   const input = await openInput(alone(first, more), {
     fileName: fileName ?? undefined,
     declaredType: declaredType ?? undefined,
-    sheet: request.sheet ?? undefined,
+    // Asked for once the whole workbook is there: by then a form has said which.
+    get sheet() {
+      return request.sheet ?? undefined;
+    },
   });
   if (input.kind === 'rows') return rowSource(input.reader, fileName);
   return imageSource(openArchivedImages(input.archive, { files, fileName }));

@@ -5,12 +5,14 @@ import { itemErrors } from './errors.ts';
 import type { ArrivingFile } from './images/open-images.ts';
 import { imageLimits } from './images/types.ts';
 
+/** Fields may come behind the files, so what they say is final only when `more` has answered null. */
 export interface ItemForm {
   /** Null: the usual one for what the file turns out to be. */
-  processor: string | null;
-  options: unknown;
+  readonly processor: string | null;
+  /** Undefined: not said. */
+  readonly options: unknown;
   /** Of a workbook: the name of a sheet, or its number. */
-  sheet: string | null;
+  readonly sheet: string | null;
   file: ArrivingFile;
   /** The file after the one that was read to its end; null when the form has ended as it should. */
   more(): Promise<ArrivingFile | null>;
@@ -18,14 +20,13 @@ export interface ItemForm {
 
 const maxFieldBytes = 256 * 1024;
 const fieldNames: readonly string[] = ['processor', 'options', 'sheet'];
-const allowedParts = 'processor, options, sheet, file, in this order';
+const allowedParts = 'processor, options, sheet, file';
 
 type Parts = AsyncIterator<Multipart>;
 
 /**
- * Reads the form up to its first file: the fields come first, and the files are then read as they arrive, by whoever
- * takes their content. Nothing of them is buffered. A field behind a file would have come too late, so it makes the
- * whole form wrong.
+ * Reads the form up to its first file; the files are then read as they arrive, by whoever takes their content. Nothing
+ * of them is buffered. Fields that come first let a wrong request be refused before its file is read.
  */
 export async function readItemForm(
   request: FastifyRequest,
@@ -33,22 +34,35 @@ export async function readItemForm(
 ): Promise<ItemForm> {
   const parts = openParts(request, limits);
   const fields = new Map<string, unknown>();
+  const nextFile = async () => {
+    const part = await readFields(parts, fields);
+    return part === null ? null : openFile(part, limits);
+  };
+  const file = await nextFile();
+  if (file === null) throw itemErrors.raise.file_missing('The form has no part named file');
+  return {
+    get processor() {
+      return textOf(fields, 'processor');
+    },
+    get options() {
+      return fields.get('options');
+    },
+    get sheet() {
+      return textOf(fields, 'sheet');
+    },
+    file,
+    more: nextFile,
+  };
+}
+
+/** Keeps the fields up to the next file, which it answers; null when the form has ended. */
+async function readFields(parts: Parts, fields: Map<string, unknown>): Promise<MultipartFile | null> {
   for (let part = await nextPart(parts); part !== null; part = await nextPart(parts)) {
-    if (part.type === 'field') {
-      checkField(part, fields);
-      fields.set(part.fieldname, part.value);
-      continue;
-    }
-    const file = openFile(part, limits);
-    return {
-      processor: textOf(fields, 'processor'),
-      options: parseOptions(fields.get('options')),
-      sheet: textOf(fields, 'sheet'),
-      file,
-      more: () => nextFile(parts, limits),
-    };
+    if (part.type === 'file') return part;
+    checkField(part, fields);
+    fields.set(part.fieldname, part.fieldname === 'options' ? parseOptions(part.value) : part.value);
   }
-  throw itemErrors.raise.file_missing('The form has no part named file');
+  return null;
 }
 
 function textOf(fields: Map<string, unknown>, name: string): string | null {
@@ -63,15 +77,6 @@ function openFile(part: MultipartFile, limits: { maxFileBytes: number }): Arrivi
     mediaType: part.mimetype || null,
     content: whole(part.file, limits),
   };
-}
-
-async function nextFile(parts: Parts, limits: { maxFileBytes: number }): Promise<ArrivingFile | null> {
-  const part = await nextPart(parts);
-  if (part === null) return null;
-  if (part.type === 'file') return openFile(part, limits);
-  throw itemErrors.raise.form_invalid(
-    `The part ${quoted(part.fieldname)} comes after the file, which is too late; send ${allowedParts}`,
-  );
 }
 
 function openParts(request: FastifyRequest, { maxFileBytes }: { maxFileBytes: number }): Parts {

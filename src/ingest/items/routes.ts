@@ -72,15 +72,21 @@ function installIngest(app: RouteApp, deps: ItemRoutesDeps): void {
         tenantId,
         userId,
         ipAddress: request.ip,
-        processor: source.processor,
-        options: source.options,
-        sheet: source.sheet,
+        get processor() {
+          return source.processor;
+        },
+        get options() {
+          return source.options;
+        },
+        get sheet() {
+          return source.sheet;
+        },
         fileName: source.file.fileName,
         declaredType: source.file.mediaType,
         content: seen.content,
         more: seen.more,
         beforeReveal: async () => {
-          const { processor, options, sheet } = source;
+          const { processor, options = {}, sheet } = source;
           answered.kept = await request.receipt.claim({ processor, options, sheet, sha256: seen.digest() });
           if (answered.kept) throw answered;
         },

@@ -74,13 +74,20 @@ export async function analyzeItems(tx: Tx): Promise<void> {
 export async function endIngest(
   tx: Tx,
   { tenantId, jobId }: JobKey,
-  { columns, fileName }: { columns: readonly string[]; fileName: string | null },
+  {
+    columns,
+    fileName,
+    processor,
+    options,
+  }: { columns: readonly string[]; fileName: string | null; processor: string; options: object },
 ): Promise<boolean> {
   const ended = await tx.run(sql`
     update item_jobs
        set ingesting_by = null,
            columns = ${JSON.stringify(columns)},
-           file_name = ${fileName}
+           file_name = ${fileName},
+           processor = ${processor},
+           options = ${JSON.stringify(options)}
      where tenant_id = ${tenantId}
        and job_id = ${jobId}
        and ingesting_by is not null`);

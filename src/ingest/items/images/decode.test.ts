@@ -83,6 +83,16 @@ describe('what is no image', () => {
     expect(await decodeImage(open, await bytes(), room)).toMatchObject({ ok: false, code });
   });
 
+  test('has a reason also where several are decoded at once and the library loses its words', async () => {
+    const whole = await picture({ width: 300, height: 300 }).png().toBuffer();
+    const cut = whole.subarray(0, Math.floor(whole.length / 2));
+    const several = Array.from({ length: 40 }, () => decodeImage(open, Buffer.from(cut), room));
+    for (const decoded of await Promise.all(several)) {
+      expect(decoded).toMatchObject({ ok: false, code: 'image_damaged' });
+      expect(!decoded.ok && decoded.message).not.toMatch(/unknown error/i);
+    }
+  });
+
   test('is not drawn by the library either, should it ever get that far', async () => {
     const drawing = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>');
     await expect(open(drawing, {}).metadata()).rejects.toThrow();

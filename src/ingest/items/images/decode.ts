@@ -183,5 +183,7 @@ function failureOf(error: unknown): Decoded {
   if (/unsupported (image format|codec|feature)|compression format not/i.test(words)) {
     return refused('image_format_unsupported', `The image is of a kind that is not decoded: ${words}`);
   }
-  return refused('image_damaged', `The image cannot be decoded: ${words}`);
+  // The library keeps its words in one place for all images at once; sometimes another one has taken them away.
+  const why = /^(unknown error)?$/i.test(words) ? 'its data are damaged, or end too early' : words;
+  return refused('image_damaged', `The image cannot be decoded: ${why}`);
 }

@@ -40,11 +40,11 @@ export async function openWorkbook(archive: Archive, limits: ReaderLimits): Prom
     part: relations.sheets.get(relation) ?? null,
   }));
   const styles = new Styles();
-  if (relations.styles !== null) await parts.read(relations.styles, styles);
+  await parts.read(relations.styles, styles);
   const strings = new SharedStrings();
   try {
     const events = new SharedStringsPart(strings, { maxUnits: limits.cellBytes });
-    if (relations.strings !== null) await parts.read(relations.strings, events, () => strings.flush());
+    await parts.read(relations.strings, events, () => strings.flush());
     await strings.flush(true);
   } catch (error) {
     await strings.close();
@@ -62,8 +62,8 @@ export function malformed(part: string, why: string): SluiceError {
 
 interface Relations {
   sheets: Map<string, string>;
-  styles: string | null;
-  strings: string | null;
+  styles: string;
+  strings: string;
 }
 
 interface Book {
@@ -132,7 +132,12 @@ class WorkbookParts {
 
   async readRelations(main: string): Promise<Relations> {
     const folder = path.dirname(main);
-    const relations: Relations = { sheets: new Map(), styles: null, strings: null };
+    // Some writers forget to name these two, and most readers look for them in their usual places.
+    const relations: Relations = {
+      sheets: new Map(),
+      styles: `${folder}/styles.xml`,
+      strings: `${folder}/sharedStrings.xml`,
+    };
     await this.read(`${folder}/_rels/${path.basename(main)}.rels`, {
       open: (name, attribute) => {
         const type = attribute('Type') ?? '';

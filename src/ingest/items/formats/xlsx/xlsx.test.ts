@@ -49,6 +49,18 @@ describe('a workbook', () => {
     expect(await rowsOf({ ...spec, parts })).toEqual([{ a: '1' }]);
   });
 
+  test('has its styles and shared texts also where no relation names them', async () => {
+    const sheets = [{ rows: textRow('a', 'day') + row(cell('0', 't="s"'), cell('45351', 's="1"')) }];
+    const parts = {
+      'xl/_rels/workbook.xml.rels':
+        '<Relationships><Relationship Id="rId1" Type="x/worksheet" Target="worksheets/sheet1.xml"/></Relationships>',
+    };
+    const strings = '<si><t>shared</t></si>';
+    expect(await rowsOf({ sheets, strings, formats: [14], parts })).toEqual([
+      { a: 'shared', day: '2024-02-29' },
+    ]);
+  });
+
   test('may be called by any name but that of an image', async () => {
     const book = workbookOf({ sheets: [{ rows: textRow('a') + textRow('1') }] });
     for (const fileName of ['a.xlsx', 'a.XLSM', 'a.csv', 'a']) {
