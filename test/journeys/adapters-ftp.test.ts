@@ -96,6 +96,26 @@ function scanningTests(stage: Stage): void {
     expect((await visibleJobs(stage.database, stage.tenant.tenantId)).sort()).toEqual([1, 2, 3]);
   });
 
+  test('takes names of any kind, and is not held up by those that no command can hold', async () => {
+    await stage.adapters.put(stage.tenant, 'in', stage.ftp({ after: 'move' }));
+    const names = [
+      '-l a.csv',
+      '100%.csv',
+      '[1]*.csv',
+      "it's.csv",
+      '~a.csv',
+      'a;b=c.csv',
+      'e\u0301 日本 🚀.csv',
+      'x  y.csv',
+    ];
+    for (const [at, name] of names.entries()) await stage.drop(name, `sku\n${at}\n`);
+    await stage.drop('carriage\rreturn.csv', 'sku\n98\n');
+    await stage.drop('new\nline.csv', 'sku\n99\n');
+    const report = await stage.adapters.scan(stage.tenant, 'in');
+    expect(report).toMatchObject({ error: null, ingested: names.length, moved: names.length });
+    expect((await readdir(path.join(stage.place, 'done'))).sort()).toEqual([...names].sort());
+  });
+
   test('leaves a file alone until two looks have seen it the same for long enough', async () => {
     await stage.adapters.put(stage.tenant, 'in', stage.ftp({ settle_seconds: 1 }));
     await stage.drop('a.csv', 'sku\n1\n');
@@ -196,7 +216,14 @@ describe('the guard', () => {
       ...{ kind: 's3', bucket: 'bucket', endpoint: 'http://127.0.0.1:9000', path_style: true },
       ...{ access_key_id_secret: 'a', secret_access_key_secret: 'b' },
     };
-    await adapters.put(tenant, 's3', s3);
+    const without = { ...s3, password_secret: undefined };
+    expect(await put(without)).toMatchObject({ status: 422, body: { code: 'address_blocked' } });
+    expect(await put({ ...without, path_style: false })).toMatchObject({
+      status: 422,
+      body: { code: 's3_endpoint_invalid' },
+    });
+    const named = { ...s3, endpoint: 'http://localhost:9000' };
+    await adapters.put(tenant, 's3', named);
     expect(await adapters.scan(tenant, 's3')).toMatchObject({ error_code: 'address_blocked' });
   });
 });

@@ -1,11 +1,17 @@
-import { beforeEach, expect, test } from 'vitest';
+import { Readable } from 'node:stream';
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { createGuardedFetch, type GuardedFetch } from '../../src/kernel/fetch/guarded-fetch.ts';
 import { type Tenant, useAdapters, visibleJobs } from '../adapter-server.ts';
 import { useDatabase } from '../database.ts';
 import { useS3Server } from '../s3-server.ts';
 
 const database = useDatabase();
 const s3 = useS3Server();
+const open = createGuardedFetch({ blockPrivateAddresses: false, userAgent: 'Sluice/test' });
+afterAll(() => open.close());
 const adapters = useAdapters(database, {
+  // The server here has one key that may do everything; others have rights for each object.
+  fetch: Object.assign(open, { stream: denying(open.stream) }),
   secretOf: async (_tenantId, name) => (name === 'wrong' ? 'guess' : s3.access.secretAccessKey),
 });
 let tenant: Tenant;
@@ -15,6 +21,16 @@ beforeEach(async () => {
   tenant = await adapters.tenant();
   prefix = `${tenant.tenantId}/in/`;
 });
+
+function denying(stream: GuardedFetch['stream']): GuardedFetch['stream'] {
+  return async (url, options) => {
+    if (!url.includes('locked') || options?.method !== 'GET') return stream(url, options);
+    const body = Readable.from([
+      Buffer.from('<Error><Code>AccessDenied</Code><Message>No</Message></Error>'),
+    ]);
+    return { status: 403, headers: {}, body, finalUrl: url, tookMs: 0 };
+  };
+}
 
 const place = (more: object = {}) => ({
   kind: 's3',
@@ -61,6 +77,20 @@ test('what was dealt with is moved below the prefix and not seen again, unless i
   await adapters.retry(tenant, 'in', failed?.file_id ?? '');
   expect(await adapters.scan(tenant, 'in')).toMatchObject({ ingested: 1, moved: 1 });
   expect(await visibleJobs(database, tenant.tenantId)).toEqual([2, 1]);
+});
+
+test('an object that may not be read waits with its reason, and does not stand in the way of the others', async () => {
+  await adapters.put(tenant, 'in', place());
+  await drop('a locked one.csv', 'sku\n1\n');
+  await drop('b.csv', 'sku\n2\n');
+  expect(await adapters.scan(tenant, 'in')).toMatchObject({ seen: 2, ingested: 1, waiting: 1, error: null });
+  const [waiting] = await adapters.files(tenant, 'in', '&state=waiting');
+  expect(waiting).toMatchObject({
+    path: 'a locked one.csv',
+    attempts: 0,
+    reason_code: 'adapter_file_unreadable',
+  });
+  expect(waiting?.reason).toContain('does not allow reading');
 });
 
 test('a file behind more than a page of what was moved away is found', { timeout: 60_000 }, async () => {

@@ -3,26 +3,32 @@ import { sql } from '../../lib/sql.ts';
 import { fileColumns } from './adapter-columns.ts';
 import type { AdapterFile, AdapterKey, FileKey, FileState, FoundFile } from './types.ts';
 
-/** Of files as they are shown now: what has ended already. In the order of nothing. */
+/**
+ * Of files as they are shown now: what has ended already. In the order of nothing. All paths are asked for at once:
+ * while the table has no statistics, PostgreSQL takes any index that begins with the adapter for as good as the one
+ * of the paths, and then reads the adapter's records once, instead of once for each file.
+ */
 export function listEnded(
   tx: Tx,
   { tenantId, name, files }: AdapterKey & { files: readonly FoundFile[] },
 ): Promise<AdapterFile[]> {
+  const paths = files.map((file) => file.path);
   return tx.rows<AdapterFile>(sql`
+    with f as materialized (
+      select *
+        from adapter_files
+       where tenant_id = ${tenantId}
+         and adapter = ${name}
+         and path = any(${paths}::text[])
+         and moved_to is null
+         and state <> 'waiting')
     select ${fileColumns}
-      from unnest(${files.map((file) => file.path)}::text[], ${files.map((file) => file.sizeBytes)}::bigint[],
+      from f
+      join unnest(${paths}::text[], ${files.map((file) => file.sizeBytes)}::bigint[],
                   ${files.map((file) => file.version)}::text[]) seen (path, size_bytes, version)
-     cross join lateral (
-       select *
-         from adapter_files known
-        where known.tenant_id = ${tenantId}
-          and known.adapter = ${name}
-          and known.path = seen.path
-          and known.size_bytes = seen.size_bytes
-          and known.version = seen.version
-          and known.moved_to is null
-          and known.state <> 'waiting'
-        limit 1) f`);
+        on seen.path = f.path
+       and seen.size_bytes = f.size_bytes
+       and seen.version = f.version`);
 }
 
 /** A look at files that have not ended: those that look as they did are counted on, the others start anew. */

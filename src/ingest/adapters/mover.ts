@@ -2,7 +2,7 @@ import { isSluiceError, messageOf } from '../../lib/errors.ts';
 import { asidePath } from './file-names.ts';
 import { recordMove } from './file-store.ts';
 import type { HeldScan } from './scan-lease.ts';
-import type { Adapter, AdapterFile, FileSource } from './types.ts';
+import type { Adapter, AdapterFile, FileLook, FileSource } from './types.ts';
 
 /** Moves files that were dealt with to `done/` and `failed/`, beside them. */
 export class Mover {
@@ -16,8 +16,8 @@ export class Mover {
     this.#source = source;
   }
 
-  /** Null, or why it could not be moved; the next scan tries again. */
-  async move(row: AdapterFile): Promise<string | null> {
+  /** Null, or why it was not moved; the next scan tries again. `dealtWith` is the file as it was taken in. */
+  async move(row: AdapterFile, dealtWith: FileLook): Promise<string | null> {
     const { tenantId } = this.#adapter;
     const from = row.movedTo ?? row.path;
     const folder = folderOf(row);
@@ -25,6 +25,10 @@ export class Mover {
     await this.#held.write(async () => {});
     try {
       const { fileId, path } = row;
+      const now = await this.#source.find(from);
+      if (now !== null && !isSame(now, dealtWith)) {
+        return 'Another file has come in its place, which is dealt with first';
+      }
       const isTaken = (await this.#source.find(`${folder}/${path}`)) !== null;
       const to = asidePath(path, { folder, fileId, isTaken });
       await this.#source.move({ from, to });
@@ -35,6 +39,10 @@ export class Mover {
       return `It could not be moved to ${folder}/: ${messageOf(error)}`;
     }
   }
+}
+
+function isSame(one: FileLook, other: FileLook): boolean {
+  return one.sizeBytes === other.sizeBytes && one.version === other.version;
 }
 
 /** Whether it lies where it belongs, as far as is known. */

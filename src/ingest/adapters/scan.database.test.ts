@@ -1,5 +1,5 @@
 import { appendFileSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { link, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pino from 'pino';
@@ -9,8 +9,10 @@ import { testDoors } from '../../../test/adapter-house.ts';
 import { visibleJobs } from '../../../test/adapter-server.ts';
 import { newTenant, useDatabase } from '../../../test/database.ts';
 import { useKernel } from '../../../test/kernel.ts';
+import { readingOf } from '../../../test/statement-reading.ts';
 import { createGuardedFetch } from '../../kernel/fetch/guarded-fetch.ts';
 import { listFiles } from './file-list-store.ts';
+import { listEnded } from './file-store.ts';
 import { AdapterMetrics } from './metrics.ts';
 import { type ScanDeps, scanAdapter } from './scan.ts';
 import { putAdapter } from './store.ts';
@@ -151,6 +153,50 @@ test('a file that fails for no known reason does not stop the others, and is giv
   const failed = (await files()).find(({ path: name }) => name === 'a.csv');
   expect(failed).toMatchObject({ state: 'failed', reasonCode: 'adapter_file_gave_up' });
   expect(failed?.reason).toContain('a mistake of ours');
+});
+
+test('a file that is replaced while the one before is taken in is not moved away unread', async () => {
+  adapter = { ...adapter, after: 'move' };
+  await drop('a.csv', 'sku\n1\n');
+  const replacing = depsWith(() => drop('a.csv', 'sku\n1\n2\n3\n'));
+  const first = await scan(replacing);
+  expect(first).toMatchObject({ ingested: 1, moved: 0, error: null });
+  expect(first.files.at(-1)).toMatchObject({ path: 'a.csv', outcome: 'not_moved' });
+  expect(await scan(depsWith())).toMatchObject({ ingested: 1, moved: 1 });
+  expect(await visibleJobs(database, tenantId)).toEqual([1, 3]);
+  expect(await readdir(fileAt(''))).toEqual(['done']);
+});
+
+test('files that were dealt with and stay do not keep a scan from the others, however many', async () => {
+  await drop('0.csv');
+  const others = Array.from({ length: 20_000 }, (_, at) => `${at + 1}.csv`);
+  await Promise.all(others.map((name) => link(fileAt('0.csv'), fileAt(name))));
+  // All are one file by several names, and look alike.
+  const { mtimeNs, ino } = await stat(fileAt('0.csv'), { bigint: true });
+  await database.owner(
+    `insert into adapter_files (tenant_id, file_id, adapter, path, size_bytes, version, state, finished_at)
+     select $1, gen_random_uuid(), 'in', at || '.csv', 8, $2, 'duplicate', now() from generate_series(0, 20000) at`,
+    [tenantId, `${mtimeNs}-${ino}`],
+  );
+  for (const letter of 'abcdefgh') await drop(`${letter}.csv`, `sku\n${letter}\n`);
+  expect(await scan(depsWith())).toMatchObject({ seen: 20_009, ingested: 8, isComplete: true, error: null });
+}, 120_000);
+
+test('a look at a batch reads no record twice, before the first statistics of the table too', async () => {
+  await database.owner('alter table adapter_files set (autovacuum_enabled = false)');
+  await database.owner(
+    `insert into adapter_files (tenant_id, file_id, adapter, path, size_bytes, version, state, finished_at)
+     select $1, gen_random_uuid(), 'in', at || '.csv', 8, 'v', 'duplicate', now() from generate_series(1, 5000) at`,
+    [tenantId],
+  );
+  const batch = Array.from({ length: 500 }, (_, at) => ({
+    ...{ path: `${at + 1}.csv`, sizeBytes: 8, version: 'v', modifiedAt: null },
+  }));
+  const { rows } = await readingOf(database.db, {
+    context: { role: 'sluice_tenant', tenantId },
+    work: (tx) => listEnded(tx, { tenantId, name: 'in', files: batch }),
+  });
+  expect(rows).toBeLessThanOrEqual(5_000);
 });
 
 test('a second scan of an adapter that is being scanned does nothing, and says who is at work', async () => {

@@ -13,6 +13,7 @@ import { Taking } from './taking.ts';
 import type {
   Adapter,
   AdapterFile,
+  FileLook,
   FileSource,
   FoundFile,
   ScanCounts,
@@ -36,8 +37,9 @@ export interface ScanLimits {
   signal?: AbortSignal | undefined;
 }
 
-const maxListed = 20_000;
-const batchSize = 500;
+/** Of files, or pages of a list: more than a place can have that anybody wants to look through. */
+const maxBatches = 10_000;
+const maxRetried = 500;
 const maxReported = 200;
 const forgetSize = 5_000;
 
@@ -68,6 +70,19 @@ export function emptyReport({ name }: { name: string }): ScanReport {
     ...{ adapter: name, isBusy: false, scanningBy: null, isComplete: true, errorCode: null, error: null },
     ...{ seen: 0, ingested: 0, duplicates: 0, waiting: 0, failed: 0, moved: 0, files: [] },
   };
+}
+
+/** What a scan works with. */
+interface Hands {
+  taking: Taking;
+  mover: Mover;
+  source: FileSource;
+}
+
+/** A file as it is shown now, and its record. */
+interface Shown {
+  row: AdapterFile;
+  file: FoundFile;
 }
 
 class Scan {
@@ -110,28 +125,33 @@ class Scan {
 
   async #lookThrough(source: FileSource): Promise<void> {
     const since = await this.#held.write(readClock);
-    const listing = await source.list(maxListed);
-    const wanted = listing.files
-      .filter(({ path }) => isWanted(path, this.#adapter.pattern))
-      .sort((a, b) => (a.path < b.path ? -1 : 1));
-    this.#report.seen = wanted.length;
-    this.#report.isComplete = listing.isComplete;
-    const ready: FoundFile[] = [];
-    const rows = new Map<string, AdapterFile>();
-    const mover = new Mover(this.#held, { adapter: this.#adapter, source });
-    for (let from = 0; from < wanted.length; from += batchSize) {
-      const batch = wanted.slice(from, from + batchSize);
-      const { ended, waiting } = await this.#look(batch);
-      for (const row of waiting) rows.set(row.path, row);
-      ready.push(...batch.filter((file) => this.#isReady(file, { row: rows.get(file.path), source })));
-      // What was taken in and not moved yet: its process died in between, or the place refused.
-      for (const row of ended) await this.#move(mover, row);
-    }
-    if (listing.isComplete) await this.#forgetUnseen(since);
     const taking = new Taking(this.#deps, { adapter: this.#adapter, held: this.#held, source });
-    for (const file of ready) {
-      const row = rows.get(file.path);
-      if (!row) continue;
+    const mover = new Mover(this.#held, { adapter: this.#adapter, source });
+    const hands = { taking, mover, source };
+    let batches = 0;
+    for await (const files of source.list((name) => isWanted(name, this.#adapter.pattern))) {
+      if (batches >= maxBatches || (files.length > 0 && this.#mustStop())) {
+        this.#report.isComplete = false;
+        break;
+      }
+      await this.#goThrough(files, hands);
+      batches += 1;
+    }
+    if (this.#report.isComplete) await this.#forgetUnseen(since);
+    await this.#retryMoved(hands);
+  }
+
+  /** Takes in what is ready before it asks for more: what was dealt with and stays costs no more than a look. */
+  async #goThrough(batch: readonly FoundFile[], hands: Hands): Promise<void> {
+    if (batch.length === 0) return;
+    this.#report.seen += batch.length;
+    const files = new Map(batch.map((file) => [file.path, file]));
+    const { ended, waiting } = await this.#look(batch);
+    // What was taken in and not moved yet: its process died in between, or the place refused.
+    for (const row of ended) await this.#move(hands.mover, { row, file: row });
+    for (const row of waiting.sort((one, other) => (one.path < other.path ? -1 : 1))) {
+      const file = files.get(row.path);
+      if (!file || !this.#isReady(file, { row, source: hands.source })) continue;
       if (this.#mustStop()) {
         this.#report.isComplete = false;
         this.#note(row, {
@@ -140,9 +160,8 @@ class Scan {
         });
         continue;
       }
-      await this.#takeAndMove({ taking, mover, row, file });
+      await this.#takeAndMove({ ...hands, row, file });
     }
-    await this.#retryMoved({ taking, mover, source });
   }
 
   async #look(batch: readonly FoundFile[]): Promise<{ ended: AdapterFile[]; waiting: AdapterFile[] }> {
@@ -158,8 +177,7 @@ class Scan {
   }
 
   /** Looks the same for the second time, and nobody has written to it for a while. */
-  #isReady(file: FoundFile, { row, source }: { row: AdapterFile | undefined; source: FileSource }): boolean {
-    if (!row) return false;
+  #isReady(file: FoundFile, { row, source }: { row: AdapterFile; source: FileSource }): boolean {
     const { settleSeconds } = this.#adapter;
     if (source.isAtomic || settleSeconds === 0) return true;
     const writtenMs = file.modifiedAt === null ? 0 : Date.now() - file.modifiedAt.getTime();
@@ -175,22 +193,16 @@ class Scan {
     await this.#held.write((tx) => forgetUnseen(tx, { tenantId, name, since, limit: forgetSize }));
   }
 
-  async #takeAndMove(given: {
-    taking: Taking;
-    mover: Mover;
-    row: AdapterFile;
-    file: FoundFile;
-  }): Promise<void> {
-    const { taking, mover, row, file } = given;
+  async #takeAndMove({ taking, mover, row, file }: Hands & Shown): Promise<void> {
     const { end, outcome, reason } = await taking.take(row, file);
     this.#note({ ...row, ...end }, { outcome, reason });
-    if (end !== null) await this.#move(mover, { ...row, ...end });
+    if (end !== null) await this.#move(mover, { row: { ...row, ...end }, file });
   }
 
   /** Files that failed, were moved aside, and are to be tried again from there. */
-  async #retryMoved(given: { taking: Taking; mover: Mover; source: FileSource }): Promise<void> {
+  async #retryMoved(given: Hands): Promise<void> {
     const { tenantId, name } = this.#adapter;
-    const rows = await this.#held.write((tx) => listMovedWaiting(tx, { tenantId, name, limit: batchSize }));
+    const rows = await this.#held.write((tx) => listMovedWaiting(tx, { tenantId, name, limit: maxRetried }));
     for (const row of rows) {
       if (this.#mustStop()) {
         this.#report.isComplete = false;
@@ -206,9 +218,9 @@ class Scan {
     }
   }
 
-  async #move(mover: Mover, row: AdapterFile): Promise<void> {
+  async #move(mover: Mover, { row, file }: { row: AdapterFile; file: FileLook }): Promise<void> {
     if (this.#adapter.after !== 'move' || isAside(row)) return;
-    const trouble = await mover.move(row);
+    const trouble = await mover.move(row, file);
     if (trouble === null) this.#report.moved += 1;
     else this.#note(row, { outcome: 'not_moved', reason: trouble });
   }

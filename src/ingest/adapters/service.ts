@@ -1,5 +1,6 @@
 import { findMetadataRefusal, findRefusal } from '../../kernel/fetch/addresses.ts';
-import { assertLiteral } from '../../kernel/fetch/target.ts';
+import { assertLiteral, parseTarget } from '../../kernel/fetch/target.ts';
+import { assertPlace as assertS3Place } from '../../kernel/s3/place.ts';
 import type { Database } from '../../lib/db.ts';
 import { isSluiceError, messageOf, type SluiceError } from '../../lib/errors.ts';
 import { adapterErrors } from './errors.ts';
@@ -16,7 +17,7 @@ import {
   type NewAdapter,
   putAdapter,
 } from './store.ts';
-import type { Adapter, AdapterFile, AdapterKey, FileKey, Place, ScanReport } from './types.ts';
+import type { Adapter, AdapterFile, AdapterKey, FileKey, FileSource, Place, ScanReport } from './types.ts';
 
 export interface AdapterDeps extends ScanDeps {
   adapterMaxCount: number;
@@ -49,8 +50,9 @@ function assertPlace({ adapterFolder, blockPrivateAddresses }: AdapterDeps, plac
       { fields: [{ pointer: '/kind', message: 'must be s3 or ftp on this server' }] },
     );
   }
-  if (place.kind !== 'ftp') return;
-  assertLiteral(place.host, blockPrivateAddresses ? findRefusal : findMetadataRefusal);
+  const refuse = blockPrivateAddresses ? findRefusal : findMetadataRefusal;
+  if (place.kind === 's3') parseTarget(assertS3Place(place).origin, { refuse });
+  if (place.kind === 'ftp') assertLiteral(place.host, refuse);
 }
 
 export async function getAdapter({ db }: { db: Database }, key: AdapterKey): Promise<Adapter> {
@@ -71,7 +73,7 @@ export interface AdapterCheck {
   error: string | null;
 }
 
-const listedForCheck = 50;
+const batchesForCheck = 20;
 const shownNames = 5;
 
 /** Connects and looks, and takes nothing in. */
@@ -81,9 +83,7 @@ export async function checkAdapter(deps: AdapterDeps, key: AdapterKey): Promise<
     await deps.doors[adapter.target.kind].check(adapter.tenantId, adapter.target);
     const source = await openSource(deps, adapter);
     try {
-      const { files } = await source.list(listedForCheck);
-      const names = files.map(({ path }) => path).filter((path) => isWanted(path, adapter.pattern));
-      return { ok: true, files: names.sort().slice(0, shownNames), errorCode: null, error: null };
+      return { ok: true, files: await firstNames(source, adapter), errorCode: null, error: null };
     } finally {
       await source.close();
     }
@@ -92,6 +92,18 @@ export async function checkAdapter(deps: AdapterDeps, key: AdapterKey): Promise<
     const next = isSluiceError(error) ? ` ${error.definition.next}` : '';
     return { ok: false, files: [], errorCode, error: `${messageOf(error)}.${next}` };
   }
+}
+
+/** Of the first files that a scan would look at. */
+async function firstNames(source: FileSource, { pattern }: Adapter): Promise<string[]> {
+  const names: string[] = [];
+  let batches = 0;
+  for await (const files of source.list((name) => isWanted(name, pattern))) {
+    names.push(...files.map(({ path }) => path));
+    batches += 1;
+    if (names.length >= shownNames || batches >= batchesForCheck) break;
+  }
+  return names.sort().slice(0, shownNames);
 }
 
 const maxScanned = 1_000;

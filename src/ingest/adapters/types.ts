@@ -113,26 +113,25 @@ export interface AdapterFile extends FileKey {
   finishedAt: Date | null;
 }
 
-/** A file as its place shows it. `version` changes when the content does. */
-export interface FoundFile {
-  path: string;
+/** `version` changes when the content does. */
+export interface FileLook {
   sizeBytes: number;
   version: string;
-  /** By a clock that is ours; null when the place has its own. */
-  modifiedAt: Date | null;
 }
 
-export interface Listing {
-  files: FoundFile[];
-  /** False: there is more than a scan looks at. */
-  isComplete: boolean;
+/** A file as its place shows it. */
+export interface FoundFile extends FileLook {
+  path: string;
+  /** By a clock that is ours; null when the place has its own. */
+  modifiedAt: Date | null;
 }
 
 /** An open place. Paths are those of its files: what the place shows, and nothing above it. */
 export interface FileSource {
   /** Files appear whole or not at all: there is nothing to wait for. */
   readonly isAtomic: boolean;
-  list(limit: number): Promise<Listing>;
+  /** Some at a time, in no order, and only names that are wanted: of those nothing more is asked. */
+  list(isWanted: (name: string) => boolean): AsyncIterable<FoundFile[]>;
   /** Null when it is gone. */
   find(path: string): Promise<FoundFile | null>;
   /** Reads it to its end, or throws. */

@@ -26,7 +26,7 @@ export async function openFolder(
   const fileOf = (name: string) => path.join(folder, name);
   return {
     isAtomic: false,
-    list: (limit) => list(folder, limit),
+    list: (isWanted) => list(folder, isWanted),
     find: (name) => find(fileOf(name), name),
     read: (file, into) => read(fileOf(file.path), into),
     move: (names) => move(home, { from: fileOf(names.from), to: fileOf(names.to) }),
@@ -61,15 +61,21 @@ async function findFolder(home: string, below: string): Promise<string> {
   }
 }
 
-async function list(folder: string, limit: number) {
-  const files: FoundFile[] = [];
+const batchSize = 500;
+
+async function* list(folder: string, isWanted: (name: string) => boolean): AsyncGenerator<FoundFile[]> {
+  let files: FoundFile[] = [];
+  let looked = 0;
   for await (const entry of await opendir(folder)) {
-    if (!entry.isFile()) continue;
-    if (files.length >= limit) return { files, isComplete: false };
-    const found = await find(path.join(folder, entry.name), entry.name);
+    const isOne = entry.isFile() && isWanted(entry.name);
+    const found = isOne ? await find(path.join(folder, entry.name), entry.name) : null;
     if (found !== null) files.push(found);
+    looked += 1;
+    if (looked % batchSize !== 0) continue;
+    yield files;
+    files = [];
   }
-  return { files, isComplete: true };
+  yield files;
 }
 
 /** The inode is part of the version: a file that replaces another with the same size and time is another one. */

@@ -32,13 +32,13 @@ export async function openFtp(place: FtpPlace, options: FtpOptions): Promise<Fil
     client.close();
     throw toFailure(error, place);
   }
-  const asked = <T>(work: () => Promise<T>): Promise<T> =>
+  const asked: Asked = (work) =>
     work().catch((error: unknown) => {
       throw toFailure(error, place);
     });
   return {
     isAtomic: false,
-    list: (limit) => asked(() => list(client, limit)),
+    list: (isWanted) => list(client, { isWanted, asked }),
     find: (name) => asked(() => find(client, name)),
     read: (file, into) => read(client, { file, into, place }),
     move: (names) => asked(() => move(client, names)),
@@ -80,11 +80,23 @@ async function connect(
   await client.cd(place.path);
 }
 
-async function list(client: Client, limit: number) {
-  const entries = (await client.list()).filter((entry) => entry.isFile);
-  const files: FoundFile[] = [];
-  for (const entry of entries.slice(0, limit)) files.push(await foundOf(client, entry));
-  return { files, isComplete: entries.length <= limit };
+/** Says what goes wrong in the words of the adapter. */
+type Asked = <T>(work: () => Promise<T>) => Promise<T>;
+
+const batchSize = 500;
+
+async function* list(
+  client: Client,
+  { isWanted, asked }: { isWanted: (name: string) => boolean; asked: Asked },
+): AsyncGenerator<FoundFile[]> {
+  const entries = (await asked(() => client.list())).filter((entry) => entry.isFile && isWanted(entry.name));
+  for (let from = 0; from < entries.length; from += batchSize) {
+    const files: FoundFile[] = [];
+    for (const entry of entries.slice(from, from + batchSize)) {
+      files.push(await asked(() => foundOf(client, entry)));
+    }
+    yield files;
+  }
 }
 
 /** A listing without exact times is made exact: a minute is too coarse to tell one version from the next. */

@@ -2,6 +2,8 @@ import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createS3Client } from '../../../kernel/s3/client.ts';
 import type { S3Client, S3Fetch, S3Object } from '../../../kernel/s3/types.ts';
+import { isSluiceError, type SluiceError } from '../../../lib/errors.ts';
+import { adapterFailures } from '../errors.ts';
 import type { FileSource, FoundFile, S3Place } from '../types.ts';
 
 /** An S3 prefix: the objects whose names go on without a further slash. */
@@ -21,7 +23,7 @@ export async function openS3(
   const { prefix } = place;
   return {
     isAtomic: true,
-    list: (limit) => list(client, { prefix, limit }),
+    list: (isWanted) => list(client, { prefix, isWanted }),
     find: async (name) => {
       const object = await client.head(prefix + name);
       return object === null ? null : foundOf(object, prefix);
@@ -35,25 +37,20 @@ export async function openS3(
   };
 }
 
-const maxPages = 1_000;
 /** Behind every key that begins like this. */
 const last = '\u{10FFFF}';
 
-async function list(client: S3Client, { prefix, limit }: { prefix: string; limit: number }) {
-  const files: FoundFile[] = [];
+async function* list(
+  client: S3Client,
+  { prefix, isWanted }: { prefix: string; isWanted: (name: string) => boolean },
+): AsyncGenerator<FoundFile[]> {
   let after: string | null = null;
-  for (let page = 0; page < maxPages; page += 1) {
+  do {
     const { objects, next } = await client.list({ prefix, ...(after === null ? {} : { after }) });
-    for (const object of objects) {
-      const name = object.key.slice(prefix.length);
-      if (name === '' || name.includes('/')) continue;
-      if (files.length >= limit) return { files, isComplete: false };
-      files.push(foundOf(object, prefix));
-    }
-    if (next === null) return { files, isComplete: true };
-    after = behindFolder(objects.at(-1)?.key ?? next, prefix) ?? next;
-  }
-  return { files, isComplete: false };
+    const files = objects.map((object) => foundOf(object, prefix));
+    yield files.filter(({ path }) => path !== '' && !path.includes('/') && isWanted(path));
+    after = next === null ? null : (behindFolder(next, prefix) ?? next);
+  } while (after !== null);
 }
 
 /** What was moved to `done/` may be a million objects: a page that ends within a folder goes on behind it. */
@@ -73,6 +70,17 @@ async function read(
   client: S3Client,
   { key, etag, into }: { key: string; etag: string; into: Writable },
 ): Promise<void> {
-  const { stream } = await client.get(key, { ifMatch: etag, timeoutMs: readTimeoutMs });
-  await pipeline(stream, into);
+  try {
+    const { stream } = await client.get(key, { ifMatch: etag, timeoutMs: readTimeoutMs });
+    await pipeline(stream, into);
+  } catch (error) {
+    throw isOfTheObject(error)
+      ? adapterFailures.raise.adapter_file_unreadable(error.message, { cause: error })
+      : error;
+  }
+}
+
+/** The list was allowed, so the key is good: this object has rights of its own, or lies in an archive. */
+function isOfTheObject(error: unknown): error is SluiceError {
+  return isSluiceError(error) && ['s3_access_denied', 's3_request_refused'].includes(error.code);
 }
