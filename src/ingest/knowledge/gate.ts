@@ -14,6 +14,7 @@ export class Gate {
   #onClose: () => void = () => {};
   #deadlineMs = Number.POSITIVE_INFINITY;
   #isClosed = false;
+  #isPaused = false;
 
   constructor(slice: Pick<Slice, 'shouldYield' | 'signal'>, { sliceMs }: { sliceMs: number }) {
     this.#slice = slice;
@@ -31,12 +32,23 @@ export class Gate {
     return this.#isClosed;
   }
 
+  /** Whether it was closed because the job is paused. */
+  get isPaused(): boolean {
+    return this.#isPaused;
+  }
+
   /**
    * The time of a slice counts from its first commit: what comes before, such as reading a book again, would be for
    * nothing if the slice ended without one.
    */
   noteCommit(): void {
     this.#deadlineMs = Math.min(this.#deadlineMs, performance.now() + this.#sliceMs);
+  }
+
+  /** A commit has seen it: the worker hears of it with its next heartbeat, which may be many groups later. */
+  pause(): void {
+    this.#isPaused = true;
+    this.close();
   }
 
   close(): void {

@@ -49,12 +49,16 @@ export async function commitGroup(context: SliceContext, embedded: EmbeddedGroup
   const { run, slice, gate } = context;
   const before = run.counters;
   const progress = await slice.transaction(
-    (tx, job) => new GroupCommit(context, embedded, job).write(tx),
+    async (tx, job) => ({
+      ...(await new GroupCommit(context, embedded, job).write(tx)),
+      isPaused: job.status === 'paused',
+    }),
     ({ checkpoint, counters }) => stateOf(checkpoint, counters),
   );
   run.checkpoint = progress.checkpoint;
   run.counters = progress.counters;
   gate.noteCommit();
+  if (progress.isPaused) gate.pause();
   run.deps.metrics.committed(before, progress.counters, run.embedder.provider);
 }
 

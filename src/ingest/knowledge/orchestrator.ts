@@ -47,7 +47,7 @@ export async function advanceRun(deps: OrchestratorDeps, slice: Slice): Promise<
     const advance: Advance = isLoading ? await load(deps, context, prepared) : { type: 'loaded' };
     context.logger.info({ ...ratesOf(context), state: advance.type }, 'a slice of a run');
     if (advance.type === 'more') {
-      isKept = !slice.shouldYield();
+      isKept = !slice.shouldYield() && !context.gate.isPaused;
       if (isKept) deps.stash.put(prepared);
       return goOn;
     }

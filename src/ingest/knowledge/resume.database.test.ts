@@ -196,6 +196,26 @@ test('pausing parks the run without a lease, and resuming goes on from the check
   expect(embedder.texts.length).toBe(11);
 });
 
+test('a paused run takes on no further group, however long the heartbeat of its worker is', async () => {
+  const shelf = new Shelf({ long: texts('long', 40) });
+  const kb = await runs.newKb(shelf);
+  const embedder = new TestEmbedder({ textsPerCall: 1, callsInFlight: 1 });
+  const { kernel } = await runs.start({ embedder, heartbeatMs: 60_000 });
+  const job = await runs.run(kb);
+  embedder.onCall = async () => {
+    if (embedder.calls.length === 1) await runs.pause(job);
+  };
+  await kernel.cycle({ budgetMs, tenantId: kb.tenantId });
+  expect(await runs.job(job)).toMatchObject({ status: 'paused', leased_by: null });
+  // The first one, and those that were under way when it was committed.
+  expect(embedder.texts.length).toBeLessThan(6);
+  expect((await committedTexts(kb)).size).toBe(embedder.texts.length);
+  await runs.resume(job);
+  await kernel.cycle({ budgetMs, tenantId: kb.tenantId });
+  expect(await runs.job(job)).toMatchObject({ status: 'success', counters: { chunks_processed: 40 } });
+  expect(embedder.texts.length).toBe(40);
+});
+
 test('a run of many slices loads each document once and ends like a run of one', async () => {
   const shelf = new Shelf(documents);
   const kb = await runs.newKb(shelf);

@@ -135,6 +135,19 @@ describe('a website', () => {
     expect(run.end?.isComplete).toBe(true);
   });
 
+  test('whose start is forbidden is an error document with the reason, and no page is asked for', async () => {
+    const site = await serveWebSite({
+      ...manualPages(''),
+      '/robots.txt': robotsOf('User-agent: *', 'Disallow: /'),
+    });
+    const run = await load(site);
+    expect(run.documents).toEqual([
+      expect.objectContaining({ kind: 'error', uri: `${site.url}/`, code: 'robots_forbidden' }),
+    ]);
+    expect(run.end).toMatchObject({ isComplete: false });
+    expect(site.asked).not.toContain('/');
+  });
+
   test('with a page that fails is not complete, and the page is an error with its reason', async () => {
     const site = await serveWebSite({
       ...manualPages(''),

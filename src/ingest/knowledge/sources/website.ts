@@ -61,7 +61,7 @@ async function* batches(
     yield { documents: [document], cursor: {}, end: { isComplete: false, reason: message } };
     return;
   }
-  const loading = new Loading(deps, context);
+  const loading = new Loading(deps, { ...context, start: start.href });
   const steps = crawl({
     start: start.href,
     scope: { include: settings.include, exclude: settings.exclude },
@@ -113,7 +113,7 @@ const full = { documents: 16, textUnits: mebibyte, found: 2_000, forbidden: 200,
 /** The batch that is being filled. */
 class Loading {
   readonly #deps: WebsiteDeps;
-  readonly #context: LoadContext;
+  readonly #context: LoadContext & { start: string };
   /** Of pages that are on their way. */
   readonly #known = new Map<string, KnownDocument>();
   #documents: LoadedDocument[] = [];
@@ -123,7 +123,7 @@ class Loading {
   #textUnits = 0;
   #sinceMs = performance.now();
 
-  constructor(deps: WebsiteDeps, context: LoadContext) {
+  constructor(deps: WebsiteDeps, context: LoadContext & { start: string }) {
     this.#deps = deps;
     this.#context = context;
   }
@@ -214,13 +214,16 @@ class Loading {
     };
   }
 
-  /** Pages that were open once stay as they were, with a reason; of the others nobody wants to hear. */
+  /**
+   * Pages that were open once stay as they were, with a reason; so does the page that somebody asked for by its
+   * address. Of the others nobody wants to hear.
+   */
   async #forbiddenDocuments(): Promise<LoadedDocument[]> {
     if (this.#forbidden.length === 0) return [];
     const known = await this.#context.findKnown(this.#forbidden);
     const title = crawlErrors.definitions.robots_forbidden.title;
     return this.#forbidden
-      .filter((url) => (known.get(url)?.contentHash ?? null) !== null)
+      .filter((url) => url === this.#context.start || (known.get(url)?.contentHash ?? null) !== null)
       .map((url) => errorDocument(url, 'robots_forbidden', `${title}: ${url}`));
   }
 }
