@@ -17,7 +17,6 @@ export type HappeningKind =
   | 'unlock'
   | 'register'
   | 'beat'
-  | 'strikes'
   | 'deregister'
   | 'limits'
   | 'time'

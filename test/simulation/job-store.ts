@@ -29,7 +29,6 @@ export interface JobStore {
   register(workerId: string, guardedBy: GuardedBy): Maybe<void>;
   /** Null when the worker is not on the list. */
   beat(workerId: string): Maybe<{ wasLost: boolean } | null>;
-  takeStrikesBack(workerId: string): Maybe<void>;
   deregister(workerId: string): Maybe<void>;
   rescue(rescue: { maxStrikes: number; silentMs: number; rejoinMs: number }): Maybe<Rescued>;
 

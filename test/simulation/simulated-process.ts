@@ -99,10 +99,8 @@ export class SimulatedProcess implements ProcessTruth {
 
   #sayAlive(): void {
     const beaten = this.#call('beat', '', () => this.#world.store.beat(this.id));
-    if (!beaten) return;
-    if (!beaten.answer) this.#lose();
-    else if (beaten.answer.wasLost)
-      this.#call('strikes', '', () => this.#world.store.takeStrikesBack(this.id));
+    if (beaten && !beaten.answer) this.#lose();
+    else if (beaten?.answer?.wasLost) this.#world.tick('given up alive');
   }
 
   /** The lease keeper's beat: gives back what could not be given back before, and renews the rest. */

@@ -174,7 +174,7 @@ export class SimulatedStore implements JobStore {
   register(workerId: string, guardedBy: GuardedBy): void {
     const row = { workerId, guardedBy, heartbeatAtMs: this.state.nowMs, lostAtMs: null };
     this.state.workers.set(workerId, row);
-    this.takeStrikesBack(workerId);
+    this.#takeStrikesBack(workerId);
   }
 
   beat(workerId: string): { wasLost: boolean } | null {
@@ -183,13 +183,8 @@ export class SimulatedStore implements JobStore {
     const wasLost = worker.lostAtMs !== null;
     worker.heartbeatAtMs = this.state.nowMs;
     worker.lostAtMs = null;
+    if (wasLost) this.#takeStrikesBack(workerId);
     return { wasLost };
-  }
-
-  takeStrikesBack(workerId: string): void {
-    for (const job of this.state.jobs) {
-      if (job.struckBy.includes(workerId)) job.struckBy = job.struckBy.filter((id) => id !== workerId);
-    }
   }
 
   deregister(workerId: string): void {
@@ -216,6 +211,12 @@ export class SimulatedStore implements JobStore {
     const isCurrent = job.leaseEpoch === leaseEpoch || this.state.breakage === 'no epoch check';
     const takesWrites = job.status === 'running' || job.status === 'paused' || job.cleanupOpen;
     return isCurrent && job.leasedBy !== null && takesWrites ? job : null;
+  }
+
+  #takeStrikesBack(workerId: string): void {
+    for (const job of this.state.jobs) {
+      if (job.struckBy.includes(workerId)) job.struckBy = job.struckBy.filter((id) => id !== workerId);
+    }
   }
 
   #isOurs(workerId: string, { jobId, leaseEpoch }: Lease): boolean {

@@ -43,7 +43,7 @@ function expectEnough(run: Awaited<ReturnType<typeof runSeeds>>): void {
     'rescued by expiry',
     'struck',
     'poison',
-    'strikes',
+    'given up alive',
     'claimed queued',
     'claimed running',
     'claimed failed',

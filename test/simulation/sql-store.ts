@@ -24,7 +24,6 @@ import {
   markLostWorkers,
   registerWorker,
   rescueLeases,
-  takeStrikesBack,
 } from '../../src/kernel/jobs/worker-store.ts';
 import type { Tx } from '../../src/lib/db.ts';
 import { isSluiceError } from '../../src/lib/errors.ts';
@@ -211,10 +210,6 @@ export class SqlStore implements JobStore {
     const statement = beatStatement(this.#workers.idOf(workerId));
     const [row] = await this.#deps.db.statement<{ wasLost: boolean }>({ role: 'sluice_kernel' }, statement);
     return row ?? null;
-  }
-
-  async takeStrikesBack(workerId: string): Promise<void> {
-    await this.#deps.db.kernel((tx) => takeStrikesBack(tx, this.#workers.idOf(workerId)));
   }
 
   async deregister(workerId: string): Promise<void> {

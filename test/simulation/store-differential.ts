@@ -214,7 +214,6 @@ class CommandDraw {
     const commands: Command[] = [
       { name: `unlock ${workerId}`, run: (store) => store.unlock(workerId) },
       { name: `beat ${workerId}`, run: (store) => store.beat(workerId) },
-      { name: `strikes-back ${workerId}`, run: (store) => store.takeStrikesBack(workerId) },
       { name: `deregister ${workerId}`, run: (store) => store.deregister(workerId) },
     ];
     const register = async (store: JobStore) => {

@@ -7,7 +7,7 @@ import { type GuardConnection, openGuardConnection } from '../../lib/guard-conne
 import { newId } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import { type WakeUp, wakeChannel } from './wake-up.ts';
-import { beatStatement, deregisterWorker, registerWorker, takeStrikesBack } from './worker-store.ts';
+import { beatStatement, deregisterWorker, registerWorker } from './worker-store.ts';
 
 export interface MembershipOptions {
   db: Database;
@@ -37,7 +37,6 @@ export class Membership {
   #guardedBy: 'lock' | 'expiry' = 'expiry';
   #isMember = false;
   #stopping = false;
-  #hasStrikes = false;
   #beatTimer: NodeJS.Timeout | undefined;
   #rejoining: Promise<void> | null = null;
 
@@ -141,17 +140,15 @@ export class Membership {
   }
 
   async #sayAlive(): Promise<void> {
+    const context = { role: 'sluice_kernel', limitMs: limits.limitMs } as const;
     const [row] = await this.#options.db.statement<{ wasLost: boolean }>(
-      { role: 'sluice_kernel', limitMs: limits.limitMs },
+      context,
       beatStatement(this.workerId),
     );
     if (!row) this.#lose('the worker was removed from the list of workers');
-    // Given up by others although alive (stopped for a while, say): the jobs must not be counted as poison. Remembered
-    // until it is done: the next beat no longer sees that it was lost.
-    else this.#hasStrikes ||= row.wasLost;
-    if (!this.#hasStrikes) return;
-    await this.#kernel((tx) => takeStrikesBack(tx, this.workerId));
-    this.#hasStrikes = false;
+    else if (row.wasLost) {
+      this.#options.logger.info({ worker_id: this.workerId }, 'others had given this worker up');
+    }
   }
 
   #lose(reason: string): void {

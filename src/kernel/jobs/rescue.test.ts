@@ -6,6 +6,7 @@ import { newId } from '../../lib/ids.ts';
 import type { Kernel } from './kernel.ts';
 import { dispatch } from './service.ts';
 import type { Job, Pipeline, Slice } from './types.ts';
+import { beatStatement, registerWorker } from './worker-store.ts';
 
 const database = useDatabase();
 /** A login for guard connections alone, which a test can lock out so that a lost worker stays lost. */
@@ -235,6 +236,30 @@ test('a worker that was given up although it lives takes its strikes back with i
   await database.owner('update workers set lost_at = clock_timestamp() where worker_id = $1', [workerId]);
   await eventually(async () => (await rowOf(job)).struckBy.length === 1, 'the strike is taken back');
   expect((await rowOf(job)).struckBy).toEqual([other]);
+});
+
+test('a beat takes the strikes back by itself: its answer may be lost', async () => {
+  const kernel = await startKernel({ work: false });
+  const job = await newJob(kernel);
+  const [alive, other] = [newId(), newId()];
+  const worker = {
+    name: 'cut off',
+    guardedBy: 'expiry',
+    lockKey: '1',
+    concurrency: 1,
+    version: 'test',
+  } as const;
+  await database.db.kernel((tx) => registerWorker(tx, { ...worker, workerId: alive }));
+  const strike = `update ingestion_jobs set struck_by = array[$2::uuid, $3::uuid] where job_id = $1`;
+  await database.owner(strike, [job.jobId, alive, other]);
+  const beat = () => database.db.statement({ role: 'sluice_kernel' }, beatStatement(alive));
+  // Nobody has given it up: what another process of that name may have done is not its own to undo.
+  expect(await beat()).toEqual([{ wasLost: false }]);
+  expect((await rowOf(job)).struckBy).toEqual([alive, other]);
+  await database.owner('update workers set lost_at = clock_timestamp() where worker_id = $1', [alive]);
+  expect(await beat()).toEqual([{ wasLost: true }]);
+  expect((await rowOf(job)).struckBy).toEqual([other]);
+  expect(await beat()).toEqual([{ wasLost: false }]);
 });
 
 test('a job that a worker died with runs alone in its worker', async () => {

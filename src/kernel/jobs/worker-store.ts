@@ -37,23 +37,36 @@ export async function registerWorker(tx: Tx, worker: NewWorker): Promise<void> {
 }
 
 /** A worker that reappears was cut off or stopped, not dead: jobs must not be counted as poison for it. */
-export async function takeStrikesBack(tx: Tx, workerId: string): Promise<number> {
-  return tx.run(sql`
+async function takeStrikesBack(tx: Tx, workerId: string): Promise<void> {
+  await tx.run(sql`
     update ingestion_jobs
        set struck_by = array_remove(struck_by, ${workerId}::uuid)
      where struck_by <> '{}'
        and ${workerId}::uuid = any(struck_by)`);
 }
 
-/** Says that the worker lives; answers whether somebody had given it up meanwhile. */
+/**
+ * Says that the worker lives, and takes the strikes back if somebody had given it up meanwhile. In one statement: when
+ * its answer is lost nobody is left who knows that there were any. Answers nothing when the worker is not on the list.
+ */
 export function beatStatement(workerId: string) {
   return sql`
-    update workers w
-       set heartbeat_at = clock_timestamp(),
-           lost_at = null
-      from (select worker_id, lost_at from workers where worker_id = ${workerId} for update) before
-     where w.worker_id = before.worker_id
-    returning before.lost_at is not null as "wasLost"`;
+    with before as (
+      select worker_id, lost_at from workers where worker_id = ${workerId} for update
+    ), beaten as (
+      update workers w
+         set heartbeat_at = clock_timestamp(),
+             lost_at = null
+        from before b
+       where w.worker_id = b.worker_id
+    ), cleared as (
+      update ingestion_jobs
+         set struck_by = array_remove(struck_by, ${workerId}::uuid)
+       where (select b.lost_at is not null from before b)
+         and struck_by <> '{}'
+         and ${workerId}::uuid = any(struck_by)
+    )
+    select b.lost_at is not null as "wasLost" from before b`;
 }
 
 export async function deregisterWorker(tx: Tx, workerId: string): Promise<void> {
