@@ -16,7 +16,8 @@ export function readComplaint(xml: string): S3Complaint | null {
   return { code: one('Error/Code'), message: one('Error/Message'), region: one('Error/Region') };
 }
 
-export function readObjects(xml: string): S3Page {
+/** `token`: where a page goes on that is not the last and has no key to go on behind. */
+export function readObjects(xml: string): S3Page & { token: string | null } {
   const tree = readTree(xml);
   if (tree.root !== 'ListBucketResult') throw unreadable('a list of objects', tree.root);
   const keyOf = keyReader(tree.one('ListBucketResult/EncodingType'));
@@ -29,7 +30,11 @@ export function readObjects(xml: string): S3Page {
     }),
   );
   const isLast = tree.one('ListBucketResult/IsTruncated') !== 'true';
-  return { objects, next: isLast ? null : (objects.at(-1)?.key ?? null) };
+  const next = isLast ? null : (objects.at(-1)?.key ?? null);
+  if (isLast || next !== null) return { objects, next, token: null };
+  const token = tree.one('ListBucketResult/NextContinuationToken');
+  if (token === '') throw unreadable('the token of the next page', '');
+  return { objects, next, token };
 }
 
 export function readUploads(xml: string): UploadPage {

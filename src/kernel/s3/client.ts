@@ -1,11 +1,11 @@
 import { isSluiceError } from '../../lib/errors.ts';
-import { bareEtag, dateOf, readEtag, readObjects, readUploads, sizeOf } from './answers.ts';
+import { bareEtag, dateOf, readEtag, readObjects, readUploads, sizeOf, unreadable } from './answers.ts';
 import { openContent } from './content.ts';
 import { s3Errors } from './errors.ts';
 import { abortUpload, putContent } from './multipart.ts';
 import { createSender, type S3Sender } from './requests.ts';
 import { encodePercent } from './signature.ts';
-import type { ListQuery, S3Client, S3ClientOptions, S3Object, UnfinishedUpload } from './types.ts';
+import type { ListQuery, S3Client, S3ClientOptions, S3Object, S3Page, UnfinishedUpload } from './types.ts';
 
 /** A client of one bucket. It holds no connections of its own: those are the fetch's. */
 export function createS3Client(options: S3ClientOptions): S3Client {
@@ -25,8 +25,13 @@ export function createS3Client(options: S3ClientOptions): S3Client {
 }
 
 const mostKeys = 1000;
+/** Where much was deleted, servers answer with empty pages that lead on. */
+const mostEmptyPages = 1000;
 
-async function list(sender: S3Sender, { prefix, after, maxKeys = mostKeys, signal }: ListQuery) {
+async function list(
+  sender: S3Sender,
+  { prefix, after, maxKeys = mostKeys, signal }: ListQuery,
+): Promise<S3Page> {
   const query = {
     'list-type': '2',
     'encoding-type': 'url',
@@ -34,7 +39,16 @@ async function list(sender: S3Sender, { prefix, after, maxKeys = mostKeys, signa
     ...(prefix ? { prefix } : {}),
     ...(after ? { 'start-after': after } : {}),
   };
-  return readObjects((await sender.text({ method: 'GET', query, signal })).body);
+  let token: string | null = null;
+  for (let page = 0; page < mostEmptyPages; page += 1) {
+    const asked = token === null ? query : { ...query, 'continuation-token': token };
+    const { objects, next, ...more } = readObjects(
+      (await sender.text({ method: 'GET', query: asked, signal })).body,
+    );
+    if (more.token === null) return { objects, next };
+    token = more.token;
+  }
+  throw unreadable('objects', `${mostEmptyPages} empty pages`);
 }
 
 async function head(

@@ -1,5 +1,5 @@
 import { isSluiceError } from '../../lib/errors.ts';
-import { bareEtag, readEtag, readUploadId } from './answers.ts';
+import { bareEtag, readEtag, readUploadId, unreadable } from './answers.ts';
 import { s3Errors } from './errors.ts';
 import type { S3Sender } from './requests.ts';
 import type { PutOptions } from './types.ts';
@@ -78,10 +78,9 @@ async function sendParts(
   const { key, uploadId, parts, signal } = options;
   const etags: string[] = [];
   let sizeBytes = 0;
-  let sending: Promise<string> = Promise.resolve('');
+  let sending: Promise<string> | null = null;
   const settle = async () => {
-    const etag = await sending;
-    if (etag !== '') etags.push(etag);
+    if (sending !== null) etags.push(await sending);
   };
   try {
     for await (const body of parts) {
@@ -94,14 +93,14 @@ async function sendParts(
       const query = { partNumber: String(etags.length + 1), uploadId };
       sending = sender
         .text({ method: 'PUT', key, query, body, signal })
-        .then(({ headers }) => headers.etag ?? '');
+        .then(({ headers }) => headers.etag || Promise.reject(unreadable('the etag of a part', '')));
       // It is awaited a part later; until then a failure must not count as unheard.
       sending.catch(() => {});
     }
     await settle();
   } finally {
     // A part that arrives after its upload was aborted would stay.
-    await sending.catch(() => {});
+    await sending?.catch(() => {});
   }
   return { sizeBytes, etags };
 }

@@ -231,6 +231,16 @@ describe('an upload in parts', () => {
     expect(requests.map(({ method }) => method)).toEqual(['POST', 'PUT', 'PUT', 'POST', 'POST', 'HEAD']);
   });
 
+  test('is given up when the server does not say what a part is called', async () => {
+    const done = answer(
+      200,
+      '<CompleteMultipartUploadResult><ETag>"e"</ETag></CompleteMultipartUploadResult>',
+    );
+    const { client, requests } = await facing(begun, answer(200), answer(200), done);
+    await expect(client.put('key', pieces(9))).rejects.toMatchObject({ code: 's3_answer_unreadable' });
+    expect(requests.at(-1)?.method).toBe('DELETE');
+  });
+
   test('holds back its source while the server is slow', async () => {
     let taken = 0;
     const stopping = new AbortController();
@@ -251,6 +261,33 @@ describe('an upload in parts', () => {
     stopping.abort(new Error('seen enough'));
     await expect(putting).rejects.toThrow('seen enough');
     expect(requests.at(-1)?.method).toBe('DELETE');
+  });
+});
+
+describe('a page of a list that is empty and not the last', () => {
+  const empty = '<ListBucketResult><IsTruncated>true</IsTruncated>';
+  const withToken = `${empty}<NextContinuationToken>a+b=</NextContinuationToken></ListBucketResult>`;
+  const when = '<LastModified>2013-05-24T00:00:00Z</LastModified>';
+  const object = `<Contents><Key>k</Key><Size>1</Size><ETag>"e"</ETag>${when}</Contents>`;
+
+  test('is followed to the one that has something', async () => {
+    const found = `<ListBucketResult><IsTruncated>false</IsTruncated>${object}</ListBucketResult>`;
+    const { client, requests } = await facing(
+      answer(200, withToken),
+      answer(200, withToken),
+      answer(200, found),
+    );
+    expect(await client.list({ prefix: 'p' })).toMatchObject({ objects: [{ key: 'k' }], next: null });
+    expect(requests.map(({ url }) => url?.includes('continuation-token=a%2Bb%3D'))).toEqual([
+      false,
+      true,
+      true,
+    ]);
+  });
+
+  test('is not taken for the end when it leads nowhere', async () => {
+    const { client } = await facing(answer(200, `${empty}</ListBucketResult>`));
+    await expect(client.list()).rejects.toMatchObject({ code: 's3_answer_unreadable' });
   });
 });
 

@@ -172,6 +172,15 @@ test('of an answer only the beginning is kept, and what PostgreSQL cannot keep i
   expect(Buffer.byteLength(kept)).toBeLessThanOrEqual(1_100);
 });
 
+test('the status alone says whether a message was received, however its answer is packed', async () => {
+  receiver.answer = () => ({ status: 200, headers: { 'content-encoding': 'zstd' }, body: 'ok' });
+  const endpoint = await stage.endpointAt(receiver.url);
+  await stage.write(endpoint.tenantId, 'job.queued', 'a');
+  const isTried = ([row]: DeliveryRow[]) => (row?.attempt_count ?? 0) > 0;
+  const [row] = await stage.untilDeliveries(endpoint, isTried, 'it was tried');
+  expect(row).toMatchObject({ status: 'delivered', last_status_code: 200, attempt_count: 1 });
+});
+
 test('after a rotation both secrets sign, until the old one’s time is over', async () => {
   const endpoint = await stage.endpointAt(receiver.url);
   const rotated = await rotateEndpointSecret(deps(), endpoint);

@@ -4,7 +4,7 @@ import { listOf, pageOf, pageQuery, pageRequest, problems } from '../http/replie
 import { principalOf, type RouteApp, type RouteDeps } from '../http/route.ts';
 import { listDeliveries } from './delivery-store.ts';
 import { getDelivery, getEndpoint, resendDelivery, testEndpoint, type WebhookDeps } from './service.ts';
-import { deliveryStatuses } from './types.ts';
+import { type DeliveryKey, deliveryStatuses } from './types.ts';
 import { deliveryDetailReply, deliveryReply, renderDelivery, renderDetail } from './views.ts';
 
 const tags = ['webhooks'];
@@ -58,6 +58,7 @@ function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
 }
 
 function installSending(app: RouteApp, deps: WebhookDeps): void {
+  const place = ({ deliveryId }: DeliveryKey) => ({ location: `/api/webhooks/deliveries/${deliveryId}` });
   app.route({
     method: 'POST',
     url: '/api/webhooks/:webhook_id/test',
@@ -69,10 +70,10 @@ function installSending(app: RouteApp, deps: WebhookDeps): void {
       response: { 202: deliveryReply, ...problems(404, 409, 413, 415, 422) },
     },
     handler: async (request, reply) => {
-      const keep = request.receipt.keeping(202, renderDelivery);
+      const keep = request.receipt.keeping(202, renderDelivery, place);
       const { webhook_id: webhookId } = request.params;
       const made = await testEndpoint(deps, principalOf(request), webhookId, keep);
-      return reply.code(202).send(renderDelivery(made));
+      return reply.code(202).headers(place(made)).send(renderDelivery(made));
     },
   });
   app.route({
@@ -90,7 +91,7 @@ function installSending(app: RouteApp, deps: WebhookDeps): void {
     handler: async (request, reply) => {
       const { tenantId } = principalOf(request);
       const sent = await resendDelivery(deps, { tenantId, deliveryId: request.params.delivery_id });
-      return reply.code(202).send(renderDelivery(sent));
+      return reply.code(202).headers(place(sent)).send(renderDelivery(sent));
     },
   });
 }

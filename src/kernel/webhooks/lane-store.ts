@@ -172,14 +172,13 @@ export async function recordAttempt(
 /** Gives a lane back, to be tried after that time; one that has nothing left to deliver is removed. */
 export async function releaseLane(
   tx: Tx,
-  { tenantId, webhookId, lane, ...next }: Lease & { delayMs: number; isRetryAfter: boolean },
+  { tenantId, webhookId, lane, ...next }: Lease & { delayMs: number; notBeforeMs: number | null },
 ): Promise<void> {
   const kept = await tx.run(sql`
     update webhook_lanes w
        set token = null,
            due_at = clock_timestamp() + ${next.delayMs} * interval '1 millisecond',
-           not_before = case when ${next.isRetryAfter}::boolean
-                             then clock_timestamp() + ${next.delayMs} * interval '1 millisecond' end
+           not_before = clock_timestamp() + ${next.notBeforeMs}::float8 * interval '1 millisecond'
      where w.tenant_id = ${tenantId}
        and w.webhook_id = ${webhookId}
        and w.lane = ${lane}

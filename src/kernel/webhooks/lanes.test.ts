@@ -5,12 +5,12 @@ import { eventually } from '../../../test/kernel.ts';
 import { openSession, untilWaitedFor } from '../../../test/sessions.ts';
 import { useReceiver } from '../../../test/webhook-receiver.ts';
 import { webhookTables } from '../../../test/webhook-stage.ts';
-import { testWebhooks } from '../../../test/webhooks.ts';
+import { testWebhookDeps, testWebhooks } from '../../../test/webhooks.ts';
 import { createGuardedFetch } from '../fetch/guarded-fetch.ts';
 import { kernelTasks } from '../upkeep/tasks.ts';
 import { fanOutOnce } from './fan-out.ts';
 import { leaseLanes, listFirstDeliveries, lockDueEndpoints } from './lane-store.ts';
-import { removeEndpoint } from './service.ts';
+import { changeEndpoint, removeEndpoint } from './service.ts';
 import { settleDelivery } from './settlement.ts';
 import { webhookTasks } from './tasks.ts';
 import type { Attempt, DueDelivery, EndpointKey, Lease } from './types.ts';
@@ -152,6 +152,28 @@ test('a private address is refused when it is sent to, whatever the name said wh
   const [row] = await deliveriesOf(endpoint);
   expect(row?.attempts[0]?.error).toMatch(/127\.0\.0\.1 .*refused/);
   expect(receiver.received).toEqual([]);
+});
+
+test('a receiver that asked for a short time only can be tried as soon as that is over', async () => {
+  receiver.answer = () => ({ status: 503, headers: { 'retry-after': '0' } });
+  const endpoint = await endpointAt(receiver.url);
+  const { dispatcher } = testWebhooks(database.db, { webhookRetryBaseSeconds: 60 });
+  await write(endpoint.tenantId, 'job.queued', 'a');
+  await eventually(async () => {
+    await dispatcher.drain(5_000);
+    return (await deliveriesOf(endpoint))[0]?.attempt_count === 1;
+  }, 'it was tried');
+  const waitSeconds = async () => {
+    const [lane] = await database.owner<{ seconds: number }>(
+      `select extract(epoch from due_at - clock_timestamp())::float8 as seconds
+         from webhook_lanes where webhook_id = $1`,
+      [endpoint.webhookId],
+    );
+    return lane?.seconds;
+  };
+  expect(await waitSeconds()).toBeGreaterThan(30);
+  await changeEndpoint(testWebhookDeps(database.db), endpoint, { isEnabled: true });
+  expect(await waitSeconds()).toBeLessThanOrEqual(0);
 });
 
 test('a stopping process gives back what it could not finish, and that was no try', async () => {

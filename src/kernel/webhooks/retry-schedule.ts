@@ -17,7 +17,7 @@ const delaysMs = [
 const defaultBaseMs = 5 * secondMs;
 const jitter = 0.1;
 /** A Retry-After beyond this is not believed: the subject would stand still for weeks. */
-const maxRetryAfterMs = 24 * hourMs;
+export const maxRetryAfterMs = 24 * hourMs;
 
 /** How long to wait after the given number of tries, all of them in vain. */
 export function retryDelayMs(

@@ -21,7 +21,8 @@ async function asAdmin(tenantId: string) {
       headers: { ...headers, ...more },
       ...(body ? { payload: body } : {}),
     });
-    return { status: answer.statusCode, body: answer.body === '' ? null : answer.json() };
+    const { location } = answer.headers;
+    return { status: answer.statusCode, location, body: answer.body === '' ? null : answer.json() };
   };
 }
 
@@ -44,6 +45,7 @@ test('the secret of an endpoint is shown when it is made and never again, and is
   expect(made.status).toBe(201);
   expect(made.body).toMatchObject({ url, event_types: ['job.*'], description: 'Ours', enabled: true });
   expect(made.body.secret).toMatch(/^whsec_/);
+  expect(made.location).toBe(`/api/webhooks/${made.body.webhook_id}`);
   const { secret, ...shown } = made.body;
   expect((await ask('GET', `/api/webhooks/${shown.webhook_id}`)).body).toEqual(shown);
   expect((await ask('GET', '/api/webhooks')).body).toMatchObject({ data: [shown], has_more: false });
@@ -59,7 +61,7 @@ test('a POST that is repeated with its key makes one endpoint and shows the same
   const ask = await asAdmin(await newTenant(database));
   const again = () => ask('POST', '/api/webhooks', { url }, { 'idempotency-key': 'once' });
   const [first, second] = [await again(), await again()];
-  expect(second.body).toEqual(first.body);
+  expect(second).toEqual(first);
   expect((await ask('GET', '/api/webhooks')).body.data).toHaveLength(1);
 });
 
@@ -121,7 +123,7 @@ test('a delivery shows what is sent, and can be sent again', async () => {
     [tenantId],
   );
   const again = await ask('POST', `${path}/resend`);
-  expect(again.status).toBe(202);
+  expect(again).toMatchObject({ status: 202, location: path });
   expect(again.body).toMatchObject({ delivery_id: row?.delivery_id, status: 'pending', finished_at: null });
   expect(await deliveriesOf({ webhookId })).toMatchObject([{ tries: 0, lane: row?.delivery_id }]);
 });
@@ -143,6 +145,8 @@ test.each([
   'http://127.0.0.1/hook',
   'http://169.254.169.254/latest',
   'http://[::1]/',
+  'http://localhost:8080/hook',
+  'http://hooks.LOCALHOST./hook',
   'http://user:password@example.com/',
   'ftp://example.com/',
 ])('%s is refused when it is set', async (bad) => {

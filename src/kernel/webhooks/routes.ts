@@ -82,6 +82,7 @@ function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
 }
 
 function installCreation(app: RouteApp, deps: WebhookDeps): void {
+  const place = ({ webhookId }: EndpointKey) => ({ location: `/api/webhooks/${webhookId}` });
   app.route({
     method: 'POST',
     url: '/api/webhooks',
@@ -103,9 +104,9 @@ function installCreation(app: RouteApp, deps: WebhookDeps): void {
         eventTypes: body.event_types ?? null,
         description: body.description ?? null,
       };
-      const keep = request.receipt.keeping(201, renderWithSecret);
+      const keep = request.receipt.keeping(201, renderWithSecret, place);
       const made = await createEndpoint(deps, principalOf(request), input, keep);
-      return reply.code(201).send(renderWithSecret(made));
+      return reply.code(201).headers(place(made)).send(renderWithSecret(made));
     },
   });
   app.route({

@@ -5,7 +5,7 @@ import { envelopeOf } from '../events/types.ts';
 import type { GuardedFetch } from '../fetch/guarded-fetch.ts';
 import { parseRetryAfter } from '../jobs/retry.ts';
 import { decryptSecret, type SecretKeys } from '../secrets/stored-secrets.ts';
-import { retryDelayMs } from './retry-schedule.ts';
+import { maxRetryAfterMs, retryDelayMs } from './retry-schedule.ts';
 import { placeOf } from './service.ts';
 import { signatureHeader } from './signature.ts';
 import { type Attempt, type DueDelivery, maxResponseBytes, type Outcome } from './types.ts';
@@ -54,7 +54,8 @@ function outcomeOf(
   if (tries + 1 >= maxTries) return { type: 'exhausted', attempt };
   const { retryAfterMs } = reply;
   const delayMs = retryDelayMs({ tries: tries + 1, baseMs, retryAfterMs });
-  return { type: 'retry', attempt, delayMs, isRetryAfter: retryAfterMs !== undefined };
+  const notBeforeMs = retryAfterMs === undefined ? null : Math.min(retryAfterMs, maxRetryAfterMs);
+  return { type: 'retry', attempt, delayMs, notBeforeMs };
 }
 
 async function post(deps: SenderDeps, due: DueDelivery, signal: AbortSignal): Promise<Reply> {
@@ -69,6 +70,8 @@ async function post(deps: SenderDeps, due: DueDelivery, signal: AbortSignal): Pr
       // Only the beginning is read, so there is nothing to guard against.
       maxBytes: Number.MAX_SAFE_INTEGER,
       maxRedirects: 0,
+      // The status decides: a packing that we cannot undo must not make a message count as not received.
+      decode: false,
       signal,
     });
     const { status, headers } = answer;

@@ -3,7 +3,7 @@ import { newId } from '../../lib/ids.ts';
 import { recordEvent } from '../events/service.ts';
 import { findEvent } from '../events/store.ts';
 import { findMetadataRefusal, findRefusal } from '../fetch/addresses.ts';
-import { parseTarget } from '../fetch/target.ts';
+import { assertLiteral, parseTarget } from '../fetch/target.ts';
 import type { WakeUp } from '../jobs/wake-up.ts';
 import { encryptSecret, type SecretKeys } from '../secrets/stored-secrets.ts';
 import type { BeforeCommit, Principal } from '../tenancy/types.ts';
@@ -192,7 +192,10 @@ function wakeSenders({ wake }: WebhookDeps, tx: Tx): void {
 
 /** What can be known without a name lookup; the address itself is checked whenever a connection is made. */
 function assertReachable({ blockPrivateAddresses }: WebhookDeps, url: string): void {
-  parseTarget(url, { refuse: blockPrivateAddresses ? findRefusal : findMetadataRefusal });
+  const refuse = blockPrivateAddresses ? findRefusal : findMetadataRefusal;
+  const { hostname } = parseTarget(url, { refuse });
+  // RFC 6761: this name and those below it mean the machine itself, whatever a look-up says.
+  if (/(^|\.)localhost\.?$/.test(hostname)) assertLiteral('127.0.0.1', refuse);
 }
 
 function disabled({ webhookId }: { webhookId: string }): Error {

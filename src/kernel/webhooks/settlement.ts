@@ -25,7 +25,7 @@ export function settleDelivery(deps: SettlementDeps, due: DueDelivery, outcome: 
     await releaseLane(tx, {
       ...due,
       delayMs: isRetry ? outcome.delayMs : 0,
-      isRetryAfter: isRetry && outcome.isRetryAfter,
+      notBeforeMs: isRetry ? outcome.notBeforeMs : null,
     });
     if (outcome.type === 'exhausted') await tellOfExhaustion(deps, tx, { due, outcome });
     return true;
@@ -38,7 +38,7 @@ export function returnLane(
   lease: Pick<DueDelivery, 'tenantId' | 'webhookId' | 'lane' | 'token'>,
 ) {
   return db.kernel(async (tx) => {
-    if (await lockLane(tx, lease)) await releaseLane(tx, { ...lease, delayMs: 0, isRetryAfter: false });
+    if (await lockLane(tx, lease)) await releaseLane(tx, { ...lease, delayMs: 0, notBeforeMs: null });
   });
 }
 

@@ -118,7 +118,8 @@ export interface DueDelivery extends Lease {
 /** What became of one try. */
 export type Outcome =
   | { type: 'delivered'; attempt: Attempt }
-  | { type: 'retry'; attempt: Attempt; delayMs: number; isRetryAfter: boolean }
+  /** `notBeforeMs`: what the receiver asked for; nobody brings the next try further forward. */
+  | { type: 'retry'; attempt: Attempt; delayMs: number; notBeforeMs: number | null }
   | { type: 'exhausted'; attempt: Attempt }
   /** The receiver says that it is gone for good: nothing more is sent, the delivery waits. */
   | { type: 'gone'; attempt: Attempt };
