@@ -43,6 +43,7 @@ const dark: MantineColorsTuple = [
 ];
 
 export const theme = createTheme({
+  respectReducedMotion: true,
   colors: { teal, red, dark },
   primaryColor: 'teal',
   primaryShade: { light: 7, dark: 6 },

@@ -73,7 +73,7 @@ function tenantOf(database: TestDatabase, lane: number): Promise<string> {
 
 /** Refused in order: a problem of the 4xx kind that says what is wrong by a code. */
 export function isRefusal({ status, body }: Pick<Told, 'status' | 'body'>): boolean {
-  return status >= 400 && status < 500 && /^[a-z_]+$/.test(String(body.code));
+  return status >= 400 && status < 500 && /^[a-z0-9_]+$/.test(String(body.code));
 }
 
 export const shown = (text: string): string => JSON.stringify(text).slice(0, 80);

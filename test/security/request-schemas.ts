@@ -17,6 +17,7 @@ export interface JsonSchema {
   pattern?: string;
   minimum?: number;
   maxLength?: number;
+  examples?: readonly unknown[];
   $ref?: string;
 }
 
@@ -56,6 +57,7 @@ export async function readRoutes(): Promise<DescribedRoute[]> {
 
 /** The smallest body that the schema allows. */
 export function exampleOf(schema: JsonSchema): unknown {
+  if (schema.examples) return schema.examples[0];
   if (schema.enum) return schema.enum[0];
   const [first] = schema.anyOf ?? schema.oneOf ?? [];
   if (first) return exampleOf(first);

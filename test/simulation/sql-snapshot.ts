@@ -13,7 +13,7 @@ const jobRows = `
          ${msOf('j.started_at')} as "startedAtMs", ${msOf('j.finished_at')} as "finishedAtMs",
          coalesce((j.checkpoint ->> 'n')::integer, 0) as step,
          coalesce((j.counters ->> 'slices')::integer, 0) as counter,
-         array(select e.step from probe_effects e where e.job_id = j.job_id order by e.ctid) as effects,
+         array(select e.step from probe_effects e where e.job_id = j.job_id order by e.step) as effects,
          array(select e.type
                  from events e
                 where e.tenant_id = j.tenant_id and e.subject = j.job_id::text

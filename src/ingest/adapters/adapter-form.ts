@@ -75,8 +75,17 @@ export const adapterForm = z.discriminatedUnion('kind', [
       .refine((text) => /^https?:\/\//i.test(text) && URL.canParse(text), 'must be an http(s) address')
       .nullish()
       .describe('Null: Amazon’s own of the region'),
-    region: line(100).min(1).default('us-east-1'),
-    bucket: line(255).min(1),
+    region: z
+      .string()
+      .regex(/^[A-Za-z0-9-]{1,100}$/, 'must be letters, digits and dashes')
+      .default('us-east-1'),
+    bucket: z
+      .string()
+      .regex(
+        /^[A-Za-z0-9][A-Za-z0-9._-]{1,253}[A-Za-z0-9]$/,
+        'must be 3 to 255 letters, digits, dots, dashes and underscores',
+      )
+      .meta({ examples: ['reports'] }),
     prefix: line(900).default('').describe('What keys begin with, for example `in/`'),
     path_style: z.boolean().default(false),
     access_key_id_secret: secretName,
