@@ -7,7 +7,7 @@ import { watchMemory } from '../harness/memory.mjs';
 import { settle } from '../harness/postgres.mjs';
 import { writeCsv } from '../harness/row-files.mjs';
 import { makeScratch } from '../harness/scratch.mjs';
-import { startServe } from '../harness/sluice.mjs';
+import { nodeFlags, startServe } from '../harness/sluice.mjs';
 
 const maxRssMb = 400;
 const maxGrowth = 1.25;
@@ -93,6 +93,7 @@ async function whileIdle(server, { cycles, dataDir }) {
     (message) => {
       if (message.is === 'handled') ran = message.count;
     },
+    nodeFlags,
   );
   try {
     const memory = watchMemory(worker.child.pid);

@@ -7,9 +7,12 @@ import { endOnce } from './cleanup.mjs';
 const waitLimitMs = 120_000;
 
 /** Starts a program of bench/contenders/ and waits until it is ready; `onMessage` gets everything else it says. */
-export async function startContender(program, settings, onMessage = () => {}) {
+export async function startContender(program, settings, onMessage = () => {}, nodeFlags = []) {
   const path = fileURLToPath(new URL(`../contenders/${program}`, import.meta.url));
-  const child = fork(path, [JSON.stringify(settings)], { env: { ...process.env, NO_LOG_SUCCESS: '1' } });
+  const child = fork(path, [JSON.stringify(settings)], {
+    env: { ...process.env, NO_LOG_SUCCESS: '1' },
+    execArgv: nodeFlags,
+  });
   const stop = endOnce(async () => {
     if (child.exitCode !== null || child.signalCode !== null) return;
     const ended = once(child, 'exit');

@@ -10,6 +10,8 @@ import { until } from './children.mjs';
 import { endOnce } from './cleanup.mjs';
 
 const main = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+/** As `npm start` does it. */
+export const nodeFlags = ['--max-semi-space-size=8'];
 const jwtSecret = 'a secret of the benchmarks, long enough for HS256';
 export const tenantId = 'tenant-1';
 export const userId = 'bench';
@@ -48,7 +50,7 @@ export async function startProcess(words, { database = null, settings = {}, data
     ...(database ? { DATABASE_URL: database.ownerUrl } : {}),
     ...settings,
   };
-  const child = spawn(process.execPath, [main, ...words], {
+  const child = spawn(process.execPath, [...nodeFlags, main, ...words], {
     env,
     cwd: home,
     stdio: ['ignore', 'pipe', 'pipe'],

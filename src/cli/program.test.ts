@@ -93,6 +93,8 @@ test('config prints every value with its source, as text and as JSON, and masks 
   expect(asText.stdout).toMatch(/^PORT +81 +the command line$/m);
   expect(asText.stdout).toMatch(/^SLUICE_WORKER +false +the command line$/m);
   expect(asText.stdout).toMatch(/^HOST +127\.0\.0\.1 +default$/m);
+  const withWorker = await sluice.runHere(['config', '--worker'], { ...env, SLUICE_WORKER: 'false' });
+  expect(withWorker.stdout).toMatch(/^SLUICE_WORKER +true +the command line$/m);
   const asJson = await sluice.runHere(['config', '--json'], env);
   const lines = JSON.parse(asJson.stdout) as { variable: string; value: unknown; source: string }[];
   expect(lines.find((line) => line.variable === 'DATABASE_URL')).toMatchObject({

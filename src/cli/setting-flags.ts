@@ -7,7 +7,10 @@ import { note } from './output.ts';
 export function addSettingFlags(command: Command, names: SettingName[]): Command {
   for (const name of names) {
     const { flag, describe, env } = settings[name] as Setting;
-    if (flag !== undefined) command.addOption(new Option(flag, `${describe} [${env}]`));
+    if (flag === undefined) continue;
+    command.addOption(new Option(flag, `${describe} [${env}]`));
+    // What is on by default can be said all the same: it wins over an environment that turns it off.
+    if (flag.startsWith('--no-')) command.addOption(new Option(flag.replace('--no-', '--')).hideHelp());
   }
   return command;
 }
