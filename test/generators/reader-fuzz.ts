@@ -1,6 +1,6 @@
 import { readerErrors } from '../../src/ingest/items/formats/errors.ts';
 import { openRows } from '../../src/ingest/items/formats/open-rows.ts';
-import type { ReaderLimits } from '../../src/ingest/items/formats/types.ts';
+import type { ReaderLimits, RowReader } from '../../src/ingest/items/formats/types.ts';
 import { isSluiceError, messageOf } from '../../src/lib/errors.ts';
 import { type SeededRandom, seededRandom } from '../chaos/seeded-random.ts';
 import { type CountedStream, cutAt } from './byte-stream.ts';
@@ -108,6 +108,10 @@ export async function outcomeOf(stream: CountedStream, reading: Reading): Promis
 
 async function readAll(stream: CountedStream, { bytes, limits }: Reading): Promise<string[]> {
   const reader = await openRows(stream, { limits });
+  return readRowsOf(reader, bytes).finally(() => reader.close());
+}
+
+async function readRowsOf(reader: RowReader, bytes: Buffer): Promise<string[]> {
   const rows: string[] = [];
   // Each read must bring a row, and a row has a byte at least: the work is bounded by what came in.
   for (let reads = 0; reads <= bytes.length + 1; reads += 1) {

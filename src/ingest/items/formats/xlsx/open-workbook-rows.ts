@@ -27,12 +27,22 @@ export async function openWorkbookRows(
     const sheet = chooseSheet(workbook.sheets, wanted);
     const queue = new RowQueue(limits);
     const source = new SheetSource({ archive, workbook, sheet, limits, queue });
-    const reader = new OpenRowReader({ format: 'xlsx', delimiter: null, source, queue });
-    await reader.readHeader();
-    return reader;
+    return await openReader(source, queue);
   } catch (error) {
     archive.close();
     await workbook?.strings.close();
+    throw error;
+  }
+}
+
+async function openReader(source: RowSource, queue: RowQueue): Promise<RowReader> {
+  const reader = new OpenRowReader({ format: 'xlsx', delimiter: null, source, queue });
+  try {
+    await reader.readHeader();
+    return reader;
+  } catch (error) {
+    // An entry that is still being read holds the file open, also when its archive is closed.
+    await source.close();
     throw error;
   }
 }

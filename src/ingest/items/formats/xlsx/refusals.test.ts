@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+import { readdirSync, readlinkSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { cutAt } from '../../../../../test/generators/byte-stream.ts';
 import { readRows, refusalOf } from '../../../../../test/generators/read-rows.ts';
@@ -224,3 +226,27 @@ describe('limits are those of all rows, and exact', () => {
     );
   });
 });
+
+// Where the system says which files are open. They have no name any more: nobody else's are counted.
+test.runIf(process.platform === 'linux')(
+  'a workbook that is refused by its header leaves no file open, however long it is',
+  async () => {
+    // More than one piece of the archive: the rest of the sheet is still to be read when the header is refused.
+    const rows = Array.from({ length: 5_000 }, () => textRow(randomBytes(32).toString('hex'), 'b')).join('');
+    const book = withRows(textRow('same', 'same') + rows);
+    const before = temporaryFiles();
+    expect(await refusalOf(cutAt(book, []))).toMatchObject({ code: 'duplicate_header' });
+    await expect.poll(temporaryFiles).toEqual(before);
+  },
+);
+
+function temporaryFiles(): string[] {
+  return readdirSync('/proc/self/fd').flatMap((fd) => {
+    try {
+      const target = readlinkSync(`/proc/self/fd/${fd}`);
+      return target.includes('/sluice-') && target.endsWith('(deleted)') ? [target] : [];
+    } catch {
+      return [];
+    }
+  });
+}
