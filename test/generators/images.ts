@@ -80,6 +80,12 @@ export const badImages: readonly BadImage[] = [
     bytes: async () => (await picture({ width: 300, height: 300 }).jpeg().toBuffer()).subarray(0, 700),
   },
   {
+    what: 'a JPEG that states a larger size than its data fill',
+    name: 'lies.jpg',
+    code: 'image_damaged',
+    bytes: async () => stating(await picture({ width: 200, height: 200 }).jpeg().toBuffer(), 2_000),
+  },
+  {
     what: 'the first bytes of a WebP',
     name: 'head.webp',
     code: 'image_damaged',
@@ -118,3 +124,16 @@ export const badImages: readonly BadImage[] = [
     bytes: () => Buffer.concat([Buffer.from('BM\x46\0\0\0\0\0\0\0\x36\0\0\0', 'latin1'), Buffer.alloc(60)]),
   },
 ];
+
+/** Writes another size into the frame header of a JPEG. */
+function stating(jpeg: Buffer, pixels: number): Buffer {
+  const changed = Buffer.from(jpeg);
+  for (let at = 2; at < changed.length; at += 2 + changed.readUInt16BE(at + 2)) {
+    const marker = changed[at + 1] ?? 0;
+    if (marker < 0xc0 || marker > 0xc2) continue;
+    changed.writeUInt16BE(pixels, at + 5);
+    changed.writeUInt16BE(pixels, at + 7);
+    return changed;
+  }
+  throw new Error('The JPEG has no frame header');
+}

@@ -121,6 +121,17 @@ test('a row is found by SKU, by brand and title, or by likeness, each when the o
   expect(rows[5]?.lastError).toBe('No title is alike by 0.4 or more');
 });
 
+test('rivals that an early strategy saw are told at the end, as a trial tells them', async () => {
+  const tenantId = await newTenant(database);
+  await put(tenantId, 'sku,title\nDUP,One thing\ndup,Another thing\n');
+  const jobId = await runJob(tenantId, 'sku\ndup\nnobody\n', { catalog: 'main' });
+  const [twice, never] = await rowsOf(tenantId, jobId);
+  expect(twice).toMatchObject({ status: 'NOT_FOUND', result: { matchStrategy: 'sku' } });
+  expect(twice?.lastError).toContain('2 products have this SKU');
+  expect(twice?.result.candidates).toHaveLength(2);
+  expect(never).toMatchObject({ status: 'NOT_FOUND', result: { candidates: [] } });
+});
+
 test('every lookup is kept: one line for the rows that were found, one for the others, per strategy', async () => {
   const tenantId = await newTenant(database);
   await put(tenantId, products, { fields: columns });

@@ -115,13 +115,21 @@ test('an export comes back as the rows that it was made of', async () => {
   expect(await inputsOf(second.body.jobId)).toMatchObject(expected);
 });
 
-test('a workbook below the folder is named by reference, with its sheet', async () => {
-  const tenantId = await newTenant(database);
-  mkdirSync(path.join(folder, 'in'), { recursive: true });
-  writeFileSync(path.join(folder, 'in', 'rows.xlsx'), book);
-  const headers = { ...(await server.bearer({ tenantId })), 'content-type': 'application/json' };
-  const body = JSON.stringify({ fileRef: { adapter: 'folder', key: 'in/rows.xlsx' }, sheet: '2' });
-  const answer = await fetch(`${server.url}/api/jobs`, { method: 'POST', headers, body });
+test('a workbook in the tenant’s folder is named by reference, with its sheet, and by nobody else', async () => {
+  const [tenantId, other] = [await newTenant(database), await newTenant(database)];
+  mkdirSync(path.join(folder, tenantId, 'in'), { recursive: true });
+  writeFileSync(path.join(folder, tenantId, 'in', 'rows.xlsx'), book);
+  const refer = async (as: string, key: string) => {
+    const headers = { ...(await server.bearer({ tenantId: as })), 'content-type': 'application/json' };
+    const body = JSON.stringify({ fileRef: { adapter: 'folder', key }, sheet: '2' });
+    return fetch(`${server.url}/api/jobs`, { method: 'POST', headers, body });
+  };
+  for (const key of ['in/rows.xlsx', `${tenantId}/in/rows.xlsx`, `../${tenantId}/in/rows.xlsx`]) {
+    const refused = await refer(other, key);
+    expect(refused.status).toBe(422);
+    expect(await refused.json()).toMatchObject({ code: 'file_ref_refused' });
+  }
+  const answer = await refer(tenantId, 'in/rows.xlsx');
   expect(answer.status).toBe(201);
   expect(await inputsOf(((await answer.json()) as { jobId: string }).jobId)).toEqual([{ x: 'y' }]);
 });

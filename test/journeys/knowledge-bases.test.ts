@@ -106,6 +106,13 @@ describe('a knowledge base', () => {
     { body: { name: '' }, status: 400 },
     { body: { name: 'a\u0000b' }, status: 400 },
     { body: { name: 'One', kb_id: 'a\u0007b' }, status: 400 },
+    { body: { name: 'One', kb_id: '..' }, status: 400 },
+    { body: { name: '  ' }, status: 400 },
+    { body: { name: 'One', sources: [{ type: 'website', url: 'https://u:p@x/' }] }, status: 400 },
+    {
+      body: { name: 'One', embedder: { provider: 'openai', model: 'm', base_url: 'https://u:p@x' } },
+      status: 400,
+    },
     { body: { name: 'One', chunker: { strategy: 'guess' } }, status: 400 },
     {
       body: { name: 'One', chunker: { strategy: 'fixed', max_tokens: 50, overlap_tokens: 26 } },

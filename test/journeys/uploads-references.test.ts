@@ -6,7 +6,7 @@ import { useDatabase } from '../database.ts';
 import { expectRefusal, useIntake } from '../upload-intake.ts';
 import { useUploads } from '../upload-server.ts';
 
-// Files that lie on the server already: only what the operator put below one folder can be named.
+// Files that lie on the server already: only what the operator put into the tenant's folder can be named.
 const database = useDatabase();
 const root = mkdtempSync(path.join(tmpdir(), 'sluice-references-'));
 const folder = path.join(root, 'folder');
@@ -18,14 +18,15 @@ const { admin, leavingNothing } = intake;
 const csv = 'Campaign name,Campaign ID,Day,Impressions,Amount spent (USD)\nSpring,1,2026-03-01,10,1.50\n';
 
 beforeAll(() => {
-  mkdirSync(path.join(folder, 'below'), { recursive: true });
-  writeFileSync(path.join(folder, 'report.csv'), csv);
-  writeFileSync(path.join(folder, 'below', 'report.csv'), csv);
-  writeFileSync(path.join(folder, 'empty.csv'), '');
-  writeFileSync(path.join(root, 'secret.csv'), csv);
-  symlinkSync(path.join(root, 'secret.csv'), path.join(folder, 'way-out.csv'));
-  symlinkSync(root, path.join(folder, 'way-up'));
-  symlinkSync(path.join(folder, 'report.csv'), path.join(folder, 'alias.csv'));
+  const own = path.join(folder, intake.tenantId);
+  mkdirSync(path.join(own, 'below'), { recursive: true });
+  writeFileSync(path.join(own, 'report.csv'), csv);
+  writeFileSync(path.join(own, 'below', 'report.csv'), csv);
+  writeFileSync(path.join(own, 'empty.csv'), '');
+  for (const place of [root, folder]) writeFileSync(path.join(place, 'secret.csv'), csv);
+  symlinkSync(path.join(root, 'secret.csv'), path.join(own, 'way-out.csv'));
+  symlinkSync(root, path.join(own, 'way-up'));
+  symlinkSync(path.join(own, 'report.csv'), path.join(own, 'alias.csv'));
 });
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
@@ -57,6 +58,7 @@ describe('a reference to a file', () => {
   test.each([
     '../secret.csv',
     'below/../../secret.csv',
+    '../../secret.csv',
     path.join(root, 'secret.csv'),
     '/etc/passwd',
     'way-out.csv',
@@ -70,7 +72,7 @@ describe('a reference to a file', () => {
     expectRefusal(answer, {
       status: 422,
       code: 'upload_file_ref_refused',
-      says: /no file .* below the folder/,
+      says: /no file .* in the tenant’s folder/,
     });
     expect(JSON.stringify(answer.body)).not.toContain(folder);
   });

@@ -21,9 +21,12 @@ const loot = 'loot-4711';
 let workspaceId = '';
 
 beforeAll(async () => {
-  const inbox = inboxOf(product.directory);
+  const inbox = path.join(inboxOf(product.directory), claims.tenantId);
   mkdirSync(path.join(inbox, 'within'), { recursive: true });
-  writeFileSync(path.join(product.directory, 'loot.csv'), `Day,name\n2026-03-01,${loot}\n`);
+  // Outside of the folder, and outside of the tenant's own.
+  for (const place of [product.directory, inboxOf(product.directory)]) {
+    writeFileSync(path.join(place, 'loot.csv'), `Day,name\n2026-03-01,${loot}\n`);
+  }
   writeFileSync(path.join(inbox, 'fine.csv'), 'Day,name\n2026-03-01,fine\n');
   symlinkSync('../loot.csv', path.join(inbox, 'linked.csv'));
   symlinkSync('..', path.join(inbox, 'links'));

@@ -65,6 +65,6 @@ export const itemErrors = defineErrors({
     kind: 'invalid',
     status: 422,
     title: 'The file reference cannot be used',
-    next: 'Name a file below the folder that the operator configured (INGEST_FOLDER).',
+    next: 'Name a file in the folder of your tenant below the one that the operator configured (INGEST_FOLDER).',
   },
 });

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
-import { findBelow } from '../../kernel/files/folder.ts';
+import { findBelow, tenantFolder } from '../../kernel/files/folder.ts';
 import { itemErrors } from './errors.ts';
 import type { ItemForm } from './multipart.ts';
 
@@ -12,8 +12,11 @@ const body = z.strictObject({
   sheet: z.string().max(100).optional(),
 });
 
-/** A file that lies below the operator's folder already. */
-export async function openFileRef(given: unknown, { folder }: { folder: string | null }): Promise<ItemForm> {
+/** A file that lies in the tenant's folder below the operator's already. */
+export async function openFileRef(
+  given: unknown,
+  { folder, tenantId }: { folder: string | null; tenantId: string },
+): Promise<ItemForm> {
   const parsed = body.safeParse(given);
   if (!parsed.success) {
     throw itemErrors.raise.form_invalid('The body is neither a form with a file nor JSON with a fileRef', {
@@ -24,11 +27,13 @@ export async function openFileRef(given: unknown, { folder }: { folder: string |
     });
   }
   const { fileRef, processor = null, options = {}, sheet = null } = parsed.data;
-  if (folder === null) throw itemErrors.raise.file_ref_refused('No folder is configured on this server');
-  const file = await findBelow(folder, fileRef.key);
+  if (folder === null) {
+    throw itemErrors.raise.file_ref_refused('No folder is configured on this server (INGEST_FOLDER)');
+  }
+  const file = await findBelow(tenantFolder(folder, tenantId), fileRef.key);
   if (file === null) {
     throw itemErrors.raise.file_ref_refused(
-      `There is no file ${JSON.stringify(fileRef.key)} below the folder`,
+      `There is no file ${JSON.stringify(fileRef.key)} in the tenant’s folder below INGEST_FOLDER`,
     );
   }
   return {

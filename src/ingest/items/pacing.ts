@@ -17,6 +17,7 @@ import {
   waitBeforeCall,
 } from './controllers/provider-pace.ts';
 import { PressureMeter } from './pressure.ts';
+import { CallNotBegun } from './processors/outcomes.ts';
 import type { JobKey } from './types.ts';
 
 const maxRemembered = 1_000;
@@ -133,6 +134,11 @@ export class Pacing {
   }
 }
 
+interface Stops {
+  signal: AbortSignal | undefined;
+  ending: AbortSignal | undefined;
+}
+
 /** Lets calls to one provider start only as fast as it bears them. */
 export class ProviderPace {
   #state: PaceState = initialPace(performance.now(), defaultPaceBounds);
@@ -157,22 +163,19 @@ export class ProviderPace {
     return { concurrency: Math.round(concurrency * 10) / 10, delayMs: Math.round(delayMs), reason };
   }
 
-  /** The same fetch, held back to the provider's pace. */
-  pace(fetch: GuardedFetch): GuardedFetch {
+  /** The same fetch, held back to the provider's pace. Once `ending` aborts, calls that wait are not begun. */
+  pace(fetch: GuardedFetch, ending?: AbortSignal): GuardedFetch {
     const paced = async (url: string, options?: FetchOptions) =>
-      this.#call(options?.signal, () => fetch(url, options));
+      this.#call({ signal: options?.signal, ending }, () => fetch(url, options));
     return Object.assign(paced, {
       stream: (url: string, options?: FetchOptions) =>
-        this.#call(options?.signal, () => fetch.stream(url, options)),
+        this.#call({ signal: options?.signal, ending }, () => fetch.stream(url, options)),
       close: () => fetch.close(),
     });
   }
 
-  async #call<Body>(
-    signal: AbortSignal | undefined,
-    start: () => Promise<FetchAnswer<Body>>,
-  ): Promise<FetchAnswer<Body>> {
-    await this.#turn(signal);
+  async #call<Body>(stops: Stops, start: () => Promise<FetchAnswer<Body>>): Promise<FetchAnswer<Body>> {
+    await this.#turn(stops);
     this.#wasCalled = true;
     let end: CallEnd = { outcome: 'failed' };
     try {
@@ -186,9 +189,10 @@ export class ProviderPace {
     }
   }
 
-  async #turn(signal: AbortSignal | undefined): Promise<void> {
+  async #turn({ signal, ending }: Stops): Promise<void> {
     for (;;) {
       signal?.throwIfAborted();
+      if (ending?.aborted) throw new CallNotBegun();
       const waitMs = waitBeforeCall(this.#state, performance.now());
       if (waitMs <= 0) {
         // Started in the same breath: otherwise all who wait would pass at once.
@@ -200,11 +204,13 @@ export class ProviderPace {
           clearTimeout(timer);
           this.#waiting.delete(wake);
           signal?.removeEventListener('abort', wake);
+          ending?.removeEventListener('abort', wake);
           resolve();
         };
         const timer = setTimeout(wake, Math.min(waitMs, 1_000));
         this.#waiting.add(wake);
         signal?.addEventListener('abort', wake, { once: true });
+        ending?.addEventListener('abort', wake, { once: true });
       });
     }
   }

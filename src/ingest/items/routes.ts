@@ -105,7 +105,7 @@ async function openSource(deps: ItemRoutesDeps, request: FastifyRequest): Promis
   refuseCompressed(request);
   return request.isMultipart()
     ? readItemForm(request, { maxFileBytes: deps.maxUploadBytes })
-    : openFileRef(request.body, { folder: deps.ingestFolder });
+    : openFileRef(request.body, { folder: deps.ingestFolder, tenantId: principalOf(request).tenantId });
 }
 
 /** Of a refused upload the rest is read and dropped: a sender that is not read from would wait for ever. */

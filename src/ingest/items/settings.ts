@@ -21,7 +21,8 @@ export const itemSettings = {
     env: 'INGEST_FOLDER',
     ...text({ max: 4_000 }),
     default: null,
-    describe: 'Files below this folder may be named in a fileRef. Unset: none.',
+    describe:
+      'Files may be named in a fileRef that lie below this folder, in one that is named like their tenant. Unset: none.',
   }),
   maxOpenItems: setting({
     env: 'MAX_OPEN_ITEMS',

@@ -6,9 +6,9 @@ import type { Database, TransactionContext } from '../../lib/db.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import { type BatchReport, closeBatch, comeBackFor, freshOf, notRunning } from './batch.ts';
-import { watchForCancel } from './cancel-watch.ts';
 import { catalogsOf } from './catalog/catalogs.ts';
 import type { JobImages } from './images/types.ts';
+import { watchJob } from './job-watch.ts';
 import type { Lanes } from './lanes.ts';
 import type { ItemMetrics } from './metrics.ts';
 import { changeOf, givenBack } from './outcomes.ts';
@@ -210,11 +210,12 @@ async function runWave(
   const { job } = opened;
   const startedAtMs = performance.now();
   const calls: ProviderCall[] = [];
-  const watch = watchForCancel(deps, { job, signal: opened.turn.signal });
+  const watch = watchJob(deps, opened);
   const context = contextOf(deps, opened, {
     log: (call) => void calls.push(call),
     assertHeld: () => holdOn(deps, opened, claim),
     signal: watch.signal,
+    ending: watch.ending,
   });
   const stopRenewing = renewWhileWorking(deps, opened, claim);
   const changes = await changesOf(deps, opened, { items: claim.items, context }).finally(() => {
@@ -362,13 +363,13 @@ function observe(
 function contextOf(
   deps: ItemWorkerDeps,
   { job, provider }: Opened,
-  hooks: Pick<ProcessorContext, 'log' | 'assertHeld' | 'signal'>,
+  hooks: Pick<ProcessorContext, 'log' | 'assertHeld' | 'signal' | 'ending'>,
 ): ProcessorContext {
   return {
     ...hooks,
     tenantId: job.tenantId,
     jobId: job.jobId,
-    fetch: provider.pace(deps.fetch),
+    fetch: provider.pace(deps.fetch, hooks.ending),
     secret: (name) => deps.secretOf(job.tenantId, name),
     catalogs: catalogsOf(deps.db, job.tenantId),
     concurrency: provider.concurrency,

@@ -150,6 +150,55 @@ test.each([1, 2, 8])(
   },
 );
 
+test('a chunk at the front that a provider fails at is found without a word against the provider', async () => {
+  await forgetBreakers();
+  const kb = await runs.newKb(new Shelf({ a: `Poison.\n\n${many(15)}` }));
+  const embedder = new TestEmbedder({ textsPerCall: 16, callsInFlight: 1 });
+  embedder.onCall = (texts) => {
+    if (texts.includes('Poison.')) throw embedderErrors.raise.embedder_unreachable('500 at these words');
+  };
+  const { kernel } = await runs.start({ embedder });
+  const job = await runs.run(kb);
+  await kernel.cycle({ budgetMs, tenantId: kb.tenantId });
+  expect(await runs.job(job)).toMatchObject({
+    status: 'success',
+    counters: { chunks_seen: 16, chunks_processed: 15, chunks_error: 1 },
+  });
+  expect(await openBreakers()).toBe(0);
+});
+
+test('a breaker that is open is tried with harmless words, and not with what may have opened it', async () => {
+  await forgetBreakers();
+  const kb = await runs.newKb(new Shelf({ a: `Poison.\n\n${many(3)}` }));
+  const embedder = new TestEmbedder({ callsInFlight: 1 });
+  embedder.onCall = (texts) => {
+    if (texts.includes('Poison.')) throw embedderErrors.raise.embedder_unreachable('500 at these words');
+  };
+  const { kernel } = await runs.start({ embedder });
+  await database.owner(
+    `insert into circuit_breakers (dependency, state, failures, opened_count, probe_at)
+     values ('embedder test', 'open', 5, 1, clock_timestamp())`,
+  );
+  const job = await runs.run(kb);
+  await kernel.cycle({ budgetMs, tenantId: kb.tenantId });
+  expect(embedder.calls[0]).toEqual(['Hello.']);
+  expect(await openBreakers()).toBe(0);
+  expect(await runs.job(job)).toMatchObject({ status: 'success', counters: { chunks_processed: 3 } });
+});
+
+test('failures of runs that ended before do not count once a call has succeeded', async () => {
+  await forgetBreakers();
+  const kb = await runs.newKb(new Shelf({ a: many(2) }));
+  const embedder = new TestEmbedder({ callsInFlight: 1 });
+  const { kernel } = await runs.start({ embedder });
+  await database.owner(
+    `insert into circuit_breakers (dependency, state, failures) values ('embedder test', 'closed', 4)`,
+  );
+  await runs.run(kb);
+  await kernel.cycle({ budgetMs, tenantId: kb.tenantId });
+  expect(await database.owner('select from circuit_breakers where failures > 0')).toEqual([]);
+});
+
 test('a provider that goes away, comes back ill and gets well costs a run of one chunk nothing', async () => {
   await forgetBreakers();
   const gone = await startEmbeddingServer();

@@ -38,7 +38,8 @@ export class Embedding {
   readonly #context: SliceContext;
   readonly #dependency: string;
   readonly #signal: AbortSignal;
-  #hasFailed = false;
+  /** Until a call has succeeded: whoever failed before us may have ended without a chance to say that all is well. */
+  #mayHaveFailed = true;
 
   constructor(context: SliceContext, signal: AbortSignal) {
     this.#context = context;
@@ -55,7 +56,7 @@ export class Embedding {
   async #embedInto(result: EmbeddedChunks, { chunks, logger, failed }: Attempt): Promise<void> {
     for (let attempt = failed; ; attempt += 1) {
       try {
-        const vectors = await this.#call(chunks);
+        const vectors = await this.#call(chunks, { isSuspect: failed > 0 });
         for (const [index, { contentHash }] of chunks.entries()) {
           result.vectors.set(contentHash, vectors[index] as Float32Array);
         }
@@ -71,7 +72,11 @@ export class Embedding {
     }
   }
 
-  /** One chunk alone is to blame, unless nothing else gets through either; of several each half is tried once. */
+  /**
+   * One chunk alone is to blame, unless nothing else gets through either; of several each half is tried once. Before
+   * that the provider has to take other words: otherwise the halves would be held against it, and its breaker would
+   * open for everybody before the one chunk is found.
+   */
   async #giveUp(
     result: EmbeddedChunks,
     { chunks, logger, error }: { chunks: readonly Chunk[]; logger: Logger; error: unknown },
@@ -84,6 +89,7 @@ export class Embedding {
       logger.warn({ err: error, content_hash: only.contentHash }, 'a chunk is left out');
       return;
     }
+    if (isTransient(error)) await this.#assertUp();
     const middle = Math.ceil(chunks.length / 2);
     const failed = chunkPolicy.maxRetries;
     await this.#embedInto(result, { chunks: chunks.slice(0, middle), logger, failed });
@@ -103,15 +109,36 @@ export class Embedding {
     }
   }
 
-  async #call(chunks: readonly Pick<Chunk, 'text'>[]): Promise<Float32Array[]> {
+  /** `isSuspect`: one of them may be what the provider fails at, so that a failure says nothing about the provider. */
+  async #call(chunks: readonly Pick<Chunk, 'text'>[], { isSuspect = false } = {}): Promise<Float32Array[]> {
     const { slice, run } = this.#context;
-    const { breakers, metrics } = run.deps;
-    const answer = await breakers.check(this.#dependency);
+    const answer = await run.deps.breakers.check(this.#dependency);
     if (!answer.allowed) {
       throw new ProviderWait(`${this.#dependency} is down; its breaker is open`, answer.retryInMs);
     }
     await slice.assertHeld();
     this.#signal.throwIfAborted();
+    // Whether it is back is asked with words that cannot be what it fails at.
+    const isProbe = answer.isProbe && chunks[0] === harmless;
+    if (answer.isProbe && !isProbe) await this.#probe();
+    return this.#send(chunks, { isProbe, isSuspect });
+  }
+
+  async #probe(): Promise<void> {
+    try {
+      await this.#send([harmless], { isProbe: true, isSuspect: false });
+    } catch (error) {
+      if (!(error instanceof CallFailed)) throw error;
+      throw new ProviderWait(`${this.#dependency} is still down: ${error.message}`, downWaitMs);
+    }
+  }
+
+  async #send(
+    chunks: readonly Pick<Chunk, 'text'>[],
+    { isProbe, isSuspect }: { isProbe: boolean; isSuspect: boolean },
+  ): Promise<Float32Array[]> {
+    const { run } = this.#context;
+    const { breakers, metrics } = run.deps;
     const { provider } = run.embedder;
     const startedAtMs = performance.now();
     try {
@@ -121,18 +148,18 @@ export class Embedding {
       metrics.calls.inc({ provider, answer: 'ok' });
       metrics.callSeconds.observe({ provider }, tookMs / 1000);
       run.size.noteCall({ texts: texts.length, tookMs });
-      if (answer.isProbe || this.#hasFailed) await breakers.recordSuccess(this.#dependency);
-      this.#hasFailed = false;
+      if (isProbe || this.#mayHaveFailed) await breakers.recordSuccess(this.#dependency);
+      this.#mayHaveFailed = false;
       return vectors;
     } catch (error) {
       this.#signal.throwIfAborted();
       metrics.calls.inc({ provider, answer: isSluiceError(error) ? error.code : 'failed' });
-      throw await this.#learn(error);
+      throw await this.#learn(error, isSuspect);
     }
   }
 
   /** What a failed call says of the provider, and what is to be done about it. */
-  async #learn(error: unknown): Promise<Error> {
+  async #learn(error: unknown, isSuspect: boolean): Promise<Error> {
     const { run } = this.#context;
     const { breakers, metrics } = run.deps;
     run.size.noteFailure();
@@ -143,8 +170,10 @@ export class Embedding {
         return new ProviderWait(error.message, throttledFor(error));
       }
       case 'transient':
-        this.#hasFailed = true;
-        await breakers.recordFailure(this.#dependency, error.message);
+        if (!isSuspect) {
+          this.#mayHaveFailed = true;
+          await breakers.recordFailure(this.#dependency, error.message);
+        }
         return new CallFailed(error);
       case 'invalid':
         return new CallFailed(error);

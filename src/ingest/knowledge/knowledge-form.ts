@@ -4,10 +4,21 @@ import { isUsableId } from '../../kernel/tenancy/types.ts';
 import type { ChunkerSettings } from './chunkers/chunker.ts';
 import type { EmbedderSettings } from './embedders/embedder.ts';
 import { sourceForm } from './sources/source-form.ts';
+import { webAddress } from './web-address.ts';
 
 /** How a knowledge base is written in a request. */
-const id = z.string().min(1).refine(isUsableId, 'must be 1 to 200 characters without control characters');
-const name = z.string().min(1).max(200).refine(isUsableId, 'must not contain control characters');
+const id = z
+  .string()
+  .min(1)
+  .refine(isUsableId, 'must be 1 to 200 characters without control characters')
+  // Clients take these two out of the paths that they ask for: nobody could reach it.
+  .refine((text) => text !== '.' && text !== '..', 'must not be . or ..');
+const name = z
+  .string()
+  .min(1)
+  .max(200)
+  .refine(isUsableId, 'must not contain control characters')
+  .refine((text) => text.trim() !== '', 'must not be blank');
 
 const maxTokens = z.int().min(16).max(8_000).optional();
 
@@ -37,10 +48,7 @@ const embedder = z
     z.strictObject({ provider: z.literal('local') }),
     z.strictObject({
       provider: z.literal('openai'),
-      base_url: storedText(2_000)
-        .refine(isWebAddress, 'must be an http(s) address')
-        .meta({ format: 'uri' })
-        .optional(),
+      base_url: webAddress(2_000).optional(),
       model: storedText(200).min(1),
       dimensions: z.int().min(1).max(16_000).nullish(),
       api_key_secret: storedText(200).min(1).nullish().describe('Name of a stored secret'),
@@ -66,10 +74,6 @@ export const knowledgeFields = {
   name,
   sources: z.array(sourceForm).max(maxSourcesAtOnce).default([]),
 };
-
-function isWebAddress(text: string): boolean {
-  return /^https?:\/\//i.test(text) && URL.canParse(text);
-}
 
 const openAi = 'https://api.openai.com/v1';
 

@@ -42,7 +42,7 @@ export const uploadErrors = defineErrors({
     kind: 'invalid',
     status: 422,
     title: 'The file reference cannot be followed',
-    next: 'Name a file that lies below the folder that the operator has configured (INGEST_FOLDER).',
+    next: 'Name a file in the folder of your tenant below the one that the operator configured (INGEST_FOLDER).',
   },
   workspace_unknown: {
     kind: 'invalid',

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Multipart } from '@fastify/multipart';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { findBelow } from '../../kernel/files/folder.ts';
+import { findBelow, tenantFolder } from '../../kernel/files/folder.ts';
 import { forgetUnlessCommitted } from '../../kernel/files/service.ts';
 import type { StoredContent } from '../../kernel/files/types.ts';
 import { isSluiceError, messageOf, type SluiceError } from '../../lib/errors.ts';
@@ -105,10 +105,10 @@ const referenced = z.looseObject({
   file_ref: z.strictObject({ adapter: z.literal('folder'), key: z.string().min(1).max(1_000) }),
 });
 
-/** JSON with a reference to a file that lies below the operator's folder already. */
+/** JSON with a reference to a file that lies in the tenant's folder below the operator's already. */
 export async function receiveReference(
   deps: IntakeDeps & { ingestFolder: string | null },
-  body: unknown,
+  { body, tenantId }: { body: unknown; tenantId: string },
 ): Promise<ReceivedUpload> {
   const parsed = referenced.safeParse(body);
   if (!parsed.success) {
@@ -130,10 +130,10 @@ export async function receiveReference(
       'No folder is configured on this server (INGEST_FOLDER)',
     );
   }
-  const file = await findBelow(folder, reference.key);
+  const file = await findBelow(tenantFolder(folder, tenantId), reference.key);
   if (file === null) {
     throw uploadErrors.raise.upload_file_ref_refused(
-      `There is no file ${JSON.stringify(reference.key)} below the folder`,
+      `There is no file ${JSON.stringify(reference.key)} in the tenant’s folder below INGEST_FOLDER`,
     );
   }
   const filename = fields.filename ?? readFilename(path.basename(file));

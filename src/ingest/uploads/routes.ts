@@ -69,7 +69,7 @@ function installIntake(app: RouteApp, deps: UploadRoutesDeps): void {
       const principal = principalOf(request);
       const received = request.isMultipart()
         ? await receiveForm(deps, request)
-        : await receiveReference(deps, request.body);
+        : await receiveReference(deps, { body: request.body, tenantId: principal.tenantId });
       const kept = await claimFor(request, received).catch(async (error: unknown) => {
         await deps.files.remove(received.stored.storageKey);
         throw error;

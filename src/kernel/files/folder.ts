@@ -12,3 +12,10 @@ export async function findBelow(folder: string, key: string): Promise<string | n
   if (root === null || file === null || !file.startsWith(`${root}${path.sep}`)) return null;
   return (await stat(file)).isFile() ? file : null;
 }
+
+/** The folder of a tenant below one that all of them share: nobody names another tenant's files. */
+export function tenantFolder(root: string, tenantId: string): string {
+  const name = encodeURIComponent(tenantId);
+  // A tenant id may hold what no name of a folder may.
+  return path.join(root, name === '.' || name === '..' ? name.replaceAll('.', '%2E') : name);
+}

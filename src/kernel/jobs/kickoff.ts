@@ -42,10 +42,11 @@ export async function kickOff(
     );
   }
   let processed = 0;
-  while (performance.now() - startedAtMs < durationMs) {
+  const untilMs = startedAtMs + durationMs;
+  while (performance.now() < untilMs) {
     const claimed = await claimThis(deps, job);
     if (!claimed) break;
-    const end = await deps.runner.run(claimed);
+    const end = await deps.runner.run(claimed, { untilMs });
     if (end.type === 'dropped') break;
     processed += end.type === 'turn' ? end.result.processed : 1;
     if (end.type === 'turn' ? end.result.state !== 'more' : end.outcome.type !== 'continue') break;

@@ -36,6 +36,12 @@ export interface SliceRunnerDeps {
 const turnFailureDelayMs = 2_000;
 const storageWaitMs = 5_000;
 
+/** What a slice runs under. */
+interface Holding {
+  held: HeldLease;
+  isTimeUp?: () => boolean;
+}
+
 /** The state behind a transaction in the middle of a slice; it may depend on what the transaction did. */
 type Checkpointed<T> = SliceState | ((result: T) => SliceState);
 
@@ -62,12 +68,14 @@ export class SliceRunner {
     this.#draining = true;
   }
 
-  async run(job: ClaimedJob): Promise<SliceEnd> {
-    if (job.shared && job.status !== 'canceled') return this.#takeTurn(job);
+  /** `untilMs`: when the slice is to end at its next good place, by `performance.now()`. */
+  async run(job: ClaimedJob, { untilMs = Number.POSITIVE_INFINITY } = {}): Promise<SliceEnd> {
+    const isTimeUp = () => performance.now() >= untilMs;
+    if (job.shared && job.status !== 'canceled') return this.#takeTurn(job, isTimeUp);
     const held = this.#deps.keeper.hold(job);
     try {
       const pipeline = this.#deps.registry.get(job.pipeline);
-      const result = await this.#advance(pipeline, job, held);
+      const result = await this.#advance(pipeline, job, { held, isTimeUp });
       return await this.#commit(job, held, result);
     } catch (error) {
       return await this.#drop(job, held, error);
@@ -81,14 +89,14 @@ export class SliceRunner {
     for (const turn of this.#turns) turn.abort(jobErrors.raise.lease_lost(`The turn was ended: ${reason}`));
   }
 
-  async #takeTurn(job: ClaimedJob): Promise<SliceEnd> {
+  async #takeTurn(job: ClaimedJob, isTimeUp: () => boolean): Promise<SliceEnd> {
     const controller = new AbortController();
     this.#turns.add(controller);
     const { db, logger, registry, workerId, wake } = this.#deps;
     try {
       const pipeline = registry.get(job.pipeline);
       if (!pipeline.takeTurn) throw new Error(`Pipeline ${job.pipeline} has shared jobs but takes no turns`);
-      const shouldYield = () => this.#draining || controller.signal.aborted;
+      const shouldYield = () => this.#draining || controller.signal.aborted || isTimeUp();
       const result = await pipeline.takeTurn({ job, workerId, signal: controller.signal, shouldYield });
       if (result.processed > 0) wake.announce('events');
       return { type: 'turn', result };
@@ -112,7 +120,7 @@ export class SliceRunner {
         jobs.map(async (job, index): Promise<Settlement> => {
           const lease = held[index] as HeldLease;
           const pipeline = this.#deps.registry.get(job.pipeline);
-          const { outcome, effects: _none, ...state } = await this.#advance(pipeline, job, lease);
+          const { outcome, effects: _none, ...state } = await this.#advance(pipeline, job, { held: lease });
           return { tenantId: job.tenantId, jobId: job.jobId, leaseEpoch: job.leaseEpoch, outcome, state };
         }),
       );
@@ -125,8 +133,8 @@ export class SliceRunner {
     }
   }
 
-  async #advance(pipeline: Pipeline, job: ClaimedJob, held: HeldLease): Promise<SliceResult> {
-    const slice = this.#sliceOf(job, held);
+  async #advance(pipeline: Pipeline, job: ClaimedJob, { held, isTimeUp }: Holding): Promise<SliceResult> {
+    const slice = this.#sliceOf(job, { held, isTimeUp });
     try {
       if (job.status !== 'canceled') return await pipeline.advance(slice);
       return pipeline.cleanUp ? await pipeline.cleanUp(slice) : { outcome: { type: 'done' } };
@@ -153,11 +161,11 @@ export class SliceRunner {
     return pipeline.onError(error, job);
   }
 
-  #sliceOf(job: ClaimedJob, held: HeldLease): Slice {
+  #sliceOf(job: ClaimedJob, { held, isTimeUp = () => false }: Holding): Slice {
     return {
       job,
       signal: held.controller.signal,
-      shouldYield: () => this.#draining || held.paused || held.controller.signal.aborted,
+      shouldYield: () => this.#draining || held.paused || held.controller.signal.aborted || isTimeUp(),
       assertHeld: () => this.#deps.keeper.assertHeld(held),
       transaction: (work, state) => this.#checkpoint(job, held, { work, state }),
     };

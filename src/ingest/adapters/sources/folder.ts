@@ -3,6 +3,7 @@ import { access, lstat, mkdir, open, opendir, realpath, rename } from 'node:fs/p
 import path from 'node:path';
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import { tenantFolder } from '../../../kernel/files/folder.ts';
 import { isMissing } from '../../../lib/durable-files.ts';
 import { messageOf } from '../../../lib/errors.ts';
 import { adapterFailures } from '../errors.ts';
@@ -21,7 +22,7 @@ export async function openFolder(
       'No folder is configured on this server; the operator sets ADAPTER_FOLDER',
     );
   }
-  const home = path.join(root, folderNameOf(tenantId));
+  const home = tenantFolder(root, tenantId);
   const folder = await findFolder(home, place.path);
   const fileOf = (name: string) => path.join(folder, name);
   return {
@@ -32,12 +33,6 @@ export async function openFolder(
     move: (names) => move(home, { from: fileOf(names.from), to: fileOf(names.to) }),
     close: async () => {},
   };
-}
-
-/** A tenant id may hold what no name of a folder may. */
-function folderNameOf(tenantId: string): string {
-  const name = encodeURIComponent(tenantId);
-  return name === '.' || name === '..' ? name.replaceAll('.', '%2E') : name;
 }
 
 async function findFolder(home: string, below: string): Promise<string> {

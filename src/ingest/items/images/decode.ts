@@ -57,7 +57,7 @@ export async function decodeImage(open: OpenImage, bytes: Uint8Array, room: Pixe
   if (tooLarge !== null) return tooLarge;
   const leave = await room.take(Math.min(decodedBytesOf(metadata), imageLimits.decodedBytes));
   try {
-    return await readPixels(open, bytes, metadata);
+    return await readStrictly(open, bytes, metadata);
   } catch (error) {
     return failureOf(error);
   } finally {
@@ -109,10 +109,31 @@ function decodedBytesOf({ width, height, channels, depth }: Metadata): number {
   return width * height * Math.max(channels ?? 4, 3) * (sampleBytes[depth] ?? 4);
 }
 
+/**
+ * Of a JPEG whose data do not fill the size that it states the library only warns, and paints the rest grey. Other
+ * warnings are of no account: many cameras write files that give them.
+ */
+async function readStrictly(open: OpenImage, bytes: Uint8Array, metadata: Metadata): Promise<Decoded> {
+  const read = (failOn: 'error' | 'warning') => readPixels(open, bytes, { metadata, failOn });
+  if (metadata.format !== 'jpeg') return read('error');
+  try {
+    return await read('warning');
+  } catch (error) {
+    if (endsEarly.test(messageOf(error))) throw error;
+    return await read('error');
+  }
+}
+
+const endsEarly = /premature end of (JPEG file|data segment)/i;
+
 /** The decoding itself happens once: the hash and the colour are of the thumbnail. */
-async function readPixels(open: OpenImage, bytes: Uint8Array, metadata: Metadata): Promise<Decoded> {
+async function readPixels(
+  open: OpenImage,
+  bytes: Uint8Array,
+  { metadata, failOn }: { metadata: Metadata; failOn: 'error' | 'warning' },
+): Promise<Decoded> {
   const size = imageLimits.thumbnailPixels;
-  const { data: pixels, info } = await open(bytes, openOptions)
+  const { data: pixels, info } = await open(bytes, { ...openOptions, failOn })
     .timeout({ seconds: imageLimits.decodeMs / 1000 })
     .autoOrient()
     .resize(size, size, { fit: 'inside', withoutEnlargement: true })

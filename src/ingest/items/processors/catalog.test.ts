@@ -74,6 +74,9 @@ test('a row that begins in the middle, as after a reprocess, still goes through 
     'sku',
     'brand_title',
     'fuzzy_title',
+    // All have found nothing; these two are looks for rivals to tell of.
+    'sku',
+    'brand_title',
   ]);
 });
 

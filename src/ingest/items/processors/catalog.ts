@@ -1,7 +1,7 @@
 import { isSluiceError } from '../../../lib/errors.ts';
 import { type CatalogOptions, catalogOptions, readQuestion } from '../catalog/catalog-options.ts';
 import type { Catalogs } from '../catalog/catalogs.ts';
-import type { Catalog, Match, Strategy } from '../catalog/types.ts';
+import type { Catalog, Match, Question, Strategy } from '../catalog/types.ts';
 import { parseOptions } from './options.ts';
 import { endsSlice, failureOf, stoppedOutcome } from './outcomes.ts';
 import type { ItemInput, ItemOutcome, Processor, ProcessorContext } from './types.ts';
@@ -78,27 +78,55 @@ async function matchItems(
     const call = { provider: `catalog:${catalog.name}`, itemIds, strategy, status: null, outcome, tookMs };
     if (itemIds.length > 0) context.log(call);
   }
-  return items.map((item, index) => {
+  const count = options.strategies.length;
+  const tried = items.map((item, index) => {
     const match = matches[index] as Match;
-    return [item, outcomeOf(match, { item, catalog, strategy, count: options.strategies.length })];
+    return { item, question: questions[index] as Question, match, strategy, isLast: isLastTry(item, count) };
   });
+  await recallRivals(tried, { catalogs, catalog, options });
+  return tried.map(({ item, ...answer }) => [item, outcomeOf(answer, catalog)]);
 }
 
-function outcomeOf(
-  match: Match,
-  {
-    item,
-    catalog,
-    strategy,
-    count,
-  }: { item: ItemInput; catalog: Catalog; strategy: Strategy; count: number },
-): ItemOutcome {
+/** One look of one strategy at one row. */
+interface Tried {
+  item: ItemInput;
+  question: Question;
+  match: Match;
+  strategy: Strategy;
+  isLast: boolean;
+}
+
+/** As many tries as there are strategies, and the last of them was the last one: all were tried. */
+function isLastTry({ attempts, strategy }: ItemInput, count: number): boolean {
+  return attempts >= count && (strategy + 1) % count === 0;
+}
+
+/**
+ * A row that ends without a match, and of which the last strategy knows nothing to tell: rivals that an earlier one saw
+ * are its reason. They are looked for again, because a try keeps nothing for the next one.
+ */
+async function recallRivals(
+  tried: readonly Tried[],
+  { catalogs, catalog, options }: { catalogs: Catalogs; catalog: Catalog; options: CatalogOptions },
+): Promise<void> {
+  const isSilent = ({ match, isLast }: Tried) => isLast && !match.found && match.candidates.length === 0;
+  for (const strategy of options.strategies.slice(0, -1)) {
+    const silent = tried.filter(isSilent);
+    if (silent.length === 0) return;
+    const questions = silent.map(({ question }) => question);
+    const matches = await catalogs.lookUp(catalog, { strategy, questions, settings: options });
+    for (const [index, one] of silent.entries()) {
+      const match = matches[index] as Match;
+      if (!match.found && match.candidates.length > 0) Object.assign(one, { match, strategy });
+    }
+  }
+}
+
+function outcomeOf({ match, strategy, isLast }: Omit<Tried, 'item'>, catalog: Catalog): ItemOutcome {
   const how = { matchStrategy: strategy, catalogVersion: catalog.version };
   if (match.found) {
     return { status: 'DONE', result: { ...match.product, ...how, matchScore: match.score } };
   }
-  // As many tries as there are strategies, and the last of them was the last one: all were tried.
-  const isLast = item.attempts >= count && (item.strategy + 1) % count === 0;
   return {
     status: 'NOT_FOUND',
     reason: match.reason,

@@ -1,7 +1,7 @@
 import { readOptions } from './custom-options.ts';
 import { checkOutcome, checkOutcomes, storableFailure } from './custom-outcomes.ts';
 import { assertDefinition, type ProcessorDefinition } from './define-processor.ts';
-import { endsSlice, stoppedOutcome } from './outcomes.ts';
+import { endsSlice, isStopped, stoppedOutcome } from './outcomes.ts';
 import type { ItemInput, ItemOutcome, Processor, ProcessorContext } from './types.ts';
 
 /** Somebody's own processor, made complete: what it answers is checked, because a wrong answer would lose items. */
@@ -57,7 +57,7 @@ async function run(definition: ProcessorDefinition, batch: Batch): Promise<ItemO
     return checkOutcomes(await definition.process(items, options, context), { ...checked, items });
   } catch (error) {
     if (endsSlice(error)) throw error;
-    return items.map(() => (context.signal.aborted ? stoppedOutcome() : storableFailure(error)));
+    return items.map(() => (isStopped(error, context) ? stoppedOutcome() : storableFailure(error)));
   }
 }
 
@@ -66,7 +66,7 @@ async function runOneByOne(definition: ProcessorDefinition, batch: Batch): Promi
   const checked = { name: definition.name, strategies: countStrategies(definition, options) };
   const outcomes: ItemOutcome[] = [];
   for (const item of items) {
-    if (context.signal.aborted || !definition.processItem) {
+    if (context.signal.aborted || context.ending?.aborted || !definition.processItem) {
       outcomes.push(stoppedOutcome());
       continue;
     }
@@ -76,7 +76,7 @@ async function runOneByOne(definition: ProcessorDefinition, batch: Batch): Promi
       outcomes.push(checkOutcome(outcome, { ...checked, item }));
     } catch (error) {
       if (endsSlice(error)) throw error;
-      outcomes.push(context.signal.aborted ? stoppedOutcome() : storableFailure(error));
+      outcomes.push(isStopped(error, context) ? stoppedOutcome() : storableFailure(error));
     }
   }
   return outcomes;

@@ -8,7 +8,7 @@ import {
   prepareCall,
 } from './http-request.ts';
 import { interpretAnswer, interpretBatch, type ProviderAnswer, readAnswer } from './http-response.ts';
-import { endsSlice, failure, failureOf, stoppedOutcome } from './outcomes.ts';
+import { CallNotBegun, endsSlice, failure, failureOf, stoppedOutcome } from './outcomes.ts';
 import { TemplateError } from './template.ts';
 import type { ItemError, ItemInput, ItemOutcome, Processor, ProcessorContext } from './types.ts';
 
@@ -87,7 +87,8 @@ async function makeCalls(run: Run, calls: Call[]): Promise<void> {
 }
 
 async function makeCallUnlessOver(run: Run, call: Call): Promise<void> {
-  if (run.ending !== null || run.context.signal.aborted) return;
+  const { signal, ending } = run.context;
+  if (run.ending !== null || signal.aborted || ending?.aborted) return;
   if (run.throttled !== null) {
     for (const item of call.items) run.outcomes.set(item, { ...run.throttled, attemptUnused: true });
     return;
@@ -96,6 +97,7 @@ async function makeCallUnlessOver(run: Run, call: Call): Promise<void> {
     await run.context.assertHeld();
     await makeCall(run, call);
   } catch (error) {
+    if (error instanceof CallNotBegun) return;
     // The other callers finish the calls that they have begun; then the slice ends.
     run.ending ??= { error };
   }
@@ -165,6 +167,7 @@ async function send(
     });
     return readAnswer(answer, { host: new URL(url).host, format: options.response.format });
   } catch (error) {
+    if (error instanceof CallNotBegun) throw error;
     if (context.signal.aborted) return stoppedOutcome();
     if (!isSluiceError(error)) throw error;
     return failureOf(error);

@@ -38,6 +38,18 @@ export function stoppedOutcome(): ItemError {
   });
 }
 
+/** Thrown instead of a call that waited for its provider's pace when the job was paused, or the turn's time was up. */
+export class CallNotBegun extends Error {
+  constructor() {
+    super('The call was not begun: its job is paused, or the time of the turn is up');
+  }
+}
+
+/** Whether an item was left unfinished for reasons that are not its own. */
+export function isStopped(error: unknown, { signal }: { signal: AbortSignal }): boolean {
+  return signal.aborted || error instanceof CallNotBegun;
+}
+
 /** Errors that say something about this worker and not about an item: the whole slice has to hear of them. */
 export function endsSlice(error: unknown): boolean {
   return (

@@ -47,6 +47,8 @@ export interface ItemInput {
 export interface ProcessorContext {
   /** When it aborts, no further call is made; what is finished is still answered. */
   signal: AbortSignal;
+  /** When it aborts, no further call is begun; those that were begun are finished. */
+  ending?: AbortSignal;
   tenantId: string;
   jobId: string;
   /** Throws unless the items are still ours. Called before every outside call: fencing cannot undo a POST. */

@@ -81,6 +81,31 @@ describe('a page', () => {
     expect(text).toBe('# Hours\n\n9 to 5\n\nClosed on Sundays');
   });
 
+  test('that is short and marks its main part is reduced to it', async () => {
+    const page = (body: string) => `<!doctype html><html><body>${body}<footer>Imprint</footer></body></html>`;
+    expect((await textOf(page('<header>Shop</header><main><p>Gates open.</p></main>'))).text).toBe(
+      'Gates open.',
+    );
+    expect((await textOf(page('<div role="main"><p>Locks close.</p></div>'))).text).toBe('Locks close.');
+    // A main part that is filled by a script says nothing.
+    expect((await textOf(page('<main></main><p>Gates open.</p>'))).text).toContain('Gates open.');
+  });
+
+  test.each(['<!doctype html>', '<!doctype html><!-- nothing -->', '<html', '<!doctype html>\n<'])(
+    'of which only %j is left is empty, and no crash',
+    async (left) => {
+      const bytes = Buffer.from(left);
+      const result = await readDocument(
+        { bytes, name: 'page.html', mediaType: null },
+        { signal, limits: {} },
+      );
+      expect(result.kind === 'text' ? result.text.trim() : result).toSatisfy(
+        (text: unknown) =>
+          typeof text === 'string' || (text as { code: string }).code !== 'document_reader_failed',
+      );
+    },
+  );
+
   test('with very many elements is taken whole', async () => {
     const rows = '<div>row of words</div>'.repeat(400);
     const { text } = await textOf(page(`<div class="sidebar">Side</div>${rows}`), {

@@ -29,10 +29,11 @@ function convert(html: string, options: ConvertOptions): Omit<Converted, 'notes'
   const document = parse(html);
   const title = titleOf(document);
   const whole = write(document.body ?? document.documentElement, limits.maxTextUnits);
+  const marked = write(document.querySelector('main, [role="main"]'), limits.maxTextUnits);
   onProgress();
   // Readability changes the document that it looks at: whatever else is wanted from it was taken before.
   const main = isPage(html) ? findMainText(document, { options, wholeUnits: whole.length }) : null;
-  const text = main ?? whole;
+  const text = main ?? (isMostOf(whole, marked) ? marked : whole);
   return { title: title ?? firstHeading(text), text: withTitle(text, title) };
 }
 
@@ -42,15 +43,24 @@ function write(element: HtmlElement | null, maxUnits: number): string {
   return writer.toString();
 }
 
-/** Where a fragment has no page around it, it gets one. */
+/** Where a fragment has no page around it, it gets one; so does what only claims to be a page, and has no element. */
 function parse(html: string) {
-  const { document } = parseHTML(isPage(html) ? html : `<!doctype html><html><body>${html}</body></html>`);
-  return document;
+  const { document } = parseHTML(isPage(html) ? html : pageAround(html));
+  return document.documentElement === null ? parseHTML(pageAround('')).document : document;
+}
+
+function pageAround(fragment: string): string {
+  return `<!doctype html><html><body>${fragment}</body></html>`;
 }
 
 /** What Readability finds counts if it is a good part of the page; of short pages it often takes a paragraph. */
 const fewUnits = 400;
 const leastShare = 0.25;
+
+/** What a page marks as its main part counts on the same terms, where Readability is not asked or not sure. */
+function isMostOf(whole: string, marked: string): boolean {
+  return marked !== '' && (whole.length < fewUnits || marked.length >= whole.length * leastShare);
+}
 
 function findMainText(
   document: ReturnType<typeof parse>,

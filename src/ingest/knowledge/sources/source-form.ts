@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { storedText } from '../../../kernel/http/stored-text.ts';
+import { webAddress } from '../web-address.ts';
 
 /** A page of a megabyte is a book; bigger ones are files. */
 const maxContent = 5_000_000;
 const content = storedText(maxContent).min(1);
 const title = storedText(500).min(1).optional();
-const url = storedText(2_000).refine(isWebAddress, 'must be an http(s) address').meta({ format: 'uri' });
+const url = webAddress(2_000);
 const pathPrefixes = z.array(storedText(500).min(1)).max(100).optional();
 
 /** How a source is written in a request: its type, and the settings of this type. */
@@ -33,8 +34,4 @@ export type SourceForm = z.output<typeof sourceForm>;
 
 export function sourceSettingsOf({ type: _type, ...settings }: SourceForm): Record<string, unknown> {
   return settings;
-}
-
-function isWebAddress(text: string): boolean {
-  return /^https?:\/\//i.test(text) && URL.canParse(text);
 }
