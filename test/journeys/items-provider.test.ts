@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { afterEach, expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { ProviderPace } from '../../src/ingest/items/pacing.ts';
 import type { GuardedFetch } from '../../src/kernel/fetch/guarded-fetch.ts';
 import {
@@ -7,22 +7,15 @@ import {
   type ProductReply,
   type ProviderLine,
   productOf,
-  type RuledProvider,
-  startRuledProvider,
 } from '../chaos/items-provider.ts';
-import { type ItemServer, installationEnv, startServer } from '../chaos/items-stage.ts';
 import { seededRandom } from '../chaos/seeded-random.ts';
-import { useCommandLine } from '../command-line.ts';
-import { newTenant, useDatabase } from '../database.ts';
+import { useDatabase } from '../database.ts';
 import { eventually } from '../kernel.ts';
+import { skusOf, useProviderJobs } from '../provider-jobs.ts';
 
-// The built server with its worker, against a provider over real HTTP. All that is compared are ratios.
-const sluice = useCommandLine();
+// All that is compared are ratios.
 const database = useDatabase();
-let server: ItemServer | undefined;
-afterEach(() => {
-  server?.running.child.kill('SIGKILL');
-});
+const { askProvider, untilDone, endsOf, call } = useProviderJobs(database);
 
 test('the calls of one process to one provider keep to its pace together, however many wait for it', async () => {
   let open = 0;
@@ -201,114 +194,6 @@ test('when 30 % of the calls are throttled, fewer run at once, and nearly as man
   await call(tenantId, 'POST', `/api/jobs/${jobId}/cancel`);
 });
 
-test('a cancel breaks off calls that nobody answers, and their rows are skipped like the others', {
-  timeout: 120_000,
-}, async () => {
-  const rows = 40;
-  const silent = () => ({ type: 'hang' }) as const;
-  const { provider, tenantId, jobId } = await askProvider(skusOf('hanging', rows), silent, {
-    timeoutMs: 120_000,
-  });
-  await eventually(async () => provider.log.length > 0, 'the provider is asked', 60_000);
-  await call(tenantId, 'POST', `/api/jobs/${jobId}/cancel`);
-  const skipped = async () =>
-    (await database.owner(`select from job_items where job_id = $1 and status = 'SKIPPED'`, [jobId])).length;
-  await eventually(async () => (await skipped()) === rows, 'all rows are skipped', 60_000);
-});
-
-test('of a paused job no further call begins, those that were begun are kept, and the others give their attempt back', {
-  timeout: 180_000,
-}, async () => {
-  const rows = 200;
-  let delayMs = 1_500;
-  const answer = ({ sku }: ProductCall) => ({ status: 200, body: productOf(sku), delayMs });
-  const { provider, tenantId, jobId } = await askProvider(skusOf('ok', rows), answer);
-  await eventually(async () => provider.log.length > 0, 'the provider is asked', 60_000);
-  await call(tenantId, 'POST', `/api/jobs/${jobId}/pause`);
-  const processing = async () =>
-    (await database.owner(`select from job_items where job_id = $1 and status = 'PROCESSING'`, [jobId]))
-      .length;
-  await eventually(async () => (await processing()) === 0, 'nothing is under way', 60_000);
-  const asked = provider.log.length;
-  // A look at the job's state takes a second at most, and so does what had begun by then.
-  expect(asked).toBeLessThan(rows / 2);
-  const done = await database.owner(`select from job_items where job_id = $1 and status = 'DONE'`, [jobId]);
-  expect(done.length).toBe(asked);
-  expect(
-    await database.owner(`select from job_items where job_id = $1 and status = 'PENDING' and attempts > 0`, [
-      jobId,
-    ]),
-  ).toEqual([]);
-  delayMs = 10;
-  await call(tenantId, 'POST', `/api/jobs/${jobId}/resume`);
-  await untilDone(jobId, 150_000);
-  expect(await endsOf(jobId)).toEqual([{ status: 'DONE', code: null, attempts: 1, rows }]);
-  expect(provider.log.length).toBe(rows);
-});
-
-test('a kickoff begins no call after its time, however slow the provider is', {
-  timeout: 120_000,
-}, async () => {
-  const rows = 200;
-  const slow = ({ sku }: ProductCall) => ({ status: 200, body: productOf(sku), delayMs: 1_000 });
-  const { provider, tenantId, jobId } = await askProvider(skusOf('ok', rows), slow, {
-    env: { SLUICE_WORKER: 'false' },
-  });
-  await call(tenantId, 'POST', `/api/jobs/${jobId}/kickoff?durationMs=1500`);
-  const asked = provider.log.length;
-  expect(asked).toBeGreaterThan(0);
-  expect(asked).toBeLessThan(rows / 2);
-  const left = await database.owner(`select from job_items where job_id = $1 and status = 'PROCESSING'`, [
-    jobId,
-  ]);
-  expect(left).toEqual([]);
-});
-
-function journeyEnv(more: Record<string, string> = {}): Record<string, string> {
-  return {
-    ...installationEnv(database, { leaseMs: 5_000 }),
-    SLUICE_WORKER: 'true',
-    MAX_ATTEMPTS_ERROR: '3',
-    MAX_ATTEMPTS_NOT_FOUND: '2',
-    ...more,
-  };
-}
-
-interface Asked {
-  provider: RuledProvider;
-  tenantId: string;
-  jobId: string;
-}
-
-/** A job of a new tenant that asks a new provider for these products. */
-async function askProvider(
-  skus: string[],
-  rule: (call: ProductCall) => ProductReply,
-  { timeoutMs = 5_000, strategies = [] as string[], env = {} } = {},
-): Promise<Asked> {
-  const provider = await startRuledProvider(rule);
-  onTestFinished(() => provider.close());
-  server = await startServer(sluice, journeyEnv(env));
-  const tenantId = await newTenant(database);
-  const urlOf = (variant: string) => `${provider.url}/${variant}/{{sku}}`;
-  const { status, body } = await server.upload(tenantId, {
-    name: 'products',
-    processor: 'http',
-    options: {
-      request: { url: urlOf('only') },
-      strategies: strategies.map((name) => ({ name, url: urlOf(name) })),
-      timeoutMs,
-    },
-    csv: `sku\n${skus.join('\n')}\n`,
-  });
-  expect(status).toBe(201);
-  return { provider, tenantId, jobId: String(body.jobId) };
-}
-
-function skusOf(kind: string, count: number): string[] {
-  return Array.from({ length: count }, (_, n) => `${kind}-${n}`);
-}
-
 function replyByKind({ sku, variant, before }: ProductCall): ProductReply {
   const well = { status: 200, body: productOf(sku) };
   switch (sku.split('-', 1)[0]) {
@@ -379,43 +264,6 @@ function rateOf(times: readonly number[]): number {
 
 function percent(share: number): string {
   return `${(share * 100).toFixed(1)} %`;
-}
-
-/** Not-founds wait for minutes: they are brought forward, so that the test does not. */
-async function untilDone(jobId: string, deadlineMs: number): Promise<void> {
-  await eventually(
-    async () => {
-      await database.owner(
-        `update job_items set due_at = '-infinity'
-          where job_id = $1 and status = 'PENDING' and due_at > clock_timestamp() + interval '60 s'`,
-        [jobId],
-      );
-      await pause(100);
-      const rows = await database.owner<{ status: string }>(
-        'select status from ingestion_jobs where job_id = $1',
-        [jobId],
-      );
-      return rows[0]?.status === 'success';
-    },
-    `job ${jobId} is DONE`,
-    deadlineMs,
-  );
-}
-
-function endsOf(jobId: string): Promise<object[]> {
-  return database.owner(
-    `select status, error_code as code, attempts, count(*)::int as rows
-       from job_items
-      where job_id = $1
-      group by status, error_code, attempts
-      order by status, error_code, attempts`,
-    [jobId],
-  );
-}
-
-async function call(tenantId: string, method: string, path: string) {
-  if (!server) throw new Error('There is no server before a test has started one');
-  return server.call(tenantId, method, path);
 }
 
 /** As the job shows it while it runs. */

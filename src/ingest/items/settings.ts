@@ -22,7 +22,7 @@ export const itemSettings = {
     ...text({ max: 4_000 }),
     default: null,
     describe:
-      'Files may be named in a fileRef that lie below this folder, in one that is named like their tenant. Unset: none.',
+      'Files may be named in a fileRef that lie below this folder, in one with the name of their tenant. Unset: none.',
   }),
   maxOpenItems: setting({
     env: 'MAX_OPEN_ITEMS',
