@@ -528,6 +528,8 @@ export interface KnowledgeRun {
   heartbeat_age_seconds: number | null;
   /** It should be at work, and nobody has heard of it for half a minute */
   stalled: boolean;
+  /** It rests until then: its embedder asked for silence or is down, or a next try is not due yet */
+  waiting_until: string | null;
   /** How many documents its sources are known to have; 0: nobody knows */
   docs_expected: number;
   docs_per_second: number;

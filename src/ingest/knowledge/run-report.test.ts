@@ -100,3 +100,14 @@ test('of a checkpoint only the place is shown, and nothing when it was cleared',
   expect(report({ checkpoint }).checkpoint).toEqual({ last_batch_id: 3, cursor });
   expect(report({ checkpoint: {} }).checkpoint).toBeNull();
 });
+
+test('a run that rests says until when, and one that is at work, paused or over does not', () => {
+  const later = secondsAgo(-60);
+  expect(report({ runAt: later, leasedBy: null }).waitingUntil).toEqual(later);
+  expect(report({ runAt: later, leasedBy: null, status: 'failed' }).waitingUntil).toEqual(later);
+  expect(report({ runAt: later, leasedBy: 'somebody' }).waitingUntil).toBeNull();
+  expect(report({ runAt: secondsAgo(1), leasedBy: null }).waitingUntil).toBeNull();
+  for (const status of ['paused', 'success', 'dead_letter'] as const) {
+    expect(report({ runAt: later, leasedBy: null, status }).waitingUntil).toBeNull();
+  }
+});

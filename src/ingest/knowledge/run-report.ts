@@ -14,6 +14,8 @@ export interface RunReport {
   incomplete: RunCheckpoint['incomplete'];
   heartbeatAgeSeconds: number | null;
   isStalled: boolean;
+  /** It rests until then: its embedder asked for silence or is down, or the next try of a failed run is not due yet. */
+  waitingUntil: Date | null;
   docsExpected: number;
   docsPerSecond: number;
   chunksPerSecond: number;
@@ -66,6 +68,7 @@ export function reportRun(
     incomplete: checkpoint.incomplete,
     heartbeatAgeSeconds: job?.heartbeatAt ? round(secondsBetween(job.heartbeatAt, now)) : null,
     isStalled: isStalled(job, now),
+    waitingUntil: waitsAt(job, now) ? (job?.runAt ?? null) : null,
     docsExpected,
     docsPerSecond,
     chunksPerSecond: perSecond(counters.chunks_seen),
@@ -88,6 +91,10 @@ function isStalled(job: Job | null, now: Date): boolean {
   if (!job || statusOf(job) !== 'running') return false;
   const heardAt = Math.max(job.heartbeatAt?.getTime() ?? 0, job.runAt.getTime());
   return now.getTime() - heardAt > silenceMs;
+}
+
+function waitsAt(job: Job | null, now: Date): boolean {
+  return job !== null && statusOf(job) === 'running' && job.leasedBy === null && job.runAt > now;
 }
 
 function secondsBetween(from: Date, to: Date): number {

@@ -199,6 +199,11 @@ export const runReply = z
     error_code: z.string().nullable(),
     heartbeat_age_seconds: z.number().nullable(),
     stalled: z.boolean().describe('It should be at work, and nobody has heard of it for half a minute'),
+    waiting_until: timestamp
+      .nullable()
+      .describe(
+        'It rests until then: its embedder asked for silence or is down, or a next try is not due yet',
+      ),
     docs_expected: z.int().describe('How many documents its sources are known to have; 0: nobody knows'),
     docs_per_second: z.number(),
     chunks_per_second: z.number(),
@@ -222,6 +227,7 @@ export function renderRun(report: RunReport): z.output<typeof runReply> {
     error_code: job?.errorCode ?? null,
     heartbeat_age_seconds: report.heartbeatAgeSeconds,
     stalled: report.isStalled,
+    waiting_until: report.waitingUntil?.toISOString() ?? null,
     docs_expected: report.docsExpected,
     docs_per_second: report.docsPerSecond,
     chunks_per_second: report.chunksPerSecond,

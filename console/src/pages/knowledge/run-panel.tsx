@@ -71,6 +71,12 @@ function RunState({ run }: { run: KnowledgeRun }) {
       {run.stalled ? (
         <p role="alert">Nobody has heard of it for half a minute. It is taken over by itself.</p>
       ) : null}
+      {run.waiting_until === null ? null : (
+        <p>
+          It waits for its embedder, or for its next try, until{' '}
+          <span className="num">{new Date(run.waiting_until).toLocaleTimeString()}</span>.
+        </p>
+      )}
       {run.last_error === null ? null : (
         <p>
           {run.last_error} <span className="dim mono small">{run.error_code}</span>
