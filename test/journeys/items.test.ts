@@ -67,6 +67,7 @@ test('the fields of a form may come before the file, behind it, or some of them 
     const answer = await fetch(`${server.url}/api/jobs`, { method: 'POST', headers, body: form });
     const { jobId } = (await answer.json()) as { jobId: string };
     expect(answer.status, order.join()).toBe(201);
+    expect(answer.headers.get('location'), order.join()).toBe(`/api/jobs/${jobId}`);
     await drive(tenantId);
     const job = JSON.parse((await get({ tenantId }, `/api/jobs/${jobId}`)).text);
     expect(job, order.join()).toMatchObject({ processor: 'validate', counts: { DONE: 1, ERROR: 1 } });

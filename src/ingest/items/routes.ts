@@ -90,15 +90,19 @@ function installIngest(app: RouteApp, deps: ItemRoutesDeps): void {
           answered.kept = await request.receipt.claim({ processor, options, sheet, sha256: seen.digest() });
           if (answered.kept) throw answered;
         },
-        beforeCommit: request.receipt.keeping<Job>(201, ({ jobId }) => ({ jobId })),
+        beforeCommit: request.receipt.keeping<Job>(201, ({ jobId }) => ({ jobId }), placeOf),
       }).catch((error: unknown) => {
         if (error !== answered) return readingOff(request)(error);
         return null;
       });
       if (job === null) return sendKept(reply, answered.kept as KeptAnswer);
-      return reply.code(201).header('location', `/api/jobs/${job.jobId}`).send({ jobId: job.jobId });
+      return reply.code(201).headers(placeOf(job)).send({ jobId: job.jobId });
     },
   });
+}
+
+function placeOf({ jobId }: Pick<Job, 'jobId'>): { location: string } {
+  return { location: `/api/jobs/${jobId}` };
 }
 
 async function openSource(deps: ItemRoutesDeps, request: FastifyRequest): Promise<ItemForm> {
