@@ -150,7 +150,7 @@ const indexHead = [
   'checks that the work was really done, and writes its table, its chart and all its rounds. The settings of the peers',
   'come from a sweep (`--sweep`) and are in [bench/settings.json](../../bench/settings.json). Use a quiet machine.',
   '',
-  'Whether the tests notice broken code is measured elsewhere: [mutants](mutants.md).',
+  'What it survives, and whether the tests notice broken code: [faults](faults.md), [mutants](mutants.md).',
   '',
 ];
 
