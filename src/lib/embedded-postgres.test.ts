@@ -321,7 +321,7 @@ describe('where things lie', { timeout: 60_000 }, () => {
   });
 });
 
-describe.runIf(asRoot)('as root and as others', { timeout: 60_000 }, () => {
+describe.runIf(asRoot)('as root and as others', { timeout: 180_000 }, () => {
   const nobody = { uid: 65534, gid: 65534 };
 
   test('the server runs as an unprivileged user, who owns the database', async () => {
