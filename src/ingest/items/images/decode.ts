@@ -1,5 +1,6 @@
 import type { Metadata, Sharp, SharpOptions } from 'sharp';
 import { messageOf } from '../../../lib/errors.ts';
+import type { PixelRoom } from './pixel-room.ts';
 import { recogniseImage, sniffBytes } from './recognise.ts';
 import type { Decoded, DecodeFailureCode, ImageFacts } from './thread-messages.ts';
 import { type ImageFormat, imageLimits } from './types.ts';
@@ -36,30 +37,60 @@ const openOptions: SharpOptions = {
   sequentialRead: true,
 };
 
-/** Pixels in memory at the same time: each image waits until those before it have left room for it. */
-export interface PixelRoom {
-  take(bytes: number): Promise<() => void>;
-}
-
-/** Everything that is known of an image. What is wrong with it is an answer, too. */
+/**
+ * Everything that is known of an image. What is wrong with it is an answer, too. The library keeps its words in one
+ * place for all images at once, and what is wrong is known by its words alone: an image that fails beside others is
+ * read again with the whole room to itself.
+ */
 export async function decodeImage(open: OpenImage, bytes: Uint8Array, room: PixelRoom): Promise<Decoded> {
   const unread = refusalByLooks(
     Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, sniffBytes)),
   );
   if (unread !== null) return unread;
-  let metadata: Metadata;
   try {
-    metadata = await open(bytes, openOptions).metadata();
-  } catch (error) {
-    return failureOf(error);
+    return await decodeBeside(open, bytes, room);
+  } catch {
+    return await decodeAlone(open, bytes, room);
   }
-  const tooLarge = refusalOf(metadata);
-  if (tooLarge !== null) return tooLarge;
-  const leave = await room.take(Math.min(decodedBytesOf(metadata), imageLimits.decodedBytes));
+}
+
+/** Rejects for whatever is wrong with the image, except that it takes too long: that needs no words, only a clock. */
+
+async function decodeBeside(open: OpenImage, bytes: Uint8Array, room: PixelRoom): Promise<Decoded> {
+  const metadata = await within(room, bytes.length, () => open(bytes, openOptions).metadata());
+  const refusal = refusalOf(metadata);
+  if (refusal !== null) return refusal;
+  const failOn = metadata.format === 'jpeg' ? 'warning' : 'error';
+  return within(room, decodedBytesOf(metadata), async () => {
+    const startedAt = performance.now();
+    try {
+      return await readPixels(open, bytes, { metadata, failOn });
+    } catch (error) {
+      if (performance.now() - startedAt >= imageLimits.decodeMs) return takesTooLong();
+      throw error;
+    }
+  });
+}
+
+function decodeAlone(open: OpenImage, bytes: Uint8Array, room: PixelRoom): Promise<Decoded> {
+  return within(room, Number.POSITIVE_INFINITY, async () => {
+    try {
+      const metadata = await open(bytes, openOptions).metadata();
+      return refusalOf(metadata) ?? (await readStrictly(open, bytes, metadata));
+    } catch (error) {
+      return failureOf(error);
+    }
+  });
+}
+
+async function within<Result>(
+  room: PixelRoom,
+  bytes: number,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const leave = await room.take(bytes);
   try {
-    return await readStrictly(open, bytes, metadata);
-  } catch (error) {
-    return failureOf(error);
+    return await work();
   } finally {
     leave();
   }
@@ -188,6 +219,11 @@ function refused(code: DecodeFailureCode, message: string): Decoded {
   return { ok: false, code, message };
 }
 
+function takesTooLong(): Decoded {
+  const seconds = imageLimits.decodeMs / 1000;
+  return refused('image_takes_too_long', `The image took more than ${seconds} s to decode`);
+}
+
 /** What libvips says, by what it means for the image; its words stay, they name the place. */
 function failureOf(error: unknown): Decoded {
   const words = (messageOf(error).split('\n')[0] ?? '').replace(/[:\s]+$/, '').slice(0, 300);
@@ -197,14 +233,10 @@ function failureOf(error: unknown): Decoded {
       `The image has more than ${imageLimits.pixels / 1e6} million pixels, the most that is decoded`,
     );
   }
-  if (/timeout/i.test(words)) {
-    const seconds = imageLimits.decodeMs / 1000;
-    return refused('image_takes_too_long', `The image took more than ${seconds} s to decode`);
-  }
+  if (/timeout/i.test(words)) return takesTooLong();
   if (/unsupported (image format|codec|feature)|compression format not/i.test(words)) {
     return refused('image_format_unsupported', `The image is of a kind that is not decoded: ${words}`);
   }
-  // The library keeps its words in one place for all images at once; sometimes another one has taken them away.
-  const why = /^(unknown error)?$/i.test(words) ? 'its data are damaged, or end too early' : words;
+  const why = words === '' ? 'its data are damaged, or end too early' : words;
   return refused('image_damaged', `The image cannot be decoded: ${why}`);
 }
