@@ -12,6 +12,8 @@ export interface EventTailsOptions {
   onError: (error: unknown) => void;
   /** How often to look when nobody wakes us. */
   pollMs?: number;
+  /** How soon to look again after something came or woke us; from there on ever later, up to `pollMs`. */
+  lookAgainMs?: number;
   /** Most events in memory per follower. */
   batchSize?: number;
 }
@@ -23,7 +25,6 @@ export interface EventBatch {
 }
 
 const minPauseMs = 20;
-const firstLookAgainMs = 50;
 const maxReadsAtOnce = 3;
 
 /**
@@ -39,7 +40,7 @@ export class EventTails {
   #isFailing = false;
 
   constructor(options: EventTailsOptions) {
-    this.#options = { pollMs: 1_000, batchSize: 500, ...options };
+    this.#options = { pollMs: 1_000, lookAgainMs: 50, batchSize: 500, ...options };
   }
 
   /** Where to start for what happens from now on. */
@@ -57,7 +58,7 @@ export class EventTails {
     signal: AbortSignal;
   }): AsyncGenerator<EventBatch> {
     const { tenantId, filter, signal } = query;
-    const { wake, pollMs, batchSize } = this.#options;
+    const { wake, pollMs, lookAgainMs, batchSize } = this.#options;
     const bell = new Bell();
     const deafen = wake.on('events', () => bell.ring());
     const onAbort = () => bell.ring();
@@ -65,7 +66,7 @@ export class EventTails {
     this.#followers += 1;
     try {
       let position = query.after;
-      let waitMs = firstLookAgainMs;
+      let waitMs = lookAgainMs;
       while (!signal.aborted) {
         const rows = await this.#read(tenantId, position);
         const last = rows.at(-1);
@@ -77,7 +78,7 @@ export class EventTails {
         await pause(Math.max(minPauseMs, this.#followers), signal);
         const wasWoken = await bell.wait(waitMs);
         // What woke us may be held back for a moment by an older transaction: look again soon, then ever later.
-        waitMs = wasWoken || last ? firstLookAgainMs : Math.min(waitMs * 2, pollMs);
+        waitMs = wasWoken || last ? lookAgainMs : Math.min(waitMs * 2, pollMs);
       }
     } finally {
       this.#followers -= 1;

@@ -83,11 +83,7 @@ function decodeAlone(open: OpenImage, bytes: Uint8Array, room: PixelRoom): Promi
   });
 }
 
-async function within<Result>(
-  room: PixelRoom,
-  bytes: number,
-  work: () => Promise<Result>,
-): Promise<Result> {
+async function within<Result>(room: PixelRoom, bytes: number, work: () => Promise<Result>): Promise<Result> {
   const leave = await room.take(bytes);
   try {
     return await work();
