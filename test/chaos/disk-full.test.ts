@@ -1,8 +1,9 @@
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { ensureAppLogin, ensureRoles } from '../../src/lib/database-roles.ts';
+import { tryStartLock } from '../../src/lib/embedded-postgres/start-lock.ts';
 import { type EmbeddedPostgres, joinEmbeddedPostgres } from '../../src/lib/embedded-postgres.ts';
 import { migrateUp } from '../../src/lib/migrate.ts';
 import { useCommandLine } from '../command-line.ts';
@@ -34,6 +35,19 @@ afterEach(async () => {
 });
 
 if (obstacle === null) {
+  test('the right to start the database is given back though the disk is full, and nothing is left lying about', async () => {
+    disk = await mountSmallDisk(64 * 1024);
+    const { lock } = await tryStartLock(disk.dir);
+    disk.fill();
+    await lock?.release();
+    disk.fill();
+    // Without room there is no lock, and no litter of those who tried for one either.
+    await expect(tryStartLock(disk.dir)).rejects.toThrow(/ENOSPC/);
+    expect((await readdir(disk.dir)).sort()).toEqual(['ballast', 'postgres.lock.1']);
+    disk.free();
+    expect((await tryStartLock(disk.dir)).lock).not.toBeNull();
+  });
+
   test('a disk that is full refuses with words that say so, and when it is freed everything arrives once', {
     timeout: isFull ? 15 * 60_000 : 4 * 60_000,
   }, async () => {

@@ -25,14 +25,19 @@ export async function findText(path: string): Promise<string | null> {
 /** Readers see the old text or the new one, never half of it, also after a power cut. */
 export async function replaceFile(path: string, content: { text: string; mode: number }): Promise<void> {
   const draft = `${path}.draft-${uniqueSuffix()}`;
-  const file = await open(draft, 'wx', content.mode);
   try {
-    await file.writeFile(content.text);
-    await file.sync();
-  } finally {
-    await file.close();
+    const file = await open(draft, 'wx', content.mode);
+    try {
+      await file.writeFile(content.text);
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
   }
-  await rename(draft, path);
 }
 
 /** Remove the entries of a directory whose names begin so: what a killed process left half done. */

@@ -1,10 +1,9 @@
-import { link, readdir, rm, writeFile } from 'node:fs/promises';
+import { link, readdir, rm, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { errorCode, findText, replaceFile, uniqueSuffix } from './files.ts';
+import { errorCode, findText, uniqueSuffix } from './files.ts';
 import { findProcessStamp } from './processes.ts';
 
 const namePrefix = 'postgres.lock.';
-const free = 'free';
 
 interface StartLock {
   release(): Promise<void>;
@@ -16,7 +15,8 @@ type LockAttempt = { lock: StartLock } | { lock: null; heldBy: number | null };
  * At most one process of a data directory makes or starts its database. Node has no flock, and a lock
  * file that is deleted when its owner died can be deleted twice, the second time from under a new owner.
  * So locks are numbered: the file with the highest number is the lock, whoever finds it free (or its owner
- * dead) creates the next number, exclusively, and the highest number is never deleted.
+ * dead) creates the next number, exclusively, and the highest number is never deleted. An empty file is free:
+ * a lock must be given back also on a full disk, where nothing can be written any more.
  */
 export async function tryStartLock(directory: string): Promise<LockAttempt> {
   const before = await highestNumber(directory);
@@ -30,7 +30,7 @@ export async function tryStartLock(directory: string): Promise<LockAttempt> {
     return { lock: null, heldBy: null };
   }
   await clearBelow(directory, mine);
-  const release = () => replaceFile(lockPath(directory, mine), { text: free, mode: 0o644 });
+  const release = () => truncate(lockPath(directory, mine));
   return { lock: { release } };
 }
 
@@ -50,7 +50,7 @@ async function listNumbers(directory: string): Promise<number[]> {
 /** The pid of the living process that holds the lock, or null when it may be taken. */
 async function findHolder(path: string): Promise<number | null> {
   const text = await findText(path);
-  if (text === null || text === free) return null;
+  if (text === null) return null;
   const [pidText = '', stamp] = text.split('\n');
   const pid = Number(pidText);
   if (!Number.isSafeInteger(pid) || pid <= 0) return null;
@@ -60,8 +60,8 @@ async function findHolder(path: string): Promise<number | null> {
 async function createLock(directory: string, number: number): Promise<boolean> {
   const stamp = await findProcessStamp(process.pid);
   const draft = join(directory, `postgres.lock-draft-${uniqueSuffix()}`);
-  await writeFile(draft, `${process.pid}\n${stamp}`, { flag: 'wx', mode: 0o644 });
   try {
+    await writeFile(draft, `${process.pid}\n${stamp}`, { flag: 'wx', mode: 0o644 });
     // A link appears together with its content; a file that is created and then written does not.
     await link(draft, lockPath(directory, number));
     return true;
