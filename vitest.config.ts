@@ -21,6 +21,7 @@ const partialChaos = [
   'items-upload',
   'upload-chaos',
   'syncs-chaos',
+  'many-syncs',
   'adapters-crash',
 ].map((name) => `test/chaos/${name}.test.ts`);
 const isChaos = process.env.SLUICE_CHAOS === 'full';
@@ -29,7 +30,8 @@ const isChaos = process.env.SLUICE_CHAOS === 'full';
 const shared = {
   environment: 'node',
   pool: 'forks',
-  maxWorkers: 2,
+  // More than a small machine has cores: many tests wait, for leases, retries and processes of their own.
+  maxWorkers: 3,
   testTimeout: 30_000,
   hookTimeout: 60_000,
 } as const;

@@ -1,5 +1,6 @@
 // What `npm run check` and `npm test` have in common: named steps, vitest runs that are counted, and a summary.
 import { spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
@@ -32,11 +33,14 @@ export async function runCheck({ name, command }) {
   return { name, ok: code === 0, note: code === 0 ? '' : `exit code ${code}` };
 }
 
-/** Runs vitest with its usual reporter and counts the tests beside it. `node` says with which Node. */
-export async function runVitest({ name, args, node = process.execPath, env = {} }) {
-  heading(name);
+/**
+ * Runs vitest with its usual reporter and counts the tests beside it. `node` says with which Node. With `later` what it
+ * says comes in one piece at its end: for steps that run at the same time.
+ */
+export async function runVitest({ name, args, node = process.execPath, env = {}, later = false }) {
+  if (!later) heading(name);
   const directory = await mkdtemp(join(tmpdir(), 'sluice-test-'));
-  const report = join(directory, 'report.json');
+  const [report, output] = [join(directory, 'report.json'), join(directory, 'output')];
   try {
     const code = await run(
       node,
@@ -48,8 +52,9 @@ export async function runVitest({ name, args, node = process.execPath, env = {} 
         `--outputFile.json=${report}`,
         ...args,
       ],
-      env,
+      { env, ...(later && { output }) },
     );
+    if (later) console.log(`${headingOf(name)}\n${await readFile(output, 'utf8')}`);
     return { name, ...countTests({ code, report: await readReport(report) }) };
   } finally {
     await rm(directory, { recursive: true, force: true });
@@ -114,18 +119,27 @@ function shorten(words) {
 }
 
 export function heading(name) {
-  console.log(`\n── ${name}`);
+  console.log(headingOf(name));
 }
 
-/** Answers the exit code; a program that was killed or did not start counts as failed. */
-function run(file, args, env = {}) {
+const headingOf = (name) => `\n── ${name}`;
+
+/**
+ * Answers the exit code; a program that was killed or did not start counts as failed. What it says goes to the screen,
+ * or into the file `output`.
+ */
+function run(file, args, { env = {}, output } = {}) {
+  const written = output === undefined ? null : openSync(output, 'w');
   return new Promise((resolve) => {
-    const child = spawn(file, args, { cwd: root, stdio: 'inherit', env: { ...process.env, ...env } });
+    const stdio = written === null ? 'inherit' : ['ignore', written, written];
+    const child = spawn(file, args, { cwd: root, stdio, env: { ...process.env, ...env } });
     child.on('error', (error) => {
       console.error(`${file} did not start: ${error.message}`);
       resolve(1);
     });
     child.on('exit', (code) => resolve(code ?? 1));
+  }).finally(() => {
+    if (written !== null) closeSync(written);
   });
 }
 

@@ -50,21 +50,21 @@ export const shortTogether: ChaosQuota = {
   product: {
     workers: 3,
     items: {
-      noop: { jobs: 3, rows: 2_000 },
+      noop: { jobs: 3, rows: 1_000 },
       validate: { jobs: 2, rows: 500 },
       http: { jobs: 4, rows: 200 },
     },
     reports: 12,
-    reportRows: 3_000,
+    reportRows: 2_000,
     bases: 6,
     pushes: 16,
   },
   leaseMs: 1_500,
-  kills: 12,
+  kills: 20,
   zombies: 6,
-  backends: 24,
+  backends: 40,
   restarts: 1,
-  cuts: 6,
+  cuts: 10,
   spreadMs: 25_000,
 };
 
