@@ -73,3 +73,19 @@ test('a video is found by what is said in it, and stays found when its captions 
   expect(JSON.stringify(body.data)).toMatch(/VTT|SRT/);
   expect(await first()).toMatchObject({ document: found });
 });
+
+test.each(['https://example.com/watch?v=abcdefghijk', 'https://www.youtube.com/playlist?list=PL1'])(
+  'what is no video (%s) is refused when it is sent, not when it is read',
+  async (url) => {
+    const claims: TestClaims = { tenantId: await newTenant(database), role: 'admin' };
+    const kb = {
+      kb_id: 'no-video',
+      name: 'N',
+      embedder: words.embedder,
+      sources: [{ type: 'youtube', url }],
+    };
+    const { status, body } = await knowledge.create(claims, kb);
+    expect(status).toBe(400);
+    expect(JSON.stringify(body.errors)).toContain('must be the address of one video');
+  },
+);

@@ -1,12 +1,17 @@
 import { z } from 'zod';
 import { storedText } from '../../../kernel/http/stored-text.ts';
 import { webAddress } from '../web-address.ts';
+import { findVideoId } from './youtube-page.ts';
 
 /** A page of a megabyte is a book; bigger ones are files. */
 const maxContent = 5_000_000;
 const content = storedText(maxContent).min(1);
 const title = storedText(500).min(1).optional();
 const url = webAddress(2_000);
+const video = url.refine(
+  (text) => findVideoId(text) !== null,
+  'must be the address of one video, such as https://www.youtube.com/watch?v=… or https://youtu.be/…',
+);
 const pathPrefixes = z.array(storedText(500).min(1)).max(100).optional();
 
 /** How a source is written in a request: its type, and the settings of this type. */
@@ -27,7 +32,7 @@ export const sourceForm = z.discriminatedUnion('type', [
     exclude: pathPrefixes.describe('No paths that begin so'),
     sitemap: z.boolean().default(true).describe('Whether the pages of the sitemap are read too'),
   }),
-  z.strictObject({ type: z.literal('youtube'), url, language: storedText(35).min(2).optional() }),
+  z.strictObject({ type: z.literal('youtube'), url: video, language: storedText(35).min(2).optional() }),
 ]);
 
 export type SourceForm = z.output<typeof sourceForm>;
