@@ -191,6 +191,7 @@ function idleScrapes(db: Database): ScrapeHouse {
     fetch: createGuardedFetch({ blockPrivateAddresses: true, userAgent: '' }),
     knowledge: {
       admit: async () => false,
+      madeAt: async () => null,
       readPage: () => Promise.reject(new Error('Nothing works here')),
     },
     handoffMaxAttempts: 1,

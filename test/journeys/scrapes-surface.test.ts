@@ -267,6 +267,10 @@ describe('upkeep', () => {
       `update scrape_runs set finished_at = now() - interval '1 year' where tenant_id = $1`,
       [claims.tenantId],
     );
+    await database.owner(
+      `update knowledge_bases set created_at = now() - interval '2 years' where tenant_id = $1`,
+      [claims.tenantId],
+    );
     expect(await taskOf('purge_scrapes').run()).toMatchObject({ runs: 2, handoffs: 1 });
     expect(await scrapes.handoffs(claims)).toHaveLength(1);
     expect(await scrapes.push(claims, [referenceNamed('a', 'Two.')])).toMatchObject({

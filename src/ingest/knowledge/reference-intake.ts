@@ -17,6 +17,11 @@ export async function admitReferences(tx: Tx, key: KbKey): Promise<boolean> {
   return true;
 }
 
+/** Null: it is not there. */
+export async function baseMadeAt(tx: Tx, key: KbKey): Promise<Date | null> {
+  return (await findKb(tx, key))?.createdAt ?? null;
+}
+
 async function hasReferenceSource(tx: Tx, key: KbKey): Promise<boolean> {
   const sources = await listSources(tx, { ...key, limit: maxSources });
   return sources.some(({ type }) => type === 'reference');

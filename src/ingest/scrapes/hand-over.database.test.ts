@@ -142,6 +142,45 @@ describe('handing over', () => {
   });
 });
 
+describe('a knowledge base that is deleted', () => {
+  const deleteKb = (claims: Claims) =>
+    scrapes.call({ ...claims, role: 'admin' }, '/api/knowledge/kb', { method: 'DELETE' });
+
+  test('and made again is filled by the next sync, though nothing has changed', async () => {
+    const claims = await scrapes.tenant();
+    const references = [referenceNamed('a', 'Herons wait for fish.'), referenceNamed('b', 'Otters do not.')];
+    await scrapes.push(claims, references);
+    await scrapes.drive(claims.tenantId);
+    expect(await scrapes.push(claims, references)).toMatchObject({ handoff_skipped_count: 2 });
+    expect((await deleteKb(claims)).status).toBeLessThan(300);
+    await scrapes.drive(claims.tenantId);
+    const missing = await scrapes.push(claims, references);
+    expect(missing).toMatchObject({ handoff_failed_count: 2, handoff_skipped_count: 0 });
+    const [told] = await scrapes.handoffs(claims);
+    expect(told?.reason_text).toContain('There is no knowledge base kb');
+    const kb = { kb_id: 'kb', name: 'again', embedder: scrapes.words.embedder };
+    expect((await scrapes.call(claims, '/api/knowledge', { method: 'POST', body: kb })).status).toBe(201);
+    expect(await scrapes.push(claims, references)).toMatchObject({ handoff_queued_count: 2 });
+    await scrapes.drive(claims.tenantId);
+    expect(await scrapes.search(claims, 'herons')).toHaveLength(2);
+    expect(await scrapes.push(claims, references)).toMatchObject({ handoff_skipped_count: 2 });
+  });
+
+  test('and made again before the next sync is filled as well', async () => {
+    const claims = await scrapes.tenant();
+    const references = [referenceNamed('a', 'Herons wait for fish.')];
+    await scrapes.push(claims, references);
+    await scrapes.drive(claims.tenantId);
+    await deleteKb(claims);
+    await scrapes.drive(claims.tenantId);
+    const kb = { kb_id: 'kb', name: 'again', embedder: scrapes.words.embedder };
+    await scrapes.call(claims, '/api/knowledge', { method: 'POST', body: kb });
+    expect(await scrapes.push(claims, references)).toMatchObject({ handoff_queued_count: 1 });
+    await scrapes.drive(claims.tenantId);
+    expect(await scrapes.search(claims, 'herons')).toHaveLength(1);
+  });
+});
+
 describe('a process that dies between persisting and handing over', () => {
   /** Persists as a sync does, and goes no further. */
   async function persistOnly(claims: Claims): Promise<void> {
@@ -150,9 +189,13 @@ describe('a process that dies between persisting and handing over', () => {
     await database.db.tenant(tenantId, async (tx) => {
       await insertRun(tx, { ...key, mode: 'push', jobId: null });
       const reference = { externalId: 'a', url: 'https://example.com/a', title: 'a', content: 'What a says' };
-      await persistIn(tx, key, {
-        references: [{ ...reference, mediaType: null, metadata: {}, memo: null }],
-      });
+      await persistIn(
+        tx,
+        { ...key, knowledge: knowledgeDoor },
+        {
+          references: [{ ...reference, mediaType: null, metadata: {}, memo: null }],
+        },
+      );
     });
     expect(await scrapes.handoffs(claims)).toEqual([
       expect.objectContaining({

@@ -50,10 +50,17 @@ export interface Opened {
 
 const nothingOpened: Opened = { handoffs: [], newCount: 0, skippedCount: 0 };
 
+interface HandOverPlace {
+  source: ScrapeSource;
+  scrapeRunId: string;
+  createdBy: string;
+  knowledge: KnowledgeDoor;
+}
+
 /** In the transaction that has touched the references: whatever happens next, it is known what is to be handed over. */
 export async function openIn(
   tx: Tx,
-  { source, scrapeRunId, createdBy }: { source: ScrapeSource; scrapeRunId: string; createdBy: string },
+  { source, scrapeRunId, createdBy, knowledge }: HandOverPlace,
   references: readonly TouchedReference[],
 ): Promise<Opened> {
   if (!(await hasHandoffs(tx))) return { handoffs: null, newCount: 0, skippedCount: 0 };
@@ -65,7 +72,8 @@ export async function openIn(
     payloadHash,
     isForced: isChanged,
   }));
-  const place = { tenantId, source: source.source, kbId, scrapeRunId, createdBy };
+  const kbMadeAt = await knowledge.madeAt(tx, { tenantId, kbId });
+  const place = { tenantId, source: source.source, kbId, kbMadeAt, scrapeRunId, createdBy };
   const handoffs = await openHandoffs(tx, place, wishes);
   const newCount = handoffs.filter(({ isNew }) => isNew).length;
   return { handoffs, newCount, skippedCount: references.length - newCount };

@@ -20,8 +20,8 @@ export interface HandoffWish {
 }
 
 /**
- * Opens a hand-off for each reference whose latest one is about another payload or another knowledge base, or has
- * failed; a former payload's is opened again. The caller has locked the references. Answers what waits for a job to be
+ * Opens a hand-off for each reference whose latest one is about another payload or another knowledge base (one that
+ * was deleted and made again is another one), or has failed; a former payload's is opened again. The caller has locked the references. Answers what waits for a job to be
  * made; `isNew` is false where another sync opened it and has not made the job yet. All others are skipped.
  */
 export function openHandoffs(
@@ -30,9 +30,10 @@ export function openHandoffs(
     tenantId,
     source,
     kbId,
+    kbMadeAt,
     scrapeRunId,
     createdBy,
-  }: SourceKey & { kbId: string; scrapeRunId: string; createdBy: string },
+  }: SourceKey & { kbId: string; kbMadeAt: Date | null; scrapeRunId: string; createdBy: string },
   wishes: readonly HandoffWish[],
 ): Promise<(OpenHandoff & { isNew: boolean })[]> {
   return tx.rows(sql`
@@ -40,6 +41,7 @@ export function openHandoffs(
       select i.reference_id, i.payload_hash, i.handoff_id, l.handoff_id as latest_id, coalesce(l.turn, 0) as turn,
              l.status, l.reason_code, l.kb_id, l.scrape_run_id, l.created_by,
              coalesce(l.payload_hash = i.payload_hash and l.kb_id = ${kbId} and l.status <> 'failed'
+               and (l.status <> 'completed' or l.updated_at >= ${kbMadeAt})
                and not i.is_forced, false) as is_same
         from jsonb_to_recordset(${JSON.stringify(wishes.map(wishRecord))}::jsonb) as i (
                handoff_id uuid, reference_id uuid, payload_hash text, is_forced boolean)

@@ -5,7 +5,7 @@ import { type Opened, openIn } from './hand-over.ts';
 import { payloadHashOf } from './payload.ts';
 import { markGone, touchReferences, upsertReferences } from './reference-store.ts';
 import { shareSource } from './store.ts';
-import type { NewReference, RunCounts, ScrapeSource, SourceKey } from './types.ts';
+import type { KnowledgeDoor, NewReference, RunCounts, ScrapeSource, SourceKey } from './types.ts';
 
 /** What a sync has come across, in the order of external ids. */
 export interface Brought {
@@ -22,7 +22,7 @@ export interface Persisted {
 /** References and the hand-offs that they need, in one transaction. */
 export async function persistIn(
   tx: Tx,
-  key: SourceKey & { scrapeRunId: string; createdBy: string },
+  key: SourceKey & { scrapeRunId: string; createdBy: string; knowledge: KnowledgeDoor },
   { references, unchanged = [], gone = [] }: Brought,
 ): Promise<Persisted> {
   const source = await getSharedSource(tx, key);
@@ -36,8 +36,7 @@ export async function persistIn(
     ...(unchanged.length > 0 ? await touchReferences(tx, key, unchanged) : []),
   ];
   if (gone.length > 0) await markGone(tx, key, gone);
-  const { scrapeRunId, createdBy } = key;
-  const opened = await openIn(tx, { source, scrapeRunId, createdBy }, touched);
+  const opened = await openIn(tx, { ...key, source }, touched);
   return {
     opened,
     counts: {

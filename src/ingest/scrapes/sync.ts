@@ -127,17 +127,19 @@ async function push(
 
 /** Can be repeated: what an attempt has left behind is what the next one finds. */
 function persist(
-  { db, policy }: SyncDeps,
+  { db, policy, knowledge }: SyncDeps,
   key: SourceKey & { scrapeRunId: string; createdBy: string },
   references: readonly NewReference[],
 ): Promise<Persisted> {
+  const persistOnce = () =>
+    db.tenant(key.tenantId, (tx) => persistIn(tx, { ...key, knowledge }, { references }));
   return withAttempts(policy, async () => {
     try {
-      return await db.tenant(key.tenantId, (tx) => persistIn(tx, key, { references }));
+      return await persistOnce();
     } catch (error) {
       if (!isTableMissing(error)) throw error;
       // Hand-offs were taken down between the look and the statement: now the look says so.
-      return db.tenant(key.tenantId, (tx) => persistIn(tx, key, { references }));
+      return persistOnce();
     }
   });
 }

@@ -187,6 +187,8 @@ export type PageText =
 export interface KnowledgeDoor {
   /** Whether the knowledge base is there; if so, it takes references from now on. */
   admit(tx: Tx, key: { tenantId: string; kbId: string }): Promise<boolean>;
+  /** Null: there is none. What was handed over before then went into another one, which has been deleted. */
+  madeAt(tx: Tx, key: { tenantId: string; kbId: string }): Promise<Date | null>;
   readPage(
     page: { bytes: Uint8Array; name: string; mediaType: string | null; isHtml: boolean },
     signal: AbortSignal,

@@ -172,7 +172,7 @@ async function commit(
   const { brought } = batch;
   const made = await slice.transaction(
     async (tx, job) => {
-      const { opened, counts } = await persistIn(tx, key, brought);
+      const { opened, counts } = await persistIn(tx, { ...key, knowledge: deps.knowledge }, brought);
       await addToFrontier(tx, { tenantId, jobId }, batch.found);
       await markVisited(tx, { tenantId, jobId }, batch.visited);
       const { newCount: queued, skippedCount: skipped, handoffs } = opened;
