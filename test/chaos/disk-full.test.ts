@@ -35,7 +35,7 @@ afterEach(async () => {
 });
 
 if (obstacle === null) {
-  test('the right to start the database is given back though the disk is full, and nothing is left lying about', async () => {
+  test('the right to start the database is given back though the disk is full, without litter', async () => {
     disk = await mountSmallDisk(64 * 1024);
     const { lock } = await tryStartLock(disk.dir);
     disk.fill();

@@ -21,8 +21,9 @@ export interface HandoffWish {
 
 /**
  * Opens a hand-off for each reference whose latest one is about another payload or another knowledge base (one that
- * was deleted and made again is another one), or has failed; a former payload's is opened again. The caller has locked the references. Answers what waits for a job to be
- * made; `isNew` is false where another sync opened it and has not made the job yet. All others are skipped.
+ * was deleted and made again is another one), or has failed; a former payload's is opened again. The caller has locked
+ * the references. Answers what waits for a job to be made; `isNew` is false where another sync opened it and has not
+ * made the job yet. All others are skipped.
  */
 export function openHandoffs(
   tx: Tx,
