@@ -18,7 +18,7 @@ export interface Finding {
 export type Verdict = Omit<Finding, 'check'>;
 
 export const ok = (message: string): Verdict => ({ state: 'ok', message, remedy: '' });
-const warn = (message: string, remedy: string): Verdict => ({ state: 'warn', message, remedy });
+export const warn = (message: string, remedy: string): Verdict => ({ state: 'warn', message, remedy });
 const failed = (message: string, remedy: string): Verdict => ({ state: 'failed', message, remedy });
 
 /** A check that throws has failed; the others still run. */

@@ -17,6 +17,7 @@ import {
   runCheck,
   type Verdict,
 } from './doctor-checks.ts';
+import { checkCounters, checkDeadRows, checkOrphans, checkVacuum } from './doctor-health.ts';
 import { exitCodes } from './exit.ts';
 import { colorsFor, note, print, printJson } from './output.ts';
 import { addSettingFlags, loadCommandConfig } from './setting-flags.ts';
@@ -72,17 +73,29 @@ async function examineDatabase(config: Config): Promise<Finding[]> {
     if (!connections || reached.state === 'failed') return [reached];
     const { appUrl } = connections;
     const ownerUrl = connections.ownerUrl ?? appUrl;
+    const migrations = await runCheck('migrations', () => withConnection(ownerUrl, checkMigrations));
     return [
       reached,
-      await runCheck('migrations', () => withConnection(ownerUrl, checkMigrations)),
+      migrations,
       await runCheck('roles', () => withConnection(appUrl, checkLogin)),
       await runCheck('row-level security', () => withConnection(ownerUrl, checkRowSecurity)),
       await runCheck('fuzzy titles', () => withConnection(ownerUrl, checkTitleSearch)),
       await runCheck('clock', () => withConnection(ownerUrl, checkClock)),
+      await runCheck('dead rows', () => withConnection(ownerUrl, checkDeadRows)),
+      await runCheck('vacuum', () => withConnection(ownerUrl, checkVacuum)),
+      // They read tables that are there only in a schema that is complete.
+      ...(migrations.state === 'failed' ? [] : await examineRows(appUrl)),
     ];
   } finally {
     await connections?.leave();
   }
+}
+
+async function examineRows(appUrl: string): Promise<Finding[]> {
+  return [
+    await runCheck('orphans', () => withConnection(appUrl, checkOrphans)),
+    await runCheck('counters', () => withConnection(appUrl, checkCounters)),
+  ];
 }
 
 function hasFailed(findings: Finding[]): boolean {
