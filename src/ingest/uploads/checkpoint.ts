@@ -13,8 +13,10 @@ export interface UploadCheckpoint {
   resume: ResumePoint | null;
   isParsed: boolean;
   figures: StagingFigures;
-  /** How the file writes what can be read in two ways: decided once, at its beginning. */
+  /** How the file writes what can be read in two ways, as far as the rows up to here needed it. */
   conventions: ReportConventions | null;
+  /** Up to where the rows after `resume` were looked through for what these conventions do not prove yet. */
+  lookedUpTo: ResumePoint | null;
   promotion: { entityType: EntityType; afterRow: number; warnings: WarningCount[] };
 }
 
@@ -25,6 +27,7 @@ const start: UploadCheckpoint = {
   isParsed: false,
   figures: noFigures,
   conventions: null,
+  lookedUpTo: null,
   promotion: { entityType: entityTypes[0], afterRow: -1, warnings: [] },
 };
 

@@ -2,12 +2,19 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Job, Slice } from '../../kernel/jobs/types.ts';
 import type { Tx } from '../../lib/db.ts';
 import { checkpointOf, stateOf, type UploadCheckpoint } from './checkpoint.ts';
-import { decideConventions, type ReportConventions, sampleRows } from './reports/conventions.ts';
+import { lookAhead } from './look-ahead.ts';
+import {
+  type Convention,
+  decideConventions,
+  type ReportConventions,
+  sampleRows,
+  weighRows,
+} from './reports/conventions.ts';
 import type { MappedColumns, PlatformProfile } from './reports/profile-types.ts';
 import { openReport } from './reports/reading/open-report.ts';
 import type { ReportReader } from './reports/reading/types.ts';
 import { sampleColumns } from './reports/samples.ts';
-import type { ParsedLine, RawRow, ResumePoint, RowBatch } from './reports/types.ts';
+import type { ParsedLine, RawRow, ReportLayout, ResumePoint, RowBatch } from './reports/types.ts';
 import { type Retrying, retrying } from './retrying.ts';
 import { StagingWriter } from './staging.ts';
 import { copyStagingRows } from './staging-store.ts';
@@ -44,23 +51,32 @@ export interface ParseReport {
  */
 export async function parseOn(slice: Slice, upload: Upload, options: ParseOptions): Promise<ParseReport> {
   const checkpoint = checkpointOf(slice.job.checkpoint);
-  const reader = await openReport(options.open, {
-    findHeader: (lines) => options.profile.findHeader(lines, { mapping: upload.mapping }),
-    ...(checkpoint.resume ? { resume: checkpoint.resume } : {}),
-  });
+  const openAt = (resume: ResumePoint | null) =>
+    openReport(options.open, {
+      findHeader: (lines) => options.profile.findHeader(lines, { mapping: upload.mapping }),
+      ...(resume ? { resume } : {}),
+    });
+  const reader = await openAt(checkpoint.resume);
   const lines = new LineParser(reader, {
     upload,
     profile: options.profile,
     conventions: checkpoint.conventions,
   });
   const staging = new Staging(slice, upload, checkpoint, options.retries);
+  const { linesPerBatch = usualLinesPerBatch } = options;
+  const isTime = () => performance.now() >= options.deadlineMs || slice.shouldYield();
   try {
-    for await (const batch of reader.batches(options.linesPerBatch ?? usualLinesPerBatch)) {
-      staging.conventions = lines.prepare(batch.rows);
+    for await (const batch of reader.batches(linesPerBatch)) {
+      const hanging = lines.prepare(batch.rows);
+      if (hanging.length > 0) {
+        const rest = await openAt(staging.lookedUpTo ?? batch.resume);
+        const task = { lines, hanging, leastRows: linesPerBatch, signal: slice.signal, isTime };
+        const { stoppedAt } = await lookAhead(rest, task);
+        if (stoppedAt) return lines.report(await staging.pause(lines.conventions, stoppedAt));
+      }
       await parseBatch(batch, lines, staging.writer);
-      await staging.write(batch.resume);
-      const isTime = performance.now() >= options.deadlineMs || slice.shouldYield();
-      if (isTime && batch.resume !== null) return lines.report(await staging.end({ isParsed: false }));
+      await staging.write(batch.resume, lines.conventions);
+      if (isTime() && batch.resume !== null) return lines.report(await staging.end({ isParsed: false }));
     }
     return lines.report(await staging.end({ isParsed: true }));
   } finally {
@@ -90,13 +106,21 @@ class LineParser {
     this.#conventions = options.conventions;
   }
 
-  /** Decides, with the first rows of the file, how it writes what can be read in two ways. */
-  prepare(rows: readonly RawRow[]): ReportConventions {
+  /** How the file is read so far; null before the first row. */
+  get conventions(): ReportConventions | null {
+    return this.#conventions;
+  }
+
+  /**
+   * Decides, with the first rows of the file, how it writes what can be read in two ways. What is left of that, and
+   * cells of these rows hang on, is answered: the rows must not be parsed before it is settled.
+   */
+  prepare(rows: readonly RawRow[]): Convention[] {
     const { layout } = this.#reader;
     const cells = rows.slice(0, sampleRows).map((row) => row.cells);
     this.#samples ??= sampleColumns(cells, [...layout.headers.keys()]);
     if (this.#columns === null || this.#columns.headers.length !== layout.headers.length) {
-      this.#columns = this.#mapColumns();
+      this.#columns = this.mapColumns(this.#reader.layout);
       this.#parse = null;
     }
     if (this.#conventions === null) {
@@ -104,23 +128,34 @@ class LineParser {
       if (missing) throw missing;
       this.#conventions = decideConventions(this.#columns, { layout, sample: rows.slice(0, sampleRows) });
     }
-    this.#parse ??= this.#profile.compileLines(this.#columns, { conventions: this.#conventions });
-    return this.#conventions;
+    const { conventions, hanging } = weighRows(this.#conventions, { columns: this.#columns, rows });
+    this.settle(conventions);
+    return hanging;
   }
 
-  #mapColumns(): MappedColumns {
-    const { headers, format } = this.#reader.layout;
+  settle(conventions: ReportConventions): void {
+    if (conventions !== this.#conventions) this.#parse = null;
+    this.#conventions = conventions;
+  }
+
+  mapColumns({ headers, format }: ReportLayout): MappedColumns {
     return this.#profile.mapHeaders(headers, { mapping: this.#upload.mapping, format });
   }
 
   parse(row: RawRow): ParsedLine {
-    if (this.#parse === null) throw new Error('Lines are parsed only after `prepare`');
+    this.#parse ??= this.#compile();
     return this.#parse(row);
+  }
+
+  #compile(): (row: RawRow) => ParsedLine {
+    if (this.#columns === null || this.#conventions === null)
+      throw new Error('Lines are parsed only after `prepare`');
+    return this.#profile.compileLines(this.#columns, { conventions: this.#conventions });
   }
 
   report(checkpoint: UploadCheckpoint): ParseReport {
     // A slice that found nothing but the end of the file has mapped no columns yet.
-    const columns = this.#columns ?? this.#mapColumns();
+    const columns = this.#columns ?? this.mapColumns(this.#reader.layout);
     const fields = Object.entries(columns.fields);
     return {
       checkpoint,
@@ -148,7 +183,6 @@ async function parseBatch(batch: RowBatch, lines: LineParser, writer: StagingWri
 /** Writes batches one after the other, each with its checkpoint in one transaction. */
 class Staging {
   readonly writer: StagingWriter;
-  conventions: ReportConventions | null;
   readonly #slice: Slice;
   readonly #retries: Retrying;
   #checkpoint: UploadCheckpoint;
@@ -158,19 +192,29 @@ class Staging {
     this.#slice = slice;
     this.#checkpoint = checkpoint;
     this.#retries = retries;
-    this.conventions = checkpoint.conventions;
     this.writer = new StagingWriter(upload, checkpoint.figures);
   }
 
+  get lookedUpTo(): ResumePoint | null {
+    return this.#checkpoint.lookedUpTo;
+  }
+
   /** Begins to write what the writer has, once the batch before has been written. */
-  async write(resume: ResumePoint | null): Promise<void> {
+  async write(resume: ResumePoint | null, conventions: ReportConventions | null): Promise<void> {
     const chunks = this.writer.take();
     const figures = this.writer.figures;
     await this.#writing;
     // Without a place to return to, a new start begins where this checkpoint stands: figures and all stay there.
-    const { conventions } = this;
-    const moved = resume === null ? this.#checkpoint : { ...this.#checkpoint, resume, figures, conventions };
+    const place = { resume, figures, conventions, lookedUpTo: null };
+    const moved = resume === null ? this.#checkpoint : { ...this.#checkpoint, ...place };
     this.#begin(chunks, { ...moved, step: this.#checkpoint.step + 1 });
+  }
+
+  /** Keeps how far the rest of the file was looked through, and what that has shown. */
+  async pause(conventions: ReportConventions | null, lookedUpTo: ResumePoint): Promise<UploadCheckpoint> {
+    await this.#writing;
+    this.#begin([], { ...this.#checkpoint, conventions, lookedUpTo, step: this.#checkpoint.step + 1 });
+    return this.end({ isParsed: false });
   }
 
   async end({ isParsed }: { isParsed: boolean }): Promise<UploadCheckpoint> {

@@ -192,6 +192,7 @@ class UploadRun {
       isParsed: false,
       figures: noFigures,
       conventions: null,
+      lookedUpTo: null,
       step: this.#checkpoint.step + 1,
     };
     for (;;) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { decideConventions, sampleRows } from './conventions.ts';
+import { decideConventions, sampleRows, weighRows } from './conventions.ts';
 import { profileOf } from './profile.ts';
 import type { Platform, RawRow } from './types.ts';
 
@@ -80,6 +80,48 @@ test('dates that contradict each other leave the order undecided', () => {
     ['03/27/2026', 'A', '1', '1'],
   ];
   expect(decide({ headers: german, rows }).dateOrder).toBeNull();
+});
+
+/** What was decided at first, and what rows behind the sample make of it. */
+function weigh(headers: string[], later: string[][]) {
+  const columns = profileOf('google').mapHeaders(headers);
+  const rows = later.map((cells, at): RawRow => ({ rowIndex: at + 500, line: at + 502, cells }));
+  return weighRows(decide({ headers }), { columns, rows });
+}
+
+test('only what cells prove is settled: titles and languages are guesses', () => {
+  expect(decide({ headers: german }).unproven).toEqual(['decimalMark', 'dateOrder']);
+  expect(decide({ headers: english, titleLines: ['27 March 2026 - 23 April 2026'] }).unproven).toEqual([
+    'decimalMark',
+    'dateOrder',
+  ]);
+  const rows = [['27/03/2026', 'A', '5', '12,5']];
+  expect(decide({ headers: english, rows }).unproven).toEqual([]);
+});
+
+test('the first later cell that proves something goes before guesses, and later ones change nothing', () => {
+  const { conventions, hanging } = weigh(german, [
+    ['03/04/2026', 'A', '1', '1.234'],
+    ['03/27/2026', 'A', '1', '12.5'],
+    ['27/03/2026', 'A', '1', '12,5'],
+  ]);
+  expect(conventions).toEqual({ decimalMark: '.', dateOrder: 'mdy', unproven: [] });
+  expect(hanging).toEqual([]);
+});
+
+test('rows hang on a convention only when a cell of theirs can be read in two ways', () => {
+  const hanging = (day: string, cost: string) => weigh(english, [[day, 'A', '1', cost]]).hanging;
+  expect(hanging('2026-03-04', '1234')).toEqual([]);
+  expect(hanging('04.03.2026', '--')).toEqual([]);
+  expect(hanging('04/04/2026', 'abc')).toEqual([]);
+  expect(hanging('2026-03-04', '1,234')).toEqual(['decimalMark']);
+  expect(hanging('2026-03-04', '-1.234 €')).toEqual(['decimalMark']);
+  expect(hanging('03/04/2026', '100')).toEqual(['dateOrder']);
+  expect(hanging('3-4-2026 00:00', '1.234')).toEqual(['decimalMark', 'dateOrder']);
+});
+
+test('a date that is no day in any order proves none', () => {
+  expect(weigh(english, [['45/03/2026', 'A', '1', '1']]).conventions.unproven).toContain('dateOrder');
 });
 
 test('JSON has the decimal point in every language', () => {

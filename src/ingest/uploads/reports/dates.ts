@@ -57,6 +57,17 @@ export function orderEvidence(evidence: string): DateOrder | null {
   return found.size === 1 ? only : null;
 }
 
+/** What a cell that holds one date says about the order in its file; `either` when it needs to be told. */
+export function cellOrder(cell: string): DateOrder | 'either' | null {
+  // ISO, points and months in words, which most files have, say nothing and need nothing.
+  if (cell.charCodeAt(4) === 45 || !numbersFirst.test(cell)) return null;
+  const read = readDate(cell, null);
+  if (typeof read === 'string') return orderEvidence(cell);
+  return read.code === 'ambiguous_date' ? 'either' : null;
+}
+
+// Full-width forms included.
+const numbersFirst = /^\s*[\d\uff10-\uff19]{1,2}[/\-\uff0f\uff0d]/;
 const maxKnownDates = 20_000;
 const maxDateLength = 64;
 // Of a title as long as a cell may be, looking for words would take minutes.

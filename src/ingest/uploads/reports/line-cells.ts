@@ -4,6 +4,8 @@ import type { FieldProblem, LineWarning } from './types.ts';
 
 /** What one row says and what is wrong with it, while it is being read. */
 export interface LineNotes {
+  /** From 1: where in the file the row begins. */
+  line: number;
   problems: FieldProblem[];
   warnings: LineWarning[];
 }

@@ -1,7 +1,9 @@
 import { currencyOf } from './currencies.ts';
 import { cellReader, type LineNotes } from './line-cells.ts';
-import { problemOf } from './line-problems.ts';
+import { marksDisagree, problemOf } from './line-problems.ts';
 import {
+  contradictsMark,
+  type DecimalMark,
   isNullMark,
   type NumberFault,
   type NumberStyle,
@@ -17,8 +19,9 @@ type FigureOf = (cells: readonly string[], notes: LineNotes) => string | null;
 /** Reads the figures of a row; what cannot be read is null and noted as a problem. */
 export function figureReader({ fields, format, currency }: MappedColumns, { conventions }: LineContext) {
   const style: NumberStyle = { decimalMark: conventions.decimalMark, exponents: format === 'json' };
+  const shownMark = shownMarkOf(conventions);
   const figure = (field: ReportField, read: Read): FigureOf =>
-    numberReader({ field, columns: fields[field], read, style });
+    numberReader({ field, columns: fields[field], read, style, shownMark });
   const impressions = figure('impressions', readCount);
   const clicks = figure('clicks', readCount);
   const reach = figure('reach', readCount);
@@ -42,6 +45,11 @@ export function figureReader({ fields, format, currency }: MappedColumns, { conv
   });
 }
 
+/** The mark that the file is known to have; null while nothing shows any, so that nothing can contradict it. */
+function shownMarkOf({ decimalMark, unproven, contestedMark }: LineContext['conventions']) {
+  return unproven?.includes('decimalMark') ? null : (decimalMark ?? contestedMark ?? null);
+}
+
 type Read = (text: string, style: NumberStyle) => string | null | NumberFault;
 
 interface NumberTask {
@@ -49,9 +57,10 @@ interface NumberTask {
   columns: FieldColumn[] | undefined;
   read: Read;
   style: NumberStyle;
+  shownMark: DecimalMark | null;
 }
 
-function numberReader({ field, columns, read, style }: NumberTask): FigureOf {
+function numberReader({ field, columns, read, style, shownMark }: NumberTask): FigureOf {
   if (columns === undefined) return () => null;
   const readCell = (column: FieldColumn): FigureOf => {
     const { index, unit } = column;
@@ -60,9 +69,14 @@ function numberReader({ field, columns, read, style }: NumberTask): FigureOf {
       if (cell === undefined || cell === '') return null;
       const number = read(cell, style);
       if (number === null) return null;
-      if (typeof number === 'string') return unit === 'micros' ? shiftDecimal(number, -6) : number;
-      noteFault({ field, column, fault: number, value: cell, notes });
-      return null;
+      if (typeof number !== 'string') {
+        noteFault({ field, column, fault: number, value: cell, notes });
+        return null;
+      }
+      if (unit === 'micros') return shiftDecimal(number, -6);
+      if (shownMark !== null && contradictsMark(cell, shownMark))
+        notes.warnings.push(marksDisagree({ column, notes, cell, number, shownMark, style }));
+      return number;
     };
   };
   const [first, ...others] = columns.map(readCell);

@@ -1,3 +1,5 @@
+import type { LineNotes } from './line-cells.ts';
+import type { DecimalMark, NumberStyle } from './numbers.ts';
 import type { FieldColumn, MappedColumns } from './profile-types.ts';
 import type { FieldProblem, LineWarning, ReportField } from './types.ts';
 
@@ -87,6 +89,33 @@ export function doublesCheck({ fields, format }: MappedColumns) {
         message: `The columns called "${header}" differ in this row; the first one counts.`,
       });
     }
+  };
+}
+
+interface Disagreement {
+  column: FieldColumn;
+  notes: LineNotes;
+  cell: string;
+  /** What the cell was read as. */
+  number: string;
+  shownMark: DecimalMark;
+  style: NumberStyle;
+}
+
+/** A number that reads in one way only, in a file whose other numbers show the other decimal mark. */
+export function marksDisagree(found: Disagreement): LineWarning {
+  const { column, notes, cell, number, shownMark, style } = found;
+  const [name, other, group] = shownMark === '.' ? ['point', 'comma', ','] : ['comma', 'point', '.'];
+  const doubtful =
+    style.decimalMark === null
+      ? `numbers such as 1${group}234 are refused`
+      : `1${group}234 is read as 1234 and 1${shownMark}234 as 1.234`;
+  return {
+    code: 'decimal_marks_disagree',
+    message:
+      `Column "${shortened(column.header.trim())}", line ${notes.line}: "${shortened(cell)}" can only be read as ` +
+      `${number}, with a decimal ${other}, but other numbers of the file show a decimal ${name}, so ${doubtful}. ` +
+      'Check these numbers; if they are wrong, write all of them in one way and upload the file again.',
   };
 }
 

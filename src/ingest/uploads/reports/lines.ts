@@ -31,7 +31,7 @@ export function compileLines({ definition, columns, context }: CompileTask): (ro
 
   return (given) => {
     const { cells, rowIndex, line } = unguarded(given);
-    const notes: LineNotes = { problems: [], warnings: [] };
+    const notes: LineNotes = { line, problems: [], warnings: [] };
     if (cells.length > width && isOverlong(cells, { width, problems: notes.problems })) {
       return { kind: 'invalid', rowIndex, line, problems: notes.problems, source: sourceOf(columns, cells) };
     }

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decimal, written } from '../../../../test/generators/ad-reports/written-numbers.ts';
 import {
+  contradictsMark,
   type DecimalMark,
   decimalEvidence,
   isNullMark,
@@ -148,6 +149,21 @@ test('a cell proves a decimal mark only when its form allows no other', () => {
     Array(5).fill(null),
   );
   expect([proof('1,234', true), proof('1.234', true)]).toEqual(['.', ',']);
+});
+
+test('a number contradicts a mark exactly when its form proves the other one', () => {
+  const parts = fc.array(fc.constantFrom('.', ',', '1', '12', '123', '0', '-', ' ', '€'), { maxLength: 9 });
+  const marks = fc.constantFrom('.' as const, ',' as const);
+  fc.assert(
+    fc.property(parts, marks, (chosen, mark) => {
+      const text = chosen.join('');
+      const shown = decimalEvidence(text, { isCount: false });
+      expect(contradictsMark(text, mark), text).toBe(shown !== null && shown !== mark);
+    }),
+    { numRuns: 5_000 },
+  );
+  expect([contradictsMark('12,5', '.'), contradictsMark('1.234.567', '.')]).toEqual([true, true]);
+  expect([contradictsMark('12,5', ','), contradictsMark('1,234', '.')]).toEqual([false, false]);
 });
 
 test('every amount comes back exactly from every way of writing it', () => {

@@ -77,6 +77,49 @@ export function decimalEvidence(text: string, { isCount }: { isCount: boolean })
   return null;
 }
 
+/** Whether an amount can be read with either decimal mark, so that what it means hangs on the file's. */
+export function hangsOnMark(text: string): boolean {
+  if (usualEither.test(text)) return true;
+  const read = readDecimal(text, { decimalMark: null, exponents: false });
+  return read !== null && typeof read !== 'string' && read.code === 'ambiguous_number';
+}
+
+/** Whether a cell that can be read in one way only shows another decimal mark than the file's. */
+export function contradictsMark(text: string, mark: DecimalMark): boolean {
+  if (!mayContradict(text, mark)) return false;
+  const shown = decimalEvidence(text, { isCount: false });
+  return shown !== null && shown !== mark;
+}
+
+const usualEither = /^[1-9]\d{0,2}[.,]\d{3}$/;
+
+/** Runs for every figure, so what is usual (`12.5`, `1,234`, `1,234,567.8`) is passed without taking it apart. */
+function mayContradict(text: string, mark: DecimalMark): boolean {
+  const own = mark === '.' ? point : comma;
+  const other = mark === '.' ? comma : point;
+  let firstOwn = -1;
+  let lastOwn = -1;
+  let lastOther = -1;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === other) lastOther = at;
+    if (code !== own) continue;
+    if (firstOwn === -1) firstOwn = at;
+    lastOwn = at;
+  }
+  if (lastOther === -1) return firstOwn !== lastOwn;
+  if (lastOwn !== -1) return lastOwn < lastOther;
+  const isGroup =
+    text.length - lastOther === 4 && (lastOther <= 3 || text.charCodeAt(lastOther - 4) === other);
+  // Behind a zero, a sign or a currency the count of digits is another.
+  return !isGroup || text[0] === '0' || !isDigit(text, 0) || !isDigit(text, text.length - 1);
+}
+
+function isDigit(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return code >= zero && code <= nine;
+}
+
 const dashes = ['', '-', '--', '---', '–', '—', '——'];
 const nullMarks = new Set([...dashes, 'n/a', 'na', 'null']);
 const nameNullMarks = new Set(dashes);
