@@ -76,7 +76,7 @@ test('rows that are corrected are completed as they were written, formulas and m
   const first = await upload(desk, `${header}\nFine,2026-03-01,1,1.25,,-\n${bad.join('\n')}\n`);
   expect(first).toMatchObject({ status: 'partial', promoted_rows: 1, failed_rows: 3 });
   const rejected = await rejectedOf(desk, first.upload_id);
-  expect(tableOf(rejected)[0]).toEqual([...header.split(','), 'Rejection reason']);
+  expect(tableOf(rejected)[0]).toEqual([...header.split(','), 'Read with decimal point', 'Rejection reason']);
   expect(tableOf(rejected)[1]?.at(-1)).toMatch(/^spend: Column "Amount spent \(EUR\)": This is not a number/);
   // A spreadsheet must not run what stands in a cell.
   expect(tableOf(rejected)[1]?.[0]).toBe(`'=HYPERLINK("http://x")`);
@@ -117,8 +117,65 @@ test('rows that nobody corrected are refused again for the same reasons', async 
   expect(await codes(second)).toEqual(await codes(first));
   // The column with the reason is not there twice after two rounds.
   const [columns] = tableOf(await rejectedOf(desk, second.upload_id));
-  expect(columns).toEqual([...header.split(','), 'Rejection reason']);
+  expect(columns).toEqual([...header.split(','), 'Read with decimal point', 'Rejection reason']);
   expect(await production(desk)).toEqual([]);
+});
+
+describe('rows whose meaning only the rest of their file shows are read as there', () => {
+  const headers = {
+    English: 'Campaign name;Day;Amount spent (EUR);Impressions',
+    German: 'Kampagnenname;Tag;Ausgegebener Betrag (EUR);Impressionen',
+  };
+  const files = {
+    'a decimal comma': { good: '1.001,5', odd: '4.321', spend: '4321', said: 'decimal comma' },
+    'a decimal point': { good: '1,001.5', odd: '4.321', spend: '4.321', said: 'decimal point' },
+  };
+  const cases = Object.entries(headers).flatMap(([language, titles]) =>
+    Object.entries(files).map(([mark, file]) => ({ language, mark, titles, ...file })),
+  );
+
+  test.each(cases)('$mark under $language headers', async ({ titles, good, odd, spend, said }) => {
+    const desk = await newDesk();
+    const [, day = '', amount = ''] = titles.split(';');
+    const rows = Array.from({ length: 29 }, (_, n) => `Good ${n};2026-03-${10 + (n % 20)};${good};1`);
+    const first = await upload(desk, [titles, ...rows, `Odd;oops;${odd};1`].join('\n'));
+    expect(first).toMatchObject({ status: 'partial', promoted_rows: 29, failed_rows: 1 });
+    const rejected = await rejectedOf(desk, first.upload_id);
+    const [columns = []] = tableOf(rejected);
+    expect(columns.slice(4)).toEqual([expect.stringMatching(`^Read with ${said}`), 'Rejection reason']);
+    const again = await upload(desk, corrected(rejected, day, ['2026-04-01']));
+    expect(again).toMatchObject({
+      status: 'completed',
+      promoted_rows: 1,
+      layout: {
+        sources: { spend: amount },
+        unmapped: columns.slice(4).map((added) => ({ header: added, suggestion: null })),
+      },
+    });
+    expect(await production(desk)).toContainEqual(expect.objectContaining({ name: 'Odd', spend }));
+  });
+
+  test.each([
+    ['day/month/year', '13/03/2026', '2026-04-03'],
+    ['month/day/year', '03/13/2026', '2026-03-04'],
+  ])('dates as %s, in the second round too', async (order, proof, day) => {
+    const desk = await newDesk();
+    const row = (name: string, date: string, spend: string) => `${name},${date},1,${spend},,-`;
+    const lines = [row('A', proof, '1.5'), row('B', '03/04/2026', 'x'), row('C', '03/04/2026', 'y')];
+    const first = await upload(desk, [header, ...lines].join('\n'));
+    const rejected = await rejectedOf(desk, first.upload_id);
+    expect(tableOf(rejected)[0]?.at(-2)).toBe(`Read with decimal point, dates as ${order}`);
+    const half = await upload(desk, corrected(rejected, 'Amount spent (EUR)', ['2.5', 'still wrong']));
+    expect(half).toMatchObject({ status: 'partial', promoted_rows: 1, failed_rows: 1 });
+    const rest = await rejectedOf(desk, half.upload_id);
+    const whole = await upload(desk, corrected(rest, 'Amount spent (EUR)', ['3.5']));
+    expect(whole).toMatchObject({ status: 'completed', promoted_rows: 1 });
+    expect(await production(desk)).toMatchObject([
+      { name: 'A', day: '2026-03-13' },
+      { name: 'B', day, spend: '2.5' },
+      { name: 'C', day, spend: '3.5' },
+    ]);
+  });
 });
 
 test('a row with a cell too many shows all of its cells', async () => {
@@ -227,6 +284,18 @@ describe('rows that only the database refused', () => {
     expect(await production(desk)).toEqual([
       { name: 'Campaign 10', impressions: 5, ...common },
       { name: 'Campaign 11', impressions: 666, ...common },
+    ]);
+  });
+
+  test('are written with the decimal mark of their file', async () => {
+    const desk = await newDesk();
+    const titles = 'Campaign name;Day;Impressions;Amount spent (EUR)';
+    const rows = ['Campaign 10;2026-03-01;5;12,5', 'Campaign 11;2026-03-01;666;1,505'];
+    const first = await refusing(() => upload(desk, [titles, ...rows].join('\n')));
+    await upload(desk, await rejectedOf(desk, first.upload_id));
+    expect(await production(desk)).toMatchObject([
+      { impressions: 5, spend: '12.5' },
+      { impressions: 666, spend: '1.505' },
     ]);
   });
 });

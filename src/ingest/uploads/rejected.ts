@@ -1,9 +1,15 @@
 import { csvLine } from '../../kernel/formats/csv-cells.ts';
 import type { Database } from '../../lib/db.ts';
-import { shiftDecimal } from './reports/numbers.ts';
+import { type DecimalMark, shiftDecimal } from './reports/numbers.ts';
 import { profileOf } from './reports/profile.ts';
 import type { FieldColumn, MappedColumns } from './reports/profile-types.ts';
-import { areRejectedRecords, isRejectionHeader, rejectionHeaders } from './reports/rejected-rows.ts';
+import {
+  areRejectedRecords,
+  type Declared,
+  declaringHeader,
+  isAddedHeader,
+  rejectionHeaders,
+} from './reports/rejected-rows.ts';
 import type { ReportField } from './reports/types.ts';
 import { listRefusedRows } from './staging-store.ts';
 import type { StagedRow, Upload } from './types.ts';
@@ -11,22 +17,40 @@ import type { StagedRow, Upload } from './types.ts';
 const pageRows = 1_000;
 
 /**
- * The refused rows as CSV, with the columns of the file and the reason behind them. The extra column is one that no
- * platform has, so a corrected file can be uploaded as it is.
+ * The refused rows as CSV, with the columns of the file, how it was read, and the reason behind them. The extra columns
+ * are such as no platform has, so a corrected file can be uploaded as it is, and is read as the first one was.
  */
 export async function* writeRejected(db: Database, upload: Upload): AsyncGenerator<Buffer> {
-  const columns = columnsOf(upload);
-  yield Buffer.from(`\uFEFF${csvLine([...columns.headers, rejectionHeaders[columns.format]])}`);
+  const sheet = sheetOf(upload);
+  const { columns, added } = sheet;
+  yield Buffer.from(`\uFEFF${csvLine([...columns.headers, ...added, rejectionHeaders[columns.format]])}`);
   let afterRow = -1;
   for (;;) {
     const rows = await db.tenant(upload.tenantId, (tx) =>
       listRefusedRows(tx, { ...upload, afterRow, limit: pageRows }),
     );
-    const lines = rows.map((row) => csvLine(cellsOf(row, columns)));
+    const lines = rows.map((row) => csvLine(cellsOf(row, sheet)));
     if (lines.length > 0) yield Buffer.from(lines.join(''));
     if (rows.length < pageRows) return;
     afterRow = rows.at(-1)?.rowIndex ?? afterRow;
   }
+}
+
+interface Sheet {
+  columns: MappedColumns;
+  /** Columns between those of the file and the reason, which only their headers are needed of. */
+  added: string[];
+  decimalMark: DecimalMark | null;
+}
+
+function sheetOf(upload: Upload): Sheet {
+  const columns = columnsOf(upload);
+  // Records of before say nothing, and those of files without known columns were read in no way.
+  const read = upload.layout?.conventions as Partial<Declared> | null | undefined;
+  // Records of JSON have the decimal point without saying so.
+  const decimalMark = columns.format === 'json' ? null : (read?.decimalMark ?? null);
+  const header = declaringHeader({ decimalMark, dateOrder: read?.dateOrder ?? null });
+  return { columns, added: header === null ? [] : [header], decimalMark };
 }
 
 /** The file's columns, doubled names told apart; the reasons of an earlier round make way for new ones. */
@@ -39,15 +63,17 @@ function columnsOf({ layout, mapping, platform }: Upload): MappedColumns {
     return count === 1 ? header : `${header} (${count})`;
   });
   const format = layout?.format === 'json' || areRejectedRecords(headers) ? 'json' : 'delimited';
-  const kept = headers.filter((header) => !isRejectionHeader(header));
+  const kept = headers.filter((header) => !isAddedHeader(header));
   return profileOf(platform).mapHeaders(kept, { mapping, format });
 }
 
-function cellsOf(row: StagedRow, columns: MappedColumns): string[] {
-  if (row.validationStatus !== 'invalid') return [...factCells(row, columns), reasonOf(row)];
+function cellsOf(row: StagedRow, sheet: Sheet): string[] {
+  const { columns, added } = sheet;
+  const blank = added.map(() => '');
+  if (row.validationStatus !== 'invalid') return [...factCells(row, sheet), ...blank, reasonOf(row)];
   const cells = columns.headers.map((header) => textOf(row.rawData[header]));
   // Behind the reason, where no header is: the row stays one with too many cells until somebody corrects it.
-  return [...cells, reasonOf(row), ...cellsBeyond(row)];
+  return [...cells, ...blank, reasonOf(row), ...cellsBeyond(row)];
 }
 
 function cellsBeyond({ rawData }: StagedRow): string[] {
@@ -58,14 +84,22 @@ function cellsBeyond({ rawData }: StagedRow): string[] {
     .map((number) => textOf(rawData[`(column ${number})`]));
 }
 
-/** A row that only promotion refused was normalised before: its values go back under the headers they came from. */
-function factCells({ rawData }: StagedRow, { headers, fields }: MappedColumns): string[] {
-  const cells = headers.map(() => '');
-  for (const [field, [column]] of Object.entries(fields) as [ReportField, FieldColumn[]][]) {
-    if (column !== undefined) cells[column.index] = writtenValue(rawData, field, column);
+/**
+ * A row that only promotion refused was normalised before: its values go back under the headers they came from, written
+ * as the others are.
+ */
+function factCells({ rawData }: StagedRow, { columns, decimalMark }: Sheet): string[] {
+  const cells = columns.headers.map(() => '');
+  for (const [field, [column]] of Object.entries(columns.fields) as [ReportField, FieldColumn[]][]) {
+    if (column === undefined) continue;
+    const value = writtenValue(rawData, field, column);
+    const hasComma = decimalMark === ',' && amounts.includes(field);
+    cells[column.index] = hasComma ? value.replace('.', ',') : value;
   }
   return cells;
 }
+
+const amounts: ReportField[] = ['spend', 'conversions', 'conversion_value'];
 
 function writtenValue(rawData: StagedRow['rawData'], field: ReportField, { unit }: FieldColumn): string {
   const level = /^(campaign|ad_set|ad)_(id|name)$/.exec(field);

@@ -1,6 +1,7 @@
 import { cellOrder, type DateOrder, orderEvidence } from './dates.ts';
 import { type DecimalMark, decimalEvidence, hangsOnMark } from './numbers.ts';
 import type { Language, MappedColumns } from './profile-types.ts';
+import { declaredConventions } from './rejected-rows.ts';
 import type { RawRow, ReportField, ReportLayout } from './types.ts';
 
 /**
@@ -38,10 +39,10 @@ export interface ConventionEvidence {
 }
 
 /**
- * Evidence in this order: cells of the sample that can be read in one way only (when they contradict each other,
- * nothing is decided); for dates then the title lines; then what the language of the headers does; for numbers at last
- * the semicolon, which spreadsheets write where the comma is the decimal mark. JSON has the decimal point always. What
- * only titles, language or semicolon say is unproven.
+ * Evidence in this order: what a file of ours says about itself; cells of the sample that can be read in one way only
+ * (when they contradict each other, nothing is decided); for dates then the title lines; then what the language of the
+ * headers does; for numbers at last the semicolon, which spreadsheets write where the comma is the decimal mark. JSON
+ * has the decimal point always. What only titles, language or semicolon say is unproven.
  */
 export function decideConventions(
   columns: MappedColumns,
@@ -128,7 +129,8 @@ type DecidedMark = Pick<ReportConventions, 'decimalMark' | 'contestedMark' | 'un
 type DecidedOrder = Pick<ReportConventions, 'dateOrder' | 'unproven'>;
 
 function decideMark({ columns, layout, rows }: Sampled & { layout: ReportLayout }): DecidedMark {
-  if (columns.format === 'json') return { decimalMark: '.' };
+  const { decimalMark: declared } = declaredConventions(columns.headers);
+  if (columns.format === 'json' || declared !== null) return { decimalMark: declared ?? '.' };
   const proven = new Set<DecimalMark>();
   for (const { cells } of rows) {
     for (const { index, isCount } of numberPlaces(columns)) {
@@ -145,6 +147,8 @@ function decideMark({ columns, layout, rows }: Sampled & { layout: ReportLayout 
 }
 
 function decideDateOrder({ columns, layout, rows }: Sampled & { layout: ReportLayout }): DecidedOrder {
+  const { dateOrder: declared } = declaredConventions(columns.headers);
+  if (declared !== null) return { dateOrder: declared };
   const proven = new Set<DateOrder>();
   for (const cell of datesIn({ columns, rows })) {
     const order = cellOrder(cell);

@@ -1,4 +1,6 @@
 import { unguardFormula } from '../../../kernel/formats/csv-cells.ts';
+import type { DateOrder } from './dates.ts';
+import type { DecimalMark } from './numbers.ts';
 import type { RawRow } from './types.ts';
 
 /**
@@ -8,9 +10,43 @@ import type { RawRow } from './types.ts';
  */
 export const rejectionHeaders = { delimited: 'Rejection reason', json: 'Rejection reason (record)' } as const;
 
-const all: readonly string[] = Object.values(rejectionHeaders);
+/** How the cells of a file are to be read, as far as it is known. */
+export interface Declared {
+  decimalMark: DecimalMark | null;
+  dateOrder: DateOrder | null;
+}
 
-export const isRejectionHeader = (header: string): boolean => all.includes(header.trim());
+const markWords: Record<DecimalMark, string> = { '.': 'decimal point', ',': 'decimal comma' };
+const orderWords: Record<DateOrder, string> = {
+  dmy: 'dates as day/month/year',
+  mdy: 'dates as month/day/year',
+};
+const declares = 'Read with ';
+
+/**
+ * The header of a column that says how the refused rows were read: among the few of them that come back, nothing may be
+ * left that proves it. In a header, because rows are taken out, added and sorted. Null when there is nothing to say.
+ */
+export function declaringHeader({ decimalMark, dateOrder }: Declared): string | null {
+  const words = [decimalMark && markWords[decimalMark], dateOrder && orderWords[dateOrder]];
+  const said = words.filter((word) => word !== null);
+  return said.length === 0 ? null : declares + said.join(', ');
+}
+
+/** What a header of that kind says; nothing for files that are not ours. */
+export function declaredConventions(headers: readonly string[]): Declared {
+  const said = headers.map(wordsOf).find((words) => words.length > 0) ?? [];
+  const marks = Object.keys(markWords) as DecimalMark[];
+  const orders = Object.keys(orderWords) as DateOrder[];
+  return {
+    decimalMark: marks.find((mark) => said.includes(markWords[mark])) ?? null,
+    dateOrder: orders.find((order) => said.includes(orderWords[order])) ?? null,
+  };
+}
+
+/** Whether a column was added by us and is none of the report's. */
+export const isAddedHeader = (header: string): boolean =>
+  isRejectionHeader(header) || wordsOf(header).length > 0;
 
 export const areRejectedRecords = (headers: readonly string[]): boolean =>
   headers.some((header) => header.trim() === rejectionHeaders.json);
@@ -19,4 +55,17 @@ export const areRejectedRecords = (headers: readonly string[]): boolean =>
 export function unguarding(headers: readonly string[]): (row: RawRow) => RawRow {
   const isOurs = headers.some(isRejectionHeader);
   return isOurs ? (row) => ({ ...row, cells: row.cells.map(unguardFormula) }) : (row) => row;
+}
+
+const rejections: readonly string[] = Object.values(rejectionHeaders);
+
+const isRejectionHeader = (header: string): boolean => rejections.includes(header.trim());
+
+const allWords = [...Object.values(markWords), ...Object.values(orderWords)];
+
+/** The words of a declaring header; none when anything else stands there. */
+function wordsOf(header: string): string[] {
+  const text = header.trim();
+  const words = text.startsWith(declares) ? text.slice(declares.length).split(', ') : [];
+  return words.every((word) => allWords.includes(word)) ? words : [];
 }
