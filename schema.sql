@@ -2684,9 +2684,9 @@ grant delete, insert, select, update on public.workspaces to sluice_tenant;
 
 -- Grants on columns
 
-grant update (status, force_partial, review, mapping, mapping_version, error_code, error_text, updated_at, finished_at, undone_at) on public.data_uploads to sluice_intake;
+grant update (status, force_partial, review, mapping, mapping_version, failed_rows, error_code, error_text, updated_at, finished_at, undone_at) on public.data_uploads to sluice_intake;
 
-grant update (status, total_rows, valid_rows, invalid_rows, warnings, layout, error_code, error_text, updated_at, finished_at) on public.data_uploads to sluice_parse;
+grant update (status, total_rows, valid_rows, invalid_rows, failed_rows, warnings, layout, error_code, error_text, updated_at, finished_at) on public.data_uploads to sluice_parse;
 
 grant update (status, row_count, promoted_rows, failed_rows, campaigns_upserted, ad_sets_upserted, ads_upserted, daily_metrics_upserted, affected_dates, warnings, error_code, error_text, event_emitted, updated_at, finished_at, undone_at) on public.data_uploads to sluice_promote;
 

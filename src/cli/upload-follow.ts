@@ -128,7 +128,8 @@ export function describeUpload(upload: UploadView): string[] {
   for (const { message, count } of upload.warnings) {
     lines.push(`Warning (${count.toLocaleString('en-US')} rows): ${shortText(message, 300)}`);
   }
-  if (upload.invalid_rows + upload.failed_rows > 0) {
+  // One that ended before promotion has failed with all of its rows, but only the invalid ones were refused.
+  if ((upload.row_count === null ? upload.invalid_rows : upload.failed_rows) > 0) {
     lines.push(`Rows were refused; each with its reason: sluice upload rejected ${id} -o rejected.csv`);
   }
   if (isHeld(upload)) {

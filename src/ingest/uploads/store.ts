@@ -89,7 +89,7 @@ export interface MoveDetails {
 
 /**
  * Moves the record if its state allows it; false when it does not. Only the columns that every worker's role may
- * write.
+ * write. At the end every row was promoted or has failed, valid or not.
  */
 export async function moveUpload(
   tx: Tx,
@@ -103,6 +103,7 @@ export async function moveUpload(
        set status = ${to},
            error_code = coalesce(${details.errorCode ?? null}, error_code),
            error_text = coalesce(${details.errorText ?? null}, error_text),
+           failed_rows = case when ${isEnd} then total_rows - promoted_rows else failed_rows end,
            finished_at = case when ${isEnd} then clock_timestamp() else finished_at end,
            updated_at = clock_timestamp()
      where tenant_id = ${tenantId}
@@ -187,6 +188,7 @@ export async function expireHeld(
        set status = 'failed',
            error_code = ${reason.errorCode},
            error_text = ${reason.errorText},
+           failed_rows = total_rows - promoted_rows,
            finished_at = clock_timestamp(),
            updated_at = clock_timestamp()
      where tenant_id = ${tenantId}

@@ -7,6 +7,7 @@ import { Icon } from '../../parts/icons.tsx';
 import { count, plural } from '../../parts/number.ts';
 import { Panel } from '../../parts/page.tsx';
 import { Problem } from '../../parts/problem.tsx';
+import { rejectedRows } from './rejected-rows.ts';
 import { fieldTitle } from './report-fields.ts';
 
 interface ProblemGroupsProps {
@@ -17,7 +18,7 @@ interface ProblemGroupsProps {
 
 /** Why rows are rejected, by reason: what it is, how it is mended, what it looks like in the file. */
 export function ProblemGroups({ upload, onColumns }: ProblemGroupsProps) {
-  const rejected = Math.max(upload.invalid_rows, upload.failed_rows);
+  const rejected = rejectedRows(upload);
   const query = useQuery({
     queryKey: ['uploads', 'problems', upload.upload_id, upload.updated_at],
     queryFn: ({ signal }) =>

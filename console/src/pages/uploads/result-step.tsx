@@ -9,6 +9,7 @@ import { CorrectedLink } from './corrected-link.tsx';
 import { type Entity, entities, entityTitles, SameKeyNote } from './preview-table.tsx';
 import { ProblemGroups } from './problem-groups.tsx';
 import { PromotedRows } from './promoted-rows.tsx';
+import { rejectedRows } from './rejected-rows.ts';
 import { type DataTab, uploadSearch } from './search.ts';
 import { UndoPanel } from './undo-panel.tsx';
 import { UploadWarnings } from './upload-warnings.tsx';
@@ -62,10 +63,6 @@ function Failure({ upload }: { upload: Upload }) {
       </div>
     </Panel>
   );
-}
-
-function rejectedRows({ failed_rows: failed, invalid_rows: invalid }: Upload): number {
-  return Math.max(failed, invalid);
 }
 
 function Figures({ upload }: { upload: Upload }) {

@@ -20,6 +20,7 @@ import { useWorkspace } from '../../shell/workspace.ts';
 import { DropZone } from './drop-zone.tsx';
 import { handOver } from './handed-file.ts';
 import { platforms, platformTitles } from './platforms.ts';
+import { rejectedRows } from './rejected-rows.ts';
 import { type UploadsSearch, uploadsSearch } from './search.ts';
 import { chipOf, nameOf, uploadStatuses } from './upload-states.ts';
 import './uploads.css';
@@ -173,7 +174,7 @@ function PromotedCount({ upload }: { upload: Upload }) {
 }
 
 function RejectedCount({ upload }: { upload: Upload }) {
-  const rejected = Math.max(upload.failed_rows, upload.invalid_rows);
+  const rejected = rejectedRows(upload);
   if (rejected === 0) return <span className="dim">{upload.total_rows === 0 ? '–' : '0'}</span>;
   return (
     <span className="num toned" data-tone="failed">

@@ -1,0 +1,1 @@
+revoke update (failed_rows) on data_uploads from sluice_intake, sluice_parse;
