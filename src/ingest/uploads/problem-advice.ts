@@ -36,6 +36,10 @@ const advice: Record<string, ProblemAdvice> = {
     title: 'The row names no campaign',
     fix: 'Fill in the campaign’s name or id, or take the row out.',
   },
+  name_too_long: {
+    title: 'The name is too long to stand for an id',
+    fix: 'Add the ids of campaign, ad set and ad to the report, or shorten the names.',
+  },
   invalid_number: {
     title: 'The number cannot be read',
     fix: 'Use digits with at most one decimal mark, for example 1,234.56; leave the cell empty when there is no value.',

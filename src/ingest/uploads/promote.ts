@@ -22,6 +22,7 @@ import {
   upsertAds,
   upsertCampaigns,
 } from './promotion-store.ts';
+import { nameTooLong } from './reports/name-keys.ts';
 import { type EntityType, entityTypes } from './reports/types.ts';
 import {
   ParentInFlight,
@@ -114,10 +115,10 @@ function changeManner(manner: Manner, error: unknown): void {
   else throw error;
 }
 
-/** A value or a constraint: some row is at fault, and the others need not suffer for it. */
+/** A value, a constraint or a limit: some row is at fault, and the others need not suffer for it. */
 function isRowError(error: unknown): boolean {
   const code = (error as { code?: unknown }).code;
-  return typeof code === 'string' && /^(22|23)[0-9A-Z]{3}$/.test(code);
+  return typeof code === 'string' && /^(22|23|54)[0-9A-Z]{3}$/.test(code);
 }
 
 /** One transaction. Answers the checkpoint behind it, or null when there was nothing left to do. */
@@ -249,13 +250,19 @@ async function isolate(
     if (!isRowError(error) || mayHelp) throw error;
     const [only] = rows;
     if (rows.length === 1 && only !== undefined) {
-      by.failed.push({ rowIndex: only, code: 'refused_by_database', message: messageOf(error) });
+      by.failed.push({ rowIndex: only, ...refusalOf(error) });
       return;
     }
     const half = rows.length >> 1;
     await isolate(tx, rows.slice(0, half), by);
     await isolate(tx, rows.slice(half), by);
   }
+}
+
+/** What is too long for an index is a name that stands for an id; everything else is told in the database's words. */
+function refusalOf(error: unknown): Omit<RowNote, 'rowIndex'> {
+  if ((error as { code?: unknown }).code === '54000') return nameTooLong;
+  return { code: 'refused_by_database', message: messageOf(error) };
 }
 
 async function putRows(

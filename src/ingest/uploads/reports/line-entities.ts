@@ -2,6 +2,7 @@ import { copyOf } from './copied-text.ts';
 import { readId } from './ids.ts';
 import { cellReader, type LineNotes } from './line-cells.ts';
 import { problemOf } from './line-problems.ts';
+import { keyOfNames } from './name-keys.ts';
 import { isNullName } from './numbers.ts';
 import type { MappedColumns } from './profile-types.ts';
 import type { DimensionEntity, ReportField } from './types.ts';
@@ -69,8 +70,9 @@ const maxKnownEntities = 50_000;
 
 function levelReader(level: 'campaign' | 'ad_set' | 'ad', { fields }: MappedColumns) {
   const idField: ReportField = `${level}_id`;
+  const nameField: ReportField = `${level}_name`;
   const idCell = cellReader(fields[idField]);
-  const nameCell = cellReader(fields[`${level}_name`]);
+  const nameCell = cellReader(fields[nameField]);
   const statusCell = cellReader(fields[`${level}_status`]);
   const typeCell = cellReader(level === 'campaign' ? fields.campaign_type : undefined);
   const known = knownEntities();
@@ -93,8 +95,9 @@ function levelReader(level: 'campaign' | 'ad_set' | 'ad', { fields }: MappedColu
     }
     const externalId = hasId ? readId(id) : keyOfNames(parent, name);
     if (typeof externalId !== 'string') {
+      const field = hasId ? idField : nameField;
       notes.problems.push(
-        problemOf({ field: idField, columns: fields[idField], fault: externalId, value: id }),
+        problemOf({ field, columns: fields[field], fault: externalId, value: hasId ? id : name }),
       );
       return null;
     }
@@ -139,14 +142,3 @@ function knownEntities() {
 }
 
 const textOf = (cell: string) => (isNullName(cell) ? null : copyOf(cell.trim()));
-
-/**
- * `name:["Campaign","Ad set"]`. A parent with an id stands in the path as `id:…`: two campaigns may have one name, and
- * their ad sets must not become one.
- */
-function keyOfNames(parent: DimensionEntity | null, name: string): string {
-  const step = JSON.stringify(name.trim());
-  if (parent === null) return `name:[${step}]`;
-  if (parent.isNameKey) return `${parent.externalId.slice(0, -1)},${step}]`;
-  return `name:[${JSON.stringify(`id:${parent.externalId}`)},${step}]`;
-}
