@@ -1,8 +1,12 @@
 import type { Tx } from '../../lib/db.ts';
 import { type Sql, sql } from '../../lib/sql.ts';
+import { figuresAfter, figuresNow } from './figure-columns.ts';
 import type { Upload } from './types.ts';
 
-type Target = Pick<Upload, 'tenantId' | 'uploadId' | 'workspaceId' | 'clientId' | 'platform' | 'createdAt'>;
+type Target = Pick<
+  Upload,
+  'tenantId' | 'uploadId' | 'workspaceId' | 'clientId' | 'platform' | 'layout' | 'createdAt'
+>;
 
 /** What promoting would do to one kind of entity, in distinct keys. */
 export interface PreviewCounts {
@@ -97,9 +101,7 @@ export function previewMetrics(tx: Tx, target: Target): Promise<PreviewCounts> {
     tx,
     sql`
       select p.metric_id is not null as is_known, p.as_of,
-             (p.impressions, p.clicks, p.reach, p.spend, p.conversions, p.conversion_value, p.currency)
-               is distinct from
-               (s.impressions, s.clicks, s.reach, s.spend, s.conversions, s.conversion_value, s.currency) as is_new
+             (${figuresNow}) is distinct from (${figuresAfter(target, sql`s`)}) as is_new
         from (
           select distinct on (g.natural_key_hash) g.*
             from staging_rows g

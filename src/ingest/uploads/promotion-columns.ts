@@ -2,7 +2,10 @@ import { type Sql, sql } from '../../lib/sql.ts';
 import type { EntityType, Upload, UploadKey } from './types.ts';
 
 /** Whose production rows are written. */
-export type Target = Pick<Upload, 'tenantId' | 'uploadId' | 'workspaceId' | 'clientId' | 'platform'>;
+export type Target = Pick<
+  Upload,
+  'tenantId' | 'uploadId' | 'workspaceId' | 'clientId' | 'platform' | 'layout'
+>;
 
 /** When the upload came in, as the database knows it: two can come within the millisecond of a JavaScript date. */
 export function asOf({ tenantId, uploadId }: UploadKey): Sql {

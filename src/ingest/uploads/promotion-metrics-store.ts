@@ -1,5 +1,6 @@
 import type { Tx } from '../../lib/db.ts';
 import { type Sql, sql } from '../../lib/sql.ts';
+import { figureColumns, figuresAfter, figuresNow } from './figure-columns.ts';
 import { asOf, isOfClient, resolvedId, type Target } from './promotion-columns.ts';
 
 /** For facts: the parents of a batch are unknown to the planner, which would go through all of them for each row. */
@@ -62,6 +63,7 @@ export async function upsertMetrics(
   target: Target,
   selection: FactSelection,
 ): Promise<MetricsReport> {
+  const after = figuresAfter(target, sql`excluded`);
   const report = await tx.find<MetricsReport>(sql`
     with ${facts(target, selection)}, put as (
       insert into daily_metrics as p (
@@ -69,20 +71,12 @@ export async function upsertMetrics(
         reach, spend, conversions, conversion_value, currency, as_of, created_by_upload, last_upload)
       ${lastOfEachKey(target, sql`true`)}
       on conflict on constraint daily_metrics_key do update
-         set impressions = excluded.impressions,
-             clicks = excluded.clicks,
-             reach = excluded.reach,
-             spend = excluded.spend,
-             conversions = excluded.conversions,
-             conversion_value = excluded.conversion_value,
-             currency = excluded.currency,
+         set (${figureColumns}) = row(${after}),
              unresolved_key = null,
              as_of = excluded.as_of,
              last_upload = excluded.last_upload,
              updated_at = case
-               when (p.impressions, p.clicks, p.reach, p.spend, p.conversions, p.conversion_value, p.currency)
-                    is distinct from (excluded.impressions, excluded.clicks, excluded.reach, excluded.spend,
-                                      excluded.conversions, excluded.conversion_value, excluded.currency)
+               when (${figuresNow}) is distinct from (${after})
                then clock_timestamp() else p.updated_at end
        where p.as_of <= excluded.as_of
     )
@@ -205,6 +199,7 @@ export async function adoptParents(tx: Tx, target: Target, rowIndexes: number[])
  * stands at that key: the two must not become one.
  */
 export async function upsertUnresolvedMetric(tx: Tx, target: Target, rowIndex: number): Promise<boolean> {
+  const after = figuresAfter(target, sql`excluded`, { where: sql`p.as_of <= excluded.as_of` });
   const put = await tx.run(sql`
     insert into daily_metrics as p (
       tenant_id, workspace_id, client_id, platform, metric_date, campaign_id, ad_set_id, ad_id, impressions, clicks,
@@ -221,14 +216,7 @@ export async function upsertUnresolvedMetric(tx: Tx, target: Target, rowIndex: n
        and s.entity_type = 'daily_metric'
        and s.row_index = ${rowIndex}
     on conflict on constraint daily_metrics_key do update
-       set impressions = case when p.as_of <= excluded.as_of then excluded.impressions else p.impressions end,
-           clicks = case when p.as_of <= excluded.as_of then excluded.clicks else p.clicks end,
-           reach = case when p.as_of <= excluded.as_of then excluded.reach else p.reach end,
-           spend = case when p.as_of <= excluded.as_of then excluded.spend else p.spend end,
-           conversions = case when p.as_of <= excluded.as_of then excluded.conversions else p.conversions end,
-           conversion_value = case
-             when p.as_of <= excluded.as_of then excluded.conversion_value else p.conversion_value end,
-           currency = case when p.as_of <= excluded.as_of then excluded.currency else p.currency end,
+       set (${figureColumns}) = row(${after}),
            last_upload = case when p.as_of <= excluded.as_of then excluded.last_upload else p.last_upload end,
            as_of = greatest(p.as_of, excluded.as_of),
            updated_at = clock_timestamp()
