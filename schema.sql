@@ -680,7 +680,8 @@ create table public.ad_sets (
   created_by_upload uuid not null,
   last_upload uuid not null,
   created_at timestamp with time zone default clock_timestamp() not null,
-  updated_at timestamp with time zone default clock_timestamp() not null
+  updated_at timestamp with time zone default clock_timestamp() not null,
+  confirmed_by_upload uuid
 );
 
 create table public.adapter_files (
@@ -747,7 +748,8 @@ create table public.ads (
   created_by_upload uuid not null,
   last_upload uuid not null,
   created_at timestamp with time zone default clock_timestamp() not null,
-  updated_at timestamp with time zone default clock_timestamp() not null
+  updated_at timestamp with time zone default clock_timestamp() not null,
+  confirmed_by_upload uuid
 );
 
 create table public.api_keys (
@@ -779,7 +781,8 @@ create table public.campaigns (
   created_by_upload uuid not null,
   last_upload uuid not null,
   created_at timestamp with time zone default clock_timestamp() not null,
-  updated_at timestamp with time zone default clock_timestamp() not null
+  updated_at timestamp with time zone default clock_timestamp() not null,
+  confirmed_by_upload uuid
 );
 
 create table public.catalog_products (
@@ -870,7 +873,8 @@ create table public.daily_metrics (
   created_by_upload uuid not null,
   last_upload uuid not null,
   created_at timestamp with time zone default clock_timestamp() not null,
-  updated_at timestamp with time zone default clock_timestamp() not null
+  updated_at timestamp with time zone default clock_timestamp() not null,
+  confirmed_by_upload uuid
 ) with (autovacuum_vacuum_scale_factor=0.05, fillfactor=90);
 
 create table public.data_uploads (

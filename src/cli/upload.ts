@@ -220,7 +220,7 @@ async function undo(
   if (flags.json) printJson(report);
   else print(table([['', 'DELETED', 'LEFT'], ...undoRows(report)]));
   if (Object.values(report.not_undone).some((count) => count > 0)) {
-    note('Left are rows that the upload only updated, or that a later upload touched.');
+    note('Left are rows that were there before the upload, or that a later upload touched.');
   }
   return exitCodes.ok;
 }

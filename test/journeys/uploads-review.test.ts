@@ -315,7 +315,7 @@ describe('what an undo would do', () => {
     );
     const second = await upload(
       desk,
-      wide(['C1,1,S1,11,A2,112,2026-03-02,5', 'C3,3,S3,31,A4,311,2026-03-02,1']),
+      wide(['C1 renamed,1,S1,11,A2,112,2026-03-02,5', 'C3,3,S3,31,A4,311,2026-03-02,1']),
       {},
     );
     for (const { upload_id: id } of [first, second]) {

@@ -76,7 +76,7 @@ test('a report goes from the file to production with its event, and again withou
   const after = await database.owner('select * from daily_metrics where tenant_id = $1 order by metric_id', [
     tenantId,
   ]);
-  const values = (rows: object[]) => rows.map((row) => ({ ...row, last_upload: null, as_of: null }));
+  const values = (rows: object[]) => rows.map((row) => ({ ...row, confirmed_by_upload: null, as_of: null }));
   expect(values(after)).toEqual(values(before));
 });
 

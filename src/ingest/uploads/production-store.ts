@@ -25,7 +25,7 @@ export function listCampaigns(
        and (${filter.workspaceId ?? null}::uuid is null or p.workspace_id = ${filter.workspaceId ?? null})
        and (${filter.platform ?? null}::text is null or p.platform = ${filter.platform ?? null})
        and (${filter.uploadId ?? null}::uuid is null
-            or ${filter.uploadId ?? null} in (p.created_by_upload, p.last_upload))
+            or ${filter.uploadId ?? null} in (p.created_by_upload, p.last_upload, p.confirmed_by_upload))
        and (${filter.after}::uuid is null or p.campaign_id > ${filter.after})
      order by p.campaign_id
      limit ${filter.limit}`);
@@ -45,7 +45,7 @@ export function listAdSets(
        and (${filter.workspaceId ?? null}::uuid is null or p.workspace_id = ${filter.workspaceId ?? null})
        and (${filter.platform ?? null}::text is null or p.platform = ${filter.platform ?? null})
        and (${filter.uploadId ?? null}::uuid is null
-            or ${filter.uploadId ?? null} in (p.created_by_upload, p.last_upload))
+            or ${filter.uploadId ?? null} in (p.created_by_upload, p.last_upload, p.confirmed_by_upload))
        and (${filter.after}::uuid is null or p.ad_set_id > ${filter.after})
      order by p.ad_set_id
      limit ${filter.limit}`);
@@ -67,7 +67,7 @@ export function listAds(
        and (${filter.workspaceId ?? null}::uuid is null or p.workspace_id = ${filter.workspaceId ?? null})
        and (${filter.platform ?? null}::text is null or p.platform = ${filter.platform ?? null})
        and (${filter.uploadId ?? null}::uuid is null
-            or ${filter.uploadId ?? null} in (p.created_by_upload, p.last_upload))
+            or ${filter.uploadId ?? null} in (p.created_by_upload, p.last_upload, p.confirmed_by_upload))
        and (${filter.after}::uuid is null or p.ad_id > ${filter.after})
      order by p.ad_id
      limit ${filter.limit}`);
@@ -96,7 +96,7 @@ export function listMetrics(
        and (${filter.workspaceId ?? null}::uuid is null or p.workspace_id = ${filter.workspaceId ?? null})
        and (${filter.platform ?? null}::text is null or p.platform = ${filter.platform ?? null})
        and (${filter.uploadId ?? null}::uuid is null
-            or ${filter.uploadId ?? null} in (p.created_by_upload, p.last_upload))
+            or ${filter.uploadId ?? null} in (p.created_by_upload, p.last_upload, p.confirmed_by_upload))
        and (${filter.from ?? null}::date is null or p.metric_date >= ${filter.from ?? null})
        and (${filter.to ?? null}::date is null or p.metric_date <= ${filter.to ?? null})
        and (${after === null}

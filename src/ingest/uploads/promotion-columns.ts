@@ -38,3 +38,16 @@ export function resolvedId(
 export function isOfClient({ clientId }: Pick<Target, 'clientId'>): Sql {
   return clientId === null ? sql`p.client_id is null` : sql`p.client_id = ${clientId}`;
 }
+
+/**
+ * Who the values of row `p` come from, and who stated them since, once an upload that is not older has spoken.
+ * `isChange` says whether it changed any: sending the same once more does not, and undo has to know that.
+ */
+export function provenanceAfter(isChange: Sql): Sql {
+  return sql`
+           as_of = excluded.as_of,
+           last_upload = case when ${isChange} then excluded.last_upload else p.last_upload end,
+           confirmed_by_upload = case
+             when ${isChange} then null else nullif(excluded.last_upload, p.last_upload) end,
+           updated_at = case when ${isChange} then clock_timestamp() else p.updated_at end`;
+}

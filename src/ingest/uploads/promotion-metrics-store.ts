@@ -1,7 +1,7 @@
 import type { Tx } from '../../lib/db.ts';
 import { type Sql, sql } from '../../lib/sql.ts';
 import { figureColumns, figuresAfter, figuresNow } from './figure-columns.ts';
-import { asOf, isOfClient, resolvedId, type Target } from './promotion-columns.ts';
+import { asOf, isOfClient, provenanceAfter, resolvedId, type Target } from './promotion-columns.ts';
 
 /** For facts: the parents of a batch are unknown to the planner, which would go through all of them for each row. */
 export const byHash = {
@@ -73,11 +73,7 @@ export async function upsertMetrics(
       on conflict on constraint daily_metrics_key do update
          set (${figureColumns}) = row(${after}),
              unresolved_key = null,
-             as_of = excluded.as_of,
-             last_upload = excluded.last_upload,
-             updated_at = case
-               when (${figuresNow}) is distinct from (${after})
-               then clock_timestamp() else p.updated_at end
+             ${provenanceAfter(sql`(${figuresNow}) is distinct from (${after})`)}
        where p.as_of <= excluded.as_of
     )
     select ${reported()}
@@ -200,6 +196,7 @@ export async function adoptParents(tx: Tx, target: Target, rowIndexes: number[])
  */
 export async function upsertUnresolvedMetric(tx: Tx, target: Target, rowIndex: number): Promise<boolean> {
   const after = figuresAfter(target, sql`excluded`, { where: sql`p.as_of <= excluded.as_of` });
+  const isChange = sql`(${figuresNow}) is distinct from (${after})`;
   const put = await tx.run(sql`
     insert into daily_metrics as p (
       tenant_id, workspace_id, client_id, platform, metric_date, campaign_id, ad_set_id, ad_id, impressions, clicks,
@@ -217,9 +214,13 @@ export async function upsertUnresolvedMetric(tx: Tx, target: Target, rowIndex: n
        and s.row_index = ${rowIndex}
     on conflict on constraint daily_metrics_key do update
        set (${figureColumns}) = row(${after}),
-           last_upload = case when p.as_of <= excluded.as_of then excluded.last_upload else p.last_upload end,
+           last_upload = case when ${isChange} then excluded.last_upload else p.last_upload end,
+           confirmed_by_upload = case
+             when ${isChange} then null
+             when p.as_of <= excluded.as_of then nullif(excluded.last_upload, p.last_upload)
+             else p.confirmed_by_upload end,
            as_of = greatest(p.as_of, excluded.as_of),
-           updated_at = clock_timestamp()
+           updated_at = case when ${isChange} then clock_timestamp() else p.updated_at end
      where p.unresolved_key = excluded.unresolved_key`);
   return put === 1;
 }

@@ -1,6 +1,6 @@
 import type { Tx } from '../../lib/db.ts';
 import { sql } from '../../lib/sql.ts';
-import { asOf, isOfClient, resolvedId, type Target } from './promotion-columns.ts';
+import { asOf, isOfClient, provenanceAfter, resolvedId, type Target } from './promotion-columns.ts';
 import type { EntityType, UploadKey } from './types.ts';
 
 /** What dimensions have just become: facts look their parents up by plans that are made with these figures. */
@@ -59,13 +59,9 @@ export async function upsertCampaigns(tx: Tx, target: Target, rowIndexes: number
        set name = coalesce(excluded.name, p.name),
            status = coalesce(excluded.status, p.status),
            type = coalesce(excluded.type, p.type),
-           as_of = excluded.as_of,
-           last_upload = excluded.last_upload,
-           updated_at = case
-             when (p.name, p.status, p.type)
+           ${provenanceAfter(sql`(p.name, p.status, p.type)
                   is distinct from (coalesce(excluded.name, p.name), coalesce(excluded.status, p.status),
-                                    coalesce(excluded.type, p.type))
-             then clock_timestamp() else p.updated_at end
+                                    coalesce(excluded.type, p.type))`)}
      where p.as_of <= excluded.as_of`);
 }
 
@@ -95,13 +91,9 @@ export async function upsertAdSets(tx: Tx, target: Target, rowIndexes: number[])
        set campaign_id = coalesce(excluded.campaign_id, p.campaign_id),
            name = coalesce(excluded.name, p.name),
            status = coalesce(excluded.status, p.status),
-           as_of = excluded.as_of,
-           last_upload = excluded.last_upload,
-           updated_at = case
-             when (p.campaign_id, p.name, p.status)
+           ${provenanceAfter(sql`(p.campaign_id, p.name, p.status)
                   is distinct from (coalesce(excluded.campaign_id, p.campaign_id), coalesce(excluded.name, p.name),
-                                    coalesce(excluded.status, p.status))
-             then clock_timestamp() else p.updated_at end
+                                    coalesce(excluded.status, p.status))`)}
      where p.as_of <= excluded.as_of`);
 }
 
@@ -134,14 +126,10 @@ export async function upsertAds(tx: Tx, target: Target, rowIndexes: number[]): P
            ad_set_id = coalesce(excluded.ad_set_id, p.ad_set_id),
            name = coalesce(excluded.name, p.name),
            status = coalesce(excluded.status, p.status),
-           as_of = excluded.as_of,
-           last_upload = excluded.last_upload,
-           updated_at = case
-             when (p.campaign_id, p.ad_set_id, p.name, p.status)
+           ${provenanceAfter(sql`(p.campaign_id, p.ad_set_id, p.name, p.status)
                   is distinct from (coalesce(excluded.campaign_id, p.campaign_id),
                                     coalesce(excluded.ad_set_id, p.ad_set_id), coalesce(excluded.name, p.name),
-                                    coalesce(excluded.status, p.status))
-             then clock_timestamp() else p.updated_at end
+                                    coalesce(excluded.status, p.status))`)}
      where p.as_of <= excluded.as_of`);
 }
 

@@ -25,8 +25,9 @@ import {
   deleteCreatedAdSets,
   deleteCreatedAds,
   deleteCreatedCampaigns,
-  deleteCreatedMetrics,
   markUndone,
+  releaseEntities,
+  undoMetrics,
 } from './undo-store.ts';
 
 export interface UploadServiceDeps {
@@ -84,27 +85,29 @@ function notHeld({ uploadId, status, review }: Upload): Error {
 
 export interface UndoReport {
   deleted: { campaigns: number; ad_sets: number; ads: number; daily_metrics: number };
-  /** What the upload touched and which stays: it updated these rows, or a later upload confirmed or changed them. */
+  /** What the upload touched and which stays: it updated these rows, or another upload confirmed or changed them. */
   not_undone: { campaigns: number; ad_sets: number; ads: number; daily_metrics: number };
 }
 
 const undoBatch = 20_000;
 
 /**
- * Deletes what the upload created and nobody touched since. Metrics go first and in pieces: an undo that was
- * interrupted is asked for again and goes on. The record keeps its status and says when.
+ * Deletes what the upload created and nobody else stated or changed; what others only confirmed goes when the last of
+ * them is undone. Metrics go first and in pieces: an undo that was interrupted is asked for again and goes on. The
+ * record keeps its status and says when.
  */
 export async function undo(deps: UploadServiceDeps, key: OwnedUploadKey): Promise<UndoReport> {
   const upload = await getUpload(deps, key);
   assertUndoable(upload);
-  let metrics = 0;
+  const metrics = { deleted: 0, left: 0 };
   let afterId = 0;
   for (;;) {
     const piece = { ...upload, afterId, limit: undoBatch };
-    const { deleted, lastId } = await unlessInTheWay(() =>
-      asPromoter(deps, upload, (tx) => deleteCreatedMetrics(tx, piece)),
+    const { deleted, left, lastId } = await unlessInTheWay(() =>
+      asPromoter(deps, upload, (tx) => undoMetrics(tx, piece)),
     );
-    metrics += deleted;
+    metrics.deleted += deleted;
+    metrics.left += left;
     if (lastId === null) break;
     afterId = lastId;
   }
@@ -142,20 +145,25 @@ function asPromoter<T>(
   return db.transaction({ role: 'sluice_promote', tenantId }, work);
 }
 
-async function endUndo(tx: Tx, upload: Upload, metrics: number): Promise<UndoReport> {
+async function endUndo(
+  tx: Tx,
+  upload: Upload,
+  metrics: { deleted: number; left: number },
+): Promise<UndoReport> {
   // The record's row is locked first: of two that undo at once, one is told that it is done.
   if (!(await markUndone(tx, upload))) throw notUndoable({ ...upload, undoneAt: new Date() });
   const ads = await deleteCreatedAds(tx, upload);
   const adSets = await deleteCreatedAdSets(tx, upload);
   const campaigns = await deleteCreatedCampaigns(tx, upload);
   const left = await countLeft(tx, upload);
+  await releaseEntities(tx, upload);
   return {
-    deleted: { campaigns, ad_sets: adSets, ads, daily_metrics: metrics },
+    deleted: { campaigns, ad_sets: adSets, ads, daily_metrics: metrics.deleted },
     not_undone: {
       campaigns: left.campaigns,
       ad_sets: left.adSets,
       ads: left.ads,
-      daily_metrics: left.dailyMetrics,
+      daily_metrics: metrics.left,
     },
   };
 }

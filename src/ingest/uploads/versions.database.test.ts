@@ -3,6 +3,7 @@ import { useDatabase } from '../../../test/database.ts';
 import { eventually } from '../../../test/kernel.ts';
 import { adLine, adReport, gate, type Place, range, useUploadRuns } from '../../../test/upload-runs.ts';
 import { sql } from '../../lib/sql.ts';
+import { previewUndo } from './review.ts';
 import { undo } from './service.ts';
 import type { Upload } from './types.ts';
 
@@ -170,6 +171,35 @@ describe('undoing an upload', () => {
       not_undone: { campaigns: 1, ad_sets: 1, ads: 1, daily_metrics: 1 },
     });
     expect(await valuesIn(place)).toEqual({ campaign: 'Campaign 1', ad: 'Ad 2', spend: 5 });
+  });
+
+  describe('of a file that was sent twice', () => {
+    const all = { campaigns: 1, ad_sets: 1, ads: 3, daily_metrics: 3 };
+
+    test.each([
+      ['the first', [0, 1]],
+      ['the second', [1, 0]],
+    ] as const)(
+      'leaves everything while the other stands, and nothing after it: %s first',
+      async (_which, order) => {
+        const place = await uploads.place();
+        const { kernel, deps } = await uploads.start();
+        const pair: Upload[] = [];
+        for (const content of range(2).map(() => adReport(range(3).map((n) => adLine(n))))) {
+          pair.push(await uploads.take(place, content));
+          await kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
+        }
+        const [one, other] = order.map((at) => pair[at] as Upload) as [Upload, Upload];
+        const first = { deleted: nothing, not_undone: all };
+        expect(await previewUndo(deps, key(one))).toEqual(first);
+        expect(await undo(deps, key(one))).toEqual(first);
+        expect(await countsIn(place)).toEqual(all);
+        const second = { deleted: all, not_undone: nothing };
+        expect(await previewUndo(deps, key(other))).toEqual(second);
+        expect(await undo(deps, key(other))).toEqual(second);
+        expect(await countsIn(place)).toEqual(nothing);
+      },
+    );
   });
 
   test.each(['failed', 'pending'])('that is %s is refused with 409', async (status) => {

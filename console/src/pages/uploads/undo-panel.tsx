@@ -83,7 +83,7 @@ function UndoConsequence({ found }: { found: UndoPreview }) {
         <b>Not undone:</b> {stays === '' ? 'nothing' : stays}
         {stays === ''
           ? '.'
-          : ' – it changed rows that were there before, or a later upload has confirmed or changed them. ' +
+          : ' – they were there before it, or a later upload has confirmed or changed them. ' +
             'They keep their values.'}
       </p>
       <p>This cannot be taken back; the file can be uploaded again.</p>
