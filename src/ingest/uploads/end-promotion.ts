@@ -11,6 +11,7 @@ import {
   type PromotionFigures,
   readPromotionFigures,
 } from './promotion-end-store.ts';
+import { withRepeatedFacts } from './repeated-facts.ts';
 import { entityTypes } from './reports/types.ts';
 import type { Upload, UploadStatus } from './types.ts';
 
@@ -45,7 +46,7 @@ export async function endPromotion(
     },
     inMemory,
   );
-  const end = { ...figures, ...endOf(figures, failure), warnings: warningsOf(upload, checkpoint) };
+  const end = { ...figures, ...endOf(figures, failure), warnings: warningsOf(upload, checkpoint, figures) };
   // Somebody finished it already: then the event is out as well.
   if (!(await tx.as('sluice_promote', (own) => finishPromotion(own, upload, end)))) return;
   const { status, errorCode, errorText } = end;
@@ -88,9 +89,11 @@ function endOf(
   };
 }
 
-function warningsOf({ warnings }: Upload, { promotion }: UploadCheckpoint): Upload['warnings'] {
-  return [
-    ...warnings.filter(({ code }) => !promotion.warnings.some((one) => one.code === code)),
-    ...promotion.warnings,
-  ];
+function warningsOf(
+  { warnings, layout }: Upload,
+  { promotion }: UploadCheckpoint,
+  { replacedRows }: PromotionFigures,
+): Upload['warnings'] {
+  const others = warnings.filter(({ code }) => !promotion.warnings.some((one) => one.code === code));
+  return withRepeatedFacts([...others, ...promotion.warnings], { replacedRows, layout });
 }

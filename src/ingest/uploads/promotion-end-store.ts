@@ -90,6 +90,8 @@ export interface PromotionFigures {
   adSetsUpserted: number;
   adsUpserted: number;
   dailyMetricsUpserted: number;
+  /** Lines of which a later line of the file has the same key. */
+  replacedRows: number;
   affectedDates: string[];
 }
 
@@ -120,14 +122,15 @@ export async function readPromotionFigures(
        and s.promotion_error is null
      order by date`);
   const of = (entity: EntityType) => rows.find(({ entityType }) => entityType === entity);
-  const failed = of('daily_metric')?.failed ?? 0;
+  const { rows: facts, keys, failed } = of('daily_metric') ?? { rows: 0, keys: 0, failed: 0 };
   return {
     promotedRows: validRows - failed,
     failedRows: invalidRows + failed,
     campaignsUpserted: of('campaign')?.keys ?? 0,
     adSetsUpserted: of('ad_set')?.keys ?? 0,
     adsUpserted: of('ad')?.keys ?? 0,
-    dailyMetricsUpserted: of('daily_metric')?.keys ?? 0,
+    dailyMetricsUpserted: keys,
+    replacedRows: facts - keys,
     affectedDates: dates.map(({ date }) => date),
   };
 }

@@ -37,6 +37,18 @@ export async function analyzeStaging(tx: Tx): Promise<void> {
   await tx.run(sql`select analyze_staging()`);
 }
 
+/** Lines of which a later line of the file has the same key; they will be replaced by it. */
+export async function countReplaced(tx: Tx, { tenantId, uploadId }: UploadKey): Promise<number> {
+  const row = await tx.find<{ replaced: number }>(sql`
+    select count(*) - count(distinct s.natural_key_hash) as replaced
+      from staging_rows s
+     where s.tenant_id = ${tenantId}
+       and s.upload_id = ${uploadId}
+       and s.entity_type = 'daily_metric'
+       and s.validation_status = 'valid'`);
+  return row?.replaced ?? 0;
+}
+
 export interface StagedFilter extends UploadKey {
   validationStatus?: StagedRow['validationStatus'] | undefined;
   entityType?: StagedRow['entityType'] | undefined;

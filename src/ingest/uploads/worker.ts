@@ -12,15 +12,23 @@ import { recordMove } from './events.ts';
 import type { UploadMetrics } from './metrics.ts';
 import { type ParseReport, parseOn } from './parse.ts';
 import { promoteOn } from './promote.ts';
+import { withRepeatedFacts } from './repeated-facts.ts';
 import { profileOf } from './reports/profile.ts';
 import { RetriesExhausted, type RetryClass, type Retrying, retrying, type Wait } from './retrying.ts';
 import { releaseSlot } from './slots.ts';
 import { noFigures } from './staging.ts';
-import { analyzeStaging, deleteStagingOf } from './staging-store.ts';
+import { analyzeStaging, countReplaced, deleteStagingOf } from './staging-store.ts';
 import { findUpload, moveUpload, saveParseFigures, takeSlot } from './store.ts';
 import { openStored } from './stored-file.ts';
 import { verdictOn } from './threshold.ts';
-import { isBeingChecked, isFinished, isWorthStatistics, type Upload, type UploadStatus } from './types.ts';
+import {
+  isBeingChecked,
+  isFinished,
+  isWorthStatistics,
+  type Upload,
+  type UploadStatus,
+  type WarningCount,
+} from './types.ts';
 import { holdUnmapped } from './unmapped.ts';
 
 export interface UploadWorkerDeps {
@@ -119,12 +127,13 @@ class UploadRun {
       holdUnmapped(error, upload, this.#checkpoint),
     );
     if (!checkpoint.isParsed) return goOn;
-    const { totalRows, validRows, invalidRows, warnings } = checkpoint.figures;
+    const { totalRows, validRows, invalidRows } = checkpoint.figures;
     await this.#slice.transaction(async (tx) => {
       if (isWorthStatistics({ validRows })) await analyzeStaging(tx);
-      await tx.as('sluice_parse', (own) =>
-        saveParseFigures(own, upload, { totalRows, validRows, invalidRows, warnings, layout }),
-      );
+      await tx.as('sluice_parse', async (own) => {
+        const warnings = await warningsFor(own, upload, checkpoint.figures.warnings, layout);
+        await saveParseFigures(own, upload, { totalRows, validRows, invalidRows, warnings, layout });
+      });
       const data = { total_rows: totalRows, valid_rows: validRows, invalid_rows: invalidRows };
       if (upload.status === 'processing') {
         await this.#move(tx, upload, 'staging_complete', 'sluice_parse', data);
@@ -293,6 +302,17 @@ const noSlot: SliceResult = { outcome: { type: 'wait', delayMs: slotWaitMs } };
 
 function dead({ code, message }: { code: string; message: string }): Outcome {
   return { type: 'dead', failure: { code, message, class: 'upload' } };
+}
+
+/** Who reviews has to know now what counting costs; the end of promotion counts for everybody. */
+async function warningsFor(
+  tx: Tx,
+  upload: Upload,
+  warnings: WarningCount[],
+  layout: Upload['layout'],
+): Promise<WarningCount[]> {
+  if (!upload.review) return warnings;
+  return withRepeatedFacts(warnings, { replacedRows: await countReplaced(tx, upload), layout });
 }
 
 /** Every failure gets a code and a sentence that a person can act on. */
