@@ -4,14 +4,10 @@ import type { Upload } from './types.ts';
 /** The figures of a fact, in the order of everything below. */
 export const figureColumns = sql`impressions, clicks, reach, spend, conversions, conversion_value, currency`;
 
-/** What fact `p` of production holds. */
-export const figuresNow = sql`
-  p.impressions, p.clicks, p.reach, p.spend, p.conversions, p.conversion_value, p.currency`;
-
 /**
  * What fact `p` of production holds once the upload's row `said` has spoken. A figure that the file has no column for
- * stays as it is; an empty cell of a column that is there says that there is none. Where the condition does not hold, the
- * row has nothing to say.
+ * stays as it is; an empty cell of a column that is there says that there is none. Where the condition does not hold,
+ * the row has nothing to say.
  */
 export function figuresAfter(
   { layout }: Pick<Upload, 'layout'>,
@@ -27,6 +23,12 @@ export function figuresAfter(
     case when ${has('conversions')} and ${where} then ${said}.conversions else p.conversions end,
     case when ${has('conversion_value')} and ${where} then ${said}.conversion_value else p.conversion_value end,
     case when ${has('currency')} and ${where} then ${said}.currency else p.currency end`;
+}
+
+/** Whether the upload's row `said` says something else than fact `p` of production. */
+export function differsFrom(target: Pick<Upload, 'layout'>, said: Sql): Sql {
+  return sql`((p.impressions, p.clicks, p.reach, p.spend, p.conversions, p.conversion_value, p.currency)
+               is distinct from (${figuresAfter(target, said)}))`;
 }
 
 /** Which figures the file has columns for. Layouts of before did not say, and then it is all of them. */

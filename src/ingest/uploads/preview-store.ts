@@ -1,6 +1,6 @@
 import type { Tx } from '../../lib/db.ts';
 import { type Sql, sql } from '../../lib/sql.ts';
-import { figuresAfter, figuresNow } from './figure-columns.ts';
+import { differsFrom } from './figure-columns.ts';
 import type { Upload } from './types.ts';
 
 type Target = Pick<
@@ -101,7 +101,7 @@ export function previewMetrics(tx: Tx, target: Target): Promise<PreviewCounts> {
     tx,
     sql`
       select p.metric_id is not null as is_known, p.as_of,
-             (${figuresNow}) is distinct from (${figuresAfter(target, sql`s`)}) as is_new
+             ${differsFrom(target, sql`s`)} as is_new
         from (
           select distinct on (g.natural_key_hash) g.*
             from staging_rows g

@@ -39,15 +39,32 @@ export function isOfClient({ clientId }: Pick<Target, 'clientId'>): Sql {
   return clientId === null ? sql`p.client_id is null` : sql`p.client_id = ${clientId}`;
 }
 
+/** For an upsert of row `p`: the upload is not older than what the row holds, so its values count. */
+export const isNewest = sql`p.as_of <= excluded.as_of`;
+
+/** An older upload that comes late has nothing to say, but undo must not take the row for one of the newer alone. */
+const isFirst = sql`(p.as_of > excluded.as_of and p.created_by_upload = p.last_upload)`;
+
+/** Which rows `p` an upsert touches at all. */
+export const isConcerned = sql`(${isNewest} or ${isFirst})`;
+
 /**
- * Who the values of row `p` come from, and who stated them since, once an upload that is not older has spoken.
- * `isChange` says whether it changed any: sending the same once more does not, and undo has to know that.
+ * Who made row `p`, who its values come from, and who stated them since without changing any, once an upload has
+ * spoken: as if uploads were promoted in the order in which they came in. `isDifferent` says whether its values are
+ * others than those of the row. Sending the same once more is no change, and undo has to know that.
  */
-export function provenanceAfter(isChange: Sql): Sql {
+export function provenanceAfter(isDifferent: Sql): Sql {
   return sql`
-           as_of = excluded.as_of,
-           last_upload = case when ${isChange} then excluded.last_upload else p.last_upload end,
+           as_of = greatest(p.as_of, excluded.as_of),
+           created_by_upload = case when ${isFirst} then excluded.created_by_upload else p.created_by_upload end,
+           last_upload = case
+             when ${isNewest} and ${isDifferent} then excluded.last_upload
+             when ${isFirst} and not ${isDifferent} then excluded.last_upload
+             else p.last_upload end,
            confirmed_by_upload = case
-             when ${isChange} then null else nullif(excluded.last_upload, p.last_upload) end,
-           updated_at = case when ${isChange} then clock_timestamp() else p.updated_at end`;
+             when ${isNewest} and ${isDifferent} then null
+             when ${isNewest} then nullif(excluded.last_upload, p.last_upload)
+             when ${isFirst} and not ${isDifferent} then coalesce(p.confirmed_by_upload, p.last_upload)
+             else p.confirmed_by_upload end,
+           updated_at = case when ${isNewest} and ${isDifferent} then clock_timestamp() else p.updated_at end`;
 }

@@ -1,7 +1,15 @@
 import type { Tx } from '../../lib/db.ts';
 import { type Sql, sql } from '../../lib/sql.ts';
-import { figureColumns, figuresAfter, figuresNow } from './figure-columns.ts';
-import { asOf, isOfClient, provenanceAfter, resolvedId, type Target } from './promotion-columns.ts';
+import { differsFrom, figureColumns, figuresAfter } from './figure-columns.ts';
+import {
+  asOf,
+  isConcerned,
+  isNewest,
+  isOfClient,
+  provenanceAfter,
+  resolvedId,
+  type Target,
+} from './promotion-columns.ts';
 
 /** For facts: the parents of a batch are unknown to the planner, which would go through all of them for each row. */
 export const byHash = {
@@ -63,7 +71,7 @@ export async function upsertMetrics(
   target: Target,
   selection: FactSelection,
 ): Promise<MetricsReport> {
-  const after = figuresAfter(target, sql`excluded`);
+  const said = sql`excluded`;
   const report = await tx.find<MetricsReport>(sql`
     with ${facts(target, selection)}, put as (
       insert into daily_metrics as p (
@@ -71,10 +79,10 @@ export async function upsertMetrics(
         reach, spend, conversions, conversion_value, currency, as_of, created_by_upload, last_upload)
       ${lastOfEachKey(target, sql`true`)}
       on conflict on constraint daily_metrics_key do update
-         set (${figureColumns}) = row(${after}),
-             unresolved_key = null,
-             ${provenanceAfter(sql`(${figuresNow}) is distinct from (${after})`)}
-       where p.as_of <= excluded.as_of
+         set (${figureColumns}) = row(${figuresAfter(target, said, { where: isNewest })}),
+             unresolved_key = case when ${isNewest} then null else p.unresolved_key end,
+             ${provenanceAfter(differsFrom(target, said))}
+       where ${isConcerned}
     )
     select ${reported()}
       from whole w`);
@@ -195,8 +203,7 @@ export async function adoptParents(tx: Tx, target: Target, rowIndexes: number[])
  * stands at that key: the two must not become one.
  */
 export async function upsertUnresolvedMetric(tx: Tx, target: Target, rowIndex: number): Promise<boolean> {
-  const after = figuresAfter(target, sql`excluded`, { where: sql`p.as_of <= excluded.as_of` });
-  const isChange = sql`(${figuresNow}) is distinct from (${after})`;
+  const said = sql`excluded`;
   const put = await tx.run(sql`
     insert into daily_metrics as p (
       tenant_id, workspace_id, client_id, platform, metric_date, campaign_id, ad_set_id, ad_id, impressions, clicks,
@@ -213,14 +220,8 @@ export async function upsertUnresolvedMetric(tx: Tx, target: Target, rowIndex: n
        and s.entity_type = 'daily_metric'
        and s.row_index = ${rowIndex}
     on conflict on constraint daily_metrics_key do update
-       set (${figureColumns}) = row(${after}),
-           last_upload = case when ${isChange} then excluded.last_upload else p.last_upload end,
-           confirmed_by_upload = case
-             when ${isChange} then null
-             when p.as_of <= excluded.as_of then nullif(excluded.last_upload, p.last_upload)
-             else p.confirmed_by_upload end,
-           as_of = greatest(p.as_of, excluded.as_of),
-           updated_at = case when ${isChange} then clock_timestamp() else p.updated_at end
+       set (${figureColumns}) = row(${figuresAfter(target, said, { where: isNewest })}),
+           ${provenanceAfter(differsFrom(target, said))}
      where p.unresolved_key = excluded.unresolved_key`);
   return put === 1;
 }

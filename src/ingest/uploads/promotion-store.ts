@@ -1,6 +1,14 @@
 import type { Tx } from '../../lib/db.ts';
 import { sql } from '../../lib/sql.ts';
-import { asOf, isOfClient, provenanceAfter, resolvedId, type Target } from './promotion-columns.ts';
+import {
+  asOf,
+  isConcerned,
+  isNewest,
+  isOfClient,
+  provenanceAfter,
+  resolvedId,
+  type Target,
+} from './promotion-columns.ts';
 import type { EntityType, UploadKey } from './types.ts';
 
 /** What dimensions have just become: facts look their parents up by plans that are made with these figures. */
@@ -56,13 +64,13 @@ export async function upsertCampaigns(tx: Tx, target: Target, rowIndexes: number
       from staged s
      order by s.external_id
     on conflict (tenant_id, workspace_id, client_id, platform, external_id) do update
-       set name = coalesce(excluded.name, p.name),
-           status = coalesce(excluded.status, p.status),
-           type = coalesce(excluded.type, p.type),
-           ${provenanceAfter(sql`(p.name, p.status, p.type)
+       set name = case when ${isNewest} then coalesce(excluded.name, p.name) else p.name end,
+           status = case when ${isNewest} then coalesce(excluded.status, p.status) else p.status end,
+           type = case when ${isNewest} then coalesce(excluded.type, p.type) else p.type end,
+           ${provenanceAfter(sql`((p.name, p.status, p.type)
                   is distinct from (coalesce(excluded.name, p.name), coalesce(excluded.status, p.status),
-                                    coalesce(excluded.type, p.type))`)}
-     where p.as_of <= excluded.as_of`);
+                                    coalesce(excluded.type, p.type)))`)}
+     where ${isConcerned}`);
 }
 
 export async function upsertAdSets(tx: Tx, target: Target, rowIndexes: number[]): Promise<void> {
@@ -88,13 +96,14 @@ export async function upsertAdSets(tx: Tx, target: Target, rowIndexes: number[])
       from staged s
      order by s.external_id
     on conflict (tenant_id, workspace_id, client_id, platform, external_id) do update
-       set campaign_id = coalesce(excluded.campaign_id, p.campaign_id),
-           name = coalesce(excluded.name, p.name),
-           status = coalesce(excluded.status, p.status),
-           ${provenanceAfter(sql`(p.campaign_id, p.name, p.status)
+       set campaign_id = case
+             when ${isNewest} then coalesce(excluded.campaign_id, p.campaign_id) else p.campaign_id end,
+           name = case when ${isNewest} then coalesce(excluded.name, p.name) else p.name end,
+           status = case when ${isNewest} then coalesce(excluded.status, p.status) else p.status end,
+           ${provenanceAfter(sql`((p.campaign_id, p.name, p.status)
                   is distinct from (coalesce(excluded.campaign_id, p.campaign_id), coalesce(excluded.name, p.name),
-                                    coalesce(excluded.status, p.status))`)}
-     where p.as_of <= excluded.as_of`);
+                                    coalesce(excluded.status, p.status)))`)}
+     where ${isConcerned}`);
 }
 
 export async function upsertAds(tx: Tx, target: Target, rowIndexes: number[]): Promise<void> {
@@ -122,15 +131,16 @@ export async function upsertAds(tx: Tx, target: Target, rowIndexes: number[]): P
       from staged s
      order by s.external_id
     on conflict (tenant_id, workspace_id, client_id, platform, external_id) do update
-       set campaign_id = coalesce(excluded.campaign_id, p.campaign_id),
-           ad_set_id = coalesce(excluded.ad_set_id, p.ad_set_id),
-           name = coalesce(excluded.name, p.name),
-           status = coalesce(excluded.status, p.status),
-           ${provenanceAfter(sql`(p.campaign_id, p.ad_set_id, p.name, p.status)
+       set campaign_id = case
+             when ${isNewest} then coalesce(excluded.campaign_id, p.campaign_id) else p.campaign_id end,
+           ad_set_id = case when ${isNewest} then coalesce(excluded.ad_set_id, p.ad_set_id) else p.ad_set_id end,
+           name = case when ${isNewest} then coalesce(excluded.name, p.name) else p.name end,
+           status = case when ${isNewest} then coalesce(excluded.status, p.status) else p.status end,
+           ${provenanceAfter(sql`((p.campaign_id, p.ad_set_id, p.name, p.status)
                   is distinct from (coalesce(excluded.campaign_id, p.campaign_id),
                                     coalesce(excluded.ad_set_id, p.ad_set_id), coalesce(excluded.name, p.name),
-                                    coalesce(excluded.status, p.status))`)}
-     where p.as_of <= excluded.as_of`);
+                                    coalesce(excluded.status, p.status)))`)}
+     where ${isConcerned}`);
 }
 
 /**

@@ -17,8 +17,8 @@ export function withRepeatedFacts(
   const others = warnings.filter((one) => one.code !== code);
   if (replacedRows === 0) return others;
   const message =
-    'Several lines are about the same day of the same campaign, ad set or ad: the last one counts, the others are not ' +
-    `added to it. Export the report without the breakdown that splits them, and upload it again.${unread(layout)}`;
+    'Several lines are about the same day of the same campaign, ad set or ad: the last one counts, the others are ' +
+    `not added to it. Export the report without the breakdown that splits them, and upload it again.${unread(layout)}`;
   return [...others, { code, message, count: replacedRows }];
 }
 

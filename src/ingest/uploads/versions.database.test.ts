@@ -4,7 +4,7 @@ import { eventually } from '../../../test/kernel.ts';
 import { adLine, adReport, gate, type Place, range, useUploadRuns } from '../../../test/upload-runs.ts';
 import { sql } from '../../lib/sql.ts';
 import { previewUndo } from './review.ts';
-import { undo } from './service.ts';
+import { promote, undo } from './service.ts';
 import type { Upload } from './types.ts';
 
 const database = useDatabase();
@@ -177,30 +177,51 @@ describe('undoing an upload', () => {
     const all = { campaigns: 1, ad_sets: 1, ads: 3, daily_metrics: 3 };
 
     test.each([
-      ['the first', [0, 1]],
-      ['the second', [1, 0]],
-    ] as const)(
-      'leaves everything while the other stands, and nothing after it: %s first',
-      async (_which, order) => {
-        const place = await uploads.place();
-        const { kernel, deps } = await uploads.start();
-        const pair: Upload[] = [];
-        for (const content of range(2).map(() => adReport(range(3).map((n) => adLine(n))))) {
-          pair.push(await uploads.take(place, content));
-          await kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
-        }
-        const [one, other] = order.map((at) => pair[at] as Upload) as [Upload, Upload];
-        const first = { deleted: nothing, not_undone: all };
-        expect(await previewUndo(deps, key(one))).toEqual(first);
-        expect(await undo(deps, key(one))).toEqual(first);
-        expect(await countsIn(place)).toEqual(all);
-        const second = { deleted: all, not_undone: nothing };
-        expect(await previewUndo(deps, key(other))).toEqual(second);
-        expect(await undo(deps, key(other))).toEqual(second);
-        expect(await countsIn(place)).toEqual(nothing);
-      },
-    );
+      ['the first', { undone: [0, 1], promoted: [0, 1] }],
+      ['the second', { undone: [1, 0], promoted: [0, 1] }],
+      ['the first, which was promoted last,', { undone: [0, 1], promoted: [1, 0] }],
+      ['the second, which was promoted before,', { undone: [1, 0], promoted: [1, 0] }],
+    ])('begins with %s and leaves everything, and then nothing', async (_which, { undone, promoted }) => {
+      const content = adReport(range(3).map((n) => adLine(n)));
+      const { place, deps, pair } = await sendPair([content, content], promoted);
+      const [one, other] = undone.map((at) => pair[at] as Upload) as [Upload, Upload];
+      const first = { deleted: nothing, not_undone: all };
+      expect(await previewUndo(deps, key(one))).toEqual(first);
+      expect(await undo(deps, key(one))).toEqual(first);
+      expect(await countsIn(place)).toEqual(all);
+      const second = { deleted: all, not_undone: nothing };
+      expect(await previewUndo(deps, key(other))).toEqual(second);
+      expect(await undo(deps, key(other))).toEqual(second);
+      expect(await countsIn(place)).toEqual(nothing);
+    });
   });
+
+  test.each([
+    ['before', [0, 1]],
+    ['after', [1, 0]],
+  ])('that changed what an older one says leaves it, promoted %s it', async (_when, promoted) => {
+    const older = adReport([adLine(1, { name: 'Old' })]);
+    const newer = adReport([adLine(1, { name: 'New', spend: '2.00' })]);
+    const { place, deps, pair } = await sendPair([older, newer], promoted);
+    const left = { campaigns: 1, ad_sets: 1, ads: 1, daily_metrics: 1 };
+    expect(await undo(deps, key(pair[1] as Upload))).toEqual({ deleted: nothing, not_undone: left });
+    expect(await valuesIn(place)).toEqual({ campaign: 'New', ad: 'Ad 1', spend: 2 });
+  });
+
+  /** Takes two files in, and promotes them in this order. */
+  async function sendPair(contents: string[], order: number[]) {
+    const place = await uploads.place();
+    const { kernel, deps } = await uploads.start();
+    const drive = () => kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
+    const pair: Upload[] = [];
+    for (const content of contents) pair.push(await uploads.take(place, content, { review: true }));
+    await drive();
+    for (const at of order) {
+      await promote(deps, key(pair[at] as Upload), {});
+      await drive();
+    }
+    return { place, deps, pair };
+  }
 
   test.each(['failed', 'pending'])('that is %s is refused with 409', async (status) => {
     const place = await uploads.place();
