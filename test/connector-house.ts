@@ -14,6 +14,7 @@ import type { Database } from '../src/lib/db.ts';
 /** Fast enough for tests: retries, polls and cool-downs take milliseconds, and there is no pause between triggers. */
 export const quickPolicy: ConnectorHouseOptions['policy'] = {
   retryBaseMs: 10,
+  lostTriggerMs: 200,
   minIntervalMs: 0,
   pollMs: 10,
   deadlineMs: 3_600_000,

@@ -21,7 +21,9 @@ export type FakeTrouble =
   /** Does the work and breaks off in the middle of the answer. */
   | { type: 'truncated' }
   /** Does the work and answers well once the promise is kept. */
-  | { type: 'held'; until: Promise<void> };
+  | { type: 'held'; until: Promise<void> }
+  /** Does the work only once the promise is kept, whether whoever asked is still there or not. */
+  | { type: 'late'; until: Promise<void> };
 
 export interface TroubleScope {
   /** All kinds unless told. */

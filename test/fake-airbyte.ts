@@ -210,6 +210,9 @@ export class FakeAirbyte {
         await trouble.until;
         return finish(answer);
       }
+      case 'late':
+        await trouble.until;
+        return finish(this.#api.answer(request));
       case 'hang':
         if (trouble.done) this.#api.answer(request);
         return;

@@ -151,6 +151,7 @@ function idleConnectors(db: Database): ConnectorHouse {
     userAgent: '',
     policy: {
       retryBaseMs: 1,
+      lostTriggerMs: 1,
       minIntervalMs: 1,
       pollMs: 1,
       deadlineMs: 1,

@@ -12,6 +12,7 @@ export const syncSettings = {
   SYNC_POLL_SECONDS: '1',
   SYNC_MIN_INTERVAL_SECONDS: '0',
   SYNC_RETRY_BASE_SECONDS: '0',
+  SYNC_LOST_TRIGGER_SECONDS: '1',
 };
 
 /** One connector, synced by hand: asked for, triggered, polled, done. */

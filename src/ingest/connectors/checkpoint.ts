@@ -2,6 +2,8 @@
 export interface SyncCheckpoint {
   /** Committed before `POST /jobs`: as long as it is there, nobody knows whether Airbyte has made a job. */
   triggerStartedAt: string | null;
+  /** When the last `POST /jobs` began that got no answer at all: its run may still appear. */
+  unansweredSince: string | null;
   run: FollowedRun | null;
   /** Runs of this job that Airbyte reported as failed. */
   failedRuns: string[];
@@ -37,6 +39,7 @@ export interface SyncResult {
 
 const start: SyncCheckpoint = {
   triggerStartedAt: null,
+  unansweredSince: null,
   run: null,
   failedRuns: [],
   pollErrors: 0,
@@ -46,7 +49,23 @@ const start: SyncCheckpoint = {
 };
 
 export function checkpointOf(checkpoint: Record<string, unknown>): SyncCheckpoint {
-  return { ...start, ...(checkpoint as Partial<SyncCheckpoint>) };
+  const said = checkpoint as Partial<SyncCheckpoint>;
+  // Who wrote only that a trigger began may have died before its answer.
+  const { unansweredSince = said.triggerStartedAt ?? null } = said;
+  return { ...start, ...said, unansweredSince };
+}
+
+/** What became of every trigger so far is known. */
+export function withoutIntent(checkpoint: SyncCheckpoint): SyncCheckpoint {
+  return { ...checkpoint, triggerStartedAt: null, unansweredSince: null };
+}
+
+/** For how long a trigger without an answer may still make a run; 0: what is not there by now will not come. */
+export function doubtMs(
+  { unansweredSince }: SyncCheckpoint,
+  { nowMs, lostTriggerMs }: { nowMs: number; lostTriggerMs: number },
+): number {
+  return unansweredSince === null ? 0 : Math.max(0, Date.parse(unansweredSince) + lostTriggerMs - nowMs);
 }
 
 /** As the kernel keeps it. */

@@ -1,7 +1,7 @@
 import type { Slice, SliceResult } from '../../kernel/jobs/types.ts';
 import { type AirbyteJob, isTerminal } from './airbyte/types.ts';
 import { type AirbyteTurn, takeTurn, waiting } from './airbyte-turn.ts';
-import { checkpointOf, type SyncCheckpoint } from './checkpoint.ts';
+import { checkpointOf, doubtMs, kept, type SyncCheckpoint, withoutIntent } from './checkpoint.ts';
 import { listHeldRuns } from './run-store.ts';
 import { chooseRun } from './runs.ts';
 import type { SyncWorkerDeps } from './worker-deps.ts';
@@ -35,7 +35,8 @@ async function endRun(
   { turn, checkpoint }: { turn: AirbyteTurn; checkpoint: SyncCheckpoint },
 ): Promise<SliceResult> {
   const connectionId = String(slice.job.payload.airbyteConnectionId);
-  const again = waiting(slice, { waitingFor: 'canceling', delayMs: deps.policy.pollMs });
+  const { pollMs, lostTriggerMs } = deps.policy;
+  const again = waiting(slice, { waitingFor: 'canceling', delayMs: pollMs });
   const answer = await turn.ask('list_jobs', (client, options) => client.listJobs({ connectionId }, options));
   if (answer.type !== 'ok') {
     // A connection that is gone has no run.
@@ -43,9 +44,16 @@ async function endRun(
   }
   const active = answer.value.find((run) => !isTerminal(run.status));
   const ours = await findOurs(deps, slice, { runs: answer.value, checkpoint });
-  if (active === undefined || active.runId !== ours) return done;
+  if (active === undefined || active.runId !== ours) {
+    // A trigger that nobody answered may still make a run, and then nobody else would end it.
+    const leftMs = doubtMs(checkpoint, { nowMs: deps.clock.nowMs(), lostTriggerMs });
+    if (leftMs === 0) return done;
+    return waiting(slice, { waitingFor: 'canceling', delayMs: Math.min(pollMs, leftMs) });
+  }
   await turn.ask('cancel', (client, options) => client.cancelJob(active.runId, options));
-  return again;
+  // Kept: the next look need not ask again which run is ours.
+  const known = kept({ ...withoutIntent(checkpoint), waitingFor: 'canceling' });
+  return { ...again, runId: active.runId, checkpoint: known };
 }
 
 /** The run that we follow, or the one that our trigger made without our knowing. */

@@ -140,6 +140,7 @@ export function hookSecretFrom(configured: string | null, shared: string): strin
 /** Settings in seconds and hours as the numbers that the runner reckons with. */
 export function syncPolicyOf(config: {
   syncRetryBaseSeconds: number;
+  syncLostTriggerSeconds: number;
   syncMinIntervalSeconds: number;
   syncPollSeconds: number;
   syncDeadlineHours: number;
@@ -149,6 +150,7 @@ export function syncPolicyOf(config: {
   return {
     policy: {
       retryBaseMs: config.syncRetryBaseSeconds * 1000,
+      lostTriggerMs: config.syncLostTriggerSeconds * 1000,
       minIntervalMs: Math.round(config.syncMinIntervalSeconds * 1000),
       pollMs: config.syncPollSeconds * 1000,
       deadlineMs: config.syncDeadlineHours * 3_600_000,

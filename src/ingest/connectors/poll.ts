@@ -3,7 +3,7 @@ import type { Slice, SliceResult } from '../../kernel/jobs/types.ts';
 import type { AirbyteJob, AirbyteProblem } from './airbyte/types.ts';
 import { verdictOf } from './airbyte/types.ts';
 import type { AirbyteTurn } from './airbyte-turn.ts';
-import { checkpointOf, kept, type SyncCheckpoint, type SyncResult } from './checkpoint.ts';
+import { checkpointOf, kept, type SyncCheckpoint, type SyncResult, withoutIntent } from './checkpoint.ts';
 import { dead, outcomeOf, syncFailedOutcome } from './outcomes.ts';
 import { cancelWithRun } from './run-store.ts';
 import { findConnector } from './store.ts';
@@ -134,13 +134,7 @@ async function failRun(poll: Poll, run: AirbyteJob): Promise<SliceResult> {
     const last = kept({ ...checkpoint, failedRuns, run: withStatus(checkpoint, run), result });
     return { outcome, checkpoint: last };
   }
-  const next: SyncCheckpoint = {
-    ...checkpoint,
-    failedRuns,
-    run: null,
-    pollErrors: 0,
-    triggerStartedAt: null,
-  };
+  const next: SyncCheckpoint = { ...withoutIntent(checkpoint), failedRuns, run: null, pollErrors: 0 };
   return { outcome, runId: null, stage: 'waiting', checkpoint: kept({ ...next, result }) };
 }
 

@@ -80,6 +80,14 @@ export const connectorSettings = {
     default: 60,
     describe: 'The first delay before a sync is tried again; each further one is twice as long.',
   }),
+  syncLostTriggerSeconds: setting({
+    env: 'SYNC_LOST_TRIGGER_SECONDS',
+    ...fraction({ min: 0, max: 3_600 }),
+    default: 150,
+    describe:
+      'How long the run of a trigger without an answer is looked for before there is another: 90 s that we wait, ' +
+      '60 s that Airbyte may take.',
+  }),
   syncMinIntervalSeconds: setting({
     env: 'SYNC_MIN_INTERVAL_SECONDS',
     ...fraction({ min: 0, max: 86_400 }),

@@ -3,7 +3,7 @@ import type { Slice, SliceResult } from '../../kernel/jobs/types.ts';
 import type { AirbyteAnswer, AirbyteJob, AirbyteProblem } from './airbyte/types.ts';
 import { isTerminal } from './airbyte/types.ts';
 import { type AirbyteTurn, waiting } from './airbyte-turn.ts';
-import { checkpointOf, kept, type SyncCheckpoint } from './checkpoint.ts';
+import { checkpointOf, doubtMs, kept, type SyncCheckpoint, withoutIntent } from './checkpoint.ts';
 import { dead, outcomeOf } from './outcomes.ts';
 import { listHeldRuns } from './run-store.ts';
 import { chooseRun, type FoundRun } from './runs.ts';
@@ -43,7 +43,7 @@ export async function triggerSync(
   };
   const since = intentOf(attempt);
   if (since !== null) {
-    const known = await lookUp(attempt, since);
+    const known = (await lookUp(attempt, since)) ?? waitForLost(attempt);
     if (known !== null) return known;
   }
   return (await refuseTooEarly(attempt)) ?? post(attempt, since);
@@ -53,12 +53,20 @@ function intentOf({ checkpoint }: Attempt): Date | null {
   return checkpoint.triggerStartedAt === null ? null : new Date(checkpoint.triggerStartedAt);
 }
 
-/** Null: there is nothing to follow, so it is safe to trigger. */
+/** Null: there is nothing to follow by now. */
 async function lookUp(attempt: Attempt, since: Date): Promise<SliceResult | null> {
   const answer = await listRuns(attempt);
   if (answer.type !== 'ok') return fail(attempt, answer.problem);
   const found = await choose(attempt, answer.value, since);
   return found === null ? null : meet(attempt, found);
+}
+
+/** A trigger that Airbyte is still busy with has no run yet, so nothing found is no proof before its time is over. */
+function waitForLost({ deps, slice, checkpoint }: Attempt): SliceResult | null {
+  const { pollMs, lostTriggerMs } = deps.policy;
+  const leftMs = doubtMs(checkpoint, { nowMs: deps.clock.nowMs(), lostTriggerMs });
+  if (leftMs === 0) return null;
+  return waiting(slice, { waitingFor: 'lost_trigger', delayMs: Math.min(pollMs, leftMs) });
 }
 
 function listRuns({ turn, connector }: Attempt): Promise<AirbyteAnswer<AirbyteJob[]>> {
@@ -95,21 +103,30 @@ async function refuseTooEarly({ deps, slice, connector }: Attempt): Promise<Slic
 /** `since`: an earlier trigger of this job whose answer nobody knows. */
 async function post(attempt: Attempt, since: Date | null): Promise<SliceResult> {
   const { deps, slice, turn, connector } = attempt;
+  const now = new Date(deps.clock.nowMs());
   // The oldest trigger without an answer counts: its run may come to light late.
-  const intent = since ?? new Date(deps.clock.nowMs());
-  attempt.checkpoint = { ...attempt.checkpoint, triggerStartedAt: intent.toISOString() };
+  const intent = since ?? now;
+  attempt.checkpoint = {
+    ...attempt.checkpoint,
+    triggerStartedAt: intent.toISOString(),
+    unansweredSince: now.toISOString(),
+  };
   await slice.transaction(async () => {}, { checkpoint: kept(attempt.checkpoint), stage: 'triggering' });
   const answer = await turn.ask('trigger', (client, options) =>
     client.triggerSync(connector.airbyteConnectionId, options),
   );
   if (answer.type === 'ok') return follow(attempt, { run: answer.value, isOurs: true });
+  // Whoever answered is through with it, whatever the answer; what was not sent had no effect.
+  if (answer.problem.status !== null || answer.type === 'definite') {
+    attempt.checkpoint = { ...attempt.checkpoint, unansweredSince: null };
+  }
   if (answer.type === 'ambiguous') {
     const known = await lookUp(attempt, intent);
     return known ?? fail(attempt, answer.problem);
   }
   const { problem } = answer;
   // Airbyte has said no to this trigger; only an earlier one may still have made a run.
-  if (since === null) attempt.checkpoint = { ...attempt.checkpoint, triggerStartedAt: null };
+  if (since === null) attempt.checkpoint = withoutIntent(attempt.checkpoint);
   if (problem.code === 'already_running') return meetActive(attempt, problem, since);
   if (problem.code === 'state_conflict') return lookAtConnection(attempt, problem);
   return fail(attempt, problem);
@@ -143,7 +160,7 @@ async function meet(attempt: Attempt, found: FoundRun): Promise<SliceResult> {
   return {
     outcome: { type: 'done', result },
     counters: { records_synced: 0, bytes_synced: 0 },
-    checkpoint: kept({ ...attempt.checkpoint, triggerStartedAt: null, result: skipped }),
+    checkpoint: kept({ ...withoutIntent(attempt.checkpoint), result: skipped }),
   };
 }
 
@@ -158,7 +175,7 @@ const skipped = {
 };
 
 function without({ checkpoint }: Attempt): { checkpoint: Record<string, unknown> } {
-  return { checkpoint: kept({ ...checkpoint, triggerStartedAt: null }) };
+  return { checkpoint: kept(withoutIntent(checkpoint)) };
 }
 
 /** From here on the run id is known, and only polling follows. */
@@ -183,7 +200,7 @@ function follow(attempt: Attempt, { run, isOurs }: FoundRun): SliceResult {
     outcome: isTerminal(run.status) ? { type: 'continue' } : { type: 'wait', delayMs: deps.policy.pollMs },
     runId: run.runId,
     stage: 'syncing',
-    checkpoint: kept({ ...attempt.checkpoint, triggerStartedAt: null, run: followed, pollErrors: 0 }),
+    checkpoint: kept({ ...withoutIntent(attempt.checkpoint), run: followed, pollErrors: 0 }),
     effects: async (tx) => {
       const { tenantId, jobId, userId, correlationId } = job;
       const event = { tenantId, type: 'sync.triggered', subject: jobId, userId, correlationId, data };

@@ -76,6 +76,8 @@ export type EnrolmentMode = (typeof enrolmentModes)[number];
 /** The numbers of the runner, as the settings have them. */
 export interface SyncPolicy {
   retryBaseMs: number;
+  /** For so long after a trigger without an answer its run may still appear. */
+  lostTriggerMs: number;
   minIntervalMs: number;
   pollMs: number;
   deadlineMs: number;

@@ -43,6 +43,8 @@ export function ActiveSync({ connectorId }: { connectorId: string }) {
 const waits: Record<string, string> = {
   airbyte_not_configured: 'It waits until Airbyte is configured.',
   airbyte_unavailable: 'It waits until Airbyte answers again. No attempt is used.',
+  lost_trigger:
+    'It looks for the run of a trigger whose answer was lost, before it triggers another. No attempt is used.',
   canceling: 'It waits until Airbyte has stopped the run.',
 };
 

@@ -33,8 +33,16 @@ export function unreadable(status: number, reason: string): Refusal {
 /** A request that got no answer. */
 export function failureOf(error: SluiceError, scrub: Scrub): Refusal {
   const { code, isSent } = failures[error.code] ?? { code: 'connection_error', isSent: true };
+  const isAmbiguous = isSent && !isUnconnected(error.cause);
   const message = `${scrub(messageOf(error)).slice(0, maxQuoteLength)}. ${advice[code]}`;
-  return { type: isSent ? 'ambiguous' : 'definite', problem: problemOf(code, message) };
+  return { type: isAmbiguous ? 'ambiguous' : 'definite', problem: problemOf(code, message) };
+}
+
+/** Where no connection came about, on any of the host's addresses, nothing was sent. */
+function isUnconnected(cause: unknown): boolean {
+  if (cause instanceof AggregateError) return cause.errors.length > 0 && cause.errors.every(isUnconnected);
+  const { code, syscall } = asObject(cause);
+  return syscall === 'connect' || code === 'UND_ERR_CONNECT_TIMEOUT';
 }
 
 /** A request that was not sent because it could only have gone wrong. */
@@ -57,10 +65,8 @@ function problemOf(code: AirbyteProblemCode, message: string) {
 const failures: Record<string, { code: AirbyteProblemCode; isSent: boolean } | undefined> = {
   fetch_timeout: { code: 'timeout', isSent: true },
   response_too_large: { code: 'bad_answer', isSent: true },
-  // A connection that was refused or a name that was not found cannot have made a job either, but those come
-  // and go with the ones that can. One look too many is cheap.
   fetch_failed: { code: 'connection_error', isSent: true },
-  host_not_found: { code: 'connection_error', isSent: true },
+  host_not_found: { code: 'connection_error', isSent: false },
   url_invalid: { code: 'connection_error', isSent: false },
   address_blocked: { code: 'connection_error', isSent: false },
   fetch_request_invalid: { code: 'connection_error', isSent: false },
