@@ -73,6 +73,20 @@ describe('a trigger whose answer is lost', () => {
     expect(ended.run_id).toBe(String(runsOf(sync)[1]?.runId));
   });
 
+  test('is not confused with a run that another job of ours has seen fail', async () => {
+    const sync = await syncs.connector({}, { plan: { statuses: ['failed'] } });
+    const dead = await syncs.driveUntil(sync, await syncs.start(sync), hasEnded);
+    expect(dead).toMatchObject({ status: 'dead_letter', error_code: 'sync_failed' });
+    expect(runsOf(sync)).toHaveLength(3);
+    sync.connection.plan = { statuses: ['succeeded'], rows: 2 };
+    disturb(sync, airbyteTroubles.serverError());
+    const jobId = await syncs.start(sync);
+    const ended = await syncs.driveUntil(sync, jobId, hasEnded);
+    expect(ended).toMatchObject({ status: 'success', retry_count: 1, records_synced: 2 });
+    const followed = (await syncs.events(jobId)).filter(({ type }) => type === 'sync.triggered');
+    expect(followed.map(({ data }) => data.run_id)).toEqual([String(runsOf(sync)[3]?.runId)]);
+  });
+
   test('is looked for as long as Airbyte answers no questions, and not triggered meanwhile', async () => {
     const sync = await syncs.connector({}, { plan: { statuses: ['succeeded'], rows: 1 } });
     disturb(sync, { type: 'hang', done: true });

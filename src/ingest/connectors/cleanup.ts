@@ -64,7 +64,7 @@ async function findOurs(
 ): Promise<string | null> {
   if (job.runId !== null) return job.runId;
   const since = checkpoint.triggerStartedAt === null ? null : new Date(checkpoint.triggerStartedAt);
-  const wanted = { runIds: runs.map(({ runId }) => runId), exceptJobId: job.jobId };
+  const wanted = { runIds: runs.map(({ runId }) => runId), seeker: job };
   const held = await deps.db.kernel((tx) => listHeldRuns(tx, wanted));
   const found = chooseRun({ runs, since, held, past: checkpoint.failedRuns });
   return found?.isOurs ? found.run.runId : null;

@@ -6,10 +6,22 @@ export interface HeldRun {
   status: string;
 }
 
-/** Which of these runs other jobs follow or have followed, over all tenants. */
+export interface RunSeeker {
+  tenantId: string;
+  connectorId: string | null;
+  jobId: string;
+}
+
+/** So many jobs of a connector are looked through for runs that failed: Airbyte lists only its newest runs. */
+const maxJobs = 100;
+
+/**
+ * Which of these runs other jobs follow or have followed: over all tenants those that a job ends with, and those of the
+ * connector that a job left behind when they failed.
+ */
 export function listHeldRuns(
   tx: Tx,
-  { runIds, exceptJobId }: { runIds: readonly string[]; exceptJobId: string },
+  { runIds, seeker }: { runIds: readonly string[]; seeker: RunSeeker },
 ): Promise<HeldRun[]> {
   return tx.rows<HeldRun>(sql`
     select held.run_id as "runId", held.status
@@ -19,7 +31,20 @@ export function listHeldRuns(
                from ingestion_jobs j
               where j.run_id = wanted
                 and j.pipeline = 'sync'
-                and j.job_id <> ${exceptJobId}) held`);
+                and j.job_id <> ${seeker.jobId}) held
+    union all
+    select failed.run_id, earlier.status
+      from (
+             select j.status, j.checkpoint
+               from ingestion_jobs j
+              where j.tenant_id = ${seeker.tenantId}
+                and j.connector_id = ${seeker.connectorId}
+                and j.pipeline = 'sync'
+                and j.job_id <> ${seeker.jobId}
+              order by j.job_id desc
+              limit ${maxJobs}) earlier,
+           jsonb_array_elements_text(earlier.checkpoint -> 'failedRuns') failed (run_id)
+     where failed.run_id = any(${runIds}::text[])`);
 }
 
 /**

@@ -79,7 +79,7 @@ async function choose(
   runs: AirbyteJob[],
   since: Date | null,
 ): Promise<FoundRun | null> {
-  const wanted = { runIds: runs.map(({ runId }) => runId), exceptJobId: slice.job.jobId };
+  const wanted = { runIds: runs.map(({ runId }) => runId), seeker: slice.job };
   const held = await deps.db.kernel((tx) => listHeldRuns(tx, wanted));
   return chooseRun({ runs, since, held, past: checkpoint.failedRuns });
 }
