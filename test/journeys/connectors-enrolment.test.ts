@@ -92,20 +92,33 @@ describe('where the operator enrols', () => {
 });
 
 describe('a connection', () => {
-  test('is enrolled once over all tenants, in either spelling, and the refusal does not say whose it is', async () => {
+  test('is enrolled once over all tenants, however it is spelt, and the refusal does not say whose it is', async () => {
     const [one, two] = [await newTenant(database), await newTenant(database)];
     const wish = wishFor(one);
-    await importAll(wish);
-    const shouted = {
-      ...wish,
-      tenant_id: two,
-      airbyte_connection_id: wish.airbyte_connection_id.toUpperCase(),
-    };
-    const report = await importAll({ ...wish, tenant_id: two }, shouted);
+    const { airbyte_connection_id: id } = wish;
+    const first = await importAll({ ...wish, airbyte_connection_id: id.replaceAll('-', '') });
+    expect(first.body.imported).toMatchObject([{ airbyte_connection_id: id }]);
+    const spellings = [id, id.toUpperCase(), id.replaceAll('-', ''), `{${id}}`, `urn:uuid:${id}`];
+    const report = await importAll(
+      ...spellings.map((spelling) => ({ ...wish, tenant_id: two, airbyte_connection_id: spelling })),
+    );
     expect(report.body.imported).toEqual([]);
+    expect(report.body.refused).toHaveLength(spellings.length);
     for (const refused of report.body.refused as Answer[]) {
       expect(refused).toMatchObject({ code: 'connection_taken' });
       expect(String(refused.message)).not.toContain(one);
+    }
+  });
+
+  test.each([
+    ['airbyte_connection_id', [' shop', 'shop ', 'shop\u00a0', 'shop\u200b']],
+    ['connector_id', ['.', '..', 'status', 'import']],
+  ])('is refused with a sentence when %s is none', async (field, values) => {
+    const tenantId = await newTenant(database);
+    for (const value of values) {
+      const { status, body } = await importAll(wishFor(tenantId, { [field]: value }));
+      expect(status).toBe(400);
+      expect(body.errors).toMatchObject([{ pointer: `/body/connections/0/${field}` }]);
     }
   });
 

@@ -1365,6 +1365,7 @@ export interface Paths {
         min_interval_seconds?: number | null;
         on_active_sync?: 'adopt' | 'fail' | 'skip';
         connector_id?: string;
+        /** A UUID is kept in its canonical spelling; one connection has one connector over all tenants */
         airbyte_connection_id: string;
       };
       reply: Connector;
@@ -1401,6 +1402,7 @@ export interface Paths {
           min_interval_seconds?: number | null;
           on_active_sync?: 'adopt' | 'fail' | 'skip';
           connector_id?: string;
+          /** A UUID is kept in its canonical spelling; one connection has one connector over all tenants */
           airbyte_connection_id: string;
           tenant_id: string;
         }[];

@@ -1,13 +1,20 @@
 import { z } from 'zod';
 import { isUsableId } from '../../kernel/tenancy/types.ts';
+import { hasHiddenCharacters } from './connection-id.ts';
 import type { ConnectorWish } from './service.ts';
 import { activeSyncPolicies } from './types.ts';
 
 /** How a connector is written in a request. */
 const id = z.string().min(1).refine(isUsableId, 'must be 1 to 200 characters without control characters');
-/** They are parts of addresses of their own. */
-const reserved = ['status', 'import'];
+/** They are parts of addresses of their own; a client that tidies a path takes those of dots away. */
+const reserved = ['status', 'import', '.', '..'];
 const newId = id.refine((text) => !reserved.includes(text), `must not be ${reserved.join(' or ')}`);
+const connectionId = id
+  .refine(
+    (text) => !hasHiddenCharacters(text),
+    'must not begin or end with a blank, nor contain invisible characters',
+  )
+  .describe('A UUID is kept in its canonical spelling; one connection has one connector over all tenants');
 const name = z.string().min(1).max(200).refine(isUsableId, 'must not contain control characters');
 
 export const connectorFormParts = { id, name };
@@ -31,7 +38,7 @@ export const connectorFields = {
   ...changeFields,
   connector_id: newId.optional(),
   name,
-  airbyte_connection_id: id,
+  airbyte_connection_id: connectionId,
   external_account_id: id,
 };
 

@@ -4,6 +4,7 @@ import type { Job } from '../../kernel/jobs/types.ts';
 import type { Principal } from '../../kernel/tenancy/types.ts';
 import type { Database, Tx } from '../../lib/db.ts';
 import { newId } from '../../lib/ids.ts';
+import { canonicalConnectionId } from './connection-id.ts';
 import { dispatchSyncIn, type SyncRequest } from './dispatch.ts';
 import { connectorErrors } from './errors.ts';
 import { effectiveCadenceHours, jitterMs, replannedTick } from './schedule.ts';
@@ -74,7 +75,7 @@ async function enrol(tx: Tx, key: ConnectorKey, wish: ConnectorWish & { createdB
   await insertConnector(tx, {
     ...key,
     name: wish.name,
-    airbyteConnectionId: canonicalId(wish.airbyteConnectionId),
+    airbyteConnectionId: canonicalConnectionId(wish.airbyteConnectionId),
     externalAccountId: wish.externalAccountId,
     enabled: wish.enabled ?? true,
     cadenceHours,
@@ -85,11 +86,6 @@ async function enrol(tx: Tx, key: ConnectorKey, wish: ConnectorWish & { createdB
     plan,
     createdBy: wish.createdBy,
   });
-}
-
-/** A UUID is the same in either case, and one connection must not be enrolled twice by its spelling. */
-function canonicalId(id: string): string {
-  return /^[0-9a-f-]{36}$/i.test(id) ? id.toLowerCase() : id;
 }
 
 function assertCadence({ cadenceHours, plan }: Pick<Connector, 'cadenceHours' | 'plan'>): void {

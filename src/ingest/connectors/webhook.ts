@@ -5,6 +5,7 @@ import { findActive } from '../../kernel/jobs/store.ts';
 import type { WakeUp } from '../../kernel/jobs/wake-up.ts';
 import { isUsableId } from '../../kernel/tenancy/types.ts';
 import type { Database } from '../../lib/db.ts';
+import { canonicalConnectionId } from './connection-id.ts';
 import { connectorErrors } from './errors.ts';
 import { listEnrolled, saveNotice } from './store.ts';
 import { type ConnectorKey, type Notice, pipelineName } from './types.ts';
@@ -42,7 +43,7 @@ export async function takeNotice(deps: { db: Database; wake: WakeUp }, body: unk
   if (!parsed.success) return false;
   const { connection, ...said } = parsed.data.data;
   const [connector] = await deps.db.kernel((tx) =>
-    listEnrolled(tx, [connection.id, connection.id.toLowerCase()]),
+    listEnrolled(tx, [connection.id, canonicalConnectionId(connection.id)]),
   );
   if (!connector) return false;
   await hurry(deps, connector, {
