@@ -82,6 +82,18 @@ describe('where the operator enrols', () => {
     }
   });
 
+  test('a page goes on only where the page before ended', async () => {
+    for (let n = 0; n < 3; n += 1) syncs.airbyte.addConnection();
+    const { body } = await syncs.call(operator, '/api/connections?limit=1');
+    const cursor = String(body.next_cursor);
+    expect((await syncs.call(operator, `/api/connections?limit=1&cursor=${cursor}`)).status).toBe(200);
+    for (const other of ['1', `x${cursor}`, `${cursor}x`, '.', cursor.replace('.', '')]) {
+      const answer = await syncs.call(operator, `/api/connections?limit=1&cursor=${other}`);
+      expect(answer.status).toBe(400);
+      expect(answer.body).toMatchObject({ code: 'invalid_cursor' });
+    }
+  });
+
   test('an Airbyte that does not answer is a 503 with its reason', async () => {
     const end = syncs.airbyte.trouble({ kind: 'list_connections' }, airbyteTroubles.unavailable());
     const answer = await syncs.call(operator, '/api/connections');

@@ -1341,6 +1341,7 @@ export interface Paths {
       path: undefined;
       query: {
         limit?: number;
+        /** next_cursor of the page before */
         cursor?: string;
       };
       body: undefined;

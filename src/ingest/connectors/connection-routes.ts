@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { listOf, problems, publicProblems, timestamp } from '../../kernel/http/replies.ts';
-import { principalOf, type RouteApp } from '../../kernel/http/route.ts';
+import type { Cursors } from '../../kernel/http/cursor.ts';
+import { listOf, pageQuery, problems, publicProblems, timestamp } from '../../kernel/http/replies.ts';
+import { principalOf, type RouteApp, type RouteDeps } from '../../kernel/http/route.ts';
 import type { WakeUp } from '../../kernel/jobs/wake-up.ts';
 import type { CircuitBreakers } from '../../kernel/limits/circuit-breaker.ts';
 import { dependency } from './airbyte-turn.ts';
@@ -20,10 +21,10 @@ export interface ConnectionRouteDeps extends ConnectionsDeps {
 
 const tags = ['connectors'];
 
-export function connectionRoutes(app: RouteApp, deps: ConnectionRouteDeps): void {
+export function connectionRoutes(app: RouteApp, deps: ConnectionRouteDeps, { cursors }: RouteDeps): void {
   installStatus(app, deps);
   installHook(app, deps);
-  installList(app, deps);
+  installList(app, deps, cursors);
   installImport(app, deps);
 }
 
@@ -94,7 +95,8 @@ function installHook(app: RouteApp, deps: ConnectionRouteDeps): void {
 
 const maxConnections = 100;
 
-function installList(app: RouteApp, deps: ConnectionRouteDeps): void {
+function installList(app: RouteApp, deps: ConnectionRouteDeps, cursors: Cursors): void {
+  const list = 'connections';
   app.route({
     method: 'GET',
     url: '/api/connections',
@@ -104,21 +106,19 @@ function installList(app: RouteApp, deps: ConnectionRouteDeps): void {
       summary: 'List the connections of the Airbyte workspace, and whose connectors they are',
       querystring: z.strictObject({
         limit: z.coerce.number().int().min(1).max(maxConnections).default(50),
-        cursor: z
-          .string()
-          .regex(/^\d{1,9}$/, 'must be next_cursor of the page before')
-          .optional(),
+        cursor: pageQuery.cursor,
       }),
       response: { 200: listOf(connectionReply), ...problems() },
     },
     handler: async (request) => {
       const { limit, cursor } = request.query;
-      const offset = Number(cursor ?? 0);
+      // Airbyte pages by offset, so that is where a page ended.
+      const offset = cursor === undefined ? 0 : Number(cursors.decode(list, cursor)[0]);
       const { connections, hasMore } = await listConnections(deps, { limit, offset });
       return {
         data: connections.map(renderConnection),
         has_more: hasMore,
-        next_cursor: hasMore ? String(offset + connections.length) : null,
+        next_cursor: hasMore ? cursors.encode(list, [offset + connections.length]) : null,
       };
     },
   });

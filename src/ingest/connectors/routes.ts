@@ -32,7 +32,7 @@ export function connectorRoutes(deps: ConnectorRouteDeps): RouteModule {
     installChanges(app, deps);
     installSyncNow(app, deps);
     syncRoutes(app, routeDeps);
-    connectionRoutes(app, deps);
+    connectionRoutes(app, deps, routeDeps);
   };
 }
 
