@@ -64,6 +64,42 @@ test('the reason of a failure comes from the webhook', async () => {
   });
 });
 
+test('a secret of ours in the reason of a failure gets neither into the database nor into an answer', async () => {
+  const { sync, jobId, runId } = await running(['failed']);
+  const token = syncs.airbyte.settings.fixedToken;
+  // At the place where a long text is cut, too.
+  const errorMessage = `401 for Bearer ${token.replace('-', '-\0')} ${'x'.repeat(1_950 - token.length)} ${token}`;
+  await hook(syncs.airbyte.state.notificationOf(runId, { errorMessage, errorType: token }));
+  const failed = await syncs.driveUntil(sync, jobId, ({ retry_count }) => retry_count === 1);
+  expect(failed.failure_reason).toContain('401 for Bearer [redacted]');
+  const stored = await database.owner(
+    `select c.last_notice::text, j.checkpoint::text, j.error_message, e.data::text
+       from connectors c
+       join ingestion_jobs j on j.connector_id = c.connector_id
+       join events e on e.subject = j.job_id::text
+      where c.tenant_id = $1`,
+    [sync.tenantId],
+  );
+  expect(stored.length).toBeGreaterThan(0);
+  for (const text of [JSON.stringify(stored), JSON.stringify(failed)]) {
+    expect(text).not.toContain(token.slice(0, 12));
+  }
+});
+
+test('a secret that only the worker knows is taken out when it reads the notice', async () => {
+  const { sync, jobId, runId } = await running(['failed']);
+  const token = syncs.airbyte.settings.fixedToken;
+  await hook(syncs.airbyte.state.notificationOf(runId, { errorMessage: 'to be replaced' }));
+  await database.owner(
+    `update connectors set last_notice = jsonb_set(last_notice, '{errorMessage}', to_jsonb($2::text))
+      where tenant_id = $1`,
+    [sync.tenantId, `refused: ${token}`],
+  );
+  const failed = await syncs.driveUntil(sync, jobId, ({ retry_count }) => retry_count === 1);
+  expect(failed).toMatchObject({ failure_reason: 'refused: [redacted]' });
+  expect(String(failed.error_message)).not.toContain(token);
+});
+
 test('the number of records comes from the webhook when Airbyte’s API has none', async () => {
   const { sync, jobId, runId } = await running(['succeeded'], null);
   const notice = syncs.airbyte.state.notificationOf(runId);

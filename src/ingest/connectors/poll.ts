@@ -181,12 +181,15 @@ async function onProblem(poll: Poll, problem: AirbyteProblem): Promise<SliceResu
 }
 
 /** What the webhook said about this run, if it said anything. */
-async function readNotice({ slice, runId }: Poll): Promise<Notice | null> {
+async function readNotice({ deps, slice, runId }: Poll): Promise<Notice | null> {
   const { tenantId, subjectId: connectorId } = slice.job;
   const connector = await slice.transaction((tx) => findConnector(tx, { tenantId, connectorId }));
   const notice = connector?.lastNotice ?? null;
   // Beyond 2^53 the number in the webhook's JSON has lost digits, and so must ours to be compared.
-  return notice !== null && Number(notice.runId) === Number(runId) ? notice : null;
+  if (notice === null || Number(notice.runId) !== Number(runId)) return null;
+  // Whoever took the notice knew the tokens of its own process, and this one has others.
+  const { errorMessage } = notice;
+  return { ...notice, errorMessage: errorMessage && (deps.client?.scrub(errorMessage) ?? errorMessage) };
 }
 
 function timesOf(run: AirbyteJob): Pick<SyncResult, 'durationSeconds' | 'startedAt' | 'endedAt'> {

@@ -5,6 +5,7 @@ import { findActive } from '../../kernel/jobs/store.ts';
 import type { WakeUp } from '../../kernel/jobs/wake-up.ts';
 import { isUsableId } from '../../kernel/tenancy/types.ts';
 import type { Database } from '../../lib/db.ts';
+import type { AirbyteClient } from './airbyte/types.ts';
 import { canonicalConnectionId } from './connection-id.ts';
 import { connectorErrors } from './errors.ts';
 import { listEnrolled, saveNotice } from './store.ts';
@@ -34,11 +35,18 @@ export function assertHookSecret(given: string, secret: string): void {
   throw connectorErrors.raise.airbyte_hook_unknown('There is no webhook at this address');
 }
 
+export interface NoticeDeps {
+  db: Database;
+  wake: WakeUp;
+  /** It knows the secrets that a connector's error may quote. */
+  client: AirbyteClient | null;
+}
+
 /**
  * Notes what Airbyte says about a run and looks at it at once instead of at the next poll. Whether it is true is told
  * by Airbyte's API alone. Answers whether it was about a connector of ours.
  */
-export async function takeNotice(deps: { db: Database; wake: WakeUp }, body: unknown): Promise<boolean> {
+export async function takeNotice(deps: NoticeDeps, body: unknown): Promise<boolean> {
   const parsed = noticeBody.safeParse(body);
   if (!parsed.success) return false;
   const { connection, ...said } = parsed.data.data;
@@ -46,11 +54,12 @@ export async function takeNotice(deps: { db: Database; wake: WakeUp }, body: unk
     listEnrolled(tx, [connection.id, canonicalConnectionId(connection.id)]),
   );
   if (!connector) return false;
+  const scrub = (text: string) => deps.client?.scrub(text) ?? text;
   await hurry(deps, connector, {
     runId: said.jobId,
     success: said.success ?? null,
-    errorMessage: said.errorMessage ? storable(said.errorMessage, 2_000) : null,
-    errorType: said.errorType ? storable(said.errorType, 100) : null,
+    errorMessage: said.errorMessage ? storable(said.errorMessage, { length: 2_000, scrub }) : null,
+    errorType: said.errorType ? storable(said.errorType, { length: 100, scrub }) : null,
     recordsCommitted: said.recordsCommitted ?? null,
     bytesCommitted: said.bytesCommitted ?? null,
     receivedAt: new Date().toISOString(),
@@ -59,7 +68,7 @@ export async function takeNotice(deps: { db: Database; wake: WakeUp }, body: unk
 }
 
 async function hurry(
-  deps: { db: Database; wake: WakeUp },
+  deps: Pick<NoticeDeps, 'db' | 'wake'>,
   { tenantId, connectorId }: ConnectorKey,
   notice: Notice,
 ): Promise<void> {
@@ -73,7 +82,13 @@ async function hurry(
   });
 }
 
-/** PostgreSQL takes neither NUL nor half a surrogate pair in JSON. */
-function storable(text: string, length: number): string {
-  return Buffer.from(text.replaceAll('\0', '').slice(0, length)).toString('utf8');
+/**
+ * PostgreSQL takes neither NUL nor half a surrogate pair in JSON. Scrubbed once nothing is left to take out of the
+ * middle of a secret, and before the text is cut: half a secret is one too.
+ */
+function storable(
+  text: string,
+  { length, scrub }: { length: number; scrub: (text: string) => string },
+): string {
+  return Buffer.from(scrub(text.replaceAll('\0', '')).slice(0, length)).toString('utf8');
 }

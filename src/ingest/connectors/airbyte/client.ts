@@ -172,6 +172,10 @@ class HttpAirbyteClient implements AirbyteClient {
     );
   }
 
+  scrub(text: string): string {
+    return this.#wiring.tokens.scrub(text);
+  }
+
   async #callJob(method: 'GET' | 'DELETE', runId: string, options: CallOptions) {
     if (!/^[1-9]\d{0,18}$/.test(runId)) {
       return notSent(`${JSON.stringify(runId)} is no run id of Airbyte. Allowed: a positive int64.`);

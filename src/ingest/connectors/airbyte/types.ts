@@ -125,6 +125,8 @@ export interface AirbyteClient {
   ): Promise<AirbyteAnswer<AirbyteConnectionPage>>;
   /** Whether our credentials work at all. */
   probe(options?: CallOptions): Promise<AirbyteAnswer<null>>;
+  /** Takes every secret that was sent of late out of a text that came from elsewhere. */
+  scrub(text: string): string;
   /** Ends what is under way and closes the connections. */
   close(): Promise<void>;
 }
