@@ -104,7 +104,7 @@ export class Model {
       errorCode: null,
       checkpoint: null,
       effects: [],
-      events: [requeuedFrom ? 'job.requeued' : 'job.queued'],
+      events: requeuedFrom ? ['job.queued', 'job.requeued'] : ['job.queued'],
     });
     this.jobs.sort((a, b) => (a.jobId < b.jobId ? -1 : 1));
   }

@@ -260,7 +260,7 @@ export class SimulatedStore implements JobStore {
       step: 0,
       counter: 0,
       effects: [],
-      events: [requeuedFrom === null ? 'job.queued' : 'job.requeued'],
+      events: requeuedFrom === null ? ['job.queued'] : ['job.queued', 'job.requeued'],
     };
     this.state.jobs.push(job);
     this.state.jobById.set(jobId, job);

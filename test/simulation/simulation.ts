@@ -290,7 +290,8 @@ class Simulation {
       jobs.flatMap(({ events }) => events).filter((event) => event === type).length;
     const ended = (status: JobState['status']) => jobs.filter((job) => job.status === status).length;
     const sums: [string, number, number][] = [
-      ['made', jobs.length, count('job.queued') + count('job.requeued')],
+      ['made', jobs.length, count('job.queued')],
+      ['requeued', jobs.filter((job) => job.requeuedFrom !== null).length, count('job.requeued')],
       ['completed', ended('success'), count('job.completed')],
       ['dead letters', ended('dead_letter'), count('job.dead_lettered')],
       ['canceled', ended('canceled'), count('job.canceled')],

@@ -52,12 +52,13 @@ export const jobColumns = columnsOf('j.');
 /** The same for what claim_jobs() answers. */
 export const claimedColumns = columnsOf('(c.claimed).');
 
-/** The event of jobs `made` by the statement that it stands in. */
+/** The events of jobs `made` by the statement that it stands in. What follows a dead letter is a new job as well. */
 export const logMade: Sql = trustedSql(`
       insert into events (tenant_id, type, subject, user_id, correlation_id, data)
-      select j.tenant_id, case when j.requeued_from is null then 'job.queued' else 'job.requeued' end, j.job_id::text,
-             j.user_id, j.correlation_id,
+      select j.tenant_id, told.type, j.job_id::text, j.user_id, j.correlation_id,
              jsonb_strip_nulls(jsonb_build_object(
                'job_id', j.job_id, 'tenant_id', j.tenant_id, 'pipeline', j.pipeline, 'subject_id', j.subject_id,
                'connector_id', j.connector_id, 'requeued_from', j.requeued_from, 'created_by', j.created_by))
-        from made j`);
+        from made j,
+             unnest(case when j.requeued_from is null then array['job.queued']
+                         else array['job.queued', 'job.requeued'] end) told (type)`);

@@ -194,6 +194,7 @@ test('a permanent error is a dead letter at once, and is requeued exactly once',
     code: 'already_requeued',
     details: { requeued_as: made[0]?.jobId },
   });
+  if (made[0]) expect(await eventsOf(made[0])).toEqual(['job.queued', 'job.requeued']);
 });
 
 test('an unforeseen error is retried within limits and then a dead letter with its message', async () => {
