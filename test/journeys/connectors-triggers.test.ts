@@ -223,6 +223,10 @@ describe('errors of the server', () => {
     const jobId = await syncs.start(sync);
     const ended = await syncs.driveUntil(sync, jobId, hasEnded);
     expect(ended).toMatchObject({ status: 'dead_letter', error_code: 'server_error', retry_count: 5 });
+    expect(ended.error_message).toMatch(
+      /^Airbyte answered 500 .*requeue the job when Airbyte is well again\.$/,
+    );
+    expect(ended.error_message).not.toContain('later');
     expect(triggersOf(sync)).toHaveLength(6);
     const delays = (await syncs.events(jobId))
       .filter(({ type }) => type === 'job.retry')

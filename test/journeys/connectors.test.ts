@@ -35,6 +35,25 @@ describe('a sync', () => {
     expect(syncs.airbyte.requestsOf('trigger', sync.connection.connectionId)).toHaveLength(1);
   });
 
+  test('names its run in job.started once it has one, and in sync.triggered before', async () => {
+    const sync = await syncs.connector({}, { plan: { statuses: ['running'] } });
+    const jobId = await syncs.start(sync);
+    const { run_id: runId } = await syncs.driveUntil(sync, jobId, ({ run_id }) => run_id !== null);
+    // As an error that nobody foresaw leaves it.
+    await database.owner(
+      `update ingestion_jobs set status = 'failed', next_retry_at = now(), run_at = now() where job_id = $1`,
+      [jobId],
+    );
+    await syncs.driveUntil(sync, jobId, ({ status }) => status === 'running');
+    const told = (await syncs.events(jobId)).map(({ type, data }) => [type, data.run_id]);
+    expect(told).toEqual([
+      ['job.queued', undefined],
+      ['job.started', undefined],
+      ['sync.triggered', runId],
+      ['job.started', runId],
+    ]);
+  });
+
   test('holds no lease while Airbyte works, and is not stuck', async () => {
     const sync = await syncs.connector({}, { plan: { statuses: ['queued'] } });
     const jobId = await syncs.start(sync);

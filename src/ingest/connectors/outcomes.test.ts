@@ -12,7 +12,7 @@ function problem(code: AirbyteProblemCode, retryAfterMs: number | null = null): 
     status: 500,
     code,
     class: airbyteProblemClasses[code],
-    message: 'what Airbyte said',
+    message: 'what Airbyte said.',
     retryAfterMs,
   };
 }
@@ -30,6 +30,18 @@ describe('the retry table', () => {
       expect(outcomeOf(problem(code), job(5), policy)).toMatchObject({ type: 'dead', failure: { code } });
     },
   );
+
+  test('what is retried says so, and what is given up says what to do', () => {
+    expect(outcomeOf(problem('timeout'), job(0), policy)).toMatchObject({
+      failure: { message: 'what Airbyte said. It is asked again later.' },
+    });
+    expect(outcomeOf(problem('timeout'), job(5), policy)).toMatchObject({
+      failure: { message: expect.stringContaining('requeue the job') },
+    });
+    expect(outcomeOf(problem('not_found'), job(0), policy)).toMatchObject({
+      failure: { message: 'what Airbyte said.' },
+    });
+  });
 
   test('a 429 with Retry-After waits for that, and not less when somebody hurries it', () => {
     expect(outcomeOf(problem('rate_limit', 7_000), job(0), policy)).toMatchObject({

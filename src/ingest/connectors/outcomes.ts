@@ -18,8 +18,15 @@ export function outcomeOf(
   const policy = withBase(problem.class === 'rate_limit' ? throttled : server, retryBaseMs);
   const asked = problem.retryAfterMs === null ? {} : { retryAfterMs: problem.retryAfterMs };
   const decision = decideRetry(policy, job.retryCount, asked);
-  if (!decision.retry) return { type: 'dead', failure };
-  return { type: 'retry', failure, delayMs: decision.delayMs, notBefore: decision.fromRetryAfter };
+  if (!decision.retry) return { type: 'dead', failure: withNext(failure, usedUp) };
+  const { delayMs, fromRetryAfter: notBefore } = decision;
+  return { type: 'retry', failure: withNext(failure, 'It is asked again later.'), delayMs, notBefore };
+}
+
+const usedUp = 'Its retries are used up: requeue the job when Airbyte is well again.';
+
+function withNext(failure: JobFailure, next: string): JobFailure {
+  return { ...failure, message: `${failure.message} ${next}` };
 }
 
 /** `failedBefore`: how many runs of this job Airbyte has reported as failed before this one. */

@@ -17,7 +17,7 @@ export function refusalOf(answer: FetchAnswer<Buffer>, scrub: Scrub): Refusal {
   const code = codeOf(status, said);
   const retryAfterMs = parseRetryAfter(headers['retry-after'], headers.date);
   const problem = {
-    ...problemOf(code, `Airbyte answered ${status}${quote(said, scrub)}. ${advice[code]}`),
+    ...problemOf(code, withAdvice(code, `Airbyte answered ${status}${quote(said, scrub)}`)),
     status,
     retryAfterMs: retryAfterMs === undefined ? null : Math.min(retryAfterMs, maxRetryAfterMs),
   };
@@ -26,7 +26,8 @@ export function refusalOf(answer: FetchAnswer<Buffer>, scrub: Scrub): Refusal {
 
 /** An answer that says yes, but not in words we understand: what was asked for has probably happened. */
 export function unreadable(status: number, reason: string): Refusal {
-  const message = `Airbyte answered ${status}, but not as its API promises: ${reason}. ${advice.bad_answer}`;
+  const happened = `Airbyte answered ${status}, but not as its API promises: ${reason}`;
+  const message = withAdvice('bad_answer', happened);
   return { type: 'ambiguous', problem: { ...problemOf('bad_answer', message), status } };
 }
 
@@ -34,7 +35,7 @@ export function unreadable(status: number, reason: string): Refusal {
 export function failureOf(error: SluiceError, scrub: Scrub): Refusal {
   const { code, isSent } = failures[error.code] ?? { code: 'connection_error', isSent: true };
   const isAmbiguous = isSent && !isUnconnected(error.cause);
-  const message = `${scrub(messageOf(error)).slice(0, maxQuoteLength)}. ${advice[code]}`;
+  const message = withAdvice(code, scrub(messageOf(error)).slice(0, maxQuoteLength));
   return { type: isAmbiguous ? 'ambiguous' : 'definite', problem: problemOf(code, message) };
 }
 
@@ -62,6 +63,11 @@ function problemOf(code: AirbyteProblemCode, message: string) {
   return { status: null, code, class: airbyteProblemClasses[code], message, retryAfterMs: null };
 }
 
+/** Whether it is asked again depends on who asked, so that is not said here. */
+function withAdvice(code: AirbyteProblemCode, happened: string): string {
+  return `${happened}. ${advice[code]}`.trimEnd();
+}
+
 const failures: Record<string, { code: AirbyteProblemCode; isSent: boolean } | undefined> = {
   fetch_timeout: { code: 'timeout', isSent: true },
   response_too_large: { code: 'bad_answer', isSent: true },
@@ -75,17 +81,16 @@ const failures: Record<string, { code: AirbyteProblemCode; isSent: boolean } | u
 const advice: Record<AirbyteProblemCode, string> = {
   auth_error: 'Check AIRBYTE_API_TOKEN, or AIRBYTE_CLIENT_ID and AIRBYTE_CLIENT_SECRET.',
   forbidden: 'Give the Airbyte application access to the workspace of this connection.',
-  rate_limit: 'It is asked again later; the limit is shared by all applications of the Airbyte user.',
-  server_error: 'It is asked again later.',
-  timeout: 'It is asked again later.',
-  connection_error: 'It is asked again later. If that goes on, check AIRBYTE_BASE_URL and the network.',
+  rate_limit: 'The limit is shared by all applications of the Airbyte user.',
+  server_error: '',
+  timeout: '',
+  connection_error: 'If that goes on, check AIRBYTE_BASE_URL and the network.',
   already_running: 'Adopt the job that runs, or wait for its end.',
   state_conflict: 'Look at the connection in Airbyte: only an active one can be synced.',
   insufficient_credits: 'Buy credits for the Airbyte workspace, then requeue the job.',
   not_found: 'Check that the connection still exists in Airbyte and that AIRBYTE_BASE_URL is right.',
   bad_request: 'Check the connection in Airbyte; the same request would be refused again.',
-  bad_answer:
-    'It is asked again later. If that goes on, check that AIRBYTE_BASE_URL leads to the Airbyte API.',
+  bad_answer: 'If that goes on, check that AIRBYTE_BASE_URL leads to the Airbyte API.',
 };
 
 /** 4xx means that it did not happen, but for 408: the server gave up waiting for something that may go on. */
