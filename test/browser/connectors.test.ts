@@ -58,6 +58,24 @@ test('a connection that another tenant has is refused in the form, and nothing i
   await page.getByText('A connector takes one Airbyte connection over').waitFor();
 });
 
+test('an operator gives connections of the workspace to a tenant, page by page', async () => {
+  const tenantId = await newTenant(database);
+  for (let number = 1; number <= 120; number += 1)
+    server.airbyte.state.addConnection({ name: `Shop ${number}` });
+  const { page } = await browser.open();
+  await page.goto(await server.loginLink({ tenantId, role: 'operator' }));
+  await page.goto(`${server.url}/connectors`);
+  await page.getByRole('button', { name: 'Import from Airbyte' }).first().click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Tenant').fill(tenantId);
+  await dialog.getByRole('checkbox', { name: /^Shop 7 / }).check();
+  await dialog.getByText('there are more').scrollIntoViewIfNeeded();
+  await dialog.getByRole('checkbox', { name: /^Shop 120 / }).check();
+  await dialog.getByRole('button', { name: 'Import 2 connections' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  for (const name of ['Shop 7', 'Shop 120']) await page.getByRole('link', { name, exact: true }).waitFor();
+});
+
 test('a sync that is refused becomes a dead letter, and support brings it back', async () => {
   const tenantId = await newTenant(database);
   const { connectionId } = server.airbyte.state.addConnection({ name: 'Ledger' });

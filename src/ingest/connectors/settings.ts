@@ -83,10 +83,10 @@ export const connectorSettings = {
   syncLostTriggerSeconds: setting({
     env: 'SYNC_LOST_TRIGGER_SECONDS',
     ...fraction({ min: 0, max: 3_600 }),
-    default: 150,
+    default: 30,
     describe:
-      'How long the run of a trigger without an answer is looked for before there is another: 90 s that we wait, ' +
-      '60 s that Airbyte may take.',
+      'How long the run of a trigger without an answer is looked for, before a sync triggers again or a canceled one ' +
+      'is left. Airbyte may take up to a minute when it is busy; it rarely takes more than a few seconds.',
   }),
   syncMinIntervalSeconds: setting({
     env: 'SYNC_MIN_INTERVAL_SECONDS',

@@ -1,9 +1,9 @@
 import { Button, Checkbox, Group, Modal, Stack, TextInput } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { api, type Reply } from '../../api/client.ts';
 import { useMe } from '../../api/queries.ts';
 import { useAction } from '../../parts/action.ts';
+import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
 import { plural } from '../../parts/number.ts';
 import { Problem } from '../../parts/problem.tsx';
 import { StatusChip } from '../../parts/status-chip.tsx';
@@ -24,12 +24,14 @@ function ImportForm({ onClose }: { onClose: () => void }) {
   const me = useMe();
   const [tenantId, setTenantId] = useState(me?.tenant_id ?? '');
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const connections = useQuery({
+  const connections = useKeysetList({
     queryKey: ['connectors', 'connections'],
-    queryFn: ({ signal }) => api.get('/api/connections', { query: { limit: 200 }, signal }),
+    fetchPage: (cursor, signal) => api.get('/api/connections', { query: { cursor, limit: 100 }, signal }),
+    rowKey: ({ airbyte_connection_id }: Connection) => airbyte_connection_id,
+    announcesNew: false,
   });
   const take = useImport(onClose);
-  const free = connections.data?.data.filter(({ enrolled_as }) => enrolled_as === null) ?? [];
+  const free = connections.rows.filter(({ enrolled_as }) => enrolled_as === null);
   const picked = free.filter(({ airbyte_connection_id }) => chosen.has(airbyte_connection_id));
   return (
     <Stack gap="sm">
@@ -40,8 +42,8 @@ function ImportForm({ onClose }: { onClose: () => void }) {
         onChange={(event) => setTenantId(event.currentTarget.value)}
       />
       {connections.error === null ? null : <Problem error={connections.error} />}
-      {connections.isPending ? <p className="dim">Asking Airbyte …</p> : null}
-      {connections.data?.data.map((connection) => (
+      {connections.isLoading ? <p className="dim">Asking Airbyte …</p> : null}
+      {connections.rows.map((connection) => (
         <ConnectionChoice
           key={connection.airbyte_connection_id}
           connection={connection}
@@ -49,6 +51,7 @@ function ImportForm({ onClose }: { onClose: () => void }) {
           toggle={() => setChosen((before) => toggled(before, connection.airbyte_connection_id))}
         />
       ))}
+      {connections.rows.length > 0 ? <MoreRows list={connections} noun="connections" /> : null}
       {take.refused.map(({ airbyte_connection_id, message }) => (
         <p key={airbyte_connection_id} className="small" role="alert">
           {message}
