@@ -108,3 +108,20 @@ test('a preview says what promoting would create, update and leave, and promotin
   expect(sum).toEqual({ spend: '61' });
   expect((await uploads.call(claims, `/api/uploads/${held}/preview`)).status).toBe(409);
 });
+
+test('whatever number is stored, the daily figures can be read', async () => {
+  const { tenantId, workspaceId } = await uploads.tenant();
+  const claims = { tenantId, role: 'admin' as const };
+  await uploads.post(claims, report([line(1, `${'9'.repeat(18)}.${'9'.repeat(20)}`)]), {
+    workspace_id: workspaceId,
+  });
+  await uploads.drive(tenantId);
+  // As a release that had no limit for counts left them.
+  await database.owner(
+    'update daily_metrics set impressions = 9223372036854775807, clicks = 9007199254740993 where tenant_id = $1',
+    [tenantId],
+  );
+  const answer = await uploads.call(claims, '/api/daily-metrics');
+  expect(answer).toMatchObject({ status: 200, body: { data: [{ spend: 1e18 }] } });
+  expect(answer.body.data).toMatchObject([{ impressions: 2 ** 63, clicks: 9_007_199_254_740_992 }]);
+});

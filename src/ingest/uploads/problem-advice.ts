@@ -54,8 +54,8 @@ const advice: Record<string, ProblemAdvice> = {
   },
   negative_number: { title: 'A count is below zero', fix: 'Correct the cell, or leave it empty.' },
   number_out_of_range: {
-    title: 'The number is too long',
-    fix: 'Shorten the number, or check that the column is mapped to the right field.',
+    title: 'The number is too large or too long',
+    fix: 'Correct the number, or check that the column is mapped to the right field.',
   },
   invalid_currency: {
     title: 'The currency is not known',

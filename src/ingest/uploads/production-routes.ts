@@ -41,6 +41,8 @@ const adSetParent = {
   ad_set_name: z.string().nullable(),
 };
 const decimal = z.number().nullable();
+/** Not `z.int()`, which refuses what JSON cannot say exactly: one such count would take the whole page with it. */
+const count = z.number().meta({ type: 'integer' }).nullable();
 
 const campaignReply = z
   .object({ campaign_id: z.uuid(), ...entity, type: z.string().nullable() })
@@ -64,9 +66,9 @@ const metricReply = z
     ad_id: z.uuid().nullable(),
     ad_external_id: z.string().nullable(),
     ad_name: z.string().nullable(),
-    impressions: z.int().nullable(),
-    clicks: z.int().nullable(),
-    reach: z.int().nullable(),
+    impressions: count,
+    clicks: count,
+    reach: count,
     spend: decimal,
     conversions: decimal,
     conversion_value: decimal,

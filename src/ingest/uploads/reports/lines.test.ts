@@ -233,6 +233,20 @@ describe('figures', () => {
     );
   });
 
+  test('a count is at most what every program reads exactly, and the refusal says how much that is', () => {
+    const most = String(Number.MAX_SAFE_INTEGER);
+    const exact = ['9007199254740991', '9,007,199,254,740,991', '0009007199254740991'];
+    for (const cell of exact) {
+      expect(valid(read(`2026-03-27|1|${cell}|1|2|`)).metric.impressions).toBe(most);
+    }
+    for (const cell of ['9007199254740992', '9007199254740993', '9,007,199,254,740,993', '9'.repeat(18)]) {
+      const line = read(`2026-03-27|1|${cell}|1|2|`);
+      expect(codesOf(line)).toEqual(['impressions: number_out_of_range']);
+      expect(line.kind === 'invalid' && line.problems[0]?.message).toContain(`from 0 to ${most}`);
+    }
+    expect(valid(read(`2026-03-27|1|1|${'9'.repeat(18)}|2|`)).metric.spend).toBe('9'.repeat(18));
+  });
+
   test('a bound is no value, with a warning', () => {
     const { metric, warnings } = valid(read('2026-03-27|1|< 10|1|2|'));
     expect([metric.impressions, warnings.map(({ code }) => code)]).toEqual([null, ['only_a_bound']]);

@@ -33,11 +33,12 @@ export function readDecimal(text: string, style: NumberStyle): string | null | N
 
 /** A whole number from 0. In a count, `1,234` and `1.234` are thousands unless the file is known to say otherwise. */
 export function readCount(text: string, style: NumberStyle): string | null | NumberFault {
-  if (isPlain(text, style.decimalMark) && !text.includes('.')) return text;
+  if (text.length < maxCountDigits && isPlain(text, style.decimalMark) && !text.includes('.')) return text;
   const number = readSimple(text, style.decimalMark) ?? readWritten(text, style, true);
   if (typeof number !== 'string') return number;
   if (number.charCodeAt(0) === minus) return faults.negative;
-  return number.includes('.') ? faults.notWhole : number;
+  if (number.includes('.')) return faults.notWhole;
+  return number.length < maxCountDigits || BigInt(number) <= maxCount ? number : faults.countRange;
 }
 
 /** `shiftDecimal('2500000', -6)` is `2.5`: moves the decimal point, exactly. */
@@ -129,6 +130,9 @@ const point = 46;
 const zero = 48;
 const nine = 57;
 const maxWholeDigits = 18;
+// Counts are answered as JSON numbers, and beyond this most programs no longer read every digit of one.
+const maxCount = Number.MAX_SAFE_INTEGER;
+const maxCountDigits = String(maxCount).length;
 const maxFractionDigits = 20;
 // With signs, separators and currency; what is longer is not looked at closely.
 const maxTextLength = 64;
@@ -337,6 +341,10 @@ const faults = {
   range: {
     code: 'number_out_of_range',
     message: `At most ${maxWholeDigits} digits before and ${maxFractionDigits} after the decimal mark are allowed.`,
+  },
+  countRange: {
+    code: 'number_out_of_range',
+    message: `This is a count, so whole numbers from 0 to ${maxCount} are allowed. Correct the cell or leave it empty.`,
   },
   damaged: {
     code: 'number_damaged_by_spreadsheet',
