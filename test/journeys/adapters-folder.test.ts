@@ -303,7 +303,8 @@ describe('a folder adapter', () => {
     expect(await put({ target: { kind: 'items', processor: 'nope' } })).toMatchObject({ status: 422 });
     const workspace_id = '00000000-0000-4000-8000-000000000000';
     expect(await put({ target: { kind: 'uploads', platform: 'meta', workspace_id } })).toMatchObject({
-      status: 422,
+      status: 403,
+      body: { code: 'workspace_unknown' },
     });
   });
 });

@@ -71,7 +71,7 @@ describe('a form', () => {
     for (const workspaceId of [newId(), others.workspaceId]) {
       const answer = await leavingNothing(() => uploads.post(admin(), csv, { workspace_id: workspaceId }));
       expectRefusal(answer, {
-        status: 422,
+        status: 403,
         code: 'workspace_unknown',
         pointer: '/workspace_id',
         says: /tenant/,

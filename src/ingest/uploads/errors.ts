@@ -45,9 +45,9 @@ export const uploadErrors = defineErrors({
     next: 'Name a file in the folder of your tenant below the one that the operator configured (INGEST_FOLDER).',
   },
   workspace_unknown: {
-    kind: 'invalid',
-    status: 422,
-    title: 'The workspace does not exist',
+    kind: 'forbidden',
+    status: 403,
+    title: 'The workspace is not one of the tenant’s own',
     next: 'Use a workspace_id of GET /api/workspaces.',
   },
   upload_state_conflict: {

@@ -1,9 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { BeforeCommit } from '../../kernel/jobs/service.ts';
-import { uploadErrors } from './errors.ts';
-import { type IntakeDeps, storeContent, takeIn } from './intake.ts';
+import { assertWorkspace, type IntakeDeps, storeContent, takeIn } from './intake.ts';
 import { readIntakeFields } from './intake-fields.ts';
-import { workspaceExists } from './store.ts';
 import type { Upload } from './types.ts';
 
 /** Where the reports of a place outside belong. */
@@ -33,10 +31,7 @@ export function uploadIntake(deps: IntakeDeps): UploadIntake {
     maxBytes: deps.maxUploadBytes,
     check: async (tenantId, target) => {
       const { workspace_id: workspaceId } = fieldsOf(target);
-      if (await deps.db.tenant(tenantId, (tx) => workspaceExists(tx, { tenantId, workspaceId }))) return;
-      throw uploadErrors.raise.workspace_unknown(`There is no workspace ${workspaceId}`, {
-        fields: [{ pointer: '/workspace_id', message: 'must be a workspace of the tenant' }],
-      });
+      await deps.db.tenant(tenantId, (tx) => assertWorkspace(tx, { tenantId, workspaceId }));
     },
     take: async ({ content, userId, ...file }) =>
       takeIn(deps, {

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { isSluiceError } from '../../lib/errors.ts';
+import { isSluiceError, type SluiceError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import { findDropped, insertDropped, isRecordedAlready, tenantExists } from './dropped-store.ts';
 import { type IntakeDeps, storeContent, takeIn } from './intake.ts';
@@ -104,7 +104,7 @@ export class FolderWatch {
       return 'taken';
     } catch (error) {
       // What is wrong with the file is recorded, so that it is not tried for ever; anything else is tried again.
-      if (!isSluiceError(error) || error.kind !== 'invalid') throw error;
+      if (!isOfTheFile(error)) throw error;
       await db.transaction(context, (tx) =>
         insertDropped(tx, { ...found, uploadId: null, errorText: error.message }),
       );
@@ -131,4 +131,9 @@ export class FolderWatch {
         tx.as('sluice_intake', (own) => insertDropped(own, { ...found, uploadId, errorText: null })),
     });
   }
+}
+
+/** A folder of a workspace that the tenant does not have is as wrong as the file in it. */
+function isOfTheFile(error: unknown): error is SluiceError {
+  return isSluiceError(error) && (error.kind === 'invalid' || error.code === 'workspace_unknown');
 }

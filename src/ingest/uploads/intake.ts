@@ -74,7 +74,7 @@ export async function takeIn(deps: IntakeDeps, intake: Intake): Promise<Upload> 
 
 async function recordUpload(deps: IntakeDeps, tx: Tx, intake: Intake): Promise<Upload> {
   const { tenantId, userId, createdBy, fields, filename } = intake;
-  await assertWorkspace(tx, tenantId, fields.workspace_id);
+  await assertWorkspace(tx, { tenantId, workspaceId: fields.workspace_id });
   const uploadId = newId();
   const file = await recordFile(tx, {
     tenantId,
@@ -118,9 +118,13 @@ async function recordUpload(deps: IntakeDeps, tx: Tx, intake: Intake): Promise<U
   return upload;
 }
 
-async function assertWorkspace(tx: Tx, tenantId: string, workspaceId: string): Promise<void> {
+/** A workspace of another tenant is refused in the words of one that does not exist. */
+export async function assertWorkspace(
+  tx: Tx,
+  { tenantId, workspaceId }: { tenantId: string; workspaceId: string },
+): Promise<void> {
   if (await workspaceExists(tx, { tenantId, workspaceId })) return;
-  throw uploadErrors.raise.workspace_unknown(`There is no workspace ${workspaceId}`, {
+  throw uploadErrors.raise.workspace_unknown(`The tenant has no workspace ${workspaceId}`, {
     fields: [{ pointer: '/workspace_id', message: 'must be a workspace of the tenant' }],
   });
 }

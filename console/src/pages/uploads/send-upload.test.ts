@@ -14,8 +14,8 @@ test('a refusal is said at the field that it is about, with what to do', () => {
   );
   const zip = { code: 'upload_not_text', detail: 'The file is a ZIP archive, and not CSV or JSON' };
   expect(refusalsOf(new ApiProblem(415, zip)).file).toMatch(/^The file is a ZIP archive.*uncompressed$/);
-  const gone = { code: 'workspace_unknown', detail: 'There is no workspace', errors: [] };
-  expect(refusalsOf(new ApiProblem(422, gone))).toEqual({ workspace_id: 'There is no workspace' });
+  const gone = { code: 'workspace_unknown', detail: 'The tenant has no workspace', errors: [] };
+  expect(refusalsOf(new ApiProblem(403, gone))).toEqual({ workspace_id: 'The tenant has no workspace' });
 });
 
 test('what is about no field stays a problem of the whole form', () => {
