@@ -122,6 +122,21 @@ describe('a problem document', () => {
     expect(answer.body).not.toContain('secret internals');
   });
 
+  test.each<[string, Request, { pointer: string; message: string }]>([
+    [
+      'the limit of the route',
+      { payload: { name: 'x'.repeat(70_000) } },
+      { pointer: '/body', message: 'must not have more than 65536 bytes' },
+    ],
+    [
+      'the media types of the route',
+      { payload: 'x', headers: { 'content-type': 'text/plain' } },
+      { pointer: '/headers/content-type', message: 'must be one of application/json' },
+    ],
+  ])('names %s', async (_what, request, field) => {
+    expect((await send(request)).json()).toMatchObject({ errors: [field] });
+  });
+
   test.each([
     ['what is not HTTP', 'NONSENSE\r\n\r\n', 'HTTP/1.1 400 ', 'malformed_http'],
     [

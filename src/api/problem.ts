@@ -54,20 +54,19 @@ export function problemDocument(
 function toSluiceError(error: unknown, request: FastifyRequest): SluiceError {
   if (isSluiceError(error)) return error;
   if (hasZodFastifySchemaValidationErrors(error)) return validationError(error, request);
-  return frameworkError(error) ?? apiErrors.raise.internal_error('An unexpected error', { cause: error });
+  return (
+    frameworkError(error, request) ?? apiErrors.raise.internal_error('An unexpected error', { cause: error })
+  );
 }
 
 /** Refusals of Fastify and its plugins, by status or code. */
-function frameworkError(error: unknown): SluiceError | null {
+function frameworkError(error: unknown, request: FastifyRequest): SluiceError | null {
   const { code, statusCode, message } = error as Partial<FastifyError>;
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return bodyTooLarge(request);
   if (statusCode === 413) {
     return apiErrors.raise.body_too_large('The body is larger than this route accepts');
   }
-  if (statusCode === 415) {
-    return apiErrors.raise.unsupported_media_type(
-      'The body’s media type is missing or not accepted here; allowed: application/json',
-    );
-  }
+  if (statusCode === 415) return mediaTypeRefused(request);
   if (code === 'FST_ERR_BAD_URL' || code === 'FST_ERR_MAX_PARAM_LENGTH') {
     return apiErrors.raise.malformed_url('The path of the request cannot be decoded');
   }
@@ -78,6 +77,26 @@ function frameworkError(error: unknown): SluiceError | null {
     return apiErrors.raise.malformed_request(message ?? 'The request was refused');
   }
   return null;
+}
+
+function bodyTooLarge({ routeOptions }: FastifyRequest): SluiceError {
+  const most = routeOptions.bodyLimit;
+  return apiErrors.raise.body_too_large(
+    `The body is larger than ${most} bytes, the most that this route accepts`,
+    {
+      details: { max_bytes: most },
+      fields: [{ pointer: '/body', message: `must not have more than ${most} bytes` }],
+    },
+  );
+}
+
+function mediaTypeRefused({ routeOptions }: FastifyRequest): SluiceError {
+  const { consumes = ['application/json'] } = (routeOptions.schema ?? {}) as { consumes?: string[] };
+  const allowed = consumes.join(', ');
+  return apiErrors.raise.unsupported_media_type(
+    `The body’s media type is missing or not accepted here; allowed: ${allowed}`,
+    { fields: [{ pointer: '/headers/content-type', message: `must be one of ${allowed}` }] },
+  );
 }
 
 const partNames: Record<string, string> = {

@@ -113,7 +113,10 @@ const file = (content: FormPart['content'], name = 'file'): FormPart => ({
 });
 
 const wrongParts: Record<string, { more: FormPart[]; isClosed?: boolean; refusal: Refusal }> = {
-  'no file': { more: [], refusal: { status: 400, code: 'upload_file_missing', says: /no part named file/ } },
+  'no file': {
+    more: [],
+    refusal: { status: 400, code: 'upload_file_missing', pointer: '/file', says: /required.*CSV or JSON/ },
+  },
   'its file as a text': {
     more: [{ name: 'file', content: csv }],
     refusal: { status: 400, code: form, pointer: '/file', says: /must be a file/ },
@@ -153,7 +156,12 @@ const wrongParts: Record<string, { more: FormPart[]; isClosed?: boolean; refusal
   },
   'an empty file': {
     more: [file('')],
-    refusal: { status: 422, code: 'upload_empty', says: /no bytes/ },
+    refusal: {
+      status: 422,
+      code: 'upload_empty',
+      pointer: '/file',
+      says: /is empty; .* 1 to 52428800 bytes/,
+    },
   },
   'a file name with a NUL': {
     more: [{ ...file(csv), fileName: 'a\0b.csv' }],
@@ -191,7 +199,8 @@ test.each(Object.entries(binaries))(
     const answer = await leavingNothing(() =>
       uploads.post(admin(), bytes, { workspace_id: intake.workspaceId }),
     );
-    expectRefusal(answer, { status: 415, code: 'upload_not_text', says });
+    expectRefusal(answer, { status: 415, code: 'upload_not_text', pointer: '/file', says });
+    expect(answer.body.errors).toMatchObject([{ message: expect.stringMatching(/allowed .* CSV or JSON/) }]);
   },
 );
 
@@ -203,7 +212,12 @@ function* exactly(totalBytes: number): Generator<Uint8Array> {
 
 test('a file of 50 MB is taken, and with one byte more it is refused', { timeout: 60_000 }, async () => {
   const answer = await leavingNothing(() => send(parts(file(exactly(50 * mebibyte + 1)))));
-  expectRefusal(answer, { status: 413, code: 'report_too_large', says: /52428800 bytes/ });
+  expectRefusal(answer, {
+    status: 413,
+    code: 'report_too_large',
+    pointer: '/file',
+    says: /1 to 52428800 bytes/,
+  });
   expect(await send(parts(file(exactly(50 * mebibyte))))).toMatchObject({ status: 201 });
 });
 
@@ -230,6 +244,12 @@ test('a body that is neither a form nor JSON is refused', async () => {
     fetch(`${uploads.server.url}/api/uploads`, { method: 'POST', headers, body: csv }),
   );
   expect(answer.status).toBe(415);
+  expect(await answer.json()).toMatchObject({
+    code: 'unsupported_media_type',
+    errors: [
+      { pointer: '/headers/content-type', message: 'must be one of multipart/form-data, application/json' },
+    ],
+  });
   const empty = await leavingNothing(() => uploads.call(admin(), '/api/uploads', 'POST', {}));
   expectRefusal(empty, { status: 400, code: 'upload_file_missing', says: /file_ref/, pointer: '/file_ref' });
 });

@@ -72,7 +72,8 @@ describe('a reference to a file', () => {
     expectRefusal(answer, {
       status: 422,
       code: 'upload_file_ref_refused',
-      says: /no file .* in the tenant’s folder/,
+      pointer: '/file_ref/key',
+      says: /must name a file in the tenant’s folder/,
     });
     expect(JSON.stringify(answer.body)).not.toContain(folder);
   });
@@ -80,7 +81,12 @@ describe('a reference to a file', () => {
   test('is refused on a server without a folder', async () => {
     const body = referring({ adapter: 'folder', key: 'report.csv' });
     const answer = await leavingNothing(() => post(body, withoutFolder));
-    expectRefusal(answer, { status: 422, code: 'upload_file_ref_refused', says: /INGEST_FOLDER/ });
+    expectRefusal(answer, {
+      status: 422,
+      code: 'upload_file_ref_refused',
+      pointer: '/file_ref',
+      says: /multipart/,
+    });
   });
 
   test('is refused with the field when it has the wrong form', async () => {
@@ -105,6 +111,11 @@ describe('a reference to a file', () => {
 
   test('to an empty file is refused like the file itself', async () => {
     const answer = await leavingNothing(() => post(referring({ adapter: 'folder', key: 'empty.csv' })));
-    expectRefusal(answer, { status: 422, code: 'upload_empty', says: /no bytes/ });
+    expectRefusal(answer, {
+      status: 422,
+      code: 'upload_empty',
+      pointer: '/file_ref',
+      says: /is empty; .* 1 to/,
+    });
   });
 });

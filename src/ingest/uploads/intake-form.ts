@@ -8,13 +8,14 @@ import { forgetUnlessCommitted } from '../../kernel/files/service.ts';
 import type { StoredContent } from '../../kernel/files/types.ts';
 import { isSluiceError, messageOf, type SluiceError } from '../../lib/errors.ts';
 import { uploadErrors } from './errors.ts';
-import { type IntakeDeps, storeContent } from './intake.ts';
+import { type FileField, fileProblem, type IntakeDeps, storeContent } from './intake.ts';
 import { allowedParts, type IntakeFields, readFilename, readIntakeFields } from './intake-fields.ts';
 
 export interface ReceivedUpload {
   fields: IntakeFields;
   filename: string | null;
   stored: StoredContent;
+  fileField: FileField;
 }
 
 const maxFields = 20;
@@ -38,8 +39,13 @@ export async function receiveForm(deps: IntakeDeps, request: FastifyRequest): Pr
       else file = { filename: part.filename || null, stored: await storeContent(deps, part.file) };
     }
     const fields = readIntakeFields(Object.fromEntries(given));
-    if (!file) throw uploadErrors.raise.upload_file_missing('The form has no part named file');
-    return { fields, stored: file.stored, filename: fields.filename ?? readFilename(file.filename) };
+    if (!file) {
+      throw uploadErrors.raise.upload_file_missing('The form has no part named file', {
+        fields: fileProblem(deps, { what: 'is required' }),
+      });
+    }
+    const filename = fields.filename ?? readFilename(file.filename);
+    return { fields, filename, stored: file.stored, fileField: 'file' };
   } catch (error) {
     // Of a refused form the rest is read and dropped: a sender that is not read from would wait for ever.
     request.raw.unpipe();
@@ -128,14 +134,25 @@ export async function receiveReference(
   if (folder === null) {
     throw uploadErrors.raise.upload_file_ref_refused(
       'No folder is configured on this server (INGEST_FOLDER)',
+      {
+        fields: [
+          { pointer: '/file_ref', message: 'is not possible here: send the file as multipart/form-data' },
+        ],
+      },
     );
   }
   const file = await findBelow(tenantFolder(folder, tenantId), reference.key);
   if (file === null) {
     throw uploadErrors.raise.upload_file_ref_refused(
       `There is no file ${JSON.stringify(reference.key)} in the tenant’s folder below INGEST_FOLDER`,
+      {
+        fields: [
+          { pointer: '/file_ref/key', message: 'must name a file in the tenant’s folder, by its path there' },
+        ],
+      },
     );
   }
   const filename = fields.filename ?? readFilename(path.basename(file));
-  return { fields, filename, stored: await storeContent(deps, createReadStream(file)) };
+  const fileField = 'file_ref';
+  return { fields, filename, fileField, stored: await storeContent(deps, createReadStream(file), fileField) };
 }

@@ -4,7 +4,7 @@ import type { Files, StoredContent } from '../../kernel/files/types.ts';
 import type { BeforeCommit } from '../../kernel/jobs/service.ts';
 import { dispatchIn, type JobsDeps } from '../../kernel/jobs/service.ts';
 import type { Tx } from '../../lib/db.ts';
-import { isSluiceError } from '../../lib/errors.ts';
+import { type FieldProblem, isSluiceError } from '../../lib/errors.ts';
 import { newId } from '../../lib/ids.ts';
 import { uploadErrors } from './errors.ts';
 import { recordMove } from './events.ts';
@@ -28,18 +28,39 @@ export interface Intake {
   fields: IntakeFields;
   filename: string | null;
   stored: StoredContent;
+  fileField?: FileField;
   beforeCommit?: BeforeCommit<Upload>;
 }
 
+/** The field of a request that a file comes in by: what is wrong with the file is said there. */
+export type FileField = 'file' | 'file_ref';
+
+/** What is wrong with a file, and what is allowed. */
+export function fileProblem(
+  { maxUploadBytes }: Pick<IntakeDeps, 'maxUploadBytes'>,
+  { field = 'file', what }: { field?: FileField | undefined; what: string },
+): FieldProblem[] {
+  const allowed = `allowed is a CSV or JSON file of 1 to ${maxUploadBytes} bytes`;
+  return [{ pointer: `/${field}`, message: `${what}; ${allowed}` }];
+}
+
 /** Stores the bytes of a file that comes in. Nothing of it is kept if it is too large. */
-export async function storeContent(deps: IntakeDeps, content: Readable): Promise<StoredContent> {
+export async function storeContent(
+  deps: IntakeDeps,
+  content: Readable,
+  field?: FileField,
+): Promise<StoredContent> {
   try {
     return await deps.files.store(content, { maxBytes: deps.maxUploadBytes });
   } catch (error) {
     if (!isSluiceError(error) || error.code !== 'file_too_large') throw error;
     throw uploadErrors.raise.report_too_large(
       `The file has more than ${deps.maxUploadBytes} bytes, the most allowed`,
-      { details: { max_bytes: deps.maxUploadBytes }, cause: error },
+      {
+        details: { max_bytes: deps.maxUploadBytes },
+        fields: fileProblem(deps, { field, what: 'is too large' }),
+        cause: error,
+      },
     );
   }
 }
@@ -47,20 +68,26 @@ export async function storeContent(deps: IntakeDeps, content: Readable): Promise
 const sniffBytes = 64 * 1024;
 
 /** What can be told without parsing is refused here: an empty file, and one that is no text. */
-async function assertReadable(deps: IntakeDeps, stored: StoredContent): Promise<void> {
-  if (stored.sizeBytes === 0) throw uploadErrors.raise.upload_empty('The file has no bytes');
+async function assertReadable(deps: IntakeDeps, { stored, fileField: field }: Intake): Promise<void> {
+  if (stored.sizeBytes === 0) {
+    const fields = fileProblem(deps, { field, what: 'is empty' });
+    throw uploadErrors.raise.upload_empty('The file has no bytes', { fields });
+  }
   const head = await deps.files.open(stored.storageKey, { start: 0, end: sniffBytes - 1 });
   const chunks: Buffer[] = [];
   for await (const chunk of head) chunks.push(chunk as Buffer);
   const seen = sniffReport(Buffer.concat(chunks));
-  if (!seen.ok) throw uploadErrors.raise.upload_not_text(`The file is ${seen.what}, and not CSV or JSON`);
+  if (seen.ok) return;
+  throw uploadErrors.raise.upload_not_text(`The file is ${seen.what}, and not CSV or JSON`, {
+    fields: fileProblem(deps, { field, what: `is ${seen.what}` }),
+  });
 }
 
 /** The record, its file, its job and its event, in one transaction; if that fails, the bytes go too. */
 export async function takeIn(deps: IntakeDeps, intake: Intake): Promise<Upload> {
   try {
     await deps.quotas.assertRoom(intake.tenantId);
-    await assertReadable(deps, intake.stored);
+    await assertReadable(deps, intake);
     return await deps.db.tenant(intake.tenantId, async (tx) => {
       const upload = await recordUpload(deps, tx, intake);
       await intake.beforeCommit?.(tx, upload);

@@ -8,7 +8,12 @@ test('a refusal is said at the field that it is about, with what to do', () => {
     errors: [{ pointer: '/client_id', message: 'must be a UUID' }],
   };
   expect(refusalsOf(new ApiProblem(400, pointed))).toEqual({ client_id: 'must be a UUID' });
-  const large = { code: 'report_too_large', detail: 'The file has more than 5000000 bytes', max_bytes: 5e6 };
+  const large = {
+    code: 'report_too_large',
+    detail: 'The file has more than 5000000 bytes',
+    max_bytes: 5e6,
+    errors: [{ pointer: '/file', message: 'is too large; allowed is …' }],
+  };
   expect(refusalsOf(new ApiProblem(413, large)).file).toBe(
     'The file is larger than 5.0 MB, the most allowed. Split the report by date or campaign and upload the parts',
   );

@@ -55,7 +55,8 @@ export function refusalsOf(error: unknown): Partial<Record<UploadField, string>>
     if (isField(name)) pointed[name] = message;
   }
   const field = fieldOfCode[error.code];
-  if (field !== undefined) pointed[field] ??= [said(error), whatToDo[error.code]].filter(Boolean).join('. ');
+  // These have words for people here, where `errors` has words for programs.
+  if (field !== undefined) pointed[field] = [said(error), whatToDo[error.code]].filter(Boolean).join('. ');
   return pointed;
 }
 
