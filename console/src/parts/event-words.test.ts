@@ -10,6 +10,11 @@ test('known events read as sentences', () => {
     eventLook({ type: 'item.processed', data: { counts: { DONE: 1_200, ERROR: 0, NOT_FOUND: 3 }, open: 1 } })
       .sentence,
   ).toBe('processed 1,200 done, 3 not found; 1 row open');
+  const refused = { filename: 'may.csv', error_message: 'The file has no bytes' };
+  expect(eventLook({ type: 'upload.refused', data: refused })).toEqual({
+    tone: 'failed',
+    sentence: 'refused may.csv: The file has no bytes',
+  });
   expect(eventLook({ type: 'job.retry', data: { delay_seconds: 60 } }).sentence).toBe(
     'will be tried again in 1 min',
   );

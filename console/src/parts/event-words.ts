@@ -40,6 +40,7 @@ const wordings: Record<string, Wording> = {
   'upload.completed': ['done', () => 'all rows promoted'],
   'upload.partial': ['partial', () => 'promoted, without the rejected rows'],
   'upload.failed': ['failed', (data) => `failed: ${reason(data)}`],
+  'upload.refused': ['failed', (data) => `refused ${text(data, 'filename')}: ${reason(data)}`],
   'upload.undone': ['canceled', () => 'undone'],
   'upload.remapped': ['running', () => 'columns mapped anew'],
   'upload.checked': ['running', () => 'checked again'],

@@ -1,6 +1,7 @@
 import { recordEvent } from '../../kernel/events/service.ts';
 import type { WakeUp } from '../../kernel/jobs/wake-up.ts';
 import type { Tx } from '../../lib/db.ts';
+import type { SluiceError } from '../../lib/errors.ts';
 import type { PromotionFigures } from './promotion-end-store.ts';
 import type { Upload, UploadStatus } from './types.ts';
 
@@ -36,6 +37,39 @@ export async function recordMove(
 
 function isHappening(word: string): word is Happening {
   return ['remapped', 'checked', 'undone'].includes(word);
+}
+
+/** `upload.refused`: of a file that came without a request, nobody else hears why it did not become an upload. */
+export async function recordRefusal(
+  deps: { wake: WakeUp },
+  tx: Tx,
+  refused: {
+    tenantId: string;
+    workspaceId: string;
+    platform: string;
+    path: string;
+    filename: string;
+    error: SluiceError;
+  },
+): Promise<void> {
+  const { error } = refused;
+  await recordEvent(deps, tx, {
+    tenantId: refused.tenantId,
+    type: 'upload.refused',
+    subject: refused.path,
+    data: {
+      path: refused.path,
+      workspace_id: refused.workspaceId,
+      platform: refused.platform,
+      filename: refused.filename,
+      error_code: error.code,
+      error_message: [
+        error.message,
+        ...error.fields.map(({ pointer, message }) => `${pointer.slice(1)} ${message}`),
+      ].join('; '),
+      next: error.definition.next,
+    },
+  });
 }
 
 /** The IngestionCompleteEvent: once per upload, with the final status in the same transaction. */

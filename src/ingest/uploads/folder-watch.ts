@@ -4,6 +4,7 @@ import path from 'node:path';
 import { isSluiceError, type SluiceError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import { findDropped, insertDropped, isRecordedAlready, tenantExists } from './dropped-store.ts';
+import { recordRefusal } from './events.ts';
 import { type IntakeDeps, storeContent, takeIn } from './intake.ts';
 import { readIntakeFields } from './intake-fields.ts';
 
@@ -22,6 +23,8 @@ export interface WatchDeps extends IntakeDeps {
   logger: Logger;
 }
 
+type Outcome = 'taken' | 'refused' | 'misplaced' | null;
+
 /** A file that was changed less long ago than this may still be being written. */
 const restMs = 2_000;
 const maxFiles = 100;
@@ -35,37 +38,58 @@ export class FolderWatch {
   readonly #folder: string;
   /** Size and time of change at the last look: a file that still grows is left alone. */
   #lastLook = new Map<string, string>();
+  /** What lies in nobody's folder was said once, and is not said again at every look. */
+  #misplaced = new Set<string>();
 
   constructor(deps: WatchDeps, folder: string) {
     this.#deps = deps;
     this.#folder = folder;
   }
 
-  async scan(): Promise<{ taken: number; refused: number }> {
+  /** `misplaced` counts files that belong to no tenant by where they lie, and wait for somebody to move them. */
+  async scan(): Promise<{ taken: number; refused: number; misplaced: number }> {
+    const { files, misplaced } = await this.#list();
     const report = { taken: 0, refused: 0 };
     const look = new Map<string, string>();
-    for (const found of await this.#list()) {
+    for (const found of files) {
       const sign = `${found.sizeBytes} ${found.modifiedAt.getTime()}`;
       look.set(found.path, sign);
       const isAtRest =
         this.#lastLook.get(found.path) === sign && Date.now() - found.modifiedAt.getTime() > restMs;
       if (!isAtRest || report.taken + report.refused >= maxFiles) continue;
       const outcome = await this.#takeOrPostpone(found);
-      if (outcome !== null) report[outcome] += 1;
+      if (outcome === 'misplaced') misplaced.add(found.path);
+      else if (outcome !== null) report[outcome] += 1;
     }
     this.#lastLook = look;
-    return report;
+    this.#warnOfMisplaced(misplaced);
+    return { ...report, misplaced: misplaced.size };
   }
 
-  async #list(): Promise<DroppedFile[]> {
+  #warnOfMisplaced(misplaced: Set<string>): void {
+    for (const below of misplaced) {
+      if (this.#misplaced.has(below)) continue;
+      this.#deps.logger.warn(
+        { path: below },
+        'a dropped file is in no tenant’s folder; allowed is tenant/workspace_id/platform/file',
+      );
+    }
+    this.#misplaced = misplaced;
+  }
+
+  async #list(): Promise<{ files: DroppedFile[]; misplaced: Set<string> }> {
     const files: DroppedFile[] = [];
+    const misplaced = new Set<string>();
     const entries = await readdir(this.#folder, { recursive: true, withFileTypes: true }).catch(() => []);
     for (const entry of entries) {
       if (!entry.isFile() || entry.name.startsWith('.')) continue;
       const file = path.join(entry.parentPath, entry.name);
       const below = path.relative(this.#folder, file);
       const [tenantId, workspaceId, platform, name, ...deeper] = below.split(path.sep);
-      if (!tenantId || !workspaceId || !platform || !name || deeper.length > 0) continue;
+      if (!tenantId || !workspaceId || !platform || !name || deeper.length > 0) {
+        misplaced.add(below);
+        continue;
+      }
       const found = await stat(file).catch(() => null);
       if (!found) continue;
       files.push({
@@ -78,11 +102,11 @@ export class FolderWatch {
         modifiedAt: found.mtime,
       });
     }
-    return files;
+    return { files, misplaced };
   }
 
   /** Whatever keeps one file from being taken now must not keep the others from it; it is tried again. */
-  async #takeOrPostpone(found: DroppedFile): Promise<'taken' | 'refused' | null> {
+  async #takeOrPostpone(found: DroppedFile): Promise<Outcome> {
     try {
       return await this.#take(found);
     } catch (error) {
@@ -93,10 +117,10 @@ export class FolderWatch {
     }
   }
 
-  async #take(found: DroppedFile): Promise<'taken' | 'refused' | null> {
+  async #take(found: DroppedFile): Promise<Outcome> {
     const { db } = this.#deps;
     const { tenantId } = found;
-    if (!(await db.tenant(tenantId, (tx) => tenantExists(tx, tenantId)))) return null;
+    if (!(await db.tenant(tenantId, (tx) => tenantExists(tx, tenantId)))) return 'misplaced';
     const context = { role: 'sluice_intake', tenantId } as const;
     if (await db.transaction(context, (tx) => findDropped(tx, found))) return null;
     try {
@@ -105,11 +129,24 @@ export class FolderWatch {
     } catch (error) {
       // What is wrong with the file is recorded, so that it is not tried for ever; anything else is tried again.
       if (!isOfTheFile(error)) throw error;
-      await db.transaction(context, (tx) =>
-        insertDropped(tx, { ...found, uploadId: null, errorText: error.message }),
-      );
+      await this.#refuse(found, error);
       return 'refused';
     }
+  }
+
+  /** The reason goes to the tenant's log with the record that keeps the file from being tried again. */
+  async #refuse(found: DroppedFile, error: SluiceError): Promise<void> {
+    await this.#deps.db.tenant(found.tenantId, async (tx) => {
+      await tx.as('sluice_intake', (own) =>
+        insertDropped(own, { ...found, uploadId: null, errorText: error.message }),
+      );
+      await recordRefusal(this.#deps, tx, { ...found, filename: path.basename(found.file), error });
+    });
+    const { tenantId, path: below } = found;
+    this.#deps.logger.warn(
+      { tenant_id: tenantId, path: below, code: error.code, reason: error.message },
+      'a dropped file was refused',
+    );
   }
 
   async #makeUpload(found: DroppedFile): Promise<void> {

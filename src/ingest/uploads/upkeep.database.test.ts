@@ -156,9 +156,8 @@ describe('the watched folder', () => {
   });
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
-  function watch({ kernel }: Run): FolderWatch {
+  function watch({ kernel }: Run, logger = pino({ level: 'silent' })): FolderWatch {
     const { db, wake, metrics, registry, quotas } = kernel;
-    const logger = pino({ level: 'silent' });
     const deps = {
       db,
       wake,
@@ -204,16 +203,16 @@ describe('the watched folder', () => {
     const watcher = watch(run);
     const file = await drop(place, 'a.csv', report);
     await drop(place, '.hidden.csv', report);
-    expect(await watcher.scan()).toEqual({ taken: 0, refused: 0 });
-    expect(await watcher.scan()).toEqual({ taken: 1, refused: 0 });
-    expect(await watcher.scan()).toEqual({ taken: 0, refused: 0 });
+    expect(await watcher.scan()).toEqual({ taken: 0, refused: 0, misplaced: 0 });
+    expect(await watcher.scan()).toEqual({ taken: 1, refused: 0, misplaced: 0 });
+    expect(await watcher.scan()).toEqual({ taken: 0, refused: 0, misplaced: 0 });
     await run.kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
     expect(await takenOf(place)).toEqual([{ filename: 'a.csv', status: 'completed' }]);
     await writeFile(file, `${report}${adLine(9)}\n`);
     await rest(file, 30);
     const restarted = watch(run);
     await restarted.scan();
-    expect(await restarted.scan()).toEqual({ taken: 1, refused: 0 });
+    expect(await restarted.scan()).toEqual({ taken: 1, refused: 0, misplaced: 0 });
   });
 
   test('gives each file once to two workers that look at the same time', async () => {
@@ -239,13 +238,13 @@ describe('the watched folder', () => {
     await watcher.scan();
     await appendFile(file, `${adLine(7)}\n`);
     await rest(file, 50);
-    expect(await watcher.scan()).toEqual({ taken: 0, refused: 0 });
+    expect(await watcher.scan()).toEqual({ taken: 0, refused: 0, misplaced: 0 });
     await utimes(file, new Date(), new Date());
     await watcher.scan();
-    expect(await watcher.scan()).toEqual({ taken: 0, refused: 0 });
+    expect(await watcher.scan()).toEqual({ taken: 0, refused: 0, misplaced: 0 });
     await rest(file);
     await watcher.scan();
-    expect(await watcher.scan()).toEqual({ taken: 1, refused: 0 });
+    expect(await watcher.scan()).toEqual({ taken: 1, refused: 0, misplaced: 0 });
   });
 
   test('records why a file was refused, once, and goes on with the others', async () => {
@@ -256,8 +255,8 @@ describe('the watched folder', () => {
     await drop(place, 'good.csv', report);
     await drop({ ...place, workspaceId: '0b8f7a52-51a8-4b0e-9d4e-1f6b35f6b0aa' }, 'lost.csv', report);
     await watcher.scan();
-    expect(await watcher.scan()).toEqual({ taken: 1, refused: 3 });
-    expect(await watcher.scan()).toEqual({ taken: 0, refused: 0 });
+    expect(await watcher.scan()).toEqual({ taken: 1, refused: 3, misplaced: 0 });
+    expect(await watcher.scan()).toEqual({ taken: 0, refused: 0, misplaced: 0 });
     const refused = await refusedOf(place);
     expect(refused.map(({ path: below }) => path.basename(below)).sort()).toEqual([
       'empty.csv',
@@ -265,17 +264,35 @@ describe('the watched folder', () => {
       'report.csv',
     ]);
     expect(refused.every(({ error_text }) => error_text.length > 10)).toBe(true);
+    // Where a person of the tenant looks: the log of events has each refusal once, with what to do.
+    const events = await database.owner<{ data: Record<string, string> }>(
+      "select data from events where tenant_id = $1 and type = 'upload.refused' order by data ->> 'filename'",
+      [place.tenantId],
+    );
+    expect(events.map(({ data }) => data)).toMatchObject([
+      { filename: 'empty.csv', error_code: 'upload_empty', error_message: expect.stringMatching(/no bytes/) },
+      { filename: 'lost.csv', error_code: 'workspace_unknown', next: expect.stringMatching(/workspaces/) },
+      {
+        filename: 'report.csv',
+        error_code: 'upload_form_invalid',
+        error_message: expect.stringMatching(/"meta"/),
+      },
+    ]);
   });
 
-  test('ignores directories of tenants that do not exist, and files at the wrong depth', async () => {
+  test('counts and names what lies in nobody’s folder or at the wrong depth, and says it once', async () => {
     const place = await uploads.place();
-    const watcher = watch(await uploads.start());
+    const said: string[] = [];
+    const logger = pino({ level: 'warn' }, { write: (line) => said.push(JSON.parse(line).path) });
+    const watcher = watch(await uploads.start(), logger);
     await drop({ tenantId: 'aaa-nobody', workspaceId: place.workspaceId }, 'a.csv', report);
     await drop({ tenantId: 'aaa-nobody', workspaceId: 'no-uuid' }, 'b.csv', report);
     await writeFile(path.join(folder, 'loose.csv'), report);
     await drop(place, 'mine.csv', report);
     await watcher.scan();
-    expect(await watcher.scan()).toEqual({ taken: 1, refused: 0 });
+    expect(await watcher.scan()).toEqual({ taken: 1, refused: 0, misplaced: 3 });
+    expect(await watcher.scan()).toEqual({ taken: 0, refused: 0, misplaced: 3 });
+    expect(said.map((below) => path.basename(below)).sort()).toEqual(['a.csv', 'b.csv', 'loose.csv']);
     expect(await takenOf(place)).toEqual([{ filename: 'mine.csv', status: 'pending' }]);
   });
 
@@ -296,11 +313,11 @@ describe('the watched folder', () => {
       end $$;
       create trigger refuse_upload before insert on data_uploads for each row execute function refuse_upload()`);
     await watcher.scan();
-    expect(await watcher.scan()).toEqual({ taken: 1, refused: 0 });
+    expect(await watcher.scan()).toEqual({ taken: 1, refused: 0, misplaced: 0 });
     await database.owner('drop trigger refuse_upload on data_uploads');
     await database.owner(`update tenants set limits = '{}' where tenant_id = $1`, [first.tenantId]);
     const later = watch(await uploads.start());
     await later.scan();
-    expect(await later.scan()).toEqual({ taken: 1, refused: 0 });
+    expect(await later.scan()).toEqual({ taken: 1, refused: 0, misplaced: 0 });
   });
 });
