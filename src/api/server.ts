@@ -135,9 +135,12 @@ function createShell({ config, logger }: ServerDeps, { isHttps }: { isHttps: boo
   app.setSerializerCompiler(serializerCompiler);
   app.removeAllContentTypeParsers();
   const parseJson = app.getDefaultJsonParser('error', 'error');
+  // JSON.parse makes `__proto__` a property like any other; it is copying it that harms.
+  const parseAnyKeys = app.getDefaultJsonParser('ignore', 'error');
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     // Some clients name JSON even when they send nothing; the route's schema decides whether that is enough.
     if (body === '') done(null, undefined);
+    else if (request.routeOptions.config.anyKeys) parseAnyKeys(request, body as string, done);
     else parseJson(request, body as string, done);
   });
   return app;

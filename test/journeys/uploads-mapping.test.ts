@@ -131,6 +131,47 @@ describe('the mappings of a tenant', () => {
     expect(await production(desk)).toEqual(facts);
   });
 
+  test('may name a column like a prototype, however they come', async () => {
+    const named = (field: string) => `{"Kampf":"campaign_name","Wann":"metric_date","__proto__":"${field}"}`;
+    const report = 'Kampf,Wann,__proto__,constructor\nSpring,2026-03-01,1.50,7\nAutumn,2026-03-02,abc,8\n';
+    const desk = await newDesk();
+    const send = async (route: string, method: string, body: string) => {
+      const headers = { ...(await uploads.server.bearer(desk.claims)), 'content-type': 'application/json' };
+      const answer = await fetch(`${uploads.server.url}${route}`, { method, headers, body });
+      return { status: answer.status, text: await answer.text() };
+    };
+    const made = await uploads.post(desk.claims, report, {
+      ...{ workspace_id: desk.workspaceId, review: 'true', mapping: named('clicks'), force_partial: 'true' },
+    });
+    expect(made.status).toBe(201);
+    await uploads.drive(desk.tenantId);
+    const own = `/api/uploads/${made.body.upload_id}`;
+    expect((await uploads.call(desk.claims, own)).text).toContain('"__proto__":"clicks"');
+    const remapped = await send(`${own}/mapping`, 'PUT', `{"mapping":${named('spend')}}`);
+    expect(remapped).toMatchObject({ status: 202, text: expect.stringContaining('"__proto__":"spend"') });
+    await uploads.drive(desk.tenantId);
+    const rows = await uploads.call(desk.claims, `${own}/rows?validation_status=invalid`);
+    expect(rows.text).toContain('"__proto__":"abc"');
+    expect((await uploads.call(desk.claims, `${own}/problems`)).text).toContain('"__proto__":"abc"');
+    const promoted = await send(`${own}/promote`, 'POST', `{"mapping":${named('spend')}}`);
+    expect(promoted.status).toBe(202);
+    await uploads.drive(desk.tenantId);
+    expect(await production(desk)).toEqual([
+      { name: 'Spring', day: '2026-03-01', clicks: null, spend: '1.5' },
+    ]);
+    const put = await send('/api/uploads/mappings', 'PUT', `{"platform":"meta","mapping":${named('spend')}}`);
+    expect(put).toMatchObject({ status: 200, text: expect.stringContaining('"__proto__":"spend"') });
+    const kept = await uploads.call(desk.claims, '/api/uploads/mappings?platform=meta');
+    expect(kept.text).toContain('"__proto__":"spend"');
+    expect(Object.hasOwn(Object.prototype, 'spend')).toBe(false);
+    const wrong = await send(
+      '/api/uploads/mappings',
+      'PUT',
+      '{"platform":"meta","mapping":{"__proto__":{"a":1}}}',
+    );
+    expect(wrong).toMatchObject({ status: 400, text: expect.stringMatching(/one of .*spend/) });
+  });
+
   test('are refused with the place that is wrong, and stay as they were', async () => {
     const desk = await newDesk();
     await put(desk, { platform: 'meta', mapping });

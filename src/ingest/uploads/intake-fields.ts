@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { FieldProblem } from '../../lib/errors.ts';
+import { checkedColumns } from './column-records.ts';
 import { uploadErrors } from './errors.ts';
 import { platforms, reportFields } from './reports/types.ts';
 import { uploadSources } from './types.ts';
@@ -9,7 +10,7 @@ const isStorable = (text: string) => !/[\0\p{Surrogate}]/u.test(text);
 const notStorable = 'must not hold a NUL or half a character';
 const storedText = (max: number) => z.string().max(max).refine(isStorable, notStorable);
 
-export const mappingSchema = z.record(storedText(500).min(1), z.enum(reportFields).nullable());
+export const mappingSchema = checkedColumns(storedText(500).min(1), z.enum(reportFields).nullable());
 
 /** A form has only texts; JSON may use real booleans. */
 const flag = z
@@ -59,10 +60,6 @@ export function readIntakeFields(given: Record<string, unknown>): IntakeFields {
   const fields = parsed.error.issues.flatMap((issue): FieldProblem[] => {
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => ({ pointer: `/${key}`, message: `is not a field; ${allowedParts}` }));
-    }
-    if (issue.code === 'invalid_key') {
-      const why = issue.issues.map(({ message }) => message).join(', ');
-      return [{ pointer: `/${String(issue.path[0])}`, message: `has a header that is not allowed: ${why}` }];
     }
     return [{ pointer: `/${issue.path.join('/')}`, message: issue.message }];
   });

@@ -79,7 +79,7 @@ function installMapping(app: RouteApp, deps: UploadServiceDeps): void {
   app.route({
     method: 'PUT',
     url: '/api/uploads/:upload_id/mapping',
-    config: { action: 'upload.control' },
+    config: { action: 'upload.control', anyKeys: true },
     schema: {
       tags,
       summary: 'Map the columns of an upload that is held; the file is read again and the upload stays held',

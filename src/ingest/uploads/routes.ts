@@ -13,6 +13,7 @@ import {
 import { storedText } from '../../kernel/http/stored-text.ts';
 import { cancel } from '../../kernel/jobs/service.ts';
 import { ownerFilter, type Principal } from '../../kernel/tenancy/types.ts';
+import { columnRecord } from './column-records.ts';
 import { type IntakeDeps, takeIn } from './intake.ts';
 import { mappingSchema } from './intake-fields.ts';
 import { type ReceivedUpload, receiveForm, receiveReference } from './intake-form.ts';
@@ -53,7 +54,7 @@ function installIntake(app: RouteApp, deps: UploadRoutesDeps): void {
   app.route({
     method: 'POST',
     url: '/api/uploads',
-    config: { action: 'upload.create', idempotent: 'by_handler' },
+    config: { action: 'upload.create', idempotent: 'by_handler', anyKeys: true },
     // The form around the file needs a little room.
     bodyLimit: deps.maxUploadBytes + 1024 * 1024,
     schema: {
@@ -202,7 +203,7 @@ function installControl(app: RouteApp, deps: UploadRoutesDeps): void {
   app.route({
     method: 'POST',
     url: '/api/uploads/:upload_id/promote',
-    config: { action: 'upload.control' },
+    config: { action: 'upload.control', anyKeys: true },
     schema: {
       tags,
       summary: 'Promote an upload that is held for review',
@@ -261,7 +262,7 @@ function installControl(app: RouteApp, deps: UploadRoutesDeps): void {
 
 function installMappings(app: RouteApp, { db }: RouteDeps): void {
   const reply = z
-    .object({ platform: z.enum(platforms), mapping: z.record(z.string(), z.string().nullable()) })
+    .object({ platform: z.enum(platforms), mapping: columnRecord(z.string().nullable()) })
     .meta({ id: 'UploadMapping' });
   app.route({
     method: 'GET',
@@ -287,7 +288,7 @@ function installMappings(app: RouteApp, { db }: RouteDeps): void {
   app.route({
     method: 'PUT',
     url: '/api/uploads/mappings',
-    config: { action: 'upload.control' },
+    config: { action: 'upload.control', anyKeys: true },
     schema: {
       tags,
       summary: 'Replace what columns of a platform’s reports are mapped to',

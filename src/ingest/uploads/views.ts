@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { timestamp } from '../../kernel/http/replies.ts';
+import { columnRecord } from './column-records.ts';
 import { entityTypes, platforms, reportFields } from './reports/types.ts';
 import { isBeingChecked, type StagedRow, type Upload, uploadSources, uploadStatuses } from './types.ts';
 
@@ -34,7 +35,7 @@ export const uploadReply = z
     status: z.enum(uploadStatuses),
     force_partial: z.boolean(),
     review: z.boolean(),
-    mapping: z.record(z.string(), z.string().nullable()),
+    mapping: columnRecord(z.string().nullable()),
     job_id: z.uuid(),
     row_count: z.int().nullable(),
     total_rows: z.int(),
@@ -107,7 +108,7 @@ export const stagedRowReply = z
     row_index: z.int(),
     entity_type: z.enum(entityTypes),
     natural_key_hash: z.string(),
-    raw_data: z.record(z.string(), z.unknown()),
+    raw_data: columnRecord(z.unknown()),
     validation_status: z.enum(['pending', 'valid', 'invalid']),
     validation_errors: z
       .array(
@@ -144,7 +145,7 @@ const exampleRow = z.object({
   row_index: z.int(),
   message: z.string(),
   value: z.string().nullable().describe('What stood in the field'),
-  cells: z.record(z.string(), z.string()).describe('The row by column; of wide rows only some'),
+  cells: columnRecord(z.string()).describe('The row by column; of wide rows only some'),
 });
 
 export const problemsReply = z

@@ -24,6 +24,8 @@ declare module 'fastify' {
      * `by_handler`: the handler claims the key itself once it has read the body.
      */
     idempotent?: true | 'sealed' | 'by_handler';
+    /** The keys of the body are other people's names, `__proto__` among them: only own properties are looked at. */
+    anyKeys?: true;
     /** Left out of the rate limit: probes must not be turned away. */
     unlimited?: true;
   }
