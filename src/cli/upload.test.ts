@@ -334,7 +334,7 @@ test.each([
   expect(result.stderr).toMatch(/Allowed/);
 });
 
-test('a server that is not there ends every command with 5, one that forbids it with 4, a wrong id with 1', async () => {
+test('no server ends every command with 5, a token that may not with 4, a wrong id with 1', async () => {
   await put('here.csv', report(1));
   const commands = [
     ['here.csv', ...meta],
