@@ -185,6 +185,30 @@ test('a bad row is shown with its field, code, message and value, and does not s
   ]);
 });
 
+describe('among 99 good rows one that is broken in itself is refused alone', () => {
+  const records = Array.from({ length: 99 }, (_, n) => record.replace('"1"', `"${n + 1}"`));
+  const among = (bad: string) => [...records.slice(0, 50), bad, ...records.slice(50)];
+  const cells = (bad: string) => [...lines(0, 50), bad, ...lines(50, 99)];
+  test.each([
+    ['a line that is cut off', among(record.slice(0, 40)).join('\n'), 'row', 'json_malformed'],
+    ['a line that is no JSON', among('not json at all').join('\n'), 'row', 'record_not_an_object'],
+    ['a null in an array', `[${among('null').join(',')}]`, 'row', 'record_not_an_object'],
+    [
+      'a cell of 150,000 characters',
+      report(...cells(line(60, { spend: 'x'.repeat(150_000) }))),
+      'Amount spent (USD)',
+      'cell_too_large',
+    ],
+  ])('%s', async (_, content, field, code) => {
+    const { claims, uploadId, record: made } = await upload(content, {});
+    expect(made).toMatchObject({ status: 'partial', valid_rows: 99, invalid_rows: 1, promoted_rows: 99 });
+    const answer = await uploads.call(claims, `/api/uploads/${uploadId}/rows?validation_status=invalid`);
+    expect(answer.body.data).toMatchObject([{ row_index: 50, validation_errors: [{ field, code }] }]);
+    const rejected = await uploads.call(claims, `/api/uploads/${uploadId}/rejected.csv`);
+    expect(rejected.text.trimEnd().split(/\r?\n/)).toHaveLength(2);
+  });
+});
+
 describe('the threshold', () => {
   const bad = (n: number) => line(n, { spend: 'abc' });
 

@@ -65,6 +65,34 @@ const advice: Record<string, ProblemAdvice> = {
     title: 'The row has more cells than the header',
     fix: 'Put values that hold the delimiter or a line break in quotes, or export the file again.',
   },
+  json_malformed: {
+    title: 'The record is not valid JSON',
+    fix: 'Write each record as one whole object on a line of its own, or export the file again.',
+  },
+  json_truncated: {
+    title: 'The file ends within the record',
+    fix: 'The file was probably cut off on its way: download it again from the platform and upload it.',
+  },
+  json_too_deep: {
+    title: 'The record is nested too deeply',
+    fix: 'Leave the nested lists out of the export.',
+  },
+  record_not_an_object: {
+    title: 'The record is not a JSON object',
+    fix: 'Write each record as an object that names its fields, or take it out.',
+  },
+  cell_too_large: {
+    title: 'A value is too long',
+    fix: 'Shorten the value; if the place before it has a quote that is not closed, close it.',
+  },
+  row_too_large: {
+    title: 'The row is too long',
+    fix: 'Shorten the row; if it has a quote that is not closed, close it.',
+  },
+  too_many_columns: {
+    title: 'The row has too many cells',
+    fix: 'Put values that hold the delimiter in quotes, or export the file again.',
+  },
   nul_character: { title: 'The file is damaged here', fix: 'Export the file again.' },
   parent_missing_collision: {
     title: 'The row would be mixed up with another',

@@ -28,7 +28,7 @@ export const reportErrors = defineErrors({
   ),
   report_quote_unclosed: invalid(
     422,
-    'The report ends inside quotes',
+    'A quote of the report is not closed',
     'Check that the file is complete and that the quote on the named line is closed, then upload it again.',
   ),
   report_json_malformed: invalid(422, 'The report is not valid JSON'),

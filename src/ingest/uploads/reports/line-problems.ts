@@ -1,9 +1,8 @@
 import type { LineNotes } from './line-cells.ts';
 import type { DecimalMark, NumberStyle } from './numbers.ts';
 import type { FieldColumn, MappedColumns } from './profile-types.ts';
+import { shortened, storable } from './shortened.ts';
 import type { FieldProblem, LineWarning, ReportField } from './types.ts';
-
-const maxValueLength = 200;
 
 const strictFields: ReportField[] = [
   'metric_date',
@@ -129,13 +128,4 @@ export function sourceOf({ headers }: MappedColumns, cells: readonly string[]): 
     uses.set(header, use);
     return [use === 1 ? header : `${header} (${use})`, storable(cells[at] ?? '')];
   });
-}
-
-const storable = (text: string) => (text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text);
-
-function shortened(text: string): string {
-  const kept = storable(text);
-  if (kept.length <= maxValueLength) return kept;
-  // Not in the middle of a pair: half a character cannot be stored.
-  return `${kept.slice(0, maxValueLength - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }

@@ -30,7 +30,10 @@ export function compileLines({ definition, columns, context }: CompileTask): (ro
   const width = columns.headers.length;
 
   return (given) => {
-    const { cells, rowIndex, line } = unguarded(given);
+    const { cells, rowIndex, line, problem } = unguarded(given);
+    if (problem !== undefined) {
+      return { kind: 'invalid', rowIndex, line, problems: [problem], source: sourceOf(columns, cells) };
+    }
     const notes: LineNotes = { line, problems: [], warnings: [] };
     if (cells.length > width && isOverlong(cells, { width, problems: notes.problems })) {
       return { kind: 'invalid', rowIndex, line, problems: notes.problems, source: sourceOf(columns, cells) };

@@ -55,6 +55,8 @@ export interface RawRow {
   /** From 1: where in the file it begins; for JSON the number of the record. */
   line: number;
   cells: readonly string[];
+  /** Why nothing can be made of the row: it is broken in itself. The rows after it are well. */
+  problem?: FieldProblem;
 }
 
 /** Where reading can go on after a batch without reading what came before it. */

@@ -1,6 +1,8 @@
 import type { SluiceError } from '../../../../lib/errors.ts';
 import { reportErrors } from '../errors.ts';
-import type { RawRow } from '../types.ts';
+import { shortened } from '../shortened.ts';
+import type { FieldProblem, RawRow } from '../types.ts';
+import { rowProblem, shownLength } from './row-problem.ts';
 import type { DelimitedLayout, ReadingLimits, RowScanner, ScannedText, Stop } from './types.ts';
 
 const quote = 34;
@@ -13,10 +15,24 @@ export interface ScannerStart {
   line: number;
 }
 
+/** A row that is too long to be kept, while its end is looked for. */
+interface SkippedRow {
+  problem: FieldProblem;
+  /** In the text at work; null once that is another one. */
+  start: number | null;
+  column: number;
+  breaks: number;
+  isInCell: boolean;
+}
+
+type Found = string[] | 'too long' | null;
+
 /**
  * Cuts delimited text into rows by RFC 4180, with LF, CRLF or CR at the end of a line, and makes the best of what is
  * not by the book: quotes inside a cell are literal, text after a closing quote belongs to the cell, short rows are
  * filled up, long ones kept. Rows without any text are skipped, like the `,,,` that spreadsheets write for them.
+ * A row that passes a limit comes as one with a problem, and of what is too long only the beginning is kept; only a
+ * quote that nothing closes is the file's fault, because no row can be found behind it.
  *
  * The places of the next quote, delimiter and line break are kept from row to row, because searching for them anew in
  * each row of a file that has none would take time in the square of its length.
@@ -35,8 +51,16 @@ export class DelimitedScanner implements RowScanner {
   #nextReturn = -1;
   #rowIndex: number;
   #line: number;
+  readonly #isStrict: boolean;
+  #problem: FieldProblem | null = null;
+  #skipped: SkippedRow | null = null;
 
-  constructor(layout: DelimitedLayout, { limits, start }: { limits: ReadingLimits; start: ScannerStart }) {
+  /** `isStrict` throws what is wrong with a row. */
+  constructor(
+    layout: DelimitedLayout,
+    { limits, start, isStrict = false }: { limits: ReadingLimits; start: ScannerStart; isStrict?: boolean },
+  ) {
+    this.#isStrict = isStrict;
     this.#layout = layout;
     this.#delimiter = layout.delimiter;
     this.#delimiterCode = layout.delimiter.charCodeAt(0);
@@ -50,8 +74,8 @@ export class DelimitedScanner implements RowScanner {
   }
 
   /** Blank lines behind a row belong to it. */
-  get rowsEnd(): number {
-    return this.#at;
+  get rowsEnd(): number | null {
+    return this.#skipped === null ? this.#at : this.#skipped.start;
   }
 
   get nextRowIndex(): number {
@@ -70,6 +94,11 @@ export class DelimitedScanner implements RowScanner {
     this.#text = text;
     this.#isLast = isLast;
     this.#at = 0;
+    if (this.#skipped !== null) this.#skipped.start = null;
+    this.#forgetPlaces();
+  }
+
+  #forgetPlaces(): void {
     this.#nextQuote = -1;
     this.#nextDelimiter = -1;
     this.#nextFeed = -1;
@@ -80,18 +109,21 @@ export class DelimitedScanner implements RowScanner {
     const width = this.#layout.headers.length;
     while (rows.length < maxRows) {
       const line = this.#line;
-      const cells = this.#nextRow();
+      this.#problem = null;
+      const found = this.#skipped === null ? this.#nextRow() : 'too long';
+      const cells = found === 'too long' ? this.#passSkipped() : found;
       if (cells === null) return this.#isLast ? 'ended' : 'starved';
-      if (isBlank(cells)) continue;
+      const problem: FieldProblem | null = this.#problem;
+      if (problem === null && isBlank(cells)) continue;
       while (cells.length < width) cells.push('');
-      rows.push({ rowIndex: this.#rowIndex, line, cells });
+      rows.push({ rowIndex: this.#rowIndex, line, cells, ...(problem === null ? {} : { problem }) });
       this.#rowIndex += 1;
     }
     return 'full';
   }
 
-  /** Null when the text does not hold another whole row. */
-  #nextRow(): string[] | null {
+  /** Null when the text does not hold another whole row; a row that is too long is left for `#passSkipped`. */
+  #nextRow(): Found {
     const text = this.#text;
     const start = this.#at;
     if (start >= text.length) return null;
@@ -104,7 +136,7 @@ export class DelimitedScanner implements RowScanner {
     const end = Math.min(lineEnd, text.length);
     const after = this.#afterBreak(end);
     if (after === null) return null;
-    this.#weigh(end - start);
+    if (end - start > this.#limits.rowLength) return this.#skip(start);
     const cells = this.#split(start, end);
     this.#at = after;
     this.#endLine();
@@ -126,7 +158,7 @@ export class DelimitedScanner implements RowScanner {
   }
 
   /** A row with a quote in its first line, which may go on in the next. */
-  #nextQuotedRow(lineEnd: number): string[] | null {
+  #nextQuotedRow(lineEnd: number): Found {
     const text = this.#text;
     const start = this.#at;
     const cells: string[] = [];
@@ -134,10 +166,10 @@ export class DelimitedScanner implements RowScanner {
     for (;;) {
       const isQuoted = text.charCodeAt(from) === quote;
       const close = isQuoted ? this.#closingQuote(from, cells.length) : from;
-      if (close === -1) return this.#unfinished(start, cells.length);
+      if (close === -1) return this.#unfinished(start);
       const plainFrom = isQuoted ? close + 1 : from;
       const end = this.#plainEnd(plainFrom);
-      if (end === text.length && !this.#isLast) return this.#unfinished(start, cells.length);
+      if (end === text.length && !this.#isLast) return this.#unfinished(start);
       const plain = plainFrom === end ? '' : text.slice(plainFrom, end);
       this.#push(cells, isQuoted ? unquote(text.slice(from + 1, close)) + plain : plain);
       if (text.charCodeAt(end) === this.#delimiterCode) {
@@ -146,7 +178,7 @@ export class DelimitedScanner implements RowScanner {
       }
       const after = this.#afterBreak(end);
       if (after === null) return null;
-      this.#weigh(end - start);
+      if (end - start > this.#limits.rowLength) return this.#skip(start);
       if (lineEnd < end) this.#line += breaksIn(text.slice(start, end));
       this.#at = after;
       this.#endLine();
@@ -154,12 +186,65 @@ export class DelimitedScanner implements RowScanner {
     }
   }
 
+  /** A row that goes on beyond the text is given up as soon as it is certain to be too long. */
+  #unfinished(start: number): Found {
+    return this.#text.length - start > this.#limits.rowLength ? this.#skip(start) : null;
+  }
+
+  #skip(start: number): 'too long' {
+    const error = this.#rowTooLarge();
+    if (this.#isStrict) throw error;
+    const value = this.#text.slice(start, start + Math.min(shownLength, this.#limits.rowLength));
+    this.#skipped = { problem: rowProblem(error, { value }), start, column: 0, breaks: 0, isInCell: false };
+    this.#at = start;
+    this.#forgetPlaces();
+    return 'too long';
+  }
+
+  /** Goes to the end of the skipped row, cell by cell, and keeps nothing of it; null when it is not in this text. */
+  #passSkipped(): string[] | null {
+    const skipped = this.#skipped;
+    if (skipped === null) throw new Error('Only a row that was begun to be skipped is passed');
+    for (;;) {
+      if (this.#at === this.#text.length && !this.#isLast) return null;
+      if (!skipped.isInCell && !this.#passQuotes(skipped)) return null;
+      skipped.isInCell = true;
+      this.#at = this.#plainEnd(this.#at);
+      const after = this.#at === this.#text.length && !this.#isLast ? null : this.#afterBreak(this.#at);
+      if (after === null) return null;
+      const isCellEnd = this.#text.charCodeAt(this.#at) === this.#delimiterCode;
+      this.#at = after;
+      if (!isCellEnd) break;
+      skipped.isInCell = false;
+      skipped.column += 1;
+    }
+    this.#problem = skipped.problem;
+    this.#skipped = null;
+    this.#line += skipped.breaks;
+    this.#endLine();
+    return [];
+  }
+
+  /** Passes the quoted beginning of a cell, if it has one. False when that does not end in this text. */
+  #passQuotes(skipped: SkippedRow): boolean {
+    const from = this.#at;
+    if (this.#text.charCodeAt(from) !== quote) return true;
+    const close = this.#closingQuote(from, skipped.column);
+    // At the end of the text it may be the first of a doubled one.
+    if (close === -1 || (close + 1 === this.#text.length && !this.#isLast)) return false;
+    skipped.breaks += breaksIn(this.#text.slice(from, close));
+    this.#at = close + 1;
+    return true;
+  }
+
   /** The quote that closes the one at `start`; -1 when it is not in this text. */
   #closingQuote(start: number, column: number): number {
     const text = this.#text;
     let close = text.indexOf('"', start + 1);
     while (close !== -1 && text.charCodeAt(close + 1) === quote) close = text.indexOf('"', close + 2);
-    if (close === -1 && this.#isLast) throw this.#unclosed(column);
+    // A row is never as long as this, so the quote was not meant to open a cell that is.
+    const isTooFar = (close === -1 ? text.length : close) - start > this.#limits.rowLength;
+    if (isTooFar || (close === -1 && this.#isLast)) throw this.#unclosed(column, isTooFar);
     return close;
   }
 
@@ -186,9 +271,22 @@ export class DelimitedScanner implements RowScanner {
   }
 
   #push(cells: string[], cell: string): void {
-    if (cell.length > this.#limits.cellLength) throw this.#cellTooLarge(cells.length);
-    if (cells.length === this.#limits.columns) throw this.#tooManyColumns();
-    cells.push(cell);
+    const { cellLength, columns } = this.#limits;
+    if (cells.length === columns) {
+      this.#note(this.#tooManyColumns(), { value: cell });
+      return;
+    }
+    const isTooLong = cell.length > cellLength;
+    if (isTooLong) {
+      const field = this.#layout.headers[cells.length]?.trim() || 'row';
+      this.#note(this.#cellTooLarge(cells.length), { field: shortened(field), value: cell });
+    }
+    cells.push(isTooLong ? shortened(cell) : cell);
+  }
+
+  #note(error: SluiceError, place: { field?: string; value: string }): void {
+    if (this.#isStrict) throw error;
+    this.#problem ??= rowProblem(error, place);
   }
 
   #endLine(): void {
@@ -200,22 +298,12 @@ export class DelimitedScanner implements RowScanner {
     );
   }
 
-  /** A row that goes on beyond the text is refused as soon as it is certain to be too large. */
-  #unfinished(start: number, column?: number): null {
-    const { cellLength, rowLength } = this.#limits;
-    const length = this.#text.length - start;
-    if (length <= rowLength) return null;
-    throw column !== undefined && cellLength < rowLength ? this.#cellTooLarge(column) : this.#rowTooLarge();
-  }
-
-  #weigh(rowLength: number): void {
-    if (rowLength > this.#limits.rowLength) throw this.#rowTooLarge();
-  }
-
-  #unclosed(column: number): SluiceError {
+  #unclosed(column: number, isTooFar: boolean): SluiceError {
+    const [what, how] = isTooFar
+      ? ['A quote is not closed', `nothing closes within ${this.#limits.rowLength} characters`]
+      : ['The report ends inside quotes', 'nothing closes'];
     return reportErrors.raise.report_quote_unclosed(
-      `The report ends inside quotes: the row that begins on line ${this.#line} opens a quote in column ` +
-        `${column + 1} that nothing closes.`,
+      `${what}: the row that begins on line ${this.#line} opens a quote in column ${column + 1} that ${how}.`,
       { details: { line: this.#line, column: column + 1 } },
     );
   }

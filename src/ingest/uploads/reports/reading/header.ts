@@ -74,7 +74,7 @@ function candidatesBy(
     headers: [],
     titleLines: [],
   };
-  const scanner = new DelimitedScanner(layout, { limits, start: { rowIndex: 0, line } });
+  const scanner = new DelimitedScanner(layout, { limits, start: { rowIndex: 0, line }, isStrict: true });
   scanner.look(head);
   const rows: RawRow[] = [];
   const ends: Candidates['ends'] = [];

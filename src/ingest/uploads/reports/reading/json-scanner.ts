@@ -1,9 +1,19 @@
-import type { SluiceError } from '../../../../lib/errors.ts';
-import { reportErrors } from '../errors.ts';
-import type { RawRow } from '../types.ts';
+import { isSluiceError, type SluiceError } from '../../../../lib/errors.ts';
+import type { FieldProblem, RawRow } from '../types.ts';
+import { cutOff, notAnObject, tooLarge, tooMany, truncated, unexpected } from './json-errors.ts';
 import { RecordFlattener } from './json-flatten.ts';
 import { findPlatformError } from './json-shape.ts';
-import { kindOfValue, parseValue, skipSpace, stringEnd, stringValue, valueEnd } from './json-text.ts';
+import {
+  kindOfValue,
+  parseValue,
+  recordEnd,
+  skipSpace,
+  stringEnd,
+  stringValue,
+  tooDeep,
+  valueEnd,
+} from './json-text.ts';
+import { rowProblem, shownLength } from './row-problem.ts';
 import type { JsonLayout, JsonShape, ReadingLimits, RowScanner, ScannedText, Stop } from './types.ts';
 
 /**
@@ -32,9 +42,15 @@ export interface JsonScannerStart {
   resumed: { isRootArray: boolean } | null;
 }
 
+/** Rows that are held until a record is whole: a file that begins with so many broken ones is none of records. */
+const maxHeld = 20;
+
 /**
  * Finds the records in an array, in lines of objects and in the answers of the platforms, one whole record at a time.
  * Everything around the records is read and checked, but kept only where it tells of an error.
+ *
+ * A broken record among lines of objects is a row with a problem, and reading goes on at the next line; so is an
+ * element of an array that is no object. Any other damage leaves nothing to go on from, and is the file's.
  */
 export class JsonScanner implements RowScanner {
   readonly #layout: JsonLayout;
@@ -52,6 +68,11 @@ export class JsonScanner implements RowScanner {
   #rowIndex: number;
   #line: number;
   #snapshot: JsonLayout;
+  /** The broken record that is being passed, until the next line that can begin a record. */
+  #damage: { problem: FieldProblem; isLineDone: boolean } | null = null;
+  /** Broken records before the first whole one, with what the file is refused for if none comes. */
+  #held: { rows: RawRow[]; error: SluiceError | null } = { rows: [], error: null };
+  #isProven: boolean;
 
   constructor(
     layout: JsonLayout,
@@ -67,6 +88,7 @@ export class JsonScanner implements RowScanner {
     this.#frames = start.resumed === null ? [] : framesAround(layout.shape, start.resumed);
     this.#expected = start.resumed === null ? 'start' : this.#afterValue();
     this.#snapshot = copyOf(layout);
+    this.#isProven = start.resumed !== null;
   }
 
   get at(): number {
@@ -100,6 +122,10 @@ export class JsonScanner implements RowScanner {
 
   fill(rows: RawRow[], maxRows: number): Stop {
     while (rows.length < maxRows) {
+      if (this.#damage !== null) {
+        if (!this.#passDamage(this.#damage, rows)) return 'starved';
+        continue;
+      }
       this.#at = skipSpace(this.#text, this.#at);
       if (this.#at === this.#text.length) {
         if (!this.#isLast) return 'starved';
@@ -120,28 +146,130 @@ export class JsonScanner implements RowScanner {
     if (this.#expected === 'elementEnd' || this.#expected === 'memberEnd') return this.#passEnd(mark);
     if (this.#expected === 'firstKey' || this.#expected === 'key') return this.#passMember(mark);
     if (this.#expected === 'firstElement' && mark === ']') return this.#close();
-    const isRecordPlace = top === 'list' || shape === 'ndjson';
+    const isRecordPlace = top === 'list';
+    if (shape === 'ndjson') return this.#passLine(mark, rows);
     if (mark === '{' && isRecordPlace) return this.#passRecord(rows);
     if (mark === '{' && shape !== 'array') return this.#openEnvelope();
-    const mayOpenArray = this.#expected === 'start' && mark === '[' && shape !== 'ndjson';
+    const mayOpenArray = this.#expected === 'start' && mark === '[';
     if (mayOpenArray) return this.#open(shape === 'array' ? 'list' : 'root');
-    if (isRecordPlace && /["[\-0-9tfn]/.test(mark)) throw this.#notAnObject(mark);
-    throw this.#unexpected(mark);
+    if (isRecordPlace && /["[\-0-9tfn]/.test(mark)) return this.#passOddElement(mark, rows);
+    throw unexpected(this.#place(), { mark, expected: expectations[this.#expected] });
   }
 
   #passRecord(rows: RawRow[]): boolean {
     const end = valueEnd(this.#text, this.#at, this.#limits.jsonDepth, `Record ${this.#line}`);
     if (end === -1) return false;
-    const text = this.#text.slice(this.#at, end);
-    if (text.length > this.#limits.rowLength) throw this.#tooLarge();
-    parseValue(text, () => this.#place());
-    const cells = this.#flattener.flatten(text, this.#line);
-    rows.push({ rowIndex: this.#rowIndex, line: this.#line, cells });
+    if (end - this.#at > this.#limits.rowLength) throw tooLarge(this.#place(), this.#limits.rowLength);
+    parseValue(this.#text.slice(this.#at, end), () => this.#place());
+    return this.#takeRecord(end, rows);
+  }
+
+  /** A record among others, each of which begins a line. */
+  #passLine(mark: string, rows: RawRow[]): boolean {
+    if (mark !== '{') return this.#beginDamage(notAnObject(this.#place(), 'no JSON object'));
+    const end = recordEnd(this.#text, this.#at, this.#limits.jsonDepth);
+    const length = (end.kind === 'unfinished' ? this.#text.length : end.at) - this.#at;
+    if (length > this.#limits.rowLength) {
+      const error = tooLarge(this.#place(), this.#limits.rowLength);
+      // One document without end, most likely: there is no reason to read on for another record.
+      if (this.#rowIndex === 0) throw error;
+      return this.#beginDamage(error);
+    }
+    const isCutOff = end.kind === 'broken' || (end.kind === 'unfinished' && this.#hasLater());
+    if (end.kind === 'unfinished' && !this.#isLast) return false;
+    if (isCutOff) return this.#beginDamage(cutOff(this.#place()));
+    if (end.kind === 'unfinished') return this.#beginDamage(this.#truncated());
+    if (end.kind === 'deep') return this.#beginDamage(tooDeep(this.#limits.jsonDepth, this.#place().words));
+    try {
+      parseValue(this.#text.slice(this.#at, end.at), () => this.#place());
+    } catch (error) {
+      if (!isSluiceError(error)) throw error;
+      return this.#beginDamage(error);
+    }
+    return this.#takeRecord(end.at, rows);
+  }
+
+  /** Whether lines behind the one at work begin like records: the file does not end with it then. */
+  #hasLater(): boolean {
+    return this.#isLast && /\n[ \t]*\{/.test(this.#text.slice(this.#at));
+  }
+
+  #passOddElement(mark: string, rows: RawRow[]): boolean {
+    const end = valueEnd(this.#text, this.#at, this.#limits.jsonDepth);
+    if (end === -1) return false;
+    if (end - this.#at > this.#limits.rowLength) throw tooLarge(this.#place(), this.#limits.rowLength);
+    const value = this.#text.slice(this.#at, end);
+    parseValue(value, () => this.#place());
+    const error = notAnObject(this.#place(), kindOfValue(mark));
+    this.#held.error ??= error;
     this.#at = end;
-    this.#rowsEnd = end;
+    this.#addRow({ cells: [], problem: rowProblem(error, { value }) }, rows);
+    this.#expected = this.#afterValue();
+    return true;
+  }
+
+  #takeRecord(end: number, rows: RawRow[]): true {
+    const text = this.#text.slice(this.#at, end);
+    this.#at = end;
+    if (!this.#isProven) rows.push(...this.#held.rows);
+    this.#isProven = true;
+    this.#addRow(this.#flatten(text), rows);
+    this.#expected = this.#afterValue();
+    return true;
+  }
+
+  /** A value that is too large is the record's own trouble. */
+  #flatten(text: string): Pick<RawRow, 'cells' | 'problem'> {
+    try {
+      return { cells: this.#flattener.flatten(text, this.#line) };
+    } catch (error) {
+      if (!isSluiceError(error) || error.code !== 'report_cell_too_large') throw error;
+      return { cells: [], problem: rowProblem(error, { value: text }) };
+    }
+  }
+
+  /** More rows than were asked for may come at once when the first record is whole at last: never resumed between. */
+  #addRow(row: Pick<RawRow, 'cells' | 'problem'>, rows: RawRow[]): void {
+    const made = { rowIndex: this.#rowIndex, line: this.#line, ...row };
     this.#rowIndex += 1;
     this.#line += 1;
-    if (this.#line - 1 > this.#limits.lines) throw this.#tooMany();
+    if (this.#line - 1 > this.#limits.lines) throw tooMany(this.#limits.lines);
+    if (this.#isProven) {
+      rows.push(made);
+      this.#rowsEnd = this.#at;
+      return;
+    }
+    this.#held.rows.push(made);
+    if (this.#held.rows.length === maxHeld) this.#refuseUnproven();
+  }
+
+  /** False when there is too little text to show. */
+  #beginDamage(error: SluiceError): boolean {
+    const feed = this.#text.indexOf('\n', this.#at);
+    const lineEnd = feed === -1 ? this.#text.length : feed;
+    const shownEnd = this.#at + Math.min(shownLength, this.#limits.rowLength);
+    if (feed === -1 && !this.#isLast && lineEnd < shownEnd) return false;
+    const value = this.#text.slice(this.#at, Math.min(lineEnd, shownEnd)).trimEnd();
+    this.#held.error ??= error;
+    this.#damage = { problem: rowProblem(error, { value }), isLineDone: false };
+    return true;
+  }
+
+  /** Lines that can only be the inside of a broken record go with it; nothing of what is passed is kept. */
+  #passDamage(damage: { problem: FieldProblem; isLineDone: boolean }, rows: RawRow[]): boolean {
+    for (;;) {
+      if (!damage.isLineDone) {
+        const feed = this.#text.indexOf('\n', this.#at);
+        damage.isLineDone = feed !== -1;
+        this.#at = feed === -1 ? this.#text.length : feed + 1;
+      }
+      this.#at = skipSpace(this.#text, this.#at);
+      if (this.#at === this.#text.length && !this.#isLast) return false;
+      if (!'"}],'.includes(this.#text.charAt(this.#at) || '{')) break;
+      damage.isLineDone = false;
+    }
+    this.#damage = null;
+    this.#addRow({ cells: [], problem: damage.problem }, rows);
     this.#expected = this.#afterValue();
     return true;
   }
@@ -149,11 +277,12 @@ export class JsonScanner implements RowScanner {
   /** A member of an answer. The one with the records is opened, any other passed as a whole. */
   #passMember(mark: string): boolean {
     if (mark === '}' && this.#expected === 'firstKey') return this.#close();
-    if (mark !== '"') throw this.#unexpected(mark);
+    if (mark !== '"') throw unexpected(this.#place(), { mark, expected: expectations[this.#expected] });
     const keyEnd = stringEnd(this.#text, this.#at);
     const colon = keyEnd === -1 ? this.#text.length : skipSpace(this.#text, keyEnd);
     if (colon === this.#text.length) return false;
-    if (this.#text[colon] !== ':') throw this.#unexpected(this.#text.charAt(colon), 'a colon');
+    if (this.#text[colon] !== ':')
+      throw unexpected(this.#place(), { mark: this.#text.charAt(colon), expected: 'a colon' });
     const from = skipSpace(this.#text, colon + 1);
     if (from === this.#text.length) return false;
     const keyText = this.#text.slice(this.#at, keyEnd);
@@ -180,7 +309,7 @@ export class JsonScanner implements RowScanner {
   #passOther(key: string, from: number): boolean {
     const end = valueEnd(this.#text, from, this.#limits.jsonDepth);
     if (end === -1) return false;
-    if (end - from > this.#limits.rowLength) throw this.#tooLarge();
+    if (end - from > this.#limits.rowLength) throw tooLarge(this.#place(), this.#limits.rowLength);
     const words = `The value of ${JSON.stringify(key.slice(0, 100))}`;
     const value = parseValue(this.#text.slice(from, end), () => ({ words, byteOffset: this.#byteAt(from) }));
     const isTelling = this.#frames.at(-1) === 'envelope' && ['code', 'message', 'error'].includes(key);
@@ -193,7 +322,7 @@ export class JsonScanner implements RowScanner {
   #passEnd(mark: string): boolean {
     const isList = this.#expected === 'elementEnd';
     if (mark === (isList ? ']' : '}')) return this.#close();
-    if (mark !== ',') throw this.#unexpected(mark);
+    if (mark !== ',') throw unexpected(this.#place(), { mark, expected: expectations[this.#expected] });
     this.#at += 1;
     this.#expected = isList ? 'element' : 'key';
     return true;
@@ -233,63 +362,28 @@ export class JsonScanner implements RowScanner {
   /** What is not whole in the last text never will be; what is too large need not become whole. */
   #starve(): 'starved' {
     if (this.#isLast) throw this.#truncated();
-    if (this.#text.length - this.#at > this.#limits.rowLength) throw this.#tooLarge();
+    if (this.#text.length - this.#at > this.#limits.rowLength)
+      throw tooLarge(this.#place(), this.#limits.rowLength);
     return 'starved';
   }
 
   #checkEnd(): void {
     if (this.#frames.length > 0) throw this.#truncated();
+    if (!this.#isProven) this.#refuseUnproven();
+  }
+
+  #refuseUnproven(): void {
+    if (this.#held.error !== null) throw this.#held.error;
   }
 
   #place() {
-    return { words: `Record ${this.#line}`, byteOffset: this.#byteAt(this.#at) };
+    return { words: `Record ${this.#line}`, record: this.#line, byteOffset: this.#byteAt(this.#at) };
   }
 
   #truncated(): SluiceError {
-    const { words, byteOffset } = this.#place();
     const isMember = this.#expected === 'key' || this.#expected === 'firstKey';
-    const what =
-      this.#at < this.#text.length
-        ? `${isMember ? 'the member' : words}, which begins at byte ${byteOffset}, is not closed`
-        : `${expectations[this.#expected]} should follow at byte ${byteOffset}, after ${this.#line - 1} records`;
-    return reportErrors.raise.report_json_truncated(`The report ends before its JSON is complete: ${what}.`, {
-      details: { record: this.#line, byte_offset: byteOffset },
-    });
-  }
-
-  #unexpected(mark: string, expected: string = expectations[this.#expected]): SluiceError {
-    const { byteOffset } = this.#place();
-    return reportErrors.raise.report_json_malformed(
-      `The report is not valid JSON: it has ${JSON.stringify(mark)} at byte ${byteOffset}, before record ` +
-        `${this.#line}, where ${expected} should be.`,
-      { details: { record: this.#line, byte_offset: byteOffset } },
-    );
-  }
-
-  #notAnObject(mark: string): SluiceError {
-    const { words, byteOffset } = this.#place();
-    return reportErrors.raise.report_record_not_an_object(
-      `${words}, at byte ${byteOffset} of the report, is ${kindOfValue(mark)}; each must be an object that names ` +
-        'its fields.',
-      { details: { record: this.#line, byte_offset: byteOffset } },
-    );
-  }
-
-  #tooLarge(): SluiceError {
-    const { words, byteOffset } = this.#place();
-    const most = this.#limits.rowLength;
-    return reportErrors.raise.report_row_too_large(
-      `${words}, which begins at byte ${byteOffset} of the report, has more than ${most} characters, the most ` +
-        'allowed; a quote or bracket that is not closed looks like this too.',
-      { details: { record: this.#line, byte_offset: byteOffset, max_characters: most } },
-    );
-  }
-
-  #tooMany(): SluiceError {
-    return reportErrors.raise.report_too_many_lines(
-      `The report has more than ${this.#limits.lines} records, the most allowed.`,
-      { details: { max_lines: this.#limits.lines } },
-    );
+    const isOpen = this.#at < this.#text.length;
+    return truncated(this.#place(), { isMember, isOpen, expected: expectations[this.#expected] });
   }
 }
 

@@ -7,7 +7,7 @@ import type { JsonShape } from './types.ts';
 
 /** Whether a text is JSON and not a table whose first cell begins with a bracket, like "[EU] Campaigns". */
 export function looksLikeJson(text: string): boolean {
-  return /^\s*(?:\{|\[\s*(?:[[{"\]]|$))/.test(text);
+  return /^\s*(?:\{|\[\s*(?:[[{"\]]|null\s*,|$))/.test(text);
 }
 
 /** What else stands beside the results in an answer of Google; a record with a field `results` has other company. */

@@ -4,6 +4,10 @@ import { reportErrors } from '../errors.ts';
 
 const quote = 34;
 const backslash = 92;
+const comma = 44;
+const colon = 58;
+const openArray = 91;
+const openObject = 123;
 
 /** What a value is that begins with this character; the words complete "Record 3 is …". */
 export function kindOfValue(first: string): string {
@@ -57,6 +61,48 @@ export function valueEnd(text: string, start: number, maxDepth: number, words = 
   return -1;
 }
 
+export type RecordEnd =
+  | { kind: 'unfinished' }
+  | { kind: 'whole'; at: number }
+  | { kind: 'broken' | 'deep'; at: number };
+
+/**
+ * Where the object that begins at `start` ends, in a file that has one after the other. Unlike `valueEnd` it sees soon
+ * that an object was cut off, before it has gone through all others: no string holds a line break, and a line begins
+ * with an object only where a value may be.
+ */
+export function recordEnd(text: string, start: number, maxDepth: number): RecordEnd {
+  const open: number[] = [];
+  let feed = text.indexOf('\n', start);
+  let last = 0;
+  for (let at = start; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (isSpace(code)) continue;
+    const isNewLine = feed !== -1 && feed < at;
+    if (isNewLine) feed = text.indexOf('\n', at);
+    if (code === quote) {
+      const end = stringEnd(text, at);
+      if (feed !== -1 && (end === -1 || end > feed)) return { kind: 'broken', at: feed };
+      if (end === -1) return { kind: 'unfinished' };
+      at = end - 1;
+    } else if (code === openObject || code === openArray) {
+      if (isNewLine && code === openObject && !mayPrecede(last, open)) return { kind: 'broken', at };
+      open.push(code);
+      if (open.length > maxDepth) return { kind: 'deep', at };
+    } else if (code === 125 || code === 93) {
+      open.pop();
+      if (open.length === 0) return { kind: 'whole', at: at + 1 };
+    }
+    last = code;
+  }
+  return { kind: 'unfinished' };
+}
+
+/** Whether an object may come after a colon, an opening bracket, or the comma of an array. */
+function mayPrecede(last: number, open: readonly number[]): boolean {
+  return last === colon || last === openArray || (last === comma && open.at(-1) === openArray);
+}
+
 /** A string as it is meant. The text between the quotes is mostly free of escapes. */
 export function stringValue(text: string, from: number, to: number): string {
   const inside = text.slice(from + 1, to - 1);
@@ -77,7 +123,7 @@ export function parseValue(text: string, place: () => { words: string; byteOffse
   }
 }
 
-function tooDeep(maxDepth: number, words: string): SluiceError {
+export function tooDeep(maxDepth: number, words: string): SluiceError {
   return reportErrors.raise.report_json_too_deep(
     `${words} of the report has more than ${maxDepth} levels of objects and arrays, the most allowed.`,
     { details: { max_depth: maxDepth } },

@@ -156,6 +156,80 @@ describe('an answer that is an error', () => {
   });
 });
 
+describe('a broken record is a row with its problem, and the others are read', () => {
+  const good = (n: number) => `{"a":${n}}`;
+  test.each([
+    ['a line that is cut off in a string', '{"a":1,"b":"x', 'json_malformed'],
+    ['a line that is cut off before a value', '{"a":1,"b":', 'json_malformed'],
+    ['a line that is cut off behind a comma', '{"a":1,', 'json_malformed'],
+    ['a line that is cut off in a list', '{"a":[1,', 'json_malformed'],
+    ['a line that is cut off in an object', '{"a":{', 'json_malformed'],
+    ['a line that is no JSON', 'not json at all', 'record_not_an_object'],
+    ['a line that is a number', '3', 'record_not_an_object'],
+    ['a line that is not valid', '{"a":tru}', 'json_malformed'],
+    ['a line that is too deep', `{"a":${'['.repeat(30)}1${']'.repeat(30)}}`, 'json_too_deep'],
+    ['a line that is too long', `{"a":[${'1,'.repeat(600_000)}1]}`, 'row_too_large'],
+    ['a value that is too long', `{"a":"${'x'.repeat(150_000)}"}`, 'cell_too_large'],
+  ])('%s', async (_, bad, code) => {
+    const lines = [good(1), bad, good(2), '', bad, bad, good(3)];
+    const { rows } = await readReport(lines.join('\r\n'), { batchRows: 2 });
+    expect(rows.map(({ cells, problem }) => problem?.code ?? cells[0])).toEqual([
+      ...['1', code, '2', code, code, '3'],
+    ]);
+    const problem = rows[1]?.problem;
+    expect(problem).toMatchObject({ field: 'row', message: expect.stringContaining('Record 2') });
+    expect(bad.startsWith(problem?.value?.slice(0, 150) ?? '-')).toBe(true);
+    expect(problem?.value?.length).toBeLessThanOrEqual(200);
+    expect(rows.map(({ rowIndex, line }) => [rowIndex, line])).toEqual(
+      [0, 1, 2, 3, 4, 5].map((n) => [n, n + 1]),
+    );
+  });
+
+  test('also when it is the last, or the first', async () => {
+    const last = await readReport(`${good(1)}\n${good(2)}\n{"a":3,"b`);
+    expect(last.rows.map(({ problem }) => problem?.code)).toEqual([undefined, undefined, 'json_truncated']);
+    const first = await readReport(`{"a":1,"b":"x\n${good(1)}\n${good(2)}\n`);
+    expect(first.rows.map(({ problem }) => problem?.code)).toEqual(['json_malformed', undefined, undefined]);
+  });
+
+  test('also when records go over several lines: what is inside goes with the broken one', async () => {
+    const pretty = (n: number) => JSON.stringify({ a: n, b: { c: [{ d: n }] } }, null, 2);
+    const broken = pretty(2).replace('"b":', '"b"');
+    const { rows } = await readReport([pretty(1), broken, pretty(3)].join('\n'));
+    expect(rows[0]?.cells[0]).toBe('1');
+    expect(rows[1]?.problem).toMatchObject({ code: 'json_malformed', value: '{' });
+    expect(rows.at(-1)?.cells[0]).toBe('3');
+  });
+
+  test.each([
+    ['null', 'null', 'a number, true, false or null'],
+    ['a text', '"x"', 'a string'],
+    ['a list', '[1, {"a":2}]', 'an array'],
+  ])('also %s in an array, or among the records of an answer', async (_, odd, words) => {
+    for (const [before, after] of [
+      ['[', ']'],
+      ['{"data":[', '],"paging":{}}'],
+    ] as const) {
+      const { rows } = await readReport(`${before}${good(1)}, ${odd}, ${good(2)}${after}`);
+      expect(rows.map(({ cells, problem }) => problem?.value ?? cells[0])).toEqual(['1', odd, '2']);
+      expect(rows[1]?.problem).toMatchObject({
+        code: 'record_not_an_object',
+        message: expect.stringContaining(`Record 2, at byte`),
+      });
+      expect(rows[1]?.problem?.message).toContain(words);
+    }
+    expect((await readReport(`[null, ${good(1)}]`)).rows).toHaveLength(2);
+  });
+
+  test('but a file that begins with nothing but broken ones is refused', async () => {
+    const error = await reportRefusal(`${'{"a":1,\n'.repeat(20)}${good(1)}\n`);
+    expect(error).toMatchObject({
+      code: 'report_json_malformed',
+      message: expect.stringContaining('Record 1'),
+    });
+  });
+});
+
 describe('broken JSON is refused with its place', () => {
   test.each([
     ['a comma too few', '[{"a":1} {"a":2}]', 'report_json_malformed', 'byte 9'],
@@ -169,8 +243,7 @@ describe('broken JSON is refused with its place', () => {
     ['a key without a value', '{"data":[{"a":1}],"x"}', 'report_json_malformed', 'a colon'],
     ['a wrong value beside the records', '{"data":[{"a":1}],"x":tru}', 'report_json_malformed', '"x"'],
     ['numbers instead of records', '["a", 2]', 'report_record_not_an_object', 'is a string'],
-    ['an array instead of a record', '[{"a":1},[1]]', 'report_record_not_an_object', 'Record 2'],
-    ['a line that is no record', '{"a":1}\n3\n', 'report_record_not_an_object', 'Record 2'],
+    ['a line alone that is cut off', '{"a":1,"b":"x\n', 'report_json_malformed', 'Record 1'],
     ['an array that is not closed', '[{"a":1},{"a":2}', 'report_json_truncated', 'after 2 records'],
     [
       'a record that is not closed',

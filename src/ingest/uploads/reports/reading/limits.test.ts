@@ -34,18 +34,8 @@ describe('a file that is no report is refused in one sentence', () => {
 describe('limits are exact', () => {
   const limits = { columns: 3, cellLength: 10, rowLength: 25, lines: 3, jsonDepth: 2 };
   test.each([
-    ['a cell', 'report_cell_too_large', 'Day,a\n1,1234567890\n', 'Day,a\n1,12345678901\n'],
-    ['a quoted cell', 'report_cell_too_large', 'Day,a\n1,"1234567890"\n', 'Day,a\n1,"12345678901"\n'],
-    [
-      'a row',
-      'report_row_too_large',
-      'Day,a,b\n1234567890,1234567890,123\n',
-      'Day,a,b\n1234567890,1234567890,1234\n',
-    ],
-    ['columns', 'report_too_many_columns', 'Day,a,b\n1,2,3\n', 'Day,a\n1,2,3,4\n'],
     ['columns of the header', 'report_too_many_columns', 'Day,a,b\n1\n', 'Day,a,b,c\n1\n'],
     ['lines', 'report_too_many_lines', 'Day,a\n1,1\n2,2\n', 'Day,a\n1,1\n2,2\n3,3\n'],
-    ['a JSON value', 'report_cell_too_large', '{"a":1234567890}', '{"a":12345678901}'],
     ['a JSON record', 'report_row_too_large', '{"a":1,"bc":"123456789"}', '{"a":1,"bcd":"12345678901"}'],
     ['JSON fields', 'report_too_many_columns', '{"a":1,"b":1}\n{"c":1}', '{"a":1,"b":1}\n{"c":1,"d":1}'],
     [
@@ -61,6 +51,60 @@ describe('limits are exact', () => {
       const error = await reportRefusal(exceeds, { limits: { ...limits, pieceBytes } });
       expect(error.code).toBe(code);
     }
+  });
+});
+
+describe('limits of a row are exact, and stop no other row', () => {
+  const limits = { columns: 3, cellLength: 10, rowLength: 25 };
+  test.each([
+    ['a cell', 'a: cell_too_large', '1,1234567890', '1,12345678901'],
+    ['a quoted cell', 'a: cell_too_large', '1,"1234567890"', '1,"12345678901"'],
+    ['a row', 'row: row_too_large', '1234567890,1234567890,123', '1234567890,1234567890,1234'],
+    [
+      'a row with quotes',
+      'row: row_too_large',
+      '1,"2\n,""4",67890123456,8',
+      '1,"2\n,""4",678901234567,"\n9"',
+    ],
+    ['columns', 'row: too_many_columns', '1,2,3', '1,2,3,4'],
+  ])('%s', async (_, code, fits, exceeds) => {
+    const file = (row: string) => `Day,a\n0,0\n${row}\n2,"x\ny"\r\n${row}\r\n3,3`;
+    const read = await readReport(file(fits), { limits });
+    expect(read.rows.every(({ problem }) => problem === undefined || fits.includes('67890'))).toBe(true);
+    const reads = [1, 3, 7, 1_000].map((pieceBytes) =>
+      readReport(file(exceeds), { limits: { ...limits, pieceBytes }, batchRows: 1 }),
+    );
+    const [first, ...others] = await Promise.all(reads);
+    for (const other of others) expect(other.rows).toEqual(first?.rows);
+    const rows = first?.rows ?? [];
+    expect(
+      rows.map(({ cells, problem }) => (problem ? `${problem.field}: ${problem.code}` : cells[0])),
+    ).toEqual(['0', code, '2', code, '3']);
+    const { resumes = [] } = first ?? {};
+    for (const resume of resumes) {
+      const rest = await readReport(file(exceeds), { limits: { ...limits, pieceBytes: 5 }, resume });
+      expect(rest.rows).toEqual(rows.slice(resume.nextRowIndex));
+    }
+  });
+
+  test('a JSON value', async () => {
+    const { rows } = await readReport('{"a":1234567890}\n{"a":12345678901}\n{"a":1}', { limits });
+    expect(rows.map(({ problem }) => problem?.code)).toEqual([undefined, 'cell_too_large', undefined]);
+  });
+
+  test('a cell of 150,000 characters is shown by its beginning', async () => {
+    const { rows } = await readReport(`Day,a\n1,${'x'.repeat(150_000)}\n2,y\n`);
+    expect(rows[1]).toEqual({ rowIndex: 1, line: 3, cells: ['2', 'y'] });
+    const shown = `${'x'.repeat(199)}…`;
+    expect(rows[0]).toMatchObject({
+      cells: ['1', shown],
+      problem: {
+        field: 'a',
+        code: 'cell_too_large',
+        value: shown,
+        message: expect.stringMatching(/line 2 .*100000/),
+      },
+    });
   });
 });
 
@@ -93,10 +137,8 @@ async function readEndless(start: { first: string; piece: string }, totalBytes: 
 
 describe('hostile files', () => {
   test.each([
-    ['one cell of 100 MB', 'report_row_too_large', { first: 'Day,b\n1,', piece: 'x' }],
-    ['a cell of 100 MB in quotes', 'report_cell_too_large', { first: 'Day,b\n1,"', piece: 'x\n' }],
-    ['a cell of doubled quotes', 'report_cell_too_large', { first: 'Day,b\n1,"', piece: '""' }],
-    ['a row of very many empty cells', 'report_row_too_large', { first: 'Day,b\n1', piece: ',' }],
+    ['a cell of 100 MB in quotes', 'report_quote_unclosed', { first: 'Day,b\n1,"', piece: 'x\n' }],
+    ['a cell of doubled quotes', 'report_quote_unclosed', { first: 'Day,b\n1,"', piece: '""' }],
     ['a header of very many columns', 'report_row_too_large', { first: 'Day', piece: ',col' }],
     ['a JSON string that is never closed', 'report_row_too_large', { first: '[{"a":"', piece: 'x' }],
     ['a JSON record that is never closed', 'report_row_too_large', { first: '{"a":[1', piece: ',1' }],
@@ -110,6 +152,9 @@ describe('hostile files', () => {
 
   test.each([
     ['rows', { first: 'Day,b\n', piece: '2026-03-27,Größe "x"\n' }, 'none', 1_000_000],
+    ['one cell', { first: 'Day,b\n1,', piece: 'x' }, 'none', 1],
+    ['one row of empty cells', { first: 'Day,b\n1', piece: ',' }, 'none', 1],
+    ['one line of a JSON record', { first: '{"a":1}\n{"a":[1', piece: ',1' }, 'none', 2],
     ['blank lines', { first: 'Day,b\n', piece: '\n' }, 'report_too_many_lines', 0],
     [
       'records',

@@ -118,3 +118,58 @@ function writtenCells(record: string): string[] {
     return text.startsWith('"') ? String(JSON.parse(text)) : text;
   });
 }
+
+const damagedLine = fc.constantFrom(
+  '{"id":1,"inner":',
+  '{"id":1,"inner":{"name":"é',
+  'not json at all',
+  'null',
+  '{"id":tru}',
+  '{"id":[[[[[[1]]]]]]}',
+  `{"id":"${'é'.repeat(30)}"}`,
+  `{"id":[${'1,'.repeat(100)}1]}`,
+  `${'x'.repeat(500)}`,
+);
+const damagedRow = fc.constantFrom(
+  `1,${'é'.repeat(30)}`,
+  `1,${'x'.repeat(300)},"a\n""b",c`,
+  `"1\r\n","${'x""'.repeat(30)}"`,
+  '1,2,3,4,5,6,7',
+);
+const strict = { cellLength: 20, rowLength: 120, columns: 6, jsonDepth: 4 };
+
+describe('a report with damaged rows, however it is split', () => {
+  test.each([
+    ['lines of JSON', '{"id":0}\n', damagedLine, '{"id":7,"inner":{"name":"x"}}'],
+    ['delimited text', 'Day,a,b\n0,0\n', damagedRow, '7,"x\ny"'],
+  ])('%s: has the same rows and problems, and goes on after any batch', async (_, start, damaged, good) => {
+    const rows = fc.array(fc.oneof(damaged, fc.constant(good)), { minLength: 1, maxLength: 8 });
+    await fc.assert(
+      fc.asyncProperty(
+        rows,
+        fc.constantFrom('\n', '\r\n'),
+        ways,
+        async (lines, mark, { cuts, limits, batchRows }) => {
+          const bytes = Buffer.from(`${start}${lines.join(mark)}${mark}`);
+          const whole = await readReport(bytes, { limits: strict });
+          expect(whole.rows.filter(({ problem }) => problem !== undefined)).toHaveLength(
+            lines.filter((line) => line !== good).length,
+          );
+          const told = (report: typeof whole) =>
+            report.rows.map(({ cells: [first], ...row }) => ({ first, ...row }));
+          const split = await readReport(bytes, { cuts, batchRows, limits: { ...limits, ...strict } });
+          expect(told(split)).toEqual(told(whole));
+          for (const point of split.resumes) {
+            const rest = await readReport(bytes, {
+              cuts,
+              resume: stored(point),
+              limits: { ...limits, ...strict },
+            });
+            expect(told(rest)).toEqual(told(whole).slice(point.nextRowIndex));
+          }
+        },
+      ),
+      runs,
+    );
+  });
+});
