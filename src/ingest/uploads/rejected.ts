@@ -71,7 +71,9 @@ function cellsOf(row: StagedRow, sheet: Sheet): string[] {
   const { columns, added } = sheet;
   const blank = added.map(() => '');
   if (row.validationStatus !== 'invalid') return [...factCells(row, sheet), ...blank, reasonOf(row)];
-  const cells = columns.headers.map((header) => textOf(row.rawData[header]));
+  const cells = columns.headers.map((header) =>
+    textOf(Object.hasOwn(row.rawData, header) ? row.rawData[header] : null),
+  );
   // Behind the reason, where no header is: the row stays one with too many cells until somebody corrects it.
   return [...cells, ...blank, reasonOf(row), ...cellsBeyond(row)];
 }
