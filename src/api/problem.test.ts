@@ -76,6 +76,12 @@ describe('a problem document', () => {
   test.each<[string, number, string, Request]>([
     ['a body that is not JSON', 400, 'malformed_body', { payload: '{"a":', headers: json }],
     [
+      'a body that is not UTF-8',
+      400,
+      'malformed_body',
+      { payload: Buffer.from('{"name":"caf\xe9"}', 'latin1'), headers: json },
+    ],
+    [
       'a body that tries prototype pollution',
       400,
       'malformed_body',

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import multipart from '@fastify/multipart';
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from '@fastify/type-provider-zod';
@@ -11,6 +12,7 @@ import type { Database } from '../lib/db.ts';
 import { installAuthentication } from './auth.ts';
 import { answerBrokenRequest } from './broken-request.ts';
 import { installConsole } from './console.ts';
+import { apiErrors } from './errors.ts';
 import { installHealth, type ReadyReport } from './health.ts';
 import { installIdempotency } from './idempotency.ts';
 import { installLogin } from './login.ts';
@@ -137,11 +139,13 @@ function createShell({ config, logger }: ServerDeps, { isHttps }: { isHttps: boo
   const parseJson = app.getDefaultJsonParser('error', 'error');
   // JSON.parse makes `__proto__` a property like any other; it is copying it that harms.
   const parseAnyKeys = app.getDefaultJsonParser('ignore', 'error');
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
     // Some clients name JSON even when they send nothing; the route's schema decides whether that is enough.
-    if (body === '') done(null, undefined);
-    else if (request.routeOptions.config.anyKeys) parseAnyKeys(request, body as string, done);
-    else parseJson(request, body as string, done);
+    if (bytes.length === 0) done(null, undefined);
+    // Decoding would put replacement characters in the place of what was meant.
+    else if (!isUtf8(bytes)) done(apiErrors.raise.malformed_body('The body is not encoded as UTF-8'));
+    else if (request.routeOptions.config.anyKeys) parseAnyKeys(request, bytes.toString(), done);
+    else parseJson(request, bytes.toString(), done);
   });
   return app;
 }

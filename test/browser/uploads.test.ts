@@ -100,7 +100,7 @@ test('bad rows are seen by reason, downloaded, corrected, uploaded, promoted, an
   await page.getByRole('button', { name: 'Undo this upload' }).click();
   const question = page.getByRole('dialog');
   await question.getByText('2 daily figures – what this upload created').waitFor();
-  await question.getByText('2 campaigns – it changed rows').waitFor();
+  await question.getByText('2 campaigns – they were there before it').waitFor();
   await question.getByRole('button', { name: 'Undo this upload' }).click();
   const undone = page.getByText('2 daily figures deleted; 2 campaigns not undone.');
   await undone.waitFor();
