@@ -20,7 +20,7 @@ import {
   type KnowledgeHouseOptions,
   openKnowledgeHouse,
 } from './ingest/knowledge/house.ts';
-import { admitReferences, baseMadeAt } from './ingest/knowledge/reference-intake.ts';
+import { admitReferences, kbMadeAt } from './ingest/knowledge/reference-intake.ts';
 import { openVectorEngine } from './ingest/knowledge/vector/open-engine.ts';
 import { preparePgvector } from './ingest/knowledge/vector/prepare-pgvector.ts';
 import { openScrapeHouse, type ScrapeHouse, type ScrapeHouseOptions } from './ingest/scrapes/house.ts';
@@ -191,7 +191,7 @@ function openScrapes(
     logger,
     knowledge: {
       admit: admitReferences,
-      madeAt: baseMadeAt,
+      madeAt: kbMadeAt,
       readPage: ({ isHtml, ...page }, signal) =>
         readDocument({ ...page, ...(isHtml ? { kind: 'html' } : {}) }, { signal }),
     },

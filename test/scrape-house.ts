@@ -1,7 +1,7 @@
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { readDocument } from '../src/ingest/knowledge/formats/read-document.ts';
-import { admitReferences, baseMadeAt } from '../src/ingest/knowledge/reference-intake.ts';
+import { admitReferences, kbMadeAt } from '../src/ingest/knowledge/reference-intake.ts';
 import { openScrapeHouse, type ScrapeHouse, type ScrapeHouseOptions } from '../src/ingest/scrapes/house.ts';
 import type { KnowledgeDoor } from '../src/ingest/scrapes/types.ts';
 import { createGuardedFetch } from '../src/kernel/fetch/guarded-fetch.ts';
@@ -10,7 +10,7 @@ import type { Database } from '../src/lib/db.ts';
 /** As src/installation.ts hands it in. */
 export const knowledgeDoor: KnowledgeDoor = {
   admit: admitReferences,
-  madeAt: baseMadeAt,
+  madeAt: kbMadeAt,
   readPage: ({ isHtml, ...page }, signal) =>
     readDocument({ ...page, ...(isHtml ? { kind: 'html' } : {}) }, { signal }),
 };

@@ -1,6 +1,7 @@
 import type pg from 'pg';
-import { listBloatedTables, listDrift, listOrphans, listVacuumBlockers } from '../lib/database-health.ts';
+import { listBloatedTables, listVacuumBlockers } from '../lib/database-health.ts';
 import { ok, type Verdict, warn } from './doctor-checks.ts';
+import { listDrift, listOrphans } from './doctor-store.ts';
 
 export async function checkDeadRows(client: pg.Client): Promise<Verdict> {
   const tables = await listBloatedTables(client);

@@ -18,7 +18,7 @@ export async function admitReferences(tx: Tx, key: KbKey): Promise<boolean> {
 }
 
 /** Null: it is not there. */
-export async function baseMadeAt(tx: Tx, key: KbKey): Promise<Date | null> {
+export async function kbMadeAt(tx: Tx, key: KbKey): Promise<Date | null> {
   return (await findKb(tx, key))?.createdAt ?? null;
 }
 

@@ -1,3 +1,4 @@
+import { shortened } from './reports/shortened.ts';
 import type { Upload, WarningCount } from './types.ts';
 
 const code = 'repeated_facts';
@@ -27,12 +28,7 @@ function unread(layout: Upload['layout']): string {
   const unmapped = (layout?.unmapped ?? []) as { header: string }[];
   const headers = unmapped.map(({ header }) => header.trim()).filter((header) => header !== '');
   if (headers.length === 0) return '';
-  const named = headers.slice(0, maxColumns).map((header) => `"${shortened(header)}"`);
+  const named = headers.slice(0, maxColumns).map((header) => `"${shortened(header, maxHeaderLength)}"`);
   const more = headers.length - named.length;
   return ` Columns that are not read: ${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}.`;
-}
-
-function shortened(header: string): string {
-  const letters = [...header];
-  return letters.length <= maxHeaderLength ? header : `${letters.slice(0, maxHeaderLength).join('')}…`;
 }

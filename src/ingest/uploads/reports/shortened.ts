@@ -1,11 +1,9 @@
-const maxValueLength = 200;
-
 /** A value as it is shown beside what is wrong with it. */
-export function shortened(text: string): string {
+export function shortened(text: string, maxLength = 200): string {
   const kept = storable(text);
-  if (kept.length <= maxValueLength) return kept;
+  if (kept.length <= maxLength) return kept;
   // Not in the middle of a pair: half a character cannot be stored.
-  return `${kept.slice(0, maxValueLength - 1).replace(/[\ud800-\udbff]$/, '')}…`;
+  return `${kept.slice(0, maxLength - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }
 
 /** PostgreSQL stores no U+0000. */
