@@ -34,6 +34,8 @@ export type RunOptions = Partial<KernelOptions> & {
   sliceMs?: number;
   linesPerBatch?: number;
   hooks?: RunHooks;
+  /** What happens while an upload waits for the n-th time. */
+  meanwhile?: (n: number) => Promise<void>;
   pipeline?: (real: Pipeline) => Pipeline;
 };
 
@@ -224,6 +226,7 @@ function openRun(database: TestDatabase, files: Files, options: RunOptions): Run
     sliceMs = 5_000,
     linesPerBatch,
     hooks = {},
+    meanwhile,
     pipeline = (real) => real,
     ...rest
   } = options;
@@ -241,6 +244,7 @@ function openRun(database: TestDatabase, files: Files, options: RunOptions): Run
     wait: async (delayMs, signal) => {
       signal.throwIfAborted();
       delays.push(delayMs);
+      await meanwhile?.(delays.length);
     },
   };
   const hooked = watchSteps(uploadsPipeline(deps), hooks);

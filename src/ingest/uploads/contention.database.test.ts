@@ -28,7 +28,7 @@ const refusedOf = (uploadId: string) =>
 
 describe('a deadlock', () => {
   /** A session that holds the second of two rows and wants the first, each time somebody waits for it. */
-  async function startRival(tenantId: string, times: number) {
+  async function startRival(tenantId: string, { times, onTurn }: { times: number; onTurn: () => void }) {
     const client = new pg.Client({ connectionString: database.ownerUrl });
     await client.connect();
     await client.query("set deadlock_timeout = '60s'");
@@ -54,8 +54,9 @@ describe('a deadlock', () => {
         // Waits for the row that the upload has, until the database has ended the upload's transaction.
         await spend(10);
         await client.query('rollback to savepoint again');
+        if (time + 1 === times) await client.query('rollback');
+        onTurn();
       }
-      await client.query('rollback');
       await client.end();
     };
     return play();
@@ -74,11 +75,19 @@ describe('a deadlock', () => {
       range(1_300).map((n) =>
         adLine(n, { spend, day: day(n) }).replace(/Ad \d+,12023\d+/, 'Ad,12023000000000001'),
       );
-    const first = await uploads.start({ db });
+    let turns = 0;
+    // A retry that came at once could take the row again before the rival, which waits for it, wakes up.
+    const meanwhile = (n: number) => eventually(async () => turns >= n, `the rival has had its turn ${n}`);
+    const first = await uploads.start({ db, meanwhile });
     await uploads.take(place, adReport(lines('1.00')));
     await first.kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
     const upload = await uploads.take(place, adReport(lines('2.00')));
-    const rival = startRival(place.tenantId, times);
+    const rival = startRival(place.tenantId, {
+      times,
+      onTurn: () => {
+        turns += 1;
+      },
+    });
     await first.kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
     await rival;
     await first.kernel.stop(1_000);
