@@ -76,6 +76,15 @@ async function rowOf({ jobId }: Job): Promise<Row> {
   return row;
 }
 
+async function leaseEndOf({ jobId }: Job): Promise<Date> {
+  const [row] = await database.owner<{ at: Date }>(
+    'select lease_expires_at as at from ingestion_jobs where job_id = $1',
+    [jobId],
+  );
+  if (!row) throw new Error(`There is no job ${jobId}`);
+  return row.at;
+}
+
 async function eventsOf({ jobId }: Job, type: string): Promise<Record<string, unknown>[]> {
   const rows = await database.owner<{ data: Record<string, unknown> }>(
     'select data from events where subject = $1 and type = $2 order by xid, event_id',
@@ -122,7 +131,8 @@ async function leaveWith({ jobId }: Job, workerId: string): Promise<void> {
 
 test('a worker that loses its guard connection aborts its slices, and another takes the job by the lock', async () => {
   const { slices, letGo, hooks } = hangingSlices();
-  const lost = await startKernel({ work: true, hooks, directUrl: guardUrl() });
+  // Its only place is taken by the slice that hangs: once it is back it must not take the job from its heir.
+  const lost = await startKernel({ work: true, hooks, directUrl: guardUrl(), concurrency: 1 });
   const job = await newJob(lost);
   await eventually(async () => slices.length === 1, 'the slice runs');
   const other = await startKernel({ work: false });
@@ -174,10 +184,13 @@ test('an expired lease of a worker that holds its lock is taken back by expiry, 
 
 test('a lease is left alone while its worker holds its lock and renews', async () => {
   const { slices, letGo, hooks } = hangingSlices();
-  const worker = await startKernel({ work: true, hooks, heartbeatMs: 50, leaseMs: 1_000 });
+  // So long a lease that a worker which stands still for a moment does not lose it.
+  const worker = await startKernel({ work: true, hooks, heartbeatMs: 50, leaseMs: 60_000 });
   const job = await newJob(worker);
   await eventually(async () => slices.length === 1, 'the slice runs');
   const other = await startKernel({ work: false });
+  const first = await leaseEndOf(job);
+  await eventually(async () => (await leaseEndOf(job)) > first, 'the lease is renewed');
   for (let look = 0; look < 20; look += 1) await other.cycle({ budgetMs: 0 });
   expect(await rowOf(job)).toMatchObject({ leasedBy: worker.membership.workerId, epoch: 1, struckBy: [] });
   expect(await eventsOf(job, 'job.rescued')).toEqual([]);
@@ -215,7 +228,7 @@ test('progress clears the strikes, so that only deaths in a row count', async ()
     await eventually(async () => (await rowOf(job)).leasedBy === null, 'the lease is taken back');
   }
   expect((await rowOf(job)).struckBy).toHaveLength(2);
-  await kernel.cycle({ budgetMs: 5_000, tenantId: job.tenantId });
+  await kernel.cycle({ budgetMs: 60_000, tenantId: job.tenantId });
   expect(await rowOf(job)).toMatchObject({ status: 'running', struckBy: [], effects: 2 });
   await leaveWith(job, newId());
   await kernel.cycle({ budgetMs: 0 });
