@@ -24,7 +24,9 @@ export function useDatabase(): TestDatabase {
   let db: Database | undefined;
   beforeAll(async () => {
     await createDatabase(serverUrl, name, inject('templateDatabase'));
-    db = new Database({ url: appUrl, applicationName: 'sluice-test', maxConnections: 10 });
+    // A test may ask for a thousand transactions at once: on a busy machine the last of them waits for long.
+    const connectTimeoutMs = 60_000;
+    db = new Database({ url: appUrl, applicationName: 'sluice-test', maxConnections: 10, connectTimeoutMs });
   });
   afterAll(async () => {
     await db?.close();

@@ -103,7 +103,7 @@ test('kickoff drives a job inside the request', async () => {
   const { jobId } = await newJob(tenantId, 'kick', {
     payload: { steps: [{ do: 'continue' }, { do: 'done' }] },
   });
-  expect(await call('POST', `/api/jobs/${jobId}/kickoff?durationMs=2000`, { tenantId })).toMatchObject({
+  expect(await call('POST', `/api/jobs/${jobId}/kickoff?durationMs=60000`, { tenantId })).toMatchObject({
     status: 200,
     body: { processed: 2, remaining: 0, queueState: 'DONE' },
   });
@@ -111,7 +111,7 @@ test('kickoff drives a job inside the request', async () => {
 
 test('a service cycles its own tenant, an operator all tenants', async () => {
   const [a, b] = [await newTenant(database), await newTenant(database)];
-  await held.kernel.cycle({ budgetMs: 5_000 });
+  await held.kernel.cycle({ budgetMs: 60_000 });
   await Promise.all([newJob(a, 'x'), newJob(b, 'y')]);
   expect((await call('POST', '/api/worker/cycle', { tenantId: a, role: 'service' })).body).toEqual({
     queued_processed: 1,
@@ -126,7 +126,7 @@ test('a service cycles its own tenant, an operator all tenants', async () => {
 test('support requeues a dead letter once; an admin may not', async () => {
   const tenantId = await newTenant(database);
   const dead = await newJob(tenantId, 'dead', { payload: { steps: [{ do: 'dead' }] } });
-  await held.kernel.cycle({ budgetMs: 5_000, tenantId });
+  await held.kernel.cycle({ budgetMs: 60_000, tenantId });
   const list = await call('GET', '/api/dead-letters?error_code=probe_failed', { tenantId });
   expect(list.body.data).toMatchObject([{ job_id: dead.jobId, error_code: 'probe_failed' }]);
   const path = `/api/dead-letters/${dead.jobId}/requeue`;
@@ -150,7 +150,7 @@ test('bulk requeue takes all that match and says what it skipped', async () => {
   const tenantId = await newTenant(database);
   for (const subject of ['a', 'b', 'c'])
     await newJob(tenantId, subject, { payload: { steps: [{ do: 'dead' }] } });
-  await held.kernel.cycle({ budgetMs: 5_000, tenantId });
+  await held.kernel.cycle({ budgetMs: 60_000, tenantId });
   await newJob(tenantId, 'b');
   const support = { tenantId, role: 'support' } as const;
   const { body } = await call('POST', '/api/dead-letters/requeue', support, { error_code: 'probe_failed' });
@@ -163,7 +163,7 @@ test('a job without progress for two hours is reported as stuck', async () => {
   const { jobId } = await newJob(tenantId, 'stuck', {
     payload: { steps: [{ do: 'wait', delayMs: 60_000 }] },
   });
-  await held.kernel.cycle({ budgetMs: 5_000, tenantId });
+  await held.kernel.cycle({ budgetMs: 60_000, tenantId });
   expect((await call('GET', '/api/stats/stuck-jobs', { tenantId })).body.data).toEqual([]);
   await database.owner(
     `update ingestion_jobs set started_at = clock_timestamp() - interval '3 h',

@@ -49,7 +49,7 @@ function drive(tenantId: string) {
   return held.kernel.cycle({ budgetMs: 10_000, tenantId });
 }
 
-test('a thousand racing dispatches of one subject make one job', async () => {
+test('a thousand racing dispatches of one subject make one job', { timeout: 120_000 }, async () => {
   const tenantId = await newTenant(database);
   const results = await Promise.allSettled(
     Array.from({ length: 1_000 }, () => dispatch(deps(), tenantId, probe('racing'))),
@@ -253,7 +253,7 @@ test('kickoff drives one job without a worker, and says who is at work when anot
   const tenantId = await newTenant(database);
   const steps: ProbePayload['steps'] = [{ do: 'continue' }, { do: 'continue' }];
   const job = await dispatch(deps(), tenantId, probe('kick', { steps }));
-  const report = await held.kernel.kickOff({ tenantId, jobId: job.jobId, durationMs: 5_000 });
+  const report = await held.kernel.kickOff({ tenantId, jobId: job.jobId, durationMs: 60_000 });
   expect(report).toMatchObject({ processed: 2, remaining: 0, job: { status: 'success' }, leasedBy: null });
   const busy = await dispatch(deps(), tenantId, probe('busy'));
   const other = '00000000-0000-7000-8000-000000000001';
