@@ -25,10 +25,16 @@ async function rowOf(dependency: string): Promise<Breaker> {
   return found;
 }
 
-/** The cool-down as it was written: from the last change to the next probe, to ten milliseconds. */
-async function coolDownMsOf(dependency: string): Promise<number> {
+/** The cool-down as it was written: from the last change to the next probe. Both looked at the clock themselves. */
+async function coolDownSecondsOf(dependency: string): Promise<number> {
   const { probeAt, updatedAt } = await rowOf(dependency);
-  return Math.round(((probeAt?.getTime() ?? 0) - updatedAt.getTime()) / 10) * 10;
+  return Math.round(((probeAt?.getTime() ?? 0) - updatedAt.getTime()) / 10_000) * 10;
+}
+
+async function endCoolDown(dependency: string): Promise<void> {
+  await database.owner('update circuit_breakers set probe_at = clock_timestamp() where dependency = $1', [
+    dependency,
+  ]);
 }
 
 async function probe(dependency: string): Promise<void> {
@@ -73,7 +79,7 @@ describe('a circuit breaker', () => {
     expect((await rowOf(name)).state).toBe('closed');
     await breakers().recordFailure(name, 'timeout');
     expect((await rowOf(name)).state).toBe('open');
-    expect(await coolDownMsOf(name)).toBe(30_000);
+    expect(await coolDownSecondsOf(name)).toBe(30);
   });
 
   test('gives a probe that was returned to the next caller, and to one only', async () => {
@@ -127,18 +133,21 @@ describe('a circuit breaker', () => {
 
   test('opens again with a doubled cool-down when the probe fails, up to the longest one', async () => {
     const name = newId();
-    await fail(name, 3);
-    const coolDowns = [await coolDownMsOf(name)];
+    const how = { ...policy, coolDownMs: 40_000, maxCoolDownMs: 100_000 };
+    await fail(name, 3, how);
+    const coolDowns = [await coolDownSecondsOf(name)];
     for (let n = 0; n < 3; n += 1) {
+      await endCoolDown(name);
       await probe(name);
-      await fail(name, 1);
-      coolDowns.push(await coolDownMsOf(name));
+      await fail(name, 1, how);
+      coolDowns.push(await coolDownSecondsOf(name));
     }
     expect(coolDowns).toEqual([40, 80, 100, 100]);
+    await endCoolDown(name);
     await probe(name);
     await breakers().recordSuccess(name);
-    await fail(name, 3);
-    expect(await coolDownMsOf(name)).toBe(40);
+    await fail(name, 3, how);
+    expect(await coolDownSecondsOf(name)).toBe(40);
   });
 
   test('gives the probe again when its caller has died', async () => {
