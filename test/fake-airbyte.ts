@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import {
   FakeAirbyteApi,
@@ -15,6 +15,7 @@ import {
   TroubleBook,
   type TroubleScope,
 } from './fake-airbyte-troubles.ts';
+import { listenApart } from './ports.ts';
 
 const defaults: FakeAirbyteSettings = {
   clientId: 'fake-client',
@@ -123,12 +124,14 @@ export class FakeAirbyte {
       this.#sockets.add(socket);
       socket.on('close', () => this.#sockets.delete(socket));
     });
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject);
-      server.listen(this.#port, '127.0.0.1', resolve);
-    });
+    if (this.#port === 0) this.#port = await listenApart(server);
+    else {
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject);
+        server.listen(this.#port, '127.0.0.1', resolve);
+      });
+    }
     this.#server = server;
-    this.#port = (server.address() as AddressInfo).port;
   }
 
   close(): Promise<void> {

@@ -8,6 +8,7 @@ import { afterAll, beforeAll } from 'vitest';
 import { createGuardedFetch, type GuardedFetch } from '../src/kernel/fetch/guarded-fetch.ts';
 import { createS3Client } from '../src/kernel/s3/client.ts';
 import type { S3Client, S3ClientOptions } from '../src/kernel/s3/types.ts';
+import { freePort } from './ports.ts';
 
 /** A real S3-compatible server in a process of its own, for one test file; it checks signatures. */
 export interface S3Server {
@@ -47,7 +48,7 @@ export function useS3Server(): S3Server {
     const args = ['--openssl-legacy-provider', script, String(port), folder, bucket, otherBucket];
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
     running.child = child;
-    port = await portOf(child);
+    await untilListening(child);
   };
   const kill = async () => {
     const { child } = running;
@@ -59,6 +60,7 @@ export function useS3Server(): S3Server {
   beforeAll(async () => {
     folder = await mkdtemp(path.join(tmpdir(), 'sluice-s3-'));
     running.fetch = createGuardedFetch({ blockPrivateAddresses: false, userAgent: 'test/1' });
+    port = await freePort();
     await start();
   });
   afterAll(async () => {
@@ -84,12 +86,9 @@ export function useS3Server(): S3Server {
   };
 }
 
-async function portOf(child: ChildProcess): Promise<number> {
-  if (!child.stdout) throw new Error('The S3 server has no output to read its port from');
-  for await (const line of createInterface(child.stdout)) {
-    const found = /listening on (\d+)/.exec(line)?.[1];
-    if (found !== undefined) return Number(found);
-  }
+async function untilListening(child: ChildProcess): Promise<void> {
+  if (!child.stdout) throw new Error('The S3 server has no output to read');
+  for await (const line of createInterface(child.stdout)) if (line.startsWith('listening on ')) return;
   throw new Error('The S3 server ended before it listened');
 }
 

@@ -8,6 +8,7 @@ import {
 } from '../../test/command-line.ts';
 import { newTenant, useDatabase } from '../../test/database.ts';
 import { useKernel } from '../../test/kernel.ts';
+import { listenApart } from '../../test/ports.ts';
 import type { ProbePayload } from '../../test/probe-pipeline.ts';
 import { testTokens, useServer } from '../../test/server.ts';
 import { SseStreams } from '../api/sse.ts';
@@ -255,9 +256,8 @@ class Gate {
       }
       client.pipe(upstream).pipe(client);
     });
-    await new Promise<void>((resolve) => listener.listen(this.port, '127.0.0.1', resolve));
-    const address = listener.address();
-    this.port = typeof address === 'object' && address ? address.port : 0;
+    if (this.port === 0) this.port = await listenApart(listener);
+    else await new Promise<void>((resolve) => listener.listen(this.port, '127.0.0.1', resolve));
     this.#listener = listener;
   }
 

@@ -1,8 +1,9 @@
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import path from 'node:path';
 import { beforeAll, expect, test, vi } from 'vitest';
 import { type Running, useCommandLine } from '../../test/command-line.ts';
 import { useDatabase } from '../../test/database.ts';
+import { freePort } from '../../test/ports.ts';
 
 const database = useDatabase();
 const sluice = useCommandLine();
@@ -124,13 +125,4 @@ async function openUnfinishedRequest(url: string) {
   // The server's "100 Continue" is the proof that it has begun with this request.
   await new Promise((resolve) => socket.once('data', resolve));
   return socket;
-}
-
-async function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
-      const address = probe.address();
-      probe.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
-    });
-  });
 }
