@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll } from 'vitest';
+import { listenApart } from './ports.ts';
 
 /** A message as it arrived, signed or not. */
 export interface Received {
@@ -53,8 +53,7 @@ export function useReceiver(): Receiver {
       }),
   };
   beforeAll(async () => {
-    await receiver.up();
-    port = (server.address() as AddressInfo).port;
+    port = await listenApart(server);
     receiver.url = `http://127.0.0.1:${port}/hook`;
   });
   afterAll(() => receiver.down());
@@ -63,14 +62,8 @@ export function useReceiver(): Receiver {
 
 export const accept: Receiver['answer'] = () => ({ status: 204 });
 
-/** Where nobody listens. */
-export async function unusedUrl(): Promise<string> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return `http://127.0.0.1:${port}/hook`;
-}
+/** Where nobody listens, nor anybody by chance: the system gives no such port to a server that asks for any. */
+export const unusedUrl = 'http://127.0.0.1:2/hook';
 
 /** As the documentation tells consumers to do it. */
 export function isSigned(message: Received, secret: string): boolean {

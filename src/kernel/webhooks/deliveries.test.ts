@@ -85,17 +85,24 @@ test('a delivery that fails holds up its own subject, in order and under the sam
 });
 
 test('after ten tries a delivery is given up, its subject goes on, and the endpoint counts as failing', async () => {
-  receiver.answer = ({ event }) => ({ status: event.type === 'job.started' ? 503 : 200 });
+  const patient = { status: 503, headers: { 'retry-after': '3600' } };
+  receiver.answer = ({ event, turn }) => {
+    if (event.type !== 'job.started') return { status: 200 };
+    return turn === 1 ? patient : { status: 503 };
+  };
   const endpoint = await stage.endpointAt(receiver.url);
   const other = await stage.endpointAt(receiver.url, {
     tenantId: endpoint.tenantId,
     eventTypes: ['webhook.*'],
   });
   await stage.write(endpoint.tenantId, 'job.started', 'a');
-  // As if nine tries were over: their waits are another test's.
+  // As if nine tries were over: their waits are another test's. The receiver asked for time, so that none is under way.
   const isTried = (rows: DeliveryRow[]) => (rows[0]?.attempt_count ?? 0) > 0;
   await stage.untilDeliveries(endpoint, isTried, 'it was tried');
   await database.owner('update webhook_deliveries set tries = 9 where webhook_id = $1', [endpoint.webhookId]);
+  await database.owner('update webhook_lanes set not_before = null where webhook_id = $1', [
+    endpoint.webhookId,
+  ]);
   await changeEndpoint(deps(), endpoint, { isEnabled: true });
   await stage.untilDeliveries(endpoint, ([row]) => row?.status === 'exhausted', 'it is given up');
   expect((await getEndpoint(database.db, endpoint)).failingSince).not.toBeNull();
@@ -145,16 +152,13 @@ test.each([429, 503])('a Retry-After of %i is waited for, whoever wants it soone
   expect(lane?.seconds).toBeLessThanOrEqual(3_600);
 });
 
-test('a receiver that is too slow, redirects or is not there is told of in words', async () => {
-  receiver.answer = ({ event }) =>
-    event.subject === 'slow' ? { status: 200, afterMs: 1_500 } : { status: 302, headers: { location: '/x' } };
+test('a receiver that redirects or is not there is told of in words', async () => {
+  receiver.answer = () => ({ status: 302, headers: { location: '/x' } });
   const endpoint = await stage.endpointAt(receiver.url);
-  const away = await stage.endpointAt(await unusedUrl(), { tenantId: endpoint.tenantId });
-  await stage.write(endpoint.tenantId, 'job.queued', 'slow');
+  const away = await stage.endpointAt(unusedUrl, { tenantId: endpoint.tenantId });
   await stage.write(endpoint.tenantId, 'job.queued', 'elsewhere');
-  const isTried = (rows: DeliveryRow[]) => rows.length === 2 && rows.every((row) => row.attempt_count > 0);
-  const [slow, elsewhere] = await stage.untilDeliveries(endpoint, isTried, 'both were tried');
-  expect(slow?.attempts[0]?.error).toMatch(/had not answered in full after 1000 ms/);
+  const isTried = (rows: DeliveryRow[]) => rows.length === 1 && rows.every((row) => row.attempt_count > 0);
+  const [elsewhere] = await stage.untilDeliveries(endpoint, isTried, 'it was tried');
   expect(elsewhere?.attempts[0]).toMatchObject({ status_code: 302 });
   expect(elsewhere?.attempts[0]?.error).toMatch(/redirects are not followed/);
   const [row] = await stage.untilDeliveries(away, isTried, 'the one that is not there was tried');

@@ -154,6 +154,19 @@ test('a private address is refused when it is sent to, whatever the name said wh
   expect(receiver.received).toEqual([]);
 });
 
+test('a receiver that is too slow is told of in words', async () => {
+  receiver.answer = () => ({ status: 200, afterMs: 1_500 });
+  const endpoint = await endpointAt(receiver.url);
+  const { dispatcher } = testWebhooks(database.db, { webhookTimeoutSeconds: 1 });
+  await write(endpoint.tenantId, 'job.queued', 'slow');
+  await eventually(async () => {
+    await dispatcher.drain(5_000);
+    return ((await deliveriesOf(endpoint))[0]?.attempt_count ?? 0) > 0;
+  }, 'it was tried');
+  const [row] = await deliveriesOf(endpoint);
+  expect(row?.attempts[0]?.error).toMatch(/had not answered in full after 1000 ms/);
+});
+
 test('a receiver that asked for a short time only can be tried as soon as that is over', async () => {
   receiver.answer = () => ({ status: 503, headers: { 'retry-after': '0' } });
   const endpoint = await endpointAt(receiver.url);
