@@ -4,7 +4,7 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, expect, test } from 'vitest';
 import { newTenant, useDatabase } from '../../../test/database.ts';
-import { useKernel } from '../../../test/kernel.ts';
+import { eventually, useKernel } from '../../../test/kernel.ts';
 import { useServer } from '../../../test/server.ts';
 import { createFiles } from '../files/backends.ts';
 import { saveFile } from '../files/service.ts';
@@ -21,7 +21,7 @@ afterAll(() => rm(dataDir, { recursive: true, force: true }));
 async function furnish(tenantId: string): Promise<string> {
   await server.app.inject({ url: '/api/me', headers: await server.bearer({ tenantId }) });
   await dispatch(held.kernel, tenantId, { pipeline: 'probe', subjectId: 's', maxRetries: 1, createdBy: 'u' });
-  await held.kernel.cycle({ budgetMs: 5_000, tenantId });
+  await held.kernel.cycle({ budgetMs: 60_000, tenantId });
   const upload = {
     tenantId,
     content: Readable.from(['bytes']),
@@ -84,12 +84,16 @@ test('a slice in flight of an erased tenant commits nothing', async () => {
     subjectId: 'slow',
     maxRetries: 1,
     createdBy: 'u',
-    payload: { steps: [{ do: 'work', ms: 3_000 }] },
+    payload: { steps: [{ do: 'work', ms: 60_000 }] },
   });
   const driving = held.kernel
     .kickOff({ tenantId, jobId: job.jobId, durationMs: 1_000 })
     .catch((error: unknown) => error);
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  const leased = 'select from ingestion_jobs where job_id = $1 and leased_by is not null';
+  await eventually(
+    async () => (await database.owner(leased, [job.jobId])).length > 0,
+    'the slice is in flight',
+  );
   await eraseTenant({ db: database.db, files }, tenantId);
   expect(await driving).toMatchObject({ code: 'job_not_found' });
   expect(await rowsOf(tenantId)).toBe(0);
