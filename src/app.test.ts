@@ -15,6 +15,8 @@ import { SecretScrubber } from './lib/secret-scrubber.ts';
 const database = useDatabase();
 let cwd = '';
 const running: App[] = [];
+/** A backend ends some time after its connection was closed. */
+const patience = { timeout: 15_000 };
 
 beforeAll(async () => {
   cwd = await mkdtemp(path.join(tmpdir(), 'sluice-app-'));
@@ -81,7 +83,7 @@ test('a start that fails at the port leaves no database connection open', async 
   const failing = start({ DATABASE_URL: database.ownerUrl, PORT: String(port) });
   await expect(failing).rejects.toMatchObject({ code: 'port_unavailable' });
   blocker.close();
-  await expect.poll(countConnections).toBe(0);
+  await expect.poll(countConnections, patience).toBe(0);
 });
 
 test('stopping closes the port and every database connection', async () => {
@@ -90,7 +92,7 @@ test('stopping closes the port and every database connection', async () => {
   expect(await countConnections()).toBeGreaterThan(0);
   await app.stop();
   await expect(fetch(`${app.url}/health/live`)).rejects.toThrow();
-  await expect.poll(countConnections).toBe(0);
+  await expect.poll(countConnections, patience).toBe(0);
 });
 
 test('readiness fails when files cannot be written, and names no path', async () => {
@@ -100,7 +102,7 @@ test('readiness fails when files cannot be written, and names no path', async ()
   expect((await fetch(url)).status).toBe(200);
   await rm(path.join(dataDir, 'files'), { recursive: true });
   await writeFile(path.join(dataDir, 'files'), 'a file in the way');
-  await expect.poll(async () => (await fetch(url)).status, { timeout: 5000 }).toBe(503);
+  await expect.poll(async () => (await fetch(url)).status, patience).toBe(503);
   const body = await (await fetch(url)).text();
   expect(JSON.parse(body)).toMatchObject({
     checks: { storage: { state: 'failed' }, database: { state: 'ok' } },

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { crawlSite } from '../../../test/crawl-runs.ts';
 import { robotsOf, type SitePage, serveWebSite, sitemapOf } from '../../../test/site.ts';
 
+const patience = { timeout: 15_000 };
 const tree: Record<string, SitePage> = {
   '/': { links: ['/a', '/b', '/a#x', 'http://elsewhere.invalid/'] },
   '/a': { links: ['/a/1', '/a/2', '/'], etag: '"a"' },
@@ -34,7 +35,7 @@ describe('a crawl', () => {
     const site = await serveWebSite({ '/': { links: ['/1', '/2', '/3', '/4', '/5', '/6'] }, ...slow });
     for (const path of ['/2', '/3', '/4', '/5', '/6']) site.pages.set(path, {});
     const crawling = crawlSite(site);
-    await expect.poll(() => site.asked).toEqual(expect.arrayContaining(['/1', '/2', '/3', '/4']));
+    await expect.poll(() => site.asked, patience).toEqual(expect.arrayContaining(['/1', '/2', '/3', '/4']));
     expect(site.asked).not.toContain('/5');
     open();
     expect((await crawling).pages).toEqual(
@@ -121,10 +122,10 @@ describe('a crawl', () => {
     const site = await serveWebSite({ '/': { links: ['/a', '/b'] }, '/a': { waitsFor }, '/b': last });
     const bounds = { timeoutMs: 60_000 };
     await crawlSite(site, { bounds }, 2);
-    await expect.poll(() => site.inFlight).toBe(0);
+    await expect.poll(() => site.inFlight, patience).toBe(0);
     const stop = new AbortController();
     const crawling = crawlSite(site, { bounds, signal: stop.signal });
-    await expect.poll(() => site.countOf('/b')).toBe(2);
+    await expect.poll(() => site.countOf('/b'), patience).toBe(2);
     stop.abort(new Error('enough'));
     await expect(crawling).rejects.toThrow('enough');
   });

@@ -107,7 +107,7 @@ describe.each(['local', 's3'] as const)('in %s', (backend) => {
     expect(await database.db.tenant(tenantId, (tx) => removeFile(tx, { tenantId, fileId, files }))).toBe(
       true,
     );
-    await expect.poll(() => files.exists(storageKey)).toBe(false);
+    await expect.poll(() => files.exists(storageKey), { timeout: 15_000 }).toBe(false);
     expect(await database.db.tenant(tenantId, (tx) => removeFile(tx, { tenantId, fileId, files }))).toBe(
       false,
     );
