@@ -20,7 +20,7 @@ export interface Crawled {
   progress: CrawlProgress | null;
 }
 
-const quick: Partial<CrawlBounds> = { delayMs: 0, retryDelaysMs: [1, 1], timeoutMs: 5_000 };
+const quick: Partial<CrawlBounds> = { delayMs: 0, retryDelaysMs: [1, 1], timeoutMs: 20_000 };
 
 function optionsOf(site: WebSite, given: Partial<CrawlOptions> = {}): CrawlOptions {
   return {

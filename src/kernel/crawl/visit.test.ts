@@ -148,7 +148,7 @@ describe('a page', () => {
       '/hangs': { hangs: true },
       '/fine': {},
     });
-    const { pages, end } = await crawlSite(site, { bounds: { timeoutMs: 200, retryDelaysMs: [] } });
+    const { pages, end } = await crawlSite(site, { bounds: { timeoutMs: 2_000, retryDelaysMs: [] } });
     expect(pages).toEqual(['page /', 'failed /hangs fetch_timeout', 'page /fine']);
     expect(end?.isComplete).toBe(false);
   });

@@ -161,7 +161,7 @@ describe('a server that stalls', () => {
         code: 'fetch_timeout',
         kind: 'transient',
       });
-      expect(performance.now() - started).toBeLessThan(5000);
+      expect(performance.now() - started).toBeLessThan(20_000);
     });
 
     test(`${where} is left when the caller gives up, with the caller's own reason`, async () => {
@@ -179,10 +179,10 @@ describe('a server that stalls', () => {
     const site = await serveSite('127.0.0.1', () => {});
     const fetch = guardedFetch({ blockPrivateAddresses: false, maxConnections: 1 });
     const url = `http://127.0.0.1:${site.port}/`;
-    const first = fetch(url, { timeoutMs: 5000 }).catch((error: Error) => error);
+    const first = fetch(url, { timeoutMs: 60_000 }).catch((error: Error) => error);
     const started = performance.now();
     await expect(fetch(url, { timeoutMs: 100 })).rejects.toMatchObject({ code: 'fetch_timeout' });
-    expect(performance.now() - started).toBeLessThan(4000);
+    expect(performance.now() - started).toBeLessThan(20_000);
     await fetch.close();
     await first;
   });
@@ -194,7 +194,7 @@ describe('a server that stalls', () => {
       code: 'fetch_timeout',
     });
     await fetch.close();
-    expect(performance.now() - started).toBeLessThan(4000);
+    expect(performance.now() - started).toBeLessThan(20_000);
   });
 });
 

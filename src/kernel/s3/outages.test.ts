@@ -8,6 +8,7 @@ import type { S3Client } from './types.ts';
 type Step = (request: IncomingMessage, response: ServerResponse) => void;
 
 const mebibyte = 1024 * 1024;
+const patience = { timeout: 15_000 };
 const list = '<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>';
 const dates = { 'last-modified': 'Fri, 24 May 2013 00:00:00 GMT', etag: '"abc"' };
 
@@ -173,6 +174,8 @@ describe('a content that breaks off', () => {
 });
 
 describe('a server that hangs', () => {
+  // Long enough for a server that does answer, although it stands still with this process for a moment.
+  const timeoutMs = 1_500;
   const nothing: Step = () => {};
   const silent =
     (sent: string): Step =>
@@ -181,24 +184,24 @@ describe('a server that hangs', () => {
     };
 
   test('before its answer is asked again', async () => {
-    const { client, requests } = await facing({ timeoutMs: 200 }, nothing, answer(200, list));
+    const { client, requests } = await facing({ timeoutMs }, nothing, answer(200, list));
     expect((await client.list()).objects).toEqual([]);
     expect(requests).toHaveLength(2);
   });
 
   test('before the head of a content is asked again', async () => {
     const whole = answer(200, '0123456789', { ...dates, 'content-length': 10 });
-    const { client, requests } = await facing({ timeoutMs: 200 }, nothing, whole);
+    const { client, requests } = await facing({ timeoutMs }, nothing, whole);
     expect(await text((await client.get('key')).stream)).toBe('0123456789');
     expect(requests).toHaveLength(2);
   });
 
   test('in the middle of a content is asked for the rest, and for ever silent it is out of order', async () => {
-    const { client, requests } = await facing({ timeoutMs: 200 }, silent('0123'), nothing);
+    const { client, requests } = await facing({ timeoutMs }, silent('0123'), nothing);
     const reading = text((await client.get('key')).stream);
     await expect(reading).rejects.toMatchObject({
       code: 's3_unavailable',
-      message: 'The server has sent nothing for 200 ms',
+      message: 'The server has sent nothing for 1500 ms',
     });
     expect(requests[1]?.headers.range).toBe('bytes=4-9');
   });
@@ -252,12 +255,12 @@ describe('an upload in parts', () => {
     })();
     const putting = client.put('key', content, { signal: stopping.signal });
     putting.catch(() => {});
-    await expect.poll(() => held.length).toBe(1);
+    await expect.poll(() => held.length, patience).toBe(1);
     // One part is sent and one is full; what comes behind it stays with its source.
     expect(taken).toBeLessThanOrEqual(17);
     held[0]?.();
-    await expect.poll(() => held.length).toBe(2);
-    await expect.poll(() => taken).toBe(24);
+    await expect.poll(() => held.length, patience).toBe(2);
+    await expect.poll(() => taken, patience).toBe(24);
     stopping.abort(new Error('seen enough'));
     await expect(putting).rejects.toThrow('seen enough');
     expect(requests.at(-1)?.method).toBe('DELETE');

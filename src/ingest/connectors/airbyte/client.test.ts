@@ -208,7 +208,7 @@ describe('without an answer', () => {
     [true, 1],
     [false, 0],
   ])('a trigger that hangs (made: %s) is ambiguous after its own time limit', async (done, jobs) => {
-    const { airbyte, connectionId, client } = await open({ triggerTimeoutMs: 200, timeoutMs: 60_000 });
+    const { airbyte, connectionId, client } = await open({ triggerTimeoutMs: 1_500, timeoutMs: 60_000 });
     airbyte.trouble({ kind: 'trigger' }, { type: 'hang', done });
     const answer = await client.triggerSync(connectionId);
     expect(answer).toMatchObject({
