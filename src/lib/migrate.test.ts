@@ -47,6 +47,26 @@ async function stateOf(url: string, dir?: string) {
   return readSchemaState(read, await readMigrations(dir));
 }
 
+async function connected(url: string): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  return client;
+}
+
+/** Until a session of this database waits for a lock with such a statement. */
+function untilWaiting(url: string, statement: string): Promise<void> {
+  const isWaiting = async () => {
+    const waiting = await queryOnce(
+      url,
+      `select from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock' and query like $1`,
+      [statement],
+    );
+    return waiting.length > 0;
+  };
+  return eventually(isWaiting, `${statement} waits`);
+}
+
 test('ten processes that start at once on an empty database migrate it exactly once', async () => {
   const url = await emptyDatabase();
   const runs = await Promise.all(
@@ -136,27 +156,24 @@ test('a migration that meets work in progress in the wrong order begins anew and
   const dir = await withFeature();
   await writeFile(
     path.join(dir, '9002_wide.up.sql'),
-    'alter table ingestion_jobs add column wide text; alter table job_items add column wide text;',
+    `alter table ingestion_jobs add column wide text; select pg_advisory_xact_lock(1);
+     alter table job_items add column wide text;`,
   );
   await writeFile(path.join(dir, '9002_wide.down.sql'), 'alter table job_items drop column wide;');
-  const rival = new pg.Client({ connectionString: url });
-  await rival.connect();
+  const [gate, rival] = await Promise.all([connected(url), connected(url)]);
   try {
-    // The other one is the victim: this session looks for circles only after a minute.
+    // A session looks for a circle once. The migration closes it, so it is the one that finds it and is the victim: the
+    // rival, who waits already, looks only after a minute.
+    await gate.query('select pg_advisory_lock(1)');
     await rival.query("set deadlock_timeout = '60s'; begin; lock table job_items in row exclusive mode");
     const migrating = migrateUp(url, { dir });
-    await eventually(async () => {
-      const waiting = await queryOnce(
-        url,
-        'select from pg_stat_activity where wait_event_type = $1 and query like $2',
-        ['Lock', '%add column wide%'],
-      );
-      return waiting.length > 0;
-    }, 'the migration waits for the rival');
-    await rival.query('lock table ingestion_jobs in row exclusive mode; commit');
-    await migrating;
+    await untilWaiting(url, '%add column wide%');
+    const working = rival.query('lock table ingestion_jobs in row exclusive mode; commit');
+    await untilWaiting(url, 'lock table ingestion_jobs %');
+    await gate.query('select pg_advisory_unlock(1)');
+    await Promise.all([working, migrating]);
   } finally {
-    await rival.end();
+    await Promise.all([gate.end(), rival.end()]);
   }
   expect(await queryOnce(url, 'select wide from job_items')).toEqual([]);
 }, 60_000);
