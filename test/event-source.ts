@@ -5,14 +5,14 @@ import type { EventEnvelope } from '../src/kernel/events/types.ts';
 import type { RouteModule } from '../src/kernel/http/route.ts';
 import { WakeUp } from '../src/kernel/jobs/wake-up.ts';
 import { createAuthenticator } from '../src/kernel/tenancy/service.ts';
-import { systemClock } from '../src/lib/clock.ts';
+import { type Clock, systemClock } from '../src/lib/clock.ts';
 import { eventually } from './kernel.ts';
 import { testTokens } from './server.ts';
 
 /** The routes of events with streams and a wake-up of their own, as a process has: the rest is found by looking. */
-export function liveEvents(options: Partial<SseOptions>): RouteModule {
+export function liveEvents(options: Partial<SseOptions>, clock: Clock = systemClock): RouteModule {
   return (app, deps) => {
-    const authenticator = createAuthenticator({ db: deps.db, clock: systemClock, tokens: testTokens });
+    const authenticator = createAuthenticator({ db: deps.db, clock, tokens: testTokens });
     const streams = new SseStreams({ authenticator, ...options });
     eventRoutes({ wake: new WakeUp(deps.db), streams, pollMs: 100 })(app, deps);
   };
