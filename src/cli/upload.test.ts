@@ -73,6 +73,14 @@ async function newPlace(...names: string[]): Promise<{ tenantId: string; workspa
   return { tenantId, workspaceIds };
 }
 
+/** How many jobs of a tenant may be worked on at a time; with none, what it uploads stays where it is. */
+async function limitJobs(tenantId: string, limits: { concurrent_jobs?: number }): Promise<void> {
+  await database.owner('update tenants set limits = $2 where tenant_id = $1', [
+    tenantId,
+    JSON.stringify(limits),
+  ]);
+}
+
 async function put(name: string, text: string): Promise<string> {
   await writeFile(path.join(sluice.cwd, name), text);
   return name;
@@ -103,13 +111,16 @@ beforeAll(async () => {
 test('a report is sent, followed to its end and shown, and its rows are in production', async () => {
   const { tenantId } = await newPlace();
   await put('good.csv', report(30));
-  const done = await run(tenantId, 'good.csv', ...meta);
+  await limitJobs(tenantId, { concurrent_jobs: 0 });
+  const following = sluice.start(['upload', 'good.csv', ...meta], await as(tenantId));
+  await expect.poll(() => following.stderr(), patience).toMatch(/^good\.csv: /m);
+  await limitJobs(tenantId, {});
+  const done = await following.ended;
   expect(done.code, done.stderr).toBe(0);
   const [head, row] = done.stdout.trim().split('\n');
   expect(head).toMatch(/^UPLOAD +STATUS +ROWS +PROMOTED +INVALID +FAILED +FILE$/);
   expect(row).toMatch(/^[0-9a-f-]{36} +completed +30 +30 +0 +0 +good\.csv$/);
   expect(await count('daily_metrics', tenantId)).toBe(30);
-  expect(done.stderr).toMatch(/^good\.csv: /m);
   expect(done.stderr).not.toContain('rejected');
 });
 
@@ -271,6 +282,8 @@ test.each([
 test('an upload that is followed goes on when the command is interrupted, which ends with 130', async () => {
   const { tenantId } = await newPlace();
   await put('waits.csv', report(2));
+  // The other server has a worker, which would be done with it before the command is interrupted.
+  await limitJobs(tenantId, { concurrent_jobs: 0 });
   const following = sluice.start(['upload', 'waits.csv', ...meta], await as(tenantId, idleUrl));
   await expect.poll(() => following.stderr(), patience).toContain('waits.csv: ');
   following.child.kill('SIGINT');
