@@ -175,7 +175,9 @@ test('--watch no does not wait, and a run that is followed goes on when the comm
   followed.child.kill('SIGINT');
   expect(await followed.ended).toMatchObject({ code: 130, stdout: '' });
   const statuses = 'select job_id, status from ingestion_jobs where tenant_id = $1';
-  expect(await database.owner(statuses, [tenantId])).toEqual([{ job_id: jobId, status: 'running' }]);
+  await expect
+    .poll(() => database.owner(statuses, [tenantId]), patience)
+    .toEqual([{ job_id: jobId, status: 'running' }]);
 });
 
 test.each([
