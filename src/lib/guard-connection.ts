@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { databaseErrors } from './db-errors.ts';
 
 /** A connection of its own that holds an advisory lock for as long as it lives, and listens on a channel. */
 export interface GuardConnection {
@@ -24,32 +25,47 @@ export async function openGuardConnection(options: GuardOptions): Promise<GuardC
     application_name: 'sluice-worker',
     keepAlive: true,
     connectionTimeoutMillis: 10_000,
-    query_timeout: options.answerWithinMs,
   });
+  const ask = (text: string, values: string[] = []) =>
+    answeredWithin(client.query<{ pid: number }>(text, values), options.answerWithinMs);
   // What goes wrong is told by the end of the connection, or by the statement that runs.
   client.on('error', () => {});
   try {
     await client.connect();
-    if (!(await reachesPostgres(client))) {
+    const { rows } = await ask('select pg_backend_pid() as pid');
+    // A pooler answers with a process id of its own making; PostgreSQL's is its backend's.
+    if (rows[0]?.pid !== (client as unknown as { processID: number }).processID) {
       await client.end();
       return null;
     }
     client.on('notification', ({ payload }) => options.onNotification(payload ?? ''));
-    await client.query('select pg_advisory_lock($1)', [options.lockKey]);
-    await client.query(`listen ${options.channel}`);
+    await ask('select pg_advisory_lock($1)', [options.lockKey]);
+    await ask(`listen ${options.channel}`);
   } catch (error) {
     await client.end().catch(() => {});
     throw error;
   }
   return {
-    ping: async () => void (await client.query('select 1')),
+    ping: async () => void (await ask('select 1')),
     onEnd: (listener) => void client.once('end', listener),
     close: () => client.end().catch(() => {}),
   };
 }
 
-/** A pooler answers with a process id of its own making; PostgreSQL's is its backend's. */
-async function reachesPostgres(client: pg.Client): Promise<boolean> {
-  const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
-  return rows[0]?.pid === (client as unknown as { processID: number }).processID;
+/**
+ * When the time is up, what has come meanwhile is read first: after a process stood still, its timers are due before it
+ * has read an answer that came long ago.
+ */
+async function answeredWithin<T>(answer: Promise<T>, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const { database_unavailable: unavailable } = databaseErrors.raise;
+    const giveUp = () => reject(unavailable(`The guard connection has not answered for ${ms} ms`));
+    timer = setTimeout(() => setImmediate(giveUp), ms);
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
