@@ -1,12 +1,15 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { useCommandLine } from '../../test/command-line.ts';
 import { newTenant, useDatabase } from '../../test/database.ts';
 import { eventually } from '../../test/kernel.ts';
 import { prepareTitleSearch } from '../ingest/items/catalog/prepare-title-search.ts';
 import { newId } from '../lib/ids.ts';
 import type { Finding } from './doctor-checks.ts';
+
+// Some of the commands are processes of their own.
+vi.setConfig({ testTimeout: 90_000 });
 
 const database = useDatabase();
 const sluice = useCommandLine();

@@ -1,5 +1,8 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { useCommandLine } from '../../test/command-line.ts';
+
+// Some of the commands are processes of their own.
+vi.setConfig({ testTimeout: 90_000 });
 
 const sluice = useCommandLine();
 

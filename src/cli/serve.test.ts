@@ -5,9 +5,12 @@ import { type Running, useCommandLine } from '../../test/command-line.ts';
 import { useDatabase } from '../../test/database.ts';
 import { freePort } from '../../test/ports.ts';
 
+// Some of the servers are started by a test.
+vi.setConfig({ testTimeout: 90_000 });
+
 const database = useDatabase();
 const sluice = useCommandLine();
-const patience = { timeout: 20_000, interval: 25 };
+const patience = { timeout: 60_000, interval: 25 };
 
 interface Started {
   server: Running;
@@ -37,7 +40,7 @@ beforeAll(async () => {
     METRICS_PORT: String(metricsPort),
     METRICS_TOKEN: 'canary-canary-canary',
   });
-});
+}, 150_000);
 
 test('a started server says so in at most eight lines, and answers', async () => {
   const { server, url } = plain;

@@ -1,11 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { decodeJwt } from 'jose';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { useCommandLine } from '../../test/command-line.ts';
 import { createTokenVerifier } from '../kernel/tenancy/tokens.ts';
 import { systemClock } from '../lib/clock.ts';
 import { parseDurationSeconds } from './token.ts';
+
+// Some of the commands are processes of their own.
+vi.setConfig({ testTimeout: 90_000 });
 
 const sluice = useCommandLine();
 const names = { issuer: 'sluice', audience: 'sluice', jwksUrl: null };
