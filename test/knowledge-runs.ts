@@ -252,6 +252,9 @@ export function useKnowledgeRuns(database: TestDatabase) {
   };
 }
 
+/** A machine that keeps the process waiting for seconds must not end a slice where no test expects it. */
+const unhurriedMs = 60_000;
+
 /** As a process that dies: nothing more of the slice is written, and another worker may take the job. */
 export function crash(): never {
   throw databaseErrors.raise.database_unavailable('The test has cut the worker off');
@@ -292,7 +295,7 @@ function depsOf(database: TestDatabase, shelves: Map<string, Shelf>, options: Ru
     createChunker: options.createChunker ?? paragraphs,
     openSource:
       options.openSource ?? ((_kb, { sourceId }) => shelves.get(sourceId)?.open() ?? new Shelf().open()),
-    sliceMs: options.sliceMs ?? 5_000,
+    sliceMs: options.sliceMs ?? unhurriedMs,
     wait:
       options.wait ??
       (async (delayMs, signal) => {

@@ -173,6 +173,9 @@ export function range(count: number): number[] {
   return Array.from({ length: count }, (_, at) => at + 1);
 }
 
+/** A machine that keeps the process waiting for seconds must not end a slice where no test expects it. */
+const unhurriedMs = 60_000;
+
 const idle: Pipeline = {
   name: 'uploads',
   maxRetries: 5,
@@ -223,7 +226,7 @@ async function takeContent(
 function openRun(database: TestDatabase, files: Files, options: RunOptions): Run {
   const {
     db = database.db,
-    sliceMs = 5_000,
+    sliceMs = unhurriedMs,
     linesPerBatch,
     hooks = {},
     meanwhile,
