@@ -58,7 +58,17 @@ test('the final status and the event are there together or not at all', async ()
   const place = await uploads.place();
   const upload = await uploads.take(place, adReport([adLine(1)]));
   let broken = 0;
+  const refused = new AbortController();
   const { kernel } = await uploads.start({
+    // The job is free again at once: the cycle ends with the slice in which the event was refused.
+    pipeline: (real) => ({
+      ...real,
+      advance: (slice) =>
+        real.advance(slice).catch((error: unknown) => {
+          refused.abort();
+          throw error;
+        }),
+    }),
     hooks: {
       inside: async (tx) => {
         // In the transaction that ends it, the event is refused at first.
@@ -76,7 +86,8 @@ test('the final status and the event are there together or not at all', async ()
     end $$;
     create trigger refuse_complete before insert on events for each row execute function refuse_complete()`);
   try {
-    await kernel.cycle({ budgetMs: 1_500, tenantId: place.tenantId });
+    await kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId, signal: refused.signal });
+    expect(refused.signal.aborted).toBe(true);
     expect(await uploads.upload(upload)).toMatchObject({
       status: 'promoting',
       event_emitted: false,
