@@ -91,7 +91,7 @@ test('uploads of another workspace do not wait', { timeout: 60_000 }, async () =
     'the other one completes',
     20_000,
   );
-  expect(held.size).toBe(3);
+  await eventually(async () => held.size === 3, 'three of the busy workspace have begun', 20_000);
   expect((await uploads.upload(taken[3] as never)).status).toBe('pending');
   for (const { uploadId } of taken) letGo(uploadId);
   await eventually(
