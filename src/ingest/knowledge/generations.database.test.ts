@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { useDatabase } from '../../../test/database.ts';
+import { eventually } from '../../../test/kernel.ts';
 import {
   crash,
   type Kb,
@@ -242,15 +243,12 @@ async function deleteMeanwhile({ tenantId, kbId }: Kb, text: string, deleted: ()
       rows[0]?.chunk_id,
     ]);
     deleted();
-    const deadline = performance.now() + 5_000;
-    while (performance.now() < deadline) {
-      const [row] = await database.owner<{ waiting: number }>(
-        `select count(*)::integer as waiting from pg_stat_activity
-          where datname = current_database() and wait_event_type = 'Lock'`,
+    await eventually(async () => {
+      const waiting = await database.owner(
+        `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
       );
-      if (row?.waiting) return;
-    }
-    throw new Error('Nobody waited for the lock of the generation');
+      return waiting.length > 0;
+    }, 'somebody waits for the lock of the generation');
   });
 }
 
