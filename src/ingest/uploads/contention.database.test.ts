@@ -27,29 +27,30 @@ const refusedOf = (uploadId: string) =>
   );
 
 describe('a deadlock', () => {
-  /** A session that holds the second of two rows and wants the first, each time somebody waits for it. */
-  async function startRival(tenantId: string, { times, onTurn }: { times: number; onTurn: () => void }) {
+  /** A session that holds the second of two rows and wants the first, each time the upload has it. */
+  async function openRival(tenantId: string) {
     const client = new pg.Client({ connectionString: database.ownerUrl });
     await client.connect();
     await client.query("set deadlock_timeout = '60s'");
+    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+    await letMeet(tenantId, Number(rows[0]?.pid));
     const spend = (impressions: number) =>
       client.query('update daily_metrics set reach = 0 where tenant_id = $1 and impressions = $2', [
         tenantId,
         impressions,
       ]);
-    const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
     await client.query('begin');
     await spend(20);
-    const isWaitedFor = async () => {
-      const waiting = await database.owner(
-        'select from pg_stat_activity where $1 = any(pg_blocking_pids(pid)) and datname = current_database()',
-        [rows[0]?.pid],
+    const isFirstTaken = async () => {
+      const free = await database.owner(
+        'select from daily_metrics where tenant_id = $1 and impressions = 10 for update skip locked',
+        [tenantId],
       );
-      return waiting.length > 0;
+      return free.length === 0;
     };
-    const play = async () => {
+    return async (times: number, onTurn: () => void): Promise<void> => {
       for (let time = 0; time < times; time += 1) {
-        await eventually(isWaitedFor, 'the upload waits for the rival');
+        await eventually(isFirstTaken, 'the upload has the first row', 30_000);
         await client.query('savepoint again');
         // Waits for the row that the upload has, until the database has ended the upload's transaction.
         await spend(10);
@@ -59,13 +60,26 @@ describe('a deadlock', () => {
       }
       await client.end();
     };
-    return play();
+  }
+
+  /** Whoever has got the first row goes on to the second when the rival waits, or has gone: so the circle is closed. */
+  async function letMeet(tenantId: string, rival: number): Promise<void> {
+    await database.owner(`
+      create or replace function meet_rival() returns trigger language plpgsql as $$
+      begin
+        while exists (select from pg_locks where pid = ${rival} and locktype = 'transactionid' and granted)
+          and not pg_backend_pid() = any(pg_blocking_pids(${rival}) || ${rival}) loop
+          perform pg_sleep(0.01);
+        end loop;
+        return new;
+      end $$;
+      create or replace trigger meet_rival before update on daily_metrics for each row
+        when (new.tenant_id = '${tenantId}' and new.impressions = 10) execute function meet_rival()`);
   }
 
   async function meetDeadlocks(times: number) {
-    // Long enough for the rival to close the circle before the database looks for one.
     await database.owner(
-      `alter database ${new URL(database.ownerUrl).pathname.slice(1)} set deadlock_timeout = '1500ms'`,
+      `alter database ${new URL(database.ownerUrl).pathname.slice(1)} set deadlock_timeout = '100ms'`,
     );
     const db = new Database({ url: database.appUrl, applicationName: 'sluice-rival', maxConnections: 5 });
     const place = await uploads.place();
@@ -82,11 +96,9 @@ describe('a deadlock', () => {
     await uploads.take(place, adReport(lines('1.00')));
     await first.kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
     const upload = await uploads.take(place, adReport(lines('2.00')));
-    const rival = startRival(place.tenantId, {
-      times,
-      onTurn: () => {
-        turns += 1;
-      },
+    const play = await openRival(place.tenantId);
+    const rival = play(times, () => {
+      turns += 1;
     });
     await first.kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
     await rival;
