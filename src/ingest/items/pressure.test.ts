@@ -4,10 +4,15 @@ import { Pacing } from './pacing.ts';
 import { PressureMeter } from './pressure.ts';
 import { itemBounds } from './types.ts';
 
-/** Nothing else runs meanwhile, as under a processor that computes for too long. */
+/** Nothing else runs meanwhile, as under a processor that computes for too long: for so long, and at work as long. */
 function block(forMs: number): void {
   const until = performance.now() + forMs;
-  while (performance.now() < until);
+  const before = process.cpuUsage();
+  const workedMs = () => {
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / 1_000;
+  };
+  while (performance.now() < until || workedMs() < forMs);
 }
 
 /** A window of the meter, in which the event loop was held up and had turns before and after. */
@@ -19,18 +24,21 @@ async function blockedWindow(): Promise<void> {
 
 test('a blocked event loop, used CPU and resident memory are read from the live process', async () => {
   const rss = process.memoryUsage.rss();
-  const meter = new PressureMeter({ cpus: 0.1, memoryLimitBytes: rss });
+  // So little that the work of the window is all of it, however long the machine keeps the process waiting.
+  const meter = new PressureMeter({ cpus: 0.01, memoryLimitBytes: rss });
   await blockedWindow();
-  const seen = meter.read();
+  const [seen, again] = [meter.read(), meter.read()];
   expect(seen.eventLoopLagMs).toBeGreaterThan(200);
   expect(seen.cpu).toBeGreaterThan(0.9);
   expect(seen.memory).toBeGreaterThan(0.5);
   expect(seen.memory).toBeLessThan(2);
   // Until the next window has passed the same reading stands.
-  expect(meter.read()).toBe(seen);
+  expect(again).toBe(seen);
 });
 
-test('claims shrink while the event loop is late, once per reading, and grow back', async () => {
+test('claims shrink while the event loop is late, once per reading, and grow back', {
+  timeout: 90_000,
+}, async () => {
   const onThrottled = () => {};
   // So much that neither CPU nor memory can be the reason.
   const pressure = new PressureMeter({ cpus: 1_000, memoryLimitBytes: 1024 ** 4 });
@@ -48,5 +56,5 @@ test('claims shrink while the event loop is late, once per reading, and grow bac
   });
   pacing.observe('job', slice);
   expect(pacing.claimOf('job').items).toBe(500);
-  await expect.poll(() => pacing.observe('job', slice).items, { timeout: 10_000, interval: 50 }).toBe(1_000);
+  await expect.poll(() => pacing.observe('job', slice).items, { timeout: 60_000, interval: 50 }).toBe(1_000);
 });
