@@ -170,7 +170,7 @@ describe('a pattern', () => {
   test('that is slow on some texts is stopped in time, and the other rows get their answer', async () => {
     const slow = { column: 'c', pattern: '^(a|a)*$' };
     const rows = [{ c: 'aaa' }, { c: `${'a'.repeat(60)}b` }, { c: 'b' }];
-    const started = performance.now();
+    const before = process.cpuUsage();
     const outcomes = await validate(rows, slow);
     expect(outcomes).toMatchObject([
       { status: 'DONE' },
@@ -179,7 +179,8 @@ describe('a pattern', () => {
     ]);
     const many = Array.from({ length: 500 }, () => ({ c: `${'a'.repeat(60)}b` }));
     expect(await validate(many, slow)).toHaveLength(500);
-    expect(performance.now() - started).toBeLessThan(5000);
+    // Time at work: a busy machine may keep the process waiting for as long.
+    expect(process.cpuUsage(before).user / 1_000).toBeLessThan(5_000);
   });
 
   test('is not tried on very long texts', async () => {

@@ -137,9 +137,10 @@ test('JSON has the decimal point in every language', () => {
 });
 
 test('a title as long as the reader lets through is looked at in no time', () => {
-  const before = performance.now();
+  const before = process.cpuUsage();
   expect(decide({ headers: english, titleLines: ['a'.repeat(100_000)] }).dateOrder).toBeNull();
-  expect(performance.now() - before).toBeLessThan(2_000);
+  // Time at work: a busy machine may keep the process waiting for as long.
+  expect(process.cpuUsage(before).user / 1_000).toBeLessThan(2_000);
 });
 
 test('what was decided survives being kept as JSON', () => {

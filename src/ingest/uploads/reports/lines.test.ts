@@ -312,10 +312,11 @@ test('what a JSON record means does not depend on the records read before or aft
 test('cells as long as the reader lets through are refused at once', () => {
   const read = reading('Day|Campaign|Cost|Clicks');
   const long = ['1'.repeat(99_999), `${'1 '.repeat(40_000)}x`, ','.repeat(90_000), 'a'.repeat(100_000)];
-  const before = performance.now();
+  const before = process.cpuUsage();
   for (const cell of long) expect(codesOf(read(`${cell}|A|${cell}|${cell}`))).toHaveLength(3);
   profileOf('google').findHeader(long.map((cell) => [cell, `${cell}(`, `(${cell})`]));
-  expect(performance.now() - before).toBeLessThan(5_000);
+  // Time at work: a busy machine may keep the process waiting for as long.
+  expect(process.cpuUsage(before).user / 1_000).toBeLessThan(5_000);
 });
 
 describe('the form of a row', () => {
