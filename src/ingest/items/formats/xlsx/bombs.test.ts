@@ -2,20 +2,9 @@ import { expect, test } from 'vitest';
 import { readRows, refusalOf } from '../../../../../test/generators/read-rows.ts';
 import { cell, row, textRow, workbookOf } from '../../../../../test/generators/workbook.ts';
 import { workbookBombs } from '../../../../../test/generators/workbook-bombs.ts';
+import { growthDuring } from '../../../../../test/held-memory.ts';
 
-const heldBytes = () => process.memoryUsage().heapUsed + process.memoryUsage().arrayBuffers;
 const mostBytes = 160 * 1024 * 1024;
-
-/** What the process holds at most while the work is done, beyond what it held before. */
-async function growthDuring(work: () => Promise<unknown>): Promise<number> {
-  const before = heldBytes();
-  let peak = 0;
-  const timer = setInterval(() => {
-    peak = Math.max(peak, heldBytes() - before);
-  }, 10);
-  await work().finally(() => clearInterval(timer));
-  return peak;
-}
 
 const codes: Record<string, string> = {
   'a workbook with a sheet of a gigabyte of zeros': 'archive_unfolds_too_far',
@@ -33,14 +22,17 @@ test.each(workbookBombs)(
   { timeout: 60_000 },
   async ({ what, content }) => {
     const bytes = Buffer.concat([...content()]);
-    const grown = await growthDuring(async () => {
+    const refusing = async () => {
       expect((await refusalOf(bytes)).code).toBe(codes[what] ?? 'malformed_workbook');
-    });
+    };
+    const grown = await growthDuring(refusing, { mostBytes });
     expect(grown).toBeLessThan(mostBytes);
   },
 );
 
-test('texts that are more than memory should hold come back from where they were put', async () => {
+test('texts that are more than memory should hold come back from where they were put', {
+  timeout: 60_000,
+}, async () => {
   const texts = Array.from({ length: 60_000 }, (_, at) => `text ${at} ${'\u00e4'.repeat(100 + (at % 50))}`);
   const strings = texts.map((text) => `<si><t>${text}</t></si>`).join('');
   // In order, backwards, and at random places.

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { endless } from '../../../../../test/generators/byte-stream.ts';
 import { dayHeader, readReport, reportRefusal } from '../../../../../test/generators/report-documents.ts';
+import { growthDuring } from '../../../../../test/held-memory.ts';
 import { isSluiceError } from '../../../../lib/errors.ts';
 import { openReport } from './open-report.ts';
 
@@ -165,16 +166,13 @@ describe('hostile files', () => {
   ])(
     'are read in small memory: 40 MB of %s',
     async (_, start, code, fewestRows) => {
-      const usedBytes = () => process.memoryUsage().heapUsed + process.memoryUsage().arrayBuffers;
-      const before = usedBytes();
-      let peakBytes = 0;
-      const probe = setInterval(() => {
-        peakBytes = Math.max(peakBytes, usedBytes() - before);
-      }, 5);
-      const read = await readEndless(start, 40 * MiB).finally(() => clearInterval(probe));
-      expect(read).toMatchObject({ code, areClosed: true });
-      expect(read.rows).toBeGreaterThanOrEqual(fewestRows);
-      expect(peakBytes).toBeLessThan(150 * MiB);
+      const reading = async () => {
+        const read = await readEndless(start, 40 * MiB);
+        expect(read).toMatchObject({ code, areClosed: true });
+        expect(read.rows).toBeGreaterThanOrEqual(fewestRows);
+      };
+      const mostBytes = 150 * MiB;
+      expect(await growthDuring(reading, { mostBytes })).toBeLessThan(mostBytes);
     },
     60_000,
   );
