@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { useDatabase } from '../../../test/database.ts';
+import { eventually } from '../../../test/kernel.ts';
 import {
   crash,
   type Kb,
@@ -165,22 +166,20 @@ test('pausing parks the run without a lease, and resuming goes on from the check
   const shelf = new Shelf(documents);
   const kb = await runs.newKb(shelf);
   const embedder = smallCalls();
-  const { kernel } = await runs.start({ embedder, heartbeatMs: 20 });
+  const { kernel } = await runs.start({ embedder });
   const job = await runs.run(kb);
   let isPaused = false;
   embedder.onCall = async (_texts, signal) => {
     if (isPaused) return;
     isPaused = true;
     await runs.pause(job);
-    // Until the worker has heard of it.
-    const deadline = performance.now() + 10_000;
-    while (performance.now() < deadline && !signal.aborted) {
+    await eventually(async () => {
       const [row] = await database.owner<{ age: number }>(
         `select extract(epoch from heartbeat_at - updated_at) as age from ingestion_jobs where job_id = $1`,
         [job.jobId],
       );
-      if (Number(row?.age) > 0.05) break;
-    }
+      return signal.aborted || Number(row?.age) > 0.05;
+    }, 'the worker has heard of it');
   };
   await kernel.cycle({ budgetMs, tenantId: kb.tenantId });
   const parked = await runs.job(job);
