@@ -78,7 +78,7 @@ test('a run and runs of single references write one knowledge base at once, and 
     await eventually(
       async () => (await Promise.all(jobs.map(runs.job))).every(({ finished_at }) => finished_at !== null),
       'all of the runs have ended',
-      25_000,
+      60_000,
     );
     await Promise.all(workers.map(({ kernel }) => kernel.stop(1_000)));
     for (const job of jobs) {
@@ -94,7 +94,7 @@ test('a run and runs of single references write one knowledge base at once, and 
     });
     expect(documents).toEqual(wanted.toSorted((a, b) => (a.uri < b.uri ? -1 : 1)));
   }
-}, 90_000);
+}, 240_000);
 
 test('a run that is canceled takes nothing from the runs of references beside it', async () => {
   const kb = await runs.newKb(new Shelf({ a: 'One.\n\nShared.', b: 'Two.' }));
