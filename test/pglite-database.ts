@@ -24,7 +24,8 @@ export function usePglite(): PgliteDatabase {
     pglite = await PGlite.create({ extensions: { vector } });
     for (const role of groupRoles) await pglite.exec(`create role ${role} nologin noinherit`);
     for (const { up } of await readMigrations()) await pglite.exec(up);
-  });
+    // Compiled in this process: on a busy machine that alone takes half a minute.
+  }, 240_000);
   afterAll(() => pglite?.close());
   const transaction = <T>(role: DatabaseRole, tenantId: string, work: (tx: Tx) => Promise<T>) =>
     opened().transaction(async (open) => {
