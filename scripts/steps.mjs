@@ -26,38 +26,45 @@ export const staticChecks = [
   { name: 'dead code', command: [bin('knip/bin/knip.js')] },
 ];
 
-/** Runs a Node program of ours with its output on the screen; answers the step's result. */
-export async function runCheck({ name, command }) {
-  heading(name);
-  const code = await run(process.execPath, command);
+/**
+ * Runs a Node program of ours with its output on the screen; answers the step's result. With `later` what it says comes
+ * in one piece at its end: for steps that run at the same time.
+ */
+export async function runCheck({ name, command, later = false }) {
+  const code = await inScratch((scratch) =>
+    runStep({ name, file: process.execPath, args: command, later, scratch }),
+  );
   return { name, ok: code === 0, note: code === 0 ? '' : `exit code ${code}` };
 }
 
-/**
- * Runs vitest with its usual reporter and counts the tests beside it. `node` says with which Node. With `later` what it
- * says comes in one piece at its end: for steps that run at the same time.
- */
-export async function runVitest({ name, args, node = process.execPath, env = {}, later = false }) {
-  if (!later) heading(name);
-  const directory = await mkdtemp(join(tmpdir(), 'sluice-test-'));
-  const [report, output] = [join(directory, 'report.json'), join(directory, 'output')];
-  try {
-    const code = await run(
-      node,
-      [
-        bin('vitest/vitest.mjs'),
-        'run',
-        '--reporter=default',
-        '--reporter=json',
-        `--outputFile.json=${report}`,
-        ...args,
-      ],
-      { env, ...(later && { output }) },
-    );
-    if (later) console.log(`${headingOf(name)}\n${await readFile(output, 'utf8')}`);
+/** Runs vitest with its usual reporter and counts the tests beside it. `node` says with which Node. */
+export function runVitest({ name, args, node = process.execPath, env = {}, later = false }) {
+  return inScratch(async (scratch) => {
+    const report = join(scratch, 'report.json');
+    const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`];
+    const vitest = [bin('vitest/vitest.mjs'), 'run', ...reporters, ...args];
+    const code = await runStep({ name, file: node, args: vitest, env, later, scratch });
     return { name, ...countTests({ code, report: await readReport(report) }) };
+  });
+}
+
+async function runStep({ name, file, args, env = {}, later, scratch }) {
+  if (!later) {
+    heading(name);
+    return run(file, args, { env });
+  }
+  const output = join(scratch, 'output');
+  const code = await run(file, args, { env, output });
+  console.log(`${headingOf(name)}\n${await readFile(output, 'utf8')}`);
+  return code;
+}
+
+async function inScratch(work) {
+  const scratch = await mkdtemp(join(tmpdir(), 'sluice-test-'));
+  try {
+    return await work(scratch);
   } finally {
-    await rm(directory, { recursive: true, force: true });
+    await rm(scratch, { recursive: true, force: true });
   }
 }
 

@@ -20,16 +20,20 @@ async function runEverything() {
   const built = await runBuild();
   if (!built.ok) return [built];
   const steps = [built, ...preparePackages()];
-  for (const check of staticChecks) steps.push(await runCheck(check));
   steps.push(
     await runVitest({
       name: `all tests, Node ${process.version}, PostgreSQL 18 embedded`,
       args: ['--project', '!browser'],
     }),
   );
-  // A browser leaves much of a machine idle, so both at once.
-  steps.push(...(await Promise.all([runInBrowser(), runOnSystemPostgres()])));
-  steps.push(await runOnNewestNode());
+  // A browser leaves much of a machine idle: all the rest goes on beside it.
+  const [inBrowser, beside] = await Promise.all([runInBrowser(), runBesideBrowser()]);
+  return [...steps, inBrowser, ...beside];
+}
+
+async function runBesideBrowser() {
+  const steps = [await runOnSystemPostgres(), await runOnNewestNode()];
+  for (const check of staticChecks) steps.push(await runCheck({ ...check, later: true }));
   return steps;
 }
 
@@ -71,6 +75,7 @@ async function runOnNewestNode() {
     name: `smoke test, Node ${node.version}`,
     args: ['--project', 'smoke'],
     node: node.path,
+    later: true,
   });
 }
 
