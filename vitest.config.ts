@@ -32,8 +32,10 @@ const shared = {
   pool: 'forks',
   // More than a small machine has cores: many tests wait, for leases, retries and processes of their own.
   maxWorkers: 3,
-  testTimeout: 30_000,
-  hookTimeout: 60_000,
+  // A machine that has stalled for seconds, or is many times slower, is no failure.
+  testTimeout: 90_000,
+  hookTimeout: 120_000,
+  expect: { poll: { timeout: 30_000 } },
 } as const;
 
 export default defineConfig({

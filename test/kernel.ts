@@ -51,7 +51,7 @@ export function useKernel(
 export async function eventually(
   condition: () => Promise<boolean>,
   what: string,
-  deadlineMs = 15_000,
+  deadlineMs = 30_000,
 ): Promise<void> {
   const deadline = Date.now() + deadlineMs;
   while (!(await condition())) {

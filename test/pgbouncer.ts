@@ -54,7 +54,7 @@ server_reset_query_always = 0
   });
   const ended = endOf(child);
   const url = `postgres://${target.username}:${target.password}@127.0.0.1:${port}/${database}`;
-  await Promise.race([waitUntilReady(url, 15_000), ended.then(refuse)]);
+  await Promise.race([waitUntilReady(url, 60_000), ended.then(refuse)]);
   return {
     url,
     async stop() {

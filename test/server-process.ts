@@ -38,7 +38,7 @@ export function useServerProcess(database: TestDatabase, env: Record<string, str
       if (running().child.exitCode !== null) throw new Error(`The server ended: ${running().stderr()}`);
       return running().stdout().includes('sluice --help');
     };
-    await eventually(hasStarted, 'the server is running', 30_000);
+    await eventually(hasStarted, 'the server is running', 60_000);
   });
   afterAll(async () => {
     server?.child.kill('SIGTERM');

@@ -87,7 +87,7 @@ export async function startServer(sluice: CommandLine, env: Record<string, strin
   await eventually(
     async () => address() !== undefined || running.child.exitCode !== null,
     'the server is running',
-    30_000,
+    60_000,
   );
   const url = address();
   if (url === undefined) throw new Error(`The server did not start: ${running.stderr()}`);

@@ -155,7 +155,7 @@ class CrashRunner<Answers extends object> {
 
 /** Whether the process died. It rests once no counted call is open and none has come for a moment. */
 async function diesOrRests(server: FailpointServer): Promise<boolean> {
-  const deadline = Date.now() + 60_000;
+  const deadline = Date.now() + 120_000;
   let before = await server.passed();
   while (Date.now() < deadline) {
     await pause(quietMs);
@@ -164,7 +164,7 @@ async function diesOrRests(server: FailpointServer): Promise<boolean> {
     if (now.open === 0 && now.count === before.count) return false;
     before = now;
   }
-  throw new Error('Within a minute the process neither died nor came to rest');
+  throw new Error('Within two minutes the process neither died nor came to rest');
 }
 
 /** Waits until there is nothing left to wait for, or nobody who could do it. */
@@ -172,9 +172,9 @@ export async function untilOverOrDead(
   server: FailpointServer,
   { isOver, what }: { isOver: () => Promise<boolean>; what: string },
 ): Promise<void> {
-  const deadline = Date.now() + 60_000;
+  const deadline = Date.now() + 120_000;
   while (server.isLiving && !(await isOver())) {
-    if (Date.now() > deadline) throw new Error(`Not within a minute: ${what}`);
+    if (Date.now() > deadline) throw new Error(`Not within two minutes: ${what}`);
     await pause(20);
   }
 }
