@@ -34,8 +34,9 @@ export function useSyncs(database: TestDatabase, options: Partial<ConnectorHouse
       airbyteBaseUrl: fake().url,
       airbyteApiToken: fake().settings.fixedToken,
       airbyteWorkspaceId: '18dccc91-0ab1-4f72-9ed7-0b8fc27c5826',
-      triggerTimeoutMs: 400,
-      timeoutMs: 400,
+      // What a slow machine answers late has not failed: where nobody answers at all, a test says how long it waits.
+      triggerTimeoutMs: 60_000,
+      timeoutMs: 60_000,
       ...options,
     });
     return house;
@@ -115,7 +116,7 @@ function stepsOf(parts: {
       sync: { tenantId: string },
       jobId: string,
       isDone: (seen: Answer) => boolean,
-      deadlineMs = 15_000,
+      deadlineMs = 30_000,
     ): Promise<Answer> {
       const deadline = Date.now() + deadlineMs;
       for (;;) {

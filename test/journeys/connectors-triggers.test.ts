@@ -4,7 +4,8 @@ import { airbyteTroubles, type FakeTrouble } from '../fake-airbyte-troubles.ts';
 import { hasEnded, type TestSync, useSyncs } from '../sync-server.ts';
 
 const database = useDatabase();
-const syncs = useSyncs(database);
+// Some triggers are never answered.
+const syncs = useSyncs(database, { triggerTimeoutMs: 2_000 });
 
 const triggersOf = ({ connection }: TestSync) => syncs.airbyte.requestsOf('trigger', connection.connectionId);
 const runsOf = ({ connection }: TestSync) => syncs.airbyte.jobsOf(connection.connectionId);
