@@ -18,6 +18,9 @@ function startWorker(settings: Partial<SpawnSettings> = {}) {
   return workers.fleet.start({ appUrl: database.appUrl, directUrl: database.appUrl, ...settings });
 }
 
+// Leases that no slow machine loses: who is gone is known by his lock.
+const longLeases = { leaseMs: 30_000 };
+
 function work(...durationsMs: number[]): ProbeStep[] {
   return durationsMs.map((ms) => ({ do: 'work', ms }));
 }
@@ -27,8 +30,16 @@ async function untilFinished(jobs: Job[]): Promise<void> {
   await eventually(
     async () => !(await workers.statusesOf(jobs)).some((status) => unfinished.includes(status)),
     'all jobs are finished',
-    25_000,
+    60_000,
   );
+}
+
+/** What the job does when it is taken up again; whoever has it in hand goes on with what he has read. */
+async function rewrite(job: Job, steps: ProbeStep[]): Promise<void> {
+  await database.owner('update ingestion_jobs set payload = $2 where job_id = $1', [
+    job.jobId,
+    JSON.stringify({ steps }),
+  ]);
 }
 
 async function isEntered(workerId: string | null): Promise<boolean> {
@@ -53,8 +64,9 @@ async function endGuardConnection(workerId: string | null): Promise<void> {
 }
 
 test('on SIGTERM a worker ends the slices in flight, claims nothing more and exits with 0', async () => {
-  const worker = await startWorker({ concurrency: 2 });
-  const inFlight = [await workers.dispatch(work(400, 400)), await workers.dispatch(work(400, 400))];
+  const worker = await startWorker({ ...longLeases, concurrency: 2, graceMs: 60_000 });
+  // Long enough that it is told to stop before they end, however slow the machine is.
+  const inFlight = [await workers.dispatch(work(5_000, 20)), await workers.dispatch(work(5_000, 20))];
   await eventually(async () => worker.busyWith.size === 2, 'both slots are busy');
   const waiting = await workers.dispatch(work(1));
   worker.child.kill('SIGTERM');
@@ -66,7 +78,7 @@ test('on SIGTERM a worker ends the slices in flight, claims nothing more and exi
   expect(await workers.statusesOf([...inFlight, waiting])).toEqual(['running', 'running', 'queued']);
   expect(await isEntered(worker.workerId)).toBe(false);
 
-  const successor = await startWorker();
+  const successor = await startWorker(longLeases);
   await untilFinished([...inFlight, waiting]);
   expect(await workers.statusesOf([...inFlight, waiting])).toEqual(['success', 'success', 'success']);
   for (const job of inFlight) {
@@ -91,20 +103,25 @@ test('a slice that does not end within the grace is given back unwritten, and it
 });
 
 test('a worker that was only cut off is not the last strike of a job', async () => {
-  const job = await workers.dispatch(work(1_000));
+  const job = await workers.dispatch(work(600_000));
   // Two workers have died with it before.
   await database.owner(
     'update ingestion_jobs set struck_by = array[gen_random_uuid(), gen_random_uuid()] where job_id = $1',
     [job.jobId],
   );
-  const worker = await startWorker();
-  await eventually(async () => (await workers.holderOf(job)) === worker.workerId, 'the job has begun');
-  await startWorker();
-  // Stopped, so that it cannot come back before the others have noticed.
+  const worker = await startWorker(longLeases);
+  await eventually(async () => worker.busyWith.size === 1, 'the job has begun');
+  await rewrite(job, work(20));
+  const other = await startWorker(longLeases);
+  // Stopped, so that it cannot come back before the other has noticed.
   worker.child.kill('SIGSTOP');
   await endGuardConnection(worker.workerId);
-  await eventually(() => isGivenUp(worker.workerId), 'the others have noticed');
+  await eventually(() => isGivenUp(worker.workerId), 'the other has noticed');
+  // And the other, so that it waits for as long as a slow machine needs to come back.
+  other.child.kill('SIGSTOP');
   worker.child.kill('SIGCONT');
+  await eventually(async () => !(await isGivenUp(worker.workerId)), 'it is back');
+  other.child.kill('SIGCONT');
   await untilFinished([job]);
   expect(await workers.statusesOf([job])).toEqual(['success']);
   expect(await workers.stepsOf(job)).toEqual([0]);
@@ -117,19 +134,19 @@ test('a job that kills its worker three times is a dead letter, its neighbours t
     Array.from({ length: 12 }, () => workers.dispatch(work(20, 30), tenantId)),
   );
   const startedBefore = workers.fleet.all.length;
-  await startWorker();
+  await startWorker(longLeases);
   // As a supervisor does: whoever dies is started again.
   await eventually(
     async () => {
       if (workers.fleet.living.length === 0) {
-        workers.fleet.launch({ appUrl: database.appUrl, directUrl: database.appUrl });
+        workers.fleet.launch({ appUrl: database.appUrl, directUrl: database.appUrl, ...longLeases });
       }
       return (await workers.statusesOf([poison, ...neighbours])).every((status) =>
         ['success', 'dead_letter'].includes(status),
       );
     },
     'the neighbours are finished and the poison is a dead letter',
-    25_000,
+    60_000,
   );
   expect(await workers.statusesOf([poison])).toEqual(['dead_letter']);
   expect(new Set(await workers.statusesOf(neighbours))).toEqual(new Set(['success']));

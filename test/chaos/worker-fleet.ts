@@ -71,7 +71,7 @@ export async function openFleet(): Promise<Fleet> {
     launch,
     async start(settings) {
       const worker = launch(settings);
-      await eventually(async () => worker.workerId !== null || !isLiving(worker), 'a worker starts', 20_000);
+      await eventually(async () => worker.workerId !== null || !isLiving(worker), 'a worker starts', 60_000);
       if (worker.workerId === null) throw new Error(`A worker did not start; its log is in ${dir}`);
       return worker;
     },
