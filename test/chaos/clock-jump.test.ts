@@ -36,7 +36,7 @@ test('clocks that jump by an hour, forwards and back, cost nobody a lease and no
     }),
   });
   const { workers, server } = product;
-  await eventually(async () => workers.every(({ workerId }) => workerId !== null), 'all workers run', 30_000);
+  await eventually(async () => workers.every(({ workerId }) => workerId !== null), 'all workers run', 60_000);
   const told = (running: ItemWorker['running']) => running.stderr().split('the clock is').length - 1;
   const random = seededRandom(seed);
   for (let jump = 0; jump < jumps; jump += 1) {
