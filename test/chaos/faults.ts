@@ -29,7 +29,7 @@ async function killWorker(stage: ChaosStage, target: FaultTarget): Promise<void>
   const { workerId, child } = victim;
   // Held still first: between looking and killing it could claim a job that others have died with twice.
   child.kill('SIGSTOP');
-  const isSpared = await isTooOften(stage, victim).catch(() => true);
+  const isSpared = await isNoVictim(stage, victim, target).catch(() => true);
   if (isSpared) {
     child.kill('SIGCONT');
     return;
@@ -38,6 +38,12 @@ async function killWorker(stage: ChaosStage, target: FaultTarget): Promise<void>
   await victim.kill();
   stage.killed.push({ workerId, at, target });
   stage.done.kills += 1;
+}
+
+/** An upload that ended while the worker was chosen leaves nothing to be taken back. */
+async function isNoVictim(stage: ChaosStage, victim: Victim, target: FaultTarget): Promise<boolean> {
+  if (target === 'uploads' && (await leasesOf(stage, victim.workerId)) === 0) return true;
+  return isTooOften(stage, victim);
 }
 
 /** A healthy job or item that is hit for the third time in a row cannot be told from a poisonous one by anybody. */
@@ -175,7 +181,7 @@ async function loseCommit({ product }: ChaosStage, proxy: TcpProxy): Promise<boo
   });
   // Something to commit, also when nobody else sends anything just then.
   await product?.sendExtra('uploads');
-  await eventually(async () => isLost, 'a COMMIT passes through the proxy', 20_000);
+  await eventually(async () => isLost, 'a COMMIT passes through the proxy', 60_000);
   return isLost;
 }
 
