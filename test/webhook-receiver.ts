@@ -21,7 +21,7 @@ export interface ReceiverAnswer {
   status: number;
   headers?: Record<string, string>;
   body?: string;
-  /** Until it answers. */
+  /** Until it answers; for ever: it never does. */
   afterMs?: number;
 }
 
@@ -95,6 +95,7 @@ async function take(
   };
   receiver.received.push(message);
   const { status, headers = {}, body: text = '', afterMs = 0 } = await receiver.answer(message);
+  if (afterMs === Number.POSITIVE_INFINITY) return;
   if (afterMs > 0) await new Promise((resolve) => setTimeout(resolve, afterMs));
   response.writeHead(status, headers).end(text);
 }
