@@ -27,7 +27,7 @@ export function useProviderJobs(database: TestDatabase) {
 
   function journeyEnv(more: Record<string, string> = {}): Record<string, string> {
     return {
-      ...installationEnv(database, { leaseMs: 5_000 }),
+      ...installationEnv(database, { leaseMs: 30_000 }),
       SLUICE_WORKER: 'true',
       MAX_ATTEMPTS_ERROR: '3',
       MAX_ATTEMPTS_NOT_FOUND: '2',
@@ -39,7 +39,7 @@ export function useProviderJobs(database: TestDatabase) {
   async function askProvider(
     skus: string[],
     rule: (call: ProductCall) => ProductReply,
-    { timeoutMs = 5_000, strategies = [] as string[], env = {} } = {},
+    { timeoutMs = 60_000, strategies = [] as string[], env = {} } = {},
   ): Promise<Asked> {
     const provider = await startRuledProvider(rule);
     onTestFinished(() => provider.close());
