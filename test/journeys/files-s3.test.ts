@@ -158,6 +158,18 @@ async function stored(): Promise<{ kept: string[]; named: string[] }> {
   return { kept, named: rows.map(({ name }) => name).sort() };
 }
 
+/** So that the bucket surely goes away in the middle of a report, however slow this process is. */
+async function slowStaging(seconds: number): Promise<void> {
+  await database.owner(`
+    create or replace function slow_staging() returns trigger language plpgsql as $$
+    begin
+      perform pg_sleep(${seconds});
+      return null;
+    end $$;
+    create or replace trigger slow_staging after insert on staging_rows
+      for each statement execute function slow_staging()`);
+}
+
 async function listLocalFiles(): Promise<string[]> {
   return readdir(path.join(sluice.cwd, '.sluice', 'files'), { recursive: true }).catch(() => []);
 }
@@ -189,6 +201,7 @@ describe('an installation with its files in a bucket', () => {
     const { tenantId } = place;
     const kbId = await makeBase(tenantId);
     await call(tenantId, `/api/knowledge/${kbId}/documents`, documentForm({ 'kitchen.txt': marmalade }));
+    await slowStaging(0.5);
     const uploadId = await sendReport(place, 30_000);
     const staged = async () => {
       const [row] = await database.owner<{ count: number }>(
@@ -199,6 +212,7 @@ describe('an installation with its files in a bucket', () => {
     };
     await eventually(async () => (await staged()) > 0, 'the first rows are staged', 60_000);
     await s3.kill();
+    await slowStaging(0);
     try {
       await indexDocument(tenantId, kbId);
       const waiting = async () => {
@@ -239,7 +253,7 @@ describe('an installation with its files in a bucket', () => {
     const before = await s3.listEverything();
     const sending = await beginUpload(place, 20 * 1024 * 1024);
     const isBegun = async () => (await s3.listEverything()).some((name) => name.startsWith('upload:'));
-    await eventually(isBegun, 'a part has arrived', 30_000);
+    await eventually(isBegun, 'a part has arrived', 60_000);
     server.child.kill('SIGKILL');
     await server.ended;
     sending.destroy();
