@@ -24,7 +24,7 @@ async function runOf(claims: Claims, body: object) {
   const made = await product.ask(claims, asked);
   expect(made.status, made.text).toBe(201);
   const started = await product.ask(claims, { method: 'POST', path: '/api/ingestion/jobs/kb/start' });
-  const drive = `/api/jobs/${started.body.job_id}/kickoff?durationMs=20000`;
+  const drive = `/api/jobs/${started.body.job_id}/kickoff?durationMs=60000`;
   await product.ask(claims, { method: 'POST', path: drive });
   const { body: status, text } = await product.ask(claims, { path: '/api/ingestion/jobs/kb/status' });
   const { body: documents } = await product.ask(claims, { path: '/api/knowledge/kb/documents' });

@@ -92,7 +92,7 @@ async function reportFields(claims: Turn['claims']): Promise<Record<string, stri
 const wellFormed = allStrings.filter((text) => text === withoutHalves(text));
 
 describe('the name of a file', () => {
-  test('of rows is kept as it is, or refused', { timeout: 60_000 }, async () => {
+  test('of rows is kept as it is, or refused', { timeout: 180_000 }, async () => {
     let kept = 0;
     await expectNothing(wellFormed, async ({ text, claims }) => {
       const told = await sendFile(claims, { path: '/api/jobs', content: 'a\n1\n', fileName: text });
@@ -104,7 +104,7 @@ describe('the name of a file', () => {
     expect(kept).toBeGreaterThan(wellFormed.length / 2);
   });
 
-  test('of a report is kept as it is, or refused', { timeout: 60_000 }, async () => {
+  test('of a report is kept as it is, or refused', { timeout: 180_000 }, async () => {
     let kept = 0;
     await expectNothing(wellFormed, async ({ text, claims }) => {
       const fields = await reportFields(claims);
@@ -122,7 +122,7 @@ describe('the name of a file', () => {
     expect(kept).toBeGreaterThan(wellFormed.length / 2);
   });
 
-  test('of an image in an archive is kept as it is, or refused', { timeout: 60_000 }, async () => {
+  test('of an image in an archive is kept as it is, or refused', { timeout: 180_000 }, async () => {
     let kept = 0;
     const image = await picture().png().toBuffer();
     const inArchives = wellFormed.filter((text) => Buffer.byteLength(text) < 60_000);
@@ -148,7 +148,7 @@ describe('the name of a file', () => {
   });
 
   test('of a document is kept with its folders, as it is or without a way out, or refused', {
-    timeout: 60_000,
+    timeout: 180_000,
   }, async () => {
     let kept = 0;
     await expectNothing(wellFormed, async ({ text, claims }) => {
@@ -252,14 +252,14 @@ describe('rows', () => {
 describe('reports', () => {
   const names = allStrings.filter((text) => !unstorable.includes(text) && text.length <= 500);
 
-  test('keep every name of a campaign as it is, but for spaces around it', { timeout: 60_000 }, async () => {
+  test('keep every name of a campaign as it is, but for spaces around it', { timeout: 180_000 }, async () => {
     const claims = { tenantId: 'the-reports', role: 'admin' } as const;
     const rows = names.map((name, at) => `${1_000 + at},${quoted(name)},2026-03-01,1,"x"`);
     const content = `Campaign ID,Campaign name,Day,Impressions,"odd ""header"""\n${rows.join('\n')}\n`;
     const fields = { ...(await reportFields(claims)), force_partial: 'true' };
     const told = await sendFile(claims, { path: '/api/uploads', fields, content });
     const { body } = await product.ask(claims, { path: `/api/uploads/${told.body.upload_id}` });
-    const drive = `/api/jobs/${body.job_id}/kickoff?durationMs=30000`;
+    const drive = `/api/jobs/${body.job_id}/kickoff?durationMs=60000`;
     const driven = await product.ask(claims, { method: 'POST', path: drive });
     const after = await product.ask(claims, { path: `/api/uploads/${told.body.upload_id}` });
     expect(after.body, `${driven.text} ${after.text}`).toMatchObject({ total_rows: names.length });
@@ -286,7 +286,7 @@ describe('reports', () => {
     const fields = { ...(await reportFields(claims)), review: 'true' };
     const told = await sendFile(claims, { path: '/api/uploads', fields, content });
     const { body } = await product.ask(claims, { path: `/api/uploads/${told.body.upload_id}` });
-    await product.ask(claims, { method: 'POST', path: `/api/jobs/${body.job_id}/kickoff` });
+    await product.ask(claims, { method: 'POST', path: `/api/jobs/${body.job_id}/kickoff?durationMs=60000` });
     const after = await product.ask(claims, { path: `/api/uploads/${told.body.upload_id}` });
     const { headers: shownHeaders } = after.body.layout as { headers: string[] };
     expect(after.body).toMatchObject({ status: 'staging_complete', valid_rows: 1 });

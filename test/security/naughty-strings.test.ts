@@ -200,7 +200,7 @@ describe('every text of every body', () => {
     expect(texts.map(({ name }) => name).sort()).toEqual(Object.keys(places).sort());
   });
 
-  test.each(texts)('$name', { timeout: 60_000 }, async ({ name, method, url, body, place }) => {
+  test.each(texts)('$name', { timeout: 180_000 }, async ({ name, method, url, body, place }) => {
     const known = places[name];
     if (!known) throw new Error(`${name} has no place in the list above`);
     let kept = 0;
@@ -322,7 +322,7 @@ async function makeHeldUpload(claims: Claims): Promise<string> {
   const form = uploadForm('Campaign ID,Day,Clicks,A column\n1,2026-03-01,7,2\n', fields);
   const { upload_id: uploadId } = await made(claims, '/api/uploads', form);
   const { body } = await product.ask(claims, { path: `/api/uploads/${uploadId}` });
-  await made(claims, `/api/jobs/${body.job_id}/kickoff`, undefined);
+  await made(claims, `/api/jobs/${body.job_id}/kickoff?durationMs=60000`, undefined);
   return String(uploadId);
 }
 

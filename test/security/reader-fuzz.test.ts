@@ -1,12 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import v8 from 'node:v8';
-import vm from 'node:vm';
 import { expect, test } from 'vitest';
 import { fuzzDocuments } from '../generators/document-fuzz.ts';
 import { type FuzzReport, fuzzedFormats, fuzzReaders } from '../generators/reader-fuzz.ts';
 import { fuzzReports } from '../generators/report-fuzz.ts';
 import { fuzzWorkbooks } from '../generators/workbook-fuzz.ts';
+import { watchMemory } from './memory-watch.ts';
 
 // Mutated files, the short quota; `npm run chaos` has the full one. SLUICE_FUZZ_INPUTS=<number> asks for another one,
 // SLUICE_FUZZ_SEED=<seed that a run has printed> repeats a run.
@@ -68,7 +67,7 @@ const done: Record<string, number> = {};
 test.each(readers)(
   '$file reads mutated files or refuses them with a code of ours, the same way however they arrive',
   async ({ file, inputs, fuzz, refusals }) => {
-    const memory = watchMemory();
+    const memory = watchMemory(mostBytes);
     const report = await fuzz(inputs, seed).finally(memory.stop);
     console.log(`${file}: ${report.inputs} inputs from seed ${seed}`, report.accepted, report.refused);
     done[file] = report.inputs;
@@ -114,29 +113,4 @@ function importsFrom(file: string, seen = new Set<string>()): Set<string> {
     importsFrom(path.posix.join(path.posix.dirname(file), target), seen);
   }
   return seen;
-}
-
-/**
- * What the process holds beyond what it held at first, looked at while it works. What nobody holds any more and was not
- * collected yet is no bloat: before it counts as much, it is collected.
- */
-function watchMemory(): { stop(): void; peakBytes(): number } {
-  v8.setFlagsFromString('--expose-gc');
-  const collect = vm.runInNewContext('gc') as () => void;
-  const heldBytes = () => process.memoryUsage().heapUsed + process.memoryUsage().arrayBuffers;
-  collect();
-  const before = heldBytes();
-  let peak = 0;
-  const look = () => {
-    if (heldBytes() - before > mostBytes / 2) collect();
-    peak = Math.max(peak, heldBytes() - before);
-  };
-  const timer = setInterval(look, 20);
-  return {
-    stop: () => {
-      look();
-      clearInterval(timer);
-    },
-    peakBytes: () => peak,
-  };
 }

@@ -238,7 +238,7 @@ async function upload(making: Making, fields: Record<string, string>): Promise<s
     'select job_id from data_uploads where upload_id = $1',
     [uploadId],
   );
-  const drive = `/api/jobs/${row0?.job_id}/kickoff?durationMs=20000`;
+  const drive = `/api/jobs/${row0?.job_id}/kickoff?durationMs=60000`;
   await asVictim(making, { path: drive });
   return uploadId;
 }
@@ -255,7 +255,7 @@ async function knowledgeBase(making: Making): Promise<string> {
   await asVictim(making, { path: `/api/knowledge/${victimsKb}/documents`, body: form });
   const started = await asVictim(making, { path: `/api/ingestion/jobs/${victimsKb}/start` });
   const jobId = field(started, 'job_id');
-  await asVictim(making, { path: `/api/jobs/${jobId}/kickoff?durationMs=30000` });
+  await asVictim(making, { path: `/api/jobs/${jobId}/kickoff?durationMs=60000` });
   await making.database.owner(
     `insert into knowledge_frontier (tenant_id, job_id, source_id, url, url_key, depth)
      values ($1, $2, gen_random_uuid(), $3::text, sha256(convert_to($3::text, 'UTF8')), 0)`,
