@@ -4,6 +4,8 @@ import { QueryClient, QueryObserver } from '@tanstack/react-query';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { Live } from './live.ts';
 
+const patience = { timeout: 30_000 };
+
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** A real server whose answer can be changed, as one that restarts or stands behind another proxy. */
@@ -49,7 +51,7 @@ test('a stream that ends is taken up behind the last event, and no event comes t
   const live = liveOn(server.url);
   const seen: string[] = [];
   live.onEvent(({ id }) => seen.push(id));
-  await vi.waitFor(() => expect(seen).toEqual(['1-1', '1-2', '1-3']), 5_000);
+  await vi.waitFor(() => expect(seen).toEqual(['1-1', '1-2', '1-3']), patience);
   expect(places).toEqual([undefined, '1-1', '1-2']);
   expect(live.state.kind).toBe('streaming');
 });
@@ -68,9 +70,9 @@ test('an event has what is on screen of its area asked again, and nothing else',
     onTestFinished(observer.subscribe(() => {}));
   }
   const live = liveOn(server.url, client);
-  await vi.waitFor(() => expect(live.state.kind).toBe('streaming'), 5_000);
+  await vi.waitFor(() => expect(live.state.kind).toBe('streaming'), patience);
   push(frame('1-1', 'upload.completed'));
-  await vi.waitFor(() => expect(asked).toEqual({ uploads: 2, knowledge: 1 }), 5_000);
+  await vi.waitFor(() => expect(asked).toEqual({ uploads: 2, knowledge: 1 }), patience);
 });
 
 test('without a stream everything is asked every few seconds, and the dot says so', async () => {
@@ -81,18 +83,21 @@ test('without a stream everything is asked every few seconds, and the dot says s
   const observer = new QueryObserver(client, { queryKey: ['jobs'], queryFn: () => ++asked });
   onTestFinished(observer.subscribe(() => {}));
   const live = liveOn(server.url, client);
-  await vi.waitFor(() => expect(asked).toBeGreaterThan(2), 5_000);
+  await vi.waitFor(() => expect(asked).toBeGreaterThan(2), patience);
   expect(live.state.kind).toBe('polling');
 });
 
 test('a server that goes away is offline since then, and live again when it is back', async () => {
   const first = await serve();
-  first.answer((_request, response) => stream(response, 'id: 7-0\n\n'));
+  first.answer((_request, response) => stream(response, frame('7-0', 'job.queued')));
   const live = liveOn(first.url);
-  await vi.waitFor(() => expect(live.state.kind).toBe('streaming'), 5_000);
+  const seen: string[] = [];
+  live.onEvent(({ id }) => seen.push(id));
+  await vi.waitFor(() => expect(seen).toEqual(['7-0']), patience);
+  expect(live.state.kind).toBe('streaming');
   const goneAt = Date.now();
   first.close();
-  await vi.waitFor(() => expect(live.state.kind).toBe('offline'), 5_000);
+  await vi.waitFor(() => expect(live.state.kind).toBe('offline'), patience);
   if (live.state.kind === 'offline') expect(live.state.since.getTime()).toBeGreaterThanOrEqual(goneAt);
   const back = await serve(first.port);
   let place: unknown;
@@ -100,7 +105,7 @@ test('a server that goes away is offline since then, and live again when it is b
     place = request.headers['last-event-id'];
     stream(response, 'id: 8-0\n\n');
   });
-  await vi.waitFor(() => expect(live.state.kind).toBe('streaming'), 15_000);
+  await vi.waitFor(() => expect(live.state.kind).toBe('streaming'), patience);
   expect(place).toBe('7-0');
 });
 
@@ -116,6 +121,6 @@ test('who is no longer logged in is not asked for again and again', async () => 
   const observer = new QueryObserver(client, { queryKey: ['me'], queryFn: () => ++asked });
   onTestFinished(observer.subscribe(() => {}));
   liveOn(server.url, client);
-  await vi.waitFor(() => expect(asked).toBe(2), 5_000);
+  await vi.waitFor(() => expect(asked).toBe(2), patience);
   expect(requests).toBe(1);
 });
