@@ -59,7 +59,8 @@ export const shortTogether: ChaosQuota = {
     bases: 6,
     pushes: 16,
   },
-  leaseMs: 1_500,
+  // Long enough that a process which the machine starves is not taken for a stopped one.
+  leaseMs: 4_000,
   kills: 20,
   zombies: 6,
   backends: 40,
@@ -71,6 +72,7 @@ export const shortTogether: ChaosQuota = {
 /** …and in `npm run chaos`, within 40 minutes. */
 export const fullTogether: ChaosQuota = {
   ...shortTogether,
+  leaseMs: 1_500,
   jobs: 15_000,
   product: {
     workers: 4,
@@ -95,6 +97,7 @@ export const fullTogether: ChaosQuota = {
 /** The parts alone, so that what goes wrong in one of them is seen without the others. */
 export const shortKernel: ChaosQuota = {
   ...shortTogether,
+  leaseMs: 1_500,
   jobs: 600,
   workers: 4,
   product: null,
@@ -119,6 +122,7 @@ export const fullKernel: ChaosQuota = {
 
 export const shortUploads: ChaosQuota = {
   ...shortTogether,
+  leaseMs: 1_500,
   jobs: 0,
   workers: 0,
   tenants: 0,
