@@ -31,7 +31,7 @@ interface Choice {
   options: number;
 }
 
-const deadlineMs = 20_000;
+const deadlineMs = 60_000;
 const maxInterleavings = 5_000;
 
 /**

@@ -93,7 +93,7 @@ test('an object that may not be read waits with its reason, and does not stand i
   expect(waiting?.reason).toContain('does not allow reading');
 });
 
-test('a file behind more than a page of what was moved away is found', { timeout: 60_000 }, async () => {
+test('a file behind more than a page of what was moved away is found', { timeout: 180_000 }, async () => {
   const client = s3.client();
   for (let from = 0; from < 1_050; from += 50) {
     const names = Array.from({ length: 50 }, (_, at) => `${prefix}done/${from + at}.csv`);

@@ -276,7 +276,7 @@ describe('a server', () => {
     const startedAt = performance.now();
     await slow.app.close();
     await source.ended();
-    expect(performance.now() - startedAt).toBeLessThan(5_000);
+    expect(performance.now() - startedAt).toBeLessThan(30_000);
     await write({ tenantId, subject: 'two' });
     const again = await stream({ tenantId }, { lastEventId: source.lastEventId });
     await again.count(1);

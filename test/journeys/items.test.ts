@@ -198,7 +198,7 @@ test('cancel skips what is open, reprocess takes failed rows again, and a paused
   expect((await get({ tenantId }, `/api/jobs/${jobId}/kickoff`, 'POST')).status).toBe(409);
   await get({ tenantId }, `/api/jobs/${jobId}/resume`, 'POST');
   const kicked = JSON.parse(
-    (await get({ tenantId }, `/api/jobs/${jobId}/kickoff?durationMs=5000`, 'POST')).text,
+    (await get({ tenantId }, `/api/jobs/${jobId}/kickoff?durationMs=60000`, 'POST')).text,
   );
   expect(kicked).toMatchObject({ processed: 50, remaining: 0, queueState: 'DONE' });
   expect(await recount(jobId)).toEqual({ DONE: 25, ERROR: 25 });

@@ -181,7 +181,7 @@ describe('an embedder that speaks OpenAI’s language', () => {
           await knowledge.drive(kb.claims.tenantId, 2_000);
           return (await knowledge.status(kb.claims, kb.kbId)).status;
         },
-        { timeout: 20_000, interval: 50 },
+        { timeout: 60_000, interval: 50 },
       )
       .toBe('completed');
     expect(asked.map(({ key }) => key)).toEqual(asked.map(() => 'Bearer the key under provider_key'));

@@ -32,7 +32,7 @@ beforeAll(async () => {
       content: pieces(file),
     },
   );
-}, 60_000);
+}, 180_000);
 
 async function* pieces(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);
