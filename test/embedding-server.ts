@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { readVector } from '../src/ingest/knowledge/vector/vector-bytes.ts';
+import { freePort } from './ports.ts';
 
 /** One request for vectors. */
 export interface EmbeddingCall {
@@ -24,7 +25,7 @@ export interface EmbeddingServer {
 export const embeddingDimensions = 16;
 
 /** `port`: that of one that was closed, so that it comes back. */
-export async function startEmbeddingServer({ port = 0 } = {}): Promise<EmbeddingServer> {
+export async function startEmbeddingServer({ port }: { port?: number } = {}): Promise<EmbeddingServer> {
   const calls: EmbeddingCall[] = [];
   const sockets = new Set<Socket>();
   const server = createServer((request, response) => {
@@ -34,9 +35,10 @@ export async function startEmbeddingServer({ port = 0 } = {}): Promise<Embedding
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
   });
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  const place = port ?? (await freePort());
+  await new Promise<void>((resolve) => server.listen(place, '127.0.0.1', resolve));
   const made: EmbeddingServer = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    url: `http://127.0.0.1:${place}/v1`,
     calls,
     onCall: () => null,
     close: async () => {

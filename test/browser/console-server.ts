@@ -8,6 +8,7 @@ import { type Running, useCommandLine } from '../command-line.ts';
 import type { TestDatabase } from '../database.ts';
 import { FakeAirbyte } from '../fake-airbyte.ts';
 import { eventually } from '../kernel.ts';
+import { freePort } from '../ports.ts';
 import { type TestClaims, testTokens } from '../server.ts';
 
 const root = path.join(import.meta.dirname, '../..');
@@ -33,10 +34,11 @@ export function useConsoleServer(database: TestDatabase, env: Record<string, str
   let airbyte: FakeAirbyte | undefined;
   let server: Running | undefined;
   let url = '';
+  let port = 0;
 
   async function start(): Promise<void> {
     const running = sluice.start(['serve'], {
-      PORT: url === '' ? '0' : new URL(url).port,
+      PORT: String(port),
       DATABASE_URL: database.ownerUrl,
       SLUICE_JWT_SECRET: testTokens.secret ?? '',
       SLUICE_SECRET_KEY: 'ab'.repeat(32),
@@ -70,6 +72,7 @@ export function useConsoleServer(database: TestDatabase, env: Record<string, str
   beforeAll(async () => {
     await buildConsole();
     airbyte = await FakeAirbyte.start();
+    port = await freePort();
     await start();
   }, buildLimitMs);
   afterAll(async () => {
