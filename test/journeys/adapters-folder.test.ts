@@ -95,7 +95,7 @@ describe('a folder', () => {
   });
 
   test('leaves a file alone that grows between two looks, and takes it whole once it rests', async () => {
-    await adapters.put(tenant, 'in', { kind: 'folder' });
+    await adapters.put(tenant, 'in', { kind: 'folder', settle_seconds: 600 });
     await writeFile(at('a.csv'), 'sku\n1\n');
     await adapters.scan(tenant, 'in');
     await appendFile(at('a.csv'), '2\n');
