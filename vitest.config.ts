@@ -77,7 +77,7 @@ export default defineConfig({
           maxWorkers: 1,
           isolate: false,
           sequence: { groupOrder: 1 },
-          testTimeout: 180_000,
+          testTimeout: 600_000,
           // The first of them builds server and console.
           hookTimeout: 300_000,
         },

@@ -49,7 +49,7 @@ test('a worker whose connections all fall silent without closing works again on 
   );
   expect(worker.child.exitCode).toBeNull();
   for (const job of jobs) expect(await workers.stepsOf(job)).toEqual([0, 1]);
-}, 90_000);
+}, 180_000);
 
 test('a request whose connection falls silent is answered, and the next one gets another connection', async () => {
   const db = new Database({
@@ -81,4 +81,4 @@ test('a slice whose own connection falls silent, while its lease is renewed, is 
   );
   expect(await workers.stepsOf(job)).toEqual([0]);
   expect(worker.child.exitCode).toBeNull();
-}, 90_000);
+}, 180_000);

@@ -13,7 +13,7 @@ afterEach(() => {
 });
 
 test('when every insert takes 200 ms more the batches of an ingest shrink, and grow again when that is over', {
-  timeout: 180_000,
+  timeout: 300_000,
 }, async () => {
   const tenantId = await newTenant(database);
   await installSlowInserts();

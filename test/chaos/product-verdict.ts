@@ -43,7 +43,7 @@ export async function examineProduct(product: ProductStage): Promise<ProductFind
   };
 }
 
-const finishLimitMs = 120_000;
+const finishLimitMs = 300_000;
 
 /** What does not come to its end is told, so that kept logs can be read for it. */
 export async function untilFinished(

@@ -8,7 +8,7 @@ const quota = isFull ? fullTogether : shortTogether;
 const sluice = useCommandLine();
 
 test('over all pipelines together nothing that was acknowledged is lost or applied twice, whatever fails', {
-  timeout: isFull ? 60 * 60_000 : 5 * 60_000,
+  timeout: isFull ? 60 * 60_000 : 15 * 60_000,
 }, async () => {
   const seed = chooseSeed();
   const findings = await runChaos(quota, seed, sluice);

@@ -39,7 +39,7 @@ alter table ingestion_jobs drop column next_note;
 `;
 
 test('while the old version is at work the schema is upgraded: the old goes on, the new joins in, nothing is lost', {
-  timeout: isFull ? 10 * 60_000 : 4 * 60_000,
+  timeout: 15 * 60_000,
 }, async () => {
   const newSluice = next as NextVersion;
   const { version } = newSluice;

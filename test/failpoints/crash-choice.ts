@@ -4,7 +4,7 @@ import { drawEvenly } from './crash-run.ts';
 /** `npm run chaos` dies at every point; `npm test` at some of them, and a printed seed repeats which. */
 export const isFull = process.env.SLUICE_CHAOS === 'full';
 const seed = Number(process.env.SLUICE_CHAOS_SEED ?? Math.floor(Math.random() * 2 ** 31));
-export const crashTimeout = isFull ? 40 * 60_000 : 5 * 60_000;
+export const crashTimeout = isFull ? 40 * 60_000 : 15 * 60_000;
 
 /** A number from 0 to 1 that decides which points are chosen; prints how to have the same again. */
 export function drawOffset(): number {

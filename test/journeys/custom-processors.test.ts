@@ -4,12 +4,12 @@ import { beforeAll, expect, test, vi } from 'vitest';
 import { useCommandLine } from '../command-line.ts';
 import { useDatabase } from '../database.ts';
 
-vi.setConfig({ testTimeout: 90_000 });
+vi.setConfig({ testTimeout: 300_000 });
 
 const root = path.join(import.meta.dirname, '../..');
 const database = useDatabase();
 const sluice = useCommandLine();
-const patience = { timeout: 30_000, interval: 25 };
+const patience = { timeout: 60_000, interval: 25 };
 
 /** As somebody has it who installed Sluice beside his own files. */
 beforeAll(async () => {

@@ -15,7 +15,7 @@ import { testTokens } from '../server.ts';
 import { uploadForm } from '../upload-server.ts';
 
 // The product as processes of its own, with all its files in a bucket.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 });
 
 const database = useDatabase();
 const s3 = useS3Server();

@@ -5,7 +5,7 @@ import { type Running, useCommandLine } from '../command-line.ts';
 
 // The built product as a person starts it: nothing configured, an empty directory, the embedded database.
 const sluice = useCommandLine();
-const patience = { timeout: 20_000, interval: 25 };
+const patience = { timeout: 60_000, interval: 25 };
 let server: Running;
 let url = '';
 let postgresPid = 0;
