@@ -10,6 +10,9 @@ if (program === null)
     'Left out: the kernel behind pgbouncer. There is no pgbouncer here (Debian: apt-get install pgbouncer).',
   );
 
+// No slow machine loses these.
+const longLeases = { leaseMs: 30_000 };
+
 test('pgbouncer is here when nothing may be left out', () => {
   expect(program !== null || process.env.CI !== 'true').toBe(true);
 });
@@ -30,8 +33,6 @@ function behindPgBouncer(bouncerProgram: string): void {
     for (const worker of workers.fleet.living) await workers.fleet.kill(worker);
   });
 
-  // No slow machine loses these.
-  const longLeases = { leaseMs: 30_000 };
   const pooled = (): string => bouncer?.url ?? '';
 
   async function guardOf(workerId: string | null): Promise<string | undefined> {
