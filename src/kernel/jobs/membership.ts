@@ -6,6 +6,7 @@ import { messageOf } from '../../lib/errors.ts';
 import { type GuardConnection, openGuardConnection } from '../../lib/guard-connection.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
+import { onceMore } from '../../lib/once-more.ts';
 import { type WakeUp, wakeChannel } from './wake-up.ts';
 import { beatStatement, deregisterWorker, registerWorker } from './worker-store.ts';
 
@@ -59,7 +60,7 @@ export class Membership {
   }
 
   async start(): Promise<void> {
-    await this.#join();
+    await onceMore(() => this.#join());
     const beat = (): void => {
       void this.#beat().finally(() => {
         if (!this.#stopping) this.#beatTimer = setTimeout(beat, this.#options.heartbeatMs);

@@ -1,5 +1,6 @@
 import type { Database, Tx } from '../../lib/db.ts';
 import type { Logger } from '../../lib/log.ts';
+import { onceMore } from '../../lib/once-more.ts';
 import { hasStruckJobs, listFollowed } from './lease-store.ts';
 import type { JobMetrics } from './metrics.ts';
 import type { WakeUp } from './wake-up.ts';
@@ -56,15 +57,7 @@ export class Rescuer {
   }
 
   async rescue(): Promise<RescuedJob[]> {
-    const { db, maxStrikes, leaseMs } = this.#options;
-    let lost: string[] = [];
-    const rescued = await db.transaction({ role: 'sluice_kernel', ...limits }, async (tx) => {
-      lost = (await markLostWorkers(tx)).map(({ workerId }) => workerId);
-      const jobs = await rescueLeases(tx, { maxStrikes, limit: batchSize, silentMs: leaseMs, rejoinMs });
-      this.#hasStruck = await hasStruckJobs(tx);
-      await this.#countFollowed(tx, jobs);
-      return jobs;
-    });
+    const { lost, rescued } = await onceMore(() => this.#takeBack());
     if (lost.length > 0) await this.#options.onLost?.(lost);
     for (const job of rescued) {
       this.#options.metrics.rescues.inc({ cause: job.cause });
@@ -75,6 +68,17 @@ export class Rescuer {
     }
     if (rescued.length > 0) this.#options.wake.announce('jobs', 'events');
     return rescued;
+  }
+
+  #takeBack(): Promise<{ lost: string[]; rescued: RescuedJob[] }> {
+    const { db, maxStrikes, leaseMs } = this.#options;
+    return db.transaction({ role: 'sluice_kernel', ...limits }, async (tx) => {
+      const lost = (await markLostWorkers(tx)).map(({ workerId }) => workerId);
+      const rescued = await rescueLeases(tx, { maxStrikes, limit: batchSize, silentMs: leaseMs, rejoinMs });
+      this.#hasStruck = await hasStruckJobs(tx);
+      await this.#countFollowed(tx, rescued);
+      return { lost, rescued };
+    });
   }
 
   /** What had waited for a job that is given up was made the next one of its subject by the database. */
