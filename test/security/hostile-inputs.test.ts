@@ -8,10 +8,10 @@ import { climbingKeys, hostileUrls } from '../generators/hostile-addresses.ts';
 import { imageArchiveBombs } from '../generators/image-bombs.ts';
 import { badImages, picture } from '../generators/images.ts';
 import { formBytes, formType, sendBody } from '../generators/multipart-body.ts';
+import { growthDuring } from '../held-memory.ts';
 import { eventually } from '../kernel.ts';
 import { serveSite } from '../local-site.ts';
 import { isRefusal } from './each-string.ts';
-import { watchMemory } from './memory-watch.ts';
 import { answerTo, useProduct } from './product.ts';
 
 // URLs that lead inside, files that explode and names that climb, sent to the product: none gets through.
@@ -89,12 +89,7 @@ function bytesOf(bomb: Bomb, where: '/api/jobs' | '/api/uploads'): Iterable<Uint
 
 const mostBytes = 200 * 1024 * 1024;
 
-/** What the process holds at most while the work is done, beyond what it held before. */
-async function growthDuring(work: () => Promise<void>): Promise<number> {
-  const memory = watchMemory(mostBytes);
-  await work().finally(memory.stop);
-  return memory.peakBytes();
-}
+const memoryOf = (work: () => Promise<void>) => growthDuring(work, { mostBytes });
 
 describe('a bomb', () => {
   const bombs = [...fileBombs, ...requestBombs];
@@ -106,7 +101,7 @@ describe('a bomb', () => {
 
   test.each(bombs)('($what) is refused as rows, in little memory', { timeout: 180_000 }, async (bomb) => {
     const before = await kept();
-    const grown = await growthDuring(async () => {
+    const grown = await memoryOf(async () => {
       const headers = { 'content-type': formType, ...(await product.bearer(claims)), ...bomb.headers };
       const url = `${product.url}${bomb.path ?? '/api/jobs'}`;
       const answer = await sendBody(url, { headers, body: bytesOf(bomb, '/api/jobs') });
@@ -120,7 +115,7 @@ describe('a bomb', () => {
     '($what) ends as a failed report, in little memory',
     { timeout: 180_000 },
     async (bomb) => {
-      const grown = await growthDuring(async () => {
+      const grown = await memoryOf(async () => {
         const headers = { 'content-type': formType, ...(await product.bearer(claims)) };
         const answer = await sendBody(`${product.url}/api/uploads`, {
           headers,
@@ -150,7 +145,7 @@ describe('a bomb of images', () => {
   test.each(imageArchiveBombs)('($what) is refused, in little memory', { timeout: 180_000 }, async (bomb) => {
     const before = await kept();
     const file = { name: 'file', fileName: 'all.zip', content: bomb.content() };
-    const grown = await growthDuring(async () => {
+    const grown = await memoryOf(async () => {
       const headers = { 'content-type': formType, ...(await product.bearer(claims)) };
       const answer = await sendBody(`${product.url}/api/jobs`, { headers, body: formBytes([file]) });
       expect(isRefusal(answer), JSON.stringify(answer.body)).toBe(true);
@@ -165,7 +160,7 @@ describe('a bomb of images', () => {
     const form = new FormData();
     for (const { name, bytes } of badImages) form.append('file', blobOf(await bytes()), name);
     form.append('file', blobOf(await picture().png().toBuffer()), 'good.png');
-    const grown = await growthDuring(async () => {
+    const grown = await memoryOf(async () => {
       const told = await product.ask(claims, { method: 'POST', path: '/api/jobs', body: form });
       expect(told.status, told.text).toBe(201);
       const place = `/api/jobs/${told.body.jobId}`;
