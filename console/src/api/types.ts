@@ -2926,7 +2926,18 @@ export interface Paths {
         name?: string;
         plan?: 'free' | 'growth' | 'enterprise';
         /** Replaces all limits */
-        limits?: Record<string, number>;
+        limits?: {
+          /** Slices that run at once */
+          concurrent_jobs?: number;
+          /** Slices of one workspace that run at once */
+          concurrent_jobs_per_workspace?: number;
+          /** Jobs that wait */
+          queued_jobs?: number;
+          /** Rows that are not processed yet */
+          open_items?: number;
+          /** Days for which ended jobs are kept */
+          job_retention_days?: number;
+        };
       };
       reply: Tenant;
     };

@@ -6,7 +6,15 @@ import { idMaxLength, isUsableId, plans, type Tenant } from '../../kernel/tenanc
 
 const tags = ['tenants'];
 const list = 'tenants';
-const limits = z.record(z.string().regex(/^[a-z][a-z0-9_]{0,62}$/), z.int().min(0));
+const atMost = (most: number) => z.int().min(0).max(most).optional();
+/** Each within what the database counts with: one that is beyond it would stop the work of every tenant. */
+const limits = z.strictObject({
+  concurrent_jobs: atMost(1_000_000).describe('Slices that run at once'),
+  concurrent_jobs_per_workspace: atMost(1_000_000).describe('Slices of one workspace that run at once'),
+  queued_jobs: atMost(1_000_000_000).describe('Jobs that wait'),
+  open_items: atMost(1_000_000_000_000).describe('Rows that are not processed yet'),
+  job_retention_days: atMost(36_500).describe('Days for which ended jobs are kept'),
+});
 const displayName = z.string().min(1).max(200).refine(isUsableId, 'must not contain control characters');
 const tenantId = z
   .string()
