@@ -7,7 +7,7 @@ import { addDocuments, createKb, runKb } from '../harness/knowledge-sluice.mjs';
 import { markdownFiles, writeMarkdownFiles } from '../harness/markdown-files.mjs';
 import { settle } from '../harness/postgres.mjs';
 import { makeScratch } from '../harness/scratch.mjs';
-import { startServe } from '../harness/sluice.mjs';
+import { startServe, tenantId } from '../harness/sluice.mjs';
 
 const chunks = 'chunksPerSecond';
 const documents = 'documentsPerSecond';
@@ -50,7 +50,7 @@ files that are gone.`,
   ],
   async open({ server, size, settings }) {
     const scratch = await makeScratch();
-    const folder = join(scratch.path, 'documents');
+    const folder = join(scratch.path, tenantId, 'documents');
     const old = markdownFiles(size * rescanTimes, 2);
     await writeMarkdownFiles(folder, old);
     const database = await server.sluiceDatabase();

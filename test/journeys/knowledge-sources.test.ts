@@ -112,31 +112,39 @@ describe('a web site', () => {
 });
 
 describe('a folder', () => {
-  test('below the root is read with the folders in it, and what is taken out of it is gone', async () => {
-    mkdirSync(path.join(root, 'docs/deep'), { recursive: true });
-    writeFileSync(path.join(root, 'docs/a.md'), '# A\n\nAlpha comes first.');
-    writeFileSync(path.join(root, 'docs/deep/b.html'), '<h1>B</h1><p>Beta comes second, after alpha.</p>');
-    writeFileSync(path.join(root, 'docs/c.vtt'), 'WEBVTT\n\n00:00.000 --> 00:02.000\nGamma is spoken.\n');
+  const homeOf = ({ claims }: { claims: Claims }) => path.join(root, claims.tenantId);
+
+  test('of the tenant is read with the folders in it, and what is taken out of it is gone', async () => {
     const kb = await newKb({ sources: [{ type: 'folder', path: 'docs' }] });
+    const home = homeOf(kb);
+    mkdirSync(path.join(home, 'docs/deep'), { recursive: true });
+    writeFileSync(path.join(home, 'docs/a.md'), '# A\n\nAlpha comes first.');
+    writeFileSync(path.join(home, 'docs/deep/b.html'), '<h1>B</h1><p>Beta comes second, after alpha.</p>');
+    writeFileSync(path.join(home, 'docs/c.vtt'), 'WEBVTT\n\n00:00.000 --> 00:02.000\nGamma is spoken.\n');
     expect(await run(kb)).toMatchObject({ status: 'completed', counters: { docs_seen: 3, docs_error: 0 } });
     expect(await firstFound(kb, 'gamma spoken')).toMatchObject({ document: { uri: 'file:c.vtt' } });
-    rmSync(path.join(root, 'docs/deep/b.html'));
+    rmSync(path.join(home, 'docs/deep/b.html'));
     expect(await run(kb)).toMatchObject({ counters: { docs_unchanged: 2, docs_gone: 1 } });
     const { body } = await knowledge.search(kb.claims, kb.kbId, { query: 'beta second', mode: 'text' });
     expect(body.results).toEqual([]);
   });
 
-  test('that is not below the root is not read, and nothing that was there is lost', async () => {
-    mkdirSync(path.join(root, 'mine'), { recursive: true });
-    writeFileSync(path.join(root, 'mine/a.md'), '# Mine\n\nMine alone.');
+  test('that is not the tenant’s is not read, and nothing that was there is lost', async () => {
     const kb = await newKb({ sources: [{ type: 'folder', path: 'mine' }] });
+    const mine = path.join(homeOf(kb), 'mine');
+    mkdirSync(mine, { recursive: true });
+    writeFileSync(path.join(mine, 'a.md'), '# Mine\n\nMine alone.');
     await run(kb);
-    const outside = await newKb({ sources: [{ type: 'folder', path: `../${path.basename(root)}/../etc` }] });
-    expect(await run(outside)).toMatchObject({
-      counters: { docs_seen: 0 },
-      incomplete_sources: [{ reason: expect.stringContaining('not below the root') }],
-    });
-    rmSync(path.join(root, 'mine'), { recursive: true });
+    const outside = `../../${path.basename(root)}/../etc`;
+    for (const folder of ['mine', `../${kb.claims.tenantId}/mine`, `${kb.claims.tenantId}/mine`, outside]) {
+      const stranger = await newKb({ sources: [{ type: 'folder', path: folder }] });
+      mkdirSync(homeOf(stranger));
+      expect(await run(stranger), folder).toMatchObject({
+        counters: { docs_seen: 0 },
+        incomplete_sources: [{ reason: expect.stringContaining('in the tenant’s folder') }],
+      });
+    }
+    rmSync(mine, { recursive: true });
     await run(kb);
     expect(await firstFound(kb, 'mine alone')).toMatchObject({ text: expect.stringContaining('Mine alone') });
   });

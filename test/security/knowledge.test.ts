@@ -70,20 +70,29 @@ describe('an address of this machine', () => {
   });
 });
 
-test('a folder, or a link in one, leads nowhere outside of the root', async () => {
-  const shared = path.join(product.directory, 'shared');
-  mkdirSync(path.join(shared, 'docs'), { recursive: true });
+/** The tenant's folder below the root, with a document and links that lead out of it. */
+function furnish({ tenantId }: Claims): void {
+  const home = path.join(product.directory, 'shared', tenantId);
+  mkdirSync(path.join(home, 'docs'), { recursive: true });
+  writeFileSync(path.join(home, 'docs/open.md'), '# Open\n\nEverybody of the tenant may read this.');
+  symlinkSync(path.join(product.directory, 'secret.md'), path.join(home, 'docs/link.md'));
+  symlinkSync(product.directory, path.join(home, 'outside'));
+}
+
+test('a folder, or a link in one, leads nowhere outside of the tenant’s', async () => {
   writeFileSync(path.join(product.directory, 'secret.md'), '# Secret\n\nNobody may read this.');
-  writeFileSync(path.join(shared, 'docs/open.md'), '# Open\n\nEverybody may read this.');
-  symlinkSync(path.join(product.directory, 'secret.md'), path.join(shared, 'docs/link.md'));
-  symlinkSync(product.directory, path.join(shared, 'outside'));
-  for (const folder of ['../', 'docs/../..', 'outside', path.join(product.directory)]) {
-    const { documents, text } = await runOf(await admin(), { sources: [{ type: 'folder', path: folder }] });
+  const victim = await admin();
+  furnish(victim);
+  const foreign = [`../${victim.tenantId}`, `../${victim.tenantId}/docs`, `${victim.tenantId}/docs`];
+  for (const folder of ['../', 'docs/../..', 'outside', path.join(product.directory), ...foreign]) {
+    const claims = await admin();
+    furnish(claims);
+    const { documents, text } = await runOf(claims, { sources: [{ type: 'folder', path: folder }] });
     expect({ folder, documents }).toEqual({ folder, documents: [] });
     // Where the root lies is the operator's business.
     expect(text.replaceAll(folder, '')).not.toContain(product.directory);
   }
-  const { documents } = await runOf(await admin(), { sources: [{ type: 'folder', path: 'docs' }] });
+  const { documents } = await runOf(victim, { sources: [{ type: 'folder', path: 'docs' }] });
   const states = documents.map(({ uri, state }) => `${uri} ${state}`).sort();
   expect(states).toEqual(['file:link.md error', 'file:open.md indexed']);
 });

@@ -74,14 +74,6 @@ const places: Record<string, Place> = {
     params: tenant,
   },
   'PATCH /api/tenants/:tenant_id /plan': { ...word, params: tenant },
-  'PATCH /api/tenants/:tenant_id /limits/*': {
-    back: async ({ params, text }) => {
-      const limits = (await tenantField(params.tenant_id, 'limits')) as object;
-      return Object.keys(limits).find((name) => name === text);
-    },
-    why: 'most strings are no names of limits',
-    params: tenant,
-  },
   'POST /api/workspaces /name': { back: ({ told }) => workspaceName(told.body.workspace_id) },
   'PATCH /api/workspaces/:workspace_id /name': {
     back: ({ params }) => workspaceName(params.workspace_id),
@@ -242,7 +234,7 @@ function example(body: Parameters<typeof exampleOf>[0], { tenantId }: Claims): R
 /** The body with the text at its place; `*` stands for a field of any name. */
 function put(into: unknown, { path, isKey, shape }: TextPlace, text: string): unknown {
   const shaped = shape ? putAt(into, shape.path, shape.example) : into;
-  return putAt(shaped, path, isKey ? { [text]: path.at(-1) === 'limits' ? 1 : null } : text);
+  return putAt(shaped, path, isKey ? { [text]: null } : text);
 }
 
 function putAt(into: unknown, [first, ...rest]: Path, value: unknown): unknown {

@@ -2144,7 +2144,7 @@ export interface Paths {
           title?: string;
         } | {
           type: 'folder';
-          /** Below the folder that the operator has configured */
+          /** In the tenant’s folder below the one that the operator has configured */
           path: string;
         } | {
           type: 'website';
@@ -2387,7 +2387,7 @@ export interface Paths {
         title?: string;
       } | {
         type: 'folder';
-        /** Below the folder that the operator has configured */
+        /** In the tenant’s folder below the one that the operator has configured */
         path: string;
       } | {
         type: 'website';

@@ -48,7 +48,7 @@ export const knowledgeErrors = defineErrors({
     kind: 'invalid',
     status: 422,
     title: 'A folder cannot be a source here',
-    next: 'Name a folder that lies below the one that the operator has configured (KNOWLEDGE_FOLDER_ROOT).',
+    next: 'Name a folder in the tenant’s own below the one of the operator (KNOWLEDGE_FOLDER_ROOT).',
   },
   knowledge_document_not_found: {
     kind: 'not_found',

@@ -8,7 +8,8 @@ export const knowledgeSettings = {
     env: 'KNOWLEDGE_FOLDER_ROOT',
     ...text({ max: 4_000 }),
     default: null,
-    describe: 'Folders below this one may be sources of knowledge bases. Unset: none.',
+    describe:
+      'A tenant’s folders may be sources that lie below this one, in one with the name of the tenant. Unset: none.',
   }),
   knowledgeMaxFileBytes: setting({
     env: 'KNOWLEDGE_MAX_FILE_BYTES',

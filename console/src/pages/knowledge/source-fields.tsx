@@ -54,7 +54,7 @@ export function SourceFields({ draft, change, error }: Props) {
       {draft.type === 'folder' ? (
         <TextInput
           label="Path"
-          description="Below the folder that the operator has configured."
+          description="In your folder, below the one that the operator has configured."
           required
           value={draft.path}
           error={messageAt(error, 'path')}

@@ -12,7 +12,7 @@ import { uriOfFile } from './files.ts';
 import type { Source, SourceCursor } from './source.ts';
 
 export interface FolderSourceOptions {
-  /** What the operator allows to be read. */
+  /** What may be read: the tenant's folder below the one that the operator has configured. */
   root: string;
   /** Below the root; the root itself when it is empty. */
   folder: string;
@@ -56,7 +56,8 @@ class FolderWalk {
   async *files(cursor: SourceCursor | null): AsyncGenerator<ListedFile[]> {
     const folder = await this.#findFolder();
     if (folder === null) {
-      this.trouble = `The folder ${JSON.stringify(this.#options.folder)} is not there, or not below the root`;
+      const name = JSON.stringify(this.#options.folder);
+      this.trouble = `There is no folder ${name} in the tenant’s folder below KNOWLEDGE_FOLDER_ROOT`;
       return;
     }
     // Trouble before the place that it goes on from is still trouble.

@@ -1,4 +1,5 @@
 import type { GuardedFetch } from '../../../kernel/fetch/guarded-fetch.ts';
+import { tenantFolder } from '../../../kernel/files/folder.ts';
 import { getFile } from '../../../kernel/files/service.ts';
 import type { Files } from '../../../kernel/files/types.ts';
 import type { Database } from '../../../lib/db.ts';
@@ -17,7 +18,7 @@ export interface SourceDeps {
   db: Database;
   files: Files;
   fetch: GuardedFetch;
-  /** Folders below it may be read; null: none. */
+  /** Each tenant may have its own folder below it read; null: none. */
   folderRoot: string | null;
   maxFileBytes: number;
   /** What scrapes have handed over; null: nobody scrapes here. */
@@ -41,7 +42,7 @@ export function openSource(
     case 'html':
       return createInlineSource({ type, ...inlineOf(settings), limits });
     case 'folder':
-      return createFolderSource({ root: rootOf(deps), folder: String(settings.path), limits });
+      return createFolderSource({ root: rootOf(deps, source), folder: String(settings.path), limits });
     case 'website':
       return websiteSource(websiteSettings.parse(settings), deps);
     case 'youtube':
@@ -66,9 +67,9 @@ function inlineOf({ content, title }: Record<string, unknown>): { content: strin
   return { content: String(content ?? ''), title: typeof title === 'string' ? title : null };
 }
 
-/** The operator may have taken the folder away since the source was made. */
-function rootOf({ folderRoot }: SourceDeps): string {
-  if (folderRoot !== null) return folderRoot;
+/** The tenant's own. The operator may have taken the folder away since the source was made. */
+function rootOf({ folderRoot }: SourceDeps, { tenantId }: KnowledgeSource): string {
+  if (folderRoot !== null) return tenantFolder(folderRoot, tenantId);
   throw knowledgeErrors.raise.knowledge_folder_refused(
     'No folder is configured on this server any more (KNOWLEDGE_FOLDER_ROOT)',
   );

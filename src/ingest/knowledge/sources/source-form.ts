@@ -21,7 +21,9 @@ export const sourceForm = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('html'), content, title }),
   z.strictObject({
     type: z.literal('folder'),
-    path: storedText(1_000).min(1).describe('Below the folder that the operator has configured'),
+    path: storedText(1_000)
+      .min(1)
+      .describe('In the tenant’s folder below the one that the operator has configured'),
   }),
   z.strictObject({
     type: z.literal('website'),
