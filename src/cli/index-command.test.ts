@@ -160,6 +160,13 @@ test('a web site is crawled, and is one source however often it is indexed', asy
     [tenantId],
   );
   expect(sources.map(({ type }) => type)).toEqual(['files', 'website']);
+  await database.owner(
+    `update knowledge_sources set settings = settings || '{"max_pages": 1}' where tenant_id = $1 and type = 'website'`,
+    [tenantId],
+  );
+  const cut = await runHere(tenantId, 'index', `${site.url}/`, '--kb', 'site');
+  expect(cut.code, 'the site has more than was read').toBe(3);
+  expect(cut.stderr).toMatch(/Not everything was read: .*more pages than the 1/);
 });
 
 test('--watch no does not wait, and a run that is followed goes on when the command is interrupted', async () => {

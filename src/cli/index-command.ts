@@ -26,7 +26,7 @@ export function addIndexCommand(program: Command): void {
     .command('index')
     .description(
       'Put files, a folder or a web site into a knowledge base, which is made if it is missing, and index it. ' +
-        'Exit 0: everything is in, 3: some documents failed, 1: failed.',
+        'Exit 0: everything is in, 3: something could not be read, 1: failed.',
     )
     .argument('<place>', 'a file, a folder, or the address of a web site or a video')
     .requiredOption('--kb <name>', 'the knowledge base', parseKb)

@@ -70,9 +70,10 @@ async function look(
   }
 }
 
-export function exitCodeOfRun({ status, counters }: RunView): ExitCode {
+export function exitCodeOfRun({ status, counters, incomplete_sources: incomplete }: RunView): ExitCode {
   if (status !== 'completed') return exitCodes.failed;
-  return counters.docs_error + counters.chunks_error > 0 ? exitCodes.someRowsFailed : exitCodes.ok;
+  const isWhole = counters.docs_error + counters.chunks_error === 0 && incomplete.length === 0;
+  return isWhole ? exitCodes.ok : exitCodes.someRowsFailed;
 }
 
 const documentsShown = 10;
