@@ -131,9 +131,10 @@ async function startKernel(parts: {
   work: boolean;
 }): Promise<Kernel> {
   const { config, logger } = parts.options;
-  const { db, connections, metrics, files, limits, breakers, wake } = parts.base;
+  const { workerId, db, connections, metrics, files, limits, breakers, wake } = parts.base;
   const { items, uploads, connectors, knowledge, scrapes, adapters, webhooks } = parts.base;
   const kernel = new Kernel({
+    workerId,
     db,
     directUrl: connections.directAppUrl,
     logger,
@@ -155,7 +156,7 @@ async function startKernel(parts: {
     maxQueued: config.maxQueuedJobs,
   });
   scrapes.connect(kernel);
-  adapters.connect({ doors: adapterDoors({ items, uploads }, kernel), workerId: kernel.membership.workerId });
+  adapters.connect({ doors: adapterDoors({ items, uploads }, kernel), workerId });
   installGauges(metrics, { db, logger });
   installEventMetrics(metrics, { db, logger });
   breakers.installGauge(metrics);

@@ -30,6 +30,7 @@ import { createGuardedFetch } from './kernel/fetch/guarded-fetch.ts';
 import { createFiles } from './kernel/files/backends.ts';
 import type { Files } from './kernel/files/types.ts';
 import type { Kernel } from './kernel/jobs/kernel.ts';
+import { sessionsOf } from './kernel/jobs/membership.ts';
 import { WakeUp } from './kernel/jobs/wake-up.ts';
 import { CircuitBreakers } from './kernel/limits/circuit-breaker.ts';
 import { LimitMetrics } from './kernel/limits/metrics.ts';
@@ -44,6 +45,7 @@ import { type ClosingOrder, finishedWithin } from './lib/closing.ts';
 import { type Connections, prepareDatabase, resolveConnections } from './lib/connections.ts';
 import { Database } from './lib/db.ts';
 import { observePoolWait } from './lib/db-metrics.ts';
+import { newId } from './lib/ids.ts';
 import type { Logger } from './lib/log.ts';
 import { assertUsable, type Migration, readMigrations } from './lib/migrate.ts';
 import { readSchemaStateOf } from './lib/schema-state.ts';
@@ -63,6 +65,8 @@ export interface ProcessOptions {
 /** What every process of an installation stands on. */
 export interface Installation {
   connections: Connections;
+  /** Of this process; its sessions are named after it. */
+  workerId: string;
   db: Database;
   migrations: Migration[];
   files: Files;
@@ -99,7 +103,8 @@ export async function openInstallation(
     await prepareTitleSearch(connections.ownerUrl, { onNotice: (text) => logger.warn(text) });
   }
   const metrics = createMetricsRegistry();
-  const db = openDatabase({ config, connections, logger, metrics });
+  const workerId = newId();
+  const db = openDatabase({ config, connections, logger, metrics, workerId });
   closing.add('The database pool', { stop: () => closePool(db, logger) });
   const migrations = await readMigrations();
   assertUsable(await readSchemaStateOf(db, migrations));
@@ -139,7 +144,19 @@ export async function openInstallation(
   const houses = { items, uploads, connectors, knowledge, scrapes, adapters, webhooks };
   const shelves = [tenantSecretShelf(db), webhookSecretShelf(db)];
   const tasks = [rotationTask({ keys, shelves, logger })];
-  const shared = { connections, db, migrations, files, secret, metrics, secrets, limits, breakers, wake };
+  const shared = {
+    connections,
+    workerId,
+    db,
+    migrations,
+    files,
+    secret,
+    metrics,
+    secrets,
+    limits,
+    breakers,
+    wake,
+  };
   return { ...shared, tasks, ...houses };
 }
 
@@ -250,10 +267,11 @@ function openDatabase(deps: {
   connections: Connections;
   logger: Logger;
   metrics: Registry;
+  workerId: string;
 }): Database {
   return new Database({
     url: deps.connections.appUrl,
-    applicationName: 'sluice-server',
+    applicationName: sessionsOf(deps.workerId),
     maxConnections: deps.config.databasePoolSize,
     settings: {
       statement_timeout: String(deps.config.statementTimeoutMs),

@@ -172,6 +172,27 @@ export class Database {
     await this.pool.query(query);
   }
 
+  /**
+   * Ends the sessions of these names (`application_name`) that are in the middle of a statement and wait for their
+   * process: for the rows of a COPY, for the rest of a message, for an answer to be read. PostgreSQL counts them as
+   * active, so none of its time limits holds. Runs as the login: the group roles may not end its sessions.
+   */
+  async endStalled(names: string[]): Promise<string[]> {
+    const { rows } = await this.pool.query<{ name: string; ended: boolean }>({
+      text: `with stalled as materialized (
+               select pid, application_name as name
+                 from pg_stat_activity
+                where application_name = any($1)
+                  and state = 'active'
+                  and wait_event_type = 'Client'
+                  and datname = current_database()
+             )
+             select name, pg_terminate_backend(pid) as ended from stalled`,
+      values: [names],
+    });
+    return rows.filter(({ ended }) => ended).map(({ name }) => name);
+  }
+
   async close(): Promise<void> {
     await this.pool.end();
   }

@@ -6,20 +6,24 @@ import { appendFileSync } from 'node:fs';
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { Kernel } from '../../src/kernel/jobs/kernel.ts';
+import { sessionsOf } from '../../src/kernel/jobs/membership.ts';
 import type { Pipeline, Slice } from '../../src/kernel/jobs/types.ts';
 import { Database } from '../../src/lib/db.ts';
+import { newId } from '../../src/lib/ids.ts';
 import { probePipeline } from '../probe-pipeline.ts';
 import type { LedgerLine, WorkerReport, WorkerSettings } from './worker-messages.ts';
 
 const settings: WorkerSettings = JSON.parse(process.argv[2] ?? '{}');
 const logger = pino({ level: 'info' }, pino.destination({ dest: settings.logFile, sync: true }));
+const workerId = newId();
 const db = new Database({
   url: settings.appUrl,
-  applicationName: 'sluice-chaos',
+  applicationName: sessionsOf(workerId),
   maxConnections: settings.concurrency + 3,
   connectTimeoutMs: 3_000,
 });
 const kernel = new Kernel({
+  workerId,
   db,
   directUrl: settings.directUrl,
   logger,
@@ -43,7 +47,7 @@ await kernel.start({ work: true }).catch((error: unknown) => {
 });
 process.once('SIGTERM', () => void end());
 const watch = setInterval(() => void reportRefusals(), 50);
-report({ is: 'started', workerId: kernel.membership.workerId, guardedBy: kernel.membership.guardedBy });
+report({ is: 'started', workerId, guardedBy: kernel.membership.guardedBy });
 
 async function end(): Promise<void> {
   await kernel.stop(settings.graceMs);

@@ -1,5 +1,6 @@
 import type { Registry } from 'prom-client';
 import type { Database } from '../../lib/db.ts';
+import { newId } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import { Claimer } from './claimer.ts';
 import { type CycleReport, type CycleScope, runCycle } from './cycle.ts';
@@ -18,6 +19,8 @@ import { Worker } from './worker.ts';
 export interface KernelOptions {
   /** Given when houses announce something themselves; otherwise the kernel makes its own. */
   wake?: WakeUp;
+  /** Given when the database's sessions are named after it. */
+  workerId?: string;
   db: Database;
   directUrl: string;
   logger: Logger;
@@ -67,8 +70,8 @@ export class Kernel {
     this.wake = options.wake ?? new WakeUp(db);
     this.metrics = new JobMetrics(options.registry);
     this.registry = new PipelineRegistry(options.pipelines);
-    this.membership = new Membership({ ...options, wake: this.wake });
-    const { workerId } = this.membership;
+    const { workerId = newId() } = options;
+    this.membership = new Membership({ ...options, workerId, wake: this.wake });
     const { metrics, wake, registry } = this;
     this.#keeper = new LeaseKeeper({ db, logger, workerId, leaseMs, heartbeatMs });
     this.#rescuer = new Rescuer({

@@ -4,7 +4,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database, Tx } from '../../lib/db.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { type GuardConnection, openGuardConnection } from '../../lib/guard-connection.ts';
-import { newId } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import { onceMore } from '../../lib/once-more.ts';
 import { type WakeUp, wakeChannel } from './wake-up.ts';
@@ -16,6 +15,8 @@ export interface MembershipOptions {
   directUrl: string;
   wake: WakeUp;
   logger: Logger;
+  /** The boot id: a restarted process is another worker. */
+  workerId: string;
   concurrency: number;
   heartbeatMs: number;
   version: string;
@@ -24,14 +25,18 @@ export interface MembershipOptions {
 /** A process that is stopped or cut off inside one of these must not keep the workers' rows locked. */
 const limits = { limitMs: 10_000, settings: { idle_in_transaction_session_timeout: '2000' } };
 
+/** How PostgreSQL shows the sessions of this process (`application_name`); the rescue finds a stopped one's by it. */
+export function sessionsOf(workerId: string): string {
+  return `sluice-server ${workerId}`;
+}
+
 /**
  * This process as a worker. It holds an advisory lock on a connection of its own for as long as it lives: when the
  * process or the connection dies, PostgreSQL frees the lock at once, and the others need not wait for leases to
  * expire. The same connection listens for wake-ups. Behind a pooler there is neither; then expiry and polling do.
  */
 export class Membership {
-  /** The boot id: a restarted process is another worker. */
-  readonly workerId = newId();
+  readonly workerId: string;
   readonly #options: MembershipOptions;
   readonly #lostListeners = new Set<() => void>();
   #guard: GuardConnection | null = null;
@@ -43,6 +48,7 @@ export class Membership {
 
   constructor(options: MembershipOptions) {
     this.#options = options;
+    this.workerId = options.workerId;
   }
 
   get guardedBy(): 'lock' | 'expiry' {

@@ -2,9 +2,10 @@ import type { Database, Tx } from '../../lib/db.ts';
 import type { Logger } from '../../lib/log.ts';
 import { onceMore } from '../../lib/once-more.ts';
 import { hasStruckJobs, listFollowed } from './lease-store.ts';
+import { sessionsOf } from './membership.ts';
 import type { JobMetrics } from './metrics.ts';
 import type { WakeUp } from './wake-up.ts';
-import { markLostWorkers, type RescuedJob, rescueLeases } from './worker-store.ts';
+import { listSilentWorkers, markLostWorkers, type RescuedJob, rescueLeases } from './worker-store.ts';
 
 export interface RescuerOptions {
   db: Database;
@@ -57,7 +58,8 @@ export class Rescuer {
   }
 
   async rescue(): Promise<RescuedJob[]> {
-    const { lost, rescued } = await onceMore(() => this.#takeBack());
+    const { lost, rescued, silent } = await onceMore(() => this.#takeBack());
+    if (silent.length > 0) await this.#endStalled(silent);
     if (lost.length > 0) await this.#options.onLost?.(lost);
     for (const job of rescued) {
       this.#options.metrics.rescues.inc({ cause: job.cause });
@@ -70,14 +72,22 @@ export class Rescuer {
     return rescued;
   }
 
-  #takeBack(): Promise<{ lost: string[]; rescued: RescuedJob[] }> {
+  /** A process that is stopped in the middle of a statement keeps rows locked; the next look then gets them. */
+  async #endStalled(workerIds: string[]): Promise<void> {
+    const { db, logger } = this.#options;
+    for (const sessions of await db.endStalled(workerIds.map(sessionsOf))) {
+      logger.warn({ sessions }, 'a transaction was ended whose process had stopped in the middle of it');
+    }
+  }
+
+  #takeBack(): Promise<{ lost: string[]; rescued: RescuedJob[]; silent: string[] }> {
     const { db, maxStrikes, leaseMs } = this.#options;
     return db.transaction({ role: 'sluice_kernel', ...limits }, async (tx) => {
       const lost = (await markLostWorkers(tx)).map(({ workerId }) => workerId);
       const rescued = await rescueLeases(tx, { maxStrikes, limit: batchSize, silentMs: leaseMs, rejoinMs });
       this.#hasStruck = await hasStruckJobs(tx);
       await this.#countFollowed(tx, rescued);
-      return { lost, rescued };
+      return { lost, rescued, silent: await listSilentWorkers(tx, leaseMs) };
     });
   }
 

@@ -194,6 +194,15 @@ export function rescueLeases(
       from moved m`);
 }
 
+/** Workers that have not said for this long that they live. */
+export async function listSilentWorkers(tx: Tx, silentMs: number): Promise<string[]> {
+  const rows = await tx.rows<{ workerId: string }>(sql`
+    select worker_id as "workerId"
+      from workers
+     where heartbeat_at < clock_timestamp() - ${silentMs} * interval '1 millisecond'`);
+  return rows.map(({ workerId }) => workerId);
+}
+
 export function removeForgottenWorkers(tx: Tx, olderThanMs: number): Promise<number> {
   return tx.run(sql`
     delete from workers w
