@@ -1,4 +1,5 @@
 import {
+  type CryptoKey,
   createRemoteJWKSet,
   decodeProtectedHeader,
   errors,
@@ -41,7 +42,7 @@ const keyFetch = { timeoutDuration: 5_000, cooldownDuration: 30_000, cacheMaxAge
  * so a public key cannot be passed off as one.
  */
 export function createTokenVerifier(settings: TokenSettings, clock: Clock): TokenVerifier {
-  const secret = new TextEncoder().encode(settings.secret);
+  const secretKey = importSecret(settings.secret, 'verify');
   const remoteKeys =
     settings.jwksUrl === null ? null : createRemoteJWKSet(new URL(settings.jwksUrl), keyFetch);
 
@@ -55,7 +56,7 @@ export function createTokenVerifier(settings: TokenSettings, clock: Clock): Toke
     };
     const algorithm = algorithmOf(token);
     if (algorithm === 'HS256') {
-      return (await jwtVerify(token, secret, { ...options, algorithms: ['HS256'] })).payload;
+      return (await jwtVerify(token, await secretKey, { ...options, algorithms: ['HS256'] })).payload;
     }
     if ((algorithm === 'RS256' || algorithm === 'ES256') && remoteKeys) {
       return (await jwtVerify(token, remoteKeys, { ...options, algorithms: ['RS256', 'ES256'] })).payload;
@@ -104,7 +105,13 @@ export async function mintToken(
     .setAudience(settings.audience)
     .setIssuedAt(nowSeconds)
     .setExpirationTime(nowSeconds + options.lifetimeSeconds)
-    .sign(new TextEncoder().encode(settings.secret));
+    .sign(await importSecret(settings.secret, 'sign'));
+}
+
+/** Once for all tokens: handed over as bytes, it would be imported again for each of them, at the cost of the check. */
+function importSecret(secret: string, use: 'sign' | 'verify'): Promise<CryptoKey> {
+  const bytes = new TextEncoder().encode(secret);
+  return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, [use]);
 }
 
 function algorithmOf(token: string): string | undefined {
