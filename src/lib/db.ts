@@ -178,7 +178,7 @@ export class Database {
    * active, so none of its time limits holds. Runs as the login: the group roles may not end its sessions.
    */
   async endStalled(names: string[]): Promise<string[]> {
-    const { rows } = await this.pool.query<{ name: string; ended: boolean }>({
+    const query: pg.QueryConfig & { query_timeout: number } = {
       text: `with stalled as materialized (
                select pid, application_name as name
                  from pg_stat_activity
@@ -189,8 +189,15 @@ export class Database {
              )
              select name, pg_terminate_backend(pid) as ended from stalled`,
       values: [names],
-    });
-    return rows.filter(({ ended }) => ended).map(({ name }) => name);
+      // A connection that has fallen silent must not keep whoever rescues from all further looks.
+      query_timeout: 5_000,
+    };
+    try {
+      const { rows } = await this.pool.query<{ name: string; ended: boolean }>(query);
+      return rows.filter(({ ended }) => ended).map(({ name }) => name);
+    } catch (error) {
+      throw toDatabaseError(error);
+    }
   }
 
   async close(): Promise<void> {

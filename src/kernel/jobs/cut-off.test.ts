@@ -1,9 +1,10 @@
 import pino from 'pino';
 import { Registry } from 'prom-client';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { useDatabase } from '../../../test/database.ts';
 import { testKernel } from '../../../test/kernel.ts';
 import { openSession, untilWaitedFor } from '../../../test/sessions.ts';
+import { Database } from '../../lib/db.ts';
 import { newId } from '../../lib/ids.ts';
 import { JobMetrics } from './metrics.ts';
 import { Rescuer } from './rescuer.ts';
@@ -38,21 +39,18 @@ test('a worker whose connection is cut while it signs on signs on once more', as
   await kernel.stop(1_000);
 });
 
-test('a rescue whose connection is cut is done once more', async () => {
+async function enterDeadWorker(): Promise<string> {
   const workerId = newId();
-  const dead = {
-    workerId,
-    name: 'dead',
-    guardedBy: 'lock',
-    lockKey: '1',
-    concurrency: 1,
-    version: 'test',
-  } as const;
-  await database.db.kernel((tx) => registerWorker(tx, dead));
+  const worker = { workerId, name: 'dead', lockKey: '1', concurrency: 1, version: 'test' };
+  await database.db.kernel((tx) => registerWorker(tx, { ...worker, guardedBy: 'lock' }));
+  return workerId;
+}
+
+function rescuerOn(db: Database) {
   const lost: string[] = [];
   const rescuer = new Rescuer({
-    db: database.db,
-    wake: new WakeUp(database.db),
+    db,
+    wake: new WakeUp(db),
     logger: pino({ level: 'silent' }),
     metrics: new JobMetrics(new Registry()),
     leaseMs: 10_000,
@@ -61,7 +59,28 @@ test('a rescue whose connection is cut is done once more', async () => {
       lost.push(...workerIds);
     },
   });
+  return { rescuer, lost };
+}
+
+test('a rescue whose connection is cut is done once more', async () => {
+  const workerId = await enterDeadWorker();
+  const { rescuer, lost } = rescuerOn(database.db);
   expect(await cutOff(() => rescuer.rescue())).toEqual([]);
   expect(lost).toEqual([workerId]);
   expect((await workers()).map((worker) => worker.lostAt)).toEqual([expect.anything()]);
+});
+
+test('dead workers are told of even if the sessions of silent ones cannot be ended', async () => {
+  class Unable extends Database {
+    override endStalled(): Promise<string[]> {
+      return Promise.reject(new Error('no'));
+    }
+  }
+  const db = new Unable({ url: database.appUrl, applicationName: 'unable', maxConnections: 2 });
+  onTestFinished(() => db.close());
+  const workerId = await enterDeadWorker();
+  await database.owner("update workers set heartbeat_at = heartbeat_at - interval '1 h'");
+  const { rescuer, lost } = rescuerOn(db);
+  await expect(rescuer.rescue()).rejects.toThrow('no');
+  expect(lost).toEqual([workerId]);
 });

@@ -59,7 +59,6 @@ export class Rescuer {
 
   async rescue(): Promise<RescuedJob[]> {
     const { lost, rescued, silent } = await onceMore(() => this.#takeBack());
-    if (silent.length > 0) await this.#endStalled(silent);
     if (lost.length > 0) await this.#options.onLost?.(lost);
     for (const job of rescued) {
       this.#options.metrics.rescues.inc({ cause: job.cause });
@@ -69,13 +68,15 @@ export class Rescuer {
       );
     }
     if (rescued.length > 0) this.#options.wake.announce('jobs', 'events');
+    // At last: what comes of it is for the next look, and if it fails, nothing of this one may be left undone.
+    if (silent.length > 0) await this.#endStalled(silent);
     return rescued;
   }
 
   /** A process that is stopped in the middle of a statement keeps rows locked; the next look then gets them. */
   async #endStalled(workerIds: string[]): Promise<void> {
     const { db, logger } = this.#options;
-    for (const sessions of await db.endStalled(workerIds.map(sessionsOf))) {
+    for (const sessions of await onceMore(() => db.endStalled(workerIds.map(sessionsOf)))) {
       logger.warn({ sessions }, 'a transaction was ended whose process had stopped in the middle of it');
     }
   }
