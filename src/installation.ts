@@ -30,7 +30,7 @@ import { createGuardedFetch } from './kernel/fetch/guarded-fetch.ts';
 import { createFiles } from './kernel/files/backends.ts';
 import type { Files } from './kernel/files/types.ts';
 import type { Kernel } from './kernel/jobs/kernel.ts';
-import { sessionsOf } from './kernel/jobs/membership.ts';
+import { sessionName } from './kernel/jobs/membership.ts';
 import { WakeUp } from './kernel/jobs/wake-up.ts';
 import { CircuitBreakers } from './kernel/limits/circuit-breaker.ts';
 import { LimitMetrics } from './kernel/limits/metrics.ts';
@@ -271,7 +271,7 @@ function openDatabase(deps: {
 }): Database {
   return new Database({
     url: deps.connections.appUrl,
-    applicationName: sessionsOf(deps.workerId),
+    applicationName: sessionName(deps.workerId),
     maxConnections: deps.config.databasePoolSize,
     settings: {
       statement_timeout: String(deps.config.statementTimeoutMs),

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import type pg from 'pg';
+import pg from 'pg';
 import pino from 'pino';
 import { Registry } from 'prom-client';
+import { afterAll, beforeAll, beforeEach } from 'vitest';
 import { LeaseKeeper } from '../src/kernel/jobs/lease-keeper.ts';
 import { JobMetrics } from '../src/kernel/jobs/metrics.ts';
 import { PipelineRegistry } from '../src/kernel/jobs/pipeline-registry.ts';
@@ -14,7 +15,7 @@ import { deregisterWorker, registerWorker } from '../src/kernel/jobs/worker-stor
 import { newId } from '../src/lib/ids.ts';
 import { newTenant, type TestDatabase } from './database.ts';
 import type { ModelJob } from './job-model.ts';
-import { probePipeline } from './probe-pipeline.ts';
+import { probePipeline, probeTable } from './probe-pipeline.ts';
 
 /** A slice that the test ends when it likes; a zombie is one whose job went on without it. */
 export interface OpenSlice {
@@ -44,6 +45,25 @@ const snapshot = `
     from ingestion_jobs j
    where j.tenant_id = $1
    order by j.job_id`;
+
+/** A world of its own for each test of a file; the last one is closed with it. */
+export function useWorld(database: TestDatabase, onOpen: (world: World) => void): void {
+  const guard = new pg.Client({ connectionString: database.ownerUrl });
+  let world: World | undefined;
+  beforeAll(async () => {
+    await database.owner(probeTable);
+    await guard.connect();
+  });
+  beforeEach(async () => {
+    await world?.close();
+    world = await World.open(database, guard);
+    onOpen(world);
+  });
+  afterAll(async () => {
+    await world?.close();
+    await guard.end();
+  });
+}
 
 /** The real kernel on a real database, with slices and workers that the test holds in its hand. */
 export class World {

@@ -177,7 +177,7 @@ export class Database {
    * process: for the rows of a COPY, for the rest of a message, for an answer to be read. PostgreSQL counts them as
    * active, so none of its time limits holds. Runs as the login: the group roles may not end its sessions.
    */
-  async endStalled(names: string[]): Promise<string[]> {
+  async endStalledSessions(names: string[]): Promise<string[]> {
     const query: pg.QueryConfig & { query_timeout: number } = {
       text: `with stalled as materialized (
                select pid, application_name as name

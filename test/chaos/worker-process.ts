@@ -6,7 +6,7 @@ import { appendFileSync } from 'node:fs';
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { Kernel } from '../../src/kernel/jobs/kernel.ts';
-import { sessionsOf } from '../../src/kernel/jobs/membership.ts';
+import { sessionName } from '../../src/kernel/jobs/membership.ts';
 import type { Pipeline, Slice } from '../../src/kernel/jobs/types.ts';
 import { Database } from '../../src/lib/db.ts';
 import { newId } from '../../src/lib/ids.ts';
@@ -18,7 +18,7 @@ const logger = pino({ level: 'info' }, pino.destination({ dest: settings.logFile
 const workerId = newId();
 const db = new Database({
   url: settings.appUrl,
-  applicationName: sessionsOf(workerId),
+  applicationName: sessionName(workerId),
   maxConnections: settings.concurrency + 3,
   connectTimeoutMs: 3_000,
 });

@@ -72,7 +72,7 @@ test('a rescue whose connection is cut is done once more', async () => {
 
 test('dead workers are told of even if the sessions of silent ones cannot be ended', async () => {
   class Unable extends Database {
-    override endStalled(): Promise<string[]> {
+    override endStalledSessions(): Promise<string[]> {
       return Promise.reject(new Error('no'));
     }
   }

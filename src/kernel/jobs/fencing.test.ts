@@ -1,8 +1,6 @@
-import pg from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { newTenant, useDatabase } from '../../../test/database.ts';
-import { leaseMs, type OpenSlice, World } from '../../../test/job-world.ts';
-import { probeTable } from '../../../test/probe-pipeline.ts';
+import { leaseMs, type OpenSlice, useWorld, type World } from '../../../test/job-world.ts';
 import type { Tx } from '../../lib/db.ts';
 import { sql } from '../../lib/sql.ts';
 import { claimMany, lockIfHeld, releaseMany, renewStatement, saveState, settleMany } from './lease-store.ts';
@@ -23,21 +21,9 @@ import { rescueLeases } from './worker-store.ts';
 
 const database = useDatabase();
 const failure = { code: 'probe_failed', message: 'It was told to fail', class: 'probe' };
-let guard: pg.Client;
 let world: World;
-
-beforeAll(async () => {
-  await database.owner(probeTable);
-  guard = new pg.Client({ connectionString: database.ownerUrl });
-  await guard.connect();
-});
-beforeEach(async () => {
-  await world?.close();
-  world = await World.open(database, guard);
-});
-afterAll(async () => {
-  await world?.close();
-  await guard?.end();
+useWorld(database, (opened) => {
+  world = opened;
 });
 
 function dispatchNew(subjectId = 'fenced'): Promise<Job> {

@@ -26,7 +26,7 @@ export interface MembershipOptions {
 const limits = { limitMs: 10_000, settings: { idle_in_transaction_session_timeout: '2000' } };
 
 /** How PostgreSQL shows the sessions of this process (`application_name`); the rescue finds a stopped one's by it. */
-export function sessionsOf(workerId: string): string {
+export function sessionName(workerId: string): string {
   return `sluice-server ${workerId}`;
 }
 

@@ -2,7 +2,7 @@ import type { Database, Tx } from '../../lib/db.ts';
 import type { Logger } from '../../lib/log.ts';
 import { onceMore } from '../../lib/once-more.ts';
 import { hasStruckJobs, listFollowed } from './lease-store.ts';
-import { sessionsOf } from './membership.ts';
+import { sessionName } from './membership.ts';
 import type { JobMetrics } from './metrics.ts';
 import type { WakeUp } from './wake-up.ts';
 import { listSilentWorkers, markLostWorkers, type RescuedJob, rescueLeases } from './worker-store.ts';
@@ -69,15 +69,15 @@ export class Rescuer {
     }
     if (rescued.length > 0) this.#options.wake.announce('jobs', 'events');
     // At last: what comes of it is for the next look, and if it fails, nothing of this one may be left undone.
-    if (silent.length > 0) await this.#endStalled(silent);
+    if (silent.length > 0) await this.#endStalledSessions(silent);
     return rescued;
   }
 
   /** A process that is stopped in the middle of a statement keeps rows locked; the next look then gets them. */
-  async #endStalled(workerIds: string[]): Promise<void> {
+  async #endStalledSessions(workerIds: string[]): Promise<void> {
     const { db, logger } = this.#options;
-    for (const sessions of await onceMore(() => db.endStalled(workerIds.map(sessionsOf)))) {
-      logger.warn({ sessions }, 'a transaction was ended whose process had stopped in the middle of it');
+    for (const session of await onceMore(() => db.endStalledSessions(workerIds.map(sessionName)))) {
+      logger.warn({ session }, 'a transaction was ended whose process had stopped in the middle of it');
     }
   }
 

@@ -1,38 +1,24 @@
 import type { Socket } from 'node:net';
-import pg from 'pg';
 import pino from 'pino';
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { useDatabase } from '../../../test/database.ts';
-import { leaseMs, World } from '../../../test/job-world.ts';
+import { leaseMs, useWorld, type World } from '../../../test/job-world.ts';
 import { eventually } from '../../../test/kernel.ts';
-import { probeTable } from '../../../test/probe-pipeline.ts';
 import { Database, type Tx } from '../../lib/db.ts';
 import { sql } from '../../lib/sql.ts';
 import { claimMany, lockIfHeld } from './lease-store.ts';
-import { sessionsOf } from './membership.ts';
+import { sessionName } from './membership.ts';
 import { Rescuer } from './rescuer.ts';
 import { dispatch } from './service.ts';
 import type { Job } from './types.ts';
 
 const database = useDatabase();
-let guard: pg.Client;
 let world: World;
 let rescuer: Rescuer;
-
-beforeAll(async () => {
-  await database.owner(probeTable);
-  guard = new pg.Client({ connectionString: database.ownerUrl });
-  await guard.connect();
-});
-beforeEach(async () => {
-  await world?.close();
-  world = await World.open(database, guard);
+useWorld(database, (opened) => {
+  world = opened;
   const { db, wake, metrics } = world.deps;
   rescuer = new Rescuer({ db, wake, metrics, logger: pino({ level: 'silent' }), leaseMs, maxStrikes: 3 });
-});
-afterAll(async () => {
-  await world?.close();
-  await guard?.end();
 });
 
 interface Connection {
@@ -85,7 +71,7 @@ interface Stopped {
 /** A process that stands still inside a transaction that holds the fence of an expired lease. */
 async function stopIn(standstill: (tx: Tx) => void, waitsFor = 'Client'): Promise<Stopped> {
   const { workerId, job } = await expiredLease();
-  const applicationName = sessionsOf(workerId);
+  const applicationName = sessionName(workerId);
   const own = new Database({ url: database.appUrl, applicationName, maxConnections: 1 });
   let pid = 0;
   let wake: () => void = () => {};

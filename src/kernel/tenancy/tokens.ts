@@ -42,6 +42,7 @@ const keyFetch = { timeoutDuration: 5_000, cooldownDuration: 30_000, cacheMaxAge
  * so a public key cannot be passed off as one.
  */
 export function createTokenVerifier(settings: TokenSettings, clock: Clock): TokenVerifier {
+  // Once for all tokens: as bytes it would be imported again for each of them, which costs as much as the check.
   const secretKey = importSecret(settings.secret, 'verify');
   const remoteKeys =
     settings.jwksUrl === null ? null : createRemoteJWKSet(new URL(settings.jwksUrl), keyFetch);
@@ -108,7 +109,6 @@ export async function mintToken(
     .sign(await importSecret(settings.secret, 'sign'));
 }
 
-/** Once for all tokens: handed over as bytes, it would be imported again for each of them, at the cost of the check. */
 function importSecret(secret: string, use: 'sign' | 'verify'): Promise<CryptoKey> {
   const bytes = new TextEncoder().encode(secret);
   return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, [use]);
