@@ -1,12 +1,8 @@
 import { defineErrors } from '../../lib/errors.ts';
+import { contentErrors } from '../formats/errors.ts';
 
 export const fileErrors = defineErrors({
-  file_too_large: {
-    kind: 'invalid',
-    status: 413,
-    title: 'The file is too large',
-    next: 'Send a smaller file, split it, or ask the operator to raise MAX_UPLOAD_BYTES.',
-  },
+  ...contentErrors.definitions,
   file_not_found: {
     kind: 'not_found',
     status: 404,
@@ -18,12 +14,6 @@ export const fileErrors = defineErrors({
     status: 500,
     title: 'The content of a stored file is missing',
     next: 'Restore it from the backup of the data directory, or upload the file again. Report it with the request id.',
-  },
-  storage_full: {
-    kind: 'transient',
-    status: 503,
-    title: 'There is no room left to store the file',
-    next: 'Try again later; nothing was stored. Operators: free space in the data directory, or give it more.',
   },
   files_unavailable: {
     kind: 'transient',

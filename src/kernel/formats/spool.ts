@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { newId } from '../../lib/ids.ts';
-import { fileErrors } from '../files/errors.ts';
+import { contentErrors } from './errors.ts';
 
 const openFile = promisify(fs.open);
 const unlinkFile = promisify(fs.unlink);
@@ -132,7 +132,7 @@ export class TemporaryFile implements Spool {
 }
 
 function tooLarge(maxBytes: number) {
-  return fileErrors.raise.file_too_large(`The file has more than ${maxBytes} bytes, which is the limit`, {
+  return contentErrors.raise.file_too_large(`The file has more than ${maxBytes} bytes, which is the limit`, {
     details: { max_bytes: maxBytes },
   });
 }
@@ -141,7 +141,10 @@ function tooLarge(maxBytes: number) {
 function inWords(error: unknown): unknown {
   const { code } = error as NodeJS.ErrnoException;
   if (code !== 'ENOSPC' && code !== 'EDQUOT') return error;
-  return fileErrors.raise.storage_full('The file could not be read in: no space left for temporary files', {
-    cause: error,
-  });
+  return contentErrors.raise.storage_full(
+    'The file could not be read in: no space left for temporary files',
+    {
+      cause: error,
+    },
+  );
 }

@@ -1,3 +1,4 @@
+import { columnLetters } from '../formats/xlsx/cell-names.ts';
 import { exportErrors } from './errors.ts';
 import { type ExportRow, type ExportValue, numberText } from './values.ts';
 import { cellStyles } from './xlsx-parts.ts';
@@ -56,13 +57,6 @@ export function createRowWriter(
       return `${xml}</row>`;
     },
   };
-}
-
-/** A, B, … Z, AA, … XFD. */
-export function columnLetters(index: number): string {
-  const rest = index % 26;
-  const letter = String.fromCharCode(65 + rest);
-  return index < 26 ? letter : columnLetters((index - rest) / 26 - 1) + letter;
 }
 
 function refuseTooLong(text: string, { rowNumber, column }: CellPlace): never {

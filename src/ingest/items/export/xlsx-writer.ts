@@ -1,5 +1,5 @@
+import { createTurns } from '../../../lib/event-loop-turns.ts';
 import { exportErrors } from './errors.ts';
-import { createTurns } from './event-loop-turns.ts';
 import type { ExportBatches, ExportRow } from './values.ts';
 import { createRowWriter, type RowWriter, type TooLongHandler } from './xlsx-cells.ts';
 import {

@@ -13,3 +13,10 @@ export function columnOf(cellName: string): number | null {
   }
   return at === 0 || column > mostSheetColumns ? null : column - 1;
 }
+
+/** A, B, … Z, AA, … XFD. */
+export function columnLetters(index: number): string {
+  const rest = index % 26;
+  const letter = String.fromCharCode(65 + rest);
+  return index < 26 ? letter : columnLetters((index - rest) / 26 - 1) + letter;
+}

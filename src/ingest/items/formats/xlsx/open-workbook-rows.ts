@@ -1,7 +1,7 @@
 import type { Archive } from '../../../../kernel/formats/archive.ts';
 import { XmlReader } from '../../../../kernel/formats/xml.ts';
 import type { SluiceError } from '../../../../lib/errors.ts';
-import { createTurns } from '../../export/event-loop-turns.ts';
+import { createTurns } from '../../../../lib/event-loop-turns.ts';
 import { readerErrors } from '../errors.ts';
 import { RowQueue } from '../row-queue.ts';
 import { OpenRowReader, type RowSource } from '../row-reader.ts';

@@ -1,7 +1,7 @@
-import { columnLetters } from '../../export/xlsx-cells.ts';
 import { checkColumnName } from '../csv-rows.ts';
 import { readerErrors } from '../errors.ts';
 import type { ReaderLimits } from '../types.ts';
+import { columnLetters } from './cell-names.ts';
 
 /** The columns of a sheet that have names. Between them there may be columns that nobody uses. */
 export interface SheetHeader {

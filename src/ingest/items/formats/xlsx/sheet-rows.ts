@@ -1,10 +1,9 @@
 import type { XmlAttributes, XmlEvents } from '../../../../kernel/formats/xml.ts';
 import type { SluiceError } from '../../../../lib/errors.ts';
-import { columnLetters } from '../../export/xlsx-cells.ts';
 import { readerErrors } from '../errors.ts';
 import type { RowQueue } from '../row-queue.ts';
 import type { ReaderLimits } from '../types.ts';
-import { columnOf, mostSheetColumns, mostSheetRows } from './cell-names.ts';
+import { columnLetters, columnOf, mostSheetColumns, mostSheetRows } from './cell-names.ts';
 import { type CellValue, cellValueOf } from './cell-values.ts';
 import { readHeader, type SheetHeader } from './sheet-header.ts';
 import { malformed, type Workbook } from './workbook.ts';

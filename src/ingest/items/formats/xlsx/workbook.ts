@@ -3,7 +3,7 @@ import type { Archive } from '../../../../kernel/formats/archive.ts';
 import { readXml, type XmlEvents } from '../../../../kernel/formats/xml.ts';
 import { detached } from '../../../../kernel/formats/xml-text.ts';
 import type { SluiceError } from '../../../../lib/errors.ts';
-import { createTurns } from '../../export/event-loop-turns.ts';
+import { createTurns } from '../../../../lib/event-loop-turns.ts';
 import { readerErrors } from '../errors.ts';
 import type { ReaderLimits } from '../types.ts';
 import { SharedStrings, SharedStringsPart } from './shared-strings.ts';
