@@ -1,4 +1,4 @@
-import { checkpointOf, type UploadCheckpoint } from '../ingest/uploads/checkpoint.ts';
+import { checkpointOf, type UploadCheckpoint } from '../ingest/uploads/staging/checkpoint.ts';
 import { isFinished } from '../ingest/uploads/types.ts';
 import type { renderUpload } from '../ingest/uploads/views.ts';
 import { shortText } from './cells.ts';

@@ -8,7 +8,7 @@ import { type CommandResult, type Running, useCommandLine } from '../../test/com
 import { newTenant, useDatabase } from '../../test/database.ts';
 import { testTokens } from '../../test/server.ts';
 import { adLine, adReport, range } from '../../test/upload-runs.ts';
-import { checkpointOf } from '../ingest/uploads/checkpoint.ts';
+import { checkpointOf } from '../ingest/uploads/staging/checkpoint.ts';
 import { mintToken } from '../kernel/tenancy/tokens.ts';
 import { confirm } from './upload.ts';
 import { stageOf, type UploadView } from './upload-follow.ts';

@@ -2,7 +2,7 @@ import { recordEvent } from '../../kernel/events/service.ts';
 import type { WakeUp } from '../../kernel/jobs/wake-up.ts';
 import type { Tx } from '../../lib/db.ts';
 import type { SluiceError } from '../../lib/errors.ts';
-import type { PromotionFigures } from './promotion-end-store.ts';
+import type { PromotionFigures } from './promotion/end-store.ts';
 import type { Upload, UploadStatus } from './types.ts';
 
 /** What happens to an upload without another status: it was mapped anew, read again with that, or taken back. */

@@ -1,6 +1,6 @@
 import { Counter, type Registry } from 'prom-client';
-import type { PromotionFigures } from './promotion-end-store.ts';
-import type { StagingFigures } from './staging.ts';
+import type { PromotionFigures } from './promotion/end-store.ts';
+import type { StagingFigures } from './staging/staging.ts';
 
 export class UploadMetrics {
   readonly rows;

@@ -13,20 +13,20 @@ import {
 import { storedText } from '../../kernel/http/stored-text.ts';
 import { cancel } from '../../kernel/jobs/service.ts';
 import { ownerFilter, type Principal } from '../../kernel/tenancy/types.ts';
-import { columnRecord } from './column-records.ts';
-import { type IntakeDeps, takeIn } from './intake.ts';
-import { mappingSchema } from './intake-fields.ts';
-import { type ReceivedUpload, receiveForm, receiveReference } from './intake-form.ts';
-import { readMapping, replaceMapping } from './mapping-store.ts';
-import { installProduction } from './production-routes.ts';
-import { writeRejected } from './rejected.ts';
+import { columnRecord } from './intake/column-records.ts';
+import { mappingSchema } from './intake/fields.ts';
+import { type ReceivedUpload, receiveForm, receiveReference } from './intake/form.ts';
+import { type IntakeDeps, takeIn } from './intake/intake.ts';
+import { readMapping, replaceMapping } from './intake/mapping-store.ts';
+import { keyOf, uploadParams as params } from './intake/upload-key.ts';
+import { installProduction } from './promotion/production-routes.ts';
 import { entityTypes, type HeaderMapping, platforms } from './reports/types.ts';
-import { installReview } from './review-routes.ts';
+import { writeRejected } from './review/rejected.ts';
+import { installReview } from './review/routes.ts';
 import { getUpload, promote, undo } from './service.ts';
-import { listStagedRows } from './staging-store.ts';
+import { listStagedRows } from './staging/store.ts';
 import { listUploads } from './store.ts';
 import { type Upload, uploadStatuses } from './types.ts';
-import { keyOf, uploadParams as params } from './upload-key.ts';
 import { renderStagedRow, renderUpload, stagedRowReply, undoCounts, uploadReply } from './views.ts';
 
 export interface UploadRoutesDeps extends IntakeDeps {

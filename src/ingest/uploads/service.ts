@@ -1,15 +1,15 @@
 import { unparkJob } from '../../kernel/jobs/shared-store.ts';
 import type { WakeUp } from '../../kernel/jobs/wake-up.ts';
 import type { Database, Tx } from '../../lib/db.ts';
-import { checkpointOf } from './checkpoint.ts';
-import { endPromotion } from './end-promotion.ts';
 import { uploadErrors } from './errors.ts';
 import { recordMove } from './events.ts';
 import type { UploadMetrics } from './metrics.ts';
+import { endPromotion } from './promotion/end-promotion.ts';
 import type { HeaderMapping } from './reports/types.ts';
-import { retryClassOf } from './retrying.ts';
-import { releaseSlot } from './slots.ts';
-import { deleteStagingOf, listExpiredStaging } from './staging-store.ts';
+import { checkpointOf } from './staging/checkpoint.ts';
+import { retryClassOf } from './staging/retrying.ts';
+import { releaseSlot } from './staging/slots.ts';
+import { deleteStagingOf, listExpiredStaging } from './staging/store.ts';
 import {
   type AbandonedUpload,
   expireHeld,
@@ -28,7 +28,7 @@ import {
   markUndone,
   releaseEntities,
   undoMetrics,
-} from './undo-store.ts';
+} from './undo/store.ts';
 
 export interface UploadServiceDeps {
   db: Database;

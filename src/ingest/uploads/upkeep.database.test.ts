@@ -8,7 +8,7 @@ import { useDatabase } from '../../../test/database.ts';
 import { eventually } from '../../../test/kernel.ts';
 import { adLine, adReport, type Place, type Run, range, useUploadRuns } from '../../../test/upload-runs.ts';
 import { pause } from '../../kernel/jobs/service.ts';
-import { FolderWatch } from './folder-watch.ts';
+import { FolderWatch } from './intake/folder-watch.ts';
 import { purgeStaging } from './service.ts';
 import type { Upload } from './types.ts';
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { timestamp } from '../../kernel/http/replies.ts';
-import { columnRecord } from './column-records.ts';
+import { columnRecord } from './intake/column-records.ts';
 import { entityTypes, platforms, reportFields } from './reports/types.ts';
 import { isBeingChecked, type StagedRow, type Upload, uploadSources, uploadStatuses } from './types.ts';
 

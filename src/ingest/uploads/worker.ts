@@ -5,22 +5,23 @@ import type { WakeUp } from '../../kernel/jobs/wake-up.ts';
 import type { Database, DatabaseRole, Tx } from '../../lib/db.ts';
 import { isSluiceError, messageOf, type SluiceError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
-import { checkpointOf, stateOf, type UploadCheckpoint } from './checkpoint.ts';
-import { endPromotion } from './end-promotion.ts';
 import { uploadErrors, uploadFailures } from './errors.ts';
 import { recordMove } from './events.ts';
 import type { UploadMetrics } from './metrics.ts';
-import { type ParseReport, parseOn } from './parse.ts';
-import { promoteOn } from './promote.ts';
-import { withRepeatedFacts } from './repeated-facts.ts';
+import { endPromotion } from './promotion/end-promotion.ts';
+import { promoteOn } from './promotion/promote.ts';
+import { withRepeatedFacts } from './promotion/repeated-facts.ts';
 import { profileOf } from './reports/profile.ts';
-import { RetriesExhausted, type RetryClass, type Retrying, retrying, type Wait } from './retrying.ts';
-import { releaseSlot } from './slots.ts';
-import { noFigures } from './staging.ts';
-import { analyzeStaging, countReplaced, deleteStagingOf } from './staging-store.ts';
+import { checkpointOf, stateOf, type UploadCheckpoint } from './staging/checkpoint.ts';
+import { type ParseReport, parseOn } from './staging/parse.ts';
+import { RetriesExhausted, type RetryClass, type Retrying, retrying, type Wait } from './staging/retrying.ts';
+import { releaseSlot } from './staging/slots.ts';
+import { noFigures } from './staging/staging.ts';
+import { analyzeStaging, countReplaced, deleteStagingOf } from './staging/store.ts';
+import { openStored } from './staging/stored-file.ts';
+import { verdictOn } from './staging/threshold.ts';
+import { holdUnmapped } from './staging/unmapped.ts';
 import { findUpload, moveUpload, saveParseFigures, takeSlot } from './store.ts';
-import { openStored } from './stored-file.ts';
-import { verdictOn } from './threshold.ts';
 import {
   isBeingChecked,
   isFinished,
@@ -29,7 +30,6 @@ import {
   type UploadStatus,
   type WarningCount,
 } from './types.ts';
-import { holdUnmapped } from './unmapped.ts';
 
 export interface UploadWorkerDeps {
   db: Database;

@@ -1,8 +1,8 @@
-import { cellOrder, type DateOrder, orderEvidence } from './dates.ts';
-import { type DecimalMark, decimalEvidence, hangsOnMark } from './numbers.ts';
+import { declaredConventions } from './lines/rejected-rows.ts';
 import type { Language, MappedColumns } from './profile-types.ts';
-import { declaredConventions } from './rejected-rows.ts';
 import type { RawRow, ReportField, ReportLayout } from './types.ts';
+import { cellOrder, type DateOrder, orderEvidence } from './values/dates.ts';
+import { type DecimalMark, decimalEvidence, hangsOnMark } from './values/numbers.ts';
 
 /**
  * How a file writes what can be read in two ways. Kept with the file's checkpoint: what a row means must not depend on

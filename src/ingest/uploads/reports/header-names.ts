@@ -1,4 +1,4 @@
-import { currencyOf } from './currencies.ts';
+import { currencyOf } from './values/currencies.ts';
 
 /** A header as the aliases know it: letters and digits only, so that case, spaces and punctuation do not count. */
 export function headerKey(text: string): string {

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { google } from '../platforms/google.ts';
-import { meta } from '../platforms/meta.ts';
-import { tiktok } from '../platforms/tiktok.ts';
 import { readHeaderName } from './header-names.ts';
+import { google } from './platforms/google.ts';
+import { meta } from './platforms/meta.ts';
+import { tiktok } from './platforms/tiktok.ts';
 import { profileOf } from './profile.ts';
 import { languages, type MappedColumns } from './profile-types.ts';
 import { type ReportField, reportFields } from './types.ts';

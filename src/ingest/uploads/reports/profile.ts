@@ -1,10 +1,10 @@
-import { google } from '../platforms/google.ts';
-import { meta } from '../platforms/meta.ts';
-import { tiktok } from '../platforms/tiktok.ts';
-import { headerAliases } from './header-aliases.ts';
-import { mapHeaders } from './header-mapping.ts';
-import { findHeader, findMissing } from './header-search.ts';
-import { compileLines } from './lines.ts';
+import { headerAliases } from './headers/aliases.ts';
+import { mapHeaders } from './headers/mapping.ts';
+import { findHeader, findMissing } from './headers/search.ts';
+import { compileLines } from './lines/lines.ts';
+import { google } from './platforms/google.ts';
+import { meta } from './platforms/meta.ts';
+import { tiktok } from './platforms/tiktok.ts';
 import type { PlatformDefinition, PlatformProfile } from './profile-types.ts';
 import type { Platform } from './types.ts';
 

@@ -1,0 +1,176 @@
+import { createReadStream } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { isSluiceError, type SluiceError } from '../../../lib/errors.ts';
+import type { Logger } from '../../../lib/log.ts';
+import { recordRefusal } from '../events.ts';
+import { findDropped, insertDropped, isRecordedAlready, tenantExists } from './dropped-store.ts';
+import { readIntakeFields } from './fields.ts';
+import { type IntakeDeps, storeContent, takeIn } from './intake.ts';
+
+/** `tenant/workspace_id/platform/file` below the folder. */
+interface DroppedFile {
+  tenantId: string;
+  workspaceId: string;
+  platform: string;
+  path: string;
+  file: string;
+  sizeBytes: number;
+  modifiedAt: Date;
+}
+
+export interface WatchDeps extends IntakeDeps {
+  logger: Logger;
+}
+
+type Outcome = 'taken' | 'refused' | 'misplaced' | null;
+
+/** A file that was changed less long ago than this may still be being written. */
+const restMs = 2_000;
+const maxFiles = 100;
+
+/**
+ * Takes in files that people drop into a folder, each once: by its path, size and time of change, which are recorded
+ * in the transaction that makes the upload. Files are left where they are.
+ */
+export class FolderWatch {
+  readonly #deps: WatchDeps;
+  readonly #folder: string;
+  /** Size and time of change at the last look: a file that still grows is left alone. */
+  #lastLook = new Map<string, string>();
+  /** What lies in nobody's folder was said once, and is not said again at every look. */
+  #misplaced = new Set<string>();
+
+  constructor(deps: WatchDeps, folder: string) {
+    this.#deps = deps;
+    this.#folder = folder;
+  }
+
+  /** `misplaced` counts files that belong to no tenant by where they lie, and wait for somebody to move them. */
+  async scan(): Promise<{ taken: number; refused: number; misplaced: number }> {
+    const { files, misplaced } = await this.#list();
+    const report = { taken: 0, refused: 0 };
+    const look = new Map<string, string>();
+    for (const found of files) {
+      const sign = `${found.sizeBytes} ${found.modifiedAt.getTime()}`;
+      look.set(found.path, sign);
+      const isAtRest =
+        this.#lastLook.get(found.path) === sign && Date.now() - found.modifiedAt.getTime() > restMs;
+      if (!isAtRest || report.taken + report.refused >= maxFiles) continue;
+      const outcome = await this.#takeOrPostpone(found);
+      if (outcome === 'misplaced') misplaced.add(found.path);
+      else if (outcome !== null) report[outcome] += 1;
+    }
+    this.#lastLook = look;
+    this.#warnOfMisplaced(misplaced);
+    return { ...report, misplaced: misplaced.size };
+  }
+
+  #warnOfMisplaced(misplaced: Set<string>): void {
+    for (const below of misplaced) {
+      if (this.#misplaced.has(below)) continue;
+      this.#deps.logger.warn(
+        { path: below },
+        'a dropped file is in no tenant’s folder; allowed is tenant/workspace_id/platform/file',
+      );
+    }
+    this.#misplaced = misplaced;
+  }
+
+  async #list(): Promise<{ files: DroppedFile[]; misplaced: Set<string> }> {
+    const files: DroppedFile[] = [];
+    const misplaced = new Set<string>();
+    const entries = await readdir(this.#folder, { recursive: true, withFileTypes: true }).catch(() => []);
+    for (const entry of entries) {
+      if (!entry.isFile() || entry.name.startsWith('.')) continue;
+      const file = path.join(entry.parentPath, entry.name);
+      const below = path.relative(this.#folder, file);
+      const [tenantId, workspaceId, platform, name, ...deeper] = below.split(path.sep);
+      if (!tenantId || !workspaceId || !platform || !name || deeper.length > 0) {
+        misplaced.add(below);
+        continue;
+      }
+      const found = await stat(file).catch(() => null);
+      if (!found) continue;
+      files.push({
+        tenantId,
+        workspaceId,
+        platform,
+        path: below,
+        file,
+        sizeBytes: found.size,
+        modifiedAt: found.mtime,
+      });
+    }
+    return { files, misplaced };
+  }
+
+  /** Whatever keeps one file from being taken now must not keep the others from it; it is tried again. */
+  async #takeOrPostpone(found: DroppedFile): Promise<Outcome> {
+    try {
+      return await this.#take(found);
+    } catch (error) {
+      if (!isRecordedAlready(error)) {
+        this.#deps.logger.warn({ err: error, path: found.path }, 'a dropped file could not be taken yet');
+      }
+      return null;
+    }
+  }
+
+  async #take(found: DroppedFile): Promise<Outcome> {
+    const { db } = this.#deps;
+    const { tenantId } = found;
+    if (!(await db.tenant(tenantId, (tx) => tenantExists(tx, tenantId)))) return 'misplaced';
+    const context = { role: 'sluice_intake', tenantId } as const;
+    if (await db.transaction(context, (tx) => findDropped(tx, found))) return null;
+    try {
+      await this.#makeUpload(found);
+      return 'taken';
+    } catch (error) {
+      // What is wrong with the file is recorded, so that it is not tried for ever; anything else is tried again.
+      if (!isOfTheFile(error)) throw error;
+      await this.#refuse(found, error);
+      return 'refused';
+    }
+  }
+
+  /** The reason goes to the tenant's log with the record that keeps the file from being tried again. */
+  async #refuse(found: DroppedFile, error: SluiceError): Promise<void> {
+    await this.#deps.db.tenant(found.tenantId, async (tx) => {
+      await tx.as('sluice_intake', (own) =>
+        insertDropped(own, { ...found, uploadId: null, errorText: error.message }),
+      );
+      await recordRefusal(this.#deps, tx, { ...found, filename: path.basename(found.file), error });
+    });
+    const { tenantId, path: below } = found;
+    this.#deps.logger.warn(
+      { tenant_id: tenantId, path: below, code: error.code, reason: error.message },
+      'a dropped file was refused',
+    );
+  }
+
+  async #makeUpload(found: DroppedFile): Promise<void> {
+    const fields = readIntakeFields({
+      workspace_id: found.workspaceId,
+      platform: found.platform,
+      source: 'manual',
+    });
+    const stored = await storeContent(this.#deps, createReadStream(found.file));
+    await takeIn(this.#deps, {
+      tenantId: found.tenantId,
+      userId: 'folder',
+      createdBy: 'folder',
+      fields,
+      filename: path.basename(found.file),
+      stored,
+      // Another worker that looks at the same moment meets this row and takes its own upload back.
+      beforeCommit: (tx, { uploadId }) =>
+        tx.as('sluice_intake', (own) => insertDropped(own, { ...found, uploadId, errorText: null })),
+    });
+  }
+}
+
+/** A folder of a workspace that the tenant does not have is as wrong as the file in it. */
+function isOfTheFile(error: unknown): error is SluiceError {
+  return isSluiceError(error) && (error.kind === 'invalid' || error.code === 'workspace_unknown');
+}

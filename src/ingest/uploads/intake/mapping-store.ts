@@ -1,0 +1,44 @@
+import type { Tx } from '../../../lib/db.ts';
+import { sql } from '../../../lib/sql.ts';
+import type { HeaderMapping, Platform, Upload } from '../types.ts';
+
+/** What people mapped by hand is remembered once an import came through with it. */
+export async function rememberMapping(
+  tx: Tx,
+  { tenantId, platform, mapping, userId }: Pick<Upload, 'tenantId' | 'platform' | 'mapping' | 'userId'>,
+): Promise<void> {
+  if (Object.keys(mapping).length === 0) return;
+  await tx.run(sql`
+    insert into upload_mappings (tenant_id, platform, header, field, updated_by)
+    select ${tenantId}, ${platform}, m.key, m.value, ${userId}
+      from jsonb_each_text(${JSON.stringify(mapping)}::jsonb) m
+     order by m.key
+    on conflict (tenant_id, platform, header) do update
+       set field = excluded.field,
+           updated_by = excluded.updated_by,
+           updated_at = clock_timestamp()`);
+}
+
+export async function readMapping(
+  tx: Tx,
+  { tenantId, platform }: { tenantId: string; platform: Platform },
+): Promise<HeaderMapping> {
+  const row = await tx.find<{ mapping: HeaderMapping }>(sql`
+    select coalesce(jsonb_object_agg(m.header, m.field), '{}') as mapping
+      from upload_mappings m
+     where m.tenant_id = ${tenantId}
+       and m.platform = ${platform}`);
+  return row?.mapping ?? {};
+}
+
+/** Replaces everything that is remembered for a platform. */
+export async function replaceMapping(
+  tx: Tx,
+  given: Pick<Upload, 'tenantId' | 'platform' | 'mapping' | 'userId'>,
+): Promise<void> {
+  await tx.run(sql`
+    delete from upload_mappings
+     where tenant_id = ${given.tenantId}
+       and platform = ${given.platform}`);
+  await rememberMapping(tx, given);
+}

@@ -1,0 +1,191 @@
+import { z } from 'zod';
+import { listOf, pageOf, pageQuery, pageRequest, problems, timestamp } from '../../../kernel/http/replies.ts';
+import { principalOf, type RouteApp, type RouteDeps } from '../../../kernel/http/route.ts';
+import type { Tx } from '../../../lib/db.ts';
+import { platforms } from '../reports/types.ts';
+import {
+  listAdSets,
+  listAds,
+  listCampaigns,
+  listMetrics,
+  type ProductionFilter,
+  type ProductionRow,
+} from './production-store.ts';
+
+const tags = ['ad data'];
+
+const origin = {
+  workspace_id: z.uuid(),
+  client_id: z.uuid().nullable(),
+  platform: z.enum(platforms),
+  created_by_upload: z.uuid(),
+  last_upload: z.uuid(),
+  created_at: timestamp,
+  updated_at: timestamp,
+};
+const entity = {
+  ...origin,
+  external_id: z.string(),
+  is_name_key: z.boolean().describe('The external id is a path of names: the report had no ids'),
+  name: z.string().nullable(),
+  status: z.string().nullable(),
+};
+const parent = {
+  campaign_id: z.uuid().nullable(),
+  campaign_external_id: z.string().nullable(),
+  campaign_name: z.string().nullable(),
+};
+const adSetParent = {
+  ad_set_id: z.uuid().nullable(),
+  ad_set_external_id: z.string().nullable(),
+  ad_set_name: z.string().nullable(),
+};
+const decimal = z.number().nullable();
+/** Not `z.int()`, which refuses what JSON cannot say exactly: one such count would take the whole page with it. */
+const count = z.number().meta({ type: 'integer' }).nullable();
+
+const campaignReply = z
+  .object({ campaign_id: z.uuid(), ...entity, type: z.string().nullable() })
+  .meta({ id: 'Campaign' });
+const adSetReply = z.object({ ad_set_id: z.uuid(), ...parent, ...entity }).meta({ id: 'AdSet' });
+const adReply = z
+  .object({
+    ad_id: z.uuid(),
+    ...parent,
+    ...adSetParent,
+    ...entity,
+  })
+  .meta({ id: 'Ad' });
+const metricReply = z
+  .object({
+    metric_id: z.int(),
+    metric_date: z.iso.date(),
+    ...origin,
+    ...parent,
+    ...adSetParent,
+    ad_id: z.uuid().nullable(),
+    ad_external_id: z.string().nullable(),
+    ad_name: z.string().nullable(),
+    impressions: count,
+    clicks: count,
+    reach: count,
+    spend: decimal,
+    conversions: decimal,
+    conversion_value: decimal,
+    currency: z.string().nullable(),
+  })
+  .meta({ id: 'DailyMetric' });
+
+const filterQuery = {
+  ...pageQuery,
+  workspace_id: z.uuid().optional(),
+  platform: z.enum(platforms).optional(),
+  upload_id: z.uuid().optional().describe('What this upload created, or was the last to confirm or change'),
+};
+
+type EntityList = (tx: Tx, filter: ProductionFilter & { after: string | null }) => Promise<ProductionRow[]>;
+
+/** The four tables that uploads are promoted into. */
+export function installProduction(app: RouteApp, deps: RouteDeps): void {
+  installEntity(app, deps, {
+    url: '/api/campaigns',
+    what: 'campaigns',
+    id: 'campaign_id',
+    reply: campaignReply,
+    list: listCampaigns,
+  });
+  installEntity(app, deps, {
+    url: '/api/ad-sets',
+    what: 'ad sets',
+    id: 'ad_set_id',
+    reply: adSetReply,
+    list: listAdSets,
+  });
+  installEntity(app, deps, { url: '/api/ads', what: 'ads', id: 'ad_id', reply: adReply, list: listAds });
+  installMetrics(app, deps);
+}
+
+function installEntity(
+  app: RouteApp,
+  { db, cursors }: RouteDeps,
+  entityRoute: { url: string; what: string; id: string; reply: z.ZodType; list: EntityList },
+): void {
+  const { url, what, id, reply } = entityRoute;
+  app.route({
+    method: 'GET',
+    url,
+    config: { action: 'upload.read' },
+    schema: {
+      tags,
+      summary: `List ${what} that uploads brought`,
+      querystring: z.strictObject(filterQuery),
+      response: { 200: listOf(reply), ...problems() },
+    },
+    handler: async (request) => {
+      const { tenantId } = principalOf(request);
+      const { limit, workspace_id: workspaceId, platform, upload_id: uploadId } = request.query;
+      const page = pageRequest(request.query, { list: what, cursors });
+      const rows = await db.tenant(tenantId, (tx) =>
+        entityRoute.list(tx, { tenantId, workspaceId, platform, uploadId, ...page }),
+      );
+      return pageOf(rows, { limit, list: what, cursors, key: (row) => String(row[id]), render: renderRow });
+    },
+  });
+}
+
+function installMetrics(app: RouteApp, { db, cursors }: RouteDeps): void {
+  const list = 'daily metrics';
+  app.route({
+    method: 'GET',
+    url: '/api/daily-metrics',
+    config: { action: 'upload.read' },
+    schema: {
+      tags,
+      summary: 'List daily figures by date',
+      querystring: z.strictObject({
+        ...filterQuery,
+        from: z.iso.date().optional().describe('First day'),
+        to: z.iso.date().optional().describe('Last day'),
+      }),
+      response: { 200: listOf(metricReply), ...problems() },
+    },
+    handler: async (request) => {
+      const { tenantId } = principalOf(request);
+      const {
+        limit,
+        cursor,
+        workspace_id: workspaceId,
+        platform,
+        upload_id: uploadId,
+        from,
+        to,
+      } = request.query;
+      const [date, id] = cursor === undefined ? [] : cursors.decode(list, cursor);
+      const after = cursor === undefined ? null : { date: String(date), id: Number(id) };
+      const rows = await db.tenant(tenantId, (tx) =>
+        listMetrics(tx, { tenantId, workspaceId, platform, uploadId, from, to, after, limit: limit + 1 }),
+      );
+      const shown = rows.slice(0, limit);
+      const last = shown.at(-1);
+      const hasMore = rows.length > shown.length && last !== undefined;
+      return {
+        data: shown.map(renderRow) as z.output<typeof metricReply>[],
+        has_more: hasMore,
+        next_cursor: hasMore
+          ? cursors.encode(list, [String(last.metric_date), Number(last.metric_id)])
+          : null,
+      };
+    },
+  });
+}
+
+const decimals = new Set(['spend', 'conversions', 'conversion_value']);
+
+/** Decimals are exact in the database; as JSON numbers they are exact to 15 digits, which no account exceeds. */
+function renderRow(row: ProductionRow): ProductionRow {
+  const entries = Object.entries(row).map(([name, value]) => {
+    if (value instanceof Date) return [name, value.toISOString()];
+    return [name, decimals.has(name) && value !== null ? Number(value) : value];
+  });
+  return Object.fromEntries(entries);
+}

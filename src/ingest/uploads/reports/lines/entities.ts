@@ -1,0 +1,144 @@
+import { copyOf } from '../copied-text.ts';
+import type { MappedColumns } from '../profile-types.ts';
+import type { DimensionEntity, ReportField } from '../types.ts';
+import { isNullName } from '../values/numbers.ts';
+import { cellReader, type LineNotes } from './cells.ts';
+import { readId } from './ids.ts';
+import { keyOfNames } from './name-keys.ts';
+import { problemOf } from './problems.ts';
+
+export interface LineEntities {
+  /** Null only in reports that name an ad set or an ad by its id and nothing above it, as platforms' APIs do. */
+  campaign: DimensionEntity | null;
+  adSet: DimensionEntity | null;
+  ad: DimensionEntity | null;
+}
+
+/** Reads the campaign, ad set and ad of a row; null when what the row is about is missing or cannot be read. */
+export function entityReader(columns: MappedColumns) {
+  const readCampaign = levelReader('campaign', columns);
+  const readAdSet = levelReader('ad_set', columns);
+  const readAd = levelReader('ad', columns);
+  const hasCampaigns = 'campaign_id' in columns.fields || 'campaign_name' in columns.fields;
+
+  return (cells: readonly string[], notes: LineNotes): LineEntities | null => {
+    const before = notes.problems.length;
+    const campaign = readCampaign(cells, null, notes);
+    const adSet = readAdSet(cells, campaign, notes);
+    const ad = readAd(cells, adSet ?? campaign, notes);
+    const hasLowerId = adSet?.isNameKey === false || ad?.isNameKey === false;
+    if (campaign === null && (hasCampaigns || !hasLowerId || notes.problems.length > before)) {
+      if (notes.problems.length === before) notes.problems.push(missingCampaign(columns));
+      return null;
+    }
+    if (campaign?.isNameKey === true || adSet?.isNameKey === true || ad?.isNameKey === true)
+      notes.warnings.push(nameKey);
+    return { campaign, adSet, ad };
+  };
+}
+
+const nameKey = {
+  code: 'name_key',
+  message:
+    'The report has no ids, so names stand for them: a campaign, ad set or ad that is renamed will look like a new ' +
+    'one. Add the id columns to the report to avoid that.',
+};
+
+const missingCampaign = ({ fields }: MappedColumns) =>
+  problemOf({
+    field: 'campaign_name' in fields ? 'campaign_name' : 'campaign_id',
+    columns: fields.campaign_name ?? fields.campaign_id,
+    fault: {
+      code: 'missing_campaign',
+      message: 'The row names no campaign. Fill in its name or id, or take the row out.',
+    },
+    value: '',
+  });
+
+/** What was made of a level's cells before; a report names few entities many times. */
+interface KnownEntity {
+  id: string;
+  name: string;
+  status: string;
+  type: string;
+  /** Null for an entity with an id, which is the same under every parent. */
+  parent: DimensionEntity | null;
+  entity: DimensionEntity;
+}
+
+const maxKnownEntities = 50_000;
+
+function levelReader(level: 'campaign' | 'ad_set' | 'ad', { fields }: MappedColumns) {
+  const idField: ReportField = `${level}_id`;
+  const nameField: ReportField = `${level}_name`;
+  const idCell = cellReader(fields[idField]);
+  const nameCell = cellReader(fields[nameField]);
+  const statusCell = cellReader(fields[`${level}_status`]);
+  const typeCell = cellReader(level === 'campaign' ? fields.campaign_type : undefined);
+  const known = knownEntities();
+
+  return (
+    cells: readonly string[],
+    above: DimensionEntity | null,
+    notes: LineNotes,
+  ): DimensionEntity | null => {
+    const id = idCell(cells);
+    const name = nameCell(cells);
+    const hasId = !isNullName(id);
+    if (!hasId && isNullName(name)) return null;
+    const parent = hasId ? null : above;
+    const status = statusCell(cells);
+    const type = typeCell(cells);
+    const found = known.find(parent, hasId ? id : name);
+    if (found !== undefined && found.id === id && found.name === name) {
+      if (found.status === status && found.type === type) return found.entity;
+    }
+    const externalId = hasId ? readId(id) : keyOfNames(parent, name);
+    if (typeof externalId !== 'string') {
+      const field = hasId ? idField : nameField;
+      notes.problems.push(
+        problemOf({ field, columns: fields[field], fault: externalId, value: hasId ? id : name }),
+      );
+      return null;
+    }
+    const entity: DimensionEntity = {
+      externalId: copyOf(externalId),
+      isNameKey: !hasId,
+      name: textOf(name),
+      status: textOf(status),
+    };
+    if (level === 'campaign') entity.type = textOf(type);
+    const copies = { id: copyOf(id), name: copyOf(name), status: copyOf(status), type: copyOf(type) };
+    known.remember(hasId ? copies.id : copies.name, { ...copies, parent, entity });
+    return entity;
+  };
+}
+
+/** By parent and id or name, so that no text has to be put together for looking up. */
+function knownEntities() {
+  const byParent = new Map<DimensionEntity | null, Map<string, KnownEntity>>();
+  let size = 0;
+  let last: { key: string; parent: DimensionEntity | null; found: KnownEntity } | null = null;
+  return {
+    find(parent: DimensionEntity | null, key: string): KnownEntity | undefined {
+      // Rows of one entity mostly follow each other.
+      if (last !== null && last.parent === parent && last.key === key) return last.found;
+      const found = byParent.get(parent)?.get(key);
+      if (found !== undefined) last = { key: found.id === key ? found.id : found.name, parent, found };
+      return found;
+    },
+    remember(key: string, found: KnownEntity): void {
+      size += 1;
+      if (size > maxKnownEntities) {
+        byParent.clear();
+        size = 1;
+      }
+      const names = byParent.get(found.parent) ?? new Map<string, KnownEntity>();
+      names.set(key, found);
+      byParent.set(found.parent, names);
+      last = { key, parent: found.parent, found };
+    },
+  };
+}
+
+const textOf = (cell: string) => (isNullName(cell) ? null : copyOf(cell.trim()));

@@ -1,0 +1,71 @@
+import { unguardFormula } from '../../../../kernel/formats/csv-cells.ts';
+import type { RawRow } from '../types.ts';
+import type { DateOrder } from '../values/dates.ts';
+import type { DecimalMark } from '../values/numbers.ts';
+
+/**
+ * The column that we put behind the refused rows; a file that has one was written by us. Records of JSON come as a
+ * table too, and are read by the rules of JSON again: under which of several names a figure stands differs from one
+ * to the next, and numbers have the decimal point.
+ */
+export const rejectionHeaders = { delimited: 'Rejection reason', json: 'Rejection reason (record)' } as const;
+
+/** How the cells of a file are to be read, as far as it is known. */
+export interface Declared {
+  decimalMark: DecimalMark | null;
+  dateOrder: DateOrder | null;
+}
+
+const markWords: Record<DecimalMark, string> = { '.': 'decimal point', ',': 'decimal comma' };
+const orderWords: Record<DateOrder, string> = {
+  dmy: 'dates as day/month/year',
+  mdy: 'dates as month/day/year',
+};
+const declares = 'Read with ';
+
+/**
+ * The header of a column that says how the refused rows were read: among the few of them that come back, nothing may be
+ * left that proves it. In a header, because rows are taken out, added and sorted. Null when there is nothing to say.
+ */
+export function declaringHeader({ decimalMark, dateOrder }: Declared): string | null {
+  const words = [decimalMark && markWords[decimalMark], dateOrder && orderWords[dateOrder]];
+  const said = words.filter((word) => word !== null);
+  return said.length === 0 ? null : declares + said.join(', ');
+}
+
+/** What a header of that kind says; nothing for files that are not ours. */
+export function declaredConventions(headers: readonly string[]): Declared {
+  const said = headers.map(wordsOf).find((words) => words.length > 0) ?? [];
+  const marks = Object.keys(markWords) as DecimalMark[];
+  const orders = Object.keys(orderWords) as DateOrder[];
+  return {
+    decimalMark: marks.find((mark) => said.includes(markWords[mark])) ?? null,
+    dateOrder: orders.find((order) => said.includes(orderWords[order])) ?? null,
+  };
+}
+
+/** Whether a column was added by us and is none of the report's. */
+export const isAddedHeader = (header: string): boolean =>
+  isRejectionHeader(header) || wordsOf(header).length > 0;
+
+export const areRejectedRecords = (headers: readonly string[]): boolean =>
+  headers.some((header) => header.trim() === rejectionHeaders.json);
+
+/** In a file that we wrote, apostrophes guard against spreadsheets and are no part of the values. */
+export function unguarding(headers: readonly string[]): (row: RawRow) => RawRow {
+  const isOurs = headers.some(isRejectionHeader);
+  return isOurs ? (row) => ({ ...row, cells: row.cells.map(unguardFormula) }) : (row) => row;
+}
+
+const rejections: readonly string[] = Object.values(rejectionHeaders);
+
+const isRejectionHeader = (header: string): boolean => rejections.includes(header.trim());
+
+const allWords = [...Object.values(markWords), ...Object.values(orderWords)];
+
+/** The words of a declaring header; none when anything else stands there. */
+function wordsOf(header: string): string[] {
+  const text = header.trim();
+  const words = text.startsWith(declares) ? text.slice(declares.length).split(', ') : [];
+  return words.every((word) => allWords.includes(word)) ? words : [];
+}

@@ -1,0 +1,61 @@
+import { isNullName } from '../values/numbers.ts';
+
+/**
+ * Whether a cell reads like the label of a total row: `Total: Campaigns`, `Gesamt: Konto`, `合計: キャンペーン`, `Total of 2
+ * results`, `全2件の結果`. That alone makes no total: a campaign may be called "Total: Sale". A row is a total when its
+ * first filled cell is such a label and it has neither a date nor an id.
+ */
+export function isTotalLabel(text: string): boolean {
+  if (text.length > maxLabelLength) return false;
+  const label = text.normalize('NFKC').trim().toLowerCase();
+  return wordLabel.test(label) || countLabel.test(label);
+}
+
+/** The first cell of a row that says anything. */
+export function firstFilled(cells: readonly string[]): string | null {
+  for (const cell of cells) if (!isNullName(cell)) return cell;
+  return null;
+}
+
+const maxLabelLength = 200;
+const words = [
+  'totals?',
+  'grand total',
+  'totaux',
+  'total (?:general|général|geral)',
+  'totale',
+  'totali',
+  'totaal',
+  'totalen',
+  'gesamt',
+  'insgesamt',
+  'gesamtsumme',
+  'gesamtergebnis',
+  'summe',
+  'suma',
+  'razem',
+  'łącznie',
+  'ogółem',
+  'toplam',
+  'genel toplam',
+  '合計',
+  '总计',
+  '總計',
+  '合计',
+  '总和',
+];
+const wordLabel = new RegExp(`^(?:${words.join('|')}) ?(?::.*)?$`, 'u');
+const amount = '[\\d.,\\s]+';
+const countLabel = new RegExp(
+  [
+    `^(?:total of|total de|totale di|totaal van|total:?) ${amount} (?:results?|resultados?|résultats?|risultat[io]|`,
+    'resulta(?:at|ten))$',
+    `|^(?:gesamt|insgesamt):? ${amount} ergebnisse?$`,
+    `|^(?:łącznie|razem|suma):? ${amount} wynik(?:i|ów)?$`,
+    `|^toplam ${amount} sonuç$`,
+    `|^${amount} sonucun toplamı$`,
+    `|^全${amount}件の結果$`,
+    `|^[共全总總]计?計?${amount}[条條个個項项]?(?:结果|結果)$`,
+  ].join(''),
+  'u',
+);

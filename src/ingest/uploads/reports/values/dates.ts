@@ -1,0 +1,180 @@
+import { copyOf } from '../copied-text.ts';
+import { foldLetters } from '../header-names.ts';
+import { monthOf } from './month-names.ts';
+
+/** What `03/04/2026` means in a file. */
+export type DateOrder = 'dmy' | 'mdy';
+
+export interface DateFault {
+  code: 'invalid_date' | 'ambiguous_date' | 'not_a_daily_row';
+  message: string;
+}
+
+/**
+ * The day as YYYY-MM-DD, exactly as written: never shifted to another time zone. Day and month of `03/04/2026` are told
+ * apart by the file's order, and by nothing when that is null.
+ */
+export function readDate(text: string, order: DateOrder | null): string | DateFault {
+  if (isIsoDay(text))
+    return realDay(slice(text, 0, 4), slice(text, 5, 7), slice(text, 8, 10)) ?? faults.invalid;
+  if (text.length > maxDateLength) return faults.invalid;
+  const tidied = text.normalize('NFKC').trim();
+  const clock = timeOfDay.exec(tidied);
+  if (clock !== null && /[1-9]/.test(clock[1] ?? '')) return faults.notDaily;
+  const day = clock === null ? tidied : tidied.slice(0, clock.index);
+  return readNumericDate(day, order) ?? readNamedDate(day) ?? faults.invalid;
+}
+
+/** A cache in front of `readDate`: a report names few days many times. */
+export function dateReader(order: DateOrder | null): (text: string) => string | DateFault {
+  const known = new Map<string, string | DateFault>();
+  return (text) => {
+    const found = known.get(text);
+    if (found !== undefined) return found;
+    const read = readDate(text, order);
+    // Bounded, or a column of rubbish would be remembered as a whole.
+    if (known.size >= maxKnownDates) known.clear();
+    known.set(copyOf(text), read);
+    return read;
+  };
+}
+
+/** The order that a text with dates in it (a cell, a title line) proves; null when it proves none or both. */
+export function orderEvidence(evidence: string): DateOrder | null {
+  const text = evidence.slice(0, maxEvidenceLength);
+  const found = new Set<DateOrder>();
+  for (const [, first, second] of text.normalize('NFKC').matchAll(numericDates)) {
+    if (Number(first) > 12) found.add('dmy');
+    if (Number(second) > 12) found.add('mdy');
+  }
+  for (const [, word = ''] of text.matchAll(/(\p{L}{3,})\.? \d{1,2}, \d{4}/gu)) {
+    if (monthOf(word) !== null) found.add('mdy');
+  }
+  for (const [, word = ''] of text.matchAll(/\d{1,2} (\p{L}{3,})\.? \d{4}/gu)) {
+    if (monthOf(word) !== null) found.add('dmy');
+  }
+  const [only = null] = found;
+  return found.size === 1 ? only : null;
+}
+
+/** What a cell that holds one date says about the order in its file; `either` when it needs to be told. */
+export function cellOrder(cell: string): DateOrder | 'either' | null {
+  // ISO, points and months in words, which most files have, say nothing and need nothing.
+  if (cell.charCodeAt(4) === 45 || !numbersFirst.test(cell)) return null;
+  const read = readDate(cell, null);
+  if (typeof read === 'string') return orderEvidence(cell);
+  return read.code === 'ambiguous_date' ? 'either' : null;
+}
+
+// Full-width forms included.
+const numbersFirst = /^\s*[\d\uff10-\uff19]{1,2}[/\-\uff0f\uff0d]/;
+const maxKnownDates = 20_000;
+const maxDateLength = 64;
+// Of a title as long as a cell may be, looking for words would take minutes.
+const maxEvidenceLength = 1_000;
+const numericDates = /(?<!\d)(\d{1,2})[/-](\d{1,2})[/-]\d{4}(?!\d)/g;
+const timeOfDay = /[T ](\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)(?: ?(?:Z|UTC|[+-]\d{2}:?\d{2}))?$/;
+
+const slice = (text: string, from: number, to: number) => Number(text.slice(from, to));
+
+function isIsoDay(text: string): boolean {
+  if (text.length !== 10) return false;
+  for (let at = 0; at < 10; at += 1) {
+    const code = text.charCodeAt(at);
+    if (at === 4 || at === 7 ? code !== 45 : code < 48 || code > 57) return false;
+  }
+  return true;
+}
+
+function readNumericDate(text: string, order: DateOrder | null): string | DateFault | null {
+  const match = yearFirst.exec(text);
+  if (match !== null) {
+    const [year, month, day] = match.slice(1).filter((part) => part !== undefined);
+    return realDay(Number(year), Number(month), Number(day)) ?? faults.invalid;
+  }
+  const [, first, mark, second, year] = yearLast.exec(text) ?? [];
+  if (first === undefined || second === undefined) return null;
+  const parts = { first: Number(first), second: Number(second), year: Number(year) };
+  // Points stand between day, month and year in no other order.
+  return mark === '.' ? inOrder(parts, 'dmy') : readYearLast(parts, order);
+}
+
+const yearFirst =
+  /^(?:(\d{4})[-/.] ?(\d{1,2})[-/.] ?(\d{1,2})\.?|(\d{4})(\d{2})(\d{2})|(\d{4}) ?年 ?(\d{1,2}) ?月 ?(\d{1,2}) ?日)$/;
+const yearLast = /^(\d{1,2})([-/.]) ?(\d{1,2})\2 ?(\d{4})$/;
+
+interface YearLast {
+  first: number;
+  second: number;
+  year: number;
+}
+
+function readYearLast(parts: YearLast, order: DateOrder | null): string | DateFault {
+  if (order !== null) return inOrder(parts, order);
+  if (parts.first === parts.second || parts.first > 12) return inOrder(parts, 'dmy');
+  return parts.second > 12 ? inOrder(parts, 'mdy') : faults.ambiguous;
+}
+
+function inOrder({ first, second, year }: YearLast, order: DateOrder): string | DateFault {
+  const read = order === 'dmy' ? realDay(year, second, first) : realDay(year, first, second);
+  return read ?? (order === 'dmy' ? faults.notInDmy : faults.notInMdy);
+}
+
+/** `Mar 27, 2026`, `27 de marzo de 2026`, `27. März 2026`, `Fri, 27 Mar 2026`. */
+function readNamedDate(text: string): string | null {
+  const words = foldLetters(text).split(/[^\p{L}\p{N}]+/u);
+  let day: number | null = null;
+  let month: number | null = null;
+  let year: number | null = null;
+  for (const word of words) {
+    if (word === '' || fillers.has(word)) continue;
+    const named: number | null = month === null ? monthOf(word) : null;
+    if (named !== null) month = named;
+    else if (/^\d{4}$/.test(word) && year === null) year = Number(word);
+    else if (/^\d{1,2}(?:st|nd|rd|th|er|º|o)?$/.test(word) && day === null) day = Number.parseInt(word, 10);
+    else return null;
+  }
+  return day === null || month === null || year === null ? null : realDay(year, month, day);
+}
+
+const fillers = new Set(
+  'de del of the den am le mon tue wed thu fri sat sun monday tuesday wednesday thursday friday saturday sunday'.split(
+    ' ',
+  ),
+);
+
+function realDay(year: number, month: number, day: number): string | null {
+  if (year < 2000 || year > 2199 || month < 1 || month > 12 || day < 1) return null;
+  const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  const length = month === 2 ? (isLeap ? 29 : 28) : [4, 6, 9, 11].includes(month) ? 30 : 31;
+  if (day > length) return null;
+  return `${year}-${String(month).padStart(2, '0')}-${String(day).padStart(2, '0')}`;
+}
+
+const faults = {
+  invalid: {
+    code: 'invalid_date',
+    message:
+      'This is not a day of the calendar between 2000 and 2199. Write it as YYYY-MM-DD, for example 2026-03-27.',
+  },
+  notInDmy: {
+    code: 'invalid_date',
+    message:
+      'This is no day in the order day/month/year, which the other dates of the file have. Write it as YYYY-MM-DD.',
+  },
+  notInMdy: {
+    code: 'invalid_date',
+    message:
+      'This is no day in the order month/day/year, which the other dates of the file have. Write it as YYYY-MM-DD.',
+  },
+  ambiguous: {
+    code: 'ambiguous_date',
+    message:
+      'Day and month cannot be told apart here, and nothing in the file shows their order. Export with dates such as ' +
+      '2026-03-27.',
+  },
+  notDaily: {
+    code: 'not_a_daily_row',
+    message: 'This names an hour and not a day. Export the report by day: only daily figures are kept.',
+  },
+} as const satisfies Record<string, DateFault>;

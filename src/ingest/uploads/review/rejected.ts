@@ -1,0 +1,128 @@
+import { csvLine } from '../../../kernel/formats/csv-cells.ts';
+import type { Database } from '../../../lib/db.ts';
+import {
+  areRejectedRecords,
+  type Declared,
+  declaringHeader,
+  isAddedHeader,
+  rejectionHeaders,
+} from '../reports/lines/rejected-rows.ts';
+import { profileOf } from '../reports/profile.ts';
+import type { FieldColumn, MappedColumns } from '../reports/profile-types.ts';
+import type { ReportField } from '../reports/types.ts';
+import { type DecimalMark, shiftDecimal } from '../reports/values/numbers.ts';
+import { listRefusedRows } from '../staging/store.ts';
+import type { StagedRow, Upload } from '../types.ts';
+
+const pageRows = 1_000;
+
+/**
+ * The refused rows as CSV, with the columns of the file, how it was read, and the reason behind them. The extra columns
+ * are such as no platform has, so a corrected file can be uploaded as it is, and is read as the first one was.
+ */
+export async function* writeRejected(db: Database, upload: Upload): AsyncGenerator<Buffer> {
+  const sheet = sheetOf(upload);
+  const { columns, added } = sheet;
+  yield Buffer.from(`\uFEFF${csvLine([...columns.headers, ...added, rejectionHeaders[columns.format]])}`);
+  let afterRow = -1;
+  for (;;) {
+    const rows = await db.tenant(upload.tenantId, (tx) =>
+      listRefusedRows(tx, { ...upload, afterRow, limit: pageRows }),
+    );
+    const lines = rows.map((row) => csvLine(cellsOf(row, sheet)));
+    if (lines.length > 0) yield Buffer.from(lines.join(''));
+    if (rows.length < pageRows) return;
+    afterRow = rows.at(-1)?.rowIndex ?? afterRow;
+  }
+}
+
+interface Sheet {
+  columns: MappedColumns;
+  /** Columns between those of the file and the reason, which only their headers are needed of. */
+  added: string[];
+  decimalMark: DecimalMark | null;
+}
+
+function sheetOf(upload: Upload): Sheet {
+  const columns = columnsOf(upload);
+  // Records of before say nothing, and those of files without known columns were read in no way.
+  const read = upload.layout?.conventions as Partial<Declared> | null | undefined;
+  // Records of JSON have the decimal point without saying so.
+  const decimalMark = columns.format === 'json' ? null : (read?.decimalMark ?? null);
+  const header = declaringHeader({ decimalMark, dateOrder: read?.dateOrder ?? null });
+  return { columns, added: header === null ? [] : [header], decimalMark };
+}
+
+/** The file's columns, doubled names told apart; the reasons of an earlier round make way for new ones. */
+function columnsOf({ layout, mapping, platform }: Upload): MappedColumns {
+  const given = Array.isArray(layout?.headers) ? (layout.headers as string[]) : [];
+  const seen = new Map<string, number>();
+  const headers = given.map((header) => {
+    const count = (seen.get(header) ?? 0) + 1;
+    seen.set(header, count);
+    return count === 1 ? header : `${header} (${count})`;
+  });
+  const format = layout?.format === 'json' || areRejectedRecords(headers) ? 'json' : 'delimited';
+  const kept = headers.filter((header) => !isAddedHeader(header));
+  return profileOf(platform).mapHeaders(kept, { mapping, format });
+}
+
+function cellsOf(row: StagedRow, sheet: Sheet): string[] {
+  const { columns, added } = sheet;
+  const blank = added.map(() => '');
+  if (row.validationStatus !== 'invalid') return [...factCells(row, sheet), ...blank, reasonOf(row)];
+  const cells = columns.headers.map((header) =>
+    textOf(Object.hasOwn(row.rawData, header) ? row.rawData[header] : null),
+  );
+  // Behind the reason, where no header is: the row stays one with too many cells until somebody corrects it.
+  return [...cells, ...blank, reasonOf(row), ...cellsBeyond(row)];
+}
+
+function cellsBeyond({ rawData }: StagedRow): string[] {
+  const numbers = Object.keys(rawData).map((name) => Number(/^\(column (\d+)\)$/.exec(name)?.[1] ?? 0));
+  return numbers
+    .filter((number) => number > 0)
+    .sort((a, b) => a - b)
+    .map((number) => textOf(rawData[`(column ${number})`]));
+}
+
+/**
+ * A row that only promotion refused was normalised before: its values go back under the headers they came from, written
+ * as the others are.
+ */
+function factCells({ rawData }: StagedRow, { columns, decimalMark }: Sheet): string[] {
+  const cells = columns.headers.map(() => '');
+  for (const [field, [column]] of Object.entries(columns.fields) as [ReportField, FieldColumn[]][]) {
+    if (column === undefined) continue;
+    const value = writtenValue(rawData, field, column);
+    const hasComma = decimalMark === ',' && amounts.includes(field);
+    cells[column.index] = hasComma ? value.replace('.', ',') : value;
+  }
+  return cells;
+}
+
+const amounts: ReportField[] = ['spend', 'conversions', 'conversion_value'];
+
+function writtenValue(rawData: StagedRow['rawData'], field: ReportField, { unit }: FieldColumn): string {
+  const level = /^(campaign|ad_set|ad)_(id|name)$/.exec(field);
+  if (level !== null) return entityText(textOf(rawData[`${level[1]}_external_id`]), level[2]);
+  const isDay = field === 'period_start' || field === 'period_end';
+  const value = textOf(rawData[isDay ? 'metric_date' : field]);
+  return unit === 'micros' && value !== '' ? shiftDecimal(value, 6) : value;
+}
+
+/** `name:["Campaign","Ad set"]` stands for a name; of an entity with an id, production knows the name already. */
+function entityText(externalId: string, part: string | undefined): string {
+  const path = externalId.startsWith('name:') ? (JSON.parse(externalId.slice(5)) as string[]) : null;
+  if (part === 'id') return path === null ? externalId : '';
+  return path?.at(-1) ?? '';
+}
+
+function textOf(value: unknown): string {
+  return value === null || value === undefined ? '' : String(value);
+}
+
+function reasonOf({ validationErrors, promotionError }: StagedRow): string {
+  if (promotionError) return promotionError.message;
+  return (validationErrors ?? []).map(({ field, message }) => `${field}: ${message}`).join('; ');
+}

@@ -1,0 +1,96 @@
+import { uploadErrors } from '../errors.ts';
+import { assertUndoable, getUpload, type UndoReport, type UploadServiceDeps } from '../service.ts';
+import { adviceOn, type ProblemAdvice } from '../staging/problem-advice.ts';
+import { isEnough } from '../staging/threshold.ts';
+import { isBeingChecked, type OwnedUploadKey, type Upload, validPercentNeeded } from '../types.ts';
+import { estimateUndo } from '../undo/store.ts';
+import {
+  type PreviewCounts,
+  previewAdSets,
+  previewAds,
+  previewCampaigns,
+  previewMetrics,
+} from './preview-store.ts';
+import { countRefused, listProblemGroups } from './problem-store.ts';
+
+type ReadDeps = Pick<UploadServiceDeps, 'db'>;
+
+export interface UploadPreview {
+  campaigns: PreviewCounts;
+  ad_sets: PreviewCounts;
+  ads: PreviewCounts;
+  daily_metrics: PreviewCounts;
+  threshold: { total_rows: number; valid_rows: number; percent_needed: number; is_met: boolean };
+}
+
+/** What promoting the staged rows would create, update and leave as it is; for an upload that is held for review. */
+export async function preview(deps: ReadDeps, key: OwnedUploadKey): Promise<UploadPreview> {
+  const upload = await getUpload(deps, key);
+  if (upload.status !== 'staging_complete' || isBeingChecked(upload)) throw notStaged(upload);
+  const { totalRows, validRows } = upload;
+  return deps.db.tenant(upload.tenantId, async (tx) => ({
+    campaigns: await previewCampaigns(tx, upload),
+    ad_sets: await previewAdSets(tx, upload),
+    ads: await previewAds(tx, upload),
+    daily_metrics: await previewMetrics(tx, upload),
+    threshold: {
+      total_rows: totalRows,
+      valid_rows: validRows,
+      percent_needed: validPercentNeeded,
+      is_met: validRows > 0 && isEnough({ totalRows, validRows }),
+    },
+  }));
+}
+
+function notStaged(upload: Upload): Error {
+  const { uploadId, status } = upload;
+  const state = isBeingChecked(upload) ? 'being read again with another mapping' : status;
+  return uploadErrors.raise.upload_state_conflict(
+    `Upload ${uploadId} is ${state}; only what is staged and not yet promoted (staging_complete) can be previewed`,
+    { details: { status } },
+  );
+}
+
+export interface UploadProblem extends ProblemAdvice {
+  code: string;
+  field: string;
+  count: number;
+  message: string;
+  example_rows: { row_index: number; message: string; value: string | null; cells: Record<string, string> }[];
+}
+
+const maxGroups = 50;
+
+/** Why rows were refused. Staged rows are kept for some days only: afterwards there is nothing to tell. */
+export async function listProblems(
+  deps: ReadDeps,
+  key: OwnedUploadKey,
+): Promise<{ data: UploadProblem[]; refused_rows: number; has_more: boolean }> {
+  const upload = await getUpload(deps, key);
+  const { groups, refused } = await deps.db.tenant(upload.tenantId, async (tx) => ({
+    groups: await listProblemGroups(tx, { ...upload, limit: maxGroups + 1 }),
+    refused: await countRefused(tx, upload),
+  }));
+  const data = groups.slice(0, maxGroups).map(({ code, field, count, examples }) => {
+    const message = examples[0]?.message ?? '';
+    const rows = examples.map(({ rowIndex, ...example }) => ({ row_index: rowIndex, ...example }));
+    return { code, field, ...adviceOn(code, message), count, message, example_rows: rows };
+  });
+  return { data, refused_rows: refused, has_more: groups.length > maxGroups };
+}
+
+/** What undo would answer if it were asked for now. */
+export async function previewUndo(deps: ReadDeps, key: OwnedUploadKey): Promise<UndoReport> {
+  const upload = await getUpload(deps, key);
+  assertUndoable(upload);
+  const { deleted, touched } = await deps.db.tenant(upload.tenantId, (tx) => estimateUndo(tx, upload));
+  return {
+    deleted,
+    not_undone: {
+      campaigns: touched.campaigns - deleted.campaigns,
+      ad_sets: touched.ad_sets - deleted.ad_sets,
+      ads: touched.ads - deleted.ads,
+      daily_metrics: touched.daily_metrics - deleted.daily_metrics,
+    },
+  };
+}

@@ -1,0 +1,252 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Job, Slice } from '../../../kernel/jobs/types.ts';
+import type { Tx } from '../../../lib/db.ts';
+import {
+  type Convention,
+  decideConventions,
+  type ReportConventions,
+  sampleRows,
+  weighRows,
+} from '../reports/conventions.ts';
+import type { MappedColumns, PlatformProfile } from '../reports/profile-types.ts';
+import { openReport } from '../reports/reading/open-report.ts';
+import type { ReportReader } from '../reports/reading/types.ts';
+import { sampleColumns } from '../reports/samples.ts';
+import type { ParsedLine, RawRow, ReportLayout, ResumePoint, RowBatch } from '../reports/types.ts';
+import type { Upload } from '../types.ts';
+import { checkpointOf, stateOf, type UploadCheckpoint } from './checkpoint.ts';
+import { lookAhead } from './look-ahead.ts';
+import { type Retrying, retrying } from './retrying.ts';
+import { StagingWriter } from './staging.ts';
+import { copyStagingRows } from './store.ts';
+
+/**
+ * Lines that are parsed between two looks at the event loop: a heartbeat must never wait for a file, and the batch
+ * before is sent only as fast as the loop turns.
+ */
+const linesPerTurn = 100;
+/** Lines that one transaction stages. */
+const usualLinesPerBatch = 5_000;
+
+export interface ParseOptions {
+  profile: PlatformProfile;
+  /** Opens the stored file at a byte. */
+  open: (fromByte: number) => AsyncIterable<Uint8Array>;
+  /** The slice ends at the first good place after this. */
+  deadlineMs: number;
+  /** Smaller where batches are to be tried without large files. */
+  linesPerBatch?: number | undefined;
+  retries: Retrying;
+}
+
+/** How far parsing has come, and what was found out about the file, for people. */
+export interface ParseReport {
+  checkpoint: UploadCheckpoint;
+  layout: Record<string, unknown>;
+}
+
+/**
+ * Reads the file on from the checkpoint and stages its lines. While one batch is being written, the next is parsed.
+ * `isParsed` of the checkpoint says whether the end of the file was reached.
+ */
+export async function parseOn(slice: Slice, upload: Upload, options: ParseOptions): Promise<ParseReport> {
+  const checkpoint = checkpointOf(slice.job.checkpoint);
+  const openAt = (resume: ResumePoint | null) =>
+    openReport(options.open, {
+      findHeader: (lines) => options.profile.findHeader(lines, { mapping: upload.mapping }),
+      ...(resume ? { resume } : {}),
+    });
+  const reader = await openAt(checkpoint.resume);
+  const lines = new LineParser(reader, {
+    upload,
+    profile: options.profile,
+    conventions: checkpoint.conventions,
+  });
+  const staging = new Staging(slice, upload, checkpoint, options.retries);
+  const { linesPerBatch = usualLinesPerBatch } = options;
+  const isTime = () => performance.now() >= options.deadlineMs || slice.shouldYield();
+  try {
+    for await (const batch of reader.batches(linesPerBatch)) {
+      const hanging = lines.prepare(batch.rows);
+      if (hanging.length > 0) {
+        const rest = await openAt(staging.lookedUpTo ?? batch.resume);
+        const task = { lines, hanging, leastRows: linesPerBatch, signal: slice.signal, isTime };
+        const { stoppedAt } = await lookAhead(rest, task);
+        if (stoppedAt) return lines.report(await staging.pause(lines.conventions, stoppedAt));
+      }
+      await parseBatch(batch, lines, staging.writer);
+      await staging.write(batch.resume, lines.conventions);
+      if (isTime() && batch.resume !== null) return lines.report(await staging.end({ isParsed: false }));
+    }
+    return lines.report(await staging.end({ isParsed: true }));
+  } finally {
+    // Whatever stopped the parsing: what was being written is written or given up before anything else happens.
+    await staging.settle();
+  }
+}
+
+/** Makes lines of rows. Headers of JSON grow while it is read; the columns are mapped anew when they have. */
+class LineParser {
+  readonly #reader: ReportReader;
+  readonly #upload: Upload;
+  readonly #profile: PlatformProfile;
+  #conventions: ReportConventions | null;
+  #columns: MappedColumns | null = null;
+  /** By column, from the first rows that this slice has read. */
+  #samples: string[][] | null = null;
+  #parse: ((row: RawRow) => ParsedLine) | null = null;
+
+  constructor(
+    reader: ReportReader,
+    options: { upload: Upload; profile: PlatformProfile; conventions: ReportConventions | null },
+  ) {
+    this.#reader = reader;
+    this.#upload = options.upload;
+    this.#profile = options.profile;
+    this.#conventions = options.conventions;
+  }
+
+  /** How the file is read so far; null before the first row. */
+  get conventions(): ReportConventions | null {
+    return this.#conventions;
+  }
+
+  /**
+   * Decides, with the first rows of the file, how it writes what can be read in two ways. What is left of that, and
+   * cells of these rows hang on, is answered: the rows must not be parsed before it is settled.
+   */
+  prepare(rows: readonly RawRow[]): Convention[] {
+    const { layout } = this.#reader;
+    const cells = rows.slice(0, sampleRows).map((row) => row.cells);
+    this.#samples ??= sampleColumns(cells, [...layout.headers.keys()]);
+    if (this.#columns === null || this.#columns.headers.length !== layout.headers.length) {
+      this.#columns = this.mapColumns(this.#reader.layout);
+      this.#parse = null;
+    }
+    if (this.#conventions === null) {
+      const missing = this.#profile.findMissing(this.#columns, cells);
+      if (missing) throw missing;
+      this.#conventions = decideConventions(this.#columns, { layout, sample: rows.slice(0, sampleRows) });
+    }
+    const { conventions, hanging } = weighRows(this.#conventions, { columns: this.#columns, rows });
+    this.settle(conventions);
+    return hanging;
+  }
+
+  settle(conventions: ReportConventions): void {
+    if (conventions !== this.#conventions) this.#parse = null;
+    this.#conventions = conventions;
+  }
+
+  mapColumns({ headers, format }: ReportLayout): MappedColumns {
+    return this.#profile.mapHeaders(headers, { mapping: this.#upload.mapping, format });
+  }
+
+  parse(row: RawRow): ParsedLine {
+    this.#parse ??= this.#compile();
+    return this.#parse(row);
+  }
+
+  #compile(): (row: RawRow) => ParsedLine {
+    if (this.#columns === null || this.#conventions === null)
+      throw new Error('Lines are parsed only after `prepare`');
+    return this.#profile.compileLines(this.#columns, { conventions: this.#conventions });
+  }
+
+  report(checkpoint: UploadCheckpoint): ParseReport {
+    // A slice that found nothing but the end of the file has mapped no columns yet.
+    const columns = this.#columns ?? this.mapColumns(this.#reader.layout);
+    const fields = Object.entries(columns.fields);
+    return {
+      checkpoint,
+      layout: {
+        ...this.#reader.layout,
+        mapping_version: this.#upload.mappingVersion,
+        samples: this.#samples ?? [],
+        sources: Object.fromEntries(fields.map(([field, found]) => [field, found[0]?.header])),
+        unmapped: columns.unmapped.map(({ header, suggestion }) => ({ header, suggestion })),
+        notes: columns.notes,
+        currency: columns.currency ?? null,
+        conventions: this.#conventions,
+      },
+    };
+  }
+}
+
+async function parseBatch(batch: RowBatch, lines: LineParser, writer: StagingWriter): Promise<void> {
+  for (let at = 0; at < batch.rows.length; at += 1) {
+    writer.add(lines.parse(batch.rows[at] as RawRow));
+    if (at % linesPerTurn === linesPerTurn - 1) await nextTurn();
+  }
+}
+
+/** Writes batches one after the other, each with its checkpoint in one transaction. */
+class Staging {
+  readonly writer: StagingWriter;
+  readonly #slice: Slice;
+  readonly #retries: Retrying;
+  #checkpoint: UploadCheckpoint;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(slice: Slice, upload: Upload, checkpoint: UploadCheckpoint, retries: Retrying) {
+    this.#slice = slice;
+    this.#checkpoint = checkpoint;
+    this.#retries = retries;
+    this.writer = new StagingWriter(upload, checkpoint.figures);
+  }
+
+  get lookedUpTo(): ResumePoint | null {
+    return this.#checkpoint.lookedUpTo;
+  }
+
+  /** Begins to write what the writer has, once the batch before has been written. */
+  async write(resume: ResumePoint | null, conventions: ReportConventions | null): Promise<void> {
+    const chunks = this.writer.take();
+    const figures = this.writer.figures;
+    await this.#writing;
+    // Without a place to return to, a new start begins where this checkpoint stands: figures and all stay there.
+    const place = { resume, figures, conventions, lookedUpTo: null };
+    const moved = resume === null ? this.#checkpoint : { ...this.#checkpoint, ...place };
+    this.#begin(chunks, { ...moved, step: this.#checkpoint.step + 1 });
+  }
+
+  /** Keeps how far the rest of the file was looked through, and what that has shown. */
+  async pause(conventions: ReportConventions | null, lookedUpTo: ResumePoint): Promise<UploadCheckpoint> {
+    await this.#writing;
+    this.#begin([], { ...this.#checkpoint, conventions, lookedUpTo, step: this.#checkpoint.step + 1 });
+    return this.end({ isParsed: false });
+  }
+
+  async end({ isParsed }: { isParsed: boolean }): Promise<UploadCheckpoint> {
+    await this.#writing;
+    if (!isParsed) return this.#checkpoint;
+    const figures = this.writer.figures;
+    this.#begin(this.writer.take(), {
+      ...this.#checkpoint,
+      figures,
+      isParsed,
+      step: this.#checkpoint.step + 1,
+    });
+    await this.#writing;
+    return this.#checkpoint;
+  }
+
+  async settle(): Promise<void> {
+    await this.#writing.catch(() => {});
+  }
+
+  #begin(chunks: Buffer[], next: UploadCheckpoint): void {
+    this.#checkpoint = next;
+    this.#writing = retrying(() => this.#commit(chunks, next), this.#retries);
+    // Whoever waits for it next hears of the failure; until then it must not end the process.
+    this.#writing.catch(() => {});
+  }
+
+  async #commit(chunks: Buffer[], next: UploadCheckpoint): Promise<void> {
+    await this.#slice.transaction(async (tx: Tx, job: Job) => {
+      const isDone = checkpointOf(job.checkpoint).step >= next.step;
+      if (!isDone && chunks.length > 0)
+        await tx.as('sluice_parse', (own) => copyStagingRows(own, this.writer.upload, chunks));
+    }, stateOf(next));
+  }
+}

@@ -1,0 +1,137 @@
+import { copyFrom } from '../../../lib/copy.ts';
+import type { Tx } from '../../../lib/db.ts';
+import { sql } from '../../../lib/sql.ts';
+import type { StagedRow, UploadKey } from '../types.ts';
+import { rawData } from './staging-columns.ts';
+
+/**
+ * Writes rows in the text format of COPY. COPY is refused on tables with row-level security, so it goes through a
+ * temporary one, which costs no write-ahead log, and the policy sees every row on the way from there.
+ */
+export async function copyStagingRows(
+  tx: Tx,
+  { tenantId, uploadId, workspaceId }: UploadKey & { workspaceId: string },
+  chunks: readonly Buffer[],
+): Promise<void> {
+  await tx.run(sql`
+    create temporary table incoming_rows (
+      entity_type text, row_index integer, natural_key_hash text, raw_data jsonb, validation_status text,
+      validation_errors jsonb, metric_date date, campaign_external_id text, ad_set_external_id text,
+      ad_external_id text, impressions bigint, clicks bigint, reach bigint, spend numeric, conversions numeric,
+      conversion_value numeric, currency text
+    ) on commit drop`);
+  await copyFrom(tx.client, 'copy pg_temp.incoming_rows from stdin', chunks);
+  await tx.run(sql`
+    insert into staging_rows (
+      tenant_id, upload_id, workspace_id, entity_type, row_index, natural_key_hash, raw_data, validation_status,
+      validation_errors, metric_date, campaign_external_id, ad_set_external_id, ad_external_id, impressions, clicks,
+      reach, spend, conversions, conversion_value, currency)
+    select ${tenantId}, ${uploadId}::uuid, ${workspaceId}::uuid, entity_type, row_index, natural_key_hash, raw_data,
+           validation_status, validation_errors, metric_date, campaign_external_id, ad_set_external_id,
+           ad_external_id, impressions, clicks, reach, spend, conversions, conversion_value, currency
+      from pg_temp.incoming_rows`);
+}
+
+/** A file that was just staged is unknown to the planner, which then reads all of it for every batch. */
+export async function analyzeStaging(tx: Tx): Promise<void> {
+  await tx.run(sql`select analyze_staging()`);
+}
+
+/** Lines of which a later line of the file has the same key; they will be replaced by it. */
+export async function countReplaced(tx: Tx, { tenantId, uploadId }: UploadKey): Promise<number> {
+  const row = await tx.find<{ replaced: number }>(sql`
+    select count(*) - count(distinct s.natural_key_hash) as replaced
+      from staging_rows s
+     where s.tenant_id = ${tenantId}
+       and s.upload_id = ${uploadId}
+       and s.entity_type = 'daily_metric'
+       and s.validation_status = 'valid'`);
+  return row?.replaced ?? 0;
+}
+
+export interface StagedFilter extends UploadKey {
+  validationStatus?: StagedRow['validationStatus'] | undefined;
+  entityType?: StagedRow['entityType'] | undefined;
+  /** Of the last row of the page before. */
+  after: { rowIndex: number; entityType: string } | null;
+  limit: number;
+}
+
+export function listStagedRows(tx: Tx, filter: StagedFilter): Promise<StagedRow[]> {
+  const { after } = filter;
+  return tx.rows<StagedRow>(sql`
+    select s.row_index as "rowIndex", s.entity_type as "entityType", s.natural_key_hash as "naturalKeyHash",
+           ${rawData()} as "rawData", s.validation_status as "validationStatus",
+           s.validation_errors as "validationErrors", s.promotion_error as "promotionError",
+           s.promotion_warning as "promotionWarning"
+      from staging_rows s
+     where s.tenant_id = ${filter.tenantId}
+       and s.upload_id = ${filter.uploadId}
+       and (${filter.validationStatus ?? null}::text is null
+            or s.validation_status = ${filter.validationStatus ?? null})
+       and (${filter.entityType ?? null}::text is null or s.entity_type = ${filter.entityType ?? null})
+       and (${after === null} or (s.row_index, s.entity_type) > (${after?.rowIndex ?? 0}, ${after?.entityType ?? ''}))
+     order by s.row_index, s.entity_type
+     limit ${filter.limit}`);
+}
+
+/** Lines that were refused, by validation or by promotion, in the order of the file. */
+export function listRefusedRows(
+  tx: Tx,
+  { tenantId, uploadId, afterRow, limit }: UploadKey & { afterRow: number; limit: number },
+): Promise<StagedRow[]> {
+  return tx.rows<StagedRow>(sql`
+    select s.row_index as "rowIndex", s.entity_type as "entityType", s.natural_key_hash as "naturalKeyHash",
+           ${rawData()} as "rawData", s.validation_status as "validationStatus",
+           s.validation_errors as "validationErrors", s.promotion_error as "promotionError",
+           s.promotion_warning as "promotionWarning"
+      from staging_rows s
+     where s.tenant_id = ${tenantId}
+       and s.upload_id = ${uploadId}
+       and (s.validation_status = 'invalid' or s.promotion_error is not null)
+       and s.entity_type = 'daily_metric'
+       and s.row_index > ${afterRow}
+     order by s.row_index
+     limit ${limit}`);
+}
+
+/** For cleanup: the staged rows of one upload, some at a time. */
+export async function deleteStagingOf(
+  tx: Tx,
+  { tenantId, uploadId }: UploadKey,
+  limit: number,
+): Promise<number> {
+  const rows = await tx.run(sql`
+    delete from staging_rows
+     where ctid = any(array(
+       select ctid
+         from staging_rows
+        where tenant_id = ${tenantId}
+          and upload_id = ${uploadId}
+        limit ${limit}))`);
+  if (rows > 0) return rows;
+  await tx.run(sql`
+    delete from staging_id_resolution
+     where tenant_id = ${tenantId}
+       and upload_id = ${uploadId}`);
+  return 0;
+}
+
+/** Uploads that are over or held for review, and have staged rows older than this; work in progress is left alone. */
+export function listExpiredStaging(
+  tx: Tx,
+  { days, limit }: { days: number; limit: number },
+): Promise<(UploadKey & { isFinished: boolean })[]> {
+  return tx.rows<UploadKey & { isFinished: boolean }>(sql`
+    select u.tenant_id as "tenantId", u.upload_id as "uploadId", u.finished_at is not null as "isFinished"
+      from data_uploads u
+     where u.created_at < clock_timestamp() - ${days} * interval '1 day'
+       and (u.finished_at is not null or (u.status = 'staging_complete' and u.review))
+       and exists (
+         select from staging_rows s
+          where s.tenant_id = u.tenant_id
+            and s.upload_id = u.upload_id
+            and s.created_at < clock_timestamp() - ${days} * interval '1 day')
+     order by u.created_at
+     limit ${limit}`);
+}
