@@ -12,6 +12,7 @@ import {
 import { prepareTitleSearch } from './ingest/items/catalog/prepare-title-search.ts';
 import { type ItemHouse, openItemHouse } from './ingest/items/house.ts';
 import type { ProcessorDefinition } from './ingest/items/processors/define-processor.ts';
+import { admitReferences, kbMadeAt } from './ingest/knowledge/documents/reference-intake.ts';
 import type { EmbedderDefinition } from './ingest/knowledge/embedders/define-embedder.ts';
 import { loadTokenCounter } from './ingest/knowledge/embedders/local-assets.ts';
 import { readDocument } from './ingest/knowledge/formats/read-document.ts';
@@ -20,9 +21,8 @@ import {
   type KnowledgeHouseOptions,
   openKnowledgeHouse,
 } from './ingest/knowledge/house.ts';
-import { admitReferences, kbMadeAt } from './ingest/knowledge/reference-intake.ts';
-import { openVectorEngine } from './ingest/knowledge/vector/open-engine.ts';
-import { preparePgvector } from './ingest/knowledge/vector/prepare-pgvector.ts';
+import { openVectorEngine } from './ingest/knowledge/index/vector/open-engine.ts';
+import { preparePgvector } from './ingest/knowledge/index/vector/prepare-pgvector.ts';
 import { openScrapeHouse, type ScrapeHouse, type ScrapeHouseOptions } from './ingest/scrapes/house.ts';
 import { createReferenceReader } from './ingest/scrapes/reader.ts';
 import { openUploadHouse, type UploadHouse } from './ingest/uploads/house.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { readVector } from '../src/ingest/knowledge/vector/vector-bytes.ts';
+import { readVector } from '../src/ingest/knowledge/index/vector/vector-bytes.ts';
 import { freePort } from './ports.ts';
 
 /** One request for vectors. */

@@ -8,7 +8,7 @@ import {
   type KnowledgeHouseOptions,
   openKnowledgeHouse,
 } from '../src/ingest/knowledge/house.ts';
-import { ExactEngine } from '../src/ingest/knowledge/vector/exact.ts';
+import { ExactEngine } from '../src/ingest/knowledge/index/vector/exact.ts';
 import { createGuardedFetch } from '../src/kernel/fetch/guarded-fetch.ts';
 import { createFiles } from '../src/kernel/files/backends.ts';
 import { WakeUp } from '../src/kernel/jobs/wake-up.ts';

@@ -6,8 +6,10 @@ import type { Chunker, ChunkerSettings } from '../src/ingest/knowledge/chunkers/
 import { createChunker } from '../src/ingest/knowledge/chunkers/create-chunker.ts';
 import type { Embedder, EmbedderLimits } from '../src/ingest/knowledge/embedders/embedder.ts';
 import { fingerprintOf } from '../src/ingest/knowledge/embedders/open-embedder.ts';
+import { ExactEngine } from '../src/ingest/knowledge/index/vector/exact.ts';
 import { KnowledgeMetrics } from '../src/ingest/knowledge/metrics.ts';
 import { knowledgePipeline } from '../src/ingest/knowledge/pipeline.ts';
+import type { KnowledgeWorkerDeps } from '../src/ingest/knowledge/run/deps.ts';
 import type {
   DocumentBatch,
   LoadContext,
@@ -16,8 +18,6 @@ import type {
 } from '../src/ingest/knowledge/sources/source.ts';
 import { insertKb, insertSource } from '../src/ingest/knowledge/store.ts';
 import type { KbKey } from '../src/ingest/knowledge/types.ts';
-import { ExactEngine } from '../src/ingest/knowledge/vector/exact.ts';
-import type { KnowledgeWorkerDeps } from '../src/ingest/knowledge/worker-deps.ts';
 import type { Kernel, KernelOptions } from '../src/kernel/jobs/kernel.ts';
 import { cancel, dispatch, pause, resume } from '../src/kernel/jobs/service.ts';
 import type { Job, Pipeline, Slice } from '../src/kernel/jobs/types.ts';

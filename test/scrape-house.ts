@@ -1,7 +1,7 @@
 import pino from 'pino';
 import { Registry } from 'prom-client';
+import { admitReferences, kbMadeAt } from '../src/ingest/knowledge/documents/reference-intake.ts';
 import { readDocument } from '../src/ingest/knowledge/formats/read-document.ts';
-import { admitReferences, kbMadeAt } from '../src/ingest/knowledge/reference-intake.ts';
 import { openScrapeHouse, type ScrapeHouse, type ScrapeHouseOptions } from '../src/ingest/scrapes/house.ts';
 import type { KnowledgeDoor } from '../src/ingest/scrapes/types.ts';
 import { createGuardedFetch } from '../src/kernel/fetch/guarded-fetch.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { VectorEngine, VectorSpace } from '../src/ingest/knowledge/vector/engine.ts';
+import type { VectorEngine, VectorSpace } from '../src/ingest/knowledge/index/vector/engine.ts';
 import { seededRandom } from './chaos/seeded-random.ts';
 import {
   addSpace,

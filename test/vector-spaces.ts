@@ -1,5 +1,5 @@
-import type { VectorEngine, VectorSpace } from '../src/ingest/knowledge/vector/engine.ts';
-import { vectorBytes } from '../src/ingest/knowledge/vector/vector-bytes.ts';
+import type { VectorEngine, VectorSpace } from '../src/ingest/knowledge/index/vector/engine.ts';
+import { vectorBytes } from '../src/ingest/knowledge/index/vector/vector-bytes.ts';
 import type { Tx } from '../src/lib/db.ts';
 import { newId } from '../src/lib/ids.ts';
 import { sql } from '../src/lib/sql.ts';

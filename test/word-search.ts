@@ -1,6 +1,6 @@
 import type { Embedder, EmbedderSettings } from '../src/ingest/knowledge/embedders/embedder.ts';
-import type { VectorSpace } from '../src/ingest/knowledge/vector/engine.ts';
-import { vectorBytes } from '../src/ingest/knowledge/vector/vector-bytes.ts';
+import type { VectorSpace } from '../src/ingest/knowledge/index/vector/engine.ts';
+import { vectorBytes } from '../src/ingest/knowledge/index/vector/vector-bytes.ts';
 import type { Tx } from '../src/lib/db.ts';
 import { newId } from '../src/lib/ids.ts';
 import { sql } from '../src/lib/sql.ts';

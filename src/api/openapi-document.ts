@@ -5,7 +5,7 @@ import { type ConnectorHouse, openConnectorHouse } from '../ingest/connectors/ho
 import { type ItemHouse, openItemHouse } from '../ingest/items/house.ts';
 import { itemBounds } from '../ingest/items/types.ts';
 import { type KnowledgeHouse, openKnowledgeHouse } from '../ingest/knowledge/house.ts';
-import { ExactEngine } from '../ingest/knowledge/vector/exact.ts';
+import { ExactEngine } from '../ingest/knowledge/index/vector/exact.ts';
 import { openScrapeHouse, type ScrapeHouse } from '../ingest/scrapes/house.ts';
 import { openUploadHouse, type UploadHouse } from '../ingest/uploads/house.ts';
 import { createGuardedFetch } from '../kernel/fetch/guarded-fetch.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { prepareTitleSearch } from '../ingest/items/catalog/prepare-title-search.ts';
-import { preparePgvector } from '../ingest/knowledge/vector/prepare-pgvector.ts';
+import { preparePgvector } from '../ingest/knowledge/index/vector/prepare-pgvector.ts';
 import { type Connections, prepareDatabase, resolveConnections } from '../lib/connections.ts';
 import { withConnection } from '../lib/database-inspection.ts';
 import { ensureRoles } from '../lib/database-roles.ts';

@@ -9,20 +9,20 @@ import type { CircuitBreakers } from '../../kernel/limits/circuit-breaker.ts';
 import type { UpkeepTask } from '../../kernel/upkeep/types.ts';
 import type { Database } from '../../lib/db.ts';
 import type { Logger } from '../../lib/log.ts';
+import { kbRemovalTask } from './bases/kb-removal.ts';
 import type { CountTokens } from './chunkers/chunker.ts';
 import { createChunker } from './chunkers/create-chunker.ts';
 import type { EmbedderDefinition } from './embedders/define-embedder.ts';
 import { fingerprintOf, openEmbedders } from './embedders/open-embedder.ts';
 import { closeDocumentReader } from './formats/read-document.ts';
-import { kbRemovalTask } from './kb-removal.ts';
+import type { VectorEngine } from './index/vector/engine.ts';
 import { KnowledgeMetrics } from './metrics.ts';
 import { knowledgePipeline } from './pipeline.ts';
 import { knowledgeRoutes } from './routes.ts';
+import type { KnowledgeWorkerDeps } from './run/deps.ts';
 import type { KnowledgeLimits } from './service.ts';
 import { openSource } from './sources/open-source.ts';
 import type { ReferenceReader } from './sources/reference.ts';
-import type { VectorEngine } from './vector/engine.ts';
-import type { KnowledgeWorkerDeps } from './worker-deps.ts';
 
 export interface KnowledgeHouseOptions {
   db: Database;

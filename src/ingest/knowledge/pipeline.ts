@@ -1,10 +1,10 @@
 import type { Pipeline } from '../../kernel/jobs/types.ts';
-import { cleanUpRun, refuseLateCancel } from './cleanup.ts';
-import { InFlight } from './in-flight.ts';
-import { RunStash } from './run-stash.ts';
+import { cleanUpRun, refuseLateCancel } from './run/cleanup.ts';
+import type { KnowledgeWorkerDeps } from './run/deps.ts';
+import { RunStash } from './run/stash.ts';
+import { InFlight } from './run/steps/in-flight.ts';
 import { pipelineName } from './types.ts';
 import { advanceKnowledge, outcomeOf } from './worker.ts';
-import type { KnowledgeWorkerDeps } from './worker-deps.ts';
 
 const maxRetries = 5;
 

@@ -3,11 +3,12 @@ import type { BeforeCommit } from '../../kernel/jobs/service.ts';
 import type { Database, Tx } from '../../lib/db.ts';
 import type { SluiceError } from '../../lib/errors.ts';
 import { newId } from '../../lib/ids.ts';
+import { chunkerOf, embedderOf, type KnowledgeChange, type KnowledgeForm } from './bases/form.ts';
+import { countSources } from './bases/overview-store.ts';
 import type { EmbedderSettings } from './embedders/embedder.ts';
 import { knowledgeErrors } from './errors.ts';
-import { chunkerOf, embedderOf, type KnowledgeChange, type KnowledgeForm } from './knowledge-form.ts';
-import { countSources } from './overview-store.ts';
-import { listBusyJobs } from './run-store.ts';
+import type { VectorEngine } from './index/vector/engine.ts';
+import { listBusyJobs } from './run/store.ts';
 import { type SourceForm, sourceSettingsOf } from './sources/source-form.ts';
 import {
   countKbs,
@@ -20,7 +21,6 @@ import {
   updateKb,
 } from './store.ts';
 import type { KbKey, KnowledgeBase, KnowledgeSource } from './types.ts';
-import type { VectorEngine } from './vector/engine.ts';
 
 export interface KnowledgeLimits {
   maxBases: number;

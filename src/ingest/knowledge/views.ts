@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { timestamp } from '../../kernel/http/replies.ts';
 import type { Job } from '../../kernel/jobs/types.ts';
+import type { LastRun } from './bases/overview-store.ts';
 import type { ChunkerSettings } from './chunkers/chunker.ts';
 import type { EmbedderSettings } from './embedders/embedder.ts';
-import type { LastRun } from './overview-store.ts';
-import { type RunReport, statusOf } from './run-report.ts';
+import { type RunReport, statusOf } from './run/report.ts';
 import { uriOfFile } from './sources/files.ts';
 import {
   type DocumentState,

@@ -1,8 +1,8 @@
 import { unexpectedOutcome } from '../../kernel/jobs/slice-runner.ts';
 import type { Job, Outcome, Slice, SliceResult } from '../../kernel/jobs/types.ts';
 import { isSluiceError } from '../../lib/errors.ts';
-import { GenerationGone } from './generations.ts';
-import { advanceRun, type OrchestratorDeps } from './orchestrator.ts';
+import { GenerationGone } from './run/generations.ts';
+import { advanceRun, type OrchestratorDeps } from './run/orchestrator.ts';
 
 const conflictWaitMs = 1_000;
 

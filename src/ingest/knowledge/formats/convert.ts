@@ -47,11 +47,11 @@ async function readKind({ kind, bytes }: ConvertInput, options: ConvertOptions):
     case 'srt':
       return (await import('./captions.ts')).readCaptions(bytes, options);
     case 'html':
-      return (await import('./html.ts')).readHtml(bytes, options);
+      return (await import('./html/html.ts')).readHtml(bytes, options);
     case 'pdf':
-      return (await import('./pdf.ts')).readPdf(bytes, options);
+      return (await import('./pdf/pdf.ts')).readPdf(bytes, options);
     case 'docx':
-      return (await import('./docx.ts')).readDocx(bytes, options);
+      return (await import('./docx/docx.ts')).readDocx(bytes, options);
   }
 }
 

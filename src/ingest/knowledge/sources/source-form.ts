@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { storedText } from '../../../kernel/http/stored-text.ts';
-import { webAddress } from '../web-address.ts';
+import { webAddress } from './web-address.ts';
 import { findVideoId } from './youtube-page.ts';
 
 /** A page of a megabyte is a book; bigger ones are files. */

@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../../kernel/http/replies.ts';
+import type { RouteApp, RouteDeps, RouteModule } from '../../../kernel/http/route.ts';
+import { addSource, getKbIn, getSource, type KnowledgeServiceDeps, removeSource } from '../service.ts';
+import { sourceForm } from '../sources/source-form.ts';
+import type { KnowledgeSource } from '../types.ts';
+import { knowledgeSourceReply, renderSource } from '../views.ts';
+import { kbKeyOf, kbParams } from './knowledge-key.ts';
+import { listSourceHeads } from './overview-store.ts';
+
+const tags = ['knowledge'];
+const params = kbParams.extend({ source_id: z.uuid() });
+
+/** Where the documents of a knowledge base come from. */
+export function sourceRoutes(deps: KnowledgeServiceDeps): RouteModule {
+  return (app, routeDeps) => {
+    installCreation(app, deps);
+    installReading(app, routeDeps);
+    installRemoval(app, deps);
+  };
+}
+
+function installCreation(app: RouteApp, deps: KnowledgeServiceDeps): void {
+  const place = ({ kbId, sourceId }: KnowledgeSource) => ({
+    location: `/api/knowledge/${encodeURIComponent(kbId)}/sources/${sourceId}`,
+  });
+  app.route({
+    method: 'POST',
+    url: '/api/knowledge/:kb_id/sources',
+    config: { action: 'knowledge.manage', idempotent: true },
+    schema: {
+      tags,
+      summary: 'Add a source; the next run loads it',
+      params: kbParams,
+      body: sourceForm,
+      response: { 201: knowledgeSourceReply, ...problems(404, 409, 413, 415, 422) },
+    },
+    handler: async (request, reply) => {
+      const keep = request.receipt.keeping(201, renderSource, place);
+      const source = await addSource(deps, kbKeyOf(request), request.body, keep);
+      return reply.code(201).headers(place(source)).send(renderSource(source));
+    },
+  });
+}
+
+function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
+  const list = 'knowledge sources';
+  app.route({
+    method: 'GET',
+    url: '/api/knowledge/:kb_id/sources',
+    config: { action: 'knowledge.read' },
+    schema: {
+      tags,
+      summary: 'List the sources of a knowledge base, oldest first; texts are left out',
+      params: kbParams,
+      querystring: z.strictObject(pageQuery),
+      response: { 200: listOf(knowledgeSourceReply), ...problems(404) },
+    },
+    handler: async (request) => {
+      const key = kbKeyOf(request);
+      const page = pageRequest(request.query, { list, cursors });
+      const rows = await db.tenant(key.tenantId, async (tx) => {
+        await getKbIn(tx, key);
+        return listSourceHeads(tx, { ...key, ...page });
+      });
+      const { limit } = request.query;
+      return pageOf(rows, { limit, list, cursors, key: (row) => row.sourceId, render: renderSource });
+    },
+  });
+  app.route({
+    method: 'GET',
+    url: '/api/knowledge/:kb_id/sources/:source_id',
+    config: { action: 'knowledge.read' },
+    schema: {
+      tags,
+      summary: 'Get a source',
+      params,
+      response: { 200: knowledgeSourceReply, ...problems(404) },
+    },
+    handler: async (request) =>
+      renderSource(await getSource({ db }, { ...kbKeyOf(request), sourceId: request.params.source_id })),
+  });
+}
+
+function installRemoval(app: RouteApp, deps: KnowledgeServiceDeps): void {
+  app.route({
+    method: 'DELETE',
+    url: '/api/knowledge/:kb_id/sources/:source_id',
+    config: { action: 'knowledge.manage' },
+    schema: {
+      tags,
+      summary: 'Delete a source, while no run is active; the next one takes its documents out of the index',
+      params,
+      response: { 204: z.null(), ...problems(404, 409, 422) },
+    },
+    handler: async (request, reply) => {
+      await removeSource(deps, { ...kbKeyOf(request), sourceId: request.params.source_id });
+      return reply.code(204).send(null);
+    },
+  });
+}

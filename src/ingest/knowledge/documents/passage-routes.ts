@@ -1,0 +1,61 @@
+import { z } from 'zod';
+import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../../kernel/http/replies.ts';
+import type { RouteModule } from '../../../kernel/http/route.ts';
+import { kbKeyOf, kbParams } from '../bases/knowledge-key.ts';
+import { getDocument } from './documents.ts';
+import { findOrdinalAt, listPassages, type Passage } from './passage-store.ts';
+
+/** How many passages before the one that was asked for are shown with it. */
+const leadIn = 2;
+
+const passageReply = z
+  .object({
+    ordinal: z.int(),
+    text: z.string(),
+    heading_path: z.array(z.string()),
+    start: z.int(),
+    end: z.int(),
+  })
+  .meta({ id: 'KnowledgePassage' });
+
+/** A document as its index has it: passage after passage, or from just before one of them. */
+export const passageRoutes: RouteModule = (app, { db, cursors }) => {
+  const list = 'knowledge passages';
+  app.route({
+    method: 'GET',
+    url: '/api/knowledge/:kb_id/documents/:document_id/passages',
+    config: { action: 'knowledge.read' },
+    schema: {
+      tags: ['knowledge'],
+      summary: 'The passages that a document was cut into, in order',
+      params: kbParams.extend({ document_id: z.uuid() }),
+      querystring: z.strictObject({
+        ...pageQuery,
+        around: z.coerce
+          .number()
+          .int()
+          .min(0)
+          .max(2_000_000_000)
+          .optional()
+          .describe('Begin a little before the passage at this character; not with cursor'),
+      }),
+      response: { 200: listOf(passageReply), ...problems(404) },
+    },
+    handler: async (request) => {
+      const key = { ...kbKeyOf(request), documentId: request.params.document_id };
+      const { limit: shown, around } = request.query;
+      const { after, limit } = pageRequest(request.query, { list, cursors });
+      await getDocument({ db }, key);
+      const rows = await db.tenant(key.tenantId, async (tx) => {
+        const startsAt = around === undefined ? 0 : await findOrdinalAt(tx, { ...key, startAt: around });
+        const fromOrdinal = after === null ? Math.max(0, startsAt - leadIn) : Number(after) + 1;
+        return listPassages(tx, { ...key, fromOrdinal, limit });
+      });
+      return pageOf(rows, { limit: shown, list, cursors, key: (row) => String(row.ordinal), render });
+    },
+  });
+};
+
+function render({ ordinal, text, headingPath, startAt, endAt }: Passage) {
+  return { ordinal, text, heading_path: headingPath, start: startAt, end: endAt };
+}

@@ -1,0 +1,28 @@
+import type { Tx } from '../../../lib/db.ts';
+import { newId } from '../../../lib/ids.ts';
+import { findKb, insertSource, listSources, lockKb } from '../store.ts';
+import type { KbKey } from '../types.ts';
+
+const maxSources = 1_000;
+
+/** Whether the knowledge base is there; if so, it has the one source that references come through from now on. */
+export async function admitReferences(tx: Tx, key: KbKey): Promise<boolean> {
+  if ((await findKb(tx, key)) === null) return false;
+  if (await hasReferenceSource(tx, key)) return true;
+  // Two of them would have every reference twice.
+  if ((await lockKb(tx, key)) === null) return false;
+  if (!(await hasReferenceSource(tx, key))) {
+    await insertSource(tx, { ...key, sourceId: newId(), type: 'reference', settings: {} });
+  }
+  return true;
+}
+
+/** Null: it is not there. */
+export async function kbMadeAt(tx: Tx, key: KbKey): Promise<Date | null> {
+  return (await findKb(tx, key))?.createdAt ?? null;
+}
+
+async function hasReferenceSource(tx: Tx, key: KbKey): Promise<boolean> {
+  const sources = await listSources(tx, { ...key, limit: maxSources });
+  return sources.some(({ type }) => type === 'reference');
+}

@@ -1,0 +1,172 @@
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../../kernel/http/replies.ts';
+import {
+  principalOf,
+  type RouteApp,
+  type RouteDeps,
+  type RouteModule,
+  sendKept,
+} from '../../../kernel/http/route.ts';
+import { storedText } from '../../../kernel/http/stored-text.ts';
+import { kbKeyOf, kbParams } from '../bases/knowledge-key.ts';
+import { findShownGeneration } from '../bases/overview-store.ts';
+import { getKb, getKbIn } from '../service.ts';
+import { listKbFiles } from '../store.ts';
+import { documentStates, type KnowledgeFile } from '../types.ts';
+import { knowledgeDocumentReply, knowledgeFileReply, renderDocument, renderFile } from '../views.ts';
+import { addFiles, type DocumentDeps, getDocument, removeDocument } from './documents.ts';
+import { forgetFiles, maxFilesPerForm, type ReceivedFile, receiveDocuments } from './form.ts';
+import { listDocuments } from './store.ts';
+
+const tags = ['knowledge'];
+const params = kbParams.extend({ document_id: z.uuid() });
+const origin = storedText(1_000)
+  .min(1)
+  .optional()
+  .describe('Where the files are sent from, to be told apart from others later; shown with each file');
+
+/** The files that were given to a knowledge base, and what its runs made of everything. */
+export function documentRoutes(deps: DocumentDeps): RouteModule {
+  return (app, routeDeps) => {
+    installIntake(app, deps);
+    installDocuments(app, routeDeps);
+    installFiles(app, routeDeps);
+    installRemoval(app, deps);
+  };
+}
+
+function installIntake(app: RouteApp, deps: DocumentDeps): void {
+  const answer = (made: KnowledgeFile[]) => ({ files: made.map(renderFile) });
+  app.route({
+    method: 'POST',
+    url: '/api/knowledge/:kb_id/documents',
+    config: { action: 'knowledge.ingest', idempotent: 'by_handler' },
+    bodyLimit: deps.maxFileBytes * maxFilesPerForm,
+    schema: {
+      tags,
+      summary: 'Add files, as many as the form has; one with a known name replaces the earlier one',
+      consumes: ['multipart/form-data'],
+      params: kbParams,
+      querystring: z.strictObject({ origin }),
+      response: {
+        201: z.object({ files: z.array(knowledgeFileReply) }),
+        ...problems(404, 409, 413, 415, 422),
+      },
+    },
+    handler: async (request, reply) => {
+      const key = kbKeyOf(request);
+      // Nobody should have to send a book to hear that there is nowhere to put it.
+      await getKb(deps, key);
+      const received = await receiveDocuments(deps, request);
+      const kept = await claimFor(request, received).catch(async (error: unknown) => {
+        await forgetFiles(deps, received);
+        throw error;
+      });
+      if (kept) {
+        await forgetFiles(deps, received);
+        return sendKept(reply, kept);
+      }
+      const { userId } = principalOf(request);
+      const keep = request.receipt.keeping(201, answer);
+      const made = await addFiles(deps, key, {
+        received,
+        origin: request.query.origin ?? null,
+        createdBy: userId,
+        beforeCommit: keep,
+      });
+      return reply.code(201).send(answer(made));
+    },
+  });
+}
+
+/** What makes two requests with one Idempotency-Key the same: names and bytes. */
+function claimFor(request: FastifyRequest, received: readonly ReceivedFile[]) {
+  return request.receipt.claim(received.map(({ name, stored }) => ({ name, sha256: stored.sha256 })));
+}
+
+function installDocuments(app: RouteApp, { db, cursors }: RouteDeps): void {
+  const list = 'knowledge documents';
+  app.route({
+    method: 'GET',
+    url: '/api/knowledge/:kb_id/documents',
+    config: { action: 'knowledge.read' },
+    schema: {
+      tags,
+      summary: 'List the documents that runs have found, with their states',
+      params: kbParams,
+      querystring: z.strictObject({ ...pageQuery, state: z.enum(documentStates).optional() }),
+      response: { 200: listOf(knowledgeDocumentReply), ...problems(404) },
+    },
+    handler: async (request) => {
+      const key = kbKeyOf(request);
+      const { limit, state } = request.query;
+      const page = pageRequest(request.query, { list, cursors });
+      const rows = await db.tenant(key.tenantId, async (tx) => {
+        await getKbIn(tx, key);
+        const generation = await findShownGeneration(tx, key);
+        return listDocuments(tx, { ...key, ...page, generation, state });
+      });
+      return pageOf(rows, { limit, list, cursors, key: (row) => row.documentId, render: renderDocument });
+    },
+  });
+  app.route({
+    method: 'GET',
+    url: '/api/knowledge/:kb_id/documents/:document_id',
+    config: { action: 'knowledge.read' },
+    schema: {
+      tags,
+      summary: 'Get a document',
+      params,
+      response: { 200: knowledgeDocumentReply, ...problems(404) },
+    },
+    handler: async (request) =>
+      renderDocument(
+        await getDocument({ db }, { ...kbKeyOf(request), documentId: request.params.document_id }),
+      ),
+  });
+}
+
+function installFiles(app: RouteApp, { db, cursors }: RouteDeps): void {
+  const list = 'knowledge files';
+  app.route({
+    method: 'GET',
+    url: '/api/knowledge/:kb_id/files',
+    config: { action: 'knowledge.read' },
+    schema: {
+      tags,
+      summary: 'List the files that were added, by name',
+      params: kbParams,
+      querystring: z.strictObject(pageQuery),
+      response: { 200: listOf(knowledgeFileReply), ...problems(404) },
+    },
+    handler: async (request) => {
+      const key = kbKeyOf(request);
+      const page = pageRequest(request.query, { list, cursors });
+      const rows = await db.tenant(key.tenantId, async (tx) => {
+        await getKbIn(tx, key);
+        return listKbFiles(tx, { ...key, afterName: page.after, limit: page.limit });
+      });
+      const { limit } = request.query;
+      return pageOf(rows, { limit, list, cursors, key: (row) => row.name, render: renderFile });
+    },
+  });
+}
+
+function installRemoval(app: RouteApp, deps: DocumentDeps): void {
+  app.route({
+    method: 'DELETE',
+    url: '/api/knowledge/:kb_id/documents/:document_id',
+    config: { action: 'knowledge.ingest' },
+    schema: {
+      tags,
+      summary: 'Delete a file and what is indexed of it, while no run is active; takes a file_id too',
+      params,
+      response: { 204: z.null(), ...problems(404, 409, 422) },
+    },
+    handler: async (request, reply) => {
+      await removeDocument(deps, { ...kbKeyOf(request), documentId: request.params.document_id });
+      return reply.code(204).send(null);
+    },
+  });
+}

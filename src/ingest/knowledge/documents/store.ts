@@ -1,0 +1,52 @@
+import type { Tx } from '../../../lib/db.ts';
+import { sql } from '../../../lib/sql.ts';
+import { documentColumns } from '../knowledge-columns.ts';
+import type { DocumentState, KbKey, KnowledgeDocument } from '../types.ts';
+
+/** Documents of the generation that searches are answered from, or of the one that is being built first. */
+export function listDocuments(
+  tx: Tx,
+  filter: KbKey & {
+    generation: number;
+    state?: DocumentState | undefined;
+    after: string | null;
+    limit: number;
+  },
+): Promise<KnowledgeDocument[]> {
+  return tx.rows<KnowledgeDocument>(sql`
+    select ${documentColumns}
+      from knowledge_documents d
+     where d.tenant_id = ${filter.tenantId}
+       and d.kb_id = ${filter.kbId}
+       and d.generation = ${filter.generation}
+       and (${filter.state ?? null}::text is null or d.state = ${filter.state ?? null})
+       and (${filter.after}::uuid is null or d.document_id > ${filter.after}::uuid)
+     order by d.document_id
+     limit ${filter.limit}`);
+}
+
+export function findDocument(
+  tx: Tx,
+  { tenantId, kbId, documentId }: KbKey & { documentId: string },
+): Promise<KnowledgeDocument | null> {
+  return tx.find<KnowledgeDocument>(sql`
+    select ${documentColumns}
+      from knowledge_documents d
+     where d.tenant_id = ${tenantId}
+       and d.kb_id = ${kbId}
+       and d.document_id = ${documentId}`);
+}
+
+export function countDocuments(
+  tx: Tx,
+  { tenantId, kbId, generation }: KbKey & { generation: number },
+): Promise<{ state: DocumentState; count: number; chunks: number }[]> {
+  return tx.rows(sql`
+    select d.state, count(*) as count, sum(d.chunk_count)::bigint as chunks
+      from knowledge_documents d
+     where d.tenant_id = ${tenantId}
+       and d.kb_id = ${kbId}
+       and d.generation = ${generation}
+     group by d.state
+     order by d.state`);
+}

@@ -1,0 +1,74 @@
+import type { Archive } from '../../../../kernel/formats/archive.ts';
+import type { XmlEvents } from '../../../../kernel/formats/xml.ts';
+import { documentErrors } from '../errors.ts';
+import { MarkdownWriter } from '../markdown-writer.ts';
+import type { Converted, ConvertOptions } from '../types.ts';
+import { openDocxArchive } from './archive.ts';
+import { DocxBody } from './body.ts';
+import { DocxNumbering, DocxStyles } from './styles.ts';
+import { readDocxXml } from './xml.ts';
+
+/** Headings by style, lists and tables as Markdown; then the footnotes. Nothing but text is unfolded. */
+export async function readDocx(bytes: Buffer, options: ConvertOptions): Promise<Converted> {
+  const archive = await openDocxArchive(bytes, options.limits);
+  try {
+    const read = (part: string, events: XmlEvents) => readPart(archive, { part, events, options });
+    const main = await findMainPart(read);
+    const folder = main.slice(0, main.lastIndexOf('/') + 1);
+    const styles = new DocxStyles();
+    const numbering = new DocxNumbering();
+    await read(`${folder}styles.xml`, styles.events());
+    await read(`${folder}numbering.xml`, numbering.events());
+    const writer = new MarkdownWriter({ maxUnits: options.limits.maxTextUnits });
+    const body = new DocxBody({ writer, styles, numbering });
+    if (!(await read(main, body))) throw documentErrors.raise.docx_is_broken(`It has no part ${main}`);
+    await read(`${folder}footnotes.xml`, new DocxBody({ writer, styles, numbering }));
+    return { title: (await findTitle(read)) ?? body.title, text: writer.toString(), notes: [] };
+  } finally {
+    archive.close();
+  }
+}
+
+type ReadPart = (part: string, events: XmlEvents) => Promise<boolean>;
+
+/** False when there is no such part. */
+async function readPart(
+  archive: Archive,
+  { part, events, options }: { part: string; events: XmlEvents; options: ConvertOptions },
+): Promise<boolean> {
+  // The first of two parts with one name is the one that Word takes.
+  const entry = archive.find(part);
+  if (entry === null) return false;
+  await readDocxXml(archive.read(entry), { events, onProgress: options.onProgress });
+  return true;
+}
+
+/** Nearly always `word/document.xml`; the relations of the archive have the last word. */
+async function findMainPart(read: ReadPart): Promise<string> {
+  let main = 'word/document.xml';
+  await read('_rels/.rels', {
+    open: (name, attribute) => {
+      if (name !== 'Relationship' || !attribute('Type')?.endsWith('/officeDocument')) return;
+      main = (attribute('Target') ?? main).replace(/^\/+/, '');
+    },
+    close: () => {},
+  });
+  return main;
+}
+
+async function findTitle(read: ReadPart): Promise<string | null> {
+  let title = '';
+  let isTitle = false;
+  await read('docProps/core.xml', {
+    open: (name) => {
+      isTitle = name === 'title';
+    },
+    close: () => {
+      isTitle = false;
+    },
+    text: (text) => {
+      if (isTitle && title.length < 10_000) title += text;
+    },
+  });
+  return title.trim() === '' ? null : title;
+}

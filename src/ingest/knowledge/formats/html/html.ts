@@ -1,0 +1,121 @@
+import { Readability } from '@mozilla/readability';
+import { parseHTML } from 'linkedom';
+import { decodeText } from '../decode-text.ts';
+import { documentErrors } from '../errors.ts';
+import { MarkdownWriter } from '../markdown-writer.ts';
+import type { Converted, ConvertOptions } from '../types.ts';
+import { type HtmlElement, isPage, writeHtml } from './markdown.ts';
+
+/**
+ * The main text of a page as Markdown. Menus, footers and the like are left out where Readability is sure what the
+ * main text is; what it is not sure of is taken whole, because a missing paragraph is worse than a menu.
+ */
+export function readHtml(bytes: Buffer, options: ConvertOptions): Converted {
+  const notes: string[] = [];
+  const declared = options.charset ?? declaredCharset(bytes);
+  const html = decodeText(bytes, { declared, notes });
+  options.onProgress();
+  try {
+    return { ...convert(html, options), notes };
+  } catch (error) {
+    // Elements that are nested thousands deep exhaust the stack of whoever walks them.
+    if (!(error instanceof RangeError)) throw error;
+    throw documentErrors.raise.html_is_broken('Its elements are nested too deeply', { cause: error });
+  }
+}
+
+function convert(html: string, options: ConvertOptions): Omit<Converted, 'notes'> {
+  const { limits, onProgress } = options;
+  const document = parse(html);
+  const title = titleOf(document);
+  const whole = write(document.body ?? document.documentElement, limits.maxTextUnits);
+  const marked = write(document.querySelector('main, [role="main"]'), limits.maxTextUnits);
+  onProgress();
+  // Readability changes the document that it looks at: whatever else is wanted from it was taken before.
+  const main = isPage(html) ? findMainText(document, { options, wholeUnits: whole.length }) : null;
+  const text = main ?? (isMostOf(whole, marked) ? marked : whole);
+  return { title: title ?? firstHeading(text), text: withTitle(text, title) };
+}
+
+function write(element: HtmlElement | null, maxUnits: number): string {
+  const writer = new MarkdownWriter({ maxUnits });
+  if (element !== null) writeHtml(element, writer);
+  return writer.toString();
+}
+
+/** Where a fragment has no page around it, it gets one; so does what only claims to be a page, and has no element. */
+function parse(html: string) {
+  const { document } = parseHTML(isPage(html) ? html : pageAround(html));
+  return document.documentElement === null ? parseHTML(pageAround('')).document : document;
+}
+
+function pageAround(fragment: string): string {
+  return `<!doctype html><html><body>${fragment}</body></html>`;
+}
+
+/** What Readability finds counts if it is a good part of the page; of short pages it often takes a paragraph. */
+const fewUnits = 400;
+const leastShare = 0.25;
+
+/** What a page marks as its main part counts on the same terms, where Readability is not asked or not sure. */
+function isMostOf(whole: string, marked: string): boolean {
+  return marked !== '' && (whole.length < fewUnits || marked.length >= whole.length * leastShare);
+}
+
+function findMainText(
+  document: ReturnType<typeof parse>,
+  { options, wholeUnits }: { options: ConvertOptions; wholeUnits: number },
+): string | null {
+  const { maxHtmlElements, maxTextUnits } = options.limits;
+  if (wholeUnits < fewUnits || isTooMuch(document.querySelectorAll('*'), maxHtmlElements)) return null;
+  try {
+    const reader = new Readability<HtmlElement>(document, {
+      disableJSONLD: true,
+      serializer: (node) => node as unknown as HtmlElement,
+    });
+    const main = write(reader.parse()?.content ?? null, maxTextUnits);
+    return main.length >= Math.max(fewUnits / 2, wholeUnits * leastShare) ? main : null;
+  } catch (error) {
+    // It was made for pages that browsers have repaired; what it stumbles over is read whole.
+    if (error instanceof TypeError || error instanceof RangeError) return null;
+    throw error;
+  }
+}
+
+/** Readability takes cubic time in the depth: 1,000 lists in each other are 90 s, 100 are 0.2 s. */
+const maxDepth = 100;
+
+function isTooMuch(elements: Iterable<ChildElement>, maxElements: number): boolean {
+  const depths = new Map<unknown, number>();
+  for (const element of elements) {
+    const depth = (depths.get(element.parentElement) ?? 0) + 1;
+    depths.set(element, depth);
+    if (depth > maxDepth || depths.size > maxElements) return true;
+  }
+  return false;
+}
+
+interface ChildElement {
+  parentElement: unknown;
+}
+
+function titleOf(document: { title: string }): string | null {
+  const title = document.title.replace(/\s+/g, ' ').trim();
+  return title === '' ? null : title;
+}
+
+function firstHeading(text: string): string | null {
+  return /^#{1,6} (.+)$/m.exec(text.slice(0, 16 * 1024))?.[1] ?? null;
+}
+
+/** Readability takes the heading away that says what the title says; the sections below it belong under it. */
+function withTitle(text: string, title: string | null): string {
+  if (title === null || text === '' || /^# /m.test(text)) return text;
+  return `# ${title}\n\n${text}`;
+}
+
+/** Pages say it in their first kilobyte, in ASCII. */
+function declaredCharset(bytes: Buffer): string | null {
+  const head = bytes.toString('latin1', 0, 2048);
+  return /<meta[^>]{0,200}charset\s{0,5}=\s{0,5}["']?([A-Za-z0-9_:.-]{1,40})/i.exec(head)?.[1] ?? null;
+}

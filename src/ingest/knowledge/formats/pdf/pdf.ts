@@ -1,0 +1,135 @@
+import { messageOf } from '../../../../lib/errors.ts';
+import { documentErrors } from '../errors.ts';
+import { MarkdownWriter } from '../markdown-writer.ts';
+import type { Converted, ConvertOptions } from '../types.ts';
+import { type AllocationGuard, guardAllocations } from './allocation-guard.ts';
+import { BodySize, blocksOf, linesOf, type PdfItem } from './lines.ts';
+
+type PdfReader = typeof import('unpdf');
+type PdfDocument = Awaited<ReturnType<PdfReader['getDocumentProxy']>>;
+
+/** Loaded with the first PDF: it takes 40 MB, and the guard has to come first. */
+let loaded: Promise<{ reader: PdfReader; guard: AllocationGuard }> | undefined;
+
+/** Page by page: what a page took is given back before the next. Only to be called in a thread of its own. */
+export async function readPdf(bytes: Buffer, options: ConvertOptions): Promise<Converted> {
+  loaded ??= load();
+  const { reader, guard } = await loaded;
+  const document = await open(reader, bytes, { ...options, guard });
+  try {
+    return await readPages(document, { ...options, guard });
+  } finally {
+    await document.destroy();
+  }
+}
+
+async function load() {
+  const guard = guardAllocations();
+  return { reader: await import('unpdf'), guard };
+}
+
+async function open(reader: PdfReader, bytes: Buffer, { guard, limits }: PageOptions): Promise<PdfDocument> {
+  guard.restart(limits.maxInflatedBytes);
+  try {
+    return await reader.getDocumentProxy(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength), {
+      verbosity: 0,
+      isEvalSupported: false,
+      useSystemFonts: false,
+      disableFontFace: true,
+      maxImageSize: 0,
+      enableXfa: false,
+    });
+  } catch (error) {
+    if ((error as Error).name === 'PasswordException') {
+      throw documentErrors.raise.pdf_is_encrypted('The document is protected by a password', {
+        cause: error,
+      });
+    }
+    if (guard.isExceeded) throw unfoldsTooFar('The document', limits.maxInflatedBytes);
+    throw documentErrors.raise.pdf_is_broken(`It cannot be opened: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+interface PageOptions extends ConvertOptions {
+  guard: AllocationGuard;
+}
+
+async function readPages(document: PdfDocument, options: PageOptions): Promise<Converted> {
+  const writer = new MarkdownWriter({ maxUnits: options.limits.maxTextUnits });
+  const bodySize = new BodySize();
+  const broken: number[] = [];
+  for (let page = 1; page <= document.numPages; page += 1) {
+    options.onProgress();
+    const { guard, limits } = options;
+    guard.restart(limits.maxInflatedBytes);
+    const items = await readPage(document, page);
+    if (guard.isExceeded) throw unfoldsTooFar(`Page ${page}`, limits.maxInflatedBytes);
+    if (items === null) broken.push(page);
+    else writePage(items, { writer, bodySize });
+    if (page % pagesPerCleaning === 0) await document.cleanup();
+  }
+  return finish(document, { writer, broken });
+}
+
+function unfoldsTooFar(what: string, maxBytes: number) {
+  return documentErrors.raise.document_unfolds_too_far(
+    `${what} unfolds to more than ${maxBytes} bytes, which is the limit`,
+  );
+}
+
+/** Fonts and the like stay with the document until it is cleaned. */
+const pagesPerCleaning = 50;
+
+/** Null when the page is broken: the others can still be read. */
+async function readPage(document: PdfDocument, number: number): Promise<PdfItem[] | null> {
+  try {
+    const page = await document.getPage(number);
+    try {
+      const { items } = await page.getTextContent();
+      return items.filter((item): item is typeof item & PdfItem => 'str' in item);
+    } finally {
+      page.cleanup();
+    }
+  } catch {
+    return null;
+  }
+}
+
+function writePage(items: PdfItem[], into: { writer: MarkdownWriter; bodySize: BodySize }): void {
+  const lines = linesOf(items);
+  into.bodySize.add(lines);
+  for (const block of blocksOf(lines, into.bodySize.get())) {
+    if (block.kind === 'heading') into.writer.heading(block.level, block.text);
+    else if (block.kind === 'item') into.writer.listItem(block.text, { depth: 0, number: null });
+    else into.writer.paragraph(block.text);
+  }
+}
+
+async function finish(
+  document: PdfDocument,
+  { writer, broken }: { writer: MarkdownWriter; broken: number[] },
+): Promise<Converted> {
+  const pages = document.numPages;
+  if (broken.length > pages / 2) {
+    throw documentErrors.raise.pdf_is_broken(`${broken.length} of its ${pages} pages cannot be read`);
+  }
+  if (writer.isEmpty) {
+    throw documentErrors.raise.pdf_has_no_text(`None of its ${pages} pages has text; it is probably a scan`);
+  }
+  const named = broken.slice(0, 20).join(', ');
+  const notes = broken.length > 0 ? [`Pages that cannot be read were left out: ${named}.`] : [];
+  return { title: await titleOf(document), text: writer.toString(), notes };
+}
+
+/** Many programs write their file's name into it, which says no more than the file's name does. */
+async function titleOf(document: PdfDocument): Promise<string | null> {
+  try {
+    const { info } = await document.getMetadata();
+    const title = String((info as { Title?: unknown }).Title ?? '').trim();
+    return title === '' || /^untitled|^microsoft word - |\.(?:docx?|pdf|tex|indd|dvi)$/i.test(title)
+      ? null
+      : title;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,136 @@
+import type { Tx } from '../../../lib/db.ts';
+import { sql } from '../../../lib/sql.ts';
+import { generationColumns } from '../knowledge-columns.ts';
+import type { Generation, GenerationKey, KbKey } from '../types.ts';
+
+export function listGenerations(tx: Tx, { tenantId, kbId }: KbKey): Promise<Generation[]> {
+  return tx.rows<Generation>(sql`
+    select ${generationColumns}
+      from knowledge_generations g
+     where g.tenant_id = ${tenantId}
+       and g.kb_id = ${kbId}
+     order by g.generation
+     limit 100`);
+}
+
+/** Under the lock of the knowledge base, whose next number it takes. */
+export async function insertGeneration(tx: Tx, made: Omit<Generation, 'generation'>): Promise<Generation> {
+  const row = await tx.find<Generation>(sql`
+    with numbered as (
+      update knowledge_bases b
+         set next_generation = b.next_generation + 1
+       where b.tenant_id = ${made.tenantId}
+         and b.kb_id = ${made.kbId}
+      returning b.next_generation - 1 as generation
+    )
+    insert into knowledge_generations as g (
+      tenant_id, kb_id, generation, fingerprint, dimensions, embedder, state, built_by_job)
+    select ${made.tenantId}, ${made.kbId}, n.generation, ${made.fingerprint}, ${made.dimensions},
+           ${JSON.stringify(made.embedder)}, ${made.state}, ${made.builtByJob}
+      from numbered n
+    returning ${generationColumns}`);
+  if (!row) throw new Error(`Knowledge base ${made.kbId} is gone, so that it cannot get another generation`);
+  return row;
+}
+
+/**
+ * Whoever writes or deletes chunks holds this lock: a chunk cannot be taken away while a document is about to link to
+ * it. Null when the generation is not there any more.
+ */
+export function lockGeneration(
+  tx: Tx,
+  { tenantId, kbId, generation }: GenerationKey,
+): Promise<Generation | null> {
+  return tx.find<Generation>(sql`
+    select ${generationColumns}
+      from knowledge_generations g
+     where g.tenant_id = ${tenantId}
+       and g.kb_id = ${kbId}
+       and g.generation = ${generation}
+       for no key update`);
+}
+
+/** In every transaction that adds or deletes chunks. */
+export async function bumpIndex(tx: Tx, { tenantId, kbId, generation }: GenerationKey): Promise<void> {
+  await tx.run(sql`
+    update knowledge_generations
+       set index_version = index_version + 1
+     where tenant_id = ${tenantId}
+       and kb_id = ${kbId}
+       and generation = ${generation}`);
+}
+
+/** From now on searches are answered from this one; under the lock of the knowledge base. */
+export async function serveGeneration(tx: Tx, { tenantId, kbId, generation }: GenerationKey): Promise<void> {
+  await tx.run(sql`
+    update knowledge_generations
+       set state = 'retired'
+     where tenant_id = ${tenantId}
+       and kb_id = ${kbId}
+       and state = 'serving'
+       and generation <> ${generation}`);
+  await tx.run(sql`
+    update knowledge_generations
+       set state = 'serving'
+     where tenant_id = ${tenantId}
+       and kb_id = ${kbId}
+       and generation = ${generation}`);
+  await tx.run(sql`
+    update knowledge_bases
+       set generation = ${generation},
+           updated_at = clock_timestamp()
+     where tenant_id = ${tenantId}
+       and kb_id = ${kbId}`);
+}
+
+export async function retireGeneration(tx: Tx, { tenantId, kbId, generation }: GenerationKey): Promise<void> {
+  await tx.run(sql`
+    update knowledge_generations
+       set state = 'retired'
+     where tenant_id = ${tenantId}
+       and kb_id = ${kbId}
+       and generation = ${generation}`);
+}
+
+export async function deleteGeneration(tx: Tx, { tenantId, kbId, generation }: GenerationKey): Promise<void> {
+  await tx.run(sql`
+    delete from knowledge_generations
+     where tenant_id = ${tenantId}
+       and kb_id = ${kbId}
+       and generation = ${generation}
+       and state <> 'serving'`);
+}
+
+/**
+ * How many documents that searches find now would be lost if another generation served: they belong to a source that
+ * is still there, and the new generation has not even heard of them.
+ */
+export async function countUnseen(
+  tx: Tx,
+  {
+    tenantId,
+    kbId,
+    serving,
+    building,
+    completeSources,
+  }: KbKey & { serving: number; building: number; completeSources: readonly string[] },
+): Promise<number> {
+  const row = await tx.find<{ count: number }>(sql`
+    select count(*) as count
+      from knowledge_documents d
+      join knowledge_sources s
+        on s.tenant_id = d.tenant_id and s.kb_id = d.kb_id and s.source_id = d.source_id
+     where d.tenant_id = ${tenantId}
+       and d.kb_id = ${kbId}
+       and d.generation = ${serving}
+       and d.chunk_count > 0
+       and d.source_id <> all(${completeSources}::uuid[])
+       and not exists (
+         select from knowledge_documents n
+          where n.tenant_id = d.tenant_id
+            and n.kb_id = d.kb_id
+            and n.generation = ${building}
+            and n.source_id = d.source_id
+            and n.uri_key = d.uri_key)`);
+  return row?.count ?? 0;
+}

@@ -1,0 +1,74 @@
+import type { Database, Tx } from '../../../../lib/db.ts';
+import type { Logger } from '../../../../lib/log.ts';
+import type { VectorEngine } from './engine.ts';
+import { ExactEngine } from './exact.ts';
+import { PgvectorEngine } from './pgvector.ts';
+import { findVectorTable, insertVectors, listChunksWithoutRow } from './pgvector-store.ts';
+import type { VectorTable } from './types.ts';
+import { readVector } from './vector-bytes.ts';
+
+export interface EngineOptions {
+  db: Pick<Database, 'kernel'>;
+  logger: Logger;
+  /** How much memory the exact engine may keep vectors in. */
+  cacheBytes: number;
+  /** How long a start may wait until pgvector's table has what was written before there was one. */
+  fillMs?: number;
+}
+
+/** pgvector where the owner's preparation has made its table and every chunk is in it; the exact scan otherwise. */
+export async function openVectorEngine(options: EngineOptions): Promise<VectorEngine> {
+  const { db, logger, cacheBytes, fillMs = 60_000 } = options;
+  const table = await db.kernel(findVectorTable);
+  if (table === null) return new ExactEngine({ cacheBytes });
+  const isComplete = await fillVectorTable(db, table, performance.now() + fillMs);
+  if (isComplete) return new PgvectorEngine({ table });
+  logger.warn(
+    'The vectors are not all in pgvector’s table yet; the next start goes on. Until then they are scanned.',
+  );
+  return new ExactEngine({ cacheBytes });
+}
+
+const rowsPerBatch = 500;
+
+/** A chunk that is deleted between being read and being written fails its batch: the next try no longer reads it. */
+const triesPerBatch = 5;
+
+interface ChunkKey {
+  tenantId: string;
+  chunkId: number;
+}
+
+/** Every process, whatever its engine, writes new chunks into the table: only those from before it are missing. */
+async function fillVectorTable(
+  db: EngineOptions['db'],
+  table: VectorTable,
+  deadline: number,
+): Promise<boolean> {
+  let after: ChunkKey = { tenantId: '', chunkId: 0 };
+  let failures = 0;
+  for (;;) {
+    try {
+      const last = await db.kernel((tx) => fillBatch(tx, table, after));
+      if (last === null) return true;
+      after = last;
+      failures = 0;
+    } catch (error) {
+      failures += 1;
+      if (failures === triesPerBatch) throw error;
+    }
+    if (performance.now() > deadline) return false;
+  }
+}
+
+/** Answers the last of a full batch; null: there are no more. */
+async function fillBatch(tx: Tx, table: VectorTable, after: ChunkKey): Promise<ChunkKey | null> {
+  const chunks = await listChunksWithoutRow(tx, { after, limit: rowsPerBatch });
+  const rows = chunks.map(({ bytes, ...chunk }) => {
+    const vector = readVector(bytes);
+    return { ...chunk, vector, dimensions: vector.length };
+  });
+  if (rows.length > 0) await insertVectors(tx, table, rows);
+  const last = rows.at(-1);
+  return last === undefined || rows.length < rowsPerBatch ? null : last;
+}

@@ -1,0 +1,64 @@
+import {
+  type OwnerSession,
+  prepareAlone,
+  tryCreateExtension,
+  withOwnerSession,
+} from '../../../../lib/optional-extension.ts';
+import { isAtLeast } from './pgvector-version.ts';
+import {
+  createVectorIndexes,
+  createVectorTable,
+  findVectorExtension,
+  type VectorExtension,
+} from './vector-table-store.ts';
+
+/** Any fixed number; it only has to differ from those of the migrations and of the titles of catalogues. */
+const preparationLock = 735_110_443;
+/** The first with numbers of half the precision, which graphs of many dimensions need. */
+const oldestVersion = '0.7';
+
+/**
+ * Makes the table and the graphs of pgvector where the database has the extension. Not a numbered migration, because
+ * the extension may come later, and because a database without it is no worse off than one that lacks a migration.
+ * Safe from any number of processes, after the migrations; answers whether pgvector can be used.
+ */
+export function preparePgvector(ownerUrl: string, options: PrepareOptions = {}): Promise<boolean> {
+  return withOwnerSession(ownerUrl, (session) => prepareVectorTable(session, options));
+}
+
+export interface PrepareOptions {
+  onNotice?: (text: string) => void;
+}
+
+export async function prepareVectorTable(
+  session: OwnerSession,
+  { onNotice = () => {} }: PrepareOptions = {},
+): Promise<boolean> {
+  const found = await findVectorExtension(session);
+  if (!found.hasChunks || !(await ensureExtension(session, found, onNotice))) return false;
+  await prepareAlone(session, preparationLock, async () => {
+    const { schema, hasTable } = await findVectorExtension(session);
+    if (schema === null) throw new Error('The extension vector has just been found and is gone again');
+    if (!hasTable) await createVectorTable(session, schema);
+    await createVectorIndexes(session, schema);
+  });
+  return true;
+}
+
+/** An extension that is there in an old version is left alone: others in the database may rely on it. */
+async function ensureExtension(
+  session: OwnerSession,
+  found: VectorExtension,
+  onNotice: (text: string) => void,
+): Promise<boolean> {
+  const { installed, available } = found;
+  if (installed !== null && !isAtLeast(installed, oldestVersion)) {
+    onNotice(`pgvector ${installed} is not used: it has to be ${oldestVersion} or newer`);
+  }
+  if (installed !== null) return isAtLeast(installed, oldestVersion);
+  if (available === null || !isAtLeast(available, oldestVersion)) return false;
+  const refusal = await tryCreateExtension(session, 'vector');
+  if (refusal !== null)
+    onNotice(`pgvector is not used: the owner of the database could not create it (${refusal})`);
+  return refusal === null;
+}

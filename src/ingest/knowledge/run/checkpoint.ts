@@ -1,0 +1,125 @@
+import type { Job } from '../../../kernel/jobs/types.ts';
+import type { ChunkerSettings } from '../chunkers/chunker.ts';
+import type { EmbedderSettings } from '../embedders/embedder.ts';
+import type { SourceCursor } from '../sources/source.ts';
+import type { KnowledgeCounters } from '../types.ts';
+
+/** How far a run has come; it moves in the transactions that write the chunks. */
+export interface RunCheckpoint {
+  /** Batches that are in, over all sources. */
+  last_batch_id: number;
+  /** Null before the first batch is in. `is_over`: the source has shown everything that it will. */
+  cursor: { source_id: string; position: SourceCursor | null; is_over: boolean } | null;
+  /** Of the batch behind the cursor: the document of which only a part is in. */
+  document: PartialDocument | null;
+  /** Counts the transactions. */
+  step: number;
+  /** Null until the run has begun. The settings are those at its beginning: a change concerns the next run. */
+  target: RunTarget | null;
+  /** Sources that have shown everything they have: what of them was not seen is gone. */
+  complete: string[];
+  incomplete: { source_id: string; reason: string }[];
+  stage: 'load' | 'sweep';
+  /** Time at work, without pauses and waits, for rates. */
+  active_ms: number;
+  /** How many documents there were when the run began, where that can be told. */
+  docs_expected: number | null;
+  /** Tokens that were spent when the budget was last used up; resuming grants it anew from there. */
+  budget_from: number;
+}
+
+export interface RunTarget {
+  generation: number;
+  fingerprint: string;
+  embedder: EmbedderSettings;
+  chunker: ChunkerSettings;
+}
+
+export interface PartialDocument {
+  source_id: string;
+  uri: string;
+  content_hash: string;
+  document_id: string;
+  revision: number;
+  next_chunk: number;
+  /** What the counters have of it, to be taken back if its text changes before it is complete. */
+  counted: ChunkCounts;
+  /** The first reason why a chunk of it was refused. */
+  failure: { code: string; message: string } | null;
+}
+
+export interface ChunkCounts {
+  chunks_seen: number;
+  chunks_processed: number;
+  chunks_skipped: number;
+  chunks_error: number;
+}
+
+export const noCounts: ChunkCounts = {
+  chunks_seen: 0,
+  chunks_processed: 0,
+  chunks_skipped: 0,
+  chunks_error: 0,
+};
+
+const start: RunCheckpoint = {
+  last_batch_id: 0,
+  cursor: null,
+  document: null,
+  step: 0,
+  target: null,
+  complete: [],
+  incomplete: [],
+  stage: 'load',
+  active_ms: 0,
+  docs_expected: null,
+  budget_from: 0,
+};
+
+const noCounters: KnowledgeCounters = {
+  docs_seen: 0,
+  docs_unchanged: 0,
+  docs_empty: 0,
+  docs_error: 0,
+  docs_gone: 0,
+  ...noCounts,
+  tokens_embedded: 0,
+};
+
+export function checkpointOf({ checkpoint }: Pick<Job, 'checkpoint'>): RunCheckpoint {
+  return { ...structuredClone(start), ...(checkpoint as Partial<RunCheckpoint>) };
+}
+
+export function countersOf({ counters }: Pick<Job, 'counters'>): KnowledgeCounters {
+  return { ...noCounters, ...counters };
+}
+
+/** As the kernel keeps it. */
+export function stateOf(
+  checkpoint: RunCheckpoint,
+  counters: KnowledgeCounters,
+): { checkpoint: Record<string, unknown>; counters: Record<string, number>; stage: string } {
+  return { checkpoint: { ...checkpoint }, counters: { ...counters }, stage: checkpoint.stage };
+}
+
+export function addCounts<Counts extends ChunkCounts>(
+  counts: Counts,
+  more: ChunkCounts,
+  sign: 1 | -1 = 1,
+): Counts {
+  return {
+    ...counts,
+    chunks_seen: counts.chunks_seen + sign * more.chunks_seen,
+    chunks_processed: counts.chunks_processed + sign * more.chunks_processed,
+    chunks_skipped: counts.chunks_skipped + sign * more.chunks_skipped,
+    chunks_error: counts.chunks_error + sign * more.chunks_error,
+  };
+}
+
+export function addCount<Name extends keyof KnowledgeCounters>(
+  counters: KnowledgeCounters,
+  name: Name,
+  count: number,
+): KnowledgeCounters {
+  return { ...counters, [name]: counters[name] + count };
+}

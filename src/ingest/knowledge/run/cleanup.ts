@@ -1,0 +1,122 @@
+import type { Job, Slice, SliceResult } from '../../../kernel/jobs/types.ts';
+import type { Tx } from '../../../lib/db.ts';
+import { knowledgeErrors } from '../errors.ts';
+import { listSuperseded } from '../index/chunk-store.ts';
+import { listGenerations, lockGeneration, retireGeneration } from '../index/generation-store.ts';
+import { batchSize, dropSomeLinks, dropSomeOf, type IndexPlace } from '../index/removal.ts';
+import type { VectorEngine } from '../index/vector/engine.ts';
+import { deleteCreated, restoreDocuments } from '../index/visit-store.ts';
+import type { Generation, KbKey } from '../types.ts';
+import { checkpointOf, type RunTarget } from './checkpoint.ts';
+import { payloadOf } from './open-run.ts';
+import { deleteFrontier, listBusyJobs } from './store.ts';
+
+const maxRevisions = 10_000;
+const goOn: SliceResult = { outcome: { type: 'continue' } };
+/** As if it had never run. */
+const cleared: SliceResult = { outcome: { type: 'done' }, checkpoint: {}, counters: {}, stage: 'canceled' };
+
+export interface CleanupDeps {
+  engine: VectorEngine;
+  sliceMs: number;
+}
+
+interface Cleanup {
+  slice: Slice;
+  key: KbKey;
+  jobId: string;
+  place: IndexPlace;
+}
+
+/** One batch, in a transaction of its own; answers whether nothing is left. */
+type CleanupStep = (cleanup: Cleanup) => Promise<boolean>;
+
+/** Documents first, so that everything that was found before is found again soon. */
+const steps: readonly CleanupStep[] = [restore, removeCreated, removeLinks, removeFrontier];
+
+/** Slices of a canceled run: what it added goes, what it changed is again what it was. Any of them can be repeated. */
+export async function cleanUpRun(deps: CleanupDeps, slice: Slice): Promise<SliceResult> {
+  const { tenantId, jobId } = slice.job;
+  const { target } = checkpointOf(slice.job);
+  const key = { tenantId, kbId: payloadOf(slice.job).kbId };
+  const generation = target && (await findTarget(slice, key, target));
+  if (!generation) return cleared;
+  const deadlineMs = performance.now() + deps.sliceMs;
+  const isOver = () => slice.shouldYield() || performance.now() > deadlineMs;
+  const { dimensions } = generation;
+  const place: IndexPlace = {
+    deps,
+    key: { ...key, generation: generation.generation },
+    embedder: { dimensions },
+  };
+  const cleanup = { slice, key, jobId, place };
+  const all = isOwn(generation, jobId) ? [dropping(deps.engine, generation), removeFrontier] : steps;
+  for (const step of all) {
+    while (!(await step(cleanup))) if (isOver()) return goOn;
+  }
+  return cleared;
+}
+
+/** A generation that this run began, and that nobody is answered from: all of it goes. */
+function isOwn({ state, builtByJob }: Generation, jobId: string): boolean {
+  return state !== 'serving' && builtByJob === jobId;
+}
+
+function findTarget(slice: Slice, key: KbKey, { generation }: RunTarget): Promise<Generation | undefined> {
+  return slice.transaction(async (tx) => {
+    const generations = await listGenerations(tx, key);
+    return generations.find((one) => one.generation === generation);
+  });
+}
+
+function dropping(engine: VectorEngine, generation: Generation): CleanupStep {
+  return ({ slice }) =>
+    slice.transaction(async (tx) => {
+      // From now on nobody else goes on with it.
+      if (generation.state === 'building') await retireGeneration(tx, generation);
+      return dropSomeOf(engine, tx, generation);
+    });
+}
+
+async function restore({ slice, key, jobId, place }: Cleanup): Promise<boolean> {
+  const scope = { ...key, jobId, limit: batchSize };
+  return (await locked(slice, place, (tx) => restoreDocuments(tx, scope))) < batchSize;
+}
+
+async function removeCreated({ slice, key, jobId, place }: Cleanup): Promise<boolean> {
+  const scope = { ...key, jobId, limit: batchSize };
+  return (await locked(slice, place, (tx) => deleteCreated(tx, scope))) < batchSize;
+}
+
+async function removeLinks({ slice, key, jobId, place }: Cleanup): Promise<boolean> {
+  const revisions = await slice.transaction(async (tx) => {
+    const busyJobs = await listBusyJobs(tx, { ...key, exceptJobId: jobId });
+    return listSuperseded(tx, { ...key, busyJobs, limit: maxRevisions });
+  });
+  if (revisions.length === 0) return true;
+  while ((await locked(slice, place, (tx) => dropSomeLinks(place, tx, revisions))) === batchSize) {
+    if (slice.shouldYield()) return false;
+  }
+  return revisions.length < maxRevisions;
+}
+
+async function removeFrontier({ slice, key, jobId }: Cleanup): Promise<boolean> {
+  const scope = { tenantId: key.tenantId, jobId, limit: batchSize };
+  return (await slice.transaction((tx) => deleteFrontier(tx, scope))) < batchSize;
+}
+
+function locked<T>(slice: Slice, { key }: IndexPlace, work: (tx: Tx) => Promise<T>): Promise<T> {
+  return slice.transaction(async (tx) => {
+    await lockGeneration(tx, key);
+    return work(tx);
+  });
+}
+
+/** In the transaction that cancels the job: once a run puts its result in place there is no way back. */
+export async function refuseLateCancel(_tx: Tx, job: Job): Promise<void> {
+  if (checkpointOf(job).stage !== 'sweep') return;
+  throw knowledgeErrors.raise.run_finishing(
+    `Run ${job.jobId} has read everything and is putting it in place; it cannot be canceled any more` +
+      (job.status === 'paused' ? ', but it is paused: resume it, and it will soon be completed' : ''),
+  );
+}

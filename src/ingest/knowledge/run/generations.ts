@@ -1,0 +1,120 @@
+import type { Tx } from '../../../lib/db.ts';
+import type { Embedder } from '../embedders/embedder.ts';
+import { knowledgeFailures } from '../errors.ts';
+import {
+  countUnseen,
+  insertGeneration,
+  listGenerations,
+  lockGeneration,
+  retireGeneration,
+  serveGeneration,
+} from '../index/generation-store.ts';
+import { lockKb, shareKb } from '../store.ts';
+import type { Generation, KbKey, KnowledgeBase } from '../types.ts';
+import type { RunTarget } from './checkpoint.ts';
+import type { RunContext } from './context.ts';
+
+/** Another run has put a newer generation in place: this one has to begin anew. */
+export class GenerationGone extends Error {}
+
+/** At the beginning of every transaction that writes: the knowledge base stays, and so does the generation. */
+export async function holdGeneration(tx: Tx, { key }: Pick<RunContext, 'key'>): Promise<Generation> {
+  if ((await shareKb(tx, key)) === null) throw kbGone(key);
+  const generation = await lockGeneration(tx, key);
+  if (generation === null || generation.state === 'retired') {
+    throw new GenerationGone(`Generation ${key.generation} of ${key.kbId} is not written to any more`);
+  }
+  return generation;
+}
+
+export function kbGone({ kbId }: KbKey): Error {
+  return knowledgeFailures.raise.kb_gone(`Knowledge base ${kbId} is not there any more`);
+}
+
+export interface Choice {
+  kb: KnowledgeBase;
+  embedder: Embedder;
+  fingerprint: string;
+  jobId: string;
+  isReference: boolean;
+}
+
+/**
+ * Where a run writes to: into what is served, if it was made with the same settings; otherwise into a generation that
+ * is built beside it. The knowledge base is locked. Null when its settings have changed since they were read.
+ */
+export async function chooseGeneration(tx: Tx, choice: Choice): Promise<RunTarget | null> {
+  const { kb, fingerprint } = choice;
+  const fresh = await lockKb(tx, kb);
+  if (fresh === null) throw kbGone(kb);
+  if (settingsOf(fresh) !== settingsOf(kb)) return null;
+  const generations = await listGenerations(tx, kb);
+  const usable = generations.filter(({ state }) => state !== 'retired');
+  const fitting =
+    usable.find((one) => one.state === 'serving' && one.fingerprint === fingerprint) ??
+    usable.find((one) => one.fingerprint === fingerprint);
+  const chosen = fitting ?? (await makeGeneration(tx, choice, usable));
+  return { generation: chosen.generation, fingerprint, embedder: kb.embedder, chunker: kb.chunker };
+}
+
+async function makeGeneration(tx: Tx, choice: Choice, others: readonly Generation[]): Promise<Generation> {
+  const { kb, embedder, fingerprint, jobId, isReference } = choice;
+  if (isReference && others.length > 0) {
+    throw knowledgeFailures.raise.settings_changed(
+      `Knowledge base ${kb.kbId} has other settings than its index, and one reference cannot build a new one`,
+    );
+  }
+  // What was being built with other settings again is of no use to anybody.
+  for (const other of others) if (other.state === 'building') await retireGeneration(tx, other);
+  const made = await insertGeneration(tx, {
+    tenantId: kb.tenantId,
+    kbId: kb.kbId,
+    fingerprint,
+    dimensions: embedder.dimensions,
+    embedder: kb.embedder,
+    state: 'building',
+    builtByJob: jobId,
+  });
+  if (isReference) await serveGeneration(tx, made);
+  return made;
+}
+
+function settingsOf({ chunker, embedder }: KnowledgeBase): string {
+  return JSON.stringify([chunker, embedder]);
+}
+
+/**
+ * A new generation must not serve when that would lose what the old one finds: documents of a source that could not
+ * show everything, or all of them because nothing could be read. Throws what is to be said then.
+ */
+export async function assertReplaceable(tx: Tx, run: RunContext): Promise<void> {
+  const { key, checkpoint, counters } = run;
+  const generations = await listGenerations(tx, key);
+  const serving = generations.find(({ state }) => state === 'serving');
+  if (serving === undefined || serving.generation === key.generation) return;
+  const unseen = await countUnseen(tx, {
+    ...key,
+    serving: serving.generation,
+    building: key.generation,
+    completeSources: checkpoint.complete,
+  });
+  const reasons = checkpoint.incomplete.map(({ source_id, reason }) => `${source_id}: ${reason}`);
+  if (unseen > 0) {
+    throw knowledgeFailures.raise.generation_incomplete(
+      `${unseen} documents that are found now were not seen by this run (${reasons.join('; ')})`,
+    );
+  }
+  const indexed = counters.docs_seen - counters.docs_error - counters.docs_empty;
+  if (indexed === 0 && counters.docs_error > 0) {
+    throw knowledgeFailures.raise.generation_incomplete(
+      `None of ${counters.docs_error} documents could be read; the reason of each is in the list of documents`,
+    );
+  }
+}
+
+/** From the end of this transaction on searches are answered from the run's generation. */
+export async function switchOver(tx: Tx, { key }: RunContext): Promise<void> {
+  if ((await lockKb(tx, key)) === null) throw kbGone(key);
+  const generation = await lockGeneration(tx, key);
+  if (generation?.state === 'building') await serveGeneration(tx, generation);
+}

@@ -1,0 +1,102 @@
+import type { Slice } from '../../../kernel/jobs/types.ts';
+import type { Embedder } from '../embedders/embedder.ts';
+import { findKb } from '../store.ts';
+import type { KbKey, KnowledgeBase } from '../types.ts';
+import { checkpointOf, countersOf, type RunCheckpoint, type RunTarget, stateOf } from './checkpoint.ts';
+import type { Budget, RunContext } from './context.ts';
+import type { KnowledgeWorkerDeps } from './deps.ts';
+import { chooseGeneration, GenerationGone, kbGone } from './generations.ts';
+import { GroupSize } from './steps/group-size.ts';
+import { countExpected, saveReason } from './store.ts';
+
+/** The payload of a run's job. */
+export interface RunPayload {
+  kbId: string;
+  referenceId: string | null;
+  budget: { maxTokens?: number; maxCost?: number };
+}
+
+const maxLooks = 5;
+
+export function payloadOf({ payload, subjectId }: Slice['job']): RunPayload {
+  const { kbId, referenceId, budget } = payload as Partial<RunPayload>;
+  return { kbId: kbId ?? subjectId, referenceId: referenceId ?? null, budget: budget ?? {} };
+}
+
+/** Reads a run from where its checkpoint stands; a run that has none yet is begun. */
+export async function openRun(deps: KnowledgeWorkerDeps, slice: Slice): Promise<RunContext> {
+  const { tenantId, jobId } = slice.job;
+  const { kbId, referenceId, budget } = payloadOf(slice.job);
+  const { job, kb } = await slice.transaction(async (tx, fresh) => {
+    // Somebody has resumed it: the reason why it rested is over.
+    if (fresh.errorCode === 'budget_exhausted' && fresh.status === 'running')
+      await saveReason(tx, fresh, null);
+    return { job: fresh, kb: await findKb(tx, { tenantId, kbId }) };
+  });
+  if (kb === null) throw kbGone({ tenantId, kbId });
+  const checkpoint = checkpointOf(job);
+  const begun = checkpoint.target ? { checkpoint, target: checkpoint.target } : await begin(deps, slice, kb);
+  const { target } = begun;
+  const embedder = await deps.embedders.get(tenantId, target.embedder);
+  if (deps.fingerprintOf(embedder, target.chunker) !== target.fingerprint) {
+    throw new GenerationGone(`The embedder of run ${jobId} is another one than it was at the beginning`);
+  }
+  const allowed = budgetOf(budget, embedder);
+  return {
+    deps,
+    jobId,
+    referenceId,
+    kb,
+    key: { tenantId, kbId, generation: target.generation },
+    target,
+    embedder,
+    chunker: await deps.createChunker(target.chunker),
+    size: new GroupSize(embedder.limits, { maxTokens: allowed?.maxTokens ?? Number.POSITIVE_INFINITY }),
+    budget: allowed,
+    checkpoint: begun.checkpoint,
+    counters: countersOf(job),
+  };
+}
+
+async function begin(
+  deps: KnowledgeWorkerDeps,
+  slice: Slice,
+  kb: KnowledgeBase,
+): Promise<{ checkpoint: RunCheckpoint; target: RunTarget }> {
+  const { jobId } = slice.job;
+  const isReference = payloadOf(slice.job).referenceId !== null;
+  let current = kb;
+  for (let look = 1; look <= maxLooks; look += 1) {
+    const embedder = await deps.embedders.get(current.tenantId, current.embedder);
+    const fingerprint = deps.fingerprintOf(embedder, current.chunker);
+    const choice = { kb: current, embedder, fingerprint, jobId, isReference };
+    const begun = await slice.transaction(
+      async (tx, job) => {
+        const target = await chooseGeneration(tx, choice);
+        const counters = countersOf(job);
+        if (target === null) return null;
+        const docs_expected = await countExpected(tx, current);
+        return { checkpoint: { ...checkpointOf(job), target, docs_expected }, target, counters };
+      },
+      (made) => (made ? stateOf(made.checkpoint, made.counters) : {}),
+    );
+    if (begun) return begun;
+    current = await reread(deps, current);
+  }
+  throw new Error(`The settings of knowledge base ${kb.kbId} change too fast to begin a run with them`);
+}
+
+async function reread({ db }: KnowledgeWorkerDeps, key: KbKey): Promise<KnowledgeBase> {
+  const kb = await db.tenant(key.tenantId, (tx) => findKb(tx, key));
+  if (kb === null) throw kbGone(key);
+  return kb;
+}
+
+/** The tighter of the two; an embedder that costs nothing cannot use up money. */
+function budgetOf({ maxTokens, maxCost }: RunPayload['budget'], embedder: Embedder): Budget | null {
+  const { pricePerMillionTokens: price } = embedder;
+  const byCost =
+    maxCost === undefined || price <= 0 ? Number.POSITIVE_INFINITY : Math.floor((maxCost / price) * 1e6);
+  const most = Math.min(maxTokens ?? Number.POSITIVE_INFINITY, byCost);
+  return Number.isFinite(most) ? { maxTokens: most } : null;
+}

@@ -1,0 +1,214 @@
+import { pauseJob } from '../../../kernel/jobs/store.ts';
+import type { Slice, SliceResult } from '../../../kernel/jobs/types.ts';
+import { isSluiceError, type SluiceError } from '../../../lib/errors.ts';
+import { checkpointOf } from './checkpoint.ts';
+import type { EmbeddedGroup, Group, LoadedBatch, RunContext, SliceContext } from './context.ts';
+import type { KnowledgeWorkerDeps } from './deps.ts';
+import { Gate } from './gate.ts';
+import { openRun } from './open-run.ts';
+import { discard, type PreparedRun, type RunStash } from './stash.ts';
+import { EmbedStep } from './steps/embed-step.ts';
+import { ProviderWait, Yielded } from './steps/embedding.ts';
+import { groupDocuments, groupsAhead } from './steps/grouping.ts';
+import type { InFlight } from './steps/in-flight.ts';
+import { ChunksLost, commitGroup } from './steps/indexing.ts';
+import { LoadAhead } from './steps/load-ahead.ts';
+import { loadBatches } from './steps/loading.ts';
+import { sweepOn } from './steps/sweep.ts';
+import { saveReason } from './store.ts';
+import { type AnyStep, joinSteps, type Step, type StepName, type TaskRecord, workflow } from './workflow.ts';
+
+export interface OrchestratorDeps extends KnowledgeWorkerDeps {
+  stash: RunStash;
+  inFlight: InFlight;
+}
+
+const goOn: SliceResult = { outcome: { type: 'continue' } };
+/** How often chunks of one group may be deleted by others between being looked for and being linked to. */
+const maxLosses = 5;
+
+/** Where a slice of a run has got to. */
+type Advance =
+  /** Every source has shown what it has, and all of it is in. */
+  | { type: 'loaded' }
+  | { type: 'more' }
+  | { type: 'wait'; delayMs: number }
+  | { type: 'budget'; reason: SluiceError };
+
+/** One slice of a run: load, chunk, embed and index until the gate closes; then, when all is in, sweep. */
+export async function advanceRun(deps: OrchestratorDeps, slice: Slice): Promise<SliceResult> {
+  const prepared = await prepare(deps, slice);
+  const context = contextOf(prepared.run, slice);
+  const abort = () => discard(prepared);
+  slice.signal.addEventListener('abort', abort, { once: true });
+  let isKept = false;
+  try {
+    const isLoading = prepared.run.checkpoint.stage === 'load';
+    const advance: Advance = isLoading ? await load(deps, context, prepared) : { type: 'loaded' };
+    context.logger.info({ ...ratesOf(context), state: advance.type }, 'a slice of a run');
+    if (advance.type === 'more') {
+      isKept = !slice.shouldYield() && !context.gate.isPaused;
+      if (isKept) deps.stash.put(prepared);
+      return goOn;
+    }
+    if (advance.type === 'wait') return { outcome: advance };
+    if (advance.type === 'budget') return await rest(context, advance.reason);
+    return await sweepOn(context);
+  } finally {
+    context.gate.close();
+    slice.signal.removeEventListener('abort', abort);
+    if (!isKept) discard(prepared);
+  }
+}
+
+async function prepare(deps: OrchestratorDeps, slice: Slice): Promise<PreparedRun> {
+  const kept = deps.stash.take(slice.job.jobId, checkpointOf(slice.job).step);
+  if (kept) return kept;
+  const run = await openRun(deps, slice);
+  const controller = new AbortController();
+  const steps = loadingSteps(run, controller.signal);
+  const groups = joinSteps(workflow, steps, { from: workflow.first, until: 'embed', inputs: start() });
+  const depth = groupsAhead(run.embedder.limits.callsInFlight);
+  return { run, controller, ahead: new LoadAhead(groups as AsyncIterable<Group>, { depth }) };
+}
+
+function contextOf(run: RunContext, slice: Slice): SliceContext {
+  const { jobId, correlationId } = slice.job;
+  const task: TaskRecord = { job_id: jobId, kb_id: run.key.kbId, step: workflow.first };
+  return {
+    run,
+    slice,
+    gate: new Gate(slice, { sliceMs: run.deps.sliceMs }),
+    logger: run.deps.logger.child({ ...task, correlation_id: correlationId }),
+    startedAtMs: performance.now(),
+    activeBeforeMs: run.checkpoint.active_ms,
+  };
+}
+
+async function load(
+  { inFlight }: OrchestratorDeps,
+  context: SliceContext,
+  { ahead }: PreparedRun,
+): Promise<Advance> {
+  const { gate, slice } = context;
+  const failure = new AbortController();
+  const signal = AbortSignal.any([slice.signal, failure.signal]);
+  const groups = ahead.until(gate);
+  const embedding = new EmbedStep(context, { signal, inFlight });
+  const steps = indexingSteps(context, embedding);
+  try {
+    for await (const _committed of joinSteps(workflow, steps, {
+      from: 'embed',
+      until: null,
+      inputs: groups,
+    }));
+    return ahead.isOver ? { type: 'loaded' } : { type: 'more' };
+  } catch (error) {
+    slice.signal.throwIfAborted();
+    if (error instanceof ProviderWait) {
+      context.logger.warn({ err: error, delay_ms: error.delayMs }, 'a run waits for its embedder');
+      return { type: 'wait', delayMs: error.delayMs };
+    }
+    if (error instanceof Yielded) return { type: 'more' };
+    if (isSluiceError(error) && error.code === 'budget_exhausted') return { type: 'budget', reason: error };
+    throw error;
+  } finally {
+    gate.close();
+    embedding.close();
+    // Calls whose group cannot be committed any more.
+    failure.abort(new Error('A group before this one could not be embedded'));
+  }
+}
+
+/** Until a slice ends, everything behind these steps does; the steps themselves go on for the next slice. */
+function loadingSteps(run: RunContext, signal: AbortSignal): Record<StepName, AnyStep> {
+  const load: Step<null, null, LoadedBatch> = {
+    payload: (begin) => begin,
+    run: () => loadBatches(run, signal),
+  };
+  const chunk: Step<LoadedBatch, LoadedBatch, Group> = {
+    payload: ({ source, batchId, batch, known }) => ({ source, batchId, batch, known }),
+    run: (batches) => groupDocuments(run, batches),
+  };
+  return { load, chunk, embed: notHere, index: notHere };
+}
+
+function indexingSteps(context: SliceContext, embedding: EmbedStep): Record<StepName, AnyStep> {
+  const embed: Step<Group, Group, EmbeddedGroup> = {
+    payload: (group) => group,
+    run: (groups) => embedding.run(groups),
+  };
+  const index: Step<EmbeddedGroup, EmbeddedGroup, Group> = {
+    payload: ({ group, vectors, refused, tokens }) => ({ group, vectors, refused, tokens }),
+    run: (embedded) => indexGroups(context, embedding, embedded),
+  };
+  return { load: notHere, chunk: notHere, embed, index };
+}
+
+const notHere: AnyStep = {
+  payload: () => {
+    throw new Error('This half of the workflow has no such step');
+  },
+  run: () => {
+    throw new Error('This half of the workflow has no such step');
+  },
+};
+
+async function* indexGroups(
+  context: SliceContext,
+  embedding: EmbedStep,
+  groups: AsyncIterable<EmbeddedGroup>,
+): AsyncGenerator<Group> {
+  for await (const embedded of groups) {
+    await indexGroup(context, embedding, embedded);
+    const { batchId: batch, parts } = embedded.group;
+    context.logger.debug(
+      { step: 'index', batch, chunk: parts.at(-1)?.chunks.at(-1)?.ordinal },
+      'a group is in',
+    );
+    yield embedded.group;
+  }
+}
+
+async function indexGroup(
+  context: SliceContext,
+  embedding: EmbedStep,
+  embedded: EmbeddedGroup,
+): Promise<void> {
+  let current = embedded;
+  for (let losses = 0; ; losses += 1) {
+    try {
+      await commitGroup(context, current);
+      embedding.committed(embedded);
+      return;
+    } catch (error) {
+      if (!(error instanceof ChunksLost) || losses >= maxLosses) throw error;
+      current = await embedding.embedAgain(current, error.hashes);
+    }
+  }
+}
+
+/** The budget is used up: the job rests until somebody resumes it, and says why. */
+async function rest({ run, slice }: SliceContext, reason: SluiceError): Promise<SliceResult> {
+  const { tenantId, jobId } = slice.job;
+  const checkpoint = { ...run.checkpoint, budget_from: run.counters.tokens_embedded };
+  await slice.transaction(
+    async (tx) => {
+      await pauseJob(tx, { tenantId, jobId, from: ['running'] });
+      await saveReason(tx, slice.job, { code: reason.code, message: reason.message });
+    },
+    { checkpoint },
+  );
+  return goOn;
+}
+
+function ratesOf({ run, startedAtMs, activeBeforeMs }: SliceContext) {
+  const seconds = (activeBeforeMs + performance.now() - startedAtMs) / 1000;
+  const { docs_seen, chunks_seen } = run.counters;
+  const rate = (count: number) => Math.round((count / seconds) * 10) / 10;
+  return { docs_seen, chunks_seen, docs_per_second: rate(docs_seen), chunks_per_second: rate(chunks_seen) };
+}
+
+async function* start(): AsyncGenerator<null> {
+  yield null;
+}

@@ -1,0 +1,120 @@
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { problems } from '../../../kernel/http/replies.ts';
+import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../../../kernel/http/route.ts';
+import type { JobsDeps } from '../../../kernel/jobs/service.ts';
+import type { Job } from '../../../kernel/jobs/types.ts';
+import { knowledgeFormParts } from '../bases/form.ts';
+import { kbKeyOf, kbParams } from '../bases/knowledge-key.ts';
+import { planReply, renderRun, renderStarted, runReply, startedRunReply } from '../views.ts';
+import { planRun } from './plan.ts';
+import { cancelRun, getRun, pauseRun, type RunName, resumeRun, startRun } from './runs.ts';
+
+export interface RunRouteDeps extends JobsDeps {
+  plan: Parameters<typeof planRun>[0];
+}
+
+const tags = ['knowledge'];
+/** A run is named by its knowledge base, whose last one it is, or by its job. */
+const params = z.strictObject({ id: knowledgeFormParts.id.describe('A kb_id or a job_id') });
+
+function nameOf(request: FastifyRequest & { params: { id: string } }): RunName {
+  return { tenantId: principalOf(request).tenantId, id: request.params.id };
+}
+
+/** Runs: load, chunk, embed and index what the sources have. */
+export function runRoutes(deps: RunRouteDeps): RouteModule {
+  return (app, routeDeps) => {
+    installStart(app, deps);
+    installControl(app, deps);
+    installStatus(app, routeDeps);
+    installPlan(app, deps);
+  };
+}
+
+const budget = z
+  .strictObject({
+    max_tokens: z.int().min(1).max(Number.MAX_SAFE_INTEGER).optional(),
+    max_cost: z.number().positive().max(1e12).optional(),
+  })
+  .describe('Where it is used up, the run pauses');
+
+function installStart(app: RouteApp, deps: RunRouteDeps): void {
+  const place = ({ jobId }: Job) => ({ location: `/api/ingestion/jobs/${jobId}/status` });
+  app.route({
+    method: 'POST',
+    url: '/api/ingestion/jobs/:id/start',
+    config: { action: 'knowledge.ingest', idempotent: true },
+    schema: {
+      tags,
+      summary: 'Start a run of a knowledge base; 409 with the active job when there is one',
+      params,
+      body: z.strictObject({ budget: budget.optional() }).nullish(),
+      response: { 202: startedRunReply, ...problems(404, 409, 413, 415, 422) },
+    },
+    handler: async (request, reply) => {
+      const { userId } = principalOf(request);
+      const { max_tokens: maxTokens, max_cost: maxCost } = request.body?.budget ?? {};
+      const wish = { createdBy: userId, ipAddress: request.ip, budget: { maxTokens, maxCost } };
+      const keep = request.receipt.keeping(202, renderStarted, place);
+      const job = await startRun(deps, nameOf(request), wish, keep);
+      return reply.code(202).headers(place(job)).send(renderStarted(job));
+    },
+  });
+}
+
+function installControl(app: RouteApp, deps: RunRouteDeps): void {
+  const moves = {
+    pause: { run: pauseRun, summary: 'Pause a run; what is committed stays' },
+    resume: { run: resumeRun, summary: 'Let a paused run go on from its checkpoint' },
+    cancel: { run: cancelRun, summary: 'Cancel a run; what it added is removed' },
+  };
+  for (const [name, { run, summary }] of Object.entries(moves)) {
+    app.route({
+      method: 'POST',
+      url: `/api/ingestion/jobs/:id/${name}`,
+      config: { action: 'knowledge.ingest' },
+      schema: {
+        tags,
+        summary,
+        params,
+        response: { 200: runReply, ...problems(404, 409, 413, 415) },
+      },
+      handler: async (request) => renderRun(await run(deps, nameOf(request))),
+    });
+  }
+}
+
+function installStatus(app: RouteApp, deps: Pick<RouteDeps, 'db'>): void {
+  app.route({
+    method: 'GET',
+    url: '/api/ingestion/jobs/:id/status',
+    config: { action: 'knowledge.read' },
+    schema: {
+      tags,
+      summary: 'The state of a run: the last one of a knowledge base, or that of a job',
+      params,
+      response: { 200: runReply, ...problems(404) },
+    },
+    handler: async (request) => renderRun(await getRun(deps, nameOf(request))),
+  });
+}
+
+function installPlan(app: RouteApp, deps: RunRouteDeps): void {
+  app.route({
+    method: 'GET',
+    url: '/api/knowledge/:kb_id/plan',
+    // Looking at the sources may mean to crawl a web site.
+    config: { action: 'knowledge.ingest' },
+    schema: {
+      tags,
+      summary: 'What a run would do and cost, without calling the embedder',
+      params: kbParams,
+      response: { 200: planReply, ...problems(404, 409, 422) },
+    },
+    handler: async (request) => {
+      const { isComplete, ...plan } = await planRun(deps.plan, kbKeyOf(request));
+      return { ...plan, is_complete: isComplete };
+    },
+  });
+}

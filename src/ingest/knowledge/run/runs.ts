@@ -1,0 +1,134 @@
+import { jobErrors } from '../../../kernel/jobs/errors.ts';
+import {
+  type BeforeCommit,
+  cancel,
+  dispatchIn,
+  type JobsDeps,
+  pause,
+  resume,
+} from '../../../kernel/jobs/service.ts';
+import { findJob } from '../../../kernel/jobs/store.ts';
+import type { Job } from '../../../kernel/jobs/types.ts';
+import type { Database, Tx } from '../../../lib/db.ts';
+import { countExpected, type LastRun, listLastRuns, readClock } from '../bases/overview-store.ts';
+import { knowledgeErrors } from '../errors.ts';
+import { findKb } from '../store.ts';
+import { type KnowledgeBase, pipelineName } from '../types.ts';
+import { checkpointOf } from './checkpoint.ts';
+import { type RunReport, reportRun } from './report.ts';
+import { findLastRunId } from './store.ts';
+
+/** How a request names a run: by its knowledge base, whose last one it is, or by its job. */
+export interface RunName {
+  tenantId: string;
+  id: string;
+}
+
+export interface StartWish {
+  createdBy: string;
+  ipAddress: string | null;
+  budget: { maxTokens?: number | undefined; maxCost?: number | undefined };
+}
+
+interface NamedRun {
+  kbId: string;
+  job: Job | null;
+}
+
+const maxRetries = 5;
+
+/** Makes the job of a run. One that is active, or waits for its next try, is a 409 that names it. */
+export async function startRun(
+  deps: JobsDeps,
+  name: RunName,
+  wish: StartWish,
+  beforeCommit?: BeforeCommit<Job>,
+): Promise<Job> {
+  await deps.quotas.assertRoom(name.tenantId);
+  return deps.db.tenant(name.tenantId, async (tx) => {
+    const { kbId, job: last } = await findNamed(tx, name);
+    // The kernel would bring a waiting retry forward, and the budget of this request would be lost.
+    if (last?.status === 'failed' && last.subjectId === kbId) throw stillActive(last);
+    const job = await dispatchIn(deps, tx, name.tenantId, {
+      pipeline: pipelineName,
+      subjectId: kbId,
+      maxRetries,
+      createdBy: wish.createdBy,
+      userId: wish.createdBy,
+      ipAddress: wish.ipAddress,
+      payload: { kbId, budget: wish.budget },
+    });
+    await beforeCommit?.(tx, job);
+    return job;
+  });
+}
+
+function stillActive(job: Job): Error {
+  return jobErrors.raise.job_already_active(
+    `Run ${job.jobId} of ${job.subjectId} waits for its next try at ${job.nextRetryAt?.toISOString()}`,
+    { details: { active_job_id: job.jobId, status: job.status } },
+  );
+}
+
+export function pauseRun(deps: JobsDeps, name: RunName): Promise<RunReport> {
+  return move(deps, name, pause);
+}
+
+export function resumeRun(deps: JobsDeps, name: RunName): Promise<RunReport> {
+  return move(deps, name, resume);
+}
+
+export function cancelRun(deps: JobsDeps, name: RunName): Promise<RunReport> {
+  return move(deps, name, cancel);
+}
+
+async function move(deps: JobsDeps, name: RunName, change: typeof pause): Promise<RunReport> {
+  const { kbId, job } = await deps.db.tenant(name.tenantId, (tx) => findNamed(tx, name));
+  if (!job) throw knowledgeErrors.raise.knowledge_run_missing(`Knowledge base ${kbId} has never run`);
+  await change(deps, { tenantId: name.tenantId, jobId: job.jobId });
+  return getRun(deps, { tenantId: name.tenantId, id: job.jobId });
+}
+
+export function getRun({ db }: { db: Database }, name: RunName): Promise<RunReport> {
+  return db.tenant(name.tenantId, async (tx) => {
+    const { kbId, job } = await findNamed(tx, name);
+    const now = await readClock(tx);
+    // Whoever follows a run asks often; a run that knows the number itself need not be counted for.
+    const isCounted = job !== null && checkpointOf(job).docs_expected !== null;
+    const known = isCounted ? 0 : await countExpected(tx, { tenantId: name.tenantId, kbId });
+    return reportRun(kbId, job, { now, known });
+  });
+}
+
+/** By kb_id; those that never ran are missing. */
+export async function findLastRuns(
+  { db }: { db: Database },
+  tenantId: string,
+  kbs: readonly KnowledgeBase[],
+): Promise<Map<string, LastRun>> {
+  if (kbs.length === 0) return new Map();
+  const kbIds = kbs.map(({ kbId }) => kbId);
+  const runs = await db.tenant(tenantId, (tx) => listLastRuns(tx, { tenantId, kbIds }));
+  return new Map(runs.map((run) => [run.kbId, run]));
+}
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** An id that is both is the knowledge base's: somebody gave it that id. */
+async function findNamed(tx: Tx, { tenantId, id }: RunName): Promise<NamedRun> {
+  const kb = await findKb(tx, { tenantId, kbId: id });
+  if (kb) {
+    const jobId = await findLastRunId(tx, kb);
+    return { kbId: kb.kbId, job: jobId === null ? null : await findJob(tx, { tenantId, jobId }) };
+  }
+  const job = uuid.test(id) ? await findJob(tx, { tenantId, jobId: id }) : null;
+  if (job?.pipeline === pipelineName) return { kbId: kbIdOf(job), job };
+  throw knowledgeErrors.raise.knowledge_base_not_found(
+    `There is no knowledge base and no run of one with the id ${JSON.stringify(id.slice(0, 200))}`,
+  );
+}
+
+/** The subject of a run is its knowledge base, that of a hand-off the reference. */
+function kbIdOf({ payload, subjectId }: Job): string {
+  return typeof payload.kbId === 'string' ? payload.kbId : subjectId;
+}

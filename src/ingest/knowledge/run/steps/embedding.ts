@@ -1,0 +1,262 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { decideRetry, type RetryPolicy, retryPolicies } from '../../../../kernel/jobs/retry.ts';
+import { isSluiceError, messageOf } from '../../../../lib/errors.ts';
+import type { Logger } from '../../../../lib/log.ts';
+import type { Chunk } from '../../chunkers/chunker.ts';
+import type { Embedder, EmbedderSettings } from '../../embedders/embedder.ts';
+import type { SliceContext } from '../context.ts';
+
+/** The provider wants silence, or is known to be down: the run waits, and no attempt is used. */
+export class ProviderWait extends Error {
+  readonly delayMs: number;
+  constructor(message: string, delayMs: number) {
+    super(message);
+    this.delayMs = delayMs;
+  }
+}
+
+/** The job was paused, or the worker drains, while a chunk waited for its next attempt. */
+export class Yielded extends Error {}
+
+export interface EmbeddedChunks {
+  vectors: Map<string, Float32Array>;
+  refused: Map<string, { code: string; message: string }>;
+}
+
+const chunkPolicy: RetryPolicy = retryPolicies.knowledge.chunk;
+/** Waits look at the gate this often. */
+const lookEveryMs = 250;
+const throttledWaitMs = { usual: 5_000, most: 3_600_000 };
+/** Soon enough for a restart; after a few failures more the breaker opens and says when. */
+const downWaitMs = 5_000;
+const maxReason = 500;
+/** What any embedder can take. */
+const harmless = { text: 'Hello.' };
+
+/** Embeds chunks: again when that may help, in halves when it does not, so that one of them cannot fail the others. */
+export class Embedding {
+  readonly #context: SliceContext;
+  readonly #dependency: string;
+  readonly #signal: AbortSignal;
+  /** Until a call has succeeded: whoever failed before us may have ended without a chance to say that all is well. */
+  #mayHaveFailed = true;
+
+  constructor(context: SliceContext, signal: AbortSignal) {
+    this.#context = context;
+    this.#dependency = dependencyOf(context.run.target.embedder);
+    this.#signal = signal;
+  }
+
+  async embed(chunks: readonly Chunk[], logger: Logger): Promise<EmbeddedChunks> {
+    const result: EmbeddedChunks = { vectors: new Map(), refused: new Map() };
+    if (chunks.length > 0) await this.#embedInto(result, { chunks, logger, failed: 0 });
+    return result;
+  }
+
+  async #embedInto(result: EmbeddedChunks, { chunks, logger, failed }: Attempt): Promise<void> {
+    for (let attempt = failed; ; attempt += 1) {
+      try {
+        const vectors = await this.#call(chunks, { isSuspect: failed > 0 });
+        for (const [index, { contentHash }] of chunks.entries()) {
+          result.vectors.set(contentHash, vectors[index] as Float32Array);
+        }
+        return;
+      } catch (error) {
+        if (!(error instanceof CallFailed)) throw error;
+        const { cause } = error;
+        const decision = isInvalid(cause) ? ({ retry: false } as const) : decideRetry(chunkPolicy, attempt);
+        if (!decision.retry) return this.#giveUp(result, { chunks, logger, error: cause });
+        logger.warn({ err: cause, attempt: attempt + 1 }, 'chunks are embedded again');
+        await this.#waitAtGate(decision.delayMs);
+      }
+    }
+  }
+
+  /**
+   * One chunk alone is to blame, unless nothing else gets through either; of several each half is tried once. Before
+   * that the provider has to take other words: otherwise the halves would be held against it, and its breaker would
+   * open for everybody before the one chunk is found.
+   */
+  async #giveUp(
+    result: EmbeddedChunks,
+    { chunks, logger, error }: { chunks: readonly Chunk[]; logger: Logger; error: unknown },
+  ): Promise<void> {
+    const [only, second] = chunks;
+    if (only && second === undefined) {
+      if (isTransient(error)) await this.#assertUp();
+      const code = isSluiceError(error) ? error.code : 'chunk_refused';
+      result.refused.set(only.contentHash, { code, message: messageOf(error).slice(0, maxReason) });
+      logger.warn({ err: error, content_hash: only.contentHash }, 'a chunk is left out');
+      return;
+    }
+    if (isTransient(error)) await this.#assertUp();
+    const middle = Math.ceil(chunks.length / 2);
+    const failed = chunkPolicy.maxRetries;
+    await this.#embedInto(result, { chunks: chunks.slice(0, middle), logger, failed });
+    await this.#embedInto(result, { chunks: chunks.slice(middle), logger, failed });
+  }
+
+  /**
+   * A provider that is down, or on its knees, fails every text: then nobody is to blame and the run waits, as it does
+   * behind an open breaker. One that takes other words and fails at these has met a chunk that it cannot take.
+   */
+  async #assertUp(): Promise<void> {
+    try {
+      await this.#call([harmless]);
+    } catch (error) {
+      if (!(error instanceof CallFailed) || !isTransient(error.cause)) throw error;
+      throw new ProviderWait(`${this.#dependency} is down: ${error.message}`, downWaitMs);
+    }
+  }
+
+  /** `isSuspect`: one of them may be what the provider fails at, so that a failure says nothing about the provider. */
+  async #call(chunks: readonly Pick<Chunk, 'text'>[], { isSuspect = false } = {}): Promise<Float32Array[]> {
+    const { slice, run } = this.#context;
+    const answer = await run.deps.breakers.check(this.#dependency);
+    if (!answer.allowed) {
+      throw new ProviderWait(`${this.#dependency} is down; its breaker is open`, answer.retryInMs);
+    }
+    await slice.assertHeld();
+    this.#signal.throwIfAborted();
+    // Whether it is back is asked with words that cannot be what it fails at.
+    const isProbe = answer.isProbe && chunks[0] === harmless;
+    if (answer.isProbe && !isProbe) await this.#probe();
+    return this.#send(chunks, { isProbe, isSuspect });
+  }
+
+  async #probe(): Promise<void> {
+    try {
+      await this.#send([harmless], { isProbe: true, isSuspect: false });
+    } catch (error) {
+      if (!(error instanceof CallFailed)) throw error;
+      throw new ProviderWait(`${this.#dependency} is still down: ${error.message}`, downWaitMs);
+    }
+  }
+
+  async #send(
+    chunks: readonly Pick<Chunk, 'text'>[],
+    { isProbe, isSuspect }: { isProbe: boolean; isSuspect: boolean },
+  ): Promise<Float32Array[]> {
+    const { run } = this.#context;
+    const { breakers, metrics } = run.deps;
+    const { provider } = run.embedder;
+    const startedAtMs = performance.now();
+    try {
+      const texts = chunks.map(({ text }) => text);
+      const vectors = checked(run.embedder, texts, await run.embedder.embed(texts, { signal: this.#signal }));
+      const tookMs = performance.now() - startedAtMs;
+      metrics.calls.inc({ provider, answer: 'ok' });
+      metrics.callSeconds.observe({ provider }, tookMs / 1000);
+      run.size.noteCall({ texts: texts.length, tookMs });
+      if (isProbe || this.#mayHaveFailed) await breakers.recordSuccess(this.#dependency);
+      this.#mayHaveFailed = false;
+      return vectors;
+    } catch (error) {
+      this.#signal.throwIfAborted();
+      metrics.calls.inc({ provider, answer: isSluiceError(error) ? error.code : 'failed' });
+      throw await this.#learn(error, isSuspect);
+    }
+  }
+
+  /** What a failed call says of the provider, and what is to be done about it. */
+  async #learn(error: unknown, isSuspect: boolean): Promise<Error> {
+    const { run } = this.#context;
+    const { breakers, metrics } = run.deps;
+    run.size.noteFailure();
+    if (!isSluiceError(error)) return new CallFailed(error);
+    switch (error.kind) {
+      case 'rate_limited': {
+        metrics.throttled(run.embedder.provider);
+        return new ProviderWait(error.message, throttledFor(error));
+      }
+      case 'transient':
+        if (!isSuspect) {
+          this.#mayHaveFailed = true;
+          await breakers.recordFailure(this.#dependency, error.message);
+        }
+        return new CallFailed(error);
+      case 'invalid':
+        return new CallFailed(error);
+      // A wrong key, a model that is not there: a person has to do something.
+      default:
+        return error;
+    }
+  }
+
+  async #waitAtGate(delayMs: number): Promise<void> {
+    const { slice, run } = this.#context;
+    const wait = run.deps.wait ?? waitByClock;
+    for (let leftMs = delayMs; leftMs > 0; leftMs -= lookEveryMs) {
+      if (slice.shouldYield())
+        throw new Yielded('The run was asked to stop while chunks waited to be embedded');
+      await wait(Math.min(leftMs, lookEveryMs), this.#signal);
+    }
+  }
+}
+
+interface Attempt {
+  chunks: readonly Chunk[];
+  logger: Logger;
+  /** Attempts that were made of these chunks, all together, before. */
+  failed: number;
+}
+
+/** The call itself failed; the cause is what the embedder threw. */
+class CallFailed extends Error {
+  constructor(cause: unknown) {
+    super(messageOf(cause), { cause });
+  }
+}
+
+function isInvalid(error: unknown): boolean {
+  return isSluiceError(error) && error.kind === 'invalid';
+}
+
+function isTransient(error: unknown): boolean {
+  return isSluiceError(error) && error.kind === 'transient';
+}
+
+function throttledFor({
+  details,
+  retryAfterSeconds,
+}: {
+  details: object;
+  retryAfterSeconds: number | undefined;
+}) {
+  const { retryInMs } = details as { retryInMs?: unknown };
+  const told = typeof retryInMs === 'number' ? retryInMs : (retryAfterSeconds ?? 0) * 1000;
+  return Math.min(told > 0 ? told : throttledWaitMs.usual, throttledWaitMs.most);
+}
+
+/** A custom embedder may be wrong about its own figures; a vector of another length would spoil the whole index. */
+function checked({ provider, dimensions }: Embedder, texts: readonly string[], vectors: Float32Array[]) {
+  if (vectors.length !== texts.length) {
+    throw new Error(
+      `${provider} gave ${vectors.length} vectors for ${texts.length} texts; one for each is needed`,
+    );
+  }
+  for (const vector of vectors) {
+    if (vector.length !== dimensions) {
+      throw new Error(`${provider} gave a vector of ${vector.length} dimensions instead of ${dimensions}`);
+    }
+    if (!vector.every(Number.isFinite))
+      throw new Error(`${provider} gave a vector with a value that is no number`);
+  }
+  return vectors;
+}
+
+/** Endpoints fail apart from each other, whoever uses them. */
+function dependencyOf(settings: EmbedderSettings): string {
+  switch (settings.provider) {
+    case 'openai':
+      return `embedder ${URL.canParse(settings.baseUrl) ? new URL(settings.baseUrl).host : settings.baseUrl}`;
+    case 'custom':
+      return `embedder ${settings.name}`;
+    default:
+      return `embedder ${settings.provider}`;
+  }
+}
+
+function waitByClock(delayMs: number, signal: AbortSignal): Promise<void> {
+  return sleep(delayMs, undefined, { signal });
+}

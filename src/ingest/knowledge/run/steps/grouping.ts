@@ -1,0 +1,282 @@
+import { randomInt } from 'node:crypto';
+import { newId } from '../../../../lib/ids.ts';
+import { storable } from '../../../../lib/well-formed.ts';
+import { cutText } from '../../chunkers/cut-text.ts';
+import { type KnownRow, listKnown } from '../../index/visit-store.ts';
+import type { LoadedDocument } from '../../sources/source.ts';
+import type { KnowledgeSource } from '../../types.ts';
+import type { PartialDocument } from '../checkpoint.ts';
+import type { Group, GroupPart, LoadedBatch, RunContext, RunDocument } from '../context.ts';
+
+type TextDocument = Extract<LoadedDocument, { kind: 'text' }>;
+
+/** Documents without chunks cost little: so many of them may share a transaction, for so long. */
+const maxDocuments = 1_000;
+const maxAgeMs = 500;
+const maxRevision = 2 ** 48 - 1;
+
+/** Cuts documents and puts the chunks into groups that are embedded and committed together. */
+export async function* groupDocuments(
+  run: RunContext,
+  batches: AsyncIterable<LoadedBatch>,
+): AsyncGenerator<Group> {
+  const grouping = new Grouping(run);
+  for await (const loaded of batches) {
+    yield* grouping.begin(loaded);
+    const documents = loaded.batch.documents.map(withStorableUri);
+    const known = loaded.known ?? (await findRows(run, loaded.source, documents));
+    for (const document of documents) {
+      const row = known.get(document.uri);
+      const text = grouping.take(document, row);
+      if (text !== null) yield* grouping.cut(text, row);
+      if (grouping.isOverfull) yield* grouping.flush();
+    }
+    yield* grouping.endBatch(loaded);
+  }
+  yield* grouping.flush();
+}
+
+function withStorableUri(document: LoadedDocument): LoadedDocument {
+  const uri = storable(document.uri);
+  return uri === document.uri ? document : { ...document, uri };
+}
+
+async function findRows(
+  { deps, key }: RunContext,
+  { sourceId }: KnowledgeSource,
+  documents: readonly LoadedDocument[],
+): Promise<Map<string, KnownRow>> {
+  const uris = documents.map(({ uri }) => uri);
+  if (uris.length === 0) return new Map();
+  const rows = await deps.db.tenant(key.tenantId, (tx) => listKnown(tx, { ...key, sourceId }, uris));
+  return new Map(rows.map((row) => [row.uri, row]));
+}
+
+class Grouping {
+  readonly #run: RunContext;
+  /** What the checkpoint has begun; it is met again in the first batch, or not at all. */
+  #partial: PartialDocument | null;
+  #group: Group | null = null;
+  #source: KnowledgeSource | null = null;
+  #batchId = 0;
+  #startedAtMs = 0;
+  #chunks = 0;
+  #tokens = 0;
+  #documents = 0;
+  /** URIs of the last groups, which may not be committed yet: the rows do not tell of them. */
+  #recent: string[][] = [];
+  readonly #recentUris = new Set<string>();
+
+  constructor(run: RunContext) {
+    this.#run = run;
+    this.#partial = run.checkpoint.document;
+  }
+
+  *begin({ source, batchId }: LoadedBatch): Generator<Group> {
+    this.#batchId = batchId;
+    if (this.#source && this.#source.sourceId !== source.sourceId) {
+      yield* this.flush();
+      this.#forget();
+    }
+    this.#source = source;
+    if (this.#partial && this.#partial.source_id !== source.sourceId) this.#dropPartial();
+  }
+
+  /** Answers a text that has to be cut; anything else is noted. */
+  take(document: LoadedDocument, row: KnownRow | undefined): TextDocument | null {
+    // Two documents of one name, or one that was done before a crash: it counts once.
+    if (row?.lastJob === this.#run.jobId || this.#recentUris.has(document.uri)) return null;
+    this.#remember(document.uri);
+    this.#documents += 1;
+    if (document.kind === 'text' && document.contentHash !== row?.contentHash) return document;
+    this.#note(document);
+    return null;
+  }
+
+  /** Better at the end of a batch, where the checkpoint moves as well. */
+  get isOverfull(): boolean {
+    return this.#documents > maxDocuments;
+  }
+
+  /** Names are those of one source: another one may have the same. */
+  #forget(): void {
+    this.#recent = [];
+    this.#recentUris.clear();
+  }
+
+  *endBatch({ batchId, batch, source }: LoadedBatch): Generator<Group> {
+    if (this.#partial?.source_id === source.sourceId) this.#dropPartial();
+    const group = this.#open();
+    group.batch = {
+      batchId,
+      cursor: batch.cursor,
+      found: [...(group.batch?.found ?? []), ...(batch.frontier?.found ?? [])],
+      visited: [...(group.batch?.visited ?? []), ...(batch.frontier?.visited ?? [])],
+      end: batch.end,
+    };
+    const isOld = performance.now() - this.#startedAtMs > maxAgeMs;
+    const isFull = this.#chunks > 0 || this.#documents >= maxDocuments;
+    if (isFull || batch.end || isOld) yield* this.flush();
+  }
+
+  async *cut(document: TextDocument, row: KnownRow | undefined): AsyncGenerator<Group> {
+    const begun = this.#resume(document);
+    const made = begun ? { ...documentOf(document), ...begun } : newDocument(document, row);
+    const skip = begun?.nextChunk ?? 0;
+    let part = this.#openPart(made);
+    let ordinal = 0;
+    for await (const chunk of cutText(this.#run.chunker, document.text)) {
+      if (ordinal >= skip) {
+        if (!this.#hasRoom(chunk.tokens)) {
+          yield* this.flush();
+          part = this.#openPart(made);
+        }
+        part.chunks.push({ ordinal, chunk });
+        this.#chunks += 1;
+        this.#tokens += chunk.tokens;
+      }
+      ordinal += 1;
+    }
+    part.isLast = true;
+    if (ordinal === 0) this.#replaceByEmpty(part);
+  }
+
+  /** Where the checkpoint has stopped in this very text; another text of the same document starts anew. */
+  #resume(document: TextDocument) {
+    const partial = this.#partial;
+    if (partial === null) return null;
+    if (partial.uri !== document.uri || partial.content_hash !== document.contentHash) {
+      this.#dropPartial();
+      return null;
+    }
+    this.#partial = null;
+    return { documentId: partial.document_id, revision: partial.revision, nextChunk: partial.next_chunk };
+  }
+
+  #note(document: LoadedDocument): void {
+    if (this.#partial?.uri === document.uri) this.#dropPartial();
+    const group = this.#open();
+    const { uri } = document;
+    switch (document.kind) {
+      case 'text':
+      case 'unchanged':
+        group.unchanged.push({
+          uri,
+          etag: document.etag ?? null,
+          lastModified: document.lastModified ?? null,
+        });
+        break;
+      case 'empty':
+        group.empty.push({ uri, title: label(document.title), reason: label(document.reason) });
+        break;
+      case 'error': {
+        const { title, code, message } = document;
+        group.failed.push({ uri, title: label(title), code, message: label(message) });
+        break;
+      }
+      case 'gone':
+        group.gone.push(uri);
+    }
+  }
+
+  #replaceByEmpty(part: GroupPart): void {
+    const group = this.#open();
+    group.parts = group.parts.filter((other) => other !== part);
+    const { uri, title } = part.document;
+    group.empty.push({ uri, title, reason: 'There is no text in it' });
+  }
+
+  #dropPartial(): void {
+    this.#partial = null;
+    this.#open().discardsPartial = true;
+  }
+
+  #openPart(document: RunDocument): GroupPart {
+    const part: GroupPart = { document, chunks: [], isLast: false };
+    this.#open().parts.push(part);
+    return part;
+  }
+
+  #hasRoom(tokens: number): boolean {
+    const { maxChunks, maxTokens } = this.#run.size;
+    return this.#chunks === 0 || (this.#chunks < maxChunks && this.#tokens + tokens <= maxTokens);
+  }
+
+  #open(): Group {
+    if (this.#group) return this.#group;
+    if (!this.#source) throw new Error('A group begins with its source');
+    this.#startedAtMs = performance.now();
+    this.#recent.push([]);
+    this.#group = {
+      source: this.#source,
+      batchId: this.#batchId,
+      parts: [],
+      unchanged: [],
+      empty: [],
+      failed: [],
+      gone: [],
+      discardsPartial: false,
+      batch: null,
+    };
+    return this.#group;
+  }
+
+  *flush(): Generator<Group> {
+    const group = this.#group;
+    if (group === null) return;
+    this.#group = null;
+    this.#chunks = 0;
+    this.#tokens = 0;
+    this.#documents = 0;
+    this.#forgetOld();
+    yield group;
+  }
+
+  #remember(uri: string): void {
+    this.#open();
+    this.#recent.at(-1)?.push(uri);
+    this.#recentUris.add(uri);
+  }
+
+  /** As far back as groups can be on their way. */
+  #forgetOld(): void {
+    const { callsInFlight } = this.#run.embedder.limits;
+    const most = groupsAhead(callsInFlight) + callsInFlight + 4;
+    while (this.#recent.length > most) {
+      for (const uri of this.#recent.shift() ?? []) this.#recentUris.delete(uri);
+    }
+  }
+}
+
+/** How many groups are made ahead: enough to keep every call busy while one more is being cut. */
+export function groupsAhead(callsInFlight: number): number {
+  return callsInFlight + 1;
+}
+
+function newDocument(document: TextDocument, row: KnownRow | undefined): RunDocument {
+  return {
+    ...documentOf(document),
+    documentId: row?.documentId ?? newId(),
+    revision: randomInt(1, maxRevision),
+  };
+}
+
+function documentOf({ uri, title, mediaType, notes, contentHash, etag, lastModified }: TextDocument) {
+  return {
+    uri,
+    title: label(title),
+    mediaType: label(mediaType),
+    notes: (notes ?? []).slice(0, maxNotes).map(label),
+    contentHash,
+    etag: etag ?? null,
+    lastModified: lastModified ?? null,
+  };
+}
+
+const maxLength = 2_000;
+const maxNotes = 20;
+
+/** Sources clean their texts; what slips through in a title must not cost a whole run. */
+function label(text: string): string {
+  return storable(text.slice(0, maxLength));
+}

@@ -1,0 +1,40 @@
+import { expect, test } from 'vitest';
+import type { Chunk } from '../../chunkers/chunker.ts';
+import { InFlight } from './in-flight.ts';
+
+const space = { tenantId: 't', kbId: 'kb', generation: 1 };
+
+function chunk(contentHash: string): Chunk {
+  return { text: contentHash, contentHash, headingPath: [], start: 0, end: 1, tokens: 1 };
+}
+
+test('who comes second gets the vector of who came first, also before it is committed', async () => {
+  const inFlight = new InFlight();
+  const first = inFlight.claim(space, [chunk('a'), chunk('b')]);
+  expect(first.others.size).toBe(0);
+  const second = inFlight.claim(space, [chunk('b'), chunk('c')]);
+  expect([...second.others.keys()]).toEqual(['b']);
+  first.tell('b', Float32Array.of(1));
+  expect(await second.others.get('b')).toEqual(Float32Array.of(1));
+  const third = inFlight.claim(space, [chunk('b')]);
+  expect(await third.others.get('b')).toEqual(Float32Array.of(1));
+  for (const claim of [first, second, third]) claim.release();
+  expect(inFlight.size).toBe(0);
+});
+
+test('who came first and failed leaves the text to who came second', async () => {
+  const inFlight = new InFlight();
+  const first = inFlight.claim(space, [chunk('a')]);
+  const second = inFlight.claim(space, [chunk('a')]);
+  first.release();
+  expect(await second.others.get('a')).toBeNull();
+  expect(inFlight.claim(space, [chunk('a')]).others.size).toBe(0);
+});
+
+test('knowledge bases, generations and tenants do not meet', () => {
+  const inFlight = new InFlight();
+  inFlight.claim(space, [chunk('a')]);
+  for (const other of [{ tenantId: 'u' }, { kbId: 'other' }, { generation: 2 }]) {
+    expect(inFlight.claim({ ...space, ...other }, [chunk('a')]).others.size).toBe(0);
+  }
+});

@@ -1,0 +1,135 @@
+import { type KnownRow, listKnown, listKnownPage } from '../../index/visit-store.ts';
+import type { DocumentBatch, KnownDocument, LoadContext, SourceCursor } from '../../sources/source.ts';
+import { listSources } from '../../store.ts';
+import type { KnowledgeSource } from '../../types.ts';
+import type { LoadedBatch, RunContext } from '../context.ts';
+import { listFrontier, wasSeenCompletely } from '../store.ts';
+
+const maxSources = 1_000;
+
+/** The batches of all sources, one source after the other, from where the checkpoint stands. */
+export async function* loadBatches(run: RunContext, signal: AbortSignal): AsyncGenerator<LoadedBatch> {
+  const { cursor, last_batch_id } = run.checkpoint;
+  let batchId = last_batch_id;
+  let from = cursor;
+  for (;;) {
+    const source = await nextSource(run, from);
+    if (source === null) return;
+    const position = from?.source_id === source.sourceId ? from.position : null;
+    const looks = new Looks(run, source);
+    for await (const batch of batchesOf(run, source, { position, signal, looks })) {
+      batchId += 1;
+      yield { source, batchId, batch, known: looks.find(batch) };
+    }
+    from = { source_id: source.sourceId, position: null, is_over: true };
+  }
+}
+
+/** Asked anew each time: a source that was added meanwhile has its turn as well, one that was deleted has not. */
+async function nextSource(
+  { deps, key, referenceId }: RunContext,
+  from: RunContext['checkpoint']['cursor'],
+): Promise<KnowledgeSource | null> {
+  const sources = await deps.db.tenant(key.tenantId, (tx) => listSources(tx, { ...key, limit: maxSources }));
+  const wanted = referenceId === null ? sources : sources.filter(({ type }) => type === 'reference');
+  return (
+    wanted.find(({ sourceId }) => {
+      if (from === null) return true;
+      return from.is_over ? sourceId > from.source_id : sourceId >= from.source_id;
+    }) ?? null
+  );
+}
+
+async function* batchesOf(
+  run: RunContext,
+  source: KnowledgeSource,
+  { position, signal, looks }: { position: SourceCursor | null; signal: AbortSignal; looks: Looks },
+): AsyncGenerator<DocumentBatch> {
+  const { deps, kb, key, jobId, referenceId } = run;
+  const opened = await deps.openSource(kb, source, { referenceId });
+  const frontier =
+    position === null
+      ? []
+      : await deps.db.tenant(key.tenantId, (tx) =>
+          listFrontier(tx, { tenantId: key.tenantId, jobId, sourceId: source.sourceId }),
+        );
+  const context = { cursor: position, frontier, signal, ...(await knowledgeOf(run, source, looks)) };
+  let cursor = position ?? {};
+  for await (const batch of opened.batches(context)) {
+    signal.throwIfAborted();
+    yield batch;
+    if (batch.end) return;
+    cursor = batch.cursor;
+  }
+  const reason = 'The source ended without saying whether it has shown everything';
+  yield { documents: [], cursor, end: { isComplete: false, reason } };
+}
+
+/** What the source may ask of earlier runs. */
+async function knowledgeOf(
+  run: RunContext,
+  source: KnowledgeSource,
+  looks: Looks,
+): Promise<Pick<LoadContext, 'findKnown' | 'listKnown' | 'wasComplete'>> {
+  const { deps, key, jobId } = run;
+  const { sourceId } = source;
+  return {
+    findKnown: (uris) => looks.look(uris),
+    listKnown: (page) => deps.db.tenant(key.tenantId, (tx) => listKnownPage(tx, { ...key, sourceId }, page)),
+    wasComplete: await deps.db.tenant(key.tenantId, (tx) =>
+      wasSeenCompletely(tx, { ...key, jobId, sourceId }),
+    ),
+  };
+}
+
+/** What a source has last asked for, so that nobody has to ask again for the batch that it makes of it. */
+class Looks {
+  readonly #run: Pick<RunContext, 'deps' | 'key'>;
+  readonly #source: Pick<KnowledgeSource, 'sourceId'>;
+  #asked: ReadonlySet<string> = new Set();
+  #rows: ReadonlyMap<string, KnownRow> = new Map();
+
+  constructor(run: Pick<RunContext, 'deps' | 'key'>, source: Pick<KnowledgeSource, 'sourceId'>) {
+    this.#run = run;
+    this.#source = source;
+  }
+
+  async look(uris: readonly string[]): Promise<Map<string, KnownDocument>> {
+    const rows = await findRows(this.#run, this.#source, uris);
+    this.#asked = new Set(uris);
+    this.#rows = new Map(rows.map((row) => [row.uri, row]));
+    return knownDocuments(rows);
+  }
+
+  /** Null when there is a document in the batch that was not asked for. */
+  find({ documents }: DocumentBatch): ReadonlyMap<string, KnownRow> | null {
+    return documents.every(({ uri }) => this.#asked.has(uri)) ? this.#rows : null;
+  }
+}
+
+async function findRows(
+  { deps, key }: Pick<RunContext, 'deps' | 'key'>,
+  { sourceId }: Pick<KnowledgeSource, 'sourceId'>,
+  uris: readonly string[],
+): Promise<KnownRow[]> {
+  if (uris.length === 0) return [];
+  return deps.db.tenant(key.tenantId, (tx) => listKnown(tx, { ...key, sourceId }, uris));
+}
+
+export async function findKnownDocuments(
+  run: Pick<RunContext, 'deps' | 'key'>,
+  source: Pick<KnowledgeSource, 'sourceId'>,
+  uris: readonly string[],
+): Promise<Map<string, KnownDocument>> {
+  return knownDocuments(await findRows(run, source, uris));
+}
+
+function knownDocuments(rows: readonly KnownRow[]): Map<string, KnownDocument> {
+  return new Map(
+    rows.map(({ uri, contentHash, etag, lastModified }) => {
+      // A document that is not completely in must be loaded again, whatever its source says of it.
+      const isIn = contentHash !== null;
+      return [uri, { uri, contentHash, etag: isIn ? etag : null, lastModified: isIn ? lastModified : null }];
+    }),
+  );
+}

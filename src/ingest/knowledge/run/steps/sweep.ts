@@ -1,0 +1,138 @@
+import type { SliceResult } from '../../../../kernel/jobs/types.ts';
+import { listSuperseded } from '../../index/chunk-store.ts';
+import { listGenerations } from '../../index/generation-store.ts';
+import { batchSize, dropRevisions, dropSomeLinks, dropSomeOf } from '../../index/removal.ts';
+import { adoptDocuments, deleteGone } from '../../index/visit-store.ts';
+import { addCount, addCounts, checkpointOf, countersOf, stateOf } from '../checkpoint.ts';
+import type { SliceContext } from '../context.ts';
+import { assertReplaceable, holdGeneration, switchOver } from '../generations.ts';
+import { deleteFrontier, hasPredecessorSucceeded, listBusyJobs } from '../store.ts';
+
+/** How many revisions are looked up at once. */
+const maxRevisions = 10_000;
+
+/** One batch of a step's work; answers whether the step is done. */
+type SweepStep = (context: SliceContext) => Promise<boolean>;
+
+/**
+ * The end of a run. Everything is in: what is gone goes, what was replaced goes, and the new generation serves. Each
+ * step can be repeated, so that a slice may end anywhere.
+ */
+const steps: readonly SweepStep[] = [
+  removeGone,
+  removeSuperseded,
+  adopt,
+  removeFrontier,
+  serve,
+  removeOtherGenerations,
+];
+
+export async function sweepOn(context: SliceContext): Promise<SliceResult> {
+  const { run, slice } = context;
+  if (run.checkpoint.stage === 'load') await enterSweep(context);
+  const deadlineMs = performance.now() + run.deps.sliceMs;
+  for (const step of steps) {
+    while (!(await step(context))) {
+      if (slice.shouldYield() || performance.now() > deadlineMs) return { outcome: { type: 'continue' } };
+    }
+  }
+  const { generation } = run.key;
+  context.logger.info({ step: 'sweep', generation, counters: run.counters }, 'a run is complete');
+  return { outcome: { type: 'done', result: { kb_id: run.key.kbId, generation } } };
+}
+
+/** From here on the run cannot be canceled: there is nothing left that could bring the old state back. */
+async function enterSweep({ run, slice }: SliceContext): Promise<void> {
+  const entered = await slice.transaction(
+    async (tx, job) => {
+      const generation = await holdGeneration(tx, run);
+      if (generation.state === 'building' && run.referenceId === null) await assertReplaceable(tx, run);
+      const before = checkpointOf(job);
+      let counters = countersOf(job);
+      // Its source was deleted before all of it was in.
+      if (before.document) {
+        const { document_id: documentId, revision, counted } = before.document;
+        await dropRevisions(run, tx, [{ documentId, revision }]);
+        counters = addCounts(counters, counted, -1);
+      }
+      const checkpoint = { ...before, document: null, stage: 'sweep' as const, step: before.step + 1 };
+      return { checkpoint, counters };
+    },
+    ({ checkpoint, counters }) => stateOf(checkpoint, counters),
+  );
+  run.checkpoint = entered.checkpoint;
+  run.counters = entered.counters;
+}
+
+async function removeGone({ run, slice }: SliceContext): Promise<boolean> {
+  if (run.referenceId !== null) return true;
+  const before = run.counters;
+  const { deleted, counters } = await slice.transaction(
+    async (tx, job) => {
+      await holdGeneration(tx, run);
+      const scope = { ...run.key, jobId: run.jobId, completeSources: run.checkpoint.complete };
+      const startedAt = job.startedAt ?? job.createdAt;
+      const gone = await deleteGone(tx, { ...scope, startedAt, limit: batchSize });
+      // Those that the source itself called gone were counted when it did.
+      return { deleted: gone.deleted, counters: addCount(countersOf(job), 'docs_gone', gone.unseen) };
+    },
+    ({ counters }) => stateOf(run.checkpoint, counters),
+  );
+  run.counters = counters;
+  run.deps.metrics.committed(before, counters, run.embedder.provider);
+  return deleted < batchSize;
+}
+
+/** Links of older texts and of documents that are gone, with the chunks that nobody has any more. */
+async function removeSuperseded({ run, slice }: SliceContext): Promise<boolean> {
+  const place = { ...run.key, exceptJobId: run.jobId };
+  const revisions = await slice.transaction(async (tx) => {
+    // Looking through all links costs more than all the rest of a run that found everything as it was.
+    if (hasWrittenNothing(run) && (await hasPredecessorSucceeded(tx, { ...run.key, jobId: run.jobId })))
+      return [];
+    const busyJobs = await listBusyJobs(tx, place);
+    return listSuperseded(tx, { ...run.key, busyJobs, limit: maxRevisions });
+  });
+  if (revisions.length === 0) return true;
+  for (;;) {
+    const removed = await slice.transaction(async (tx) => {
+      await holdGeneration(tx, run);
+      return dropSomeLinks(run, tx, revisions);
+    });
+    if (removed < batchSize) return revisions.length < maxRevisions;
+    if (slice.shouldYield()) return false;
+  }
+}
+
+function hasWrittenNothing({ counters }: SliceContext['run']): boolean {
+  return counters.docs_seen === counters.docs_unchanged && counters.docs_gone === 0;
+}
+
+async function adopt({ run, slice }: SliceContext): Promise<boolean> {
+  const scope = { ...run.key, jobId: run.jobId, limit: batchSize };
+  return (await slice.transaction((tx) => adoptDocuments(tx, scope))) < batchSize;
+}
+
+async function removeFrontier({ run, slice }: SliceContext): Promise<boolean> {
+  const scope = { tenantId: run.key.tenantId, jobId: run.jobId, limit: batchSize };
+  return (await slice.transaction((tx) => deleteFrontier(tx, scope))) < batchSize;
+}
+
+async function serve({ run, slice }: SliceContext): Promise<boolean> {
+  if (run.referenceId === null) await slice.transaction((tx) => switchOver(tx, run));
+  return true;
+}
+
+/** What served before, and what was begun and never ended. */
+async function removeOtherGenerations({ run, slice }: SliceContext): Promise<boolean> {
+  if (run.referenceId !== null) return true;
+  return slice.transaction(async (tx) => {
+    const generations = await listGenerations(tx, run.key);
+    const other = generations.find(({ state, generation }) => {
+      return state !== 'serving' && generation !== run.key.generation;
+    });
+    if (other === undefined) return true;
+    await dropSomeOf(run.deps.engine, tx, other);
+    return false;
+  });
+}

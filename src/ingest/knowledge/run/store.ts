@@ -1,0 +1,183 @@
+import type { Job } from '../../../kernel/jobs/types.ts';
+import type { Tx } from '../../../lib/db.ts';
+import { sql } from '../../../lib/sql.ts';
+import type { KbKey, RunPosition } from '../types.ts';
+
+/** Whether the run before this one ended well and had seen everything that the source had. */
+export async function wasSeenCompletely(
+  tx: Tx,
+  { tenantId, kbId, jobId, sourceId }: KbKey & { jobId: string; sourceId: string },
+): Promise<boolean> {
+  const row = await tx.find<{ isComplete: boolean }>(sql`
+    select j.status = 'success' and coalesce(j.checkpoint -> 'complete', '[]') ? ${sourceId} as "isComplete"
+      from ingestion_jobs j
+     where j.tenant_id = ${tenantId}
+       and j.subject_id = ${kbId}
+       and j.pipeline = 'knowledge'
+       and j.job_id < ${jobId}
+     order by j.job_id desc
+     limit 1`);
+  return row?.isComplete ?? false;
+}
+
+/** Whether the run before this one came to its end: nothing that it began is left lying about then. */
+export async function hasPredecessorSucceeded(
+  tx: Tx,
+  { tenantId, kbId, jobId }: KbKey & { jobId: string },
+): Promise<boolean> {
+  const row = await tx.find<{ hasSucceeded: boolean }>(sql`
+    select j.status = 'success' as "hasSucceeded"
+      from ingestion_jobs j
+     where j.tenant_id = ${tenantId}
+       and j.subject_id = ${kbId}
+       and j.pipeline = 'knowledge'
+       and j.job_id < ${jobId}
+     order by j.job_id desc
+     limit 1`);
+  return row?.hasSucceeded ?? false;
+}
+
+/** The newest job of the whole knowledge base, whatever became of it; those of single references are left out. */
+export async function findLastRunId(tx: Tx, { tenantId, kbId }: KbKey): Promise<string | null> {
+  const row = await tx.find<{ jobId: string }>(sql`
+    select j.job_id as "jobId"
+      from ingestion_jobs j
+     where j.tenant_id = ${tenantId}
+       and j.subject_id = ${kbId}
+       and j.pipeline = 'knowledge'
+     order by j.job_id desc
+     limit 1`);
+  return row?.jobId ?? null;
+}
+
+/** Other jobs that may still write into this knowledge base: what they have begun is theirs. */
+export async function listBusyJobs(
+  tx: Tx,
+  { tenantId, kbId, exceptJobId }: KbKey & { exceptJobId: string },
+): Promise<string[]> {
+  const rows = await tx.rows<{ jobId: string }>(sql`
+    select j.job_id as "jobId"
+      from ingestion_jobs j
+     where j.tenant_id = ${tenantId}
+       and j.pipeline = 'knowledge'
+       and (j.status in ('queued', 'running', 'paused') or j.cleanup_open)
+       and j.payload ->> 'kbId' = ${kbId}
+       and j.job_id <> ${exceptJobId}
+     union
+    select j.job_id
+      from ingestion_jobs j
+     where j.tenant_id = ${tenantId}
+       and j.pipeline = 'knowledge'
+       and j.status = 'failed'
+       and j.payload ->> 'kbId' = ${kbId}
+       and j.job_id <> ${exceptJobId}`);
+  return rows.map(({ jobId }) => jobId);
+}
+
+/** Why the job rests, or null when it goes on; inside a slice's transaction, which has locked the row. */
+export async function saveReason(
+  tx: Tx,
+  { tenantId, jobId }: Pick<Job, 'tenantId' | 'jobId'>,
+  reason: { code: string; message: string } | null,
+): Promise<void> {
+  await tx.run(sql`
+    update ingestion_jobs
+       set error_code = ${reason?.code ?? null},
+           error_message = ${reason?.message ?? null}
+     where tenant_id = ${tenantId}
+       and job_id = ${jobId}`);
+}
+
+/**
+ * How many documents a run will come across, as far as that is known: files are counted, texts are one each, and other
+ * sources are taken to have as many as last time. Null when a source has never been read.
+ */
+export async function countExpected(
+  tx: Tx,
+  { tenantId, kbId, generation }: KbKey & { generation: number },
+): Promise<number | null> {
+  const rows = await tx.rows<{ type: string; known: number; files: number }>(sql`
+    select s.type,
+           case when s.type in ('files', 'markdown', 'text', 'html', 'youtube') then 0
+                else (select count(*)
+                        from knowledge_documents d
+                       where d.tenant_id = s.tenant_id
+                         and d.kb_id = s.kb_id
+                         and d.generation = ${generation}
+                         and d.source_id = s.source_id) end as known,
+           case when s.type = 'files'
+                then (select count(*)
+                        from knowledge_files f
+                       where f.tenant_id = s.tenant_id
+                         and f.kb_id = s.kb_id) else 0 end as files
+      from knowledge_sources s
+     where s.tenant_id = ${tenantId}
+       and s.kb_id = ${kbId}`);
+  let expected = 0;
+  for (const { type, known, files } of rows) {
+    if (type === 'files') expected += files;
+    else if (['markdown', 'text', 'html', 'youtube'].includes(type)) expected += 1;
+    else if (known === 0) return null;
+    else expected += known;
+  }
+  return expected;
+}
+
+/** How many pages one crawl can know of; above it, a resumed crawl has forgotten the last ones. */
+const maxFrontier = 200_000;
+
+export function listFrontier(
+  tx: Tx,
+  { tenantId, jobId, sourceId }: RunPosition,
+): Promise<{ url: string; depth: number; isVisited: boolean }[]> {
+  return tx.rows(sql`
+    select f.url, f.depth, f.is_visited as "isVisited"
+      from knowledge_frontier f
+     where f.tenant_id = ${tenantId}
+       and f.job_id = ${jobId}
+       and f.source_id = ${sourceId}
+     order by f.seq
+     limit ${maxFrontier}`);
+}
+
+export async function addToFrontier(
+  tx: Tx,
+  { tenantId, jobId, sourceId }: RunPosition,
+  found: readonly { url: string; depth: number }[],
+): Promise<void> {
+  await tx.run(sql`
+    insert into knowledge_frontier (tenant_id, job_id, source_id, url, url_key, depth)
+    select ${tenantId}, ${jobId}, ${sourceId}, p.url, sha256(convert_to(p.url, 'UTF8')), p.depth
+      from unnest(${found.map(({ url }) => url)}::text[], ${found.map(({ depth }) => depth)}::integer[])
+             with ordinality as p (url, depth, place)
+     order by p.place
+    on conflict (tenant_id, job_id, source_id, url_key) do nothing`);
+}
+
+/** A page that was visited without being found first (a start page, a redirect) is noted as well. */
+export async function markVisited(
+  tx: Tx,
+  { tenantId, jobId, sourceId }: RunPosition,
+  urls: readonly string[],
+): Promise<void> {
+  await tx.run(sql`
+    insert into knowledge_frontier (tenant_id, job_id, source_id, url, url_key, depth, is_visited)
+    select ${tenantId}, ${jobId}, ${sourceId}, p.url, sha256(convert_to(p.url, 'UTF8')), 0, true
+      from (select distinct u.url from unnest(${urls}::text[]) as u (url)) p
+    on conflict (tenant_id, job_id, source_id, url_key) do update
+       set is_visited = true`);
+}
+
+export async function deleteFrontier(
+  tx: Tx,
+  { tenantId, jobId, limit }: { tenantId: string; jobId: string; limit: number },
+): Promise<number> {
+  return tx.run(sql`
+    delete from knowledge_frontier
+     where ctid = any(array(
+       select ctid
+         from knowledge_frontier
+        where tenant_id = ${tenantId}
+          and job_id = ${jobId}
+        limit ${limit}))`);
+}

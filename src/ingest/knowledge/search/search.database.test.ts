@@ -1,0 +1,342 @@
+import { describe, expect, test } from 'vitest';
+import { useDatabase } from '../../../../test/database.ts';
+import { newSpace, type VectorDatabase } from '../../../../test/vector-spaces.ts';
+import {
+  type NewChunk,
+  type NewDocument,
+  wordEmbedders,
+  writeDocument,
+} from '../../../../test/word-search.ts';
+import { embedderErrors } from '../embedders/errors.ts';
+import type { VectorSpace } from '../index/vector/engine.ts';
+import { ExactEngine } from '../index/vector/exact.ts';
+import { type SearchRequest, searchKnowledge } from './search.ts';
+import { listTextMatches } from './store.ts';
+
+const database = useDatabase();
+const arranged: VectorDatabase = {
+  tenant: (tenantId, work) => database.db.tenant(tenantId, work),
+  owner: database.owner,
+};
+const engine = new ExactEngine({ cacheBytes: 1024 * 1024 });
+
+function searching(options: Parameters<typeof wordEmbedders>[0] = {}) {
+  const { asked, embedders } = wordEmbedders(options);
+  return { asked, deps: { db: database.db, engine, embedders } };
+}
+
+const addDocument = (space: VectorSpace, document: NewDocument, chunks: NewChunk[]) =>
+  writeDocument(arranged, space, { document, chunks });
+
+async function search(space: VectorSpace, request: Omit<SearchRequest, 'tenantId' | 'kbId'>) {
+  const { tenantId, kbId } = space;
+  return (await searchKnowledge(searching().deps, { tenantId, kbId, ...request })).results;
+}
+
+const textsOf = (results: readonly { text: string }[]) => results.map(({ text }) => text);
+
+describe('a search', () => {
+  test('answers the chunk with its document, headings, place and score', async () => {
+    const space = await newSpace(arranged, 4);
+    const documentId = await addDocument(space, { title: 'Cars' }, [
+      { text: 'Wash the car weekly.', headingPath: ['Care', 'Washing'], start: 120 },
+    ]);
+    expect(await search(space, { query: 'automobile', mode: 'vector' })).toEqual([
+      {
+        text: 'Wash the car weekly.',
+        score: expect.closeTo(0.95 / Math.hypot(0.95, 0.3), 4),
+        document: { document_id: documentId, uri: 'file:Cars', title: 'Cars' },
+        heading_path: ['Care', 'Washing'],
+        start: 120,
+        end: 140,
+      },
+    ]);
+  });
+
+  test('by meaning finds other words than were asked for, by text only the same ones', async () => {
+    const space = await newSpace(arranged, 4);
+    await addDocument(space, { title: 'all' }, [
+      { text: 'The car needs fuel.' },
+      { text: 'Bread needs yeast.' },
+      { text: 'Automobiles of the thirties.' },
+    ]);
+    const byMeaning = await search(space, { query: 'automobile', mode: 'vector', limit: 2 });
+    expect(textsOf(byMeaning)).toEqual(['Automobiles of the thirties.', 'The car needs fuel.']);
+    const byText = await search(space, { query: 'automobile', mode: 'text' });
+    expect(textsOf(byText)).toEqual(['Automobiles of the thirties.']);
+  });
+
+  test('by text needs not all of the words, but prefers who has them all', async () => {
+    const space = await newSpace(arranged, 4);
+    await addDocument(space, { title: 'all' }, [
+      { text: 'Yeast, yeast, yeast and yeast again.' },
+      { text: 'Fuel and yeast together.' },
+      { text: 'Nothing of the kind.' },
+      { text: 'Fuel alone.' },
+    ]);
+    const found = await search(space, { query: 'fuel yeast', mode: 'text' });
+    expect(textsOf(found)[0]).toBe('Fuel and yeast together.');
+    expect(textsOf(found)).toHaveLength(3);
+    const without = await search(space, { query: 'fuel yeast -together', mode: 'text' });
+    expect(textsOf(without).toSorted()).toEqual(['Fuel alone.', 'Yeast, yeast, yeast and yeast again.']);
+    const phrase = await search(space, { query: '"yeast together"', mode: 'text' });
+    expect(textsOf(phrase)).toEqual(['Fuel and yeast together.']);
+  });
+
+  test('by both is led by the meaning, and lets words decide between equals', async () => {
+    const space = await newSpace(arranged, 4);
+    await addDocument(space, { title: 'all' }, [
+      { text: 'The automobile of my uncle.' },
+      { text: 'The automobile with number 4711.' },
+      { text: 'Weather report 4711, number of my uncle.' },
+    ]);
+    const found = await search(space, { query: 'automobile number 4711' });
+    expect(textsOf(found)).toEqual([
+      'The automobile with number 4711.',
+      'The automobile of my uncle.',
+      'Weather report 4711, number of my uncle.',
+    ]);
+    expect(found[0]?.score).toBeGreaterThan(1.3);
+    expect(found[0]?.score).toBeLessThan(1.4);
+  });
+
+  test('by both lets all of the words outweigh some nearness, but not a lot of it', async () => {
+    const space = await newSpace(arranged, 4);
+    const at = (cosine: number) => Float32Array.of(cosine, Math.sqrt(1 - cosine ** 2), 0, 0);
+    await addDocument(space, { title: 'all' }, [
+      { text: 'Something else.', vector: at(0.85) },
+      { text: 'The automobile 4711.', vector: at(0.6) },
+      { text: 'The very thing.', vector: at(0.99) },
+    ]);
+    const found = await search(space, { query: 'automobile 4711' });
+    expect(textsOf(found)).toEqual(['The very thing.', 'The automobile 4711.', 'Something else.']);
+  });
+
+  test('by both gives little for one word of many, even where no chunk has more', async () => {
+    const space = await newSpace(arranged, 4);
+    await addDocument(space, { title: 'all' }, [
+      { text: 'Fuel.', vector: Float32Array.of(0.95, Math.sqrt(1 - 0.95 ** 2), 0, 0) },
+      { text: 'Something else.', vector: Float32Array.of(1, 0, 0, 0) },
+    ]);
+    const found = await search(space, { query: 'automobile running out of fuel' });
+    expect(textsOf(found)).toEqual(['Something else.', 'Fuel.']);
+    expect(found[1]?.score).toBeGreaterThan(0.95);
+  });
+
+  test('by both weighs the meaning of chunks that only their words have found', async () => {
+    const space = await newSpace(arranged, 4);
+    const crowd = Array.from({ length: 210 }, (_, n) => ({
+      text: `Passage ${n}.`,
+      vector: Float32Array.of(Math.cos(n / 1_000), Math.sin(n / 1_000), 0, 0),
+    }));
+    const rare = {
+      text: 'The zeppelin, no automobile.',
+      vector: Float32Array.of(Math.cos(0.3), Math.sin(0.3), 0, 0),
+    };
+    await addDocument(space, { title: 'crowd' }, [...crowd, rare]);
+    const found = await search(space, { query: 'automobile zeppelin', limit: 1 });
+    expect(textsOf(found)).toEqual(['The zeppelin, no automobile.']);
+    expect(found[0]?.score).toBeGreaterThan(Math.cos(0.3) + 0.3);
+    expect(found[0]?.score).toBeLessThan(Math.cos(0.3) + 0.4);
+  });
+
+  test('takes as many as were asked for, ten unless it is said', async () => {
+    const space = await newSpace(arranged, 4);
+    const chunks = Array.from({ length: 60 }, (_, n) => ({ text: `The car number ${n}.` }));
+    await addDocument(space, { title: 'cars' }, chunks);
+    for (const mode of ['vector', 'text', 'hybrid'] as const) {
+      expect(await search(space, { query: 'car', mode })).toHaveLength(10);
+      expect(await search(space, { query: 'car', mode, limit: 3 })).toHaveLength(3);
+      expect(await search(space, { query: 'car', mode, limit: 50 })).toHaveLength(50);
+      expect(await search(space, { query: 'car', mode, limit: 1_000 })).toHaveLength(50);
+    }
+  });
+});
+
+describe('what is found', () => {
+  test('is one result for a text that two documents have: the first of them', async () => {
+    const space = await newSpace(arranged, 4);
+    const first = await addDocument(space, { title: 'first' }, [{ text: 'A shared car.' }]);
+    await addDocument(space, { title: 'second' }, [{ text: 'Own bread.' }, { text: 'A shared car.' }]);
+    const found = await search(space, { query: 'car', limit: 1 });
+    expect(found.map(({ document }) => document.document_id)).toEqual([first]);
+    expect(await search(space, { query: 'car' })).toHaveLength(2);
+  });
+
+  test('is of documents as they are now: what is on its way in or out leaves its place to the next', async () => {
+    const space = await newSpace(arranged, 4);
+    const hidden = (n: number) => [{ text: `A hidden automobile, ${n}.` }];
+    for (let n = 0; n < 15; n += 1) {
+      await addDocument(space, { title: `coming ${n}`, revision: 1, linked: 2 }, hidden(n));
+      await addDocument(space, { title: `gone ${n}`, state: 'gone' }, hidden(n + 100));
+    }
+    await addDocument(space, { title: 'failed since', state: 'error' }, [{ text: 'A car that stayed.' }]);
+    for (const mode of ['vector', 'hybrid'] as const) {
+      const found = await search(space, { query: 'automobile', mode, limit: 2 });
+      expect(textsOf(found)).toEqual(['A car that stayed.']);
+    }
+  });
+
+  test('is nothing of another tenant, knowledge base or generation', async () => {
+    const space = await newSpace(arranged, 4);
+    const other = await newSpace(arranged, 4);
+    await addDocument(other, { title: 'theirs' }, [{ text: 'Their car.' }]);
+    await addDocument({ ...space, generation: 2 }, { title: 'next' }, [{ text: 'The next car.' }]);
+    await addDocument({ ...space, kbId: 'another' }, { title: 'another' }, [{ text: 'Another car.' }]);
+    await addDocument(space, { title: 'own' }, [{ text: 'Own car.' }]);
+    for (const mode of ['vector', 'text', 'hybrid'] as const) {
+      expect(textsOf(await search(space, { query: 'car', mode }))).toEqual(['Own car.']);
+    }
+    const asked = database.db.tenant(space.tenantId, (tx) =>
+      listTextMatches(tx, other, { query: 'car', limit: 10 }),
+    );
+    await expect(asked).rejects.toThrow('another tenant');
+  });
+
+  test('is nothing before the first run has ended, and nothing where only stop words were asked for', async () => {
+    const space = await newSpace(arranged, 4);
+    await addDocument(space, { title: 'own' }, [{ text: 'Own car.' }]);
+    expect(await search(space, { query: 'the of and', mode: 'text' })).toEqual([]);
+    expect(await search(space, { query: '-car', mode: 'text' })).toEqual([]);
+    expect(await search(space, { query: 'the of car' })).toHaveLength(1);
+    await database.owner('update knowledge_bases set generation = 0 where tenant_id = $1', [space.tenantId]);
+    const { deps, asked } = searching();
+    const { tenantId, kbId } = space;
+    expect(await searchKnowledge(deps, { tenantId, kbId, query: 'car' })).toEqual({ results: [] });
+    expect(asked, 'the query was not even embedded').toEqual([]);
+  });
+});
+
+describe('the query', () => {
+  test('is embedded as the index was, whatever the knowledge base says by now', async () => {
+    const space = await newSpace(arranged, 4);
+    await database.owner(
+      `update knowledge_generations set embedder = '{"provider": "custom", "name": "old"}' where tenant_id = $1`,
+      [space.tenantId],
+    );
+    await database.owner(
+      `update knowledge_bases set embedder = '{"provider": "custom", "name": "new"}' where tenant_id = $1`,
+      [space.tenantId],
+    );
+    const { deps, asked } = searching();
+    await searchKnowledge(deps, { tenantId: space.tenantId, kbId: space.kbId, query: 'car' });
+    expect(asked).toEqual([{ provider: 'custom', name: 'old' }]);
+    await searchKnowledge(deps, { tenantId: space.tenantId, kbId: space.kbId, query: 'car', mode: 'text' });
+    expect(asked).toHaveLength(1);
+  });
+
+  test('is asked again when the index is replaced while it is being embedded', async () => {
+    const space = await newSpace(arranged, 4);
+    const next = { ...space, generation: 2 };
+    await database.owner(
+      `insert into knowledge_generations
+       select tenant_id, kb_id, 2, fingerprint, dimensions, embedder, state, built_by_job
+         from knowledge_generations where tenant_id = $1`,
+      [space.tenantId],
+    );
+    await addDocument(space, { title: 'old' }, [{ text: 'The old car.' }]);
+    await addDocument(next, { title: 'new' }, [{ text: 'The new car.' }]);
+    const beforeEmbedding = async (): Promise<void> => {
+      await database.owner('update knowledge_bases set generation = 2 where tenant_id = $1', [
+        space.tenantId,
+      ]);
+    };
+    const { deps, asked } = searching({ beforeEmbedding });
+    const { results } = await searchKnowledge(deps, { ...space, query: 'car' });
+    expect(textsOf(results)).toEqual(['The new car.']);
+    expect(asked).toHaveLength(2);
+  });
+
+  test.each([
+    ['a NUL', 'a\0b'],
+    ['half a character', 'a \ud83d b'],
+    ['more than 8,000 characters', 'x'.repeat(8_001)],
+    ['nothing', ' \n '],
+  ])('is refused with %s in it', async (_, query) => {
+    const space = await newSpace(arranged, 4);
+    await expect(search(space, { query })).rejects.toMatchObject({
+      code: 'search_query_refused',
+      definition: { status: 422 },
+    });
+  });
+
+  test('may be long, and full of what means something to a parser', async () => {
+    const space = await newSpace(arranged, 4);
+    await addDocument(space, { title: 'own' }, [{ text: 'Own car.' }]);
+    const words = Array.from({ length: 1_100 }, (_, n) => `word${n}`)
+      .join(' ')
+      .slice(0, 7_996);
+    expect(await search(space, { query: `${words} car` })).toHaveLength(1);
+    const odd = [
+      `car & | ! ( ) : * <-> ' " \\`,
+      `"car`,
+      `car's -"`,
+      `or or car`,
+      `-"-"car`,
+      `'':*car%_`,
+      `car\tß漢字🚗`,
+    ];
+    for (const query of odd) {
+      expect(await search(space, { query, mode: 'text' }), query).toHaveLength(1);
+    }
+  });
+
+  test('that the embedder refuses is searched for by its words, unless only the meaning was asked for', async () => {
+    const space = await newSpace(arranged, 4);
+    await addDocument(space, { title: 'own' }, [{ text: 'Number 4711.' }, { text: 'Own car.' }]);
+    const { deps } = searching({
+      beforeEmbedding: async () => {
+        throw embedderErrors.raise.embedder_refused('Nothing can be seen in it');
+      },
+    });
+    const found = await searchKnowledge(deps, { ...space, query: '4711' });
+    expect(textsOf(found.results)).toEqual(['Number 4711.']);
+    const refused = { code: 'embedder_refused' };
+    await expect(searchKnowledge(deps, { ...space, query: '4711', mode: 'vector' })).rejects.toMatchObject(
+      refused,
+    );
+  });
+
+  test('that is given up while it is being embedded is answered with 503', async () => {
+    const space = await newSpace(arranged, 4);
+    const controller = new AbortController();
+    const { deps } = searching({
+      beforeEmbedding: async (signal) => {
+        controller.abort();
+        signal.throwIfAborted();
+      },
+    });
+    const given = searchKnowledge(deps, { ...space, query: 'car', signal: controller.signal });
+    await expect(given).rejects.toMatchObject({ code: 'search_timed_out' });
+  });
+
+  test('is given up when the index is replaced again and again', async () => {
+    const space = await newSpace(arranged, 4);
+    await database.owner(
+      `insert into knowledge_generations
+       select tenant_id, kb_id, n, fingerprint, dimensions, embedder, state, built_by_job
+         from knowledge_generations, generate_series(2, 9) n where tenant_id = $1`,
+      [space.tenantId],
+    );
+    const beforeEmbedding = async (): Promise<void> => {
+      const next = 'update knowledge_bases set generation = generation + 1 where tenant_id = $1';
+      await database.owner(next, [space.tenantId]);
+    };
+    const { deps, asked } = searching({ beforeEmbedding });
+    const given = searchKnowledge(deps, { ...space, query: 'car' });
+    await expect(given).rejects.toMatchObject({ code: 'search_index_moved' });
+    expect(asked).toHaveLength(3);
+  });
+
+  test('for a knowledge base that is not there is answered with 404', async () => {
+    const space = await newSpace(arranged, 4);
+    await expect(search({ ...space, kbId: 'none' }, { query: 'car' })).rejects.toMatchObject({
+      code: 'knowledge_base_not_found',
+    });
+  });
+
+  test('is refused when the embedder makes other vectors than those of the index', async () => {
+    const space = await newSpace(arranged, 5);
+    await expect(search(space, { query: 'car' })).rejects.toMatchObject({ code: 'vector_dimensions_differ' });
+  });
+});
