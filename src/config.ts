@@ -1,7 +1,7 @@
 import { adapterSettings } from './ingest/adapters/settings.ts';
 import { connectorSettings } from './ingest/connectors/settings.ts';
-import type { ProcessorDefinition } from './ingest/items/processors/define-processor.ts';
-import { findProcessorProblems } from './ingest/items/processors/registry.ts';
+import type { ProcessorDefinition } from './ingest/items/processing/processors/custom/define-processor.ts';
+import { findProcessorProblems } from './ingest/items/processing/processors/registry.ts';
 import { itemChecks, itemSettings, processorsPage } from './ingest/items/settings.ts';
 import {
   type EmbedderDefinition,

@@ -11,7 +11,7 @@ import {
 } from './ingest/connectors/house.ts';
 import { prepareTitleSearch } from './ingest/items/catalog/prepare-title-search.ts';
 import { type ItemHouse, openItemHouse } from './ingest/items/house.ts';
-import type { ProcessorDefinition } from './ingest/items/processors/define-processor.ts';
+import type { ProcessorDefinition } from './ingest/items/processing/processors/custom/define-processor.ts';
 import { admitReferences, kbMadeAt } from './ingest/knowledge/documents/reference-intake.ts';
 import type { EmbedderDefinition } from './ingest/knowledge/embedders/define-embedder.ts';
 import { loadTokenCounter } from './ingest/knowledge/embedders/local-assets.ts';

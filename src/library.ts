@@ -3,12 +3,12 @@ export {
   defineProcessor,
   type OptionsSchema,
   type ProcessorDefinition,
-} from './ingest/items/processors/define-processor.ts';
+} from './ingest/items/processing/processors/custom/define-processor.ts';
 export type {
   ErrorClass,
   ItemError,
   ItemInput,
   ItemOutcome,
   ProcessorContext,
-} from './ingest/items/processors/types.ts';
+} from './ingest/items/processing/processors/types.ts';
 export { defineEmbedder, type EmbedderDefinition } from './ingest/knowledge/embedders/define-embedder.ts';

@@ -1,5 +1,5 @@
-import { normalizedFields } from '../src/ingest/items/normalized.ts';
-import type { ItemInput, ProcessorContext } from '../src/ingest/items/processors/types.ts';
+import type { ItemInput, ProcessorContext } from '../src/ingest/items/processing/processors/types.ts';
+import { normalizedFields } from '../src/ingest/items/values/normalized.ts';
 import type { GuardedFetch } from '../src/kernel/fetch/guarded-fetch.ts';
 
 const unreachable = () => {

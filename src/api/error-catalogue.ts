@@ -5,7 +5,7 @@ import { itemErrors } from '../ingest/items/errors.ts';
 import { exportErrors } from '../ingest/items/export/errors.ts';
 import { readerErrors } from '../ingest/items/formats/errors.ts';
 import { imageErrors, imageFailures } from '../ingest/items/images/errors.ts';
-import { processorErrors } from '../ingest/items/processors/errors.ts';
+import { processorErrors } from '../ingest/items/processing/processors/errors.ts';
 import { embedderErrors } from '../ingest/knowledge/embedders/errors.ts';
 import { knowledgeErrors, knowledgeFailures } from '../ingest/knowledge/errors.ts';
 import { documentErrors } from '../ingest/knowledge/formats/errors.ts';

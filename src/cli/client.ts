@@ -7,7 +7,7 @@ import { catalogErrors } from '../ingest/items/catalog/errors.ts';
 import { itemErrors } from '../ingest/items/errors.ts';
 import { exportErrors } from '../ingest/items/export/errors.ts';
 import { readerErrors } from '../ingest/items/formats/errors.ts';
-import { processorErrors } from '../ingest/items/processors/errors.ts';
+import { processorErrors } from '../ingest/items/processing/processors/errors.ts';
 import { embedderErrors } from '../ingest/knowledge/embedders/errors.ts';
 import { knowledgeErrors } from '../ingest/knowledge/errors.ts';
 import { scrapeErrors } from '../ingest/scrapes/errors.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { ProviderPace } from '../../src/ingest/items/pacing.ts';
+import { ProviderPace } from '../../src/ingest/items/processing/pacing.ts';
 import type { GuardedFetch } from '../../src/kernel/fetch/guarded-fetch.ts';
 import {
   type ProductCall,

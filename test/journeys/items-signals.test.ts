@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
+import { slowPageMs } from '../../src/ingest/items/grid/page-timing.ts';
 import type { ItemHouse } from '../../src/ingest/items/house.ts';
-import { slowPageMs } from '../../src/ingest/items/page-timing.ts';
 import { itemBounds } from '../../src/ingest/items/types.ts';
 import { eventRoutes } from '../../src/kernel/events/routes.ts';
 import { getJob } from '../../src/kernel/jobs/service.ts';

@@ -58,7 +58,7 @@ const readers: FuzzedReader[] = [
 /** What lies in a folder of readers and reads nothing that comes from outside. */
 const notReaders: Record<string, string> = {
   'src/kernel/formats/csv-cells.ts': 'writes cells',
-  'src/ingest/items/formats/summary.ts': 'shows rows that were stored',
+  'src/ingest/items/grid/summary.ts': 'shows rows that were stored',
 };
 
 const root = path.resolve(import.meta.dirname, '../..');

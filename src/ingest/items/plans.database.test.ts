@@ -13,8 +13,8 @@ import {
   listPage,
   listPending,
   type PendingRow,
-} from './grid-store.ts';
-import { givenBack } from './outcomes.ts';
+} from './grid/store.ts';
+import { givenBack } from './processing/outcomes.ts';
 import {
   changeItems,
   claimCrashedItem,
@@ -24,7 +24,7 @@ import {
   readNextDue,
   releaseExpired,
   renewLocks,
-} from './processing-store.ts';
+} from './processing/store.ts';
 import { analyzeItems } from './store.ts';
 import { byIndexAlone, type ItemChange, type ItemStatus } from './types.ts';
 

@@ -8,9 +8,9 @@ import type { Database, Tx } from '../../lib/db.ts';
 import type { Logger } from '../../lib/log.ts';
 import { itemErrors } from './errors.ts';
 import { listStorageKeys } from './images/image-store.ts';
-import { type ReportedJob, reportIfDue, reportReprocessed } from './item-events.ts';
 import type { ItemMetrics } from './metrics.ts';
-import { expireLocksOf } from './processing-store.ts';
+import { type ReportedJob, reportIfDue, reportReprocessed } from './processing/item-events.ts';
+import { expireLocksOf } from './processing/store.ts';
 import {
   findItemJob,
   listDeadIngests,

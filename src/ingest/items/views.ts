@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { timestamp } from '../../kernel/http/replies.ts';
 import type { Job } from '../../kernel/jobs/types.ts';
 import { jobReply, renderJob } from '../../kernel/jobs/views.ts';
-import { type InputSummary, inputSummary } from './formats/summary.ts';
-import type { PendingRow } from './grid-store.ts';
-import type { ControllerView } from './pacing.ts';
+import type { PendingRow } from './grid/store.ts';
+import { type InputSummary, inputSummary } from './grid/summary.ts';
+import type { ControllerView } from './processing/pacing.ts';
 import { type ItemJob, itemStatuses } from './types.ts';
 
 const controllerReply = z.looseObject({ reason: z.string() });

@@ -5,16 +5,24 @@ import type { Turn, TurnResult } from '../../kernel/jobs/types.ts';
 import type { Database, TransactionContext } from '../../lib/db.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
-import { type BatchReport, closeBatch, comeBackFor, freshOf, notRunning } from './batch.ts';
 import { catalogsOf } from './catalog/catalogs.ts';
 import type { JobImages } from './images/types.ts';
-import { watchJob } from './job-watch.ts';
-import type { Lanes } from './lanes.ts';
 import type { ItemMetrics } from './metrics.ts';
-import { changeOf, givenBack } from './outcomes.ts';
-import type { Pacing, ProviderPace } from './pacing.ts';
-import { maxParkMs, parkUntilDue } from './parking.ts';
-import { type ClaimedInput, processItems } from './processing.ts';
+import { type BatchReport, closeBatch, comeBackFor, freshOf, notRunning } from './processing/batch.ts';
+import { watchJob } from './processing/job-watch.ts';
+import type { Lanes } from './processing/lanes.ts';
+import { changeOf, givenBack } from './processing/outcomes.ts';
+import type { Pacing, ProviderPace } from './processing/pacing.ts';
+import { maxParkMs, parkUntilDue } from './processing/parking.ts';
+import { type ClaimedInput, processItems } from './processing/processing.ts';
+import type { ProcessorRegistry } from './processing/processors/registry.ts';
+import {
+  type ItemOutcome,
+  type Processor,
+  type ProcessorContext,
+  type ProviderCall,
+  sameAsInput,
+} from './processing/processors/types.ts';
 import {
   changeItems,
   claimCrashedItem,
@@ -24,17 +32,9 @@ import {
   lockStatement,
   releaseExpired,
   renewLocks,
-} from './processing-store.ts';
-import type { ProcessorRegistry } from './processors/registry.ts';
-import {
-  type ItemOutcome,
-  type Processor,
-  type ProcessorContext,
-  type ProviderCall,
-  sameAsInput,
-} from './processors/types.ts';
+} from './processing/store.ts';
+import { TurnTally } from './processing/turn-log.ts';
 import { findItemJob, moveItemCounts } from './store.ts';
-import { TurnTally } from './turn-log.ts';
 import {
   byIndexAlone,
   type ClaimedItem,

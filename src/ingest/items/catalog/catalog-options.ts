@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { normalizedFields } from '../normalized.ts';
+import { normalizedFields } from '../values/normalized.ts';
 import { defaultSettings } from './matching.ts';
 import { textOf } from './product-fields.ts';
 import { catalogNamePattern, type Question, strategies } from './types.ts';

@@ -1,8 +1,8 @@
 import type { Database } from '../../../lib/db.ts';
-import { parseExactly } from '../exact-parse.ts';
 import { resultKeysOf } from '../export/rows.ts';
 import { openRows } from '../formats/open-rows.ts';
 import type { ParsedRow, RowReader } from '../formats/types.ts';
+import { parseExactly } from '../values/exact-parse.ts';
 import { catalogErrors } from './errors.ts';
 import { brandScope, keysOf } from './keys.ts';
 import {

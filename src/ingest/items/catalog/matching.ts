@@ -1,5 +1,5 @@
 import type { Database, Tx } from '../../../lib/db.ts';
-import { parseExactly } from '../exact-parse.ts';
+import { parseExactly } from '../values/exact-parse.ts';
 import { brandScope, keysOf, numbersAgree, type ProductKeys } from './keys.ts';
 import { type LookupPlace, listByKey, listByTitle } from './match-store.ts';
 import type { Candidate, Catalog, FieldColumns, Hit, Match, Question, Strategy } from './types.ts';

@@ -1,4 +1,4 @@
-import { meaningOf, normalizedFields } from '../normalized.ts';
+import { meaningOf, normalizedFields } from '../values/normalized.ts';
 import { catalogErrors } from './errors.ts';
 import { type FieldColumns, productFields, type Question } from './types.ts';
 

@@ -2,8 +2,8 @@ import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { guardFormula, unguardFormula } from '../../../kernel/formats/csv-cells.ts';
+import { ExactNumber, type ExportRow, type ExportValue } from '../values/export-values.ts';
 import { type CsvOptions, writeCsv } from './csv-writer.ts';
-import { ExactNumber, type ExportRow, type ExportValue } from './values.ts';
 
 async function write(rows: readonly ExportRow[], options: CsvOptions): Promise<string> {
   const chunks: Uint8Array[] = [];

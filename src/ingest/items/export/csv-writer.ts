@@ -1,6 +1,6 @@
 import { csvField as textField } from '../../../kernel/formats/csv-cells.ts';
 import { createTurns } from '../../../lib/event-loop-turns.ts';
-import { type ExportBatches, type ExportRow, type ExportValue, numberText } from './values.ts';
+import { type ExportBatches, type ExportRow, type ExportValue, numberText } from '../values/export-values.ts';
 
 export interface CsvOptions {
   header: readonly string[];

@@ -1,9 +1,9 @@
 import type { Database } from '../../../lib/db.ts';
-import { listForExport } from '../grid-store.ts';
+import { listForExport } from '../grid/store.ts';
 import type { ItemJob } from '../types.ts';
+import type { ExportValue } from '../values/export-values.ts';
 import { writeCsv } from './csv-writer.ts';
 import { createRowProjector, exportColumns } from './rows.ts';
-import type { ExportValue } from './values.ts';
 import { writeXlsx } from './xlsx-writer.ts';
 
 const batchRows = 5_000;

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { exactNumber } from './exact-json.ts';
+import { exactNumber } from '../values/exact-json.ts';
+import { ExactNumber, type ExportValue } from '../values/export-values.ts';
 import { createRowProjector, exportColumns, resultKeysOf } from './rows.ts';
-import { ExactNumber, type ExportValue } from './values.ts';
 
 function project(resultJson: string | null, keys = resultKeysOf(resultJson)): ExportValue[] {
   return createRowProjector(exportColumns([], keys))({ rowNo: 7, status: 'DONE', resultJson }).slice(2);

@@ -1,6 +1,6 @@
+import { readExactMembers, readExactValue } from '../values/exact-json.ts';
+import type { ExportValue } from '../values/export-values.ts';
 import { exportErrors } from './errors.ts';
-import { readExactMembers, readExactValue } from './exact-json.ts';
-import type { ExportValue } from './values.ts';
 
 /** The columns of the grid and of every export of it, in order. */
 export interface ExportColumns {

@@ -1,6 +1,6 @@
 import { columnLetters } from '../formats/xlsx/cell-names.ts';
+import { type ExportRow, type ExportValue, numberText } from '../values/export-values.ts';
 import { exportErrors } from './errors.ts';
-import { type ExportRow, type ExportValue, numberText } from './values.ts';
 import { cellStyles } from './xlsx-parts.ts';
 
 /** Excel's own limit, counted as it counts: in UTF-16 units. */

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { seededRandom } from '../../../../../test/chaos/seeded-random.ts';
 import { naughtyNames, naughtyStrings } from '../../../../../test/generators/naughty-strings.ts';
 import { readRows } from '../../../../../test/generators/read-rows.ts';
-import { ExactNumber, type ExportRow, type ExportValue } from '../../export/values.ts';
 import { writeXlsx } from '../../export/xlsx-writer.ts';
+import { ExactNumber, type ExportRow, type ExportValue } from '../../values/export-values.ts';
 
 async function exported(header: readonly string[], rows: ExportRow[]): Promise<Buffer> {
   const pieces: Uint8Array[] = [];

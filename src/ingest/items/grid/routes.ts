@@ -1,0 +1,188 @@
+import type { FastifyReply } from 'fastify';
+import { z } from 'zod';
+import { problems } from '../../../kernel/http/replies.ts';
+import type { RouteApp, RouteDeps } from '../../../kernel/http/route.ts';
+import { jobKeyOf } from '../../../kernel/jobs/routes.ts';
+import type { JobKey } from '../../../kernel/jobs/service.ts';
+import type { Tx } from '../../../lib/db.ts';
+import { getItemJob } from '../service.ts';
+import { type ItemJob, type ItemStatus, itemStatuses } from '../types.ts';
+import { type PageTiming, timePage } from './page-timing.ts';
+import {
+  findIdBefore,
+  type GridRow,
+  type KeysetQuery,
+  listById,
+  listCalls,
+  listOpen,
+  listPage,
+} from './store.ts';
+
+const tags = ['items'];
+const params = z.strictObject({ job_id: z.uuid() });
+const maxPageSize = 500;
+
+const statusList = z
+  .string()
+  .max(200)
+  .transform((text) => text.split(',').filter((part) => part !== ''))
+  .pipe(z.array(z.enum(itemStatuses)).min(1));
+
+const gridFields = z.strictObject({
+  status: z.enum(itemStatuses).optional(),
+  statuses: statusList.optional(),
+  page: z.coerce.number().int().min(1).max(1_000_000).default(1),
+  pageSize: z.coerce.number().int().min(1).max(maxPageSize).default(100),
+  sort: z.enum(['rowNo', '-rowNo']).default('rowNo'),
+  after: z.string().max(4000).optional(),
+  fromRow: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(2 ** 31 - 1)
+    .optional()
+    .describe('By keyset, beginning with this row of the file'),
+  input: z.enum(['true', 'false']).default('false').describe('Whether the input of each row is shown too'),
+});
+
+const open: readonly ItemStatus[] = ['PENDING', 'PROCESSING'];
+
+const gridQuery = gridFields.refine(
+  ({ fromRow, after, statuses }) =>
+    fromRow === undefined || (after === undefined && !statuses?.every((status) => open.includes(status))),
+  {
+    path: ['fromRow'],
+    message: 'cannot go with after, nor with open statuses only: those are listed by time, not by row',
+  },
+);
+type GridQuery = z.output<typeof gridQuery>;
+
+export interface GridDeps extends RouteDeps {
+  pages: PageTiming;
+}
+
+/** The rows of a job: by pages for people who count, by keyset for everything that goes through all of them. */
+export function gridRoutes(app: RouteApp, deps: GridDeps): void {
+  app.route({
+    method: 'GET',
+    url: '/api/jobs/:job_id/items',
+    config: { action: 'item.read' },
+    schema: {
+      tags,
+      summary:
+        'The rows of an items job, by pages, or by keyset when `after`, `statuses` or `fromRow` is given',
+      params,
+      querystring: gridQuery,
+      response: { 200: z.looseObject({ data: z.array(z.looseObject({})) }), ...problems(404) },
+    },
+    handler: async (request, reply) => {
+      const key = jobKeyOf(request);
+      const { items } = await getItemJob(deps, key);
+      const { after, statuses, fromRow } = request.query;
+      const isPaged = after === undefined && statuses === undefined && fromRow === undefined;
+      return isPaged
+        ? sendPage(deps, reply, { key, items, query: request.query })
+        : sendKeyset(deps, reply, { key, query: request.query });
+    },
+  });
+  callRoutes(app, deps);
+}
+
+async function sendPage(
+  { db, pages }: GridDeps,
+  reply: FastifyReply,
+  { key, items, query }: { key: JobKey; items: ItemJob; query: GridQuery },
+): Promise<FastifyReply> {
+  const { page, pageSize, status = null } = query;
+  const wanted = { ...key, status, page, pageSize, descending: query.sort === '-rowNo' };
+  const rows = await timePage(pages, { list: 'grid', log: reply.log }, () =>
+    db.tenant(key.tenantId, (tx) => listPage(tx, { ...wanted, withInput: query.input === 'true' })),
+  );
+  const total = status === null ? items.counts.total : countOf(items, status);
+  return sendRows(reply, rows, { page, pageSize, total });
+}
+
+/** Open rows by how long nobody touched them, all others in the order of the file: each order has its index. */
+async function sendKeyset(
+  { db, cursors, pages }: GridDeps,
+  reply: FastifyReply,
+  { key, query }: { key: JobKey; query: GridQuery },
+): Promise<FastifyReply> {
+  const statuses = query.statuses ?? null;
+  const openStatuses = statuses?.every((status) => open.includes(status)) ? statuses : null;
+  const list = `items/${openStatuses ? 'open' : 'id'}/${key.jobId}`;
+  const position = query.after === undefined ? [] : cursors.decode(list, query.after);
+  const wanted = { ...key, limit: query.pageSize + 1, withInput: query.input === 'true' };
+  const rows = await timePage(pages, { list: 'keyset', log: reply.log }, () =>
+    db.tenant(key.tenantId, (tx) =>
+      openStatuses
+        ? listOpen(tx, { ...wanted, statuses: openStatuses, after: openPosition(position) })
+        : listFrom(tx, { ...wanted, statuses, afterId: Number(position[0] ?? 0), fromRow: query.fromRow }),
+    ),
+  );
+  const shown = rows.slice(0, query.pageSize);
+  const last = shown.at(-1);
+  const hasMore = rows.length > shown.length && last !== undefined;
+  const end = last && (openStatuses ? [last.updatedAt, last.id] : [last.id]);
+  return sendRows(reply, shown, { hasMore, nextCursor: hasMore && end ? cursors.encode(list, end) : null });
+}
+
+async function listFrom(
+  tx: Tx,
+  { fromRow, ...query }: KeysetQuery & { fromRow: number | undefined },
+): Promise<GridRow[]> {
+  if (fromRow === undefined) return listById(tx, query);
+  return listById(tx, { ...query, afterId: await findIdBefore(tx, { ...query, rowNo: fromRow }) });
+}
+
+const callReply = z.object({
+  provider: z.string(),
+  strategy: z.string(),
+  status: z.int().nullable(),
+  outcome: z.string(),
+  error: z.string().nullable(),
+  tookMs: z.int(),
+  createdAt: z.iso.datetime(),
+});
+
+function callRoutes(app: RouteApp, deps: RouteDeps): void {
+  app.route({
+    method: 'GET',
+    url: '/api/jobs/:job_id/items/:item_id/calls',
+    config: { action: 'item.read' },
+    schema: {
+      tags,
+      summary: 'The calls to providers that were made for a row, newest first',
+      params: z.strictObject({ job_id: z.uuid(), item_id: z.coerce.number().int().min(1) }),
+      response: { 200: z.object({ data: z.array(callReply) }), ...problems(404) },
+    },
+    handler: async (request) => {
+      const key = jobKeyOf(request);
+      await getItemJob(deps, key);
+      const wanted = { ...key, itemId: request.params.item_id, limit: 100 };
+      const calls = await deps.db.tenant(key.tenantId, (tx) => listCalls(tx, wanted));
+      const data = calls.map(({ eventId: _id, createdAt, ...call }) => ({
+        ...call,
+        createdAt: createdAt.toISOString(),
+      }));
+      return { data };
+    },
+  });
+}
+
+function countOf({ counts }: ItemJob, status: ItemStatus): number {
+  const name = status === 'NOT_FOUND' ? 'notFound' : status.toLowerCase();
+  return (counts as unknown as Record<string, number>)[name] ?? 0;
+}
+
+function openPosition(position: (string | number | null)[]): { updatedAt: string; id: number } | null {
+  const [updatedAt, id] = position;
+  return updatedAt === undefined ? null : { updatedAt: String(updatedAt), id: Number(id) };
+}
+
+/** The rows are JSON text already, exactly as the database holds their values. */
+function sendRows(reply: FastifyReply, rows: readonly GridRow[], more: object): FastifyReply {
+  const rest = JSON.stringify(more).slice(1);
+  const body = `{"data":[${rows.map((row) => row.json).join(',')}],${rest}`;
+  return reply.type('application/json; charset=utf-8').send(Buffer.from(body, 'utf8'));
+}

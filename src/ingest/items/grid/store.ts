@@ -1,0 +1,354 @@
+import type { Tx } from '../../../lib/db.ts';
+import { type Sql, sql, trustedSql } from '../../../lib/sql.ts';
+import type { ItemStatus, JobKey } from '../types.ts';
+
+/**
+ * Rows of the grid as JSON text, made by the database: results hold numbers of any length and keys of any name, and
+ * neither survives a trip through JavaScript objects.
+ */
+export interface GridRow {
+  id: number;
+  updatedAt: string;
+  json: string;
+}
+
+const gridRow = trustedSql(`
+  i.id, to_char(i.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "updatedAt",
+  json_build_object(
+    'id', i.id::text, 'rowNo', i.row_no, 'status', i.status, 'attempts', i.attempts, 'result', i.result_json,
+    'errorCode', i.error_code, 'lastError', i.last_error, 'lockedBy', i.locked_by, 'lockedAt', i.locked_at,
+    'nextAttemptAt', case when i.status = 'PENDING' and i.due_at > '-infinity' then i.due_at end,
+    'updatedAt', i.updated_at)::text as json`);
+
+const gridRowWithInput = trustedSql(`
+  i.id, to_char(i.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "updatedAt",
+  json_build_object(
+    'id', i.id::text, 'rowNo', i.row_no, 'status', i.status, 'attempts', i.attempts, 'input', i.input_json,
+    'result', i.result_json, 'errorCode', i.error_code, 'lastError', i.last_error, 'lockedBy', i.locked_by,
+    'lockedAt', i.locked_at,
+    'nextAttemptAt', case when i.status = 'PENDING' and i.due_at > '-infinity' then i.due_at end,
+    'updatedAt', i.updated_at)::text as json`);
+
+function columns(withInput: boolean): Sql {
+  return withInput ? gridRowWithInput : gridRow;
+}
+
+export interface PageQuery extends JobKey {
+  status: ItemStatus | null;
+  page: number;
+  pageSize: number;
+  descending: boolean;
+  withInput: boolean;
+}
+
+export function listPage(tx: Tx, query: PageQuery): Promise<GridRow[]> {
+  if (query.status === 'PENDING') return listWaitingPage(tx, query);
+  const offset = (query.page - 1) * query.pageSize;
+  if (query.descending) {
+    return tx.rows<GridRow>(sql`
+      select ${columns(query.withInput)}
+        from job_items i
+       where i.tenant_id = ${query.tenantId}
+         and i.job_id = ${query.jobId}
+         and (${query.status}::text is null or i.status = ${query.status})
+       order by i.id desc
+       limit ${query.pageSize}
+      offset ${offset}`);
+  }
+  return tx.rows<GridRow>(sql`
+    select ${columns(query.withInput)}
+      from job_items i
+     where i.tenant_id = ${query.tenantId}
+       and i.job_id = ${query.jobId}
+       and (${query.status}::text is null or i.status = ${query.status})
+     order by i.id
+     limit ${query.pageSize}
+    offset ${offset}`);
+}
+
+/**
+ * Rows are taken in the order of the file, so those that wait come after all that are done, and looking for them
+ * from the start would read the whole job. Rows that wait for nothing are in order in the index of what can be
+ * claimed; the few that wait for a retry are sorted in. The range of one moment keeps the planner on that index.
+ */
+function listWaitingPage(tx: Tx, query: PageQuery): Promise<GridRow[]> {
+  const { tenantId, jobId, page, pageSize } = query;
+  const direction = trustedSql(query.descending ? 'desc' : 'asc');
+  return tx.rows<GridRow>(sql`
+    select ${columns(query.withInput)}
+      from job_items i
+     where i.tenant_id = ${tenantId}
+       and i.job_id = ${jobId}
+       and i.id = any(array(
+         select w.id
+           from ((select id
+                    from job_items
+                   where tenant_id = ${tenantId}
+                     and job_id = ${jobId}
+                     and status = 'PENDING'
+                     and due_at >= '-infinity'
+                     and due_at <= '-infinity'
+                   order by due_at ${direction}, id ${direction}
+                   limit ${page * pageSize})
+                 union all
+                 (select id
+                    from job_items
+                   where tenant_id = ${tenantId}
+                     and job_id = ${jobId}
+                     and status = 'PENDING'
+                     and due_at > '-infinity')) w
+          order by w.id ${direction}
+          limit ${pageSize}
+         offset ${(page - 1) * pageSize}))
+     order by i.id ${direction}`);
+}
+
+export interface KeysetQuery extends JobKey {
+  statuses: ItemStatus[] | null;
+  afterId: number;
+  limit: number;
+  withInput: boolean;
+}
+
+/** In the order of the file. */
+export function listById(tx: Tx, query: KeysetQuery): Promise<GridRow[]> {
+  return tx.rows<GridRow>(sql`
+    select ${columns(query.withInput)}
+      from job_items i
+     where i.tenant_id = ${query.tenantId}
+       and i.job_id = ${query.jobId}
+       and i.id > ${query.afterId}
+       and (${query.statuses}::text[] is null or i.status = any(${query.statuses}::text[]))
+     order by i.id
+     limit ${query.limit}`);
+}
+
+/**
+ * The id behind which a row of the file and all after it lie; of a row behind the last one, the last one's. Numbers of
+ * rows have no index of their own, which every insert would pay for: ids grow with them, so the range of ids is halved
+ * until it is found, with one look into the primary key each time.
+ */
+export async function findIdBefore(
+  tx: Tx,
+  { tenantId, jobId, rowNo }: JobKey & { rowNo: number },
+): Promise<number> {
+  const found = await tx.find<{ id: number }>(sql`
+    with recursive search (low, high, step) as (
+      select first.id, last.id, 0
+        from (select id from job_items
+               where tenant_id = ${tenantId} and job_id = ${jobId} order by id limit 1) first,
+             (select id from job_items
+               where tenant_id = ${tenantId} and job_id = ${jobId} order by id desc limit 1) last
+      union all
+      select case when next.row_no < ${rowNo} then next.id + 1 else s.low end,
+             case when next.row_no < ${rowNo} then s.high else (s.low + s.high) / 2 end,
+             s.step + 1
+        from search s
+       cross join lateral (
+               select id, row_no
+                 from job_items
+                where tenant_id = ${tenantId}
+                  and job_id = ${jobId}
+                  and id >= (s.low + s.high) / 2
+                order by id
+                limit 1) next
+       where s.low < s.high
+    )
+    select low - 1 as id
+      from search
+     order by step desc
+     limit 1`);
+  return found?.id ?? 0;
+}
+
+export interface OpenQuery extends JobKey {
+  statuses: ItemStatus[];
+  after: { updatedAt: string; id: number } | null;
+  limit: number;
+  withInput: boolean;
+}
+
+/** What is still to do, longest untouched first: the Pending tab of a job. */
+export function listOpen(tx: Tx, query: OpenQuery): Promise<GridRow[]> {
+  return tx.rows<GridRow>(sql`
+    select ${columns(query.withInput)}
+      from job_items i
+     where i.tenant_id = ${query.tenantId}
+       and i.job_id = ${query.jobId}
+       and i.status in ('PENDING', 'PROCESSING')
+       and i.status = any(${query.statuses}::text[])
+       and (i.updated_at, i.id) >
+           (coalesce(${query.after?.updatedAt ?? null}::timestamptz, '-infinity'), ${query.after?.id ?? 0}::bigint)
+     order by i.updated_at, i.id
+     limit ${query.limit}`);
+}
+
+export interface PendingRow {
+  id: number;
+  jobId: string;
+  userId: string;
+  jobType: string;
+  status: ItemStatus;
+  attempts: number;
+  lockedBy: string | null;
+  lockedAt: Date | null;
+  updatedAt: string;
+  /** At most the first few thousand characters: a summary is made of it. */
+  inputHead: string;
+  total: number;
+  processed: number;
+}
+
+export interface PendingQuery {
+  tenantId: string;
+  userId: string | null;
+  jobId: string | null;
+  jobType: string | null;
+  statuses: ItemStatus[];
+  updatedFrom: Date | null;
+  updatedTo: Date | null;
+  after: { updatedAt: string; id: number } | null;
+  limit: number;
+}
+
+const pendingColumns = trustedSql(`
+  i.id, i.job_id as "jobId", i.user_id as "userId", i.job_type as "jobType", i.status, i.attempts,
+  i.locked_by as "lockedBy", i.locked_at as "lockedAt",
+  to_char(i.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "updatedAt",
+  left(i.input_json::text, 4000) as "inputHead", j.total, j.total - j.pending - j.processing as processed`);
+
+/** A look into the job of each row; the offset keeps it one, where a join might read all jobs for each row. */
+const pendingTables = trustedSql(`
+  job_items i
+      join lateral (
+             select total, pending, processing
+               from item_jobs
+              where tenant_id = i.tenant_id
+                and job_id = i.job_id
+                and ingesting_by is null
+             offset 0) j on true`);
+
+/**
+ * Over all jobs of a tenant, of one of its users, or of one job: three shapes, because each has an index of its own.
+ * User and job are a range of one value and stand in the order, though equality would say the same: then no other
+ * index has the order, and the planner cannot take a wrong one while it knows nothing of the table yet.
+ */
+export function listPending(tx: Tx, query: PendingQuery): Promise<PendingRow[]> {
+  if (query.jobId !== null) return listPendingOfJob(tx, { ...query, jobId: query.jobId });
+  if (query.userId !== null) return listPendingOfUser(tx, { ...query, userId: query.userId });
+  const start = startOf(query);
+  return tx.rows<PendingRow>(sql`
+    select ${pendingColumns}
+      from ${pendingTables}
+     where i.tenant_id = ${query.tenantId}
+       and (i.updated_at, i.id) > (${start.updatedAt}::timestamptz, ${start.id}::bigint)
+       ${pendingFilter(query)}
+     order by i.updated_at, i.id
+     limit ${query.limit}`);
+}
+
+function listPendingOfUser(tx: Tx, query: PendingQuery & { userId: string }): Promise<PendingRow[]> {
+  const start = startOf(query);
+  return tx.rows<PendingRow>(sql`
+    select ${pendingColumns}
+      from ${pendingTables}
+     where i.tenant_id = ${query.tenantId}
+       and (i.user_id, i.updated_at, i.id) >
+           (${query.userId}, ${start.updatedAt}::timestamptz, ${start.id}::bigint)
+       and i.user_id <= ${query.userId}
+       ${pendingFilter(query)}
+     order by i.user_id, i.updated_at, i.id
+     limit ${query.limit}`);
+}
+
+function listPendingOfJob(tx: Tx, query: PendingQuery & { jobId: string }): Promise<PendingRow[]> {
+  const start = startOf(query);
+  return tx.rows<PendingRow>(sql`
+    select ${pendingColumns}
+      from ${pendingTables}
+     where i.tenant_id = ${query.tenantId}
+       and (i.job_id, i.updated_at, i.id) >
+           (${query.jobId}::uuid, ${start.updatedAt}::timestamptz, ${start.id}::bigint)
+       and i.job_id <= ${query.jobId}::uuid
+       and (${query.userId}::text is null or i.user_id = ${query.userId})
+       ${pendingFilter(query)}
+     order by i.job_id, i.updated_at, i.id
+     limit ${query.limit}`);
+}
+
+/** A page token lies within the dates that it was made for, so it counts before them. */
+function startOf({ after, updatedFrom }: PendingQuery): { updatedAt: string; id: number } {
+  return after ?? { updatedAt: updatedFrom?.toISOString() ?? '-infinity', id: 0 };
+}
+
+function pendingFilter(query: PendingQuery): Sql {
+  return sql`
+       and i.status in ('PENDING', 'PROCESSING')
+       and i.status = any(${query.statuses}::text[])
+       and (${query.jobType}::text is null or i.job_type = ${query.jobType})
+       and i.updated_at >= coalesce(${query.updatedFrom}::timestamptz, '-infinity')
+       and i.updated_at <= coalesce(${query.updatedTo}::timestamptz, 'infinity')`;
+}
+
+/** From the counts of the jobs, not from the items: however many there are. */
+export async function countPending(
+  tx: Tx,
+  query: { tenantId: string; userId: string | null },
+): Promise<number> {
+  const row = await tx.find<{ count: number }>(sql`
+    select coalesce(sum(pending + processing), 0)::bigint as count
+      from item_jobs
+     where tenant_id = ${query.tenantId}
+       and (${query.userId}::text is null or user_id = ${query.userId})
+       and ingesting_by is null`);
+  return row?.count ?? 0;
+}
+
+export interface ExportRow {
+  id: number;
+  rowNo: number;
+  status: ItemStatus;
+  resultJson: string | null;
+}
+
+/** A batch of an export; keyset by id, so that any number of rows costs the same per batch. */
+export function listForExport(
+  tx: Tx,
+  { tenantId, jobId, afterId, limit }: JobKey & { afterId: number; limit: number },
+): Promise<ExportRow[]> {
+  return tx.rows<ExportRow>(sql`
+    select i.id, i.row_no as "rowNo", i.status, i.result_json::text as "resultJson"
+      from job_items i
+     where i.tenant_id = ${tenantId}
+       and i.job_id = ${jobId}
+       and i.id > ${afterId}
+     order by i.id
+     limit ${limit}`);
+}
+
+export interface CallRow {
+  eventId: number;
+  provider: string;
+  strategy: string;
+  status: number | null;
+  outcome: string;
+  error: string | null;
+  tookMs: number;
+  createdAt: Date;
+}
+
+/** The calls that were made for one item, newest first. */
+export function listCalls(
+  tx: Tx,
+  { tenantId, jobId, itemId, limit }: JobKey & { itemId: number; limit: number },
+): Promise<CallRow[]> {
+  return tx.rows<CallRow>(sql`
+    select e.event_id as "eventId", e.provider, e.strategy, e.status, e.outcome, e.error, e.took_ms as "tookMs",
+           e.created_at as "createdAt"
+      from search_events e
+     where e.tenant_id = ${tenantId}
+       and e.job_id = ${jobId}
+       and ${itemId} = any(e.item_ids)
+     order by e.event_id desc
+     limit ${limit}`);
+}

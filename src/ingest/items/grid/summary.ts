@@ -1,0 +1,63 @@
+import { jsonMembers } from '../formats/json-members.ts';
+import { canonicalText, type FieldName, meaningOf } from '../values/normalized.ts';
+
+/** What lists show of a row, in place of the whole row. */
+export interface InputSummary {
+  title: string | null;
+  brand: string | null;
+  sku: string | null;
+  /** The first columns with a value, only when the row has none of the three above. */
+  first: { name: string; value: string }[];
+}
+
+const longestValue = 200;
+const firstColumns = 3;
+/** A hostile row of very many columns must not make a list slow. */
+const mostColumns = 1_000;
+
+/** Takes the JSON text of a row, in which long numbers keep their digits, or its object. */
+export function inputSummary(input: string | Readonly<Record<string, unknown>>): InputSummary {
+  const best = new Map<FieldName, { rank: number; value: string }>();
+  const first: InputSummary['first'] = [];
+  for (const [name, value] of columnsOf(input)) {
+    if (value === null) continue;
+    const meaning = meaningOf(name);
+    const known = meaning && best.get(meaning.field);
+    if (meaning && !(known && known.rank <= meaning.rank)) {
+      best.set(meaning.field, { rank: meaning.rank, value });
+    }
+    if (first.length < firstColumns) first.push({ name: shorten(name), value });
+  }
+  const find = (field: FieldName) => best.get(field)?.value ?? null;
+  const named = { title: find('title'), brand: find('brand'), sku: find('sku') };
+  const hasNamed = Object.values(named).some((value) => value !== null);
+  return { ...named, first: hasNamed ? [] : first };
+}
+
+function* columnsOf(input: string | Readonly<Record<string, unknown>>): Generator<[string, string | null]> {
+  let count = 0;
+  if (typeof input === 'string') {
+    for (const { key, valueText } of jsonMembers(input)) {
+      yield [key, textOf(valueText)];
+      count += 1;
+      if (count === mostColumns) return;
+    }
+    return;
+  }
+  for (const [key, value] of Object.entries(input).slice(0, mostColumns)) {
+    yield [key, textOf(JSON.stringify(value) ?? 'null')];
+  }
+}
+
+/** A string without its quotes, everything else as its JSON text; null for what shows nothing. */
+function textOf(valueText: string): string | null {
+  const value = valueText.startsWith('"') ? canonicalText(String(JSON.parse(valueText))) : valueText;
+  return value === '' || valueText === 'null' ? null : shorten(value);
+}
+
+function shorten(text: string): string {
+  if (text.length <= longestValue) return text;
+  const cut = text.slice(0, longestValue - 1);
+  // Not in the middle of a surrogate pair.
+  return `${/[\ud800-\udbff]$/.test(cut) ? cut.slice(0, -1) : cut}…`;
+}

@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import type { Database } from '../../../lib/db.ts';
+import { createProcessorRegistry } from '../processing/processors/registry.ts';
+import type { ItemOutcome } from '../processing/processors/types.ts';
+import { chooseAtLast, chooseForRows, refuseEarly, type Wish } from './choose-processor.ts';
+
+const processItem = (): ItemOutcome => ({ status: 'DONE', result: {} });
+const custom = [{ name: 'mine', normalize: () => ({}), processItem }];
+// None of these processors asks the database for anything.
+const deps = { db: {} as Database, processors: createProcessorRegistry({ custom }) };
+const wish: Wish = { tenantId: 't', fileName: 'rows.csv', processor: null, options: undefined };
+const usual = chooseForRows(deps, wish, 'csv');
+
+test('without a word the usual processor is chosen, by what the file is', () => {
+  expect(usual.name).toBe('noop');
+  expect(chooseForRows(deps, wish, 'image').name).toBe('image');
+});
+
+test('options that may still come are no reason to refuse, and those that are there are', async () => {
+  const named = { ...wish, processor: 'validate' };
+  await refuseEarly(deps, named);
+  await expect(refuseEarly(deps, { ...named, options: {} })).rejects.toMatchObject({
+    code: 'processor_options_invalid',
+  });
+  const before = { jobType: 'csv', processor: usual } as const;
+  await expect(chooseAtLast(deps, named, before)).rejects.toMatchObject({
+    code: 'processor_options_invalid',
+  });
+});
+
+test('a processor with fields of its own cannot be named behind the rows', async () => {
+  const before = { jobType: 'csv', processor: usual } as const;
+  const late = chooseAtLast(deps, { ...wish, processor: 'mine' }, before);
+  await expect(late).rejects.toMatchObject({
+    code: 'form_invalid',
+    message: expect.stringContaining('after the file'),
+  });
+  const mine = deps.processors.get('mine');
+  const inTime = chooseAtLast(deps, { ...wish, processor: 'mine' }, { ...before, processor: mine });
+  expect((await inTime).processor.name).toBe('mine');
+});

@@ -1,0 +1,80 @@
+import type { Database } from '../../../lib/db.ts';
+import type { SluiceError } from '../../../lib/errors.ts';
+import { catalogsOf } from '../catalog/catalogs.ts';
+import { itemErrors } from '../errors.ts';
+import { imageErrors } from '../images/errors.ts';
+import type { ProcessorRegistry } from '../processing/processors/registry.ts';
+import type { Processor } from '../processing/processors/types.ts';
+import type { ItemJob } from '../types.ts';
+
+export interface ChoiceDeps {
+  db: Database;
+  processors: ProcessorRegistry;
+}
+
+/** What a request says so far: of a form the rest may come behind its file. */
+export interface Wish {
+  readonly tenantId: string;
+  fileName: string | null;
+  /** Null: the usual one for what the file turns out to be. */
+  readonly processor: string | null;
+  /** Undefined: not said. */
+  readonly options: unknown;
+}
+
+export interface Choice {
+  processor: Processor;
+  options: Record<string, unknown>;
+}
+
+type JobType = ItemJob['jobType'];
+
+const usualProcessors = { csv: 'noop', image: 'image' } as const;
+
+/** What can be refused without a look at the file is refused before it is read. */
+export async function refuseEarly(deps: ChoiceDeps, wish: Wish): Promise<void> {
+  if (wish.processor === null) return;
+  const processor = deps.processors.get(wish.processor);
+  if (wish.options !== undefined) await validate(deps, wish, processor);
+}
+
+/** Which processor the rows are taken in for; what it is to do with them may come later. */
+export function chooseForRows({ processors }: ChoiceDeps, wish: Wish, jobType: JobType): Processor {
+  const processor = processors.get(wish.processor ?? usualProcessors[jobType]);
+  if (processor.name === 'image' && jobType !== 'image') throw needsImages(wish);
+  return processor;
+}
+
+/** Once the whole request was read. */
+export async function chooseAtLast(
+  deps: ChoiceDeps,
+  wish: Wish,
+  { jobType, processor: before }: { jobType: JobType; processor: Processor },
+): Promise<Choice> {
+  const processor = chooseForRows(deps, wish, jobType);
+  if (processor !== before && (processor.normalize ?? before.normalize) !== undefined) {
+    throw itemErrors.raise.form_invalid(
+      `The part "processor" comes after the file; ${JSON.stringify(processor.name)} brings its own fields for rows, ` +
+        'so it must be named before them',
+      { fields: [{ pointer: '/processor', message: 'must come before the file' }] },
+    );
+  }
+  return { processor, options: await validate(deps, wish, processor) };
+}
+
+async function validate(
+  { db }: ChoiceDeps,
+  { tenantId, options: given = {} }: Wish,
+  processor: Processor,
+): Promise<Record<string, unknown>> {
+  const options = (processor.validateOptions(given) ?? {}) as Record<string, unknown>;
+  await processor.assertUsable?.(options, { catalogs: catalogsOf(db, tenantId) });
+  return options;
+}
+
+function needsImages({ fileName }: Wish): SluiceError {
+  return imageErrors.raise.processor_needs_images(
+    `The processor image cannot work on ${JSON.stringify(fileName ?? 'the file')}, which has rows`,
+    { fields: [{ pointer: '/processor', message: 'must be one for rows' }] },
+  );
+}

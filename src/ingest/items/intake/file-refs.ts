@@ -1,0 +1,46 @@
+import { createReadStream } from 'node:fs';
+import path from 'node:path';
+import { z } from 'zod';
+import { findBelow, tenantFolder } from '../../../kernel/files/folder.ts';
+import { itemErrors } from '../errors.ts';
+import type { ItemForm } from './multipart.ts';
+
+const body = z.strictObject({
+  fileRef: z.strictObject({ adapter: z.literal('folder'), key: z.string().min(1).max(1_000) }),
+  processor: z.string().optional(),
+  options: z.unknown().optional(),
+  sheet: z.string().max(100).optional(),
+});
+
+/** A file that lies in the tenant's folder below the operator's already. */
+export async function openFileRef(
+  given: unknown,
+  { folder, tenantId }: { folder: string | null; tenantId: string },
+): Promise<ItemForm> {
+  const parsed = body.safeParse(given);
+  if (!parsed.success) {
+    throw itemErrors.raise.form_invalid('The body is neither a form with a file nor JSON with a fileRef', {
+      fields: parsed.error.issues.map((issue) => ({
+        pointer: `/${issue.path.join('/')}`,
+        message: issue.message,
+      })),
+    });
+  }
+  const { fileRef, processor = null, options = {}, sheet = null } = parsed.data;
+  if (folder === null) {
+    throw itemErrors.raise.file_ref_refused('No folder is configured on this server (INGEST_FOLDER)');
+  }
+  const file = await findBelow(tenantFolder(folder, tenantId), fileRef.key);
+  if (file === null) {
+    throw itemErrors.raise.file_ref_refused(
+      `There is no file ${JSON.stringify(fileRef.key)} in the tenant’s folder below INGEST_FOLDER`,
+    );
+  }
+  return {
+    processor,
+    options,
+    sheet,
+    file: { fileName: path.basename(file), mediaType: null, content: createReadStream(file) },
+    more: async () => null,
+  };
+}

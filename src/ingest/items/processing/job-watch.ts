@@ -1,0 +1,53 @@
+import { readStatus } from '../../../kernel/jobs/shared-store.ts';
+import type { Turn } from '../../../kernel/jobs/types.ts';
+import type { Database } from '../../../lib/db.ts';
+import type { Logger } from '../../../lib/log.ts';
+import type { ItemJob } from '../types.ts';
+import { notRunning } from './batch.ts';
+
+const lookMs = 1_000;
+const yieldMs = 100;
+
+export interface JobWatch {
+  /** The turn's own, aborted as well once somebody cancels the job: what was begun is broken off. */
+  signal: AbortSignal;
+  /** Aborted when no further call may begin: the job is paused, the worker stops, or the turn's time is up. */
+  ending: AbortSignal;
+  stop(): void;
+}
+
+/**
+ * Looks after a job while calls for its rows are made. A call that hangs would keep its rows, and the end of the job,
+ * for as long as a call may take; and of a paused job no further row is to be called for.
+ */
+export function watchJob(
+  { db, logger }: { db: Database; logger: Logger },
+  { job, turn }: { job: ItemJob; turn: Pick<Turn, 'signal' | 'shouldYield'> },
+): JobWatch {
+  const canceling = new AbortController();
+  const ending = new AbortController();
+  const follow = () => canceling.abort(turn.signal.reason);
+  const look = async () => {
+    const status = await db.tenant(job.tenantId, (tx) => readStatus(tx, job));
+    if (status === 'running') return;
+    ending.abort();
+    if (status !== 'paused') canceling.abort(notRunning(job));
+  };
+  const looking = setInterval(() => {
+    look().catch((err: unknown) => logger.debug({ err, job_id: job.jobId }, 'a job could not be looked at'));
+  }, lookMs);
+  const yielding = setInterval(() => {
+    if (turn.shouldYield()) ending.abort();
+  }, yieldMs);
+  turn.signal.addEventListener('abort', follow, { once: true });
+  if (turn.signal.aborted) follow();
+  return {
+    signal: canceling.signal,
+    ending: ending.signal,
+    stop() {
+      clearInterval(looking);
+      clearInterval(yielding);
+      turn.signal.removeEventListener('abort', follow);
+    },
+  };
+}

@@ -1,0 +1,231 @@
+import type { FetchAnswer, FetchOptions, GuardedFetch } from '../../../kernel/fetch/guarded-fetch.ts';
+import { parseRetryAfter } from '../../../kernel/jobs/retry.ts';
+import type { JobKey } from '../types.ts';
+import {
+  type ClaimBounds,
+  type ClaimSignal,
+  type ClaimState,
+  initialClaimState,
+  nextClaimState,
+} from './controllers/claim-size.ts';
+import {
+  type CallEnd,
+  callEnded,
+  callStarted,
+  defaultPaceBounds,
+  initialPace,
+  type PaceState,
+  waitBeforeCall,
+} from './controllers/provider-pace.ts';
+import { PressureMeter } from './pressure.ts';
+import { CallNotBegun } from './processors/outcomes.ts';
+
+const maxRemembered = 1_000;
+
+/** What the controllers decided, and why, for people. */
+export interface ControllerView {
+  claim: {
+    items: number;
+    lockMs: number;
+    spacingMs: number;
+    avgItemMs: number | null;
+    /** How long all items of a claim should take together. */
+    targetMs: number;
+    failureRate: number;
+    reason: string;
+  };
+  providers: { provider: string; concurrency: number; delayMs: number; reason: string }[];
+}
+
+interface PacedJob {
+  claim: ClaimState;
+  /** The reading of the process's pressure that the claim was last judged by. */
+  readingNo: number;
+  provider: string | null;
+  seenAtMs: number;
+}
+
+/** What is kept of other processes is never older than this while they work. */
+const liveMs = 2_000;
+
+/** What the controllers know, in this process: the size of a job's claims and the pace of each provider. */
+export class Pacing {
+  readonly #bounds: ClaimBounds;
+  readonly #jobs = new Map<string, PacedJob>();
+  readonly #providers = new Map<string, ProviderPace>();
+  readonly #pressure: PressureMeter;
+  readonly #onThrottled: (provider: string) => void;
+
+  constructor(options: {
+    bounds: ClaimBounds;
+    onThrottled: (provider: string) => void;
+    pressure?: PressureMeter;
+  }) {
+    this.#bounds = options.bounds;
+    this.#onThrottled = options.onThrottled;
+    this.#pressure = options.pressure ?? new PressureMeter();
+  }
+
+  claimOf(jobId: string): ClaimState {
+    return this.#jobs.get(jobId)?.claim ?? initialClaimState(this.#bounds);
+  }
+
+  observe(jobId: string, signal: Pick<ClaimSignal, 'items' | 'elapsedMs' | 'failures'>): ClaimState {
+    const job = this.#open(jobId);
+    const { readingNo, ...pressure } = this.#pressure.read();
+    const isOldReading = readingNo === job.readingNo;
+    job.claim = nextClaimState(job.claim, { ...signal, ...pressure, isOldReading }, this.#bounds);
+    job.readingNo = readingNo;
+    job.seenAtMs = performance.now();
+    return job.claim;
+  }
+
+  /** The pace of what a job calls. Tenants have their own: one with bad credentials must not slow the others. */
+  providerFor({ tenantId, jobId }: JobKey, name: string): ProviderPace {
+    const key = `${tenantId}/${name}`;
+    this.#open(jobId).provider = key;
+    const known = this.#providers.get(key);
+    if (known) return known;
+    forgetOldest(this.#providers);
+    const made = new ProviderPace(() => this.#onThrottled(name));
+    this.#providers.set(key, made);
+    return made;
+  }
+
+  /** Null: this process never worked on the job. */
+  describe(jobId: string): ControllerView | null {
+    const job = this.#jobs.get(jobId);
+    if (!job) return null;
+    const { items, lockMs, spacingMs, avgItemMs, failureRate, reason } = job.claim;
+    const pace = job.provider === null ? undefined : this.#providers.get(job.provider);
+    const provider = job.provider?.slice(job.provider.indexOf('/') + 1) ?? '';
+    return {
+      claim: {
+        items,
+        lockMs,
+        spacingMs,
+        avgItemMs: avgItemMs === null ? null : Math.round(avgItemMs * 1000) / 1000,
+        targetMs: this.#bounds.targetSliceMs,
+        failureRate: Math.round(failureRate * 1000) / 1000,
+        reason,
+      },
+      providers: pace?.wasCalled ? [{ provider, ...pace.describe() }] : [],
+    };
+  }
+
+  /** Null: it was not this process that worked on the job last. */
+  describeLive(jobId: string): ControllerView | null {
+    const seenAtMs = this.#jobs.get(jobId)?.seenAtMs ?? 0;
+    return seenAtMs > 0 && performance.now() - seenAtMs < liveMs ? this.describe(jobId) : null;
+  }
+
+  #open(jobId: string): PacedJob {
+    const known = this.#jobs.get(jobId);
+    if (known) return known;
+    forgetOldest(this.#jobs);
+    const made: PacedJob = {
+      claim: initialClaimState(this.#bounds),
+      readingNo: 0,
+      provider: null,
+      seenAtMs: 0,
+    };
+    this.#jobs.set(jobId, made);
+    return made;
+  }
+}
+
+interface Stops {
+  signal: AbortSignal | undefined;
+  ending: AbortSignal | undefined;
+}
+
+/** Lets calls to one provider start only as fast as it bears them. */
+export class ProviderPace {
+  #state: PaceState = initialPace(performance.now(), defaultPaceBounds);
+  readonly #onThrottled: () => void;
+  readonly #waiting = new Set<() => void>();
+  #wasCalled = false;
+
+  constructor(onThrottled: () => void) {
+    this.#onThrottled = onThrottled;
+  }
+
+  get concurrency(): number {
+    return Math.max(1, Math.floor(this.#state.concurrency));
+  }
+
+  get wasCalled(): boolean {
+    return this.#wasCalled;
+  }
+
+  describe(): { concurrency: number; delayMs: number; reason: string } {
+    const { concurrency, delayMs, reason } = this.#state;
+    return { concurrency: Math.round(concurrency * 10) / 10, delayMs: Math.round(delayMs), reason };
+  }
+
+  /** The same fetch, held back to the provider's pace. Once `ending` aborts, calls that wait are not begun. */
+  pace(fetch: GuardedFetch, ending?: AbortSignal): GuardedFetch {
+    const paced = async (url: string, options?: FetchOptions) =>
+      this.#call({ signal: options?.signal, ending }, () => fetch(url, options));
+    return Object.assign(paced, {
+      stream: (url: string, options?: FetchOptions) =>
+        this.#call({ signal: options?.signal, ending }, () => fetch.stream(url, options)),
+      close: () => fetch.close(),
+    });
+  }
+
+  async #call<Body>(stops: Stops, start: () => Promise<FetchAnswer<Body>>): Promise<FetchAnswer<Body>> {
+    await this.#turn(stops);
+    this.#wasCalled = true;
+    let end: CallEnd = { outcome: 'failed' };
+    try {
+      const answer = await start();
+      end = endOf(answer);
+      return answer;
+    } finally {
+      this.#state = callEnded(this.#state, end, performance.now(), defaultPaceBounds);
+      if (end.outcome === 'throttled') this.#onThrottled();
+      for (const wake of this.#waiting) wake();
+    }
+  }
+
+  async #turn({ signal, ending }: Stops): Promise<void> {
+    for (;;) {
+      signal?.throwIfAborted();
+      if (ending?.aborted) throw new CallNotBegun();
+      const waitMs = waitBeforeCall(this.#state, performance.now());
+      if (waitMs <= 0) {
+        // Started in the same breath: otherwise all who wait would pass at once.
+        this.#state = callStarted(this.#state, performance.now());
+        return;
+      }
+      await new Promise<void>((resolve) => {
+        const wake = (): void => {
+          clearTimeout(timer);
+          this.#waiting.delete(wake);
+          signal?.removeEventListener('abort', wake);
+          ending?.removeEventListener('abort', wake);
+          resolve();
+        };
+        const timer = setTimeout(wake, Math.min(waitMs, 1_000));
+        this.#waiting.add(wake);
+        signal?.addEventListener('abort', wake, { once: true });
+        ending?.addEventListener('abort', wake, { once: true });
+      });
+    }
+  }
+}
+
+function endOf<Body>({ status, headers }: FetchAnswer<Body>): CallEnd {
+  const retryAfterMs = parseRetryAfter(headers['retry-after'], headers.date);
+  const more = retryAfterMs === undefined ? {} : { retryAfterMs };
+  if (status === 429 || (status === 503 && retryAfterMs !== undefined))
+    return { outcome: 'throttled', ...more };
+  return { outcome: status >= 500 ? 'failed' : 'success' };
+}
+
+function forgetOldest<Key, Value>(map: Map<Key, Value>): void {
+  if (map.size < maxRemembered) return;
+  const [oldest] = map.keys();
+  if (oldest !== undefined) map.delete(oldest);
+}

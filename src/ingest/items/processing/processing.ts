@@ -1,0 +1,86 @@
+import { isSluiceError, messageOf } from '../../../lib/errors.ts';
+import type { ClaimedItem } from '../types.ts';
+import { parseExactly } from '../values/exact-parse.ts';
+import { normalizedFields } from '../values/normalized.ts';
+import type { ItemInput, ItemOutcome, Processor, ProcessorContext } from './processors/types.ts';
+
+const maxCrashes = 3;
+
+/** Runs a processor over items. One that throws has failed for its items, not for the job. */
+export async function processItems(
+  processor: Processor,
+  { items, options, context }: { items: ClaimedItem[]; options: unknown; context: ProcessorContext },
+): Promise<{ inputs: ClaimedInput[]; outcomes: ItemOutcome[] }> {
+  const inputs = items.map((item) => new ClaimedInput(item, processor));
+  if (items.some((item) => item.crashes >= maxCrashes)) {
+    return { inputs, outcomes: items.map(() => crashedTooOften) };
+  }
+  try {
+    const outcomes = await processor.process(inputs, options, context);
+    return { inputs, outcomes: items.map((_, index) => outcomes[index] ?? noOutcome) };
+  } catch (error) {
+    context.signal.throwIfAborted();
+    if (isSluiceError(error) && error.code === 'lease_lost') throw error;
+    const code = isSluiceError(error) ? error.code : 'processor_failed';
+    const isPermanent = isSluiceError(error) && error.kind === 'invalid';
+    const outcome: ItemOutcome = {
+      status: 'ERROR',
+      code,
+      message: messageOf(error),
+      class: isPermanent ? 'permanent' : 'transient',
+    };
+    return { inputs, outcomes: items.map(() => outcome) };
+  }
+}
+
+const crashedTooOften: ItemOutcome = {
+  status: 'ERROR',
+  code: 'worker_crashed',
+  message: 'The worker process died several times in a row with this item',
+  class: 'permanent',
+};
+
+const noOutcome: ItemOutcome = {
+  status: 'ERROR',
+  code: 'processor_failed',
+  message: 'The processor gave no outcome for this item',
+  class: 'transient',
+};
+
+/** A row as processors get it. What they do not ask for is not made: not every one reads its rows. */
+export class ClaimedInput implements ItemInput {
+  readonly id: number;
+  readonly rowNo: number;
+  readonly attempts: number;
+  readonly strategy: number;
+  readonly #inputJson: string;
+  readonly #processor: Processor;
+  #input: Record<string, unknown> | undefined;
+  #normalized: Record<string, unknown> | undefined;
+
+  constructor({ id, rowNo, attempts, strategy, inputJson }: ClaimedItem, processor: Processor) {
+    this.id = id;
+    this.rowNo = rowNo;
+    this.attempts = attempts;
+    this.strategy = strategy;
+    this.#inputJson = inputJson;
+    this.#processor = processor;
+  }
+
+  get input(): Record<string, unknown> {
+    this.#input ??= parseExactly(this.#inputJson) as Record<string, unknown>;
+    return this.#input;
+  }
+
+  get normalized(): Record<string, unknown> {
+    this.#normalized ??= (this.#processor.normalize?.(this.input) ??
+      normalizedFields(this.#inputJson)) as Record<string, unknown>;
+    return this.#normalized;
+  }
+
+  /** Whether this is the input, and nobody has changed it since. */
+  is(value: unknown): boolean {
+    if (value !== this.#input) return false;
+    return JSON.stringify(this.#input) === JSON.stringify(parseExactly(this.#inputJson));
+  }
+}

@@ -1,0 +1,126 @@
+import { toStorable } from '../../../values/storable.ts';
+import { processorErrors } from '../errors.ts';
+import { failure, failureOf } from '../outcomes.ts';
+import type { ErrorClass, ItemInput, ItemOutcome } from '../types.ts';
+import { nameOfType } from './define-processor.ts';
+
+const statuses = ['DONE', 'SKIPPED', 'NOT_FOUND', 'ERROR'];
+const classes = ['permanent', 'transient', 'throttled'];
+const maxTextLength = 1000;
+const maxCodeLength = 100;
+const maxResultChars = 4 * 1024 * 1024;
+const maxRetryAfterMs = 24 * 3_600_000;
+
+/** Whose outcomes these are, and how many ways it has to try an item. */
+export interface Checked {
+  name: string;
+  strategies: number;
+}
+
+/** One outcome per item, or the reason why there is none, for all of them: nobody knows which is whose. */
+export function checkOutcomes(outcomes: unknown, { items, ...checked }: Checked & { items: ItemInput[] }) {
+  if (!Array.isArray(outcomes) || outcomes.length !== items.length) {
+    const found = Array.isArray(outcomes) ? `${outcomes.length} outcomes` : nameOfType(outcomes);
+    const error = processorErrors.raise.processor_misbehaved(
+      `The processor ${checked.name} answered ${found} for ${items.length} items; it must answer one outcome per item`,
+    );
+    return items.map(() => storableFailure(error));
+  }
+  return items.map((item, index) => checkOutcome(outcomes[index], { ...checked, item }));
+}
+
+/**
+ * An outcome that the database can take. Garbage becomes the error of its own item: let through, it would fail the
+ * whole batch, with the good items in it, again and again.
+ */
+export function checkOutcome(outcome: unknown, checked: Checked & { item: ItemInput }): ItemOutcome {
+  try {
+    return readOutcome((outcome ?? {}) as Record<string, unknown>, checked);
+  } catch (error) {
+    return storableFailure(error);
+  }
+}
+
+/** What was thrown, with nothing in its text that a row could not hold. */
+export function storableFailure(error: unknown): ItemOutcome {
+  const failed = failureOf(error);
+  return { ...failed, code: shortText(failed.code, maxCodeLength), message: shortText(failed.message) };
+}
+
+function readOutcome(
+  outcome: Record<string, unknown>,
+  { name, item, strategies }: Checked & { item: ItemInput },
+): ItemOutcome {
+  const { status, result, reason, retry } = outcome;
+  // With no other way left, at once would be for ever: then the usual rule counts.
+  const isRetry = retry === 'never' || (retry === 'at_once' && item.strategy + 1 < strategies);
+  switch (status) {
+    case 'DONE':
+      return { status, result: result === item.input ? result : storableResult(result, name) };
+    case 'SKIPPED':
+      return { status, reason: shortText(reason ?? 'skipped') };
+    case 'NOT_FOUND':
+      return {
+        status,
+        reason: shortText(reason ?? 'not found'),
+        ...(result === undefined ? {} : { result: storableResult(result, name) }),
+        ...(isRetry ? { retry } : {}),
+      };
+    case 'ERROR':
+      return readError(outcome);
+    default:
+      throw processorErrors.raise.processor_misbehaved(
+        `The processor ${name} answered ${describeStatus(outcome)}. Allowed: a status of ${statuses.join(', ')}`,
+      );
+  }
+}
+
+function readError({ code, message, retryAfterMs, ...rest }: Record<string, unknown>): ItemOutcome {
+  const isWait = typeof retryAfterMs === 'number' && retryAfterMs >= 0;
+  return failure({
+    code: shortText(code ?? 'processor_failed', maxCodeLength),
+    message: shortText(message ?? 'The processor gave no reason'),
+    class: classes.includes(String(rest.class)) ? (rest.class as ErrorClass) : 'transient',
+    ...(isWait ? { retryAfterMs: Math.round(Math.min(retryAfterMs, maxRetryAfterMs)) } : {}),
+    ...(rest.attemptUnused === true ? { attemptUnused: true } : {}),
+  });
+}
+
+/** As JSON keeps it: dates are texts, and what JSON has no word for is refused. */
+function storableResult(result: unknown, name: string): unknown {
+  const text = toJson(result ?? null, name);
+  if (text.length > maxResultChars) {
+    throw processorErrors.raise.processor_misbehaved(
+      `The processor ${name} answered a result of ${text.length} characters. Allowed: at most ${maxResultChars}`,
+    );
+  }
+  return suspicious.test(text) ? toStorable(JSON.parse(text)) : result;
+}
+
+function toJson(result: unknown, name: string): string {
+  try {
+    const text = JSON.stringify(result) as string | undefined;
+    if (text !== undefined) return text;
+  } catch (cause) {
+    throw processorErrors.raise.processor_misbehaved(
+      `The processor ${name} answered a result that is no JSON: ${String(cause)}`,
+      { cause },
+    );
+  }
+  throw processorErrors.raise.processor_misbehaved(
+    `The processor ${name} answered ${nameOfType(result)} as its result. Allowed: what JSON can hold`,
+  );
+}
+
+/** JSON writes NUL characters and halves of surrogate pairs as escapes. */
+const suspicious = /\\u(0000|d[89a-f])/i;
+
+function shortText(value: unknown, max = maxTextLength): string {
+  return String(toStorable(String(value).slice(0, max)));
+}
+
+function describeStatus(outcome: Record<string, unknown>): string {
+  if (typeof outcome !== 'object') return nameOfType(outcome);
+  const { status } = outcome;
+  return typeof status === 'string' ? `the status "${status.slice(0, 50)}"` : 'no status';
+}

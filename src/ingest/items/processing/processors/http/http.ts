@@ -1,0 +1,193 @@
+import { isSluiceError } from '../../../../../lib/errors.ts';
+import { CallNotBegun, endsSlice, failure, failureOf, stoppedOutcome } from '../outcomes.ts';
+import type { ItemError, ItemInput, ItemOutcome, Processor, ProcessorContext } from '../types.ts';
+import { type HttpOptions, type HttpRequest, parseHttpOptions, requestFor } from './options.ts';
+import {
+  type Credentials,
+  loadCredentials,
+  type PreparedCall,
+  prepareBatchCall,
+  prepareCall,
+} from './request.ts';
+import { interpretAnswer, interpretBatch, type ProviderAnswer, readAnswer } from './response.ts';
+import { TemplateError } from './template.ts';
+
+/** Calls a provider over HTTP, once per item or once per batch of items. */
+export const httpProcessor: Processor = {
+  name: 'http',
+  isPure: false,
+  provider: (options) => providerOf(parseHttpOptions(options).request),
+  strategies: (options) => Math.max(1, parseHttpOptions(options).strategies.length),
+  validateOptions: parseHttpOptions,
+  process: (items, options, context) => processItems(items, parseHttpOptions(options), context),
+};
+
+const defaultConcurrency = 4;
+
+/** What the calls of one `process` share. */
+interface Run {
+  options: HttpOptions;
+  context: ProcessorContext;
+  credentials: Credentials;
+  outcomes: Map<ItemInput, ItemOutcome>;
+  /** Set by the first answer that throttles: no further call is made. */
+  throttled: ItemError | null;
+  /** Set when the slice has to end. */
+  ending: { error: unknown } | null;
+}
+
+async function processItems(
+  items: ItemInput[],
+  options: HttpOptions,
+  context: ProcessorContext,
+): Promise<ItemOutcome[]> {
+  let credentials: Credentials;
+  try {
+    credentials = await loadCredentials(options, context);
+  } catch (error) {
+    if (!isSluiceError(error) || endsSlice(error)) throw error;
+    return items.map(() => failureOf(error));
+  }
+  const run: Run = { options, context, credentials, outcomes: new Map(), throttled: null, ending: null };
+  await makeCalls(run, planCalls(items, options));
+  if (run.ending !== null) throw run.ending.error;
+  return items.map((item) => run.outcomes.get(item) ?? stoppedOutcome());
+}
+
+interface Call {
+  request: HttpRequest;
+  items: ItemInput[];
+}
+
+/** Items on different strategies cannot share a call. */
+function planCalls(items: ItemInput[], options: HttpOptions): Call[] {
+  const size = options.batch?.size ?? 1;
+  const byStrategy = new Map<string, Call>();
+  for (const item of items) {
+    const request = requestFor(options, item.strategy);
+    const call = byStrategy.get(request.strategy) ?? { request, items: [] };
+    call.items.push(item);
+    byStrategy.set(request.strategy, call);
+  }
+  return [...byStrategy.values()].flatMap(({ request, items: all }) =>
+    Array.from({ length: Math.ceil(all.length / size) }, (_, index) => ({
+      request,
+      items: all.slice(index * size, (index + 1) * size),
+    })),
+  );
+}
+
+async function makeCalls(run: Run, calls: Call[]): Promise<void> {
+  const queue = calls.values();
+  const caller = async () => {
+    for (const call of queue) await makeCallUnlessOver(run, call);
+  };
+  const callers = Math.min(run.context.concurrency ?? defaultConcurrency, calls.length);
+  await Promise.all(Array.from({ length: Math.max(1, callers) }, caller));
+}
+
+async function makeCallUnlessOver(run: Run, call: Call): Promise<void> {
+  const { signal, ending } = run.context;
+  if (run.ending !== null || signal.aborted || ending?.aborted) return;
+  if (run.throttled !== null) {
+    for (const item of call.items) run.outcomes.set(item, { ...run.throttled, attemptUnused: true });
+    return;
+  }
+  try {
+    await run.context.assertHeld();
+    await makeCall(run, call);
+  } catch (error) {
+    if (error instanceof CallNotBegun) return;
+    // The other callers finish the calls that they have begun; then the slice ends.
+    run.ending ??= { error };
+  }
+}
+
+async function makeCall(run: Run, call: Call): Promise<void> {
+  const { items } = call;
+  const prepared = prepare(run, call);
+  if (prepared === null) return;
+  const startedMs = performance.now();
+  const answer = await send(run, prepared);
+  const results = interpret(answer, items, run.options).map((outcome) =>
+    withoutSecret(outcome, run.credentials),
+  );
+  for (const [index, item] of items.entries()) run.outcomes.set(item, results[index] ?? stoppedOutcome());
+  // A batch is told by its worst item: that is what backpressure has to hear of.
+  const worst = results.find(isThrottled) ?? results.find(isError) ?? results[0] ?? stoppedOutcome();
+  if (isThrottled(worst)) run.throttled = worst;
+  run.context.log({
+    provider: providerOf(call.request),
+    itemIds: items.map(({ id }) => id),
+    strategy: call.request.strategy,
+    status: 'class' in answer ? null : answer.status,
+    outcome: isError(worst) ? worst.class : worst.status.toLowerCase(),
+    tookMs: Math.round(performance.now() - startedMs),
+    ...(isError(worst) ? { error: worst.message } : {}),
+  });
+}
+
+function interpret(
+  answer: ProviderAnswer | ItemError,
+  items: ItemInput[],
+  options: HttpOptions,
+): ItemOutcome[] {
+  if ('class' in answer) return items.map(() => answer);
+  if (options.batch !== undefined) return interpretBatch(answer, items, options);
+  return items.map(() => interpretAnswer(answer, options));
+}
+
+/** Null when the row cannot be put into the request; its outcome says why. */
+function prepare({ options, credentials, outcomes }: Run, { request, items }: Call): PreparedCall | null {
+  const [first] = items;
+  if (first === undefined) return null;
+  try {
+    if (options.batch !== undefined) return prepareBatchCall(request, { items, options, credentials });
+    return prepareCall(request, first, credentials);
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error;
+    const outcome = failure({ code: error.code, message: error.message, class: 'permanent' });
+    for (const item of items) outcomes.set(item, outcome);
+    return null;
+  }
+}
+
+async function send(
+  { options, context }: Run,
+  { url, fetchOptions }: PreparedCall,
+): Promise<ProviderAnswer | ItemError> {
+  const { timeoutMs, maxResponseBytes: maxBytes, maxRedirects } = options;
+  try {
+    const answer = await context.fetch(url, {
+      ...fetchOptions,
+      timeoutMs,
+      maxBytes,
+      maxRedirects,
+      signal: context.signal,
+    });
+    return readAnswer(answer, { host: new URL(url).host, format: options.response.format });
+  } catch (error) {
+    if (error instanceof CallNotBegun) throw error;
+    if (context.signal.aborted) return stoppedOutcome();
+    if (!isSluiceError(error)) throw error;
+    return failureOf(error);
+  }
+}
+
+/** Providers like to quote the key that they refuse. */
+function withoutSecret(outcome: ItemOutcome, { scrubber }: Credentials): ItemOutcome {
+  return outcome.status === 'ERROR' ? { ...outcome, message: scrubber.scrub(outcome.message) } : outcome;
+}
+
+function isError(outcome: ItemOutcome): outcome is ItemError {
+  return outcome.status === 'ERROR';
+}
+
+function isThrottled(outcome: ItemOutcome): outcome is ItemError {
+  return isError(outcome) && outcome.class === 'throttled';
+}
+
+function providerOf({ url }: Pick<HttpRequest, 'url'>): string {
+  const host = /^https?:\/\/([^/?]+)/i.exec(url)?.[1] ?? '';
+  return `http:${host.toLowerCase()}`;
+}

@@ -1,0 +1,194 @@
+import type { FetchAnswer } from '../../../../../kernel/fetch/guarded-fetch.ts';
+import { parseRetryAfter } from '../../../../../kernel/jobs/retry.ts';
+import { parseExactly } from '../../../values/exact-parse.ts';
+import { toStorable } from '../../../values/storable.ts';
+import { isShallow } from '../options.ts';
+import { failure } from '../outcomes.ts';
+import type { ItemError, ItemInput, ItemOutcome } from '../types.ts';
+import type { HttpCondition, HttpErrorCondition, HttpOptions } from './options.ts';
+import { readPath } from './paths.ts';
+import { textOf } from './template.ts';
+
+export interface ProviderAnswer {
+  host: string;
+  status: number;
+  headers: Record<string, string>;
+  text: string;
+  /** Undefined when the body is not what was expected. */
+  value: unknown;
+}
+
+const maxRetryAfterMs = 24 * 3_600_000;
+const maxResultBytes = 256 * 1024;
+const maxResultDepth = 100;
+const maxQuoteLength = 200;
+
+export function readAnswer(
+  { status, headers, body }: FetchAnswer<Buffer>,
+  { host, format }: { host: string; format: 'json' | 'text' },
+): ProviderAnswer {
+  const text = new TextDecoder().decode(body);
+  return { host, status, headers, text, value: format === 'text' ? text : parseJson(text, status) };
+}
+
+/** The outcome of a call that was made for one item. */
+export function interpretAnswer(answer: ProviderAnswer, options: HttpOptions): ItemOutcome {
+  const { errorWhen, notFoundWhen = [{ status: 404 }] } = options.response;
+  const error = findError(answer, errorWhen);
+  if (error !== null) return error;
+  if (notFoundWhen.some((condition) => holds(condition, answer))) return notFound(answer.host);
+  return findRefusal(answer) ?? toResult(answer.value, options);
+}
+
+/** The outcomes of a call that was made for many items. */
+export function interpretBatch(
+  answer: ProviderAnswer,
+  items: ItemInput[],
+  options: HttpOptions,
+): ItemOutcome[] {
+  const failed = findBatchFailure(answer, options);
+  if (failed !== null) return items.map(() => failed);
+  const { path, match } = options.batch ?? { path: '', match: { by: 'index' } };
+  const entries = readPath(answer.value, path);
+  if (!Array.isArray(entries)) {
+    return items.map(() => garbage(answer, `has no list at ${JSON.stringify(path)}`));
+  }
+  if (match.by === 'key') {
+    // The first of several answers with one key counts.
+    const byKey = new Map(entries.toReversed().map((entry) => [String(readPath(entry, match.path)), entry]));
+    return items.map(({ input }) =>
+      interpretEntry(byKey.get(textOf(input, match.column) ?? ''), answer, options),
+    );
+  }
+  if (entries.length !== items.length) {
+    return items.map(() => garbage(answer, `has ${entries.length} entries for ${items.length} items`));
+  }
+  return entries.map((entry) => interpretEntry(entry, answer, options));
+}
+
+function interpretEntry(entry: unknown, answer: ProviderAnswer, options: HttpOptions): ItemOutcome {
+  if (entry === undefined || entry === null) return notFound(answer.host);
+  const { errorWhen, notFoundWhen = [] } = options.response;
+  const ofEntry = { ...answer, value: entry };
+  const isAboutEntry = (condition: HttpCondition) => condition.path !== undefined;
+  const error = findError(ofEntry, errorWhen.filter(isAboutEntry));
+  if (error !== null) return error;
+  if (notFoundWhen.filter(isAboutEntry).some((condition) => holds(condition, ofEntry))) {
+    return notFound(answer.host);
+  }
+  return toResult(entry, options);
+}
+
+function findBatchFailure(answer: ProviderAnswer, options: HttpOptions): ItemOutcome | null {
+  const isAboutCall = (condition: HttpCondition) => condition.path === undefined;
+  const { errorWhen, notFoundWhen = [] } = options.response;
+  const error = findError(answer, errorWhen.filter(isAboutCall));
+  if (error !== null) return error;
+  if (notFoundWhen.filter(isAboutCall).some((condition) => holds(condition, answer))) {
+    return notFound(answer.host);
+  }
+  return findRefusal(answer);
+}
+
+function findError(answer: ProviderAnswer, conditions: HttpErrorCondition[]): ItemError | null {
+  const condition = conditions.find((candidate) => holds(candidate, answer));
+  if (condition === undefined) return null;
+  const said =
+    condition.messagePath === undefined ? undefined : readPath(answer.value, condition.messagePath);
+  const reason = typeof said === 'string' ? said : quote(answer.text);
+  return failure({
+    code: condition.class === 'throttled' ? 'provider_throttled' : 'provider_error',
+    message: `${answer.host} answered with an error: ${reason}`,
+    class: condition.class,
+    ...retryAfterOf(answer),
+  });
+}
+
+/** What the status alone says, or a body that is not what was expected; null when the answer can be used. */
+function findRefusal(answer: ProviderAnswer): ItemError | null {
+  const { host, status, text } = answer;
+  const message = `${host} answered ${status}${text === '' ? '' : `: ${quote(text)}`}`;
+  const retryAfter = retryAfterOf(answer);
+  if (status === 429 || (status === 503 && retryAfter.retryAfterMs !== undefined)) {
+    return failure({ code: 'provider_throttled', message, class: 'throttled', ...retryAfter });
+  }
+  if (status >= 500 || status === 408 || status === 425) {
+    return failure({ code: 'provider_failed', message, class: 'transient', ...retryAfter });
+  }
+  if (status === 401 || status === 403) {
+    return failure({ code: 'provider_unauthorized', message, class: 'permanent' });
+  }
+  if (status < 200 || status >= 300)
+    return failure({ code: 'provider_refused', message, class: 'permanent' });
+  return answer.value === undefined ? garbage(answer, 'is not JSON') : null;
+}
+
+/** Half an answer, an error page of a proxy: the next try may well get a whole one. */
+function garbage({ host, status, text }: ProviderAnswer, what: string): ItemError {
+  const message = `The answer of ${host} (status ${status}) ${what}: ${quote(text)}`;
+  return failure({ code: 'provider_garbage', message, class: 'transient' });
+}
+
+function notFound(host: string): ItemOutcome {
+  return { status: 'NOT_FOUND', reason: `${host} has nothing for this item` };
+}
+
+function toResult(value: unknown, { response }: HttpOptions): ItemOutcome {
+  const mapped =
+    typeof response.result === 'string'
+      ? (readPath(value, response.result) ?? null)
+      : Object.fromEntries(
+          Object.entries(response.result).map(([name, path]) => [name, readPath(value, path) ?? null]),
+        );
+  if (!isShallow(mapped, maxResultDepth)) {
+    return unusable('result_too_deep', `The result is nested deeper than ${maxResultDepth} levels`);
+  }
+  const result = toStorable(mapped);
+  const sizeBytes = Buffer.byteLength(JSON.stringify(result));
+  if (sizeBytes > maxResultBytes) {
+    const advice = 'take less of the answer with response.result';
+    return unusable('result_too_large', `The result has ${sizeBytes} bytes of ${maxResultBytes}; ${advice}`);
+  }
+  return { status: 'DONE', result };
+}
+
+function unusable(code: string, message: string): ItemError {
+  return failure({ code, message, class: 'permanent' });
+}
+
+function holds({ status, path, equals, isEmpty }: HttpCondition, answer: ProviderAnswer): boolean {
+  if (status !== undefined && ![status].flat().includes(answer.status)) return false;
+  if (path === undefined) return true;
+  // A body that could not be read says nothing about what is in it.
+  if (answer.value === undefined) return false;
+  const found = readPath(answer.value, path);
+  return isEmpty === undefined ? found === equals : isNothing(found) === isEmpty;
+}
+
+function isNothing(value: unknown): boolean {
+  if (value === undefined || value === null || value === '') return true;
+  return typeof value === 'object' && Object.keys(value).length === 0;
+}
+
+function retryAfterOf({ headers }: ProviderAnswer): { retryAfterMs?: number } {
+  const delayMs = parseRetryAfter(headers['retry-after'], headers.date);
+  return delayMs === undefined ? {} : { retryAfterMs: Math.min(delayMs, maxRetryAfterMs) };
+}
+
+function parseJson(text: string, status: number): unknown {
+  if (text === '' && status === 204) return null;
+  try {
+    return parseExactly(text);
+  } catch {
+    // Whether that is an error depends on the status; the caller sees that there is no value.
+    return undefined;
+  }
+}
+
+function quote(text: string): string {
+  const line = text
+    .slice(0, maxQuoteLength)
+    .replace(/[\s\p{C}]+/gu, ' ')
+    .trim();
+  return text.length > maxQuoteLength ? `${line}…` : line;
+}

@@ -1,0 +1,59 @@
+import { type ErrorKind, isSluiceError, messageOf } from '../../../../lib/errors.ts';
+import type { ErrorClass, ItemError } from './types.ts';
+
+const maxMessageLength = 1000;
+const classes: Partial<Record<ErrorKind, ErrorClass>> = {
+  transient: 'transient',
+  rate_limited: 'throttled',
+  // Nobody foresaw it, so it may pass: retried within limits.
+  bug: 'transient',
+};
+
+export function failure(
+  error: Pick<ItemError, 'code' | 'message' | 'class'> & Partial<ItemError>,
+): ItemError {
+  return { ...error, status: 'ERROR', message: error.message.slice(0, maxMessageLength) };
+}
+
+/** An error that was thrown while an item was processed, as the item's outcome. */
+export function failureOf(error: unknown): ItemError {
+  if (!isSluiceError(error)) {
+    return failure({ code: 'processor_failed', message: messageOf(error), class: 'transient' });
+  }
+  const { code, message, kind, retryAfterSeconds } = error;
+  return failure({
+    code,
+    message,
+    class: classes[kind] ?? 'permanent',
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterMs: retryAfterSeconds * 1000 }),
+  });
+}
+
+export function stoppedOutcome(): ItemError {
+  return failure({
+    code: 'slice_stopped',
+    message: 'The slice was stopped before this item was finished; it will be taken up again',
+    class: 'transient',
+    attemptUnused: true,
+  });
+}
+
+/** Thrown instead of a call that waited for its provider's pace when the job was paused, or the turn's time was up. */
+export class CallNotBegun extends Error {
+  constructor() {
+    super('The call was not begun: its job is paused, or the time of the turn is up');
+  }
+}
+
+/** Whether an item was left unfinished for reasons that are not its own. */
+export function isStopped(error: unknown, { signal }: { signal: AbortSignal }): boolean {
+  return signal.aborted || error instanceof CallNotBegun;
+}
+
+/** Errors that say something about this worker and not about an item: the whole slice has to hear of them. */
+export function endsSlice(error: unknown): boolean {
+  return (
+    isSluiceError(error) &&
+    ['lease_lost', 'database_unavailable', 'commit_unknown', 'files_unavailable'].includes(error.code)
+  );
+}

@@ -1,0 +1,81 @@
+import { messageOf } from '../../../../lib/errors.ts';
+import { nearestName } from '../../../../lib/nearest-name.ts';
+import { catalogProcessor } from './catalog.ts';
+import { nameOfType, type ProcessorDefinition } from './custom/define-processor.ts';
+import { toProcessor } from './custom/processor.ts';
+import { processorErrors } from './errors.ts';
+import { httpProcessor } from './http/http.ts';
+import { imageProcessor } from './image.ts';
+import { noopProcessor } from './noop.ts';
+import type { Processor } from './types.ts';
+import { validateProcessor } from './validate.ts';
+
+export interface ProcessorRegistry {
+  /** Refuses an unknown name with the known ones. */
+  get(name: string): Processor;
+  names(): string[];
+}
+
+const houseProcessors: readonly Processor[] = [
+  noopProcessor,
+  validateProcessor,
+  httpProcessor,
+  catalogProcessor,
+  imageProcessor,
+];
+const maxCustom = 1_000;
+
+/** `custom`: the `processors` of sluice.config.mjs. `builtIn`: further ones of the house. */
+export function createProcessorRegistry({
+  custom = [],
+  builtIn = [],
+}: {
+  custom?: readonly ProcessorDefinition[];
+  builtIn?: readonly Processor[];
+} = {}): ProcessorRegistry {
+  const processors = new Map<string, Processor>();
+  for (const processor of [...houseProcessors, ...builtIn]) processors.set(processor.name, processor);
+  for (const definition of custom) addCustom(processors, definition);
+  return {
+    names: () => [...processors.keys()],
+    get: (name) => processors.get(name) ?? refuse(name, [...processors.keys()]),
+  };
+}
+
+/** What is wrong with the `processors` of a config file, one sentence for each. */
+export function findProcessorProblems(value: unknown): string[] {
+  const allowed = 'Allowed: an array of processors, such as [defineProcessor({ name, processItem })]';
+  if (!Array.isArray(value)) return [`it is ${nameOfType(value)}. ${allowed}`];
+  if (value.length > maxCustom) return [`it has ${value.length} processors. Allowed: at most ${maxCustom}`];
+  const processors = new Map(houseProcessors.map((processor) => [processor.name, processor]));
+  return [...value].flatMap((definition: unknown, index) => {
+    try {
+      addCustom(processors, definition);
+      return [];
+    } catch (error) {
+      return [`number ${index + 1}: ${messageOf(error)}`];
+    }
+  });
+}
+
+function addCustom(processors: Map<string, Processor>, definition: unknown): void {
+  const processor = toProcessor(definition);
+  const taken = processors.get(processor.name);
+  if (taken) {
+    const whose = houseProcessors.includes(taken) ? 'The built-in processor' : 'Another processor';
+    throw processorErrors.raise.processor_definition_invalid(
+      `${whose} is named ${processor.name} already. Give yours a name that is not taken: ` +
+        `${[...processors.keys()].join(', ')} are`,
+    );
+  }
+  processors.set(processor.name, processor);
+}
+
+function refuse(name: string, known: string[]): never {
+  const nearest = nearestName(name, known);
+  const guess = nearest === null ? '' : ` Did you mean ${nearest}?`;
+  throw processorErrors.raise.processor_unknown(
+    `There is no processor ${JSON.stringify(name.slice(0, 100))}.${guess} Known: ${known.join(', ')}`,
+    { fields: [{ pointer: '/processor', message: `must be one of ${known.join(', ')}` }] },
+  );
+}

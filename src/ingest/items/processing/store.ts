@@ -1,0 +1,275 @@
+import type { Tx } from '../../../lib/db.ts';
+import { type Sql, sql, trustedSql } from '../../../lib/sql.ts';
+import type { ClaimedItem, ItemChange, JobKey } from '../types.ts';
+
+/** Results travel as lines of JSON: JSON text has no raw line break, so one can stand between two of them. */
+const lines = (texts: readonly string[]): string => texts.join('\n');
+
+const claimedItem = trustedSql(
+  'id, row_no as "rowNo", attempts, strategy, crashes, input_json::text as "inputJson"',
+);
+
+/**
+ * The clock may differ from row to row, so no index can be asked with it; read once, it can. Otherwise a claim would
+ * look at every row that waits for its retry.
+ */
+const thisMoment = trustedSql('(select clock_timestamp())');
+
+/**
+ * For pure processors: the rows stay locked by this transaction, which also finishes them. The gate (is the job
+ * running?) is read with it, so that it costs no round trip.
+ */
+export function lockStatement({ tenantId, jobId, limit }: JobKey & { limit: number }) {
+  return sql`
+    select ${claimedItem}
+      from job_items
+     where tenant_id = ${tenantId}
+       and job_id = ${jobId}
+       and exists (
+         select from ingestion_jobs g
+          where g.tenant_id = ${tenantId}
+            and g.job_id = ${jobId}
+            and g.status = 'running')
+       and status = 'PENDING'
+       and due_at <= ${thisMoment}
+     order by due_at, id
+     limit ${limit}
+       for update skip locked`;
+}
+
+export interface ItemClaim extends JobKey {
+  limit: number;
+  workerId: string;
+  lockToken: string;
+  lockMs: number;
+}
+
+export function claimItems(tx: Tx, claim: ItemClaim): Promise<ClaimedItem[]> {
+  return lockItems(
+    tx,
+    claim,
+    sql`
+      select id
+        from job_items
+       where tenant_id = ${claim.tenantId}
+         and job_id = ${claim.jobId}
+         and status = 'PENDING'
+         and crashes = 0
+         and due_at <= ${thisMoment}
+       order by due_at, id
+       limit ${claim.limit}
+         for update skip locked`,
+  );
+}
+
+/** One item that a worker died with, for a claim of its own. It has an index of its own, in another order. */
+export function claimCrashedItem(tx: Tx, claim: Omit<ItemClaim, 'limit'>): Promise<ClaimedItem[]> {
+  return lockItems(
+    tx,
+    claim,
+    sql`
+      select id
+        from job_items
+       where tenant_id = ${claim.tenantId}
+         and job_id = ${claim.jobId}
+         and status = 'PENDING'
+         and crashes > 0
+         and due_at <= ${thisMoment}
+       order by id
+       limit 1
+         for update skip locked`,
+  );
+}
+
+/** Counts the attempt at claim time: a crashed worker must still use one up. */
+function lockItems(tx: Tx, claim: Omit<ItemClaim, 'limit'>, chosen: Sql): Promise<ClaimedItem[]> {
+  return tx.rows<ClaimedItem>(sql`
+    update job_items
+       set status = 'PROCESSING',
+           attempts = attempts + 1,
+           locked_by = ${claim.workerId},
+           lock_token = ${claim.lockToken},
+           locked_at = clock_timestamp(),
+           lock_expires_at = clock_timestamp() + ${claim.lockMs} * interval '1 millisecond',
+           updated_at = clock_timestamp()
+     where tenant_id = ${claim.tenantId}
+       and job_id = ${claim.jobId}
+       and id = any(array(${chosen}))
+    returning ${claimedItem}`);
+}
+
+/**
+ * Applies what became of items. With a lock token only items that are still ours change: a late worker changes
+ * nothing. Answers the ids that changed.
+ */
+export async function changeItems(
+  tx: Tx,
+  {
+    tenantId,
+    jobId,
+    lockToken,
+    changes,
+  }: JobKey & { lockToken: string | null; changes: readonly ItemChange[] },
+): Promise<number[]> {
+  const column = <Key extends keyof ItemChange>(key: Key) => changes.map((change) => change[key]);
+  const rows = await tx.rows<{ id: number }>(sql`
+    update job_items j
+       set status = c.status,
+           result_json = case c.result
+             when '' then j.result_json
+             when '=' then j.input_json
+             else c.result::json end,
+           error_code = c.error_code,
+           last_error = c.last_error,
+           attempts = j.attempts + case
+             when ${lockToken}::uuid is null then (not c.gives_back)::int else -(c.gives_back::int) end,
+           strategy = j.strategy + c.next_strategy::int,
+           due_at = case
+             when c.delay_ms is null then '-infinity'
+             else clock_timestamp() + c.delay_ms * interval '1 millisecond' end,
+           locked_by = null,
+           lock_token = null,
+           locked_at = null,
+           lock_expires_at = null,
+           crashes = 0,
+           updated_at = clock_timestamp()
+      from unnest(${column('id')}::bigint[], ${column('status')}::text[], ${column('errorCode')}::text[],
+                  ${column('lastError')}::text[], ${column('delayMs')}::bigint[],
+                  ${column('givesAttemptBack')}::boolean[], ${column('nextStrategy')}::boolean[],
+                  string_to_array(${lines(changes.map(resultText))}, ${'\n'}))
+             as c (id, status, error_code, last_error, delay_ms, gives_back, next_strategy, result)
+     where j.tenant_id = ${tenantId}
+       and j.job_id = ${jobId}
+       -- Said twice: the planner may hash the whole job to join it, unless the ids themselves narrow the index.
+       and j.id = any(${column('id')}::bigint[])
+       and j.id = c.id
+       and (${lockToken}::uuid is null or (j.status = 'PROCESSING' and j.lock_token = ${lockToken}::uuid))
+    returning j.id`);
+  return rows.map((row) => row.id);
+}
+
+/** As it travels: nothing, a mark that the input is the result, or the JSON itself, which is neither. */
+function resultText({ resultJson, resultIsInput }: ItemChange): string {
+  return resultIsInput ? '=' : (resultJson ?? '');
+}
+
+/**
+ * Finishes items whose result is their input, for pure processors: the rows are locked by this transaction. The same as
+ * `changeItems` would do, without a join.
+ */
+export async function finishUnchanged(
+  tx: Tx,
+  { tenantId, jobId, ids }: JobKey & { ids: readonly number[] },
+): Promise<void> {
+  await tx.run(sql`
+    update job_items
+       set status = 'DONE',
+           result_json = input_json,
+           error_code = null,
+           last_error = null,
+           attempts = attempts + 1,
+           crashes = 0,
+           due_at = '-infinity',
+           updated_at = clock_timestamp()
+     where tenant_id = ${tenantId}
+       and job_id = ${jobId}
+       and id = any(${ids}::bigint[])`);
+}
+
+/** Locks whose holder is dead or too late: the items wait again, and the next claim takes each alone. */
+export async function releaseExpired(
+  tx: Tx,
+  { tenantId, jobId, limit }: JobKey & { limit: number },
+): Promise<number> {
+  return tx.run(sql`
+    update job_items
+       set status = 'PENDING',
+           crashes = crashes + 1,
+           due_at = '-infinity',
+           locked_by = null,
+           lock_token = null,
+           locked_at = null,
+           lock_expires_at = null,
+           updated_at = clock_timestamp()
+     where tenant_id = ${tenantId}
+       and job_id = ${jobId}
+       and id = any(array(
+         select id
+           from job_items
+          where tenant_id = ${tenantId}
+            and job_id = ${jobId}
+            and status = 'PROCESSING'
+            and lock_expires_at < ${thisMoment}
+          limit ${limit}
+            for update skip locked))`);
+}
+
+/** A worker is known to be dead: its items need not wait for their locks to expire. */
+export async function expireLocksOf(tx: Tx, workerIds: readonly string[]): Promise<JobKey[]> {
+  return tx.rows<JobKey>(sql`
+    with freed as (
+      update job_items
+         set lock_expires_at = '-infinity'
+       where status = 'PROCESSING'
+         and locked_by = any(${workerIds}::uuid[])
+      returning tenant_id, job_id
+    )
+    select distinct tenant_id as "tenantId", job_id as "jobId" from freed`);
+}
+
+/** How long until there may be something to take: a retry comes due, or a lock expires. Null: nothing is open. */
+export async function readNextDue(tx: Tx, { tenantId, jobId }: JobKey): Promise<number | null> {
+  const row = await tx.find<{ waitMs: number | null }>(sql`
+    select extract(epoch from greatest(next.at, next.now) - next.now)::float8 * 1000 as "waitMs"
+      from (select clock_timestamp() as now, least(
+                     (select due_at
+                        from job_items
+                       where tenant_id = ${tenantId} and job_id = ${jobId} and status = 'PENDING'
+                       order by due_at, id
+                       limit 1),
+                     (select lock_expires_at
+                        from job_items
+                       where tenant_id = ${tenantId} and job_id = ${jobId} and status = 'PROCESSING'
+                       order by lock_expires_at
+                       limit 1)) as at) next
+     where next.at is not null`);
+  return row?.waitMs ?? null;
+}
+
+/** The holder needs longer than it thought; zero when the lock is no longer its own. */
+export async function renewLocks(
+  tx: Tx,
+  { tenantId, jobId, lockToken, lockMs }: JobKey & { lockToken: string; lockMs: number },
+): Promise<number> {
+  return tx.run(sql`
+    update job_items
+       set lock_expires_at = clock_timestamp() + ${lockMs} * interval '1 millisecond'
+     where tenant_id = ${tenantId}
+       and job_id = ${jobId}
+       and status = 'PROCESSING'
+       and lock_token = ${lockToken}`);
+}
+
+export async function insertProviderCalls(
+  tx: Tx,
+  calls: readonly (JobKey & {
+    itemIds: number[];
+    provider: string;
+    strategy: string;
+    status: number | null;
+    outcome: string;
+    error: string | null;
+    tookMs: number;
+    userId: string;
+  })[],
+): Promise<void> {
+  if (calls.length === 0) return;
+  await tx.run(sql`
+    insert into search_events (
+      tenant_id, job_id, item_ids, provider, strategy, status, outcome, error, took_ms, user_id)
+    select c."tenantId", c."jobId", c."itemIds", c.provider, c.strategy, c.status, c.outcome, c.error, c."tookMs",
+           c."userId"
+      from jsonb_to_recordset(${JSON.stringify(calls)}::jsonb) as c (
+        "tenantId" text, "jobId" uuid, "itemIds" bigint[], provider text, strategy text, status integer, outcome text,
+        error text, "tookMs" integer, "userId" text)`);
+}
