@@ -1,5 +1,5 @@
 import type { AdapterHouse } from '../ingest/adapters/house.ts';
-import { listConnectorAttention } from '../ingest/connectors/attention-store.ts';
+import { listConnectorAttention } from '../ingest/connectors/connections/attention-store.ts';
 import type { ConnectorHouse } from '../ingest/connectors/house.ts';
 import type { ItemHouse } from '../ingest/items/house.ts';
 import type { KnowledgeHouse } from '../ingest/knowledge/house.ts';

@@ -12,12 +12,12 @@ import type { Database } from '../../lib/db.ts';
 import type { Logger } from '../../lib/log.ts';
 import { createAirbyteClient } from './airbyte/client.ts';
 import type { AirbyteClient, AirbyteCredentials } from './airbyte/types.ts';
-import { Trouble } from './airbyte-turn.ts';
 import { ConnectorMetrics } from './metrics.ts';
 import { syncPipeline } from './pipeline.ts';
-import { RequestGate } from './request-gate.ts';
 import { connectorRoutes } from './routes.ts';
-import { type ScheduleReport, scheduleDue } from './schedule.ts';
+import { type ScheduleReport, scheduleDue } from './schedule/schedule.ts';
+import { Trouble } from './sync/airbyte-turn.ts';
+import { RequestGate } from './sync/request-gate.ts';
 import type { EnrolmentMode, SyncPolicy } from './types.ts';
 
 export interface ConnectorHouseOptions {

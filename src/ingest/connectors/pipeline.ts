@@ -1,9 +1,9 @@
 import { unexpectedOutcome } from '../../kernel/jobs/slice-runner.ts';
 import type { Pipeline } from '../../kernel/jobs/types.ts';
-import { cleanUpSync } from './cleanup.ts';
+import { cleanUpSync } from './sync/cleanup.ts';
+import type { SyncWorkerDeps } from './sync/deps.ts';
 import { maxRetries, pipelineName } from './types.ts';
 import { advanceSync } from './worker.ts';
-import type { SyncWorkerDeps } from './worker-deps.ts';
 
 /** Syncs as a pipeline of the kernel: triggered once, then looked at until Airbyte is done. */
 export function syncPipeline(deps: SyncWorkerDeps): Pipeline {

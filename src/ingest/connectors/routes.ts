@@ -5,8 +5,8 @@ import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '..
 import type { JobsDeps } from '../../kernel/jobs/service.ts';
 import type { Job } from '../../kernel/jobs/types.ts';
 import type { Database } from '../../lib/db.ts';
-import { type ConnectionRouteDeps, connectionRoutes } from './connection-routes.ts';
-import { changeFields, connectorFields, connectorFormParts, wishOf } from './connector-form.ts';
+import { type ConnectionRouteDeps, connectionRoutes } from './connections/routes.ts';
+import { changeFields, connectorFields, connectorFormParts, wishOf } from './form.ts';
 import {
   assertMayEnrol,
   changeConnector,
@@ -16,7 +16,7 @@ import {
   syncNow,
 } from './service.ts';
 import { listConnectors, listLastJobs } from './store.ts';
-import { syncRoutes } from './sync-routes.ts';
+import { syncRoutes } from './sync/routes.ts';
 import type { Connector, ConnectorKey } from './types.ts';
 import { connectorReply, type LastSync, renderConnector, renderSync, syncReply } from './views.ts';
 

@@ -5,10 +5,9 @@ import type { Principal } from '../../kernel/tenancy/types.ts';
 import type { Database, Tx } from '../../lib/db.ts';
 import { newId } from '../../lib/ids.ts';
 import { canonicalConnectionId } from './connection-id.ts';
-import { dispatchSyncIn, type SyncRequest } from './dispatch.ts';
 import { connectorErrors } from './errors.ts';
-import { effectiveCadenceHours, jitterMs, replannedTick } from './schedule.ts';
-import { lockPlanned, saveSchedule } from './schedule-store.ts';
+import { effectiveCadenceHours, jitterMs, replannedTick } from './schedule/schedule.ts';
+import { lockPlanned, saveSchedule } from './schedule/store.ts';
 import {
   deleteConnector,
   findConnector,
@@ -17,6 +16,7 @@ import {
   readPlan,
   updateConnector,
 } from './store.ts';
+import { dispatchSyncIn, type SyncRequest } from './sync/dispatch.ts';
 import {
   type ActiveSyncPolicy,
   type Connector,

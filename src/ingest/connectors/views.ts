@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { timestamp } from '../../kernel/http/replies.ts';
 import { type Job, jobStatuses } from '../../kernel/jobs/types.ts';
-import { checkpointOf } from './checkpoint.ts';
-import type { ListedConnection } from './connections.ts';
-import { effectiveCadenceHours } from './schedule.ts';
+import type { ListedConnection } from './connections/connections.ts';
+import { effectiveCadenceHours } from './schedule/schedule.ts';
+import { checkpointOf } from './sync/checkpoint.ts';
 import { activeSyncPolicies, type Connector } from './types.ts';
 
 export interface LastSync {

@@ -1,9 +1,9 @@
 import type { Slice, SliceResult } from '../../kernel/jobs/types.ts';
-import { takeTurn } from './airbyte-turn.ts';
-import { checkpointOf } from './checkpoint.ts';
-import { isOverdue, overdue, pollRun } from './poll.ts';
-import { triggerSync } from './trigger.ts';
-import type { SyncWorkerDeps } from './worker-deps.ts';
+import { takeTurn } from './sync/airbyte-turn.ts';
+import { checkpointOf } from './sync/checkpoint.ts';
+import type { SyncWorkerDeps } from './sync/deps.ts';
+import { isOverdue, overdue, pollRun } from './sync/poll.ts';
+import { triggerSync } from './sync/trigger.ts';
 
 /** One slice of a sync: trigger, or one look at the run. Between slices nobody holds a lease. */
 export async function advanceSync(deps: SyncWorkerDeps, slice: Slice): Promise<SliceResult> {

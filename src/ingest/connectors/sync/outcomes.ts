@@ -1,7 +1,7 @@
-import { decideRetry, type RetryPolicy, retryPolicies } from '../../kernel/jobs/retry.ts';
-import type { Job, JobFailure, Outcome } from '../../kernel/jobs/types.ts';
-import type { AirbyteProblem } from './airbyte/types.ts';
-import { maxRetries } from './types.ts';
+import { decideRetry, type RetryPolicy, retryPolicies } from '../../../kernel/jobs/retry.ts';
+import type { Job, JobFailure, Outcome } from '../../../kernel/jobs/types.ts';
+import type { AirbyteProblem } from '../airbyte/types.ts';
+import { maxRetries } from '../types.ts';
 
 /** Airbyte has retried a failed sync itself, so we do so sparingly. */
 const maxFailedSyncs = 2;

@@ -1,15 +1,15 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
-import { unparkJob } from '../../kernel/jobs/shared-store.ts';
-import { findActive } from '../../kernel/jobs/store.ts';
-import type { WakeUp } from '../../kernel/jobs/wake-up.ts';
-import { isUsableId } from '../../kernel/tenancy/types.ts';
-import type { Database } from '../../lib/db.ts';
-import type { AirbyteClient } from './airbyte/types.ts';
-import { canonicalConnectionId } from './connection-id.ts';
-import { connectorErrors } from './errors.ts';
-import { listEnrolled, saveNotice } from './store.ts';
-import { type ConnectorKey, type Notice, pipelineName } from './types.ts';
+import { unparkJob } from '../../../kernel/jobs/shared-store.ts';
+import { findActive } from '../../../kernel/jobs/store.ts';
+import type { WakeUp } from '../../../kernel/jobs/wake-up.ts';
+import { isUsableId } from '../../../kernel/tenancy/types.ts';
+import type { Database } from '../../../lib/db.ts';
+import type { AirbyteClient } from '../airbyte/types.ts';
+import { canonicalConnectionId } from '../connection-id.ts';
+import { connectorErrors } from '../errors.ts';
+import { listEnrolled, saveNotice } from '../store.ts';
+import { type ConnectorKey, type Notice, pipelineName } from '../types.ts';
 
 const words = z.string().catch('');
 const count = z.number().int().nonnegative().nullish().catch(null);

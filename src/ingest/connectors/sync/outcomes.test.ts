@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Job } from '../../kernel/jobs/types.ts';
-import { type AirbyteProblem, type AirbyteProblemCode, airbyteProblemClasses } from './airbyte/types.ts';
-import { syncFailures } from './errors.ts';
+import type { Job } from '../../../kernel/jobs/types.ts';
+import { type AirbyteProblem, type AirbyteProblemCode, airbyteProblemClasses } from '../airbyte/types.ts';
+import { syncFailures } from '../errors.ts';
 import { outcomeOf, syncFailedOutcome } from './outcomes.ts';
 
 const job = (retryCount: number) => ({ retryCount }) as Job;

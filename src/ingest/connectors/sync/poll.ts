@@ -1,14 +1,14 @@
-import { jobErrors } from '../../kernel/jobs/errors.ts';
-import type { Slice, SliceResult } from '../../kernel/jobs/types.ts';
-import type { AirbyteJob, AirbyteProblem } from './airbyte/types.ts';
-import { verdictOf } from './airbyte/types.ts';
+import { jobErrors } from '../../../kernel/jobs/errors.ts';
+import type { Slice, SliceResult } from '../../../kernel/jobs/types.ts';
+import type { AirbyteJob, AirbyteProblem } from '../airbyte/types.ts';
+import { verdictOf } from '../airbyte/types.ts';
+import { findConnector } from '../store.ts';
+import type { Notice } from '../types.ts';
 import type { AirbyteTurn } from './airbyte-turn.ts';
 import { checkpointOf, kept, type SyncCheckpoint, type SyncResult, withoutIntent } from './checkpoint.ts';
+import type { SyncWorkerDeps } from './deps.ts';
 import { dead, outcomeOf, syncFailedOutcome } from './outcomes.ts';
 import { cancelWithRun } from './run-store.ts';
-import { findConnector } from './store.ts';
-import type { Notice } from './types.ts';
-import type { SyncWorkerDeps } from './worker-deps.ts';
 
 interface Poll {
   deps: SyncWorkerDeps;

@@ -1,7 +1,7 @@
-import type { Tx } from '../../lib/db.ts';
-import { sql } from '../../lib/sql.ts';
-import { connectorColumns } from './connector-columns.ts';
-import type { Connector, ConnectorKey } from './types.ts';
+import type { Tx } from '../../../lib/db.ts';
+import { sql } from '../../../lib/sql.ts';
+import { connectorColumns } from '../connector-columns.ts';
+import type { Connector, ConnectorKey } from '../types.ts';
 
 /** Connectors of all tenants whose time has come, or whose tenant has another plan than they were planned for. */
 export function listDue(tx: Tx, limit: number): Promise<ConnectorKey[]> {

@@ -1,4 +1,4 @@
-import { type AirbyteJob, isTerminal } from './airbyte/types.ts';
+import { type AirbyteJob, isTerminal } from '../airbyte/types.ts';
 import type { HeldRun } from './run-store.ts';
 
 /** Airbyte's clock may be this much behind ours. */

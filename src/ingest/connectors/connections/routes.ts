@@ -1,15 +1,15 @@
 import { z } from 'zod';
-import type { Cursors } from '../../kernel/http/cursor.ts';
-import { listOf, pageQuery, problems, publicProblems, timestamp } from '../../kernel/http/replies.ts';
-import { principalOf, type RouteApp, type RouteDeps } from '../../kernel/http/route.ts';
-import type { WakeUp } from '../../kernel/jobs/wake-up.ts';
-import type { CircuitBreakers } from '../../kernel/limits/circuit-breaker.ts';
-import { dependency } from './airbyte-turn.ts';
+import type { Cursors } from '../../../kernel/http/cursor.ts';
+import { listOf, pageQuery, problems, publicProblems, timestamp } from '../../../kernel/http/replies.ts';
+import { principalOf, type RouteApp, type RouteDeps } from '../../../kernel/http/route.ts';
+import type { WakeUp } from '../../../kernel/jobs/wake-up.ts';
+import type { CircuitBreakers } from '../../../kernel/limits/circuit-breaker.ts';
+import { connectorFields, connectorFormParts, wishOf } from '../form.ts';
+import { dependency } from '../sync/airbyte-turn.ts';
+import { assertHookSecret, takeNotice } from '../sync/webhook.ts';
+import { type EnrolmentMode, enrolmentModes } from '../types.ts';
+import { connectionReply, connectorReply, renderConnection, renderConnector } from '../views.ts';
 import { type ConnectionsDeps, importConnections, listConnections } from './connections.ts';
-import { connectorFields, connectorFormParts, wishOf } from './connector-form.ts';
-import { type EnrolmentMode, enrolmentModes } from './types.ts';
-import { connectionReply, connectorReply, renderConnection, renderConnector } from './views.ts';
-import { assertHookSecret, takeNotice } from './webhook.ts';
 
 export interface ConnectionRouteDeps extends ConnectionsDeps {
   wake: WakeUp;

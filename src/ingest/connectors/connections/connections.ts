@@ -1,10 +1,10 @@
-import type { Database } from '../../lib/db.ts';
-import { isSluiceError } from '../../lib/errors.ts';
-import type { AirbyteClient, AirbyteConnection } from './airbyte/types.ts';
-import { connectorErrors } from './errors.ts';
-import { type ConnectorWish, createConnector } from './service.ts';
-import { type Enrolled, listEnrolled, readPlan } from './store.ts';
-import type { Connector } from './types.ts';
+import type { Database } from '../../../lib/db.ts';
+import { isSluiceError } from '../../../lib/errors.ts';
+import type { AirbyteClient, AirbyteConnection } from '../airbyte/types.ts';
+import { connectorErrors } from '../errors.ts';
+import { type ConnectorWish, createConnector } from '../service.ts';
+import { type Enrolled, listEnrolled, readPlan } from '../store.ts';
+import type { Connector } from '../types.ts';
 
 export interface ConnectionsDeps {
   db: Database;

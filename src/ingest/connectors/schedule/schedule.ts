@@ -1,9 +1,9 @@
-import type { JobsDeps } from '../../kernel/jobs/service.ts';
-import { isSluiceError } from '../../lib/errors.ts';
-import type { Logger } from '../../lib/log.ts';
-import { dispatchSyncIn } from './dispatch.ts';
-import { listDue, listDueOf, lockPlanned, type Planned, saveSchedule } from './schedule-store.ts';
-import { type Connector, type ConnectorKey, planCadences } from './types.ts';
+import type { JobsDeps } from '../../../kernel/jobs/service.ts';
+import { isSluiceError } from '../../../lib/errors.ts';
+import type { Logger } from '../../../lib/log.ts';
+import { dispatchSyncIn } from '../sync/dispatch.ts';
+import { type Connector, type ConnectorKey, planCadences } from '../types.ts';
+import { listDue, listDueOf, lockPlanned, type Planned, saveSchedule } from './store.ts';
 
 const hourMs = 3_600_000;
 /** Of the cadence, and never more than half an hour: enough that a thousand connectors do not sync in one minute. */

@@ -1,15 +1,15 @@
-import { recordEvent } from '../../kernel/events/service.ts';
-import type { Slice, SliceResult } from '../../kernel/jobs/types.ts';
-import type { AirbyteAnswer, AirbyteJob, AirbyteProblem } from './airbyte/types.ts';
-import { isTerminal } from './airbyte/types.ts';
+import { recordEvent } from '../../../kernel/events/service.ts';
+import type { Slice, SliceResult } from '../../../kernel/jobs/types.ts';
+import type { AirbyteAnswer, AirbyteJob, AirbyteProblem } from '../airbyte/types.ts';
+import { isTerminal } from '../airbyte/types.ts';
+import { findConnector } from '../store.ts';
+import type { Connector } from '../types.ts';
 import { type AirbyteTurn, waiting } from './airbyte-turn.ts';
 import { checkpointOf, doubtMs, kept, type SyncCheckpoint, withoutIntent } from './checkpoint.ts';
+import type { SyncWorkerDeps } from './deps.ts';
 import { dead, outcomeOf } from './outcomes.ts';
 import { listHeldRuns } from './run-store.ts';
 import { chooseRun, type FoundRun } from './runs.ts';
-import { findConnector } from './store.ts';
-import type { Connector } from './types.ts';
-import type { SyncWorkerDeps } from './worker-deps.ts';
 
 interface Attempt {
   deps: SyncWorkerDeps;

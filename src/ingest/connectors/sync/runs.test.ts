@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { AirbyteJob } from './airbyte/types.ts';
+import type { AirbyteJob } from '../airbyte/types.ts';
 import { type Candidates, chooseRun } from './runs.ts';
 
 const intent = new Date('2026-08-01T12:00:00Z');

@@ -1,12 +1,12 @@
 import { z } from 'zod';
-import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../kernel/http/replies.ts';
-import { principalOf, type RouteModule } from '../../kernel/http/route.ts';
-import { jobErrors } from '../../kernel/jobs/errors.ts';
-import { getJob, listJobsPage } from '../../kernel/jobs/service.ts';
-import { jobStatuses } from '../../kernel/jobs/types.ts';
-import { connectorFormParts } from './connector-form.ts';
-import { pipelineName } from './types.ts';
-import { renderSync, syncReply } from './views.ts';
+import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../../kernel/http/replies.ts';
+import { principalOf, type RouteModule } from '../../../kernel/http/route.ts';
+import { jobErrors } from '../../../kernel/jobs/errors.ts';
+import { getJob, listJobsPage } from '../../../kernel/jobs/service.ts';
+import { jobStatuses } from '../../../kernel/jobs/types.ts';
+import { connectorFormParts } from '../form.ts';
+import { pipelineName } from '../types.ts';
+import { renderSync, syncReply } from '../views.ts';
 
 const tags = ['connectors'];
 

@@ -1,10 +1,10 @@
-import type { Slice, SliceResult } from '../../kernel/jobs/types.ts';
-import { type AirbyteJob, isTerminal } from './airbyte/types.ts';
+import type { Slice, SliceResult } from '../../../kernel/jobs/types.ts';
+import { type AirbyteJob, isTerminal } from '../airbyte/types.ts';
 import { type AirbyteTurn, takeTurn, waiting } from './airbyte-turn.ts';
 import { checkpointOf, doubtMs, kept, type SyncCheckpoint, withoutIntent } from './checkpoint.ts';
+import type { SyncWorkerDeps } from './deps.ts';
 import { listHeldRuns } from './run-store.ts';
 import { chooseRun } from './runs.ts';
-import type { SyncWorkerDeps } from './worker-deps.ts';
 
 /** So long a canceled sync tries to end its run in Airbyte, or to see it ended. */
 const limitMs = 3_600_000;

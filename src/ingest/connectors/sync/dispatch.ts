@@ -1,7 +1,7 @@
-import { dispatchIn, type JobsDeps } from '../../kernel/jobs/service.ts';
-import type { Job } from '../../kernel/jobs/types.ts';
-import type { Tx } from '../../lib/db.ts';
-import { type Connector, maxRetries, pipelineName } from './types.ts';
+import { dispatchIn, type JobsDeps } from '../../../kernel/jobs/service.ts';
+import type { Job } from '../../../kernel/jobs/types.ts';
+import type { Tx } from '../../../lib/db.ts';
+import { type Connector, maxRetries, pipelineName } from '../types.ts';
 
 export interface SyncRequest {
   createdBy: string;

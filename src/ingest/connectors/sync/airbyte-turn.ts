@@ -1,9 +1,9 @@
-import type { Slice, SliceResult } from '../../kernel/jobs/types.ts';
-import type { CircuitBreakers } from '../../kernel/limits/circuit-breaker.ts';
-import type { Logger } from '../../lib/log.ts';
-import type { AirbyteAnswer, AirbyteClient, AirbyteProblem, CallOptions } from './airbyte/types.ts';
+import type { Slice, SliceResult } from '../../../kernel/jobs/types.ts';
+import type { CircuitBreakers } from '../../../kernel/limits/circuit-breaker.ts';
+import type { Logger } from '../../../lib/log.ts';
+import type { AirbyteAnswer, AirbyteClient, AirbyteProblem, CallOptions } from '../airbyte/types.ts';
+import type { ConnectorMetrics } from '../metrics.ts';
 import { checkpointOf, kept, type SyncCheckpoint } from './checkpoint.ts';
-import type { ConnectorMetrics } from './metrics.ts';
 import type { RequestGate } from './request-gate.ts';
 
 export const dependency = 'airbyte';

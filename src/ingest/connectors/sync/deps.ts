@@ -1,0 +1,15 @@
+import type { WakeUp } from '../../../kernel/jobs/wake-up.ts';
+import type { RateLimits } from '../../../kernel/limits/rate-limits.ts';
+import type { Clock } from '../../../lib/clock.ts';
+import type { Database } from '../../../lib/db.ts';
+import type { SyncPolicy } from '../types.ts';
+import type { TurnDeps } from './airbyte-turn.ts';
+
+/** What the slices of syncs stand on. */
+export interface SyncWorkerDeps extends TurnDeps {
+  db: Database;
+  wake: WakeUp;
+  limits: RateLimits;
+  clock: Clock;
+  policy: SyncPolicy;
+}
