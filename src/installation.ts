@@ -24,7 +24,7 @@ import {
 import { openVectorEngine } from './ingest/knowledge/index/vector/open-engine.ts';
 import { preparePgvector } from './ingest/knowledge/index/vector/prepare-pgvector.ts';
 import { openScrapeHouse, type ScrapeHouse, type ScrapeHouseOptions } from './ingest/scrapes/house.ts';
-import { createReferenceReader } from './ingest/scrapes/reader.ts';
+import { createReferenceReader } from './ingest/scrapes/references/reader.ts';
 import { openUploadHouse, type UploadHouse } from './ingest/uploads/house.ts';
 import { createGuardedFetch } from './kernel/fetch/guarded-fetch.ts';
 import { createFiles } from './kernel/files/backends.ts';

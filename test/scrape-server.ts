@@ -5,7 +5,7 @@ import { Registry } from 'prom-client';
 import { afterAll } from 'vitest';
 import type { KnowledgeHouse } from '../src/ingest/knowledge/house.ts';
 import type { ScrapeHouse, ScrapeHouseOptions } from '../src/ingest/scrapes/house.ts';
-import { createReferenceReader } from '../src/ingest/scrapes/reader.ts';
+import { createReferenceReader } from '../src/ingest/scrapes/references/reader.ts';
 import { createFiles } from '../src/kernel/files/backends.ts';
 import type { RouteModule } from '../src/kernel/http/route.ts';
 import { jobRoutes } from '../src/kernel/jobs/routes.ts';

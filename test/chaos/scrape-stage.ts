@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { payloadHashOf } from '../../src/ingest/scrapes/payload.ts';
+import { payloadHashOf } from '../../src/ingest/scrapes/handoffs/payload.ts';
 import { type EmbeddingServer, embeddingDimensions, startEmbeddingServer } from '../embedding-server.ts';
 import { type SyncCounts, sumOf } from '../scrape-server.ts';
 import { type Answer, type ItemServer, untilAccepted } from './items-stage.ts';

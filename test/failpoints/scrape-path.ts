@@ -1,9 +1,9 @@
 import pino from 'pino';
 import { Registry } from 'prom-client';
-import type { HandOverDeps } from '../../src/ingest/scrapes/hand-over.ts';
+import type { HandOverDeps } from '../../src/ingest/scrapes/handoffs/hand-over.ts';
+import { payloadHashOf } from '../../src/ingest/scrapes/handoffs/payload.ts';
 import { ScrapeMetrics } from '../../src/ingest/scrapes/metrics.ts';
-import { payloadHashOf } from '../../src/ingest/scrapes/payload.ts';
-import { failAbandonedRuns } from '../../src/ingest/scrapes/run-store.ts';
+import { failAbandonedRuns } from '../../src/ingest/scrapes/runs/run-store.ts';
 import { handOverLeft } from '../../src/ingest/scrapes/upkeep.ts';
 import { JobMetrics } from '../../src/kernel/jobs/metrics.ts';
 import { Quotas } from '../../src/kernel/jobs/quotas.ts';

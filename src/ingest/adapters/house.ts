@@ -6,7 +6,7 @@ import type { Database } from '../../lib/db.ts';
 import type { Logger } from '../../lib/log.ts';
 import { AdapterMetrics } from './metrics.ts';
 import { adapterRoutes } from './routes.ts';
-import { ScanScheduler } from './scheduler.ts';
+import { ScanScheduler } from './scan/scheduler.ts';
 import type { AdapterDeps } from './service.ts';
 import { oldestSuccessSeconds } from './store.ts';
 import type { TargetDoors } from './types.ts';

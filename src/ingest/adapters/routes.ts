@@ -3,8 +3,8 @@ import { z } from 'zod';
 import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../kernel/http/replies.ts';
 import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../../kernel/http/route.ts';
 import type { Database } from '../../lib/db.ts';
-import { adapterForm, adapterFormParts, settingsOf } from './adapter-form.ts';
-import { countFiles, listFiles, listFilesOf } from './file-list-store.ts';
+import { countFiles, listFiles, listFilesOf } from './files/file-list-store.ts';
+import { adapterForm, adapterFormParts, settingsOf } from './form.ts';
 import {
   type AdapterDeps,
   checkAdapter,

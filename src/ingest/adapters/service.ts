@@ -4,10 +4,10 @@ import { assertPlace as assertS3Place } from '../../kernel/s3/place.ts';
 import type { Database } from '../../lib/db.ts';
 import { isSluiceError, messageOf, type SluiceError } from '../../lib/errors.ts';
 import { adapterErrors } from './errors.ts';
-import { findFile, reopenFailed } from './file-list-store.ts';
-import { isWanted } from './file-names.ts';
-import { emptyReport, type ScanDeps, type ScanLimits, scanAdapter } from './scan.ts';
-import { scanSoon } from './scan-store.ts';
+import { findFile, reopenFailed } from './files/file-list-store.ts';
+import { isWanted } from './files/file-names.ts';
+import { emptyReport, type ScanDeps, type ScanLimits, scanAdapter } from './scan/scan.ts';
+import { scanSoon } from './scan/store.ts';
 import { openSource } from './sources/open-source.ts';
 import {
   countAdapters,

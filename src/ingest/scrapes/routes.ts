@@ -3,12 +3,12 @@ import { z } from 'zod';
 import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../kernel/http/replies.ts';
 import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../../kernel/http/route.ts';
 import type { Database } from '../../lib/db.ts';
-import { historyRoutes } from './history-routes.ts';
-import { listLastRuns } from './run-store.ts';
-import { referenceOf, referencesForm, scrapeFormParts, sourceForm, sourceOf } from './scrape-form.ts';
+import { referenceOf, referencesForm, scrapeFormParts, sourceForm, sourceOf } from './form.ts';
+import { historyRoutes } from './runs/history-routes.ts';
+import { listLastRuns } from './runs/run-store.ts';
+import { type SyncDeps, sync } from './runs/sync.ts';
 import { getSource, removeSource, type SourceDeps, saveSource } from './service.ts';
 import { listSources } from './store.ts';
-import { type SyncDeps, sync } from './sync.ts';
 import type { ScrapeRun, ScrapeSource, SourceKey } from './types.ts';
 import { renderSource, renderSync, sourceReply, syncReply } from './views.ts';
 

@@ -2,16 +2,16 @@ import type { JobsDeps } from '../../kernel/jobs/service.ts';
 import { findActive } from '../../kernel/jobs/store.ts';
 import type { Database, Tx } from '../../lib/db.ts';
 import { scrapeErrors } from './errors.ts';
-import { unavailableNotice } from './hand-over.ts';
+import { unavailableNotice } from './handoffs/hand-over.ts';
 import {
   countHandoffs,
   deleteHandoffs,
   type HandoffFilter,
   hasHandoffs,
   listHandoffs,
-} from './handoff-store.ts';
-import { deleteReferences } from './reference-store.ts';
-import { findRun } from './run-store.ts';
+} from './handoffs/handoff-store.ts';
+import { deleteReferences } from './references/reference-store.ts';
+import { findRun } from './runs/run-store.ts';
 import { countSources, deleteSource, findSource, lockSource, type NewSource, putSource } from './store.ts';
 import {
   type Handoff,

@@ -1,8 +1,8 @@
 import type { UpkeepTask } from '../../kernel/upkeep/types.ts';
 import type { Tx } from '../../lib/db.ts';
-import { type HandOverDeps, handOver } from './hand-over.ts';
-import { hasHandoffs, listLeftHandoffs, purgeHandoffs } from './handoff-store.ts';
-import { failAbandonedRuns, purgeRuns } from './run-store.ts';
+import { type HandOverDeps, handOver } from './handoffs/hand-over.ts';
+import { hasHandoffs, listLeftHandoffs, purgeHandoffs } from './handoffs/handoff-store.ts';
+import { failAbandonedRuns, purgeRuns } from './runs/run-store.ts';
 import type { OpenHandoff } from './types.ts';
 
 const minuteMs = 60_000;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { timestamp } from '../../kernel/http/replies.ts';
-import { defaultCrawlSettings } from './crawl-steps.ts';
+import { defaultCrawlSettings } from './crawl/steps.ts';
 import type { RunWithHandoffs } from './service.ts';
 import {
   crawlKinds,

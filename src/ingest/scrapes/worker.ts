@@ -6,14 +6,14 @@ import type { Job, Outcome, Slice, SliceResult } from '../../kernel/jobs/types.t
 import type { Tx } from '../../lib/db.ts';
 import { isSluiceError } from '../../lib/errors.ts';
 import { storable } from '../../lib/well-formed.ts';
-import { CrawlBatch } from './crawl-batch.ts';
-import { type CrawlPlace, type CrawlTools, crawlSteps } from './crawl-steps.ts';
+import { CrawlBatch } from './crawl/batch.ts';
+import { addToFrontier, deleteFrontier, listFrontier, markVisited } from './crawl/frontier-store.ts';
+import { type CrawlPlace, type CrawlTools, crawlSteps } from './crawl/steps.ts';
 import { scrapeFailures } from './errors.ts';
-import { addToFrontier, deleteFrontier, listFrontier, markVisited } from './frontier-store.ts';
-import { type HandOverDeps, handOver, unavailableNotice } from './hand-over.ts';
-import { persistIn } from './persist.ts';
-import { listKnown, listKnownOf } from './reference-store.ts';
-import { finishRun, reopenRun, saveRunCounts, wasLastComplete } from './run-store.ts';
+import { type HandOverDeps, handOver, unavailableNotice } from './handoffs/hand-over.ts';
+import { listKnown, listKnownOf } from './references/reference-store.ts';
+import { persistIn } from './runs/persist.ts';
+import { finishRun, reopenRun, saveRunCounts, wasLastComplete } from './runs/run-store.ts';
 import { findSource } from './store.ts';
 import { addCounts, noCounts, type RunCounts, type ScrapeSource } from './types.ts';
 

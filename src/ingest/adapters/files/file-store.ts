@@ -1,0 +1,202 @@
+import type { Tx } from '../../../lib/db.ts';
+import { sql } from '../../../lib/sql.ts';
+import { fileColumns } from '../adapter-columns.ts';
+import type { AdapterFile, AdapterKey, FileKey, FileState, FoundFile } from '../types.ts';
+
+/**
+ * Of files as they are shown now: what has ended already. In the order of nothing. All paths are asked for at once:
+ * while the table has no statistics, PostgreSQL takes any index that begins with the adapter for as good as the one
+ * of the paths, and then reads the adapter's records once, instead of once for each file.
+ */
+export function listEnded(
+  tx: Tx,
+  { tenantId, name, files }: AdapterKey & { files: readonly FoundFile[] },
+): Promise<AdapterFile[]> {
+  const paths = files.map((file) => file.path);
+  return tx.rows<AdapterFile>(sql`
+    with f as materialized (
+      select *
+        from adapter_files
+       where tenant_id = ${tenantId}
+         and adapter = ${name}
+         and path = any(${paths}::text[])
+         and moved_to is null
+         and state <> 'waiting')
+    select ${fileColumns}
+      from f
+      join unnest(${paths}::text[], ${files.map((file) => file.sizeBytes)}::bigint[],
+                  ${files.map((file) => file.version)}::text[]) seen (path, size_bytes, version)
+        on seen.path = f.path
+       and seen.size_bytes = f.size_bytes
+       and seen.version = f.version`);
+}
+
+/** A look at files that have not ended: those that look as they did are counted on, the others start anew. */
+export function recordLooks(
+  tx: Tx,
+  look: AdapterKey & { files: readonly FoundFile[]; fileIds: readonly string[] },
+): Promise<AdapterFile[]> {
+  const { files } = look;
+  return tx.rows<AdapterFile>(sql`
+    insert into adapter_files as f (tenant_id, file_id, adapter, path, size_bytes, version)
+    select ${look.tenantId}, file_id, ${look.name}, path, size_bytes, version
+      from unnest(${look.fileIds}::uuid[], ${files.map((file) => file.path)}::text[],
+                  ${files.map((file) => file.sizeBytes)}::bigint[], ${files.map((file) => file.version)}::text[])
+           seen (file_id, path, size_bytes, version)
+     order by path
+    on conflict (tenant_id, adapter, path) where state = 'waiting' and moved_to is null do update
+       set looks = case
+             when (f.size_bytes, f.version) = (excluded.size_bytes, excluded.version) then least(f.looks, 1000000) + 1
+             else 1
+           end,
+           same_since = case
+             when (f.size_bytes, f.version) = (excluded.size_bytes, excluded.version) then f.same_since
+             else excluded.same_since
+           end,
+           size_bytes = excluded.size_bytes,
+           version = excluded.version,
+           last_seen_at = excluded.last_seen_at
+    returning ${fileColumns}`);
+}
+
+/** Files that waited and are not shown any more. Those that were moved are not shown where they wait. */
+export function forgetUnseen(
+  tx: Tx,
+  { tenantId, name, since, limit }: AdapterKey & { since: Date; limit: number },
+): Promise<number> {
+  return tx.run(sql`
+    delete from adapter_files
+     where tenant_id = ${tenantId}
+       and file_id = any(array(
+         select file_id
+           from adapter_files
+          where tenant_id = ${tenantId}
+            and adapter = ${name}
+            and state = 'waiting'
+            and moved_to is null
+            and last_seen_at < ${since}
+          limit ${limit}))`);
+}
+
+/** To be tried again, from where they were moved to. */
+export function listMovedWaiting(
+  tx: Tx,
+  { tenantId, name, limit }: AdapterKey & { limit: number },
+): Promise<AdapterFile[]> {
+  return tx.rows<AdapterFile>(sql`
+    select ${fileColumns}
+      from adapter_files f
+     where f.tenant_id = ${tenantId}
+       and f.adapter = ${name}
+       and f.state = 'waiting'
+       and f.moved_to is not null
+     order by f.file_id
+     limit ${limit}`);
+}
+
+export async function readClock(tx: Tx): Promise<Date> {
+  const row = await tx.find<{ at: Date }>(sql`select clock_timestamp() as at`);
+  if (!row) throw new Error('The clock of the database gave no answer');
+  return row.at;
+}
+
+/** Answers how many attempts there were, this one included. */
+export async function countAttempt(tx: Tx, { tenantId, fileId }: FileKey): Promise<number> {
+  const row = await tx.find<{ attempts: number }>(sql`
+    update adapter_files
+       set attempts = attempts + 1
+     where tenant_id = ${tenantId}
+       and file_id = ${fileId}
+       and state = 'waiting'
+    returning attempts`);
+  return row?.attempts ?? 0;
+}
+
+/** It waits on, and says why. What was not its own fault takes no attempt. */
+export async function postpone(
+  tx: Tx,
+  file: FileKey & { reasonCode: string; reason: string; isItsFault: boolean; looksAnew: boolean },
+): Promise<void> {
+  await tx.run(sql`
+    update adapter_files
+       set reason_code = ${file.reasonCode},
+           reason = ${file.reason},
+           attempts = greatest(0, attempts - ${file.isItsFault ? 0 : 1}),
+           looks = case when ${file.looksAnew}::boolean then 0 else looks end,
+           same_since = case when ${file.looksAnew}::boolean then clock_timestamp() else same_since end
+     where tenant_id = ${file.tenantId}
+       and file_id = ${file.fileId}
+       and state = 'waiting'`);
+}
+
+/** The file whose content was taken in. */
+export function findIngested(
+  tx: Tx,
+  { tenantId, name, sha256 }: AdapterKey & { sha256: string },
+): Promise<AdapterFile | null> {
+  return tx.find<AdapterFile>(sql`
+    select ${fileColumns}
+      from adapter_files f
+     where f.tenant_id = ${tenantId}
+       and f.adapter = ${name}
+       and f.sha256 = ${sha256}
+       and f.state = 'ingested'`);
+}
+
+export type FileEnd = FileKey &
+  Pick<AdapterFile, 'sha256' | 'jobId' | 'uploadId' | 'duplicateOf' | 'reasonCode' | 'reason'> & {
+    state: Exclude<FileState, 'waiting'>;
+  };
+
+/** False: it has ended already, or is gone. */
+export async function endFile(tx: Tx, end: FileEnd): Promise<boolean> {
+  const ended = await tx.run(sql`
+    update adapter_files
+       set state = ${end.state},
+           sha256 = ${end.sha256},
+           job_id = ${end.jobId},
+           upload_id = ${end.uploadId},
+           duplicate_of = ${end.duplicateOf},
+           reason_code = ${end.reasonCode},
+           reason = ${end.reason},
+           finished_at = clock_timestamp()
+     where tenant_id = ${end.tenantId}
+       and file_id = ${end.fileId}
+       and state = 'waiting'`);
+  return ended === 1;
+}
+
+/** Whether an error is that the same content was taken in a moment before. */
+export function isTakenAlready(error: unknown): boolean {
+  const { code, constraint } = error as { code?: unknown; constraint?: unknown };
+  return code === '23505' && constraint === 'ux_adapter_files_content';
+}
+
+/** A file that was only touched is the file that it was: its record gets the new version, and the look goes. */
+export async function renewVersion(
+  tx: Tx,
+  { tenantId, knownId, lookId }: { tenantId: string; knownId: string; lookId: string },
+): Promise<void> {
+  await tx.run(sql`
+    with looked as (
+      delete from adapter_files
+       where tenant_id = ${tenantId}
+         and file_id = ${lookId}
+         and state = 'waiting'
+      returning size_bytes, version, last_seen_at)
+    update adapter_files known
+       set size_bytes = looked.size_bytes,
+           version = looked.version,
+           last_seen_at = looked.last_seen_at
+      from looked
+     where known.tenant_id = ${tenantId}
+       and known.file_id = ${knownId}`);
+}
+
+export async function recordMove(tx: Tx, { tenantId, fileId, movedTo }: FileKey & { movedTo: string }) {
+  await tx.run(sql`
+    update adapter_files
+       set moved_to = ${movedTo}
+     where tenant_id = ${tenantId}
+       and file_id = ${fileId}`);
+}

@@ -1,0 +1,83 @@
+import type { Database, Tx } from '../../../lib/db.ts';
+import { newId } from '../../../lib/ids.ts';
+import type { Logger } from '../../../lib/log.ts';
+import { adapterFailures } from '../errors.ts';
+import type { AdapterKey, ScanLease } from '../types.ts';
+import { claimScan, dropScan, holdScan, keepScan } from './store.ts';
+
+interface LeaseDeps {
+  db: Database;
+  logger: Logger;
+  leaseMs: number;
+  workerId: string;
+}
+
+/**
+ * The right to look through an adapter, on any machine. It is kept alive while the scan lives; every write checks it
+ * in its own transaction, so that a process which slept past its lease writes nothing more.
+ */
+export class HeldScan {
+  readonly key: ScanLease;
+  readonly #deps: LeaseDeps;
+  readonly #lost = new AbortController();
+  readonly #timer: NodeJS.Timeout;
+
+  private constructor(deps: LeaseDeps, key: ScanLease) {
+    this.#deps = deps;
+    this.key = key;
+    this.#timer = setInterval(() => void this.#keep(), deps.leaseMs / 3);
+    this.#timer.unref();
+  }
+
+  /** Null: another scan is at work. */
+  static async claim(deps: LeaseDeps, { tenantId, name }: AdapterKey): Promise<HeldScan | null> {
+    const key = { tenantId, name, token: newId() };
+    const { leaseMs, workerId: scanningBy } = deps;
+    const isOurs = await deps.db.tenant(tenantId, (tx) => claimScan(tx, { ...key, leaseMs, scanningBy }));
+    return isOurs ? new HeldScan(deps, key) : null;
+  }
+
+  get isLost(): boolean {
+    return this.#lost.signal.aborted;
+  }
+
+  /** One transaction of the scan; nothing of it happens once another scan has taken over. */
+  write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.#deps.db.tenant(this.key.tenantId, async (tx) => {
+      await this.fence(tx);
+      return work(tx);
+    });
+  }
+
+  async fence(tx: Tx): Promise<void> {
+    if (await holdScan(tx, this.key)) return;
+    this.#lost.abort();
+    throw adapterFailures.raise.adapter_scan_lost(
+      `The scan of adapter ${this.key.name} was silent for too long; another one has taken over`,
+    );
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** For a scan that could not even say how it went. */
+  async giveBack(): Promise<void> {
+    this.stop();
+    const { db, logger } = this.#deps;
+    await db
+      .tenant(this.key.tenantId, (tx) => dropScan(tx, this.key))
+      .catch((err: unknown) => logger.warn({ err, ...this.key }, 'a scan is left to expire'));
+  }
+
+  async #keep(): Promise<void> {
+    const { db, logger, leaseMs } = this.#deps;
+    try {
+      if (await db.tenant(this.key.tenantId, (tx) => keepScan(tx, { ...this.key, leaseMs }))) return;
+      this.#lost.abort();
+    } catch (err) {
+      // The next heartbeat tries again; what the scan writes meanwhile is fenced anyway.
+      logger.warn({ err, tenant_id: this.key.tenantId, adapter: this.key.name }, 'a scan missed a heartbeat');
+    }
+  }
+}

@@ -1,0 +1,232 @@
+import { appendFileSync } from 'node:fs';
+import { link, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import pino from 'pino';
+import { Registry } from 'prom-client';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { testDoors } from '../../../../test/adapter-house.ts';
+import { visibleJobs } from '../../../../test/adapter-server.ts';
+import { newTenant, useDatabase } from '../../../../test/database.ts';
+import { useKernel } from '../../../../test/kernel.ts';
+import { readingOf } from '../../../../test/statement-reading.ts';
+import { createGuardedFetch } from '../../../kernel/fetch/guarded-fetch.ts';
+import { listFiles } from '../files/file-list-store.ts';
+import { listEnded } from '../files/file-store.ts';
+import { AdapterMetrics } from '../metrics.ts';
+import { putAdapter } from '../store.ts';
+import type { Adapter, Delivery, TargetDoors } from '../types.ts';
+import { type ScanDeps, scanAdapter } from './scan.ts';
+
+// What chance seldom brings about, at the very moment: somebody steps in while a file is under way.
+const database = useDatabase();
+const held = useKernel(database);
+const registry = new Registry();
+const adapterMetrics = new AdapterMetrics(registry);
+const fetch = createGuardedFetch({ blockPrivateAddresses: true, userAgent: 'Sluice/test' });
+let root: string;
+let tenantId: string;
+let adapter: Adapter;
+
+beforeAll(async () => {
+  root = await mkdtemp(path.join(tmpdir(), 'sluice-scan-'));
+});
+afterAll(async () => {
+  await fetch.close();
+  await rm(root, { recursive: true, force: true });
+});
+beforeEach(async () => {
+  tenantId = await newTenant(database);
+  await mkdir(path.join(root, tenantId));
+  adapter = await database.db.tenant(tenantId, (tx) =>
+    putAdapter(tx, {
+      ...{ tenantId, name: 'in', place: { kind: 'folder', path: '' }, pattern: null, everyMinutes: null },
+      ...{ target: { kind: 'items', processor: 'noop', options: {} }, after: 'leave', settleSeconds: 0 },
+      createdBy: 'keeper',
+    }),
+  );
+});
+
+const fileAt = (name: string) => path.join(root, tenantId, name);
+const drop = (name: string, text = 'sku\n1\n2\n') => writeFile(fileAt(name), text);
+
+/** The product's own doors; `stepIn` runs when a file is about to be handed over. */
+function depsWith(stepIn: (delivery: Delivery) => Promise<void> = async () => {}): ScanDeps {
+  const doors = testDoors(database.db, held.kernel);
+  const watched: TargetDoors = {
+    ...doors,
+    items: {
+      ...doors.items,
+      takeIn: async (delivery) => {
+        await stepIn(delivery);
+        await doors.items.takeIn(delivery);
+      },
+    },
+  };
+  return {
+    ...{ db: database.db, logger: pino({ level: 'silent' }), doors: watched, adapterMetrics, fetch },
+    ...{ leaseMs: 30_000, workerId: 'a worker', adapterFolder: root, blockPrivateAddresses: true },
+    secretOf: async () => 'secret',
+  };
+}
+
+const scan = (deps: ScanDeps) => scanAdapter(deps, adapter, { budgetMs: 60_000 });
+const files = () =>
+  database.db.tenant(tenantId, (tx) => listFiles(tx, { tenantId, name: 'in', after: null, limit: 100 }));
+
+test('a scan that another one has taken over during an ingest leaves no job behind', async () => {
+  await drop('a.csv');
+  const report = await scan(
+    depsWith(async () => {
+      await database.owner('update adapters set scan_token = gen_random_uuid() where tenant_id = $1', [
+        tenantId,
+      ]);
+    }),
+  );
+  expect(report).toMatchObject({ ingested: 0, errorCode: 'adapter_scan_lost' });
+  expect(await visibleJobs(database, tenantId)).toEqual([]);
+  expect(await files()).toMatchObject([{ state: 'waiting', jobId: null }]);
+});
+
+test('of two files at once with equal content one makes the job, and the other is its duplicate', async () => {
+  await drop('a.csv');
+  let first: Delivery | undefined;
+  const report = await scan(
+    depsWith(async (delivery) => {
+      first = delivery;
+      // The other one commits while this one is still being read in.
+      await database.owner(
+        `insert into adapter_files
+           (tenant_id, file_id, adapter, path, size_bytes, version, state, sha256, job_id, finished_at)
+         select tenant_id, gen_random_uuid(), 'in', 'twin.csv', size_bytes, version, 'ingested',
+                encode(sha256($2::bytea), 'hex'), gen_random_uuid(), now()
+           from adapter_files where tenant_id = $1`,
+        [tenantId, Buffer.from('sku\n1\n2\n')],
+      );
+    }),
+  );
+  expect(first?.fileName).toBe('a.csv');
+  expect(report).toMatchObject({ ingested: 0, duplicates: 1, error: null });
+  expect(await visibleJobs(database, tenantId)).toEqual([]);
+  const rows = await files();
+  const [twin, copy] = ['twin.csv', 'a.csv'].map((name) => rows.find((row) => row.path === name));
+  expect(copy).toMatchObject({ state: 'duplicate', duplicateOf: twin?.fileId, jobId: twin?.jobId });
+});
+
+test('a file that grows while it is read is not taken in; the next scan takes it whole', async () => {
+  await drop('a.csv', 'sku\n1\n');
+  let asked = 0;
+  const deps = depsWith();
+  const growing: ScanDeps = {
+    ...deps,
+    doors: {
+      ...deps.doors,
+      items: {
+        ...deps.doors.items,
+        // Asked for right before the file is read.
+        get maxBytes() {
+          asked += 1;
+          appendFileSync(fileAt('a.csv'), '9\n');
+          return deps.doors.items.maxBytes;
+        },
+      },
+    },
+  };
+  const first = await scan(growing);
+  expect(asked).toBe(1);
+  expect(first).toMatchObject({ ingested: 0, waiting: 1, error: null });
+  expect(first.files[0]?.reason).toContain('changed while it was read');
+  expect(await visibleJobs(database, tenantId)).toEqual([]);
+  expect(await scan(deps)).toMatchObject({ ingested: 1 });
+  expect(await visibleJobs(database, tenantId)).toEqual([2]);
+});
+
+test('a file that fails for no known reason does not stop the others, and is given up in the end', async () => {
+  await drop('a.csv', 'sku\n1\n');
+  await drop('b.csv', 'sku\n2\n');
+  const deps = depsWith(async ({ fileName }) => {
+    if (fileName === 'a.csv') throw new TypeError('a mistake of ours');
+  });
+  expect(await scan(deps)).toMatchObject({ ingested: 1, waiting: 1, error: null });
+  for (let again = 0; again < 9; again += 1) await scan(deps);
+  expect(await scan(deps)).toMatchObject({ failed: 1 });
+  const failed = (await files()).find(({ path: name }) => name === 'a.csv');
+  expect(failed).toMatchObject({ state: 'failed', reasonCode: 'adapter_file_gave_up' });
+  expect(failed?.reason).toContain('a mistake of ours');
+});
+
+test('a file that is replaced while the one before is taken in is not moved away unread', async () => {
+  adapter = { ...adapter, after: 'move' };
+  await drop('a.csv', 'sku\n1\n');
+  const replacing = depsWith(() => drop('a.csv', 'sku\n1\n2\n3\n'));
+  const first = await scan(replacing);
+  expect(first).toMatchObject({ ingested: 1, moved: 0, error: null });
+  expect(first.files.at(-1)).toMatchObject({ path: 'a.csv', outcome: 'not_moved' });
+  expect(await scan(depsWith())).toMatchObject({ ingested: 1, moved: 1 });
+  expect(await visibleJobs(database, tenantId)).toEqual([1, 3]);
+  expect(await readdir(fileAt(''))).toEqual(['done']);
+});
+
+test('files that were dealt with and stay do not keep a scan from the others, however many', async () => {
+  await drop('0.csv');
+  const others = Array.from({ length: 20_000 }, (_, at) => `${at + 1}.csv`);
+  await Promise.all(others.map((name) => link(fileAt('0.csv'), fileAt(name))));
+  // All are one file by several names, and look alike.
+  const { mtimeNs, ino } = await stat(fileAt('0.csv'), { bigint: true });
+  await database.owner(
+    `insert into adapter_files (tenant_id, file_id, adapter, path, size_bytes, version, state, finished_at)
+     select $1, gen_random_uuid(), 'in', at || '.csv', 8, $2, 'duplicate', now() from generate_series(0, 20000) at`,
+    [tenantId, `${mtimeNs}-${ino}`],
+  );
+  for (const letter of 'abcdefgh') await drop(`${letter}.csv`, `sku\n${letter}\n`);
+  expect(await scan(depsWith())).toMatchObject({ seen: 20_009, ingested: 8, isComplete: true, error: null });
+}, 120_000);
+
+test('a look at a batch reads no record twice, before the first statistics of the table too', async () => {
+  await database.owner('alter table adapter_files set (autovacuum_enabled = false)');
+  await database.owner(
+    `insert into adapter_files (tenant_id, file_id, adapter, path, size_bytes, version, state, finished_at)
+     select $1, gen_random_uuid(), 'in', at || '.csv', 8, 'v', 'duplicate', now() from generate_series(1, 5000) at`,
+    [tenantId],
+  );
+  const batch = Array.from({ length: 500 }, (_, at) => ({
+    ...{ path: `${at + 1}.csv`, sizeBytes: 8, version: 'v', modifiedAt: null },
+  }));
+  const { rows } = await readingOf(database.db, {
+    context: { role: 'sluice_tenant', tenantId },
+    work: (tx) => listEnded(tx, { tenantId, name: 'in', files: batch }),
+  });
+  expect(rows).toBeLessThanOrEqual(5_000);
+});
+
+test('a second scan of an adapter that is being scanned does nothing, and says who is at work', async () => {
+  await drop('a.csv');
+  let second: Awaited<ReturnType<typeof scan>> | undefined;
+  const deps = depsWith(async () => {
+    const busy = { ...adapter, scanningBy: 'a worker' };
+    second = await scanAdapter(depsWith(), busy, { budgetMs: 60_000 });
+  });
+  expect(await scan(deps)).toMatchObject({ ingested: 1, isBusy: false });
+  expect(second).toMatchObject({ isBusy: true, scanningBy: 'a worker', ingested: 0 });
+});
+
+test('a file that is larger than allowed fails with the limit in its reason', async () => {
+  await drop('a.csv');
+  const deps = depsWith();
+  const items = { ...deps.doors.items, maxBytes: 5 };
+  const report = await scan({ ...deps, doors: { ...deps.doors, items } });
+  expect(report).toMatchObject({ failed: 1 });
+  expect(report.files[0]?.reason).toContain('more than 5 bytes');
+});
+
+test('what scans do is counted', async () => {
+  const count = async (name: string) => {
+    const metric = await registry.getSingleMetric(name)?.get();
+    return metric?.values.reduce((sum, { value }) => sum + value, 0) ?? 0;
+  };
+  const before = [await count('sluice_adapter_files_total'), await count('sluice_adapter_scan_seconds')];
+  await drop('a.csv');
+  await scan(depsWith());
+  expect(await count('sluice_adapter_files_total')).toBe((before[0] ?? 0) + 1);
+  expect(await count('sluice_adapter_scan_seconds')).toBeGreaterThan(before[1] ?? 0);
+});

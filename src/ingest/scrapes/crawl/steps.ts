@@ -1,0 +1,186 @@
+import { crawl } from '../../../kernel/crawl/crawl.ts';
+import { normalisePageUrl } from '../../../kernel/crawl/page-url.ts';
+import { PoliteRequests, type Wait } from '../../../kernel/crawl/polite-requests.ts';
+import { Scope } from '../../../kernel/crawl/scope.ts';
+import { walkSitemaps } from '../../../kernel/crawl/sitemap-walk.ts';
+import {
+  type CrawlBounds,
+  type CrawledPage,
+  type CrawlProgress,
+  defaultCrawlBounds,
+  type FoundPage,
+  type KnownPage,
+} from '../../../kernel/crawl/types.ts';
+import type { GuardedFetch } from '../../../kernel/fetch/guarded-fetch.ts';
+import type { CrawlSettings, NewReference, ScrapeSource } from '../types.ts';
+import { feedSteps } from './feed-steps.ts';
+
+/** One step of a crawl, whatever it goes through. */
+export interface ScrapeStep {
+  page?: CrawledPage;
+  /** Of a feed: what an entry says, still to be made into text. */
+  entry?: FeedReference;
+  /** An entry that cannot be kept, or a feed that cannot be read. */
+  failure?: string;
+  found?: readonly FoundPage[];
+  visited?: readonly string[];
+  progress: CrawlProgress | null;
+  /** Only in the last one. */
+  end?: { isComplete: boolean; reason: string };
+}
+
+export type FeedReference = Omit<NewReference, 'content' | 'mediaType' | 'memo'> & { html: string };
+
+export interface CrawlTools {
+  fetch: GuardedFetch;
+  signal: AbortSignal;
+  bounds?: Partial<CrawlBounds>;
+  wait?: Wait;
+  findKnown(urls: readonly string[]): Promise<Map<string, KnownPage>>;
+  listKnown(page: { after: string | null; limit: number }): Promise<(KnownPage & { url: string })[]>;
+}
+
+/** Where an earlier slice of the same crawl has left off. */
+export interface CrawlPlace {
+  frontier: readonly (FoundPage & { isVisited: boolean })[];
+  progress: CrawlProgress | null;
+  wasComplete: boolean;
+}
+
+export const defaultCrawlSettings: CrawlSettings = {
+  maxPages: 500,
+  maxDepth: 5,
+  include: [],
+  exclude: [],
+  sitemap: true,
+};
+
+export function crawlSteps(
+  source: ScrapeSource,
+  tools: CrawlTools,
+  place: CrawlPlace,
+): AsyncGenerator<ScrapeStep> {
+  const settings = { ...defaultCrawlSettings, ...source.settings };
+  const start = normalisePageUrl(source.url ?? '');
+  if (start === null) return refusal(`${source.url} is no address that a crawl can start at`);
+  if (source.kind === 'feed') return feedSteps(start.href, settings, tools, place);
+  if (source.kind === 'sitemap') return sitemapSteps(start.href, settings, tools, place);
+  return websiteSteps(start.href, { ...settings, useSitemap: settings.sitemap }, tools, place);
+}
+
+async function* refusal(reason: string): AsyncGenerator<ScrapeStep> {
+  yield { failure: reason, progress: null, end: { isComplete: false, reason } };
+}
+
+/** Everything else, such as pictures, is left out without being loaded. */
+const readable = new Set([
+  'text/html',
+  'application/xhtml+xml',
+  'text/plain',
+  'text/markdown',
+  'text/x-markdown',
+  'application/pdf',
+  'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+]);
+
+async function* websiteSteps(
+  start: string,
+  settings: CrawlSettings & { useSitemap: boolean },
+  tools: CrawlTools,
+  { frontier, progress, wasComplete }: CrawlPlace,
+): AsyncGenerator<ScrapeStep> {
+  const { maxPages, maxDepth, include, exclude, useSitemap } = settings;
+  const { fetch, signal, wait, findKnown, listKnown } = tools;
+  const bounds = { maxPages, maxDepth, ...tools.bounds };
+  const scope = { include, exclude };
+  const accepts = (mediaType: string) => readable.has(mediaType);
+  const steps = crawl({
+    start,
+    scope,
+    useSitemap,
+    bounds,
+    accepts,
+    fetch,
+    frontier,
+    progress,
+    findKnown,
+    listKnown,
+    wasComplete,
+    signal,
+    ...(wait ? { wait } : {}),
+  });
+  for await (const step of steps) {
+    const { progress: now } = step;
+    if (step.type === 'end') {
+      yield { progress: now, end: { isComplete: step.isComplete, reason: step.reason } };
+    } else if (step.type === 'found') {
+      yield { found: step.found, progress: now };
+    } else {
+      yield { page: step.page, found: step.found, visited: step.visited, progress: now };
+    }
+  }
+}
+
+/** The pages that a sitemap names, and no others: links are not followed. */
+async function* sitemapSteps(
+  url: string,
+  settings: CrawlSettings,
+  tools: CrawlTools,
+  place: CrawlPlace,
+): AsyncGenerator<ScrapeStep> {
+  const crawlOnly = { ...settings, maxDepth: 0, useSitemap: false };
+  if (place.progress !== null) {
+    yield* websiteSteps(url, crawlOnly, tools, place);
+    return;
+  }
+  const { pages, gap } = await readSitemaps(url, settings, tools);
+  const progress: CrawlProgress = {
+    origin: new URL(url).origin,
+    isSitemapRead: true,
+    areLinksKnown: false,
+    knownAfter: null,
+    failed: 0,
+    failedInRow: 0,
+    skipped: {},
+    gap,
+  };
+  yield { found: pages, progress, ...(gap !== null && pages.length === 0 ? { failure: gap } : {}) };
+  const frontier = pages.map((page) => ({ ...page, isVisited: false }));
+  yield* websiteSteps(url, crawlOnly, tools, { ...place, frontier, progress });
+}
+
+async function readSitemaps(
+  url: string,
+  { maxPages, include, exclude }: CrawlSettings,
+  tools: CrawlTools,
+): Promise<{ pages: FoundPage[]; gap: string | null }> {
+  const scope = new Scope(url, { include, exclude });
+  const found = new Map<string, FoundPage>();
+  let isMore = false;
+  const { isTruncated, failures } = await walkSitemaps({
+    requests: politely(tools),
+    start: [url],
+    maxSitemaps: defaultCrawlBounds.maxSitemaps,
+    isAllowed: (other) => scope.isOnHost(other),
+    take: (entry) => {
+      const page = scope.pageOf(entry.url, url);
+      if (page !== null && found.size < maxPages) found.set(page.href, { url: page.href, depth: 0 });
+      else if (page !== null && !found.has(page.href)) isMore = true;
+      return !isMore;
+    },
+  });
+  const pages = [...found.values()];
+  const tooMany = `The sitemap has more pages than the ${maxPages} that this crawl visits`;
+  const none = `${url} names no page of its own host; it may be no sitemap`;
+  const gap = failures[0] ?? (isMore || isTruncated ? tooMany : pages.length === 0 ? none : null);
+  return { pages, gap };
+}
+
+function politely({ fetch, signal, bounds, wait }: CrawlTools): PoliteRequests {
+  return new PoliteRequests({
+    fetch,
+    signal,
+    bounds: { ...defaultCrawlBounds, ...bounds },
+    ...(wait ? { wait } : {}),
+  });
+}

@@ -1,0 +1,305 @@
+import type { Tx } from '../../../lib/db.ts';
+import { sql } from '../../../lib/sql.ts';
+import { handoffColumns } from '../scrape-columns.ts';
+import type { Handoff, HandoffReason, HandoffStatus, OpenHandoff, SourceKey } from '../types.ts';
+
+/** Whether the optional feature is there. */
+export async function hasHandoffs(tx: Tx): Promise<boolean> {
+  const row = await tx.find<{ isThere: boolean }>(
+    sql`select to_regclass('public.ingestion_handoffs') is not null as "isThere"`,
+  );
+  return row?.isThere ?? false;
+}
+
+export interface HandoffWish {
+  handoffId: string;
+  referenceId: string;
+  payloadHash: string;
+  /** Even if the same payload was ingested before: it may be gone from the index meanwhile. */
+  isForced: boolean;
+}
+
+/**
+ * Opens a hand-off for each reference whose latest one is about another payload or another knowledge base (one that
+ * was deleted and made again is another one), or has failed; a former payload's is opened again. The caller has locked
+ * the references. Answers what waits for a job to be made; `isNew` is false where another sync opened it and has not
+ * made the job yet. All others are skipped.
+ */
+export function openHandoffs(
+  tx: Tx,
+  {
+    tenantId,
+    source,
+    kbId,
+    kbMadeAt,
+    scrapeRunId,
+    createdBy,
+  }: SourceKey & { kbId: string; kbMadeAt: Date | null; scrapeRunId: string; createdBy: string },
+  wishes: readonly HandoffWish[],
+): Promise<(OpenHandoff & { isNew: boolean })[]> {
+  return tx.rows(sql`
+    with latest as (
+      select i.reference_id, i.payload_hash, i.handoff_id, l.handoff_id as latest_id, coalesce(l.turn, 0) as turn,
+             l.status, l.reason_code, l.kb_id, l.scrape_run_id, l.created_by,
+             coalesce(l.payload_hash = i.payload_hash and l.kb_id = ${kbId} and l.status <> 'failed'
+               and (l.status <> 'completed' or l.updated_at >= ${kbMadeAt})
+               and not i.is_forced, false) as is_same
+        from jsonb_to_recordset(${JSON.stringify(wishes.map(wishRecord))}::jsonb) as i (
+               handoff_id uuid, reference_id uuid, payload_hash text, is_forced boolean)
+        left join lateral (
+          select *
+            from ingestion_handoffs h
+           where h.tenant_id = ${tenantId}
+             and h.reference_id = i.reference_id
+           order by h.turn desc
+           limit 1) l on true
+    ), noted as (
+      update ingestion_handoffs h
+         set reason_code = 'unchanged_payload',
+             reason_text = 'A later sync brought the same payload, which is ingested already'
+        from latest l
+       where l.is_same
+         and l.status = 'completed'
+         and h.tenant_id = ${tenantId}
+         and h.handoff_id = l.latest_id
+         and h.status = 'completed'
+         and h.reason_code <> 'unchanged_payload'
+    ), opened as (
+      insert into ingestion_handoffs as h (
+        tenant_id, handoff_id, source, kb_id, reference_id, payload_hash, scrape_run_id, turn, created_by)
+      select ${tenantId}, l.handoff_id, ${source}, ${kbId}, l.reference_id, l.payload_hash, ${scrapeRunId}, l.turn + 1,
+             ${createdBy}
+        from latest l
+       where not l.is_same
+       order by l.reference_id
+      on conflict (reference_id, payload_hash) do update
+         set status = 'queued',
+             reason_code = 'queued_from_scrape',
+             reason_text = null,
+             attempts = 0,
+             job_id = null,
+             kb_id = excluded.kb_id,
+             scrape_run_id = excluded.scrape_run_id,
+             turn = excluded.turn,
+             created_by = excluded.created_by
+      returning h.handoff_id, h.reference_id
+    )
+    select o.handoff_id as "handoffId", o.reference_id as "referenceId", ${scrapeRunId} as "scrapeRunId",
+           ${kbId} as "kbId", ${createdBy} as "createdBy", true as "isNew"
+      from opened o
+     union all
+    select l.latest_id, l.reference_id, l.scrape_run_id::text, l.kb_id, l.created_by,
+           l.scrape_run_id = ${scrapeRunId}::uuid
+      from latest l
+     where l.is_same
+       and l.status = 'queued'
+       and l.reason_code = 'queued_from_scrape'`);
+}
+
+function wishRecord({ handoffId, referenceId, payloadHash, isForced }: HandoffWish) {
+  return {
+    handoff_id: handoffId,
+    reference_id: referenceId,
+    payload_hash: payloadHash,
+    is_forced: isForced,
+  };
+}
+
+/**
+ * Locks the references of these hand-offs, in the order in which syncs lock them, and answers those hand-offs that
+ * still wait for their job to be made.
+ */
+export async function lockOpenHandoffs(
+  tx: Tx,
+  { tenantId, handoffIds }: { tenantId: string; handoffIds: readonly string[] },
+): Promise<OpenHandoff[]> {
+  await tx.run(sql`
+    select 1
+      from unnest(${handoffIds}::uuid[]) as i (handoff_id)
+      join ingestion_handoffs h on h.tenant_id = ${tenantId} and h.handoff_id = i.handoff_id
+      join scrape_references r on r.tenant_id = ${tenantId} and r.reference_id = h.reference_id
+     order by r.external_id
+       for update of r`);
+  return tx.rows<OpenHandoff>(sql`
+    select h.handoff_id as "handoffId", h.reference_id as "referenceId", h.scrape_run_id as "scrapeRunId",
+           h.kb_id as "kbId", h.created_by as "createdBy"
+      from unnest(${handoffIds}::uuid[]) as i (handoff_id)
+      join ingestion_handoffs h on h.tenant_id = ${tenantId} and h.handoff_id = i.handoff_id
+     where h.status = 'queued'
+       and h.reason_code = 'queued_from_scrape'
+       and h.job_id is null`);
+}
+
+export interface BusyReference {
+  referenceId: string;
+  /** Its job has failed and waits for the next try. */
+  isWaiting: boolean;
+}
+
+/**
+ * Which of these references have a job that has not ended. The jobs cannot end before this transaction has: so whoever
+ * ends one sees the hand-offs that wait for it.
+ */
+export function lockBusyReferences(
+  tx: Tx,
+  { tenantId, referenceIds }: { tenantId: string; referenceIds: readonly string[] },
+): Promise<BusyReference[]> {
+  return tx.rows<BusyReference>(sql`
+    select j.subject_id as "referenceId", j.status = 'failed' as "isWaiting"
+      from unnest(${referenceIds}::text[]) as i (reference_id)
+      join ingestion_jobs j
+        on j.tenant_id = ${tenantId} and j.pipeline = 'knowledge' and j.subject_id = i.reference_id
+     where j.status in ('queued', 'running', 'paused', 'failed')
+        or j.cleanup_open
+     order by i.reference_id
+       for share of j`);
+}
+
+/** They have a job of their own. Payloads that waited longer are brought to their end by it as well. */
+export async function saveJobs(
+  tx: Tx,
+  { tenantId, attempts }: { tenantId: string; attempts: number },
+  made: readonly { handoffId: string; referenceId: string; jobId: string }[],
+): Promise<void> {
+  await tx.run(sql`
+    update ingestion_handoffs h
+       set job_id = m.job_id,
+           reason_code = 'ingestion_job_queued',
+           attempts = case when h.handoff_id = m.handoff_id then ${attempts} else h.attempts end
+      from unnest(${made.map(({ handoffId }) => handoffId)}::uuid[],
+                  ${made.map(({ referenceId }) => referenceId)}::uuid[],
+                  ${made.map(({ jobId }) => jobId)}::uuid[]) as m (handoff_id, reference_id, job_id)
+     where h.tenant_id = ${tenantId}
+       and h.reference_id = m.reference_id
+       and h.status = 'queued'
+       and h.job_id is null`);
+}
+
+export async function saveWaiting(
+  tx: Tx,
+  { tenantId, attempts, handoffIds }: { tenantId: string; attempts: number; handoffIds: readonly string[] },
+): Promise<void> {
+  await tx.run(sql`
+    update ingestion_handoffs h
+       set reason_code = 'ingestion_job_already_active',
+           reason_text = 'Another payload of the reference is being ingested; this one follows when that has ended',
+           attempts = ${attempts}
+      from unnest(${handoffIds}::uuid[]) as i (handoff_id)
+     where h.tenant_id = ${tenantId}
+       and h.handoff_id = i.handoff_id`);
+}
+
+/** Those of them that still wait for their job to be made; answers how many. */
+export async function failHandoffs(
+  tx: Tx,
+  failure: {
+    tenantId: string;
+    attempts: number;
+    handoffIds: readonly string[];
+    reasonCode: Extract<HandoffReason, 'retry_exhausted' | 'not_transient'>;
+    reasonText: string;
+  },
+): Promise<number> {
+  return tx.run(sql`
+    update ingestion_handoffs h
+       set status = 'failed',
+           reason_code = ${failure.reasonCode},
+           reason_text = ${failure.reasonText},
+           attempts = ${failure.attempts}
+      from unnest(${failure.handoffIds}::uuid[]) as i (handoff_id)
+     where h.tenant_id = ${failure.tenantId}
+       and h.handoff_id = i.handoff_id
+       and h.status = 'queued'
+       and h.reason_code = 'queued_from_scrape'`);
+}
+
+export interface HandoffFilter extends SourceKey {
+  status?: HandoffStatus | undefined;
+  scrapeRunId?: string | undefined;
+}
+
+/** Newest first: ids are made in the order of time. */
+export function listHandoffs(
+  tx: Tx,
+  filter: HandoffFilter & { after: string | null; offset: number; limit: number },
+): Promise<Handoff[]> {
+  return tx.rows<Handoff>(sql`
+    select ${handoffColumns}
+      from ingestion_handoffs h
+     where h.tenant_id = ${filter.tenantId}
+       and h.source = ${filter.source}
+       and (${filter.status ?? null}::text is null or h.status = ${filter.status ?? null})
+       and (${filter.scrapeRunId ?? null}::uuid is null or h.scrape_run_id = ${filter.scrapeRunId ?? null}::uuid)
+       and (${filter.after}::uuid is null or h.handoff_id < ${filter.after}::uuid)
+     order by h.handoff_id desc
+     limit ${filter.limit}
+    offset ${filter.offset}`);
+}
+
+export async function countHandoffs(tx: Tx, filter: HandoffFilter): Promise<Record<HandoffStatus, number>> {
+  const rows = await tx.rows<{ status: HandoffStatus; count: number }>(sql`
+    select h.status, count(*) as count
+      from ingestion_handoffs h
+     where h.tenant_id = ${filter.tenantId}
+       and h.source = ${filter.source}
+       and (${filter.status ?? null}::text is null or h.status = ${filter.status ?? null})
+       and (${filter.scrapeRunId ?? null}::uuid is null or h.scrape_run_id = ${filter.scrapeRunId ?? null}::uuid)
+     group by h.status`);
+  const counts = { queued: 0, running: 0, completed: 0, failed: 0 };
+  for (const { status, count } of rows) counts[status] = count;
+  return counts;
+}
+
+/** Over all tenants: hand-offs whose process died before their job was made. */
+export function listLeftHandoffs(
+  tx: Tx,
+  { olderThanMs, limit }: { olderThanMs: number; limit: number },
+): Promise<(OpenHandoff & { tenantId: string })[]> {
+  return tx.rows(sql`
+    select h.tenant_id as "tenantId", h.handoff_id as "handoffId", h.reference_id as "referenceId",
+           h.scrape_run_id as "scrapeRunId", h.kb_id as "kbId", h.created_by as "createdBy"
+      from ingestion_handoffs h
+     where h.status = 'queued'
+       and h.reason_code = 'queued_from_scrape'
+       and h.updated_at < clock_timestamp() - ${olderThanMs} * interval '1 millisecond'
+     order by h.tenant_id, h.kb_id
+     limit ${limit}`);
+}
+
+export async function deleteHandoffs(
+  tx: Tx,
+  { tenantId, source, limit }: SourceKey & { limit: number },
+): Promise<number> {
+  return tx.run(sql`
+    delete from ingestion_handoffs
+     where tenant_id = ${tenantId}
+       and handoff_id in (
+         select handoff_id
+           from ingestion_handoffs
+          where tenant_id = ${tenantId}
+            and source = ${source}
+          limit ${limit})`);
+}
+
+/** Ended ones that are not the latest of their reference; a former payload that comes back is just handed over anew. */
+export function purgeHandoffs(tx: Tx, { days, limit }: { days: number; limit: number }): Promise<number> {
+  return tx.run(sql`
+    delete from ingestion_handoffs d
+     using (
+       select h.tenant_id, h.handoff_id
+         from ingestion_handoffs h
+         join tenants t on t.tenant_id = h.tenant_id
+        where h.status in ('completed', 'failed')
+          and h.updated_at < clock_timestamp()
+              - coalesce((t.limits ->> 'job_retention_days')::integer, ${days}) * interval '1 day'
+          and exists (
+            select
+              from ingestion_handoffs n
+             where n.tenant_id = h.tenant_id
+               and n.reference_id = h.reference_id
+               and n.turn > h.turn)
+        limit ${limit}
+          for update of h skip locked) old
+     where d.tenant_id = old.tenant_id
+       and d.handoff_id = old.handoff_id`);
+}

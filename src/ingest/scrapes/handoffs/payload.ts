@@ -1,0 +1,46 @@
+import { createHash } from 'node:crypto';
+import type { NewReference } from '../types.ts';
+
+/** SHA-256 over what a reference says: two spellings of the same JSON are the same payload. */
+export function payloadHashOf({
+  url,
+  title,
+  content,
+  metadata,
+}: Pick<NewReference, 'url' | 'title' | 'content' | 'metadata'>): string {
+  return createHash('sha256').update(canonicalJson({ url, title, content, metadata })).digest('hex');
+}
+
+function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) => {
+    if (part === null || typeof part !== 'object' || Array.isArray(part)) return part;
+    // Entries and not assignment: a key named __proto__ must stay a key.
+    return Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)));
+  });
+}
+
+/** Of several with the same external id the last one counts; in the order in which all syncs lock them. */
+export function inLockOrder(references: readonly NewReference[]): NewReference[] {
+  const byId = new Map(references.map((reference) => [reference.externalId, reference]));
+  return [...byId.values()].sort((a, b) =>
+    Buffer.compare(Buffer.from(a.externalId), Buffer.from(b.externalId)),
+  );
+}
+
+const batch = { references: 500, textUnits: 8 * 1024 * 1024 };
+
+/** What is persisted in one transaction. */
+export function* batchesOf(references: readonly NewReference[]): Generator<NewReference[]> {
+  let current: NewReference[] = [];
+  let textUnits = 0;
+  for (const reference of references) {
+    if (current.length >= batch.references || (current.length > 0 && textUnits >= batch.textUnits)) {
+      yield current;
+      current = [];
+      textUnits = 0;
+    }
+    current.push(reference);
+    textUnits += reference.content.length;
+  }
+  if (current.length > 0) yield current;
+}

@@ -1,0 +1,233 @@
+import type { Tx } from '../../../lib/db.ts';
+import { sql } from '../../../lib/sql.ts';
+import { referenceColumns } from '../scrape-columns.ts';
+import type { NewReference, ScrapeReference, SourceKey, TouchedReference } from '../types.ts';
+
+export type UpsertedReference = NewReference & { referenceId: string; payloadHash: string };
+
+/**
+ * Makes or changes references, and locks them until the end of the transaction, always in the order of their external
+ * ids: two syncs of the same references cannot wait for each other. One that is as it was is only touched, so that its
+ * text is not written again.
+ */
+export function upsertReferences(
+  tx: Tx,
+  { tenantId, source, scrapeRunId }: SourceKey & { scrapeRunId: string },
+  references: readonly UpsertedReference[],
+): Promise<TouchedReference[]> {
+  return tx.rows<TouchedReference>(sql`
+    insert into scrape_references as r (
+      tenant_id, reference_id, source, external_id, url, url_key, title, content, media_type, metadata, payload_hash,
+      memo, scrape_run_id, changed_by)
+    select ${tenantId}, i.reference_id, ${source}, i.external_id, i.url, sha256(convert_to(i.url, 'UTF8')), i.title,
+           i.content, i.media_type, i.metadata, i.payload_hash, i.memo, ${scrapeRunId}, ${scrapeRunId}
+      from jsonb_to_recordset(${JSON.stringify(references.map(recordOf))}::jsonb) as i (
+        reference_id uuid, external_id text, url text, title text, content text, media_type text, metadata jsonb,
+        payload_hash text, memo text)
+     order by i.external_id collate "C"
+    on conflict (tenant_id, source, external_id) do update
+       set url = excluded.url,
+           url_key = excluded.url_key,
+           title = excluded.title,
+           content = case when r.payload_hash = excluded.payload_hash then r.content else excluded.content end,
+           media_type = excluded.media_type,
+           metadata = excluded.metadata,
+           payload_hash = excluded.payload_hash,
+           memo = excluded.memo,
+           gone_at = null,
+           scrape_run_id = excluded.scrape_run_id,
+           changed_by = case
+             when r.payload_hash = excluded.payload_hash and r.gone_at is null then r.changed_by
+             else excluded.changed_by end,
+           updated_at = clock_timestamp()
+    returning r.reference_id as "referenceId", r.external_id as "externalId", r.payload_hash as "payloadHash",
+              r.xmax = 0 as "isCreated", r.changed_by = ${scrapeRunId} and r.xmax <> 0 as "isChanged"`);
+}
+
+/** References that a crawl found unchanged without reading them. */
+export function touchReferences(
+  tx: Tx,
+  { tenantId, source, scrapeRunId }: SourceKey & { scrapeRunId: string },
+  pages: readonly { externalId: string; memo: string | null }[],
+): Promise<TouchedReference[]> {
+  return tx.rows<TouchedReference>(sql`
+    with locked as (
+      select r.reference_id, p.memo
+        from unnest(${pages.map(({ externalId }) => externalId)}::text[], ${pages.map(({ memo }) => memo)}::text[])
+               as p (external_id, memo)
+        join scrape_references r
+          on r.tenant_id = ${tenantId} and r.source = ${source} and r.external_id = p.external_id collate "C"
+       order by r.external_id
+         for update of r
+    )
+    update scrape_references r
+       set scrape_run_id = ${scrapeRunId},
+           memo = coalesce(l.memo, r.memo),
+           gone_at = null,
+           updated_at = clock_timestamp()
+      from locked l
+     where r.tenant_id = ${tenantId}
+       and r.reference_id = l.reference_id
+    returning r.reference_id as "referenceId", r.external_id as "externalId", r.payload_hash as "payloadHash",
+              false as "isCreated", false as "isChanged"`);
+}
+
+/** Kept, but not handed to anybody any more. */
+export async function markGone(
+  tx: Tx,
+  { tenantId, source }: SourceKey,
+  externalIds: readonly string[],
+): Promise<number> {
+  return tx.run(sql`
+    update scrape_references r
+       set gone_at = clock_timestamp(),
+           updated_at = clock_timestamp()
+     where r.tenant_id = ${tenantId}
+       and r.source = ${source}
+       and r.gone_at is null
+       and r.reference_id in (
+         select l.reference_id
+           from scrape_references l
+          where l.tenant_id = ${tenantId}
+            and l.source = ${source}
+            and l.external_id = any(${externalIds}::text[])
+          order by l.external_id
+            for update)`);
+}
+
+/** By external id, what a crawl wants to know; those that are gone are not known. */
+export function listKnownOf(
+  tx: Tx,
+  { tenantId, source }: SourceKey,
+  externalIds: readonly string[],
+): Promise<{ externalId: string; payloadHash: string; memo: string | null }[]> {
+  return tx.rows(sql`
+    select r.external_id as "externalId", r.payload_hash as "payloadHash", r.memo
+      from unnest(${externalIds}::text[]) as p (external_id)
+      join scrape_references r
+        on r.tenant_id = ${tenantId} and r.source = ${source} and r.external_id = p.external_id collate "C"
+     where r.gone_at is null`);
+}
+
+/** All that a crawl has read before, in the order of their external ids. */
+export function listKnown(
+  tx: Tx,
+  { tenantId, source, after, limit }: SourceKey & { after: string | null; limit: number },
+): Promise<{ externalId: string; payloadHash: string; memo: string | null }[]> {
+  return tx.rows(sql`
+    select r.external_id as "externalId", r.payload_hash as "payloadHash", r.memo
+      from scrape_references r
+     where r.tenant_id = ${tenantId}
+       and r.source = ${source}
+       and (${after}::text is null or r.external_id > ${after} collate "C")
+       and r.gone_at is null
+     order by r.external_id
+     limit ${limit}`);
+}
+
+/** By their ids, newest first. */
+export function listReferences(
+  tx: Tx,
+  { tenantId, source, after, limit }: SourceKey & { after: string | null; limit: number },
+): Promise<ScrapeReference[]> {
+  return tx.rows<ScrapeReference>(sql`
+    select ${referenceColumns}
+      from scrape_references r
+     where r.tenant_id = ${tenantId}
+       and r.source = ${source}
+       and (${after}::uuid is null or r.reference_id < ${after}::uuid)
+     order by r.reference_id desc
+     limit ${limit}`);
+}
+
+export interface HandedReference {
+  referenceId: string;
+  externalId: string;
+  url: string;
+  title: string;
+  content: string;
+  mediaType: string | null;
+  /** An older reference of the same knowledge base has the same address. */
+  isSameUrl: boolean;
+}
+
+/** Those of all sources of a knowledge base, by their ids. Each source is asked for its first ones by itself. */
+export function listHandedReferences(
+  tx: Tx,
+  { tenantId, kbId, after, limit }: { tenantId: string; kbId: string; after: string | null; limit: number },
+): Promise<HandedReference[]> {
+  return tx.rows<HandedReference>(sql`
+    select r.reference_id as "referenceId", r.external_id as "externalId", r.url, r.title, r.content,
+           r.media_type as "mediaType", ${isSameUrl(kbId)} as "isSameUrl"
+      from scrape_sources s,
+           lateral (
+             select *
+               from scrape_references f
+              where f.tenant_id = s.tenant_id
+                and f.source = s.source
+                and f.gone_at is null
+                and (${after}::uuid is null or f.reference_id > ${after}::uuid)
+              order by f.reference_id
+              limit ${limit}) r
+     where s.tenant_id = ${tenantId}
+       and s.kb_id = ${kbId}
+     order by r.reference_id
+     limit ${limit}`);
+}
+
+export function findHandedReference(
+  tx: Tx,
+  { tenantId, kbId, referenceId }: { tenantId: string; kbId: string; referenceId: string },
+): Promise<HandedReference | null> {
+  return tx.find<HandedReference>(sql`
+    select r.reference_id as "referenceId", r.external_id as "externalId", r.url, r.title, r.content,
+           r.media_type as "mediaType", ${isSameUrl(kbId)} as "isSameUrl"
+      from scrape_references r
+      join scrape_sources s on s.tenant_id = r.tenant_id and s.source = r.source and s.kb_id = ${kbId}
+     where r.tenant_id = ${tenantId}
+       and r.reference_id = ${referenceId}
+       and r.gone_at is null`);
+}
+
+function isSameUrl(kbId: string) {
+  return sql`exists (
+             select
+               from scrape_references o
+               join scrape_sources os on os.tenant_id = o.tenant_id and os.source = o.source
+              where o.tenant_id = r.tenant_id
+                and o.url_key = r.url_key
+                and o.reference_id < r.reference_id
+                and o.gone_at is null
+                and os.kb_id = ${kbId})`;
+}
+
+export async function deleteReferences(
+  tx: Tx,
+  { tenantId, source, limit }: SourceKey & { limit: number },
+): Promise<number> {
+  return tx.run(sql`
+    delete from scrape_references
+     where tenant_id = ${tenantId}
+       and reference_id in (
+         select reference_id
+           from scrape_references
+          where tenant_id = ${tenantId}
+            and source = ${source}
+          order by external_id
+          limit ${limit}
+            for update)`);
+}
+
+function recordOf(reference: UpsertedReference) {
+  return {
+    reference_id: reference.referenceId,
+    external_id: reference.externalId,
+    url: reference.url,
+    title: reference.title,
+    content: reference.content,
+    media_type: reference.mediaType,
+    metadata: reference.metadata,
+    payload_hash: reference.payloadHash,
+    memo: reference.memo,
+  };
+}

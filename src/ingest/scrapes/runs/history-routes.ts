@@ -1,0 +1,138 @@
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../../kernel/http/replies.ts';
+import { principalOf, type RouteApp, type RouteDeps } from '../../../kernel/http/route.ts';
+import { scrapeFormParts } from '../form.ts';
+import { listReferences } from '../references/reference-store.ts';
+import { getRun, getSourceIn, listHandoffPage } from '../service.ts';
+import { handoffStatuses, type SourceKey } from '../types.ts';
+import {
+  handoffListReply,
+  referenceReply,
+  renderHandoff,
+  renderReference,
+  renderRun,
+  renderRunWithHandoffs,
+  runReply,
+  runWithHandoffsReply,
+} from '../views.ts';
+import { listRuns } from './run-store.ts';
+
+const tags = ['scrapes'];
+const params = z.strictObject({ source: scrapeFormParts.sourceName });
+
+/** What syncs have left behind. */
+export function historyRoutes(app: RouteApp, deps: RouteDeps): void {
+  installHandoffs(app, deps);
+  installReferences(app, deps);
+  installRuns(app, deps);
+}
+
+function keyOf(request: FastifyRequest & { params: { source: string } }): SourceKey {
+  return { tenantId: principalOf(request).tenantId, source: request.params.source };
+}
+
+const maxOffset = 1_000_000;
+
+function installHandoffs(app: RouteApp, { db, cursors }: RouteDeps): void {
+  const list = 'hand-offs';
+  app.route({
+    method: 'GET',
+    url: '/api/scraping/:source/handoffs',
+    config: { action: 'scrape.read' },
+    schema: {
+      tags,
+      summary: 'List hand-offs, newest first; 503 while they are taken down',
+      params,
+      querystring: z.strictObject({
+        ...pageQuery,
+        offset: z.coerce
+          .number()
+          .int()
+          .min(0)
+          .max(maxOffset)
+          .default(0)
+          .describe('For pages by number; not with cursor'),
+        status: z.enum(handoffStatuses).optional(),
+        scrape_run_id: scrapeFormParts.runId.optional().describe('Only those that this run opened'),
+      }),
+      response: { 200: handoffListReply, ...problems(404) },
+    },
+    handler: async (request) => {
+      const { limit, status, scrape_run_id: scrapeRunId, cursor } = request.query;
+      const page = pageRequest(request.query, { list, cursors });
+      const offset = cursor === undefined ? request.query.offset : 0;
+      const filter = { ...keyOf(request), status, scrapeRunId, ...page, offset };
+      const { handoffs, total } = await listHandoffPage({ db }, filter);
+      const render = renderHandoff;
+      return { ...pageOf(handoffs, { limit, list, cursors, key: (row) => row.handoffId, render }), total };
+    },
+  });
+}
+
+function installReferences(app: RouteApp, { db, cursors }: RouteDeps): void {
+  const list = 'references';
+  app.route({
+    method: 'GET',
+    url: '/api/scraping/:source/references',
+    config: { action: 'scrape.read' },
+    schema: {
+      tags,
+      summary: 'List references, newest first',
+      params,
+      querystring: z.strictObject(pageQuery),
+      response: { 200: listOf(referenceReply), ...problems(404) },
+    },
+    handler: async (request) => {
+      const key = keyOf(request);
+      const page = pageRequest(request.query, { list, cursors });
+      const rows = await db.tenant(key.tenantId, async (tx) => {
+        await getSourceIn(tx, key);
+        return listReferences(tx, { ...key, ...page });
+      });
+      const { limit } = request.query;
+      return pageOf(rows, { limit, list, cursors, key: (row) => row.referenceId, render: renderReference });
+    },
+  });
+}
+
+function installRuns(app: RouteApp, { db, cursors }: RouteDeps): void {
+  const list = 'scrape runs';
+  app.route({
+    method: 'GET',
+    url: '/api/scraping/:source/runs',
+    config: { action: 'scrape.read' },
+    schema: {
+      tags,
+      summary: 'List runs of a source, newest first',
+      params,
+      querystring: z.strictObject(pageQuery),
+      response: { 200: listOf(runReply), ...problems(404) },
+    },
+    handler: async (request) => {
+      const key = keyOf(request);
+      const page = pageRequest(request.query, { list, cursors });
+      const rows = await db.tenant(key.tenantId, async (tx) => {
+        await getSourceIn(tx, key);
+        return listRuns(tx, { ...key, ...page });
+      });
+      const { limit } = request.query;
+      return pageOf(rows, { limit, list, cursors, key: (row) => row.scrapeRunId, render: renderRun });
+    },
+  });
+  app.route({
+    method: 'GET',
+    url: '/api/scraping/:source/runs/:scrape_run_id',
+    config: { action: 'scrape.read' },
+    schema: {
+      tags,
+      summary: 'Get a run, and what has become of what it handed over',
+      params: z.strictObject({ ...params.shape, scrape_run_id: scrapeFormParts.runId }),
+      response: { 200: runWithHandoffsReply, ...problems(404) },
+    },
+    handler: async (request) => {
+      const { scrape_run_id: scrapeRunId } = request.params;
+      return renderRunWithHandoffs(await getRun({ db }, { ...keyOf(request), scrapeRunId }));
+    },
+  });
+}

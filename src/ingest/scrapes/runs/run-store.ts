@@ -1,0 +1,189 @@
+import type { Tx } from '../../../lib/db.ts';
+import { sql } from '../../../lib/sql.ts';
+import { runColumns } from '../scrape-columns.ts';
+import type { RunCounts, RunKey, ScrapeMode, ScrapeRun, SourceKey } from '../types.ts';
+
+export interface NewRun extends SourceKey, RunKey {
+  mode: ScrapeMode;
+  jobId: string | null;
+  createdBy: string;
+}
+
+export async function insertRun(tx: Tx, run: NewRun): Promise<ScrapeRun> {
+  const row = await tx.find<ScrapeRun>(sql`
+    insert into scrape_runs as u (tenant_id, scrape_run_id, source, mode, job_id, created_by)
+    values (${run.tenantId}, ${run.scrapeRunId}, ${run.source}, ${run.mode}, ${run.jobId}, ${run.createdBy})
+    returning ${runColumns}`);
+  if (!row) throw new Error(`The row of run ${run.scrapeRunId} was not returned by its own insert`);
+  return row;
+}
+
+export async function saveRunCounts(
+  tx: Tx,
+  { tenantId, scrapeRunId }: RunKey,
+  { counts, handoffNotice }: { counts: RunCounts; handoffNotice: string | null },
+): Promise<void> {
+  await tx.run(sql`
+    update scrape_runs
+       set references_persisted = ${counts.persisted},
+           references_created = ${counts.created},
+           references_changed = ${counts.changed},
+           pages_failed = ${counts.pagesFailed},
+           handoff_queued_count = ${counts.queued},
+           handoff_completed_count = ${counts.completed},
+           handoff_failed_count = ${counts.failed},
+           handoff_skipped_count = ${counts.skipped},
+           handoff_notice = ${handoffNotice},
+           updated_at = clock_timestamp()
+     where tenant_id = ${tenantId}
+       and scrape_run_id = ${scrapeRunId}`);
+}
+
+export interface RunEnd {
+  status: 'completed' | 'failed';
+  isComplete?: boolean | null;
+  errorCode?: string | null;
+  errorText?: string | null;
+}
+
+/** Null when it has ended before. */
+export function finishRun(
+  tx: Tx,
+  { tenantId, scrapeRunId }: RunKey,
+  { status, isComplete = null, errorCode = null, errorText = null }: RunEnd,
+): Promise<ScrapeRun | null> {
+  return tx.find<ScrapeRun>(sql`
+    update scrape_runs u
+       set status = ${status},
+           is_complete = ${isComplete},
+           error_code = ${errorCode},
+           error_text = ${errorText},
+           finished_at = clock_timestamp(),
+           updated_at = clock_timestamp()
+     where u.tenant_id = ${tenantId}
+       and u.scrape_run_id = ${scrapeRunId}
+       and u.status = 'running'
+    returning ${runColumns}`);
+}
+
+/** A run whose job was requeued after it had failed. */
+export async function reopenRun(
+  tx: Tx,
+  { tenantId, scrapeRunId, jobId }: RunKey & { jobId: string },
+): Promise<void> {
+  await tx.run(sql`
+    update scrape_runs
+       set status = 'running',
+           job_id = ${jobId},
+           error_code = null,
+           error_text = null,
+           finished_at = null,
+           updated_at = clock_timestamp()
+     where tenant_id = ${tenantId}
+       and scrape_run_id = ${scrapeRunId}
+       and status = 'failed'`);
+}
+
+export function findRun(
+  tx: Tx,
+  { tenantId, source, scrapeRunId }: SourceKey & RunKey,
+): Promise<ScrapeRun | null> {
+  return tx.find<ScrapeRun>(sql`
+    select ${runColumns}
+      from scrape_runs u
+     where u.tenant_id = ${tenantId}
+       and u.source = ${source}
+       and u.scrape_run_id = ${scrapeRunId}`);
+}
+
+/** Newest first: run ids are made in the order of time. */
+export function listRuns(
+  tx: Tx,
+  { tenantId, source, after, limit }: SourceKey & { after: string | null; limit: number },
+): Promise<ScrapeRun[]> {
+  return tx.rows<ScrapeRun>(sql`
+    select ${runColumns}
+      from scrape_runs u
+     where u.tenant_id = ${tenantId}
+       and u.source = ${source}
+       and (${after}::uuid is null or u.scrape_run_id < ${after}::uuid)
+     order by u.scrape_run_id desc
+     limit ${limit}`);
+}
+
+/** The last run of each of these sources. */
+export function listLastRuns(
+  tx: Tx,
+  { tenantId, sources }: { tenantId: string; sources: readonly string[] },
+): Promise<ScrapeRun[]> {
+  return tx.rows<ScrapeRun>(sql`
+    select ${runColumns}
+      from unnest(${sources}::text[]) wanted,
+           lateral (
+             select *
+               from scrape_runs l
+              where l.tenant_id = ${tenantId}
+                and l.source = wanted
+              order by l.scrape_run_id desc
+              limit 1) u`);
+}
+
+/** Whether the crawl before this one ended well and saw everything. */
+export async function wasLastComplete(
+  tx: Tx,
+  { tenantId, source, scrapeRunId }: SourceKey & RunKey,
+): Promise<boolean> {
+  const row = await tx.find<{ isComplete: boolean }>(sql`
+    select u.status = 'completed' and coalesce(u.is_complete, false) as "isComplete"
+      from scrape_runs u
+     where u.tenant_id = ${tenantId}
+       and u.source = ${source}
+       and u.scrape_run_id < ${scrapeRunId}
+     order by u.scrape_run_id desc
+     limit 1`);
+  return row?.isComplete ?? false;
+}
+
+/** Pushes whose process died, and crawls whose job ended without their word: nobody will end them. */
+export async function failAbandonedRuns(
+  tx: Tx,
+  { olderThanMs, limit }: { olderThanMs: number; limit: number },
+): Promise<number> {
+  return tx.run(sql`
+    update scrape_runs u
+       set status = 'failed',
+           error_code = 'scrape_run_abandoned',
+           error_text = 'The process that worked on it ended before it did; what it had persisted is kept',
+           finished_at = clock_timestamp(),
+           updated_at = clock_timestamp()
+      from (
+        select o.tenant_id, o.scrape_run_id
+          from scrape_runs o
+         where o.status = 'running'
+           and o.updated_at < clock_timestamp() - ${olderThanMs} * interval '1 millisecond'
+           and not exists (
+             select from ingestion_jobs j
+              where j.tenant_id = o.tenant_id
+                and j.job_id = o.job_id
+                and (j.status in ('queued', 'running', 'paused', 'failed') or j.cleanup_open))
+         limit ${limit}
+           for update skip locked) old
+     where u.tenant_id = old.tenant_id
+       and u.scrape_run_id = old.scrape_run_id`);
+}
+
+/** Runs that ended longer ago than their tenant keeps jobs. */
+export function purgeRuns(tx: Tx, { days, limit }: { days: number; limit: number }): Promise<number> {
+  return tx.run(sql`
+    delete from scrape_runs d
+     using (
+       select u.tenant_id, u.scrape_run_id
+         from scrape_runs u
+         join tenants t on t.tenant_id = u.tenant_id
+        where u.finished_at < clock_timestamp()
+              - coalesce((t.limits ->> 'job_retention_days')::integer, ${days}) * interval '1 day'
+        limit ${limit}
+          for update of u skip locked) old
+     where d.tenant_id = old.tenant_id
+       and d.scrape_run_id = old.scrape_run_id`);
+}

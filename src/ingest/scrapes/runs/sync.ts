@@ -1,0 +1,164 @@
+import { dispatchIn, type JobsDeps } from '../../../kernel/jobs/service.ts';
+import type { BeforeCommit } from '../../../kernel/tenancy/types.ts';
+import { isSluiceError, messageOf } from '../../../lib/errors.ts';
+import { newId } from '../../../lib/ids.ts';
+import { scrapeErrors } from '../errors.ts';
+import { type HandOverDeps, handOver, isTableMissing } from '../handoffs/hand-over.ts';
+import { batchesOf, inLockOrder } from '../handoffs/payload.ts';
+import { GivenUp, isTransient, withAttempts } from '../handoffs/retry.ts';
+import { getRunIn } from '../service.ts';
+import { findSource } from '../store.ts';
+import {
+  addCounts,
+  crawlRetries,
+  type NewReference,
+  noCounts,
+  pipelineName,
+  type ScrapeRun,
+  type ScrapeSource,
+  type SourceKey,
+} from '../types.ts';
+import { type Persisted, persistIn } from './persist.ts';
+import { finishRun, insertRun, saveRunCounts } from './run-store.ts';
+
+export interface SyncDeps extends HandOverDeps, JobsDeps {}
+
+export interface SyncRequest {
+  references: readonly NewReference[] | undefined;
+  createdBy: string;
+}
+
+/** A push ends within the call; a crawl is a job, and the call answers with its run. */
+export async function sync(
+  deps: SyncDeps,
+  key: SourceKey,
+  { references, createdBy }: SyncRequest,
+  beforeCommit?: BeforeCommit<ScrapeRun>,
+): Promise<ScrapeRun> {
+  const source = await getSource(deps, key);
+  if (source.mode === 'crawl') {
+    if (references !== undefined) {
+      throw scrapeErrors.raise.scrape_body_wrong(`Source ${key.source} is crawled; nobody can push to it`);
+    }
+    return startCrawl(deps, source, createdBy, beforeCommit);
+  }
+  if (references === undefined) {
+    throw scrapeErrors.raise.scrape_body_wrong(
+      `Source ${key.source} is pushed to: the body must have references (they may be none)`,
+    );
+  }
+  return push(deps, source, { references, createdBy }, beforeCommit);
+}
+
+async function getSource({ db }: SyncDeps, key: SourceKey): Promise<ScrapeSource> {
+  const source = await db.tenant(key.tenantId, (tx) => findSource(tx, key));
+  if (source) return source;
+  throw scrapeErrors.raise.scrape_source_not_found(`There is no scrape source ${key.source}`);
+}
+
+async function startCrawl(
+  deps: SyncDeps,
+  { tenantId, source }: ScrapeSource,
+  createdBy: string,
+  beforeCommit: BeforeCommit<ScrapeRun> | undefined,
+): Promise<ScrapeRun> {
+  await deps.quotas.assertRoom(tenantId);
+  const scrapeRunId = newId();
+  return deps.db.tenant(tenantId, async (tx) => {
+    const job = await dispatchIn(deps, tx, tenantId, {
+      pipeline: pipelineName,
+      subjectId: source,
+      maxRetries: crawlRetries,
+      correlationId: scrapeRunId,
+      payload: { source, scrapeRunId },
+      userId: createdBy,
+      createdBy,
+    });
+    // A retry that waited was brought forward instead: its run goes on.
+    const runId = String(job.payload.scrapeRunId);
+    const { jobId } = job;
+    const run =
+      runId === scrapeRunId
+        ? await insertRun(tx, { tenantId, scrapeRunId, source, mode: 'crawl', jobId, createdBy })
+        : await getRunIn(tx, { tenantId, source, scrapeRunId: runId });
+    await beforeCommit?.(tx, run);
+    return run;
+  });
+}
+
+interface Push {
+  references: readonly NewReference[];
+  createdBy: string;
+}
+
+async function push(
+  deps: SyncDeps,
+  { tenantId, source }: ScrapeSource,
+  { references, createdBy }: Push,
+  beforeCommit: BeforeCommit<ScrapeRun> | undefined,
+): Promise<ScrapeRun> {
+  const scrapeRunId = newId();
+  const key = { tenantId, source, scrapeRunId };
+  await deps.db.tenant(tenantId, (tx) => insertRun(tx, { ...key, mode: 'push', jobId: null, createdBy }));
+  try {
+    let counts = noCounts;
+    let handoffNotice: string | null = null;
+    for (const batch of batchesOf(inLockOrder(references))) {
+      const persisted = await persist(deps, { ...key, createdBy }, batch);
+      const handedOver = await handOver(deps, tenantId, persisted.opened);
+      const more = { ...persisted.counts, ...handedOver.counts };
+      deps.scrapes.counted(more);
+      counts = addCounts(counts, more);
+      handoffNotice ??= handedOver.notice;
+    }
+    return await deps.db.tenant(tenantId, async (tx) => {
+      await saveRunCounts(tx, key, { counts, handoffNotice });
+      const run = await finishRun(tx, key, { status: 'completed' });
+      if (!run)
+        throw scrapeErrors.raise.scrape_run_not_found(`Run ${scrapeRunId} was ended by somebody else`);
+      await beforeCommit?.(tx, run);
+      return run;
+    });
+  } catch (error) {
+    await noteFailure(deps, key, error);
+    throw error instanceof GivenUp ? error.cause : error;
+  }
+}
+
+/** Can be repeated: what an attempt has left behind is what the next one finds. */
+function persist(
+  { db, policy, knowledge }: SyncDeps,
+  key: SourceKey & { scrapeRunId: string; createdBy: string },
+  references: readonly NewReference[],
+): Promise<Persisted> {
+  const persistOnce = () =>
+    db.tenant(key.tenantId, (tx) => persistIn(tx, { ...key, knowledge }, { references }));
+  return withAttempts(policy, async () => {
+    try {
+      return await persistOnce();
+    } catch (error) {
+      if (!isTableMissing(error)) throw error;
+      // Hand-offs were taken down between the look and the statement: now the look says so.
+      return persistOnce();
+    }
+  });
+}
+
+async function noteFailure(
+  { db, logger }: SyncDeps,
+  key: { tenantId: string; scrapeRunId: string },
+  error: unknown,
+): Promise<void> {
+  const cause = error instanceof GivenUp ? error.cause : error;
+  const errorCode = isSluiceError(cause) ? cause.code : 'unexpected_failure';
+  const errorText = messageOf(cause).slice(0, 2_000);
+  try {
+    await db.tenant(key.tenantId, (tx) => finishRun(tx, key, { status: 'failed', errorCode, errorText }));
+  } catch (second) {
+    // The caller hears of the first one; upkeep ends the run later.
+    logger.warn(
+      { err: second, isTransient: isTransient(second) },
+      'the end of a scrape run could not be noted',
+    );
+  }
+}
