@@ -23,7 +23,7 @@ const environmentReaders = [
 ];
 
 /** The one module that may write to the terminal with `console`. */
-const terminalModule = 'src/cli/output.ts';
+const terminalModule = 'src/cli/terminal/output.ts';
 
 const bannedWords = ['util', 'utils', 'helper', 'helpers', 'common', 'manager', 'data', 'info'];
 

@@ -94,7 +94,7 @@ describe('importing', () => {
   test('downward, within a layer and from wiring is allowed', () => {
     expect(imports('src/api/server.ts', '../kernel/tenancy/types.ts')).toEqual([]);
     expect(imports('src/kernel/jobs/claim.ts', '../tenancy/types.ts')).toEqual([]);
-    expect(imports('src/cli/serve.ts', '../app.ts')).toEqual([]);
+    expect(imports('src/cli/commands/serve.ts', '../app.ts')).toEqual([]);
     expect(imports('src/app.ts', './ingest/items/routes.ts')).toEqual([]);
     expect(imports('src/lib/ids.ts', 'node:crypto')).toEqual([]);
   });
@@ -234,7 +234,7 @@ describe('the outside world', () => {
     expect(breaches(consoleUse, 'src/api/a.ts', "\nconsole.error('a');")).toEqual([
       expect.stringMatching(/^src\/api\/a\.ts:2 uses console/),
     ]);
-    expect(breaches(consoleUse, 'src/cli/output.ts', "console.log('a');")).toEqual([]);
+    expect(breaches(consoleUse, 'src/cli/terminal/output.ts', "console.log('a');")).toEqual([]);
   });
 
   test('a migration with a gap, a double number, no way back or a strange name is refused', () => {

@@ -1,0 +1,178 @@
+import type pg from 'pg';
+import type { Config } from '../../../config.ts';
+import { findTrigrams } from '../../../ingest/items/catalog/title-index-store.ts';
+import type { Files } from '../../../kernel/files/types.ts';
+import { listTenantTables, readLoginFacts, readServerFacts } from '../../../lib/database-inspection.ts';
+import { isSluiceError, messageOf } from '../../../lib/errors.ts';
+import { readMigrations } from '../../../lib/migrate.ts';
+import { readSchemaStateAs } from '../../../lib/schema-state.ts';
+
+export interface Finding {
+  check: string;
+  state: 'ok' | 'warn' | 'failed';
+  message: string;
+  /** What to do; empty when all is well. */
+  remedy: string;
+}
+
+export type Verdict = Omit<Finding, 'check'>;
+
+export const ok = (message: string): Verdict => ({ state: 'ok', message, remedy: '' });
+export const warn = (message: string, remedy: string): Verdict => ({ state: 'warn', message, remedy });
+const failed = (message: string, remedy: string): Verdict => ({ state: 'failed', message, remedy });
+
+/** A check that throws has failed; the others still run. */
+export async function runCheck(check: string, work: () => Promise<Verdict>): Promise<Finding> {
+  try {
+    return { check, ...(await work()) };
+  } catch (error) {
+    return { check, ...failed(messageOf(error), remedyFor(error)) };
+  }
+}
+
+function remedyFor(error: unknown): string {
+  if (isSluiceError(error)) {
+    // Its general advice is to run this very command.
+    if (error.code === 'database_unavailable') {
+      return 'Start PostgreSQL, and check host and port in DATABASE_URL and whether this machine may connect to them.';
+    }
+    return error.definition.next;
+  }
+  // PostgreSQL's class 28: the login was refused.
+  if (String((error as { code?: unknown }).code).startsWith('28')) {
+    return 'Check user and password in DATABASE_URL and DATABASE_APP_URL; `sluice migrate up` makes the own login.';
+  }
+  return 'Mend the cause that the message names, and run `sluice doctor` again.';
+}
+
+const oldestVersion = 150_000;
+
+export async function checkServer(client: pg.Client): Promise<Verdict> {
+  const { version, versionNumber } = await readServerFacts(client);
+  if (versionNumber >= oldestVersion) return ok(`PostgreSQL ${version} answers`);
+  return failed(
+    `The server is PostgreSQL ${version}; Sluice needs 15 or newer`,
+    'Upgrade the server, or unset DATABASE_URL to use the embedded database.',
+  );
+}
+
+const clockLimitMs = 5000;
+
+export async function checkClock(client: pg.Client): Promise<Verdict> {
+  const { clockDifferenceMs } = await readServerFacts(client);
+  if (Math.abs(clockDifferenceMs) < clockLimitMs) {
+    return ok(`This machine and the database differ by ${Math.abs(clockDifferenceMs)} ms`);
+  }
+  return failed(
+    `The database’s clock differs from this machine’s by ${clockDifferenceMs} ms; allowed is less than ${clockLimitMs}`,
+    'Synchronise both machines’ clocks (chrony, systemd-timesyncd); tokens and schedules depend on them.',
+  );
+}
+
+export async function checkMigrations(client: pg.Client): Promise<Verdict> {
+  const state = await readSchemaStateAs(client, await readMigrations());
+  if (state.unknown.length > 0) {
+    return failed(
+      `The schema has migration ${Math.max(...state.unknown)}; this Sluice knows up to ${state.needed}`,
+      'Upgrade Sluice here to the version that migrated the database.',
+    );
+  }
+  if (state.missing.length > 0) {
+    return failed(
+      `The schema is at version ${state.version}; missing: ${state.missing.join(', ')}`,
+      'Run `sluice migrate up` with the owner’s DATABASE_URL.',
+    );
+  }
+  if (state.downFeatures.length > 0) {
+    return warn(
+      `The schema is at version ${state.version}; taken down: ${state.downFeatures.join(', ')}`,
+      'Bring a feature up again with `sluice migrate up --feature <name>`, or leave it.',
+    );
+  }
+  return ok(`The schema is at version ${state.version}, which is the newest`);
+}
+
+export async function checkLogin(client: pg.Client): Promise<Verdict> {
+  const facts = await readLoginFacts(client);
+  const faults = [
+    facts.isSuperuser ? 'is a superuser' : '',
+    facts.bypassesRowSecurity ? 'bypasses row-level security' : '',
+    facts.inherits ? 'inherits the rights of its roles' : '',
+    facts.ownedTables.length > 0 ? `owns tables (${facts.ownedTables.slice(0, 5).join(', ')})` : '',
+    facts.missingRoles.length > 0 ? `is not a member of ${facts.missingRoles.join(', ')}` : '',
+  ].filter((fault) => fault !== '');
+  if (faults.length === 0)
+    return ok(`The application login ${facts.login} has exactly the rights it should have`);
+  return failed(
+    `The application login ${facts.login} ${faults.join(', and it ')}`,
+    'Set DATABASE_APP_URL to a login made as docs/operating.md says, or unset it: then Sluice makes its own.',
+  );
+}
+
+export async function checkRowSecurity(client: pg.Client): Promise<Verdict> {
+  const tables = await listTenantTables(client);
+  if (tables.length === 0) {
+    return failed('There are no tenant tables', 'Run `sluice migrate up` with the owner’s DATABASE_URL.');
+  }
+  const open = tables.filter((table) => !table.isEnabled || !table.isForced || table.policies === 0);
+  if (open.length === 0) return ok(`Row-level security is forced on all ${tables.length} tenant tables`);
+  return failed(
+    `Row-level security is not forced on ${open.map((table) => table.name).join(', ')}`,
+    'Somebody changed these tables by hand: enable and force row-level security, policies as in schema.sql.',
+  );
+}
+
+/** Everything but the strategy fuzzy_title works without. */
+export async function checkTitleSearch(client: pg.Client): Promise<Verdict> {
+  const query = async <Row extends object>(text: string) => (await client.query<Row>(text)).rows;
+  const { isInstalled, isAvailable, hasIndex, hasFunction } = await findTrigrams({ query });
+  if (isInstalled && hasIndex && hasFunction) return ok('Titles of catalogues can be compared by likeness');
+  if (isInstalled) {
+    return warn(
+      'pg_trgm is there, but the index of titles is not, so jobs with the strategy fuzzy_title are refused',
+      'Run `sluice migrate up` with the owner’s DATABASE_URL.',
+    );
+  }
+  return warn(
+    'The database does not have the extension pg_trgm, so jobs with the strategy fuzzy_title are refused',
+    isAvailable
+      ? 'Run `create extension pg_trgm` as a role that may, then `sluice migrate up`.'
+      : 'Install PostgreSQL’s contrib package on the server, then run `sluice migrate up`.',
+  );
+}
+
+export async function checkStorage(files: Files, config: Config): Promise<Verdict> {
+  if (files.backend === 's3') return checkBucket(files, config);
+  try {
+    await files.probe();
+    return ok(`Files can be written and synced below ${config.dataDir}`);
+  } catch (error) {
+    return failed(
+      `Files cannot be written below ${config.dataDir}: ${messageOf(error)}`,
+      'Give the user that runs Sluice the right to write there, free some space, or set SLUICE_DATA_DIR.',
+    );
+  }
+}
+
+/** What goes wrong has its remedy with it. */
+async function checkBucket(files: Files, { s3Bucket, s3Prefix, s3Endpoint }: Config): Promise<Verdict> {
+  await files.probe();
+  const place = `${s3Bucket}/${s3Prefix ?? ''}${s3Endpoint === null ? '' : ` at ${s3Endpoint}`}`;
+  return ok(`Files can be written, read, listed and deleted in ${place}`);
+}
+
+export async function checkSecrets(config: Config): Promise<Verdict> {
+  if (config.jwtSecret !== null && Buffer.byteLength(config.jwtSecret) < 32) {
+    return warn(
+      'SLUICE_JWT_SECRET is shorter than 32 bytes',
+      'Make a longer one, for example with `openssl rand -base64 32`.',
+    );
+  }
+  if (config.databaseUrl !== null && config.jwtSecret === null && config.jwksUrl === null) {
+    return warn(
+      `The secret of tokens is only in ${config.dataDir}, though the database is shared`,
+      'Set SLUICE_JWT_SECRET, so that every machine accepts the same tokens.',
+    );
+  }
+  return ok('Tokens have a secret or public keys to be checked with');
+}

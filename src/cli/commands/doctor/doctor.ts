@@ -1,0 +1,110 @@
+import type { Command } from 'commander';
+import type { Config } from '../../../config.ts';
+import { createFiles } from '../../../kernel/files/backends.ts';
+import { type Connections, resolveConnections } from '../../../lib/connections.ts';
+import { withConnection } from '../../../lib/database-inspection.ts';
+import { exitCodes } from '../../terminal/exit.ts';
+import { colorsFor, note, print, printJson } from '../../terminal/output.ts';
+import { addSettingFlags, loadCommandConfig } from '../../terminal/setting-flags.ts';
+import {
+  checkClock,
+  checkLogin,
+  checkMigrations,
+  checkRowSecurity,
+  checkSecrets,
+  checkServer,
+  checkStorage,
+  checkTitleSearch,
+  type Finding,
+  ok,
+  runCheck,
+  type Verdict,
+} from './checks.ts';
+import { checkCounters, checkDeadRows, checkOrphans, checkVacuum } from './health.ts';
+
+export function addDoctorCommand(program: Command): void {
+  const doctor = program
+    .command('doctor')
+    .description(
+      'Check the installation and say how to mend what is wrong. Exits with 1 when a check failed.',
+    )
+    .option('--json', 'print the findings as JSON');
+  addSettingFlags(doctor, ['dataDir']).action(async (options: { json?: boolean }, command: Command) => {
+    const findings = await examine(() => loadCommandConfig(command).then(({ config }) => config));
+    if (options.json) printJson({ ok: !hasFailed(findings), findings });
+    else for (const finding of findings) print(describeFinding(finding));
+    if (hasFailed(findings)) process.exitCode = exitCodes.failed;
+  });
+}
+
+/** Later checks need what earlier ones found: without configuration or database they are left out, not failed. */
+async function examine(load: () => Promise<Config>): Promise<Finding[]> {
+  let config: Config | undefined;
+  const findings = [
+    await runCheck('configuration', async () => {
+      config = await load();
+      return ok('Every setting is valid');
+    }),
+  ];
+  if (!config) return findings;
+  const known = config;
+  findings.push(await runCheck('secrets', () => checkSecrets(known)));
+  findings.push(await runCheck('storage', () => examineStorage(known)));
+  findings.push(...(await examineDatabase(known)));
+  return findings;
+}
+
+async function examineStorage(config: Config): Promise<Verdict> {
+  const files = createFiles(config);
+  try {
+    return await checkStorage(files, config);
+  } finally {
+    await files.close();
+  }
+}
+
+async function examineDatabase(config: Config): Promise<Finding[]> {
+  let connections: Connections | undefined;
+  const reached = await runCheck('database', async () => {
+    connections = await resolveConnections(config, { onNotice: note });
+    return withConnection(connections.ownerUrl ?? connections.appUrl, checkServer);
+  });
+  try {
+    if (!connections || reached.state === 'failed') return [reached];
+    const { appUrl } = connections;
+    const ownerUrl = connections.ownerUrl ?? appUrl;
+    const migrations = await runCheck('migrations', () => withConnection(ownerUrl, checkMigrations));
+    return [
+      reached,
+      migrations,
+      await runCheck('roles', () => withConnection(appUrl, checkLogin)),
+      await runCheck('row-level security', () => withConnection(ownerUrl, checkRowSecurity)),
+      await runCheck('fuzzy titles', () => withConnection(ownerUrl, checkTitleSearch)),
+      await runCheck('clock', () => withConnection(ownerUrl, checkClock)),
+      await runCheck('dead rows', () => withConnection(ownerUrl, checkDeadRows)),
+      await runCheck('vacuum', () => withConnection(ownerUrl, checkVacuum)),
+      // They read tables that are there only in a schema that is complete.
+      ...(migrations.state === 'failed' ? [] : await examineRows(appUrl)),
+    ];
+  } finally {
+    await connections?.leave();
+  }
+}
+
+async function examineRows(appUrl: string): Promise<Finding[]> {
+  return [
+    await runCheck('orphans', () => withConnection(appUrl, checkOrphans)),
+    await runCheck('counters', () => withConnection(appUrl, checkCounters)),
+  ];
+}
+
+function hasFailed(findings: Finding[]): boolean {
+  return findings.some((finding) => finding.state === 'failed');
+}
+
+function describeFinding({ check, state, message, remedy }: Finding): string {
+  const colors = colorsFor(process.stdout);
+  const paint = { ok: colors.green, warn: colors.yellow, failed: colors.red }[state];
+  const line = `${paint(state.padEnd(6))} ${check.padEnd(18)} ${message}`;
+  return remedy === '' ? line : `${line}\n${' '.repeat(26)}${remedy}`;
+}

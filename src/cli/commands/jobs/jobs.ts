@@ -1,0 +1,151 @@
+import { type Command, Option } from 'commander';
+import { jobStatuses } from '../../../kernel/jobs/types.ts';
+import type { renderJob } from '../../../kernel/jobs/views.ts';
+import { addClientFlags, connectClient } from '../../client/client.ts';
+import { maxListed, printList, readPages } from '../../client/lists.ts';
+import { parseJobId, wholeNumber } from '../../terminal/arguments.ts';
+import { shortDuration, shortText, shortTime } from '../../terminal/cells.ts';
+import { note, print, printJson, table } from '../../terminal/output.ts';
+import { driveJob, type KickoffView } from './kickoff.ts';
+import { watchJobs } from './watch.ts';
+
+/** A job as the API shows it. */
+export type JobView = ReturnType<typeof renderJob>;
+
+export function addJobsCommand(program: Command): void {
+  const jobs = program.command('jobs').description('See and steer the jobs of a running server.');
+  addList(jobs);
+  addShow(jobs);
+  for (const [name, description] of moves) addMove(jobs, name, description);
+  addKickoff(jobs);
+  addWatch(jobs);
+}
+
+interface JsonOption {
+  json?: boolean;
+}
+
+function addList(jobs: Command): void {
+  const list = jobs
+    .command('list')
+    .description('List jobs, newest first.')
+    .addOption(new Option('--status <status>', 'only with this status').choices(jobStatuses))
+    .option('--pipeline <name>', 'only of this pipeline')
+    .option('--limit <n>', 'how many at most', wholeNumber('--limit', { min: 1, max: maxListed }), 50);
+  addClientFlags(list).action(
+    async (options: JsonOption & { status?: string; pipeline?: string; limit: number }, command: Command) => {
+      const { status, pipeline, limit } = options;
+      const client = await connectClient(command);
+      const page = await readPages<JobView>(client, '/api/jobs', { query: { status, pipeline }, limit });
+      printList(page, { json: options.json, nothing: 'No job matches.', header: listHeader, row: listRow });
+    },
+  );
+}
+
+const listHeader = ['JOB', 'PIPELINE', 'SUBJECT', 'STATUS', 'TRIES', 'UPDATED', 'ERROR'];
+
+function listRow(job: JobView): string[] {
+  return [
+    job.jobId,
+    shortText(job.pipeline, 20),
+    shortText(job.subjectId, 36),
+    job.stage === null ? job.status : `${job.status} (${shortText(job.stage, 20)})`,
+    `${job.retryCount}/${job.maxRetries}`,
+    shortTime(job.updatedAt),
+    shortText(job.errorCode, 40),
+  ];
+}
+
+function addShow(jobs: Command): void {
+  const show = jobs
+    .command('show')
+    .description('Show all about one job.')
+    .argument('<job>', 'its id', parseJobId);
+  addClientFlags(show).action(async (jobId: string, options: JsonOption, command: Command) => {
+    const client = await connectClient(command);
+    const job = await client.get<JobView>(`/api/jobs/${jobId}`);
+    if (options.json) printJson(job);
+    else print(describeJob(job));
+  });
+}
+
+const moves = [
+  ['pause', 'Pause a job; the slice in flight may still finish.'],
+  ['resume', 'Resume a paused job.'],
+  ['cancel', 'Cancel a job; what it added is cleaned up.'],
+] as const;
+
+function addMove(jobs: Command, name: string, description: string): void {
+  const move = jobs.command(name).description(description).argument('<job>', 'its id', parseJobId);
+  addClientFlags(move).action(async (jobId: string, options: JsonOption, command: Command) => {
+    const client = await connectClient(command);
+    const job = await client.post<JobView>(`/api/jobs/${jobId}/${name}`);
+    if (options.json) return printJson(job);
+    print(`${job.jobId}  ${job.status}`);
+    if (job.cleanupOpen) note('What it added is being cleaned up.');
+  });
+}
+
+function addKickoff(jobs: Command): void {
+  const kickoff = jobs
+    .command('kickoff')
+    .description('Drive a job for a bounded time, with no worker needed.')
+    .argument('<job>', 'its id', parseJobId)
+    .option('--duration <ms>', 'the longest time to go on', parseDurationMs, 5_000)
+    .option('--quiet', 'show no progress');
+  addClientFlags(kickoff).action(
+    async (jobId: string, options: JsonOption & { duration: number; quiet?: boolean }, command: Command) => {
+      const client = await connectClient(command);
+      const isSilent = options.quiet === true || options.json === true;
+      const report = await driveJob(client, { jobId, durationMs: options.duration, isSilent });
+      if (options.json) printJson(report);
+      else print(describeKickoff(report));
+    },
+  );
+}
+
+const parseDurationMs = wholeNumber('--duration', { min: 1, max: 3_600_000 });
+
+function describeKickoff({ processed, remaining, elapsedMs, queueState, leasedBy }: KickoffView): string {
+  const parts = [`${processed} ${processed === 1 ? 'slice' : 'slices'} in ${shortDuration(elapsedMs)}`];
+  if (remaining !== null) parts.push(`${remaining} remaining`);
+  parts.push(queueState);
+  if (leasedBy !== null) parts.push(`worker ${leasedBy} is at it`);
+  return parts.join(', ');
+}
+
+function addWatch(jobs: Command): void {
+  const watch = jobs
+    .command('watch')
+    .description('Follow all jobs live until Ctrl+C, or one until it has ended (exit 0: it succeeded).')
+    .argument('[job]', 'its id', parseJobId);
+  addClientFlags(watch).action(async (jobId: string | undefined, options: JsonOption, command: Command) => {
+    const client = await connectClient(command);
+    process.exitCode = await watchJobs(client, { jobId: jobId ?? null, json: options.json === true });
+  });
+}
+
+function describeJob(job: JobView): string {
+  const lines = [
+    ['job', job.jobId],
+    ['pipeline', shortText(job.pipeline, 64)],
+    ['subject', shortText(job.subjectId, 200)],
+    ['workspace', job.workspaceId ?? '-'],
+    ['status', job.status],
+    ['stage', shortText(job.stage, 64)],
+    ['tries', `${job.retryCount} of ${job.maxRetries}`],
+    ['next try', shortTime(job.nextRetryAt)],
+    ['error', shortText(job.errorCode, 100)],
+    ['message', shortText(job.errorMessage, 500)],
+    ['counters', shortText(JSON.stringify(job.counters), 500)],
+    ['checkpoint', shortText(JSON.stringify(job.checkpoint), 500)],
+    ['worker', job.leasedBy ?? '-'],
+    ['heartbeat', shortTime(job.heartbeatAt)],
+    ['requeued from', job.requeuedFrom ?? '-'],
+    ['correlation', shortText(job.correlationId, 200)],
+    ['created', `${shortTime(job.createdAt)} by ${shortText(job.createdBy, 100)}`],
+    ['started', shortTime(job.startedAt)],
+    ['finished', shortTime(job.finishedAt)],
+  ];
+  return table(lines.filter(([, value]) => value !== '-' && value !== '{}'));
+}

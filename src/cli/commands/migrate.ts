@@ -1,0 +1,135 @@
+import type { Command } from 'commander';
+import { prepareTitleSearch } from '../../ingest/items/catalog/prepare-title-search.ts';
+import { preparePgvector } from '../../ingest/knowledge/index/vector/prepare-pgvector.ts';
+import { type Connections, prepareDatabase, resolveConnections } from '../../lib/connections.ts';
+import { withConnection } from '../../lib/database-inspection.ts';
+import { ensureRoles } from '../../lib/database-roles.ts';
+import { type MigrationReport, migrateDown, readMigrations, type SchemaState } from '../../lib/migrate.ts';
+import { readSchemaStateAs } from '../../lib/schema-state.ts';
+import { exitCodes, UsageError } from '../terminal/exit.ts';
+import { note, print, printJson, table } from '../terminal/output.ts';
+import { addSettingFlags, loadCommandConfig } from '../terminal/setting-flags.ts';
+
+export function addMigrateCommand(program: Command): void {
+  const migrate = program
+    .command('migrate')
+    .description('Change the database schema, or show its state. Needs the owner’s DATABASE_URL.');
+  addUp(migrate);
+  addDown(migrate);
+  addStatus(migrate);
+}
+
+function addUp(migrate: Command): void {
+  const up = migrate
+    .command('up', { isDefault: true })
+    .description(
+      'Apply what is missing. Optional features that were taken down stay down unless they are named.',
+    )
+    .option('--feature <name...>', 'optional features to bring up again')
+    .option('--json', 'print the result as JSON');
+  addSettingFlags(up, ['dataDir']).action(
+    async (options: { feature?: string[]; json?: boolean }, command: Command) => {
+      await withOwner(command, async (connections, ownerUrl) => {
+        const report = await prepareDatabase(connections, { migrate: true, features: options.feature });
+        // What hangs on an extension that the server may or may not have is no numbered migration.
+        await preparePgvector(ownerUrl, { onNotice: note });
+        await prepareTitleSearch(ownerUrl, { onNotice: note });
+        if (report) printReport(report, options.json);
+      });
+    },
+  );
+}
+
+function addDown(migrate: Command): void {
+  const down = migrate
+    .command('down')
+    .description('Take down the newest migration, everything above a version, or one optional feature.')
+    .argument('[feature]', 'an optional feature; it stays down until `migrate up --feature`')
+    .option('--to <version>', 'the version that stays', parseVersion)
+    .option('--json', 'print the result as JSON');
+  addSettingFlags(down, ['dataDir']).action(
+    async (feature: string | undefined, options: { to?: number; json?: boolean }, command: Command) => {
+      if (feature !== undefined && options.to !== undefined) {
+        throw new UsageError('`migrate down` takes a feature or --to, not both');
+      }
+      await withOwner(command, async (_connections, ownerUrl) => {
+        await ensureRoles(ownerUrl);
+        printReport(await migrateDown(ownerUrl, { to: options.to, feature }), options.json);
+      });
+    },
+  );
+}
+
+function addStatus(migrate: Command): void {
+  const status = migrate
+    .command('status')
+    .description(
+      'Show the version of the schema and what is missing. Exits with 1 when it is not up to date.',
+    )
+    .option('--json', 'print the state as JSON');
+  addSettingFlags(status, ['dataDir']).action(async (options: { json?: boolean }, command: Command) => {
+    await withConnections(command, async (connections) => {
+      const migrations = await readMigrations();
+      const state = await withConnection(connections.ownerUrl ?? connections.appUrl, (client) =>
+        readSchemaStateAs(client, migrations),
+      );
+      if (options.json) printJson(state);
+      else printState(state);
+      if (state.missing.length > 0 || state.unknown.length > 0) process.exitCode = exitCodes.failed;
+    });
+  });
+}
+
+async function withConnections(
+  command: Command,
+  work: (connections: Connections) => Promise<void>,
+): Promise<void> {
+  const { config } = await loadCommandConfig(command);
+  const connections = await resolveConnections(config, { onNotice: note });
+  try {
+    await work(connections);
+  } finally {
+    await connections.leave();
+  }
+}
+
+function withOwner(
+  command: Command,
+  work: (connections: Connections, ownerUrl: string) => Promise<void>,
+): Promise<void> {
+  return withConnections(command, async (connections) => {
+    if (connections.ownerUrl === null) {
+      throw new UsageError(
+        'Migrations need the owner of the database: set DATABASE_URL beside DATABASE_APP_URL',
+      );
+    }
+    await work(connections, connections.ownerUrl);
+  });
+}
+
+function parseVersion(text: string): number {
+  if (!/^\d{1,4}$/.test(text)) throw new UsageError(`--to is "${text}". Allowed: a version from 0 to 9999.`);
+  return Number(text);
+}
+
+function printReport(report: MigrationReport, json = false): void {
+  if (json) {
+    printJson(report);
+    return;
+  }
+  for (const label of report.applied) note(`applied ${label}`);
+  for (const label of report.reverted) note(`took down ${label}`);
+  print(`The schema is at version ${report.version}.`);
+}
+
+function printState(state: SchemaState): void {
+  print(
+    table([
+      ['version', String(state.version)],
+      ['needed', String(state.needed)],
+      ['missing', state.missing.join(', ') || 'none'],
+      ['unknown', state.unknown.join(', ') || 'none'],
+      ['features down', state.downFeatures.join(', ') || 'none'],
+    ]),
+  );
+}
