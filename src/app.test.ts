@@ -7,9 +7,9 @@ import { useDatabase } from '../test/database.ts';
 import { createDatabase, queryOnce, withDatabase } from '../test/postgres-server.ts';
 import { type App, createApp } from './app.ts';
 import { loadConfig } from './config.ts';
-import { appUrlFor } from './lib/database-roles.ts';
 import { newId } from './lib/ids.ts';
 import { createLogger } from './lib/log.ts';
+import { appUrlFor } from './lib/postgres/roles.ts';
 import { SecretScrubber } from './lib/secret-scrubber.ts';
 
 const database = useDatabase();

@@ -23,12 +23,12 @@ import type { UpkeepTask } from './kernel/upkeep/types.ts';
 import { Upkeep } from './kernel/upkeep/upkeep.ts';
 import { systemClock } from './lib/clock.ts';
 import { ClosingOrder, finishedWithin, type Part } from './lib/closing.ts';
-import type { Connections } from './lib/connections.ts';
-import type { Database } from './lib/db.ts';
 import { isSluiceError } from './lib/errors.ts';
 import { listenOn } from './lib/listen.ts';
 import type { Logger } from './lib/log.ts';
 import { startMetricsListener } from './lib/metrics-listener.ts';
+import type { Connections } from './lib/postgres/connections.ts';
+import type { Database } from './lib/postgres/db.ts';
 import { readVersion } from './lib/version.ts';
 
 export interface AppOptions extends ProcessOptions {

@@ -22,7 +22,7 @@ import {
   urlOf,
   wholeNumber,
   yesOrNo,
-} from './lib/setting-kinds.ts';
+} from './lib/settings/setting-kinds.ts';
 import {
   type LoadedSettings,
   loadSettings,
@@ -31,9 +31,9 @@ import {
   type SettingValues,
   secretValues,
   setting,
-} from './lib/settings.ts';
-import { maskValue } from './lib/settings-masking.ts';
-import { renderSettingsPage } from './lib/settings-page.ts';
+} from './lib/settings/settings.ts';
+import { maskValue } from './lib/settings/settings-masking.ts';
+import { renderSettingsPage } from './lib/settings/settings-page.ts';
 
 /** Every setting of Sluice. This is the only module that reads process.env; everything else gets its slice. */
 const mebibyte = 1024 * 1024;

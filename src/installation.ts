@@ -26,7 +26,6 @@ import { preparePgvector } from './ingest/knowledge/index/vector/prepare-pgvecto
 import { openScrapeHouse, type ScrapeHouse, type ScrapeHouseOptions } from './ingest/scrapes/house.ts';
 import { createReferenceReader } from './ingest/scrapes/references/reader.ts';
 import { openUploadHouse, type UploadHouse } from './ingest/uploads/house.ts';
-import { createGuardedFetch } from './kernel/fetch/guarded-fetch.ts';
 import { createFiles } from './kernel/files/backends.ts';
 import type { Files } from './kernel/files/types.ts';
 import type { Kernel } from './kernel/jobs/kernel.ts';
@@ -42,15 +41,16 @@ import type { UpkeepTask } from './kernel/upkeep/types.ts';
 import { webhookSecretShelf } from './kernel/webhooks/secret-shelf.ts';
 import { openWebhooks, type Webhooks } from './kernel/webhooks/webhooks.ts';
 import { type ClosingOrder, finishedWithin } from './lib/closing.ts';
-import { type Connections, prepareDatabase, resolveConnections } from './lib/connections.ts';
-import { Database } from './lib/db.ts';
-import { observePoolWait } from './lib/db-metrics.ts';
+import { createGuardedFetch } from './lib/fetch/guarded-fetch.ts';
 import { newId } from './lib/ids.ts';
 import type { Logger } from './lib/log.ts';
-import { assertUsable, type Migration, readMigrations } from './lib/migrate.ts';
-import { readSchemaStateOf } from './lib/schema-state.ts';
+import { type Connections, prepareDatabase, resolveConnections } from './lib/postgres/connections.ts';
+import { Database } from './lib/postgres/db.ts';
+import { observePoolWait } from './lib/postgres/db-metrics.ts';
+import { assertUsable, type Migration, readMigrations } from './lib/postgres/migrate.ts';
+import { readSchemaStateOf } from './lib/postgres/schema-state.ts';
 import type { SecretScrubber } from './lib/secret-scrubber.ts';
-import { passwordsOf } from './lib/settings.ts';
+import { passwordsOf } from './lib/settings/settings.ts';
 import { readVersion } from './lib/version.ts';
 
 export interface ProcessOptions {

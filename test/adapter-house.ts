@@ -9,9 +9,9 @@ import type { TargetDoors } from '../src/ingest/adapters/types.ts';
 import type { ItemHouse } from '../src/ingest/items/house.ts';
 import type { UploadHouse } from '../src/ingest/uploads/house.ts';
 import { adapterDoors } from '../src/installation.ts';
-import { createGuardedFetch } from '../src/kernel/fetch/guarded-fetch.ts';
 import type { Kernel } from '../src/kernel/jobs/kernel.ts';
-import type { Database } from '../src/lib/db.ts';
+import { createGuardedFetch } from '../src/lib/fetch/guarded-fetch.ts';
+import type { Database } from '../src/lib/postgres/db.ts';
 import { testItemHouse } from './item-house.ts';
 import { testUploadHouse } from './upload-house.ts';
 

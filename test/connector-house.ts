@@ -9,7 +9,7 @@ import { WakeUp } from '../src/kernel/jobs/wake-up.ts';
 import { CircuitBreakers } from '../src/kernel/limits/circuit-breaker.ts';
 import { LimitMetrics } from '../src/kernel/limits/metrics.ts';
 import { RateLimits } from '../src/kernel/limits/rate-limits.ts';
-import type { Database } from '../src/lib/db.ts';
+import type { Database } from '../src/lib/postgres/db.ts';
 
 /** Fast enough for tests: retries, polls and cool-downs take milliseconds, and there is no pause between triggers. */
 export const quickPolicy: ConnectorHouseOptions['policy'] = {

@@ -1,6 +1,6 @@
 import type { TestProject } from 'vitest/node';
-import { ensureAppLogin, ensureRoles } from '../src/lib/database-roles.ts';
-import { migrateUp } from '../src/lib/migrate.ts';
+import { migrateUp } from '../src/lib/postgres/migrate.ts';
+import { ensureAppLogin, ensureRoles } from '../src/lib/postgres/roles.ts';
 import { createDatabase, startTestServer, withDatabase } from './postgres-server.ts';
 
 declare module 'vitest' {

@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { afterAll, beforeAll, inject } from 'vitest';
-import { appUrlFor } from '../src/lib/database-roles.ts';
-import { Database } from '../src/lib/db.ts';
 import { newId } from '../src/lib/ids.ts';
+import { Database } from '../src/lib/postgres/db.ts';
+import { appUrlFor } from '../src/lib/postgres/roles.ts';
 import { createDatabase, queryOnce, withDatabase } from './postgres-server.ts';
 
 export interface TestDatabase {

@@ -3,9 +3,9 @@ import pino from 'pino';
 import { Registry } from 'prom-client';
 import { type ItemHouse, type ItemHouseOptions, openItemHouse } from '../src/ingest/items/house.ts';
 import { itemBounds } from '../src/ingest/items/types.ts';
-import { createGuardedFetch } from '../src/kernel/fetch/guarded-fetch.ts';
 import { createFiles } from '../src/kernel/files/backends.ts';
-import type { Database } from '../src/lib/db.ts';
+import { createGuardedFetch } from '../src/lib/fetch/guarded-fetch.ts';
+import type { Database } from '../src/lib/postgres/db.ts';
 
 export function testItemHouse(db: Database, options: Partial<ItemHouseOptions> = {}): ItemHouse {
   return openItemHouse({

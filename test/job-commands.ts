@@ -3,9 +3,9 @@ import { expect } from 'vitest';
 import { claimMany, renewStatement } from '../src/kernel/jobs/lease-store.ts';
 import { cancel, dispatch, getJob, pause, requeue, resume } from '../src/kernel/jobs/service.ts';
 import type { ClaimedJob, Outcome, SliceResult } from '../src/kernel/jobs/types.ts';
-import { databaseErrors } from '../src/lib/db-errors.ts';
 import { isSluiceError } from '../src/lib/errors.ts';
-import { sql } from '../src/lib/sql.ts';
+import { databaseErrors } from '../src/lib/postgres/db-errors.ts';
+import { sql } from '../src/lib/postgres/sql.ts';
 import { type Model, type ModelJob, type ModelLease, pick, pickJob } from './job-model.ts';
 import { leaseMs, type OpenSlice, type World } from './job-world.ts';
 import {

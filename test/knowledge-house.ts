@@ -9,11 +9,11 @@ import {
   openKnowledgeHouse,
 } from '../src/ingest/knowledge/house.ts';
 import { ExactEngine } from '../src/ingest/knowledge/index/vector/exact.ts';
-import { createGuardedFetch } from '../src/kernel/fetch/guarded-fetch.ts';
 import { createFiles } from '../src/kernel/files/backends.ts';
 import { WakeUp } from '../src/kernel/jobs/wake-up.ts';
 import { CircuitBreakers } from '../src/kernel/limits/circuit-breaker.ts';
-import type { Database } from '../src/lib/db.ts';
+import { createGuardedFetch } from '../src/lib/fetch/guarded-fetch.ts';
+import type { Database } from '../src/lib/postgres/db.ts';
 
 export function testKnowledgeHouse(
   db: Database,

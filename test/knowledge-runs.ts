@@ -22,8 +22,8 @@ import type { Kernel, KernelOptions } from '../src/kernel/jobs/kernel.ts';
 import { cancel, dispatch, pause, resume } from '../src/kernel/jobs/service.ts';
 import type { Job, Pipeline, Slice } from '../src/kernel/jobs/types.ts';
 import { CircuitBreakers } from '../src/kernel/limits/circuit-breaker.ts';
-import { databaseErrors } from '../src/lib/db-errors.ts';
 import { newId } from '../src/lib/ids.ts';
+import { databaseErrors } from '../src/lib/postgres/db-errors.ts';
 import { newTenant, type TestDatabase } from './database.ts';
 import { testKernel } from './kernel.ts';
 

@@ -5,7 +5,7 @@ import {
   createGuardedFetch,
   type GuardedFetch,
   type GuardedFetchSettings,
-} from '../src/kernel/fetch/guarded-fetch.ts';
+} from '../src/lib/fetch/guarded-fetch.ts';
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { Database } from '../src/lib/db.ts';
+import { Database } from '../src/lib/postgres/db.ts';
 
 /** One side of a race: real code of the product, on a database of which every round trip is one step. */
 export interface Actor {

@@ -1,9 +1,9 @@
 import { PGlite, type Transaction } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
 import { afterAll, beforeAll } from 'vitest';
-import { groupRoles } from '../src/lib/database-roles.ts';
-import type { DatabaseRole, Tx } from '../src/lib/db.ts';
-import { readMigrations } from '../src/lib/migrate.ts';
+import type { DatabaseRole, Tx } from '../src/lib/postgres/db.ts';
+import { readMigrations } from '../src/lib/postgres/migrate.ts';
+import { groupRoles } from '../src/lib/postgres/roles.ts';
 import type { VectorDatabase } from './vector-spaces.ts';
 
 export interface PgliteDatabase extends VectorDatabase {

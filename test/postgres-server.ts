@@ -4,8 +4,8 @@ import { chmod, chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
-import { joinEmbeddedPostgres } from '../src/lib/embedded-postgres.ts';
-import { quoteIdentifier } from '../src/lib/sql.ts';
+import { joinEmbeddedPostgres } from '../src/lib/postgres/embedded/embedded-postgres.ts';
+import { quoteIdentifier } from '../src/lib/postgres/sql.ts';
 
 export interface TestServer {
   ownerUrl: string;

@@ -1,6 +1,6 @@
 import { unexpectedOutcome } from '../src/kernel/jobs/slice-runner.ts';
 import type { Outcome, Pipeline, Slice, SliceResult } from '../src/kernel/jobs/types.ts';
-import { sql } from '../src/lib/sql.ts';
+import { sql } from '../src/lib/postgres/sql.ts';
 
 /**
  * A pipeline for tests only. Its job's payload is a script: `steps` is a list of outcomes, one per slice; each slice

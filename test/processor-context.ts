@@ -1,6 +1,6 @@
 import type { ItemInput, ProcessorContext } from '../src/ingest/items/processing/processors/types.ts';
 import { normalizedFields } from '../src/ingest/items/values/normalized.ts';
-import type { GuardedFetch } from '../src/kernel/fetch/guarded-fetch.ts';
+import type { GuardedFetch } from '../src/lib/fetch/guarded-fetch.ts';
 
 const unreachable = () => {
   throw new Error('this processor must not reach outside');

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { afterAll, beforeAll } from 'vitest';
-import { createGuardedFetch, type GuardedFetch } from '../src/kernel/fetch/guarded-fetch.ts';
-import { createS3Client } from '../src/kernel/s3/client.ts';
-import type { S3Client, S3ClientOptions } from '../src/kernel/s3/types.ts';
+import { createGuardedFetch, type GuardedFetch } from '../src/lib/fetch/guarded-fetch.ts';
+import { createS3Client } from '../src/lib/s3/client.ts';
+import type { S3Client, S3ClientOptions } from '../src/lib/s3/types.ts';
 import { freePort } from './ports.ts';
 
 /** A real S3-compatible server in a process of its own, for one test file; it checks signatures. */

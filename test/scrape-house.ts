@@ -4,8 +4,8 @@ import { admitReferences, kbMadeAt } from '../src/ingest/knowledge/documents/ref
 import { readDocument } from '../src/ingest/knowledge/formats/read-document.ts';
 import { openScrapeHouse, type ScrapeHouse, type ScrapeHouseOptions } from '../src/ingest/scrapes/house.ts';
 import type { KnowledgeDoor } from '../src/ingest/scrapes/types.ts';
-import { createGuardedFetch } from '../src/kernel/fetch/guarded-fetch.ts';
-import type { Database } from '../src/lib/db.ts';
+import { createGuardedFetch } from '../src/lib/fetch/guarded-fetch.ts';
+import type { Database } from '../src/lib/postgres/db.ts';
 
 /** As src/installation.ts hands it in. */
 export const knowledgeDoor: KnowledgeDoor = {

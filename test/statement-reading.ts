@@ -1,5 +1,5 @@
-import type { Database, TransactionContext, Tx } from '../src/lib/db.ts';
-import type { Sql } from '../src/lib/sql.ts';
+import type { Database, TransactionContext, Tx } from '../src/lib/postgres/db.ts';
+import type { Sql } from '../src/lib/postgres/sql.ts';
 
 /** What statements read: rows that came out of tables and indexes, and those that were thrown away at once. */
 export interface Reading {

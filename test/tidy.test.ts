@@ -32,7 +32,7 @@ describe('the repository', () => {
   test('is found by these checks', () => {
     expect(code.map((file) => file.path)).toEqual(
       expect.arrayContaining([
-        'src/lib/sql.ts',
+        'src/lib/postgres/sql.ts',
         'scripts/build.mjs',
         'test/tidy.test.ts',
         'console/src/main.tsx',
@@ -224,7 +224,11 @@ describe('the outside world', () => {
       "import { env } from 'node:process';",
     ];
     for (const use of uses) expect(breaches(environment, 'src/kernel/a/b.ts', use), use).toHaveLength(1);
-    for (const file of ['src/config.ts', 'src/lib/embedded-postgres.ts', 'src/lib/a.test.ts']) {
+    for (const file of [
+      'src/config.ts',
+      'src/lib/postgres/embedded/embedded-postgres.ts',
+      'src/lib/a.test.ts',
+    ]) {
       expect(breaches(environment, file, uses[0] ?? ''), file).toEqual([]);
     }
     expect(breaches(environment, 'src/lib/a.ts', 'export const a = process.pid;')).toEqual([]);

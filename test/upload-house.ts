@@ -6,7 +6,7 @@ import { Registry } from 'prom-client';
 import { openUploadHouse, type UploadHouse, type UploadHouseOptions } from '../src/ingest/uploads/house.ts';
 import { createFiles } from '../src/kernel/files/backends.ts';
 import { WakeUp } from '../src/kernel/jobs/wake-up.ts';
-import type { Database } from '../src/lib/db.ts';
+import type { Database } from '../src/lib/postgres/db.ts';
 
 export function testUploadHouse(db: Database, options: Partial<UploadHouseOptions> = {}): UploadHouse {
   return openUploadHouse({

@@ -17,7 +17,7 @@ import type { Files } from '../src/kernel/files/types.ts';
 import type { Kernel, KernelOptions } from '../src/kernel/jobs/kernel.ts';
 import type { Pipeline, Slice } from '../src/kernel/jobs/types.ts';
 import { WakeUp } from '../src/kernel/jobs/wake-up.ts';
-import type { Database, Tx } from '../src/lib/db.ts';
+import type { Database, Tx } from '../src/lib/postgres/db.ts';
 import { newTenant, type TestDatabase } from './database.ts';
 import { testKernel } from './kernel.ts';
 

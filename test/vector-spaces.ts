@@ -1,8 +1,8 @@
 import type { VectorEngine, VectorSpace } from '../src/ingest/knowledge/index/vector/engine.ts';
 import { vectorBytes } from '../src/ingest/knowledge/index/vector/vector-bytes.ts';
-import type { Tx } from '../src/lib/db.ts';
 import { newId } from '../src/lib/ids.ts';
-import { sql } from '../src/lib/sql.ts';
+import type { Tx } from '../src/lib/postgres/db.ts';
+import { sql } from '../src/lib/postgres/sql.ts';
 import type { SeededRandom } from './chaos/seeded-random.ts';
 
 /** What arranging vectors needs of a database, whichever it is. */

@@ -1,11 +1,11 @@
 import pino from 'pino';
 import { Registry } from 'prom-client';
-import { createGuardedFetch } from '../src/kernel/fetch/guarded-fetch.ts';
 import { WakeUp } from '../src/kernel/jobs/wake-up.ts';
 import { parseSecretKeys } from '../src/kernel/secrets/stored-secrets.ts';
 import type { WebhookDeps } from '../src/kernel/webhooks/service.ts';
 import { openWebhooks, type WebhookOptions, type Webhooks } from '../src/kernel/webhooks/webhooks.ts';
-import type { Database } from '../src/lib/db.ts';
+import { createGuardedFetch } from '../src/lib/fetch/guarded-fetch.ts';
+import type { Database } from '../src/lib/postgres/db.ts';
 
 const keys = parseSecretKeys('ab'.repeat(32));
 

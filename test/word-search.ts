@@ -1,9 +1,9 @@
 import type { Embedder, EmbedderSettings } from '../src/ingest/knowledge/embedders/embedder.ts';
 import type { VectorSpace } from '../src/ingest/knowledge/index/vector/engine.ts';
 import { vectorBytes } from '../src/ingest/knowledge/index/vector/vector-bytes.ts';
-import type { Tx } from '../src/lib/db.ts';
 import { newId } from '../src/lib/ids.ts';
-import { sql } from '../src/lib/sql.ts';
+import type { Tx } from '../src/lib/postgres/db.ts';
+import { sql } from '../src/lib/postgres/sql.ts';
 import type { VectorDatabase } from './vector-spaces.ts';
 
 /** Each of these words is a direction of its own, and `car` is nearly that of `automobile`. */

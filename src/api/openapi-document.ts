@@ -8,7 +8,6 @@ import { type KnowledgeHouse, openKnowledgeHouse } from '../ingest/knowledge/hou
 import { ExactEngine } from '../ingest/knowledge/index/vector/exact.ts';
 import { openScrapeHouse, type ScrapeHouse } from '../ingest/scrapes/house.ts';
 import { openUploadHouse, type UploadHouse } from '../ingest/uploads/house.ts';
-import { createGuardedFetch } from '../kernel/fetch/guarded-fetch.ts';
 import { createFiles } from '../kernel/files/backends.ts';
 import { Kernel } from '../kernel/jobs/kernel.ts';
 import { WakeUp } from '../kernel/jobs/wake-up.ts';
@@ -20,7 +19,8 @@ import { TenantSecrets } from '../kernel/secrets/tenant-secrets.ts';
 import { createAuthenticator } from '../kernel/tenancy/service.ts';
 import { openWebhooks, type Webhooks } from '../kernel/webhooks/webhooks.ts';
 import { systemClock } from '../lib/clock.ts';
-import { Database } from '../lib/db.ts';
+import { createGuardedFetch } from '../lib/fetch/guarded-fetch.ts';
+import { Database } from '../lib/postgres/db.ts';
 import { createMetricsRegistry } from './metrics.ts';
 import { renderDocument } from './openapi.ts';
 import { houseRoutes } from './route-modules.ts';

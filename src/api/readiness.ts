@@ -1,7 +1,7 @@
 import type { Files } from '../kernel/files/types.ts';
-import type { Database } from '../lib/db.ts';
-import type { Migration } from '../lib/migrate.ts';
-import { readSchemaStateOf } from '../lib/schema-state.ts';
+import type { Database } from '../lib/postgres/db.ts';
+import type { Migration } from '../lib/postgres/migrate.ts';
+import { readSchemaStateOf } from '../lib/postgres/schema-state.ts';
 import type { ReadyReport } from './health.ts';
 
 export interface Readiness {

@@ -8,7 +8,7 @@ import { createCursors } from '../kernel/http/cursor.ts';
 import type { RouteApp, RouteModule } from '../kernel/http/route.ts';
 import type { Authenticator } from '../kernel/tenancy/service.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
-import type { Database } from '../lib/db.ts';
+import type { Database } from '../lib/postgres/db.ts';
 import { installAuthentication } from './auth.ts';
 import { answerBrokenRequest } from './broken-request.ts';
 import { installConsole } from './console.ts';

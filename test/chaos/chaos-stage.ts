@@ -1,9 +1,12 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { appUrlFor, ensureAppLogin, ensureRoles } from '../../src/lib/database-roles.ts';
-import { type EmbeddedPostgres, joinEmbeddedPostgres } from '../../src/lib/embedded-postgres.ts';
-import { migrateUp } from '../../src/lib/migrate.ts';
+import {
+  type EmbeddedPostgres,
+  joinEmbeddedPostgres,
+} from '../../src/lib/postgres/embedded/embedded-postgres.ts';
+import { migrateUp } from '../../src/lib/postgres/migrate.ts';
+import { appUrlFor, ensureAppLogin, ensureRoles } from '../../src/lib/postgres/roles.ts';
 import type { CommandLine } from '../command-line.ts';
 import { queryOnce } from '../postgres-server.ts';
 import { probeTable } from '../probe-pipeline.ts';

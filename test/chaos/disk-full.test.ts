@@ -2,10 +2,13 @@ import { mkdir, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
-import { ensureAppLogin, ensureRoles } from '../../src/lib/database-roles.ts';
-import { tryStartLock } from '../../src/lib/embedded-postgres/start-lock.ts';
-import { type EmbeddedPostgres, joinEmbeddedPostgres } from '../../src/lib/embedded-postgres.ts';
-import { migrateUp } from '../../src/lib/migrate.ts';
+import {
+  type EmbeddedPostgres,
+  joinEmbeddedPostgres,
+} from '../../src/lib/postgres/embedded/embedded-postgres.ts';
+import { tryStartLock } from '../../src/lib/postgres/embedded/start-lock.ts';
+import { migrateUp } from '../../src/lib/postgres/migrate.ts';
+import { ensureAppLogin, ensureRoles } from '../../src/lib/postgres/roles.ts';
 import { useCommandLine } from '../command-line.ts';
 import { eventually } from '../kernel.ts';
 import { queryOnce } from '../postgres-server.ts';

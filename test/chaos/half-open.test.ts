@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { Database } from '../../src/lib/db.ts';
-import { sql } from '../../src/lib/sql.ts';
+import { Database } from '../../src/lib/postgres/db.ts';
+import { sql } from '../../src/lib/postgres/sql.ts';
 import { useDatabase } from '../database.ts';
 import { eventually } from '../kernel.ts';
 import { startTcpProxy, type TcpProxy } from '../tcp-proxy.ts';

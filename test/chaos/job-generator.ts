@@ -5,8 +5,8 @@ import { PipelineRegistry } from '../../src/kernel/jobs/pipeline-registry.ts';
 import { Quotas } from '../../src/kernel/jobs/quotas.ts';
 import { dispatch, type JobsDeps } from '../../src/kernel/jobs/service.ts';
 import { WakeUp } from '../../src/kernel/jobs/wake-up.ts';
-import { Database } from '../../src/lib/db.ts';
 import { isSluiceError } from '../../src/lib/errors.ts';
+import { Database } from '../../src/lib/postgres/db.ts';
 import { type ProbeStep, probePipeline } from '../probe-pipeline.ts';
 import type { SeededRandom } from './seeded-random.ts';
 

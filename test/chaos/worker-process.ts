@@ -8,8 +8,8 @@ import { Registry } from 'prom-client';
 import { Kernel } from '../../src/kernel/jobs/kernel.ts';
 import { sessionName } from '../../src/kernel/jobs/membership.ts';
 import type { Pipeline, Slice } from '../../src/kernel/jobs/types.ts';
-import { Database } from '../../src/lib/db.ts';
 import { newId } from '../../src/lib/ids.ts';
+import { Database } from '../../src/lib/postgres/db.ts';
 import { probePipeline } from '../probe-pipeline.ts';
 import type { LedgerLine, WorkerReport, WorkerSettings } from './worker-messages.ts';
 

@@ -1,5 +1,5 @@
-import { type OpenRowsOptions, openRows } from '../../src/ingest/items/formats/open-rows.ts';
 import { isSluiceError, type SluiceError } from '../../src/lib/errors.ts';
+import { type OpenRowsOptions, openRows } from '../../src/lib/rows/open-rows.ts';
 import { type CountedStream, cutAt } from './byte-stream.ts';
 
 type Source = string | Uint8Array | CountedStream;

@@ -1,7 +1,7 @@
-import { readerErrors } from '../../src/ingest/items/formats/errors.ts';
-import { openRows } from '../../src/ingest/items/formats/open-rows.ts';
-import type { ReaderLimits, RowReader } from '../../src/ingest/items/formats/types.ts';
 import { isSluiceError, messageOf } from '../../src/lib/errors.ts';
+import { readerErrors } from '../../src/lib/rows/errors.ts';
+import { openRows } from '../../src/lib/rows/open-rows.ts';
+import type { ReaderLimits, RowReader } from '../../src/lib/rows/types.ts';
 import { type SeededRandom, seededRandom } from '../chaos/seeded-random.ts';
 import { type CountedStream, cutAt } from './byte-stream.ts';
 import { naughtyNames, naughtyStrings } from './naughty-strings.ts';

@@ -1,7 +1,7 @@
 import { mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createGuardedFetch } from '../../src/kernel/fetch/guarded-fetch.ts';
+import { createGuardedFetch } from '../../src/lib/fetch/guarded-fetch.ts';
 import { itemsTarget, type Tenant, useAdapters, visibleJobs } from '../adapter-server.ts';
 import { useDatabase } from '../database.ts';
 import { type FtpServer, findFtpServer, prepareFtpServer } from '../ftp-server.ts';

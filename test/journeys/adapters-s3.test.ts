@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { afterAll, beforeEach, expect, test } from 'vitest';
-import { createGuardedFetch, type GuardedFetch } from '../../src/kernel/fetch/guarded-fetch.ts';
+import { createGuardedFetch, type GuardedFetch } from '../../src/lib/fetch/guarded-fetch.ts';
 import { type Tenant, useAdapters, visibleJobs } from '../adapter-server.ts';
 import { useDatabase } from '../database.ts';
 import { useS3Server } from '../s3-server.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { ProviderPace } from '../../src/ingest/items/processing/pacing.ts';
-import type { GuardedFetch } from '../../src/kernel/fetch/guarded-fetch.ts';
+import type { GuardedFetch } from '../../src/lib/fetch/guarded-fetch.ts';
 import {
   type ProductCall,
   type ProductReply,

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { assertUsable, migrateDown, migrateUp, readMigrations } from '../../src/lib/migrate.ts';
-import { readSchemaStateOf } from '../../src/lib/schema-state.ts';
+import { assertUsable, migrateDown, migrateUp, readMigrations } from '../../src/lib/postgres/migrate.ts';
+import { readSchemaStateOf } from '../../src/lib/postgres/schema-state.ts';
 import { useDatabase } from '../database.ts';
 import { referenceNamed, useScrapes } from '../scrape-server.ts';
 import { serveWebSite } from '../site.ts';

@@ -27,14 +27,14 @@ interface FuzzedReader {
 
 const readers: FuzzedReader[] = [
   {
-    file: 'src/ingest/items/formats/open-rows.ts',
+    file: 'src/lib/rows/open-rows.ts',
     inputs: wanted / 2,
     fuzz: (inputs, from) => fuzzReaders(Math.ceil(inputs / fuzzedFormats.length), from),
     refusals: 12,
   },
   {
     // An archive and up to five parts each: 50,000 of the full million.
-    file: 'src/ingest/items/formats/xlsx/open-workbook-rows.ts',
+    file: 'src/lib/rows/xlsx/open-workbook-rows.ts',
     inputs: Math.max(500, wanted / 20),
     fuzz: fuzzWorkbooks,
     refusals: 9,
@@ -57,7 +57,7 @@ const readers: FuzzedReader[] = [
 
 /** What lies in a folder of readers and reads nothing that comes from outside. */
 const notReaders: Record<string, string> = {
-  'src/kernel/formats/csv-cells.ts': 'writes cells',
+  'src/lib/formats/csv-cells.ts': 'writes cells',
   'src/ingest/items/grid/summary.ts': 'shows rows that were stored',
 };
 

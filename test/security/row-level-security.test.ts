@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { appLogin, groupRoles } from '../../src/lib/database-roles.ts';
-import { quoteIdentifier } from '../../src/lib/sql.ts';
+import { appLogin, groupRoles } from '../../src/lib/postgres/roles.ts';
+import { quoteIdentifier } from '../../src/lib/postgres/sql.ts';
 import { useDatabase } from '../database.ts';
 import { Tally } from './tally.ts';
 

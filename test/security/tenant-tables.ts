@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { quoteIdentifier } from '../../src/lib/sql.ts';
+import { quoteIdentifier } from '../../src/lib/postgres/sql.ts';
 
 /** Every row of a tenant in every table that has tenants, as one hash per table. */
 export type Fingerprint = Record<string, { rows: number; hash: string }>;

@@ -25,9 +25,9 @@ import {
   registerWorker,
   rescueLeases,
 } from '../../src/kernel/jobs/worker-store.ts';
-import type { Tx } from '../../src/lib/db.ts';
 import { isSluiceError } from '../../src/lib/errors.ts';
-import { sql } from '../../src/lib/sql.ts';
+import type { Tx } from '../../src/lib/postgres/db.ts';
+import { sql } from '../../src/lib/postgres/sql.ts';
 import type { TestDatabase } from '../database.ts';
 import { probePipeline, probeTable } from '../probe-pipeline.ts';
 import {

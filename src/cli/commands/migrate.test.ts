@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
 import { type CommandResult, useCommandLine } from '../../../test/command-line.ts';
 import { createDatabase, queryOnce, withDatabase } from '../../../test/postgres-server.ts';
 import { newId } from '../../lib/ids.ts';
-import { readMigrations } from '../../lib/migrate.ts';
+import { readMigrations } from '../../lib/postgres/migrate.ts';
 
 // Some of the commands are processes of their own.
 vi.setConfig({ testTimeout: 90_000 });

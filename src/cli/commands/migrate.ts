@@ -1,11 +1,16 @@
 import type { Command } from 'commander';
 import { prepareTitleSearch } from '../../ingest/items/catalog/prepare-title-search.ts';
 import { preparePgvector } from '../../ingest/knowledge/index/vector/prepare-pgvector.ts';
-import { type Connections, prepareDatabase, resolveConnections } from '../../lib/connections.ts';
-import { withConnection } from '../../lib/database-inspection.ts';
-import { ensureRoles } from '../../lib/database-roles.ts';
-import { type MigrationReport, migrateDown, readMigrations, type SchemaState } from '../../lib/migrate.ts';
-import { readSchemaStateAs } from '../../lib/schema-state.ts';
+import { type Connections, prepareDatabase, resolveConnections } from '../../lib/postgres/connections.ts';
+import { withConnection } from '../../lib/postgres/inspection.ts';
+import {
+  type MigrationReport,
+  migrateDown,
+  readMigrations,
+  type SchemaState,
+} from '../../lib/postgres/migrate.ts';
+import { ensureRoles } from '../../lib/postgres/roles.ts';
+import { readSchemaStateAs } from '../../lib/postgres/schema-state.ts';
 import { exitCodes, UsageError } from '../terminal/exit.ts';
 import { note, print, printJson, table } from '../terminal/output.ts';
 import { addSettingFlags, loadCommandConfig } from '../terminal/setting-flags.ts';

@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
-import { toDatabaseError } from '../../lib/db-errors.ts';
 import { isSluiceError, messageOf } from '../../lib/errors.ts';
+import { toDatabaseError } from '../../lib/postgres/db-errors.ts';
 
 /** What a command's exit code says; scripts rely on these. */
 export const exitCodes = {

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { type LoadedConfig, loadConfig, type SettingName, settings } from '../../config.ts';
-import type { Setting } from '../../lib/settings.ts';
+import type { Setting } from '../../lib/settings/settings.ts';
 import { note } from './output.ts';
 
 /** Gives a command the flags of these settings; their text comes from the table of settings. */

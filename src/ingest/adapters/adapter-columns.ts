@@ -1,4 +1,4 @@
-import { trustedSql } from '../../lib/sql.ts';
+import { trustedSql } from '../../lib/postgres/sql.ts';
 
 /** An `Adapter`, from `adapters a`. */
 export const adapterColumns = trustedSql(`

@@ -1,9 +1,9 @@
 import type { Registry } from 'prom-client';
-import type { GuardedFetch } from '../../kernel/fetch/guarded-fetch.ts';
 import type { RouteModule } from '../../kernel/http/route.ts';
 import type { UpkeepTask } from '../../kernel/upkeep/types.ts';
-import type { Database } from '../../lib/db.ts';
+import type { GuardedFetch } from '../../lib/fetch/guarded-fetch.ts';
 import type { Logger } from '../../lib/log.ts';
+import type { Database } from '../../lib/postgres/db.ts';
 import { AdapterMetrics } from './metrics.ts';
 import { adapterRoutes } from './routes.ts';
 import { ScanScheduler } from './scan/scheduler.ts';

@@ -1,8 +1,8 @@
-import { findMetadataRefusal, findRefusal } from '../../kernel/fetch/addresses.ts';
-import { assertLiteral, parseTarget } from '../../kernel/fetch/target.ts';
-import { assertPlace as assertS3Place } from '../../kernel/s3/place.ts';
-import type { Database } from '../../lib/db.ts';
 import { isSluiceError, messageOf, type SluiceError } from '../../lib/errors.ts';
+import { findMetadataRefusal, findRefusal } from '../../lib/fetch/addresses.ts';
+import { assertLiteral, parseTarget } from '../../lib/fetch/target.ts';
+import type { Database } from '../../lib/postgres/db.ts';
+import { assertPlace as assertS3Place } from '../../lib/s3/place.ts';
 import { adapterErrors } from './errors.ts';
 import { findFile, reopenFailed } from './files/file-list-store.ts';
 import { isWanted } from './files/file-names.ts';

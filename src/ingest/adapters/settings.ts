@@ -1,5 +1,5 @@
-import { text, wholeNumber } from '../../lib/setting-kinds.ts';
-import { setting } from '../../lib/settings.ts';
+import { text, wholeNumber } from '../../lib/settings/setting-kinds.ts';
+import { setting } from '../../lib/settings/settings.ts';
 
 export const adapterSettings = {
   adapterFolder: setting({

@@ -1,5 +1,5 @@
 import type { Readable, Writable } from 'node:stream';
-import type { Tx } from '../../lib/db.ts';
+import type { Tx } from '../../lib/postgres/db.ts';
 
 /** The nouns of adapters: places outside, and the files that are found there. */
 export const adapterKinds = ['folder', 's3', 'ftp'] as const;

@@ -1,4 +1,4 @@
-import { trustedSql } from '../../lib/sql.ts';
+import { trustedSql } from '../../lib/postgres/sql.ts';
 
 /** A `Connector`, read from `connectors c` joined with `tenants t`. */
 export const connectorColumns = trustedSql(`

@@ -4,7 +4,7 @@ import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../kernel/h
 import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../../kernel/http/route.ts';
 import type { JobsDeps } from '../../kernel/jobs/service.ts';
 import type { Job } from '../../kernel/jobs/types.ts';
-import type { Database } from '../../lib/db.ts';
+import type { Database } from '../../lib/postgres/db.ts';
 import { type ConnectionRouteDeps, connectionRoutes } from './connections/routes.ts';
 import { changeFields, connectorFields, connectorFormParts, wishOf } from './form.ts';
 import {

@@ -1,6 +1,14 @@
 import { z } from 'zod';
-import { fraction, type Kind, oneOf, secretText, text, urlOf, wholeNumber } from '../../lib/setting-kinds.ts';
-import { setting } from '../../lib/settings.ts';
+import {
+  fraction,
+  type Kind,
+  oneOf,
+  secretText,
+  text,
+  urlOf,
+  wholeNumber,
+} from '../../lib/settings/setting-kinds.ts';
+import { setting } from '../../lib/settings/settings.ts';
 import { enrolmentModes } from './types.ts';
 
 /** What fits into a header; blanks and line breaks come along when it is copied. */

@@ -1,6 +1,6 @@
 import type { Plan } from '../../kernel/tenancy/types.ts';
-import type { Tx } from '../../lib/db.ts';
-import { sql } from '../../lib/sql.ts';
+import type { Tx } from '../../lib/postgres/db.ts';
+import { sql } from '../../lib/postgres/sql.ts';
 import { connectorColumns } from './connector-columns.ts';
 import type { ActiveSyncPolicy, Connector, ConnectorKey, NewConnector, Notice } from './types.ts';
 

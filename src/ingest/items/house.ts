@@ -1,13 +1,13 @@
 import type { Registry } from 'prom-client';
-import type { GuardedFetch } from '../../kernel/fetch/guarded-fetch.ts';
 import type { Files } from '../../kernel/files/types.ts';
 import type { RouteModule } from '../../kernel/http/route.ts';
 import type { Kernel } from '../../kernel/jobs/kernel.ts';
 import type { JobDetails } from '../../kernel/jobs/routes.ts';
 import type { Pipeline } from '../../kernel/jobs/types.ts';
 import type { UpkeepTask } from '../../kernel/upkeep/types.ts';
-import type { Database } from '../../lib/db.ts';
+import type { GuardedFetch } from '../../lib/fetch/guarded-fetch.ts';
 import type { Logger } from '../../lib/log.ts';
+import type { Database } from '../../lib/postgres/db.ts';
 import { catalogRoutes } from './catalog/routes.ts';
 import { removeUnusedVersions } from './catalog/service.ts';
 import { slowPageMs } from './grid/page-timing.ts';

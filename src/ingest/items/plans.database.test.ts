@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { newTenant, useDatabase } from '../../../test/database.ts';
 import { readingOf } from '../../../test/statement-reading.ts';
-import type { TransactionContext, Tx } from '../../lib/db.ts';
 import { newId } from '../../lib/ids.ts';
-import { inlineParameters } from '../../lib/sql.ts';
+import type { TransactionContext, Tx } from '../../lib/postgres/db.ts';
+import { inlineParameters } from '../../lib/postgres/sql.ts';
 import {
   countPending,
   findIdBefore,

@@ -13,9 +13,9 @@ import {
 } from '../../kernel/http/route.ts';
 import { jobKeyOf } from '../../kernel/jobs/routes.ts';
 import type { Job } from '../../kernel/jobs/types.ts';
+import { readerErrors } from '../../lib/rows/errors.ts';
 import { itemErrors } from './errors.ts';
 import { exportItems } from './export/export.ts';
-import { readerErrors } from './formats/errors.ts';
 import { itemRowRoutes } from './grid/item-row-routes.ts';
 import type { PageTiming } from './grid/page-timing.ts';
 import { gridRoutes } from './grid/routes.ts';

@@ -4,8 +4,8 @@ import { getJob, type JobKey as VisibleJobKey } from '../../kernel/jobs/service.
 import { deleteHiddenJob, reopenSharedJob, unparkJob } from '../../kernel/jobs/shared-store.ts';
 import type { Job, Slice, SliceResult } from '../../kernel/jobs/types.ts';
 import type { WakeUp } from '../../kernel/jobs/wake-up.ts';
-import type { Database, Tx } from '../../lib/db.ts';
 import type { Logger } from '../../lib/log.ts';
+import type { Database, Tx } from '../../lib/postgres/db.ts';
 import { itemErrors } from './errors.ts';
 import { listStorageKeys } from './images/image-store.ts';
 import type { ItemMetrics } from './metrics.ts';

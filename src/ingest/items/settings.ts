@@ -1,5 +1,5 @@
-import { fraction, text, wholeNumber, yesOrNo } from '../../lib/setting-kinds.ts';
-import { type SettingsCheck, type SettingValues, setting } from '../../lib/settings.ts';
+import { fraction, text, wholeNumber, yesOrNo } from '../../lib/settings/setting-kinds.ts';
+import { type SettingsCheck, type SettingValues, setting } from '../../lib/settings/settings.ts';
 
 const mebibyte = 1024 * 1024;
 

@@ -1,5 +1,5 @@
-import type { Tx } from '../../lib/db.ts';
-import { sql, trustedSql } from '../../lib/sql.ts';
+import type { Tx } from '../../lib/postgres/db.ts';
+import { sql, trustedSql } from '../../lib/postgres/sql.ts';
 import type { CountDelta, Counts, ItemJob, ItemStatus, JobKey, Unreported } from './types.ts';
 
 /** Rows travel as lines of JSON: JSON text has no raw line break, so a line break can stand between two of them. */

@@ -1,10 +1,10 @@
-import type { GuardedFetch } from '../../kernel/fetch/guarded-fetch.ts';
 import { jobErrors } from '../../kernel/jobs/errors.ts';
 import { parkJob } from '../../kernel/jobs/shared-store.ts';
 import type { Turn, TurnResult } from '../../kernel/jobs/types.ts';
-import type { Database, TransactionContext } from '../../lib/db.ts';
+import type { GuardedFetch } from '../../lib/fetch/guarded-fetch.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
+import type { Database, TransactionContext } from '../../lib/postgres/db.ts';
 import { catalogsOf } from './catalog/catalogs.ts';
 import type { JobImages } from './images/types.ts';
 import type { ItemMetrics } from './metrics.ts';

@@ -1,5 +1,4 @@
 import type { Registry } from 'prom-client';
-import type { GuardedFetch } from '../../kernel/fetch/guarded-fetch.ts';
 import type { Files } from '../../kernel/files/types.ts';
 import type { RouteModule } from '../../kernel/http/route.ts';
 import type { JobsDeps } from '../../kernel/jobs/service.ts';
@@ -7,8 +6,9 @@ import type { Pipeline } from '../../kernel/jobs/types.ts';
 import type { WakeUp } from '../../kernel/jobs/wake-up.ts';
 import type { CircuitBreakers } from '../../kernel/limits/circuit-breaker.ts';
 import type { UpkeepTask } from '../../kernel/upkeep/types.ts';
-import type { Database } from '../../lib/db.ts';
+import type { GuardedFetch } from '../../lib/fetch/guarded-fetch.ts';
 import type { Logger } from '../../lib/log.ts';
+import type { Database } from '../../lib/postgres/db.ts';
 import { kbRemovalTask } from './bases/kb-removal.ts';
 import type { CountTokens } from './chunkers/chunker.ts';
 import { createChunker } from './chunkers/create-chunker.ts';

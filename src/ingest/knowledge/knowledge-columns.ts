@@ -1,4 +1,4 @@
-import { trustedSql } from '../../lib/sql.ts';
+import { trustedSql } from '../../lib/postgres/sql.ts';
 
 /** A `KnowledgeBase`, read from `knowledge_bases b`. */
 export const kbColumns = trustedSql(`

@@ -1,8 +1,8 @@
 import type { Files } from '../../kernel/files/types.ts';
 import type { BeforeCommit } from '../../kernel/jobs/service.ts';
-import type { Database, Tx } from '../../lib/db.ts';
 import type { SluiceError } from '../../lib/errors.ts';
 import { newId } from '../../lib/ids.ts';
+import type { Database, Tx } from '../../lib/postgres/db.ts';
 import { chunkerOf, embedderOf, type KnowledgeChange, type KnowledgeForm } from './bases/form.ts';
 import { countSources } from './bases/overview-store.ts';
 import type { EmbedderSettings } from './embedders/embedder.ts';

@@ -1,13 +1,13 @@
 import type { Registry } from 'prom-client';
 import type { Wait } from '../../kernel/crawl/polite-requests.ts';
 import type { CrawlBounds } from '../../kernel/crawl/types.ts';
-import type { GuardedFetch } from '../../kernel/fetch/guarded-fetch.ts';
 import type { RouteModule } from '../../kernel/http/route.ts';
 import type { JobsDeps } from '../../kernel/jobs/service.ts';
 import type { Pipeline } from '../../kernel/jobs/types.ts';
 import type { UpkeepTask } from '../../kernel/upkeep/types.ts';
-import type { Database } from '../../lib/db.ts';
+import type { GuardedFetch } from '../../lib/fetch/guarded-fetch.ts';
 import type { Logger } from '../../lib/log.ts';
+import type { Database } from '../../lib/postgres/db.ts';
 import { ScrapeMetrics } from './metrics.ts';
 import { scrapePipeline } from './pipeline.ts';
 import { scrapeRoutes } from './routes.ts';

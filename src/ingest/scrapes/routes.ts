@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../kernel/http/replies.ts';
 import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../../kernel/http/route.ts';
-import type { Database } from '../../lib/db.ts';
+import type { Database } from '../../lib/postgres/db.ts';
 import { referenceOf, referencesForm, scrapeFormParts, sourceForm, sourceOf } from './form.ts';
 import { historyRoutes } from './runs/history-routes.ts';
 import { listLastRuns } from './runs/run-store.ts';

@@ -1,4 +1,4 @@
-import { trustedSql } from '../../lib/sql.ts';
+import { trustedSql } from '../../lib/postgres/sql.ts';
 
 /** A `ScrapeSource`, from `scrape_sources s`. */
 export const sourceColumns = trustedSql(`

@@ -1,6 +1,6 @@
 import type { JobsDeps } from '../../kernel/jobs/service.ts';
 import { findActive } from '../../kernel/jobs/store.ts';
-import type { Database, Tx } from '../../lib/db.ts';
+import type { Database, Tx } from '../../lib/postgres/db.ts';
 import { scrapeErrors } from './errors.ts';
 import { unavailableNotice } from './handoffs/hand-over.ts';
 import {

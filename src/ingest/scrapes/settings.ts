@@ -1,5 +1,5 @@
-import { wholeNumber } from '../../lib/setting-kinds.ts';
-import { setting } from '../../lib/settings.ts';
+import { wholeNumber } from '../../lib/settings/setting-kinds.ts';
+import { setting } from '../../lib/settings/settings.ts';
 
 const mebibyte = 1024 * 1024;
 

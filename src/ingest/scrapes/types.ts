@@ -1,4 +1,4 @@
-import type { Tx } from '../../lib/db.ts';
+import type { Tx } from '../../lib/postgres/db.ts';
 
 /** Of crawls. What is handed over becomes a job of the knowledge pipeline. */
 export const pipelineName = 'scrapes';

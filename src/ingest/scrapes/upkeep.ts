@@ -1,5 +1,5 @@
 import type { UpkeepTask } from '../../kernel/upkeep/types.ts';
-import type { Tx } from '../../lib/db.ts';
+import type { Tx } from '../../lib/postgres/db.ts';
 import { type HandOverDeps, handOver } from './handoffs/hand-over.ts';
 import { hasHandoffs, listLeftHandoffs, purgeHandoffs } from './handoffs/handoff-store.ts';
 import { failAbandonedRuns, purgeRuns } from './runs/run-store.ts';

@@ -1,10 +1,10 @@
 import type { Wait } from '../../kernel/crawl/polite-requests.ts';
 import type { CrawlBounds, CrawlProgress } from '../../kernel/crawl/types.ts';
-import type { GuardedFetch } from '../../kernel/fetch/guarded-fetch.ts';
 import { unexpectedOutcome } from '../../kernel/jobs/slice-runner.ts';
 import type { Job, Outcome, Slice, SliceResult } from '../../kernel/jobs/types.ts';
-import type { Tx } from '../../lib/db.ts';
 import { isSluiceError } from '../../lib/errors.ts';
+import type { GuardedFetch } from '../../lib/fetch/guarded-fetch.ts';
+import type { Tx } from '../../lib/postgres/db.ts';
 import { storable } from '../../lib/well-formed.ts';
 import { CrawlBatch } from './crawl/batch.ts';
 import { addToFrontier, deleteFrontier, listFrontier, markVisited } from './crawl/frontier-store.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { useDatabase } from '../../../test/database.ts';
 import { adLine, adReport, range, useUploadRuns } from '../../../test/upload-runs.ts';
-import { sql } from '../../lib/sql.ts';
+import { sql } from '../../lib/postgres/sql.ts';
 import { failAbandoned } from './service.ts';
 
 const database = useDatabase();

@@ -1,7 +1,7 @@
 import { recordEvent } from '../../kernel/events/service.ts';
 import type { WakeUp } from '../../kernel/jobs/wake-up.ts';
-import type { Tx } from '../../lib/db.ts';
 import type { SluiceError } from '../../lib/errors.ts';
+import type { Tx } from '../../lib/postgres/db.ts';
 import type { PromotionFigures } from './promotion/end-store.ts';
 import type { Upload, UploadStatus } from './types.ts';
 

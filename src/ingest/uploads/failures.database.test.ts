@@ -1,8 +1,8 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { useDatabase } from '../../../test/database.ts';
 import { adLine, adReport, range, useUploadRuns } from '../../../test/upload-runs.ts';
-import type { Tx } from '../../lib/db.ts';
-import { sql } from '../../lib/sql.ts';
+import type { Tx } from '../../lib/postgres/db.ts';
+import { sql } from '../../lib/postgres/sql.ts';
 
 const database = useDatabase();
 const uploads = useUploadRuns(database);

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { useDatabase } from '../../../test/database.ts';
 import { startTcpProxy } from '../../../test/tcp-proxy.ts';
 import { adLine, adReport, gate, type RunHooks, range, useUploadRuns } from '../../../test/upload-runs.ts';
-import { Database } from '../../lib/db.ts';
+import { Database } from '../../lib/postgres/db.ts';
 import type { Upload } from './types.ts';
 
 const database = useDatabase();

@@ -1,6 +1,6 @@
 import { unparkJob } from '../../kernel/jobs/shared-store.ts';
 import type { WakeUp } from '../../kernel/jobs/wake-up.ts';
-import type { Database, Tx } from '../../lib/db.ts';
+import type { Database, Tx } from '../../lib/postgres/db.ts';
 import { uploadErrors } from './errors.ts';
 import { recordMove } from './events.ts';
 import type { UploadMetrics } from './metrics.ts';

@@ -1,4 +1,4 @@
-import { trustedSql } from '../../lib/sql.ts';
+import { trustedSql } from '../../lib/postgres/sql.ts';
 
 /** An `Upload`, read from `data_uploads u`. */
 export const uploadColumns = trustedSql(`

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { GuardedFetch } from '../fetch/guarded-fetch.ts';
+import type { GuardedFetch } from '../../lib/fetch/guarded-fetch.ts';
 import { Frontier } from './frontier.ts';
 import { type FindKnown, KnownPages } from './known-pages.ts';
 import { readMemo, rulesHash, writeMemo } from './memo.ts';

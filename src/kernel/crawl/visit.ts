@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { FetchAnswer } from '../fetch/guarded-fetch.ts';
+import type { FetchAnswer } from '../../lib/fetch/guarded-fetch.ts';
 import { type CrawlErrorCode, crawlErrors } from './errors.ts';
 import type { Frontier } from './frontier.ts';
 import type { KnownPages } from './known-pages.ts';

@@ -1,7 +1,7 @@
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import sax from 'sax';
-import { ByteSource } from '../formats/byte-source.ts';
+import { ByteSource } from '../../lib/formats/byte-source.ts';
 
 /** What a reader of XML is told; names in lower case, with their prefixes. */
 export interface XmlReader {

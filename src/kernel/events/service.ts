@@ -1,4 +1,4 @@
-import type { Database, Tx } from '../../lib/db.ts';
+import type { Database, Tx } from '../../lib/postgres/db.ts';
 import { type Cursors, cursorErrors } from '../http/cursor.ts';
 import type { WakeUp } from '../jobs/wake-up.ts';
 import { eventErrors } from './errors.ts';

@@ -1,5 +1,5 @@
-import type { Tx } from '../../lib/db.ts';
-import { type Sql, sql } from '../../lib/sql.ts';
+import type { Tx } from '../../lib/postgres/db.ts';
+import { type Sql, sql } from '../../lib/postgres/sql.ts';
 import { type EventFilter, type EventPosition, type EventRow, type NewEvent, typePrefix } from './types.ts';
 
 const eventColumns = sql`

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Database } from '../../lib/db.ts';
+import type { Database } from '../../lib/postgres/db.ts';
 import type { WakeUp } from '../jobs/wake-up.ts';
 import { Bell } from './bell.ts';
 import { listEvents } from './service.ts';

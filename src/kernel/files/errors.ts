@@ -1,5 +1,5 @@
 import { defineErrors } from '../../lib/errors.ts';
-import { contentErrors } from '../formats/errors.ts';
+import { contentErrors } from '../../lib/formats/errors.ts';
 
 export const fileErrors = defineErrors({
   ...contentErrors.definitions,

@@ -1,12 +1,18 @@
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { isSluiceError, type SluiceError } from '../../lib/errors.ts';
+import { fetchErrors } from '../../lib/fetch/errors.ts';
+import { createGuardedFetch } from '../../lib/fetch/guarded-fetch.ts';
 import { newId } from '../../lib/ids.ts';
-import { fetchErrors } from '../fetch/errors.ts';
-import { createGuardedFetch } from '../fetch/guarded-fetch.ts';
-import { createS3Client } from '../s3/client.ts';
-import { s3Errors } from '../s3/errors.ts';
-import type { S3Client, S3ClientOptions, S3Object, UnfinishedUpload, UploadPage } from '../s3/types.ts';
+import { createS3Client } from '../../lib/s3/client.ts';
+import { s3Errors } from '../../lib/s3/errors.ts';
+import type {
+  S3Client,
+  S3ClientOptions,
+  S3Object,
+  UnfinishedUpload,
+  UploadPage,
+} from '../../lib/s3/types.ts';
 import { fileErrors } from './errors.ts';
 import { MeasuredContent } from './measured-content.ts';
 import { assertStorageKey, isStorageKey, newStorageKey, randomStart } from './storage-key.ts';

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
-import type { Database, Tx } from '../../lib/db.ts';
 import { isSluiceError } from '../../lib/errors.ts';
 import { newId } from '../../lib/ids.ts';
+import type { Database, Tx } from '../../lib/postgres/db.ts';
 import { fileErrors } from './errors.ts';
 import { deleteFile, findFile, insertFile, listNamedKeys } from './store.ts';
 import type { FileRecord, Files, StoredContent } from './types.ts';

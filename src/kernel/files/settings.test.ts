@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { expect, test } from 'vitest';
-import { wholeNumber } from '../../lib/setting-kinds.ts';
-import { loadSettings, setting } from '../../lib/settings.ts';
+import { wholeNumber } from '../../lib/settings/setting-kinds.ts';
+import { loadSettings, setting } from '../../lib/settings/settings.ts';
 import { fileChecks, fileSettings } from './settings.ts';
 
 const table = {

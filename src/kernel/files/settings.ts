@@ -1,8 +1,8 @@
 import { messageOf } from '../../lib/errors.ts';
-import { oneOf, text, urlOf, yesOrNo } from '../../lib/setting-kinds.ts';
-import { type SettingsCheck, type SettingValues, setting } from '../../lib/settings.ts';
-import { maxObjectBytes } from '../s3/multipart.ts';
-import { assertPlace } from '../s3/place.ts';
+import { maxObjectBytes } from '../../lib/s3/multipart.ts';
+import { assertPlace } from '../../lib/s3/place.ts';
+import { oneOf, text, urlOf, yesOrNo } from '../../lib/settings/setting-kinds.ts';
+import { type SettingsCheck, type SettingValues, setting } from '../../lib/settings/settings.ts';
 
 /** Keys have no spaces; one at the end came with the clipboard. */
 const word = {

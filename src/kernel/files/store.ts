@@ -1,5 +1,5 @@
-import type { Tx } from '../../lib/db.ts';
-import { sql } from '../../lib/sql.ts';
+import type { Tx } from '../../lib/postgres/db.ts';
+import { sql } from '../../lib/postgres/sql.ts';
 import type { FileRecord, FilesBackend } from './types.ts';
 
 const columns = sql`tenant_id as "tenantId", file_id as "fileId", name, media_type as "mediaType",

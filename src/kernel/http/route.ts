@@ -9,7 +9,7 @@ import type {
   RawRequestDefaultExpression,
   RawServerDefault,
 } from 'fastify';
-import type { Database, Tx } from '../../lib/db.ts';
+import type { Database, Tx } from '../../lib/postgres/db.ts';
 import type { Action } from '../tenancy/rights.ts';
 import type { Principal } from '../tenancy/types.ts';
 import type { Cursors } from './cursor.ts';

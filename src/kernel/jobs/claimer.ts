@@ -1,4 +1,4 @@
-import type { Database } from '../../lib/db.ts';
+import type { Database } from '../../lib/postgres/db.ts';
 import { type ClaimRequest, claimStatement } from './lease-store.ts';
 import type { JobMetrics } from './metrics.ts';
 import type { ClaimedJob } from './types.ts';

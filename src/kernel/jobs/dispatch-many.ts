@@ -1,5 +1,5 @@
-import type { Tx } from '../../lib/db.ts';
 import { newId } from '../../lib/ids.ts';
+import type { Tx } from '../../lib/postgres/db.ts';
 import { insertJobs, type MadeJob } from './many-store.ts';
 import type { JobsDeps } from './service.ts';
 import type { NewJob } from './types.ts';

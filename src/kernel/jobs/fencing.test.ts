@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { newTenant, useDatabase } from '../../../test/database.ts';
 import { leaseMs, type OpenSlice, useWorld, type World } from '../../../test/job-world.ts';
-import type { Tx } from '../../lib/db.ts';
-import { sql } from '../../lib/sql.ts';
+import type { Tx } from '../../lib/postgres/db.ts';
+import { sql } from '../../lib/postgres/sql.ts';
 import { claimMany, lockIfHeld, releaseMany, renewStatement, saveState, settleMany } from './lease-store.ts';
 import { cancel, dispatch, getJob, pause, requeue, resume } from './service.ts';
 import {

@@ -7,7 +7,7 @@ import { type Actor, type Ending, Permuter } from '../../../test/permuter.ts';
 import { probePipeline, probeTable } from '../../../test/probe-pipeline.ts';
 import { isSluiceError } from '../../lib/errors.ts';
 import { newId } from '../../lib/ids.ts';
-import { sql } from '../../lib/sql.ts';
+import { sql } from '../../lib/postgres/sql.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { claimMany, renewStatement } from './lease-store.ts';
 import { JobMetrics } from './metrics.ts';

@@ -1,4 +1,4 @@
-import { type Sql, trustedSql } from '../../lib/sql.ts';
+import { type Sql, trustedSql } from '../../lib/postgres/sql.ts';
 
 const names: Record<string, string> = {
   tenant_id: 'tenantId',

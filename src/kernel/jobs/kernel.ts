@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
-import type { Database } from '../../lib/db.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
+import type { Database } from '../../lib/postgres/db.ts';
 import { Claimer } from './claimer.ts';
 import { type CycleReport, type CycleScope, runCycle } from './cycle.ts';
 import { type KickoffReport, kickOff } from './kickoff.ts';

@@ -1,4 +1,4 @@
-import type { Database } from '../../lib/db.ts';
+import type { Database } from '../../lib/postgres/db.ts';
 import type { Claimer } from './claimer.ts';
 import { jobErrors } from './errors.ts';
 import type { PipelineRegistry } from './pipeline-registry.ts';

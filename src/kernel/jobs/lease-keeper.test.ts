@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { newTenant, useDatabase } from '../../../test/database.ts';
 import { eventually, testKernel } from '../../../test/kernel.ts';
 import { type ProbeStep, probePipeline, probeTable } from '../../../test/probe-pipeline.ts';
-import { sql } from '../../lib/sql.ts';
+import { sql } from '../../lib/postgres/sql.ts';
 import { dispatch } from './service.ts';
 import type { Pipeline } from './types.ts';
 

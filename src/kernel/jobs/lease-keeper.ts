@@ -1,5 +1,5 @@
-import type { Database } from '../../lib/db.ts';
 import type { Logger } from '../../lib/log.ts';
+import type { Database } from '../../lib/postgres/db.ts';
 import { jobErrors } from './errors.ts';
 import { heldStatement, type RenewedLease, releaseMany, renewStatement } from './lease-store.ts';
 import type { ClaimedJob, Lease } from './types.ts';

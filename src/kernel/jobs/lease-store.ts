@@ -1,5 +1,5 @@
-import type { Tx } from '../../lib/db.ts';
-import { sql } from '../../lib/sql.ts';
+import type { Tx } from '../../lib/postgres/db.ts';
+import { sql } from '../../lib/postgres/sql.ts';
 import { claimedColumns, jobColumns } from './job-columns.ts';
 import type { ClaimedJob, Job, JobStatus, Lease, SettledJob, Settlement } from './types.ts';
 

@@ -1,5 +1,5 @@
-import type { Tx } from '../../lib/db.ts';
-import { sql } from '../../lib/sql.ts';
+import type { Tx } from '../../lib/postgres/db.ts';
+import { sql } from '../../lib/postgres/sql.ts';
 import { logMade } from './job-columns.ts';
 import type { NewJob } from './types.ts';
 

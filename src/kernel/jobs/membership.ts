@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Database, Tx } from '../../lib/db.ts';
 import { messageOf } from '../../lib/errors.ts';
-import { type GuardConnection, openGuardConnection } from '../../lib/guard-connection.ts';
 import type { Logger } from '../../lib/log.ts';
 import { onceMore } from '../../lib/once-more.ts';
+import type { Database, Tx } from '../../lib/postgres/db.ts';
+import { type GuardConnection, openGuardConnection } from '../../lib/postgres/guard-connection.ts';
 import { type WakeUp, wakeChannel } from './wake-up.ts';
 import { beatStatement, deregisterWorker, registerWorker } from './worker-store.ts';
 

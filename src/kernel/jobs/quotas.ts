@@ -1,4 +1,4 @@
-import type { Database } from '../../lib/db.ts';
+import type { Database } from '../../lib/postgres/db.ts';
 import { jobErrors } from './errors.ts';
 import { readQueueRoom } from './store.ts';
 

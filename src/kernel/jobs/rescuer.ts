@@ -1,6 +1,6 @@
-import type { Database, Tx } from '../../lib/db.ts';
 import type { Logger } from '../../lib/log.ts';
 import { onceMore } from '../../lib/once-more.ts';
+import type { Database, Tx } from '../../lib/postgres/db.ts';
 import { hasStruckJobs, listFollowed } from './lease-store.ts';
 import { sessionName } from './membership.ts';
 import type { JobMetrics } from './metrics.ts';

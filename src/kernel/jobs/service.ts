@@ -1,5 +1,5 @@
-import type { Database, Tx } from '../../lib/db.ts';
 import { newId } from '../../lib/ids.ts';
+import type { Database, Tx } from '../../lib/postgres/db.ts';
 import { jobErrors } from './errors.ts';
 import type { JobMetrics } from './metrics.ts';
 import type { PipelineRegistry } from './pipeline-registry.ts';

@@ -1,5 +1,5 @@
-import type { Tx } from '../../lib/db.ts';
-import { sql } from '../../lib/sql.ts';
+import type { Tx } from '../../lib/postgres/db.ts';
+import { sql } from '../../lib/postgres/sql.ts';
 import { jobColumns } from './job-columns.ts';
 import type { Job, JobStatus, NewJob } from './types.ts';
 

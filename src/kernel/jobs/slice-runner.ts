@@ -1,6 +1,6 @@
-import type { Database, Tx } from '../../lib/db.ts';
 import { isSluiceError, messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
+import type { Database, Tx } from '../../lib/postgres/db.ts';
 import { jobErrors } from './errors.ts';
 import type { HeldLease, LeaseKeeper } from './lease-keeper.ts';
 import { fenceStatement, listFollowed, saveState, settleMany } from './lease-store.ts';

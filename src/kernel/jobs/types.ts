@@ -1,4 +1,4 @@
-import type { Tx } from '../../lib/db.ts';
+import type { Tx } from '../../lib/postgres/db.ts';
 
 /**
  * `running` = started and not ended; a running job without a lease waits for its `runAt`.

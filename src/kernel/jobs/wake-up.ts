@@ -1,4 +1,4 @@
-import type { Database } from '../../lib/db.ts';
+import type { Database } from '../../lib/postgres/db.ts';
 
 export const wakeChannel = 'sluice';
 export type WakeTopic = 'jobs' | 'events';

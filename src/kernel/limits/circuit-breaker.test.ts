@@ -3,8 +3,8 @@ import { Registry } from 'prom-client';
 import { describe, expect, test } from 'vitest';
 import { useDatabase } from '../../../test/database.ts';
 import { eventually } from '../../../test/kernel.ts';
-import { Database } from '../../lib/db.ts';
 import { newId } from '../../lib/ids.ts';
+import { Database } from '../../lib/postgres/db.ts';
 import { CircuitBreakers } from './circuit-breaker.ts';
 import type { Breaker, BreakerAnswer } from './types.ts';
 

@@ -1,4 +1,4 @@
-import type { Database } from '../../lib/db.ts';
+import type { Database } from '../../lib/postgres/db.ts';
 import { limitErrors } from './errors.ts';
 import type { LimitMetrics } from './metrics.ts';
 import { deleteExpired, reserveStatement } from './rate-limit-store.ts';

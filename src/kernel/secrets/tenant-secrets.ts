@@ -1,4 +1,4 @@
-import type { Database } from '../../lib/db.ts';
+import type { Database } from '../../lib/postgres/db.ts';
 import { listTenants } from '../tenancy/store.ts';
 import { secretErrors } from './errors.ts';
 import type { SecretShelf } from './rotation.ts';

@@ -1,6 +1,6 @@
 import { Gauge, type Registry } from 'prom-client';
-import type { Database } from '../../lib/db.ts';
 import type { Logger } from '../../lib/log.ts';
+import type { Database } from '../../lib/postgres/db.ts';
 import { type Gauges, readGauges } from './store.ts';
 
 const rememberMs = 5_000;

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { newTenant, useDatabase } from '../../../test/database.ts';
 import { type TestClaims, useServer } from '../../../test/server.ts';
 import { readingOf } from '../../../test/statement-reading.ts';
-import type { Tx } from '../../lib/db.ts';
+import type { Tx } from '../../lib/postgres/db.ts';
 import { overviewRoutes } from './overview.ts';
 import { countActive, countEnded, countOpenDeadLetters } from './overview-store.ts';
 import type { AttentionSource } from './types.ts';

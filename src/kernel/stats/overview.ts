@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Database } from '../../lib/db.ts';
+import type { Database } from '../../lib/postgres/db.ts';
 import { problems, timestamp } from '../http/replies.ts';
 import { principalOf, type RouteModule } from '../http/route.ts';
 import { ownerFilter } from '../tenancy/types.ts';

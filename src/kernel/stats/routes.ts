@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Tx } from '../../lib/db.ts';
+import type { Tx } from '../../lib/postgres/db.ts';
 import { problems } from '../http/replies.ts';
 import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../http/route.ts';
 import { ownerFilter } from '../tenancy/types.ts';

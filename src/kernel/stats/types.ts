@@ -1,4 +1,4 @@
-import type { Tx } from '../../lib/db.ts';
+import type { Tx } from '../../lib/postgres/db.ts';
 
 export interface Scope {
   tenantId: string;

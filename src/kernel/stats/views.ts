@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Tx } from '../../lib/db.ts';
+import type { Tx } from '../../lib/postgres/db.ts';
 import { timestamp } from '../http/replies.ts';
 import { listWorkers } from '../jobs/worker-store.ts';
 import { listTasks } from '../upkeep/store.ts';

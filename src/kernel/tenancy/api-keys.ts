@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { Database } from '../../lib/db.ts';
 import { newId, newSecret } from '../../lib/ids.ts';
+import type { Database } from '../../lib/postgres/db.ts';
 import { findUsableApiKey, insertApiKey, touchApiKey } from './api-key-store.ts';
 import { tenancyErrors } from './errors.ts';
 import { grantableRoles } from './rights.ts';

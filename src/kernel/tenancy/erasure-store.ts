@@ -1,5 +1,5 @@
-import type { Tx } from '../../lib/db.ts';
-import { quoteIdentifier, sql, trustedSql } from '../../lib/sql.ts';
+import type { Tx } from '../../lib/postgres/db.ts';
+import { quoteIdentifier, sql, trustedSql } from '../../lib/postgres/sql.ts';
 
 export async function recordErasure(tx: Tx, tenantHash: string): Promise<void> {
   await tx.run(sql`

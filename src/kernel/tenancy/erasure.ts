@@ -1,4 +1,4 @@
-import type { Database, Tx } from '../../lib/db.ts';
+import type { Database, Tx } from '../../lib/postgres/db.ts';
 import type { Files } from '../files/types.ts';
 import {
   countRows,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../lib/clock.ts';
-import type { Database, Tx } from '../../lib/db.ts';
 import { newId } from '../../lib/ids.ts';
+import type { Database, Tx } from '../../lib/postgres/db.ts';
 import { tenancyErrors } from './errors.ts';
 import {
   type Admission,

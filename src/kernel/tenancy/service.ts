@@ -1,6 +1,6 @@
 import type { Clock } from '../../lib/clock.ts';
-import type { Database } from '../../lib/db.ts';
 import { newId } from '../../lib/ids.ts';
+import type { Database } from '../../lib/postgres/db.ts';
 import { listApiKeys, revokeApiKey } from './api-key-store.ts';
 import { apiKeyPrefix, findApiKeyPrincipal } from './api-keys.ts';
 import { tenancyErrors } from './errors.ts';

@@ -1,5 +1,5 @@
-import type { Tx } from '../../lib/db.ts';
-import { sql } from '../../lib/sql.ts';
+import type { Tx } from '../../lib/postgres/db.ts';
+import { sql } from '../../lib/postgres/sql.ts';
 import { apiKeyUserPrefix, type Role } from './types.ts';
 
 /** Whom a login link or session stands for. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Database } from '../../lib/db.ts';
 import { newSecret } from '../../lib/ids.ts';
+import type { Database } from '../../lib/postgres/db.ts';
 import { tenancyErrors } from './errors.ts';
 import {
   deleteEnded,

@@ -1,4 +1,4 @@
-import type { Tx } from '../../lib/db.ts';
+import type { Tx } from '../../lib/postgres/db.ts';
 
 /** Who may do what is in rights.ts; these are the nouns. */
 export const roles = ['member', 'admin', 'support', 'service', 'operator'] as const;

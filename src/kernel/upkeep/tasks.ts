@@ -1,5 +1,5 @@
-import type { Database, Tx } from '../../lib/db.ts';
 import type { Logger } from '../../lib/log.ts';
+import type { Database, Tx } from '../../lib/postgres/db.ts';
 import { removeForgottenWorkers } from '../jobs/worker-store.ts';
 import { findStuckJobs } from '../stats/store.ts';
 import { purgeEvents, purgeIdempotencyKeys, purgeJobs, purgeLogins } from './store.ts';

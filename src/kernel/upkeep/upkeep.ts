@@ -1,6 +1,6 @@
-import type { Database } from '../../lib/db.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
+import type { Database } from '../../lib/postgres/db.ts';
 import { claimTask, enterTasks, recordRun } from './store.ts';
 import type { UpkeepTask } from './types.ts';
 

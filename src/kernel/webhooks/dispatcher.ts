@@ -1,6 +1,6 @@
 import { finishedWithin } from '../../lib/closing.ts';
-import type { Database } from '../../lib/db.ts';
 import type { Logger } from '../../lib/log.ts';
+import type { Database } from '../../lib/postgres/db.ts';
 import { Bell } from '../events/bell.ts';
 import type { WakeUp } from '../jobs/wake-up.ts';
 import { fanOutOnce } from './fan-out.ts';

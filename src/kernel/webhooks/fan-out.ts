@@ -1,5 +1,5 @@
-import type { Database } from '../../lib/db.ts';
 import { newId } from '../../lib/ids.ts';
+import type { Database } from '../../lib/postgres/db.ts';
 import { matchesType } from '../events/types.ts';
 import {
   insertDeliveries,

@@ -1,5 +1,5 @@
-import type { Tx } from '../../lib/db.ts';
-import { sql } from '../../lib/sql.ts';
+import type { Tx } from '../../lib/postgres/db.ts';
+import { sql } from '../../lib/postgres/sql.ts';
 import type { EventRow } from '../events/types.ts';
 import type { Attempt, DeliveryKey, DueDelivery, EndpointKey, Lease } from './types.ts';
 

@@ -6,7 +6,7 @@ import { openSession, untilWaitedFor } from '../../../test/sessions.ts';
 import { useReceiver } from '../../../test/webhook-receiver.ts';
 import { webhookTables } from '../../../test/webhook-stage.ts';
 import { testWebhookDeps, testWebhooks } from '../../../test/webhooks.ts';
-import { createGuardedFetch } from '../fetch/guarded-fetch.ts';
+import { createGuardedFetch } from '../../lib/fetch/guarded-fetch.ts';
 import { kernelTasks } from '../upkeep/tasks.ts';
 import { fanOutOnce } from './fan-out.ts';
 import { leaseLanes, listFirstDeliveries, lockDueEndpoints } from './lane-store.ts';

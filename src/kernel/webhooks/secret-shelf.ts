@@ -1,4 +1,4 @@
-import type { Database } from '../../lib/db.ts';
+import type { Database } from '../../lib/postgres/db.ts';
 import type { SecretShelf, ShelvedSecret } from '../secrets/rotation.ts';
 import { listOlderSecrets, replaceSecret } from './secret-store.ts';
 import { placeOf } from './service.ts';

@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 import { messageOf } from '../../lib/errors.ts';
+import type { GuardedFetch } from '../../lib/fetch/guarded-fetch.ts';
 import { storable } from '../../lib/well-formed.ts';
 import { envelopeOf } from '../events/types.ts';
-import type { GuardedFetch } from '../fetch/guarded-fetch.ts';
 import { parseRetryAfter } from '../jobs/retry.ts';
 import { decryptSecret, type SecretKeys } from '../secrets/stored-secrets.ts';
 import { maxRetryAfterMs, retryDelayMs } from './retry-schedule.ts';

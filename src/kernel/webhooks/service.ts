@@ -1,9 +1,9 @@
-import type { Database, Tx } from '../../lib/db.ts';
+import { findMetadataRefusal, findRefusal } from '../../lib/fetch/addresses.ts';
+import { assertLiteral, parseTarget } from '../../lib/fetch/target.ts';
 import { newId } from '../../lib/ids.ts';
+import type { Database, Tx } from '../../lib/postgres/db.ts';
 import { recordEvent } from '../events/service.ts';
 import { findEvent } from '../events/store.ts';
-import { findMetadataRefusal, findRefusal } from '../fetch/addresses.ts';
-import { assertLiteral, parseTarget } from '../fetch/target.ts';
 import type { WakeUp } from '../jobs/wake-up.ts';
 import { encryptSecret, type SecretKeys } from '../secrets/stored-secrets.ts';
 import type { BeforeCommit, Principal } from '../tenancy/types.ts';

@@ -1,5 +1,5 @@
-import { fraction, wholeNumber } from '../../lib/setting-kinds.ts';
-import { setting } from '../../lib/settings.ts';
+import { fraction, wholeNumber } from '../../lib/settings/setting-kinds.ts';
+import { setting } from '../../lib/settings/settings.ts';
 
 export const webhookSettings = {
   webhookRetryBaseSeconds: setting({

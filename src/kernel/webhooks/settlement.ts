@@ -1,4 +1,4 @@
-import type { Database, Tx } from '../../lib/db.ts';
+import type { Database, Tx } from '../../lib/postgres/db.ts';
 import { recordEvent } from '../events/service.ts';
 import { positionText } from '../events/types.ts';
 import type { WakeUp } from '../jobs/wake-up.ts';

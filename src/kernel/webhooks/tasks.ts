@@ -1,4 +1,4 @@
-import type { Database, Tx } from '../../lib/db.ts';
+import type { Database, Tx } from '../../lib/postgres/db.ts';
 import type { UpkeepTask } from '../upkeep/types.ts';
 import { deleteDeliveriesOf, listUnwanted, purgeFinished } from './delivery-store.ts';
 

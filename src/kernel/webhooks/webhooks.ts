@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
-import type { Database } from '../../lib/db.ts';
+import type { GuardedFetch } from '../../lib/fetch/guarded-fetch.ts';
 import type { Logger } from '../../lib/log.ts';
-import type { GuardedFetch } from '../fetch/guarded-fetch.ts';
+import type { Database } from '../../lib/postgres/db.ts';
 import type { RouteModule } from '../http/route.ts';
 import type { WakeUp } from '../jobs/wake-up.ts';
 import type { SecretKeys } from '../secrets/stored-secrets.ts';

@@ -2,10 +2,10 @@ import type pg from 'pg';
 import type { Config } from '../../../config.ts';
 import { findTrigrams } from '../../../ingest/items/catalog/title-index-store.ts';
 import type { Files } from '../../../kernel/files/types.ts';
-import { listTenantTables, readLoginFacts, readServerFacts } from '../../../lib/database-inspection.ts';
 import { isSluiceError, messageOf } from '../../../lib/errors.ts';
-import { readMigrations } from '../../../lib/migrate.ts';
-import { readSchemaStateAs } from '../../../lib/schema-state.ts';
+import { listTenantTables, readLoginFacts, readServerFacts } from '../../../lib/postgres/inspection.ts';
+import { readMigrations } from '../../../lib/postgres/migrate.ts';
+import { readSchemaStateAs } from '../../../lib/postgres/schema-state.ts';
 
 export interface Finding {
   check: string;

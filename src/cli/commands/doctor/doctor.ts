@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { Config } from '../../../config.ts';
 import { createFiles } from '../../../kernel/files/backends.ts';
-import { type Connections, resolveConnections } from '../../../lib/connections.ts';
-import { withConnection } from '../../../lib/database-inspection.ts';
+import { type Connections, resolveConnections } from '../../../lib/postgres/connections.ts';
+import { withConnection } from '../../../lib/postgres/inspection.ts';
 import { exitCodes } from '../../terminal/exit.ts';
 import { colorsFor, note, print, printJson } from '../../terminal/output.ts';
 import { addSettingFlags, loadCommandConfig } from '../../terminal/setting-flags.ts';

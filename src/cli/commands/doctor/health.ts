@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { listBloatedTables, listVacuumBlockers } from '../../../lib/database-health.ts';
+import { listBloatedTables, listVacuumBlockers } from '../../../lib/postgres/health.ts';
 import { ok, type Verdict, warn } from './checks.ts';
 import { listDrift, listOrphans } from './store.ts';
 

@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import { type Readable, Writable } from 'node:stream';
-import { openTemporary, type TemporaryFile } from '../../../kernel/formats/spool.ts';
+import { openTemporary, type TemporaryFile } from '../../../lib/formats/spool.ts';
 import { adapterFailures } from '../errors.ts';
 
 /**

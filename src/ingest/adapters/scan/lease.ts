@@ -1,6 +1,6 @@
-import type { Database, Tx } from '../../../lib/db.ts';
 import { newId } from '../../../lib/ids.ts';
 import type { Logger } from '../../../lib/log.ts';
+import type { Database, Tx } from '../../../lib/postgres/db.ts';
 import { adapterFailures } from '../errors.ts';
 import type { AdapterKey, ScanLease } from '../types.ts';
 import { claimScan, dropScan, holdScan, keepScan } from './store.ts';

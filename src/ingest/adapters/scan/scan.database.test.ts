@@ -10,7 +10,7 @@ import { visibleJobs } from '../../../../test/adapter-server.ts';
 import { newTenant, useDatabase } from '../../../../test/database.ts';
 import { useKernel } from '../../../../test/kernel.ts';
 import { readingOf } from '../../../../test/statement-reading.ts';
-import { createGuardedFetch } from '../../../kernel/fetch/guarded-fetch.ts';
+import { createGuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
 import { listFiles } from '../files/file-list-store.ts';
 import { listEnded } from '../files/file-store.ts';
 import { AdapterMetrics } from '../metrics.ts';

@@ -1,7 +1,7 @@
-import type { Database } from '../../../lib/db.ts';
 import { isSluiceError, messageOf } from '../../../lib/errors.ts';
 import { newId } from '../../../lib/ids.ts';
 import type { Logger } from '../../../lib/log.ts';
+import type { Database } from '../../../lib/postgres/db.ts';
 import { isWanted } from '../files/file-names.ts';
 import { forgetUnseen, listEnded, listMovedWaiting, readClock, recordLooks } from '../files/file-store.ts';
 import type { AdapterMetrics } from '../metrics.ts';

@@ -1,5 +1,5 @@
-import type { Tx } from '../../../lib/db.ts';
-import { sql } from '../../../lib/sql.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
+import { sql } from '../../../lib/postgres/sql.ts';
 import type { AdapterKey, ScanCounts, ScanLease } from '../types.ts';
 
 /** Whoever looks through an adapter holds its lease. Null: another one does, or the adapter is gone. */

@@ -1,9 +1,9 @@
 import { isIP } from 'node:net';
 import type { Writable } from 'node:stream';
 import { Client, type FileInfo, FTPError } from 'basic-ftp';
-import { findAddresses, type Resolver, systemResolver } from '../../../kernel/fetch/connector.ts';
-import { type AddressRule, assertLiteral } from '../../../kernel/fetch/target.ts';
 import { isSluiceError, messageOf } from '../../../lib/errors.ts';
+import { findAddresses, type Resolver, systemResolver } from '../../../lib/fetch/connector.ts';
+import { type AddressRule, assertLiteral } from '../../../lib/fetch/target.ts';
 import { adapterFailures } from '../errors.ts';
 import type { FileSource, FoundFile, FtpPlace } from '../types.ts';
 

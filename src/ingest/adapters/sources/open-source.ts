@@ -1,5 +1,5 @@
-import { findMetadataRefusal, findRefusal } from '../../../kernel/fetch/addresses.ts';
-import type { GuardedFetch } from '../../../kernel/fetch/guarded-fetch.ts';
+import { findMetadataRefusal, findRefusal } from '../../../lib/fetch/addresses.ts';
+import type { GuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
 import type { Adapter, FileSource } from '../types.ts';
 import { openFolder } from './folder.ts';
 import { openFtp } from './ftp.ts';

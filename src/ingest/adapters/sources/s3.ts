@@ -1,8 +1,8 @@
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { createS3Client } from '../../../kernel/s3/client.ts';
-import type { S3Client, S3Fetch, S3Object } from '../../../kernel/s3/types.ts';
 import { isSluiceError, type SluiceError } from '../../../lib/errors.ts';
+import { createS3Client } from '../../../lib/s3/client.ts';
+import type { S3Client, S3Fetch, S3Object } from '../../../lib/s3/types.ts';
 import { adapterFailures } from '../errors.ts';
 import type { FileSource, FoundFile, S3Place } from '../types.ts';
 

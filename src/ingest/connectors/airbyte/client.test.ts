@@ -4,7 +4,7 @@ import { accepted, openAirbyteClient, problemOf } from '../../../../test/fake-ai
 import { toJson } from '../../../../test/fake-airbyte-state.ts';
 import { airbyteTroubles, type FakeTrouble } from '../../../../test/fake-airbyte-troubles.ts';
 import { keptLog } from '../../../../test/signals.ts';
-import { fetchErrors } from '../../../kernel/fetch/errors.ts';
+import { fetchErrors } from '../../../lib/fetch/errors.ts';
 import { createAirbyteClient } from './client.ts';
 import { isTerminal, verdictOf } from './types.ts';
 

@@ -1,10 +1,6 @@
-import {
-  createGuardedFetch,
-  type FetchAnswer,
-  type FetchOptions,
-} from '../../../kernel/fetch/guarded-fetch.ts';
 import { type Clock, systemClock } from '../../../lib/clock.ts';
 import { isSluiceError } from '../../../lib/errors.ts';
+import { createGuardedFetch, type FetchAnswer, type FetchOptions } from '../../../lib/fetch/guarded-fetch.ts';
 import type { Logger } from '../../../lib/log.ts';
 import {
   connectionPageReader,

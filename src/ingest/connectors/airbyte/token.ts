@@ -1,6 +1,6 @@
-import type { FetchAnswer, FetchOptions } from '../../../kernel/fetch/guarded-fetch.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { isSluiceError } from '../../../lib/errors.ts';
+import type { FetchAnswer, FetchOptions } from '../../../lib/fetch/guarded-fetch.ts';
 import { SecretScrubber } from '../../../lib/secret-scrubber.ts';
 import { type GrantedToken, readToken } from './answers.ts';
 import { failureOf, refusalOf, unreadable, withoutToken } from './problems.ts';

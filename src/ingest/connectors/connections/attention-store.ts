@@ -1,6 +1,6 @@
 import type { Attention, Scope } from '../../../kernel/stats/types.ts';
-import type { Tx } from '../../../lib/db.ts';
-import { sql } from '../../../lib/sql.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
+import { sql } from '../../../lib/postgres/sql.ts';
 
 /** Connectors that are on and whose newest sync failed, by error code; their one newest job each is read. */
 export function listConnectorAttention(tx: Tx, { tenantId, ownerId }: Scope): Promise<Attention[]> {

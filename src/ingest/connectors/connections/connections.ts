@@ -1,5 +1,5 @@
-import type { Database } from '../../../lib/db.ts';
 import { isSluiceError } from '../../../lib/errors.ts';
+import type { Database } from '../../../lib/postgres/db.ts';
 import type { AirbyteClient, AirbyteConnection } from '../airbyte/types.ts';
 import { connectorErrors } from '../errors.ts';
 import { type ConnectorWish, createConnector } from '../service.ts';

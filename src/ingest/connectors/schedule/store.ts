@@ -1,5 +1,5 @@
-import type { Tx } from '../../../lib/db.ts';
-import { sql } from '../../../lib/sql.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
+import { sql } from '../../../lib/postgres/sql.ts';
 import { connectorColumns } from '../connector-columns.ts';
 import type { Connector, ConnectorKey } from '../types.ts';
 

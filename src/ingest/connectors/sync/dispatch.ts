@@ -1,6 +1,6 @@
 import { dispatchIn, type JobsDeps } from '../../../kernel/jobs/service.ts';
 import type { Job } from '../../../kernel/jobs/types.ts';
-import type { Tx } from '../../../lib/db.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
 import { type Connector, maxRetries, pipelineName } from '../types.ts';
 
 export interface SyncRequest {

@@ -4,7 +4,7 @@ import { unparkJob } from '../../../kernel/jobs/shared-store.ts';
 import { findActive } from '../../../kernel/jobs/store.ts';
 import type { WakeUp } from '../../../kernel/jobs/wake-up.ts';
 import { isUsableId } from '../../../kernel/tenancy/types.ts';
-import type { Database } from '../../../lib/db.ts';
+import type { Database } from '../../../lib/postgres/db.ts';
 import type { AirbyteClient } from '../airbyte/types.ts';
 import { canonicalConnectionId } from '../connection-id.ts';
 import { connectorErrors } from '../errors.ts';

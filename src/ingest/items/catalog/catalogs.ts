@@ -1,4 +1,4 @@
-import type { Database } from '../../../lib/db.ts';
+import type { Database } from '../../../lib/postgres/db.ts';
 import { type Lookup, lookUp } from './matching.ts';
 import { assertStrategies, getCatalog } from './service.ts';
 import type { Catalog, Match, Strategy } from './types.ts';

@@ -1,7 +1,7 @@
-import type { Database } from '../../../lib/db.ts';
+import type { Database } from '../../../lib/postgres/db.ts';
+import { openRows } from '../../../lib/rows/open-rows.ts';
+import type { ParsedRow, RowReader } from '../../../lib/rows/types.ts';
 import { resultKeysOf } from '../export/rows.ts';
-import { openRows } from '../formats/open-rows.ts';
-import type { ParsedRow, RowReader } from '../formats/types.ts';
 import { parseExactly } from '../values/exact-parse.ts';
 import { catalogErrors } from './errors.ts';
 import { brandScope, keysOf } from './keys.ts';

@@ -1,4 +1,4 @@
-import type { Database, Tx } from '../../../lib/db.ts';
+import type { Database, Tx } from '../../../lib/postgres/db.ts';
 import { parseExactly } from '../values/exact-parse.ts';
 import { brandScope, keysOf, numbersAgree, type ProductKeys } from './keys.ts';
 import { type LookupPlace, listByKey, listByTitle } from './match-store.ts';

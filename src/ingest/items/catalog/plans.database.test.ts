@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { newTenant, useDatabase } from '../../../../test/database.ts';
-import type { Tx } from '../../../lib/db.ts';
-import { sql } from '../../../lib/sql.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
+import { sql } from '../../../lib/postgres/sql.ts';
 import { brandScope } from './keys.ts';
 import { listByKey, listByTitle } from './match-store.ts';
 import { prepareTitleSearch } from './prepare-title-search.ts';

@@ -3,7 +3,7 @@ import {
   prepareAlone,
   tryCreateExtension,
   withOwnerSession,
-} from '../../../lib/optional-extension.ts';
+} from '../../../lib/postgres/optional-extension.ts';
 import {
   createTitleIndex,
   createTitleSearch,

@@ -1,6 +1,6 @@
-import { copyFrom, copyText } from '../../../lib/copy.ts';
-import type { Tx } from '../../../lib/db.ts';
-import { sql } from '../../../lib/sql.ts';
+import { copyFrom, copyText } from '../../../lib/postgres/copy.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
+import { sql } from '../../../lib/postgres/sql.ts';
 import type { ProductRow } from './types.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { Database } from '../../../lib/db.ts';
+import type { Database } from '../../../lib/postgres/db.ts';
 import { catalogErrors } from './errors.ts';
 import { canMatchTitles } from './match-store.ts';
 import { lookUp, type MatchSettings } from './matching.ts';

@@ -1,7 +1,7 @@
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { guardFormula, unguardFormula } from '../../../kernel/formats/csv-cells.ts';
+import { guardFormula, unguardFormula } from '../../../lib/formats/csv-cells.ts';
 import { ExactNumber, type ExportRow, type ExportValue } from '../values/export-values.ts';
 import { type CsvOptions, writeCsv } from './csv-writer.ts';
 

@@ -1,5 +1,5 @@
-import { csvField as textField } from '../../../kernel/formats/csv-cells.ts';
 import { createTurns } from '../../../lib/event-loop-turns.ts';
+import { csvField as textField } from '../../../lib/formats/csv-cells.ts';
 import { type ExportBatches, type ExportRow, type ExportValue, numberText } from '../values/export-values.ts';
 
 export interface CsvOptions {

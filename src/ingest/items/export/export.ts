@@ -1,4 +1,4 @@
-import type { Database } from '../../../lib/db.ts';
+import type { Database } from '../../../lib/postgres/db.ts';
 import { listForExport } from '../grid/store.ts';
 import type { ItemJob } from '../types.ts';
 import type { ExportValue } from '../values/export-values.ts';

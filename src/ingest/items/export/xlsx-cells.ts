@@ -1,4 +1,4 @@
-import { columnLetters } from '../formats/xlsx/cell-names.ts';
+import { columnLetters } from '../../../lib/rows/xlsx/cell-names.ts';
 import { type ExportRow, type ExportValue, numberText } from '../values/export-values.ts';
 import { exportErrors } from './errors.ts';
 import { cellStyles } from './xlsx-parts.ts';

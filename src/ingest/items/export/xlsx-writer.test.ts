@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type ReadCell, readWithPython, readWorkbook, unzip } from '../../../../test/xlsx-reader.ts';
 import { isSluiceError } from '../../../lib/errors.ts';
-import { columnLetters } from '../formats/xlsx/cell-names.ts';
+import { columnLetters } from '../../../lib/rows/xlsx/cell-names.ts';
 import { ExactNumber, type ExportRow, type ExportValue } from '../values/export-values.ts';
 import { writeXlsx, type XlsxOptions } from './xlsx-writer.ts';
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { problems } from '../../../kernel/http/replies.ts';
 import { principalOf, type RouteDeps, type RouteModule } from '../../../kernel/http/route.ts';
 import type { Principal } from '../../../kernel/tenancy/types.ts';
-import type { Database } from '../../../lib/db.ts';
+import type { Database } from '../../../lib/postgres/db.ts';
 import { itemErrors } from '../errors.ts';
 import { pendingReply, renderPending } from '../views.ts';
 import { type PageTiming, timePage } from './page-timing.ts';

@@ -4,7 +4,7 @@ import { problems } from '../../../kernel/http/replies.ts';
 import type { RouteApp, RouteDeps } from '../../../kernel/http/route.ts';
 import { jobKeyOf } from '../../../kernel/jobs/routes.ts';
 import type { JobKey } from '../../../kernel/jobs/service.ts';
-import type { Tx } from '../../../lib/db.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
 import { getItemJob } from '../service.ts';
 import { type ItemJob, type ItemStatus, itemStatuses } from '../types.ts';
 import { type PageTiming, timePage } from './page-timing.ts';

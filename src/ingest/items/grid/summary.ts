@@ -1,4 +1,4 @@
-import { jsonMembers } from '../formats/json-members.ts';
+import { jsonMembers } from '../../../lib/rows/json-members.ts';
 import { canonicalText, type FieldName, meaningOf } from '../values/normalized.ts';
 
 /** What lists show of a row, in place of the whole row. */

@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream';
 import type { Files } from '../../../kernel/files/types.ts';
-import type { Archive, ArchiveEntry } from '../../../kernel/formats/archive.ts';
-import { ByteSource } from '../../../kernel/formats/byte-source.ts';
 import { isSluiceError } from '../../../lib/errors.ts';
+import type { Archive, ArchiveEntry } from '../../../lib/formats/archive.ts';
+import { ByteSource } from '../../../lib/formats/byte-source.ts';
 import { newId } from '../../../lib/ids.ts';
+import { readerErrors } from '../../../lib/rows/errors.ts';
+import type { ParsedRow } from '../../../lib/rows/types.ts';
 import { itemErrors } from '../errors.ts';
-import { readerErrors } from '../formats/errors.ts';
-import type { ParsedRow } from '../formats/types.ts';
 import { imageErrors } from './errors.ts';
 import { isDeclaredImage, isDeclaredRows, mediaTypeOf, recogniseImage, sniffBytes } from './recognise.ts';
 import { imageLimits, type StoredImage } from './types.ts';

@@ -1,4 +1,4 @@
-import { recogniseBinary } from '../../../kernel/formats/magic-bytes.ts';
+import { recogniseBinary } from '../../../lib/formats/magic-bytes.ts';
 import type { ImageFormat } from './types.ts';
 
 /** Enough for the head of an SVG with comments before it, and for the first names in an archive. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Database } from '../../../lib/db.ts';
+import type { Database } from '../../../lib/postgres/db.ts';
 import { createProcessorRegistry } from '../processing/processors/registry.ts';
 import type { ItemOutcome } from '../processing/processors/types.ts';
 import { chooseAtLast, chooseForRows, refuseEarly, type Wish } from './choose-processor.ts';

@@ -1,5 +1,5 @@
-import type { Database } from '../../../lib/db.ts';
 import type { SluiceError } from '../../../lib/errors.ts';
+import type { Database } from '../../../lib/postgres/db.ts';
 import { catalogsOf } from '../catalog/catalogs.ts';
 import { itemErrors } from '../errors.ts';
 import { imageErrors } from '../images/errors.ts';

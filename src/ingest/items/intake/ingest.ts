@@ -3,13 +3,13 @@ import type { Files } from '../../../kernel/files/types.ts';
 import type { JobsDeps } from '../../../kernel/jobs/service.ts';
 import { insertHiddenJob, revealJob } from '../../../kernel/jobs/shared-store.ts';
 import type { Job } from '../../../kernel/jobs/types.ts';
-import type { ConnectionWait, Tx } from '../../../lib/db.ts';
 import { isSluiceError } from '../../../lib/errors.ts';
 import { newId } from '../../../lib/ids.ts';
 import type { Logger } from '../../../lib/log.ts';
+import type { ConnectionWait, Tx } from '../../../lib/postgres/db.ts';
+import type { ParsedRow } from '../../../lib/rows/types.ts';
 import { itemErrors } from '../errors.ts';
 import { resultKeysOf } from '../export/rows.ts';
-import type { ParsedRow } from '../formats/types.ts';
 import { recordImages } from '../images/item-images.ts';
 import type { ItemMetrics } from '../metrics.ts';
 import {

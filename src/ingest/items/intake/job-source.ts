@@ -1,7 +1,7 @@
 import type { Files } from '../../../kernel/files/types.ts';
+import { openInput } from '../../../lib/rows/open-rows.ts';
+import type { ParsedRow, RowReader } from '../../../lib/rows/types.ts';
 import { itemErrors } from '../errors.ts';
-import { openInput } from '../formats/open-rows.ts';
-import type { ParsedRow, RowReader } from '../formats/types.ts';
 import {
   type ArrivingFile,
   type ImageReader,

@@ -1,7 +1,7 @@
 import { jobErrors } from '../../../kernel/jobs/errors.ts';
 import { finishSharedJob, lockStatus, unparkJob } from '../../../kernel/jobs/shared-store.ts';
 import type { JobStatus } from '../../../kernel/jobs/types.ts';
-import type { Tx } from '../../../lib/db.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
 import { resultKeysOf } from '../export/rows.ts';
 import { addResultColumns, type MovedCounts, moveItemCounts } from '../store.ts';
 import {

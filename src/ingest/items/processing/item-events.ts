@@ -1,5 +1,5 @@
 import { appendEvent } from '../../../kernel/events/store.ts';
-import type { Tx } from '../../../lib/db.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
 import { type MovedCounts, markReported } from '../store.ts';
 import type { ItemStatus, JobKey, Unreported } from '../types.ts';
 

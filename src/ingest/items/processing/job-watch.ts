@@ -1,7 +1,7 @@
 import { readStatus } from '../../../kernel/jobs/shared-store.ts';
 import type { Turn } from '../../../kernel/jobs/types.ts';
-import type { Database } from '../../../lib/db.ts';
 import type { Logger } from '../../../lib/log.ts';
+import type { Database } from '../../../lib/postgres/db.ts';
 import type { ItemJob } from '../types.ts';
 import { notRunning } from './batch.ts';
 

@@ -1,5 +1,5 @@
-import type { FetchAnswer, FetchOptions, GuardedFetch } from '../../../kernel/fetch/guarded-fetch.ts';
 import { parseRetryAfter } from '../../../kernel/jobs/retry.ts';
+import type { FetchAnswer, FetchOptions, GuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
 import type { JobKey } from '../types.ts';
 import {
   type ClaimBounds,

@@ -1,5 +1,5 @@
 import { parkJob } from '../../../kernel/jobs/shared-store.ts';
-import type { Tx } from '../../../lib/db.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
 import { moveItemCounts } from '../store.ts';
 import { type BatchReport, finishIfDone } from './batch.ts';
 import { readNextDue } from './store.ts';

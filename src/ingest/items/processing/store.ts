@@ -1,5 +1,5 @@
-import type { Tx } from '../../../lib/db.ts';
-import { type Sql, sql, trustedSql } from '../../../lib/sql.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
+import { type Sql, sql, trustedSql } from '../../../lib/postgres/sql.ts';
 import type { ClaimedItem, ItemChange, JobKey } from '../types.ts';
 
 /** Results travel as lines of JSON: JSON text has no raw line break, so one can stand between two of them. */

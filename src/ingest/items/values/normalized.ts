@@ -1,5 +1,5 @@
+import { jsonMembers } from '../../../lib/rows/json-members.ts';
 import { storable } from '../../../lib/well-formed.ts';
-import { jsonMembers } from '../formats/json-members.ts';
 import type { Processor } from '../processing/processors/types.ts';
 import { parseExactly } from './exact-parse.ts';
 import { toStorable } from './storable.ts';

@@ -1,7 +1,7 @@
 import { removeFile } from '../../../kernel/files/service.ts';
 import type { Files } from '../../../kernel/files/types.ts';
 import type { UpkeepTask } from '../../../kernel/upkeep/types.ts';
-import type { Database, Tx } from '../../../lib/db.ts';
+import type { Database, Tx } from '../../../lib/postgres/db.ts';
 import { knowledgeErrors } from '../errors.ts';
 import { removeKbContents } from '../index/removal.ts';
 import type { VectorEngine } from '../index/vector/engine.ts';

@@ -1,6 +1,6 @@
 import type { JobStatus } from '../../../kernel/jobs/types.ts';
-import type { Tx } from '../../../lib/db.ts';
-import { sql } from '../../../lib/sql.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
+import { sql } from '../../../lib/postgres/sql.ts';
 import { fileColumns } from '../knowledge-columns.ts';
 import type { KbKey, KnowledgeFile, KnowledgeSource } from '../types.ts';
 

@@ -1,5 +1,5 @@
-import type { Tx } from '../../../lib/db.ts';
 import { newId } from '../../../lib/ids.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
 import { findKb, insertSource, listSources, lockKb } from '../store.ts';
 import type { KbKey } from '../types.ts';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { GuardedFetch } from '../../../kernel/fetch/guarded-fetch.ts';
 import { isSluiceError, messageOf } from '../../../lib/errors.ts';
+import type { GuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
 import type { ChunkerSettings, CountTokens } from '../chunkers/chunker.ts';
 import { toEmbedder } from './custom-embedder.ts';
 import type { EmbedderDefinition } from './define-embedder.ts';

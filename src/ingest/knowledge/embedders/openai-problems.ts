@@ -1,6 +1,6 @@
-import type { FetchAnswer } from '../../../kernel/fetch/guarded-fetch.ts';
 import { parseRetryAfter } from '../../../kernel/jobs/retry.ts';
 import { isSluiceError, messageOf, type SluiceError } from '../../../lib/errors.ts';
+import type { FetchAnswer } from '../../../lib/fetch/guarded-fetch.ts';
 import { embedderErrors } from './errors.ts';
 
 const { raise } = embedderErrors;

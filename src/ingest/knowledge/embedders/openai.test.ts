@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { guardedFetch, serveSite } from '../../../../test/local-site.ts';
-import { fetchErrors } from '../../../kernel/fetch/errors.ts';
+import { fetchErrors } from '../../../lib/fetch/errors.ts';
 import { type OpenAiDependencies, type OpenAiSettings, openOpenAiEmbedder } from './openai.ts';
 
 interface EmbeddingRequest {

@@ -1,4 +1,4 @@
-import type { FetchAnswer, GuardedFetch } from '../../../kernel/fetch/guarded-fetch.ts';
+import type { FetchAnswer, GuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
 import { SecretScrubber } from '../../../lib/secret-scrubber.ts';
 import type { CountTokens } from '../chunkers/chunker.ts';
 import type { Embedder, EmbedderLimits, EmbedderSettings } from './embedder.ts';

@@ -1,4 +1,4 @@
-import { recogniseBinary } from '../../../kernel/formats/magic-bytes.ts';
+import { recogniseBinary } from '../../../lib/formats/magic-bytes.ts';
 import { decodeStart } from './decode-text.ts';
 import { documentErrors } from './errors.ts';
 import type { DocumentKind } from './types.ts';

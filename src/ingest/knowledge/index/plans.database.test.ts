@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from 'vitest';
 import { newTenant, useDatabase } from '../../../../test/database.ts';
 import { readingOf } from '../../../../test/statement-reading.ts';
-import type { Tx } from '../../../lib/db.ts';
 import { newId } from '../../../lib/ids.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
 import { deleteLinks, deleteUnlinked, insertChunks, insertLinks, listPresent } from './chunk-store.ts';
 import type { VisitKey } from './visit-store.ts';
 import { listKnown, noteFailures, noteGone, noteUnchanged, settleDocuments } from './visit-store.ts';

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { useDatabase } from '../../../../test/database.ts';
 import { temporaryFiles } from '../../../../test/knowledge-house.ts';
 import { crash, type Kb, Shelf, useKnowledgeRuns } from '../../../../test/knowledge-runs.ts';
-import type { Tx } from '../../../lib/db.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
 import { kbRemovalTask, removeKb } from '../bases/kb-removal.ts';
 import { findServingIndex } from '../search/store.ts';
 import { createKb } from '../service.ts';

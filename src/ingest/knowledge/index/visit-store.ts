@@ -1,5 +1,5 @@
-import type { Tx } from '../../../lib/db.ts';
-import { sql, trustedSql } from '../../../lib/sql.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
+import { sql, trustedSql } from '../../../lib/postgres/sql.ts';
 import type { DocumentState, GenerationKey, KbKey } from '../types.ts';
 
 /** What runs do to documents. All of it under the lock of the generation. */

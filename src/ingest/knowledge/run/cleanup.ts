@@ -1,5 +1,5 @@
 import type { Job, Slice, SliceResult } from '../../../kernel/jobs/types.ts';
-import type { Tx } from '../../../lib/db.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
 import { knowledgeErrors } from '../errors.ts';
 import { listSuperseded } from '../index/chunk-store.ts';
 import { listGenerations, lockGeneration, retireGeneration } from '../index/generation-store.ts';

@@ -1,6 +1,6 @@
 import type { CircuitBreakers } from '../../../kernel/limits/circuit-breaker.ts';
-import type { Database } from '../../../lib/db.ts';
 import type { Logger } from '../../../lib/log.ts';
+import type { Database } from '../../../lib/postgres/db.ts';
 import type { Chunker, ChunkerSettings } from '../chunkers/chunker.ts';
 import type { Embedder, EmbedderSettings } from '../embedders/embedder.ts';
 import type { VectorEngine } from '../index/vector/engine.ts';

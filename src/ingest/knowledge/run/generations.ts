@@ -1,4 +1,4 @@
-import type { Tx } from '../../../lib/db.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
 import type { Embedder } from '../embedders/embedder.ts';
 import { knowledgeFailures } from '../errors.ts';
 import {

@@ -9,7 +9,7 @@ import {
 } from '../../../kernel/jobs/service.ts';
 import { findJob } from '../../../kernel/jobs/store.ts';
 import type { Job } from '../../../kernel/jobs/types.ts';
-import type { Database, Tx } from '../../../lib/db.ts';
+import type { Database, Tx } from '../../../lib/postgres/db.ts';
 import { countExpected, type LastRun, listLastRuns, readClock } from '../bases/overview-store.ts';
 import { knowledgeErrors } from '../errors.ts';
 import { findKb } from '../store.ts';

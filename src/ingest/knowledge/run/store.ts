@@ -1,6 +1,6 @@
 import type { Job } from '../../../kernel/jobs/types.ts';
-import type { Tx } from '../../../lib/db.ts';
-import { sql } from '../../../lib/sql.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
+import { sql } from '../../../lib/postgres/sql.ts';
 import type { KbKey, RunPosition } from '../types.ts';
 
 /** Whether the run before this one ended well and had seen everything that the source had. */

@@ -1,5 +1,5 @@
-import type { Database, Tx } from '../../../lib/db.ts';
 import { isSluiceError } from '../../../lib/errors.ts';
+import type { Database, Tx } from '../../../lib/postgres/db.ts';
 import type { Embedder, EmbedderSettings } from '../embedders/embedder.ts';
 import { knowledgeErrors } from '../errors.ts';
 import type { VectorEngine, VectorSpace } from '../index/vector/engine.ts';

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { useDatabase } from '../../../../test/database.ts';
 import { createDatabase, queryOnce, withDatabase } from '../../../../test/postgres-server.ts';
-import { appUrlFor } from '../../../lib/database-roles.ts';
-import { Database } from '../../../lib/db.ts';
 import { newId } from '../../../lib/ids.ts';
-import { migrateUp } from '../../../lib/migrate.ts';
+import { Database } from '../../../lib/postgres/db.ts';
+import { migrateUp } from '../../../lib/postgres/migrate.ts';
+import { appUrlFor } from '../../../lib/postgres/roles.ts';
 import { listTextMatches } from './store.ts';
 
 const superuserDatabase = useDatabase();

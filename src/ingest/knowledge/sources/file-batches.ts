@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { databaseErrors } from '../../../lib/db-errors.ts';
 import { isSluiceError } from '../../../lib/errors.ts';
+import { databaseErrors } from '../../../lib/postgres/db-errors.ts';
 import { documentErrors } from '../formats/errors.ts';
 import { joinBytes } from '../formats/join-bytes.ts';
 import { readDocument } from '../formats/read-document.ts';

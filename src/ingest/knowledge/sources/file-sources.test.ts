@@ -5,7 +5,7 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createLocalFiles } from '../../../kernel/files/local-files.ts';
-import { databaseErrors } from '../../../lib/db-errors.ts';
+import { databaseErrors } from '../../../lib/postgres/db-errors.ts';
 import { createFilesSource, type StoredFile } from './files.ts';
 import { createFolderSource } from './folder.ts';
 import { createInlineSource } from './inline.ts';

@@ -1,8 +1,8 @@
-import type { GuardedFetch } from '../../../kernel/fetch/guarded-fetch.ts';
 import { tenantFolder } from '../../../kernel/files/folder.ts';
 import { getFile } from '../../../kernel/files/service.ts';
 import type { Files } from '../../../kernel/files/types.ts';
-import type { Database } from '../../../lib/db.ts';
+import type { GuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
+import type { Database } from '../../../lib/postgres/db.ts';
 import { knowledgeErrors } from '../errors.ts';
 import { listKbFiles } from '../store.ts';
 import type { KbKey, KnowledgeSource } from '../types.ts';

@@ -12,7 +12,7 @@ import type {
   KnownPage,
   ReadPage,
 } from '../../../kernel/crawl/types.ts';
-import type { GuardedFetch } from '../../../kernel/fetch/guarded-fetch.ts';
+import type { GuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
 import { readDocument } from '../formats/read-document.ts';
 import { storableText, storableTitle } from '../formats/safe-text.ts';
 import type { DocumentBatch, KnownDocument, LoadContext, LoadedDocument, Source } from './source.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { FetchAnswer, GuardedFetch } from '../../../kernel/fetch/guarded-fetch.ts';
 import { isSluiceError } from '../../../lib/errors.ts';
+import type { FetchAnswer, GuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
 import { readDocument } from '../formats/read-document.ts';
 import { storableText, storableTitle } from '../formats/safe-text.ts';
 import type { DocumentBatch, LoadContext, LoadedDocument, Source } from './source.ts';

@@ -11,7 +11,7 @@ import {
   type FoundPage,
   type KnownPage,
 } from '../../../kernel/crawl/types.ts';
-import type { GuardedFetch } from '../../../kernel/fetch/guarded-fetch.ts';
+import type { GuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
 import type { CrawlSettings, NewReference, ScrapeSource } from '../types.ts';
 import { feedSteps } from './feed-steps.ts';
 

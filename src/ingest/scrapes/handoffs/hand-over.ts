@@ -1,10 +1,10 @@
 import { dispatchManyIn } from '../../../kernel/jobs/dispatch-many.ts';
 import type { JobsDeps } from '../../../kernel/jobs/service.ts';
 import { bringRetryForward } from '../../../kernel/jobs/store.ts';
-import type { Tx } from '../../../lib/db.ts';
-import { databaseErrors } from '../../../lib/db-errors.ts';
 import { newId } from '../../../lib/ids.ts';
 import type { Logger } from '../../../lib/log.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
+import { databaseErrors } from '../../../lib/postgres/db-errors.ts';
 import { scrapeErrors } from '../errors.ts';
 import type { ScrapeMetrics } from '../metrics.ts';
 import {

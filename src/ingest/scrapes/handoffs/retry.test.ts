@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { jobErrors } from '../../../kernel/jobs/errors.ts';
-import { databaseErrors } from '../../../lib/db-errors.ts';
+import { databaseErrors } from '../../../lib/postgres/db-errors.ts';
 import { scrapeErrors } from '../errors.ts';
 import { delayBefore, GivenUp, isTransient, withAttempts } from './retry.ts';
 

@@ -1,4 +1,4 @@
-import type { Database } from '../../../lib/db.ts';
+import type { Database } from '../../../lib/postgres/db.ts';
 import { findHandedReference, type HandedReference, listHandedReferences } from './reference-store.ts';
 
 export interface ReferencePage {

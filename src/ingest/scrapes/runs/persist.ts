@@ -1,5 +1,5 @@
-import type { Tx } from '../../../lib/db.ts';
 import { newId } from '../../../lib/ids.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
 import { scrapeErrors } from '../errors.ts';
 import { type Opened, openIn } from '../handoffs/hand-over.ts';
 import { payloadHashOf } from '../handoffs/payload.ts';

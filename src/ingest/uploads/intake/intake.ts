@@ -3,9 +3,9 @@ import { forgetUnlessCommitted, recordFile } from '../../../kernel/files/service
 import type { Files, StoredContent } from '../../../kernel/files/types.ts';
 import type { BeforeCommit } from '../../../kernel/jobs/service.ts';
 import { dispatchIn, type JobsDeps } from '../../../kernel/jobs/service.ts';
-import type { Tx } from '../../../lib/db.ts';
 import { type FieldProblem, isSluiceError } from '../../../lib/errors.ts';
 import { newId } from '../../../lib/ids.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
 import { uploadErrors } from '../errors.ts';
 import { recordMove } from '../events.ts';
 import { sniffReport } from '../reports/reading/sniff.ts';

@@ -5,8 +5,8 @@ import { useDatabase } from '../../../../test/database.ts';
 import { eventually } from '../../../../test/kernel.ts';
 import { adLine, adReport, range, useUploadRuns } from '../../../../test/upload-runs.ts';
 import type { Files } from '../../../kernel/files/types.ts';
-import { Database } from '../../../lib/db.ts';
 import { defineErrors } from '../../../lib/errors.ts';
+import { Database } from '../../../lib/postgres/db.ts';
 import { retrying } from '../staging/retrying.ts';
 
 const database = useDatabase();

@@ -1,5 +1,5 @@
 import type { WakeUp } from '../../../kernel/jobs/wake-up.ts';
-import type { Tx } from '../../../lib/db.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
 import { uploadFailures } from '../errors.ts';
 import { recordIngestionComplete, recordMove } from '../events.ts';
 import { rememberMapping } from '../intake/mapping-store.ts';

@@ -1,5 +1,5 @@
-import type { Tx } from '../../../lib/db.ts';
-import { sql } from '../../../lib/sql.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
+import { sql } from '../../../lib/postgres/sql.ts';
 import type { EntityType, Upload, UploadKey, UploadStatus, WarningCount } from '../types.ts';
 
 /** Rows that could not be promoted, and rows with a word about how they were. */

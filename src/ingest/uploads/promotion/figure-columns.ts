@@ -1,4 +1,4 @@
-import { type Sql, sql } from '../../../lib/sql.ts';
+import { type Sql, sql } from '../../../lib/postgres/sql.ts';
 import type { Upload } from '../types.ts';
 
 /** The figures of a fact, in the order of everything below. */

@@ -1,5 +1,5 @@
-import type { Tx } from '../../../lib/db.ts';
-import { type Sql, sql } from '../../../lib/sql.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
+import { type Sql, sql } from '../../../lib/postgres/sql.ts';
 import { differsFrom, figureColumns, figuresAfter } from './figure-columns.ts';
 import {
   asOf,

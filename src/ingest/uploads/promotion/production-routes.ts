@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { listOf, pageOf, pageQuery, pageRequest, problems, timestamp } from '../../../kernel/http/replies.ts';
 import { principalOf, type RouteApp, type RouteDeps } from '../../../kernel/http/route.ts';
-import type { Tx } from '../../../lib/db.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
 import { platforms } from '../reports/types.ts';
 import {
   listAdSets,

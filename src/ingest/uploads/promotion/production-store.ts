@@ -1,5 +1,5 @@
-import type { Tx } from '../../../lib/db.ts';
-import { sql } from '../../../lib/sql.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
+import { sql } from '../../../lib/postgres/sql.ts';
 
 /** What was promoted, for reading. Rows come as the API shows them. */
 export interface ProductionFilter {

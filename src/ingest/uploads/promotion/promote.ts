@@ -1,7 +1,7 @@
 import type { Job, Slice } from '../../../kernel/jobs/types.ts';
-import type { Tx } from '../../../lib/db.ts';
 import { messageOf } from '../../../lib/errors.ts';
-import { inSavepoint } from '../../../lib/savepoint.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
+import { inSavepoint } from '../../../lib/postgres/savepoint.ts';
 import { nameTooLong } from '../reports/lines/name-keys.ts';
 import { type EntityType, entityTypes } from '../reports/types.ts';
 import { checkpointOf, stateOf, type UploadCheckpoint } from '../staging/checkpoint.ts';

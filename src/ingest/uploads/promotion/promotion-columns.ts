@@ -1,4 +1,4 @@
-import { type Sql, sql } from '../../../lib/sql.ts';
+import { type Sql, sql } from '../../../lib/postgres/sql.ts';
 import type { EntityType, Upload, UploadKey } from '../types.ts';
 
 /** Whose production rows are written. */

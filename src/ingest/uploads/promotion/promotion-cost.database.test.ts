@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { useDatabase } from '../../../../test/database.ts';
 import { adLine, adReport, range, useUploadRuns } from '../../../../test/upload-runs.ts';
-import type { Tx } from '../../../lib/db.ts';
-import { sql } from '../../../lib/sql.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
+import { sql } from '../../../lib/postgres/sql.ts';
 import { adoptParents, byHash, insertMetrics, upsertMetrics } from './metrics-store.ts';
 import { resolveAds } from './store.ts';
 

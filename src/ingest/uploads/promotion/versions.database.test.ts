@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { useDatabase } from '../../../../test/database.ts';
 import { eventually } from '../../../../test/kernel.ts';
 import { adLine, adReport, gate, type Place, range, useUploadRuns } from '../../../../test/upload-runs.ts';
-import { sql } from '../../../lib/sql.ts';
+import { sql } from '../../../lib/postgres/sql.ts';
 import { previewUndo } from '../review/review.ts';
 import { promote, undo } from '../service.ts';
 import type { Upload } from '../types.ts';

@@ -1,7 +1,7 @@
 import type { Attention, Period, Scope } from '../../../kernel/stats/types.ts';
-import type { Tx } from '../../../lib/db.ts';
 import { firstIdAt } from '../../../lib/ids.ts';
-import { sql } from '../../../lib/sql.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
+import { sql } from '../../../lib/postgres/sql.ts';
 
 const weekMs = 7 * 86_400_000;
 

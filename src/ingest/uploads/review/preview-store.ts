@@ -1,5 +1,5 @@
-import type { Tx } from '../../../lib/db.ts';
-import { type Sql, sql } from '../../../lib/sql.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
+import { type Sql, sql } from '../../../lib/postgres/sql.ts';
 import { differsFrom } from '../promotion/figure-columns.ts';
 import type { Upload } from '../types.ts';
 

@@ -1,5 +1,5 @@
-import { csvLine } from '../../../kernel/formats/csv-cells.ts';
-import type { Database } from '../../../lib/db.ts';
+import { csvLine } from '../../../lib/formats/csv-cells.ts';
+import type { Database } from '../../../lib/postgres/db.ts';
 import {
   areRejectedRecords,
   type Declared,

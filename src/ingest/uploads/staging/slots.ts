@@ -1,6 +1,6 @@
 import { unparkJob } from '../../../kernel/jobs/shared-store.ts';
 import type { WakeUp } from '../../../kernel/jobs/wake-up.ts';
-import type { Tx } from '../../../lib/db.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
 import { freeSlot, listWaitingJobs } from '../store.ts';
 import type { UploadKey } from '../types.ts';
 

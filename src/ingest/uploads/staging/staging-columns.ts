@@ -1,4 +1,4 @@
-import { type Sql, sql } from '../../../lib/sql.ts';
+import { type Sql, sql } from '../../../lib/postgres/sql.ts';
 
 /** What line `s` says, in one form for facts, which have it in columns, and for everything else. */
 export function rawData(): Sql {

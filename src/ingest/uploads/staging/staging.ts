@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { copyText } from '../../../lib/copy.ts';
+import { copyText } from '../../../lib/postgres/copy.ts';
 import type { DimensionEntity, EntityType, LineWarning, MetricEntity, ParsedLine } from '../reports/types.ts';
 import type { Upload, WarningCount } from '../types.ts';
 

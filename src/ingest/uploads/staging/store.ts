@@ -1,6 +1,6 @@
-import { copyFrom } from '../../../lib/copy.ts';
-import type { Tx } from '../../../lib/db.ts';
-import { sql } from '../../../lib/sql.ts';
+import { copyFrom } from '../../../lib/postgres/copy.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
+import { sql } from '../../../lib/postgres/sql.ts';
 import type { StagedRow, UploadKey } from '../types.ts';
 import { rawData } from './staging-columns.ts';
 

@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 import { getFile } from '../../../kernel/files/service.ts';
 import type { Files } from '../../../kernel/files/types.ts';
-import type { Database } from '../../../lib/db.ts';
 import { isSluiceError } from '../../../lib/errors.ts';
+import type { Database } from '../../../lib/postgres/db.ts';
 import { uploadFailures } from '../errors.ts';
 import type { Upload } from '../types.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { itemsOf, processorContext } from '../../../../../test/processor-context.ts';
-import { databaseErrors } from '../../../../lib/db-errors.ts';
+import { databaseErrors } from '../../../../lib/postgres/db-errors.ts';
 import type { Catalogs } from '../../catalog/catalogs.ts';
 import type { Lookup } from '../../catalog/matching.ts';
 import type { Catalog, Match } from '../../catalog/types.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { type FlakyProvider, startFlakyProvider } from '../../../../../test/flaky-provider.ts';
 import { itemsOf, processorContext } from '../../../../../test/processor-context.ts';
-import { createGuardedFetch } from '../../../../kernel/fetch/guarded-fetch.ts';
+import { createGuardedFetch } from '../../../../lib/fetch/guarded-fetch.ts';
 import { httpProcessor } from './http/http.ts';
 import type { ItemInput, ProcessorContext, ProviderCall } from './types.ts';
 

@@ -5,9 +5,9 @@ import {
   startFlakyProvider,
 } from '../../../../../test/flaky-provider.ts';
 import { itemsOf, processorContext } from '../../../../../test/processor-context.ts';
-import { createGuardedFetch } from '../../../../kernel/fetch/guarded-fetch.ts';
 import { jobErrors } from '../../../../kernel/jobs/errors.ts';
 import { secretErrors } from '../../../../kernel/secrets/errors.ts';
+import { createGuardedFetch } from '../../../../lib/fetch/guarded-fetch.ts';
 import { httpProcessor } from './http/http.ts';
 import type { ItemInput, ItemOutcome, ProcessorContext, ProviderCall } from './types.ts';
 

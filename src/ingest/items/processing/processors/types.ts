@@ -1,4 +1,4 @@
-import type { GuardedFetch } from '../../../../kernel/fetch/guarded-fetch.ts';
+import type { GuardedFetch } from '../../../../lib/fetch/guarded-fetch.ts';
 import type { Catalogs } from '../../catalog/catalogs.ts';
 import type { JobImages } from '../../images/types.ts';
 

@@ -1,4 +1,4 @@
-import { type Archive, openArchive } from '../../../../kernel/formats/archive.ts';
+import { type Archive, openArchive } from '../../../../lib/formats/archive.ts';
 import { documentErrors } from '../errors.ts';
 import type { DocumentLimits } from '../types.ts';
 

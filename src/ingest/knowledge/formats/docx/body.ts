@@ -1,4 +1,4 @@
-import type { XmlAttributes, XmlEvents } from '../../../../kernel/formats/xml.ts';
+import type { XmlAttributes, XmlEvents } from '../../../../lib/formats/xml.ts';
 import type { MarkdownWriter } from '../markdown-writer.ts';
 import { type DocxNumbering, type DocxStyles, outlineLevelOf } from './styles.ts';
 

@@ -1,5 +1,5 @@
-import type { Archive } from '../../../../kernel/formats/archive.ts';
-import type { XmlEvents } from '../../../../kernel/formats/xml.ts';
+import type { Archive } from '../../../../lib/formats/archive.ts';
+import type { XmlEvents } from '../../../../lib/formats/xml.ts';
 import { documentErrors } from '../errors.ts';
 import { MarkdownWriter } from '../markdown-writer.ts';
 import type { Converted, ConvertOptions } from '../types.ts';

@@ -1,4 +1,4 @@
-import type { XmlEvents } from '../../../../kernel/formats/xml.ts';
+import type { XmlEvents } from '../../../../lib/formats/xml.ts';
 
 /** What the names of styles mean. Their ids are in the language of whoever wrote the document, their names are not. */
 export class DocxStyles {

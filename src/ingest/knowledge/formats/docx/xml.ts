@@ -1,4 +1,4 @@
-import { readXml, type XmlEvents } from '../../../../kernel/formats/xml.ts';
+import { readXml, type XmlEvents } from '../../../../lib/formats/xml.ts';
 import { documentErrors } from '../errors.ts';
 
 /** Reads a part of a Word document as a stream. */

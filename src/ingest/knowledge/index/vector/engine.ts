@@ -1,4 +1,4 @@
-import type { Tx } from '../../../../lib/db.ts';
+import type { Tx } from '../../../../lib/postgres/db.ts';
 import type { ChunkVector, VectorHit, VectorSpace } from './types.ts';
 
 export type { VectorHit, VectorSpace } from './types.ts';

@@ -12,8 +12,8 @@ import {
   randomDirection,
   removeVectors,
 } from '../../../../../test/vector-spaces.ts';
-import type { Tx } from '../../../../lib/db.ts';
-import type { Sql } from '../../../../lib/sql.ts';
+import type { Tx } from '../../../../lib/postgres/db.ts';
+import type { Sql } from '../../../../lib/postgres/sql.ts';
 import { ExactEngine } from './exact.ts';
 import { openVectorEngine } from './open-engine.ts';
 import { preparePgvector } from './prepare-pgvector.ts';

@@ -1,5 +1,5 @@
-import type { Database, Tx } from '../../../../lib/db.ts';
 import type { Logger } from '../../../../lib/log.ts';
+import type { Database, Tx } from '../../../../lib/postgres/db.ts';
 import type { VectorEngine } from './engine.ts';
 import { ExactEngine } from './exact.ts';
 import { PgvectorEngine } from './pgvector.ts';

@@ -1,5 +1,5 @@
-import type { Tx } from '../../../../lib/db.ts';
-import { quoteIdentifier, type Sql, sql, trustedSql } from '../../../../lib/sql.ts';
+import type { Tx } from '../../../../lib/postgres/db.ts';
+import { quoteIdentifier, type Sql, sql, trustedSql } from '../../../../lib/postgres/sql.ts';
 import {
   type StoredVector,
   type VectorHit,

@@ -1,4 +1,4 @@
-import type { Tx } from '../../../../lib/db.ts';
+import type { Tx } from '../../../../lib/postgres/db.ts';
 import { assertDimensions } from './dimensions.ts';
 import type { VectorEngine, VectorQuery } from './engine.ts';
 import {

@@ -1,5 +1,5 @@
-import type { OwnerSession } from '../../../../lib/optional-extension.ts';
-import { quoteIdentifier } from '../../../../lib/sql.ts';
+import type { OwnerSession } from '../../../../lib/postgres/optional-extension.ts';
+import { quoteIdentifier } from '../../../../lib/postgres/sql.ts';
 import { vectorIndexDimensions } from './types.ts';
 
 export interface VectorExtension {

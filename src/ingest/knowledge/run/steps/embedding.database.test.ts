@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { useDatabase } from '../../../../../test/database.ts';
 import { startEmbeddingServer } from '../../../../../test/embedding-server.ts';
 import { Shelf, TestEmbedder, useKnowledgeRuns } from '../../../../../test/knowledge-runs.ts';
-import { createGuardedFetch } from '../../../../kernel/fetch/guarded-fetch.ts';
+import { createGuardedFetch } from '../../../../lib/fetch/guarded-fetch.ts';
 import { embedderErrors } from '../../embedders/errors.ts';
 import { openEmbedders } from '../../embedders/open-embedder.ts';
 

@@ -1,6 +1,6 @@
 import type { Job } from '../../../../kernel/jobs/types.ts';
-import type { Tx } from '../../../../lib/db.ts';
 import { newId } from '../../../../lib/ids.ts';
+import type { Tx } from '../../../../lib/postgres/db.ts';
 import { insertChunks, insertLinks, listPresent, moveLinks, type NewLink } from '../../index/chunk-store.ts';
 import { bumpIndex } from '../../index/generation-store.ts';
 import { dropRevisions, spaceOf } from '../../index/removal.ts';

@@ -1,4 +1,4 @@
-import { unguardFormula } from '../../../../kernel/formats/csv-cells.ts';
+import { unguardFormula } from '../../../../lib/formats/csv-cells.ts';
 import type { RawRow } from '../types.ts';
 import type { DateOrder } from '../values/dates.ts';
 import type { DecimalMark } from '../values/numbers.ts';

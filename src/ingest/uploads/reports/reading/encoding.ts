@@ -1,5 +1,5 @@
 import { isAscii, isUtf8 } from 'node:buffer';
-import { ByteSource } from '../../../../kernel/formats/byte-source.ts';
+import { ByteSource } from '../../../../lib/formats/byte-source.ts';
 import { isShiftJisLead, isShiftJisTrail } from './shift-jis.ts';
 import { encodingOfStart, sniffBytes } from './sniff.ts';
 import type { Encoding, OpenBytes, ReadingLimits } from './types.ts';

@@ -1,4 +1,4 @@
-import { ByteSource } from '../../../../kernel/formats/byte-source.ts';
+import { ByteSource } from '../../../../lib/formats/byte-source.ts';
 import { reportErrors } from '../errors.ts';
 import type { RawRow, ReportLayout, ResumePoint, RowBatch } from '../types.ts';
 import { breaksIn, DelimitedScanner } from './delimited-scanner.ts';

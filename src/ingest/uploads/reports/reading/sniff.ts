@@ -1,4 +1,4 @@
-import { recogniseBinary } from '../../../../kernel/formats/magic-bytes.ts';
+import { recogniseBinary } from '../../../../lib/formats/magic-bytes.ts';
 import { decode } from './decode.ts';
 import type { Encoding } from './types.ts';
 

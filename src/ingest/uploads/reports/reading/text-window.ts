@@ -1,4 +1,4 @@
-import { ByteSource } from '../../../../kernel/formats/byte-source.ts';
+import { ByteSource } from '../../../../lib/formats/byte-source.ts';
 import { type Decoded, decode } from './decode.ts';
 import type { Encoding, OpenBytes, ScannedText } from './types.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { fetchMethods, isHeaderAllowed } from '../../../../../kernel/fetch/request.ts';
+import { fetchMethods, isHeaderAllowed } from '../../../../../lib/fetch/request.ts';
 import { isShallow, parseOptions } from '../options.ts';
 import { hasDotSegment, hasPlaceholder, parseTemplate } from './template.ts';
 

@@ -1,4 +1,4 @@
-import type { FetchOptions } from '../../../../../kernel/fetch/guarded-fetch.ts';
+import type { FetchOptions } from '../../../../../lib/fetch/guarded-fetch.ts';
 import { SecretScrubber } from '../../../../../lib/secret-scrubber.ts';
 import type { ItemInput, ProcessorContext } from '../types.ts';
 import type { HttpOptions, HttpRequest } from './options.ts';

@@ -1,5 +1,5 @@
-import type { FetchAnswer } from '../../../../../kernel/fetch/guarded-fetch.ts';
 import { parseRetryAfter } from '../../../../../kernel/jobs/retry.ts';
+import type { FetchAnswer } from '../../../../../lib/fetch/guarded-fetch.ts';
 import { parseExactly } from '../../../values/exact-parse.ts';
 import { toStorable } from '../../../values/storable.ts';
 import { isShallow } from '../options.ts';

@@ -1,0 +1,278 @@
+import { Readable } from 'node:stream';
+import { Agent, type Dispatcher, request as sendRequest } from 'undici';
+import { isSluiceError, messageOf } from '../errors.ts';
+import { findMetadataRefusal, findRefusal } from './addresses.ts';
+import { type DecodedBody, decodeBody } from './body.ts';
+import { guardedConnector, type Resolver, systemResolver } from './connector.ts';
+import { Deadline } from './deadline.ts';
+import { fetchErrors } from './errors.ts';
+import { buildRequest, type FetchMethod, type HopRequest, redirectRequest } from './request.ts';
+import { type AddressRule, parseTarget } from './target.ts';
+
+export interface GuardedFetchSettings {
+  /** False opens the way to private addresses, for intranets and tests; schemes, ports and limits stay. */
+  blockPrivateAddresses: boolean;
+  userAgent: string;
+  /** How names become addresses. */
+  resolve?: Resolver;
+  /** Replaces the rule on addresses altogether. */
+  refuse?: AddressRule;
+  /** Connections at once to one origin. */
+  maxConnections?: number;
+}
+
+export interface FetchOptions {
+  method?: FetchMethod;
+  headers?: Record<string, string>;
+  body?: string | Buffer;
+  /** For everything: lookup, redirects and body. */
+  timeoutMs?: number;
+  /** Of the body, counted after decompression. */
+  maxBytes?: number;
+  /** 0: a redirect is an answer like any other. */
+  maxRedirects?: number;
+  /** False: the body as it is stored, byte for byte, whatever encoding it says to have. */
+  decode?: boolean;
+  /** When it aborts, the call rejects with its reason. */
+  signal?: AbortSignal;
+}
+
+export interface FetchAnswer<Body> {
+  status: number;
+  /** Names in lower case; repeated ones joined by a comma. Without a prototype. */
+  headers: Record<string, string>;
+  body: Body;
+  /** Where the redirects ended. It may hold keys in its query: not for logs. */
+  finalUrl: string;
+  tookMs: number;
+}
+
+/** For URLs that tenants choose. Every status is an answer; what never became one is an error of fetchErrors. */
+export interface GuardedFetch {
+  (url: string, options?: FetchOptions): Promise<FetchAnswer<Buffer>>;
+  /** The caller reads the stream to its end or destroys it; the time limit goes on meanwhile. */
+  stream(url: string, options?: FetchOptions): Promise<FetchAnswer<Readable>>;
+  close(): Promise<void>;
+}
+
+const defaults = { timeoutMs: 30_000, maxBytes: 10 * 1024 * 1024, maxRedirects: 5 };
+const connectTimeoutMs = 10_000;
+const maxHeaderBytes = 16 * 1024;
+
+export function createGuardedFetch(settings: GuardedFetchSettings): GuardedFetch {
+  const refuse = settings.refuse ?? (settings.blockPrivateAddresses ? findRefusal : findMetadataRefusal);
+  const closing = new AbortController();
+  const resolve = settings.resolve ?? systemResolver;
+  const agent = new Agent({
+    connect: guardedConnector({ refuse, resolve, connectTimeoutMs, closing: closing.signal }),
+    connections: settings.maxConnections ?? 64,
+    maxHeaderSize: maxHeaderBytes,
+    // One deadline covers the whole exchange.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    keepAliveMaxTimeout: 30_000,
+  });
+  const context = { agent, refuse, userAgent: settings.userAgent };
+  const stream = (url: string, options: FetchOptions = {}) => openAnswer(context, url, options);
+  const whole = async (url: string, options: FetchOptions = {}) => collect(await stream(url, options));
+  const close = () => {
+    closing.abort();
+    return agent.destroy();
+  };
+  return Object.assign(whole, { stream, close });
+}
+
+interface FetchContext {
+  agent: Agent;
+  refuse: AddressRule;
+  userAgent: string;
+}
+
+interface Hop {
+  url: URL;
+  request: HopRequest;
+  response: Dispatcher.ResponseData;
+  headers: Record<string, string>;
+}
+
+async function openAnswer(
+  context: FetchContext,
+  text: string,
+  options: FetchOptions,
+): Promise<FetchAnswer<Readable>> {
+  const startedMs = performance.now();
+  const url = parseTarget(text, context);
+  const { method = 'GET', headers = {}, body = null, decode = true } = options;
+  const request = buildRequest({ method, headers, body, decode, userAgent: context.userAgent });
+  const deadline = new Deadline({
+    timeoutMs: options.timeoutMs ?? defaults.timeoutMs,
+    signal: options.signal,
+  });
+  try {
+    const maxRedirects = options.maxRedirects ?? defaults.maxRedirects;
+    const last = await followRedirects(context, { url, request, maxRedirects, deadline });
+    const maxBytes = options.maxBytes ?? defaults.maxBytes;
+    return {
+      status: last.response.statusCode,
+      headers: last.headers,
+      body: readBody(last, { maxBytes, decode, deadline }),
+      finalUrl: last.url.href,
+      tookMs: tookMs(startedMs),
+    };
+  } catch (error) {
+    deadline.release();
+    throw error;
+  }
+}
+
+async function followRedirects(
+  context: FetchContext,
+  start: { url: URL; request: HopRequest; maxRedirects: number; deadline: Deadline },
+): Promise<Hop> {
+  const { maxRedirects, deadline } = start;
+  let { url, request } = start;
+  for (let followed = 0; ; followed += 1) {
+    const hop = await sendHop(context, { url, request, deadline });
+    const location = maxRedirects > 0 ? findLocation(hop) : undefined;
+    if (location === undefined) return hop;
+    discard(hop.response.body);
+    if (followed >= maxRedirects) {
+      throw fetchErrors.raise.too_many_redirects(
+        `${start.url.host} redirected more than ${maxRedirects} times; the last one came from ${url.host}`,
+      );
+    }
+    const to = parseTarget(location, { refuse: context.refuse, base: url });
+    request = redirectRequest(request, { status: hop.response.statusCode, from: url, to });
+    url = to;
+  }
+}
+
+async function sendHop(
+  { agent }: FetchContext,
+  { url, request, deadline }: { url: URL; request: HopRequest; deadline: Deadline },
+): Promise<Hop> {
+  const sending = sendRequest(url, {
+    ...request,
+    dispatcher: agent,
+    signal: deadline.signal,
+    // The parsed form trips over headers named like members of Object.prototype.
+    responseHeaders: 'raw',
+  });
+  try {
+    // A request that still waits for its connection hears of its signal only once it has one.
+    const response = await deadline.race(sending);
+    return { url, request, response, headers: toHeaders(response.headers as unknown as string[]) };
+  } catch (error) {
+    sending.then(({ body }) => discard(body)).catch(() => {});
+    throw deadline.findReason(url.host) ?? toFetchError(error, url);
+  }
+}
+
+const redirectStatuses = [301, 302, 303, 307, 308];
+
+function findLocation({ response, headers }: Hop): string | undefined {
+  return redirectStatuses.includes(response.statusCode) ? headers.location : undefined;
+}
+
+function toHeaders(raw: string[]): Record<string, string> {
+  const headers: Record<string, string> = Object.create(null);
+  for (let index = 0; index + 1 < raw.length; index += 2) {
+    const name = String(raw[index]).toLowerCase();
+    const value = String(raw[index + 1]);
+    const before = headers[name];
+    // A second Location must not change where the first one leads.
+    if (before === undefined) headers[name] = value;
+    else if (name !== 'location') headers[name] = `${before}, ${value}`;
+  }
+  return headers;
+}
+
+function readBody(
+  hop: Hop,
+  { maxBytes, decode, deadline }: { maxBytes: number; decode: boolean; deadline: Deadline },
+): Readable {
+  const { url, headers, response } = hop;
+  const hasNone = hop.request.method === 'HEAD' || [204, 304].includes(response.statusCode);
+  let decoded: DecodedBody;
+  try {
+    decoded = decodeBody(response.body, {
+      host: url.host,
+      encoding:
+        !decode || hasNone || headers['content-length'] === '0' ? undefined : headers['content-encoding'],
+      contentLength: hasNone ? undefined : headers['content-length'],
+      maxBytes,
+    });
+  } catch (error) {
+    discard(response.body);
+    throw error;
+  }
+  const body = Readable.from(chunksOf(decoded, { url, deadline }), { objectMode: false });
+  body.once('close', () => {
+    deadline.release();
+    decoded.stream.destroy();
+  });
+  return body;
+}
+
+async function* chunksOf(source: DecodedBody, { url, deadline }: { url: URL; deadline: Deadline }) {
+  try {
+    for await (const chunk of source.stream) yield chunk as Buffer;
+  } catch (error) {
+    if (findCode(error) === 'Z_BUF_ERROR' && source.isEmpty()) return;
+    throw deadline.findReason(url.host) ?? toFetchError(error, url);
+  }
+}
+
+async function collect(answer: FetchAnswer<Readable>): Promise<FetchAnswer<Buffer>> {
+  const startedMs = performance.now();
+  const chunks: Buffer[] = [];
+  for await (const chunk of answer.body) chunks.push(chunk as Buffer);
+  return { ...answer, body: Buffer.concat(chunks), tookMs: answer.tookMs + tookMs(startedMs) };
+}
+
+function discard(body: Readable): void {
+  body.on('error', () => {
+    // It is thrown away; that it was cut off is our own doing.
+  });
+  body.destroy();
+}
+
+const timeoutCodes = [
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'ETIMEDOUT',
+];
+const nameCodes = ['ENOTFOUND', 'EAI_AGAIN', 'EAI_FAIL', 'ENODATA', 'ESERVFAIL'];
+
+function toFetchError(error: unknown, url: URL): unknown {
+  if (isSluiceError(error)) return error;
+  const code = findCode(error);
+  const extras = { cause: error };
+  if (timeoutCodes.includes(code)) {
+    return fetchErrors.raise.fetch_timeout(`${url.host} did not answer in time (${code})`, extras);
+  }
+  if (nameCodes.includes(code)) {
+    return fetchErrors.raise.host_not_found(`The host ${url.hostname} cannot be found (${code})`, extras);
+  }
+  if (code === 'UND_ERR_HEADERS_OVERFLOW') {
+    return fetchErrors.raise.response_too_large(
+      `The headers of ${url.host} are larger than ${maxHeaderBytes} bytes`,
+      extras,
+    );
+  }
+  return fetchErrors.raise.fetch_failed(
+    `The exchange with ${url.host} broke off: ${messageOf(error)}`,
+    extras,
+  );
+}
+
+/** Of a connection that was tried on several addresses, the first failure speaks for all. */
+function findCode(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return findCode(error.errors[0]);
+  return error instanceof Error && 'code' in error ? String(error.code) : '';
+}
+
+function tookMs(startedMs: number): number {
+  return Math.round(performance.now() - startedMs);
+}

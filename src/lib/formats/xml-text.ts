@@ -1,0 +1,63 @@
+import type { SluiceError } from '../errors.ts';
+
+type Broken = (why: string) => SluiceError;
+
+const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
+
+/** XML's five entities and characters by number. Any other has to be declared, and may not be. */
+export function decodeEntities(text: string, broken: Broken): string {
+  return text.replace(/&([^;&]{0,31});?/g, (whole: string, name: string) => {
+    const character = whole.endsWith(';') ? (entities[name] ?? byNumber(name)) : undefined;
+    if (character === undefined)
+      throw broken(`it has the unknown entity ${JSON.stringify(whole.slice(0, 20))}`);
+    return character;
+  });
+}
+
+function byNumber(name: string): string | undefined {
+  const digits = /^#(?:x([0-9a-fA-F]+)|(\d+))$/.exec(name);
+  if (digits === null) return undefined;
+  const code = digits[1] === undefined ? Number(digits[2]) : Number.parseInt(digits[1], 16);
+  return isCharacter(code) ? String.fromCodePoint(code) : undefined;
+}
+
+/** What XML 1.0 can speak of: no control characters but three, and no halves of surrogate pairs. */
+function isCharacter(code: number): boolean {
+  if (code < 0x20) return code === 9 || code === 10 || code === 13;
+  return code <= 0xd7ff || (code >= 0xe000 && code <= 0xfffd) || (code >= 0x10000 && code <= 0x10ffff);
+}
+
+/** A text to be kept: what was cut from a longer one keeps all of that one in memory. */
+export function detached(text: string): string {
+  return Buffer.from(text).toString();
+}
+
+/** The name of an element or an attribute, with its prefix and without. */
+export interface KnownName {
+  full: string;
+  local: string;
+}
+
+const wellFormedName = /^[:_\p{L}][-.:_\u00b7\p{L}\p{N}\p{M}]*$/u;
+const mostNames = 2_000;
+
+/** Names are looked at once: a sheet has a dozen of them, a million times. */
+export class XmlNames {
+  readonly #known = new Map<string, KnownName>();
+  readonly #broken: Broken;
+
+  constructor(broken: Broken) {
+    this.#broken = broken;
+  }
+
+  get(full: string): KnownName {
+    const known = this.#known.get(full);
+    if (known !== undefined) return known;
+    if (!wellFormedName.test(full)) throw this.#broken(`${JSON.stringify(full.slice(0, 40))} is no name`);
+    const kept = detached(full);
+    const name = { full: kept, local: kept.slice(kept.indexOf(':') + 1) };
+    if (this.#known.size === mostNames) this.#known.clear();
+    this.#known.set(full, name);
+    return name;
+  }
+}

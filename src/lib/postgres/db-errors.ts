@@ -1,0 +1,92 @@
+import { defineErrors, isSluiceError, messageOf } from '../errors.ts';
+
+export const databaseErrors = defineErrors({
+  database_unavailable: {
+    kind: 'transient',
+    status: 503,
+    title: 'The database cannot be reached',
+    next: 'Try again in a few seconds. If it stays like this, run `sluice doctor` on the server.',
+  },
+  query_timeout: {
+    kind: 'transient',
+    status: 503,
+    title: 'The database took too long to answer',
+    next: 'Ask for less at once (a smaller page, a narrower filter), or try again later.',
+  },
+  write_conflict: {
+    kind: 'transient',
+    status: 503,
+    title: 'Two transactions were in each other’s way',
+    next: 'Nothing was changed. Try again.',
+  },
+  commit_unknown: {
+    kind: 'transient',
+    status: 503,
+    title: 'The answer to a commit was lost',
+    next: 'Look whether the change is there before you repeat it, or repeat it with the same Idempotency-Key.',
+  },
+  transaction_aborted: {
+    kind: 'bug',
+    status: 500,
+    title: 'A transaction had already failed when it was committed',
+    next: 'Nothing was changed. Report it with the request id.',
+  },
+});
+
+/** PostgreSQL's and Node's words for the same few things that a caller can act upon; anything else stays itself. */
+export function toDatabaseError(error: unknown): unknown {
+  if (isSluiceError(error) || !(error instanceof Error)) return error;
+  const code = (error as { code?: unknown }).code;
+  if (typeof code === 'string') {
+    if (code === '57014') {
+      return databaseErrors.raise.query_timeout(`A statement was stopped: ${error.message}`, {
+        cause: error,
+      });
+    }
+    if (code === '40P01' || code === '40001') {
+      return databaseErrors.raise.write_conflict(`The transaction was rolled back: ${error.message}`, {
+        cause: error,
+      });
+    }
+    if (isConnectionState(code) || isSocketError(error)) return unavailable(error);
+  }
+  if (connectionTexts.some((text) => error.message.includes(text))) return unavailable(error);
+  return error;
+}
+
+/** The driver's own words for a connection that is gone; it gives them no code. */
+const connectionTexts = [
+  'Connection terminated',
+  'timeout exceeded when trying to connect',
+  'Client has encountered a connection error',
+  'Client was closed',
+  'Query read timeout',
+];
+
+/** 08: connection exceptions, 57P: shut down or starting, 53: out of connections or memory, 25P03: idle too long. */
+function isConnectionState(code: string): boolean {
+  return /^(08|57P|53)/.test(code) || code === '25P03';
+}
+
+/** Only errors of a socket: a missing file inside a transaction has ENOENT too, but another system call. */
+function isSocketError(error: Error): boolean {
+  const { syscall, code } = error as NodeJS.ErrnoException;
+  return syscall === 'connect' || syscall === 'getaddrinfo' || socketCodes.has(code ?? '');
+}
+
+/** Which of them it is depends on whether the process was reading or writing when the other end went away. */
+const socketCodes = new Set([
+  'ECONNABORTED',
+  'ECONNRESET',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTCONN',
+  'EPIPE',
+  'ETIMEDOUT',
+]);
+
+function unavailable(error: Error): Error {
+  return databaseErrors.raise.database_unavailable(`The database cannot be reached: ${messageOf(error)}`, {
+    cause: error,
+  });
+}

@@ -1,0 +1,324 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import path from 'node:path';
+import pg from 'pg';
+import { defineErrors } from '../errors.ts';
+import { packageDir } from '../package-dir.ts';
+import { quoteLiteral } from './sql.ts';
+
+/**
+ * Numbered migrations (`0001_name.up.sql`, `0001_name.down.sql`), each in one transaction under a transaction-level
+ * advisory lock: any number of processes may start at once, and a pooler in transaction mode is no obstacle. A
+ * migration whose first line is `-- optional: <feature>` may be taken down alone; that is remembered, so that the
+ * next start does not undo the operator's decision.
+ */
+export interface Migration {
+  version: number;
+  name: string;
+  feature: string | null;
+  up: string;
+  down: string;
+  checksum: string;
+}
+
+export interface MigrationReport {
+  applied: string[];
+  reverted: string[];
+  version: number;
+}
+
+export const migrationErrors = defineErrors({
+  schema_unknown: {
+    kind: 'bug',
+    status: 503,
+    title: 'The database was migrated by a newer Sluice',
+    next: 'Upgrade this process, or take the newer migrations down with the newer version first.',
+  },
+  schema_outdated: {
+    kind: 'transient',
+    status: 503,
+    title: 'The database lacks migrations that this version needs',
+    next: 'Run `sluice migrate` with the owner’s DATABASE_URL.',
+  },
+  migration_changed: {
+    kind: 'bug',
+    status: 500,
+    title: 'An applied migration was edited afterwards',
+    next: 'Restore the file as it was applied and put the change into a new migration.',
+  },
+  migration_failed: {
+    kind: 'bug',
+    status: 500,
+    title: 'A migration failed and was rolled back',
+    next: 'Read the cause, mend it, and run `sluice migrate` again; nothing half-done stays.',
+  },
+  migration_unknown: {
+    kind: 'invalid',
+    status: 422,
+    title: 'There is no such migration',
+    next: 'See `sluice migrate status` for versions and optional features.',
+  },
+});
+
+const migrationsDir = path.join(packageDir, 'migrations');
+
+export async function readMigrations(dir: string = migrationsDir): Promise<Migration[]> {
+  const files = (await readdir(dir)).filter((file) => file.endsWith('.up.sql')).sort();
+  return Promise.all(files.map((file) => readMigration(dir, file)));
+}
+
+/** Brings the schema up to date. Optional features that were taken down stay down unless `features` names them. */
+export async function migrateUp(
+  ownerUrl: string,
+  options: { dir?: string; features?: string[] } = {},
+): Promise<MigrationReport> {
+  const migrations = await readMigrations(options.dir);
+  return withOwner(ownerUrl, async (client) => {
+    await ensureBookkeeping(client);
+    const applied: string[] = [];
+    for (const migration of migrations) {
+      if (await applyOne(client, { migration, known: migrations, wanted: options.features ?? [] })) {
+        applied.push(labelOf(migration));
+      }
+    }
+    return { applied, reverted: [], version: await readVersion(client) };
+  });
+}
+
+/** Takes down one optional feature, or every migration above `to` (default: only the newest one). */
+export async function migrateDown(
+  ownerUrl: string,
+  options: { dir?: string; to?: number; feature?: string } = {},
+): Promise<MigrationReport> {
+  const migrations = await readMigrations(options.dir);
+  return withOwner(ownerUrl, async (client) => {
+    await ensureBookkeeping(client);
+    const reverted: string[] = [];
+    for (const migration of await chooseDown(client, migrations, options)) {
+      if (await revertOne(client, migration, options.feature !== undefined))
+        reverted.push(labelOf(migration));
+    }
+    return { applied: [], reverted, version: await readVersion(client) };
+  });
+}
+
+export interface SchemaState {
+  version: number;
+  needed: number;
+  missing: string[];
+  unknown: number[];
+  /** Optional features that an operator took down. */
+  downFeatures: string[];
+}
+
+/** Compares the database with this program's migrations; works for any login that may read the bookkeeping. */
+export async function readSchemaState(
+  query: (text: string) => Promise<{ rows: { version: number; state: string }[] }>,
+  migrations: Migration[],
+): Promise<SchemaState> {
+  const rows = (await query('select version, state from schema_migrations order by version')).rows;
+  const stateOf = new Map(rows.map((row) => [row.version, row.state]));
+  const known = new Set(migrations.map((migration) => migration.version));
+  const isDown = (m: Migration) => m.feature !== null && stateOf.get(m.version) === 'down';
+  return {
+    version: Math.max(0, ...rows.filter((row) => row.state === 'up').map((row) => row.version)),
+    needed: Math.max(0, ...migrations.map((migration) => migration.version)),
+    missing: migrations.filter((m) => stateOf.get(m.version) !== 'up' && !isDown(m)).map(labelOf),
+    unknown: rows.filter((row) => row.state === 'up' && !known.has(row.version)).map((row) => row.version),
+    downFeatures: migrations.filter(isDown).map((migration) => migration.feature ?? ''),
+  };
+}
+
+/** A process must not work on a schema that it does not know. */
+export function assertUsable(state: SchemaState): void {
+  if (state.unknown.length > 0) {
+    throw migrationErrors.raise.schema_unknown(
+      `The database has migration ${Math.max(...state.unknown)}, this version of Sluice knows up to ${state.needed}`,
+    );
+  }
+  if (state.missing.length > 0) {
+    throw migrationErrors.raise.schema_outdated(
+      `The database is at migration ${state.version}, this version needs ${state.needed}; ` +
+        `missing: ${state.missing.join(', ')}`,
+    );
+  }
+}
+
+async function readMigration(dir: string, file: string): Promise<Migration> {
+  const match = /^(\d{4})_(.+)\.up\.sql$/.exec(file);
+  if (!match?.[1] || !match[2]) {
+    throw migrationErrors.raise.migration_unknown(`${file} is not named like 0001_name.up.sql`);
+  }
+  const up = await readFile(path.join(dir, file), 'utf8');
+  const down = await readFile(path.join(dir, file.replace('.up.sql', '.down.sql')), 'utf8');
+  return {
+    version: Number(match[1]),
+    name: match[2],
+    feature: /^-- optional: (\w+)/.exec(up)?.[1] ?? null,
+    up,
+    down,
+    checksum: createHash('sha256').update(up).digest('hex'),
+  };
+}
+
+function labelOf(migration: Migration): string {
+  return `${String(migration.version).padStart(4, '0')}_${migration.name}`;
+}
+
+async function withOwner<T>(ownerUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client({ connectionString: ownerUrl, application_name: 'sluice-migrate' });
+  // A connection lost between two statements would otherwise end the process; the next statement reports it.
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+/** Any fixed number; it only has to differ from other programs' in the same database. */
+const migrationLock = 735_110_442;
+
+const maxTries = 20;
+
+/** Beside work in progress a migration may want tables in another order than the work does: then it begins anew. */
+async function inLockedTransaction<T>(client: pg.Client, work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await tryLockedTransaction(client, work);
+    } catch (error) {
+      if (!isDeadlock(error) || attempt === maxTries) throw error;
+    }
+  }
+}
+
+function isDeadlock(error: unknown): boolean {
+  const { code, cause } = error as { code?: unknown; cause?: unknown };
+  return code === '40P01' || (cause instanceof Error && isDeadlock(cause));
+}
+
+async function tryLockedTransaction<T>(client: pg.Client, work: () => Promise<T>): Promise<T> {
+  await client.query(
+    `begin; set local statement_timeout = 0; set local lock_timeout = 0;
+     select pg_advisory_xact_lock(${migrationLock})`,
+  );
+  try {
+    const result = await work();
+    await client.query('commit');
+    return result;
+  } catch (error) {
+    await client.query('rollback').catch(() => {});
+    throw error;
+  }
+}
+
+async function ensureBookkeeping(client: pg.Client): Promise<void> {
+  await inLockedTransaction(client, async () => {
+    await client.query(`
+      create table if not exists schema_migrations (
+        version integer primary key,
+        name text not null,
+        checksum text not null,
+        state text not null check (state in ('up', 'down')),
+        changed_at timestamptz not null default clock_timestamp()
+      );
+      grant select on schema_migrations to sluice_kernel`);
+  });
+}
+
+async function applyOne(
+  client: pg.Client,
+  { migration, known, wanted }: { migration: Migration; known: Migration[]; wanted: string[] },
+): Promise<boolean> {
+  return inLockedTransaction(client, async () => {
+    const rows = await readRows(client);
+    refuseNewerSchema(rows, known);
+    const row = rows.find((candidate) => candidate.version === migration.version);
+    if (row?.state === 'up') {
+      if (row.checksum !== migration.checksum) {
+        throw migrationErrors.raise.migration_changed(
+          `Migration ${labelOf(migration)} differs from what was applied`,
+        );
+      }
+      return false;
+    }
+    if (row?.state === 'down' && migration.feature !== null && !wanted.includes(migration.feature))
+      return false;
+    await runFile(client, labelOf(migration), migration.up);
+    await record(client, migration, 'up');
+    return true;
+  });
+}
+
+async function revertOne(client: pg.Client, migration: Migration, remember: boolean): Promise<boolean> {
+  return inLockedTransaction(client, async () => {
+    const row = (await readRows(client)).find((candidate) => candidate.version === migration.version);
+    if (row?.state !== 'up') return false;
+    await runFile(client, labelOf(migration), migration.down);
+    if (remember) await record(client, migration, 'down');
+    else await client.query('delete from schema_migrations where version = $1', [migration.version]);
+    return true;
+  });
+}
+
+interface MigrationRow {
+  version: number;
+  checksum: string;
+  state: string;
+}
+
+async function readRows(client: pg.Client): Promise<MigrationRow[]> {
+  return (await client.query<MigrationRow>('select version, checksum, state from schema_migrations')).rows;
+}
+
+async function readVersion(client: pg.Client): Promise<number> {
+  const rows = await readRows(client);
+  return Math.max(0, ...rows.filter((row) => row.state === 'up').map((row) => row.version));
+}
+
+function refuseNewerSchema(rows: MigrationRow[], known: Migration[]): void {
+  const versions = new Set(known.map((migration) => migration.version));
+  const unknown = rows.filter((row) => row.state === 'up' && !versions.has(row.version));
+  if (unknown.length === 0) return;
+  const newest = Math.max(...unknown.map((row) => row.version));
+  throw migrationErrors.raise.schema_unknown(
+    `The database has migration ${newest}, this version of Sluice knows up to ${Math.max(...versions)}`,
+  );
+}
+
+async function runFile(client: pg.Client, label: string, text: string): Promise<void> {
+  try {
+    await client.query(text);
+  } catch (error) {
+    throw migrationErrors.raise.migration_failed(`Migration ${label} failed: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
+
+async function record(client: pg.Client, migration: Migration, state: 'up' | 'down'): Promise<void> {
+  await client.query(`
+    insert into schema_migrations (version, name, checksum, state)
+    values (${migration.version}, ${quoteLiteral(migration.name)}, '${migration.checksum}', '${state}')
+    on conflict (version) do update
+       set checksum = excluded.checksum, state = excluded.state, changed_at = clock_timestamp()`);
+}
+
+async function chooseDown(
+  client: pg.Client,
+  migrations: Migration[],
+  options: { to?: number; feature?: string },
+): Promise<Migration[]> {
+  if (options.feature !== undefined) {
+    const chosen = migrations.filter((migration) => migration.feature === options.feature);
+    if (chosen.length > 0) return chosen.reverse();
+    const names = migrations.flatMap((migration) => migration.feature ?? []);
+    throw migrationErrors.raise.migration_unknown(
+      `There is no optional feature ${options.feature}; there are: ${names.join(', ') || 'none'}`,
+    );
+  }
+  const version = await readVersion(client);
+  const to = options.to ?? version - 1;
+  return migrations.filter((migration) => migration.version > to).reverse();
+}

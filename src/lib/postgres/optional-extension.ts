@@ -1,0 +1,55 @@
+import pg from 'pg';
+import { messageOf } from '../errors.ts';
+import { quoteIdentifier } from './sql.ts';
+
+/** A login that may change the schema, as far as preparations of extensions need one. */
+export interface OwnerSession {
+  query<Row extends object>(text: string): Promise<Row[]>;
+}
+
+export async function withOwnerSession<T>(
+  ownerUrl: string,
+  work: (session: OwnerSession) => Promise<T>,
+): Promise<T> {
+  const client = new pg.Client({ connectionString: ownerUrl, application_name: 'sluice-migrate' });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    return await work({
+      query: async <Row extends object>(text: string) => (await client.query<Row>(text)).rows,
+    });
+  } finally {
+    await client.end().catch(() => {});
+  }
+}
+
+/** Null: the extension is there now. Otherwise the server's words for why its owner may not have it. */
+export async function tryCreateExtension(session: OwnerSession, name: string): Promise<string | null> {
+  try {
+    await session.query(`create extension if not exists ${quoteIdentifier(name)}`);
+    return null;
+  } catch (error) {
+    const { code } = error as { code?: unknown };
+    // Without a code it was not the server that said no, but the connection that broke.
+    if (typeof code !== 'string' || !/^[0-9A-Z]{5}$/.test(code)) throw error;
+    // Two that create it at once meet at its name: the other one has.
+    return code === '23505' || code === '42710' ? null : messageOf(error);
+  }
+}
+
+/** All of the work or nothing, one process at a time. `lock`: any number that nobody else has. */
+export async function prepareAlone(
+  session: OwnerSession,
+  lock: number,
+  work: () => Promise<void>,
+): Promise<void> {
+  await session.query('begin');
+  try {
+    await session.query(`select pg_advisory_xact_lock(${lock})`);
+    await work();
+    await session.query('commit');
+  } catch (error) {
+    await session.query('rollback');
+    throw error;
+  }
+}

@@ -1,0 +1,243 @@
+import type { SluiceError } from '../errors.ts';
+import { readerErrors } from './errors.ts';
+import { placeDetails, placeWords, type RowPlace } from './row-place.ts';
+import type { ReaderLimits, RowScanner } from './types.ts';
+
+const quote = 34;
+const lineFeed = 10;
+const carriageReturn = 13;
+
+type State = 'cell' | 'unquoted' | 'quoted' | 'quoteInQuoted';
+
+/** Takes each row as soon as it is whole. The array is used again for the next row. */
+export type CellsTaker = (cells: string[], place: RowPlace) => void;
+
+/**
+ * Cuts delimited text into cells by RFC 4180, with any of LF, CRLF and CR as the end of a line; blank lines are
+ * skipped. Strict about quotes: a file that is read wrongly is worse than one that is refused. Limits hold while a
+ * value is still growing, so a quote that is never closed fails early.
+ */
+export class CsvScanner implements RowScanner {
+  readonly #delimiter: number;
+  /** All characters with a meaning are at most this: most of a text is above, and one comparison passes it by. */
+  readonly #highestSpecial: number;
+  readonly #limits: ReaderLimits;
+  readonly #take: CellsTaker;
+  /** No text shorter than this can break a limit, because UTF-8 has at most three bytes per UTF-16 unit. */
+  readonly #harmlessLength: number;
+  #state: State = 'cell';
+  #cells: string[] = [];
+  /** Of the cell at work: what earlier texts and doubled quotes have left. */
+  #partial = '';
+  #rowLength = 0;
+  /** UTF-8 bytes of the first `#weighedCells` cells of the row; counted only in rows that are large. */
+  #rowBytes = 0;
+  #weighedCells = 0;
+  #isAfterReturn = false;
+  #line = 1;
+  #rowLine = 1;
+  #rowNo = 0;
+  #columnCount: number | null = null;
+
+  constructor(options: { delimiter: string; limits: ReaderLimits; take: CellsTaker }) {
+    this.#delimiter = options.delimiter.charCodeAt(0);
+    this.#highestSpecial = Math.max(this.#delimiter, quote);
+    this.#limits = options.limits;
+    this.#take = options.take;
+    this.#harmlessLength = Math.floor(Math.min(options.limits.cellBytes, options.limits.rowBytes) / 3);
+  }
+
+  feed(text: string): void {
+    let at = 0;
+    while (at < text.length) {
+      if (this.#state === 'cell' || this.#state === 'unquoted') at = this.#scanOpen(text, at);
+      else if (this.#state === 'quoted') at = this.#scanQuoted(text, at);
+      else at = this.#scanAfterQuote(text, at);
+    }
+    this.#weigh(this.#partial);
+  }
+
+  finish(): void {
+    if (this.#state === 'quoted') throw this.#unclosed();
+    if (this.#state === 'cell' && this.#cells.length === 0) return;
+    this.#endCell('');
+    this.#endRow();
+  }
+
+  /** At or in a cell without quotes. Whole cells and rows pass here without leaving the loop. */
+  #scanOpen(text: string, from: number): number {
+    const delimiter = this.#delimiter;
+    const highestSpecial = this.#highestSpecial;
+    let start = from;
+    for (let at = from; at < text.length; at += 1) {
+      const code = text.charCodeAt(at);
+      if (code > highestSpecial) continue;
+      if (code === delimiter) {
+        this.#endCell(text.slice(start, at));
+        start = at + 1;
+      } else if (code === lineFeed || code === carriageReturn) {
+        this.#endLine(code, text.slice(start, at));
+        start = at + 1;
+      } else if (code === quote) {
+        const before = this.#partial + text.slice(start, at);
+        if (before !== '') throw this.#strayQuote(before, 'inside a value that is not in quotes');
+        this.#state = 'quoted';
+        return at + 1;
+      }
+    }
+    if (start < text.length) {
+      this.#partial += text.slice(start);
+      this.#state = 'unquoted';
+    }
+    return text.length;
+  }
+
+  #scanQuoted(text: string, from: number): number {
+    const end = text.indexOf('"', from);
+    this.#partial += text.slice(from, end === -1 ? text.length : end);
+    if (end === -1) return text.length;
+    this.#state = 'quoteInQuoted';
+    return end + 1;
+  }
+
+  /** After a quote in a quoted cell, which ends it unless another quote follows. */
+  #scanAfterQuote(text: string, at: number): number {
+    const code = text.charCodeAt(at);
+    if (code === quote) {
+      this.#partial += '"';
+      this.#state = 'quoted';
+      return at + 1;
+    }
+    const isLineEnd = code === lineFeed || code === carriageReturn;
+    if (code !== this.#delimiter && !isLineEnd) {
+      throw this.#strayQuote(this.#partial, 'in front of more text, where only doubled quotes may be');
+    }
+    this.#line += lineBreaksIn(this.#partial);
+    this.#endCell('');
+    if (isLineEnd) {
+      this.#endRow();
+      this.#beginLine(code);
+    }
+    return at + 1;
+  }
+
+  #endLine(code: number, lastCell: string): void {
+    if (this.#cells.length > 0 || this.#state !== 'cell' || lastCell !== '') {
+      this.#endCell(lastCell);
+      this.#endRow();
+    } else if (code === lineFeed && this.#isAfterReturn) {
+      this.#isAfterReturn = false;
+      return;
+    }
+    this.#beginLine(code);
+  }
+
+  #beginLine(lastCode: number): void {
+    this.#isAfterReturn = lastCode === carriageReturn;
+    this.#line += 1;
+    this.#rowLine = this.#line;
+  }
+
+  #endCell(rest: string): void {
+    const value = this.#partial === '' ? rest : this.#partial + rest;
+    this.#weigh(value);
+    if (this.#cells.length === (this.#columnCount ?? this.#limits.columns)) throw this.#tooManyCells();
+    this.#cells.push(value);
+    this.#rowLength += value.length;
+    this.#partial = '';
+    this.#state = 'cell';
+  }
+
+  #endRow(): void {
+    const cells = this.#cells;
+    this.#columnCount ??= cells.length;
+    if (cells.length < this.#columnCount) throw this.#tooFewCells(cells.length);
+    this.#take(cells, this.#place());
+    cells.length = 0;
+    this.#rowNo += 1;
+    this.#rowLength = 0;
+    this.#rowBytes = 0;
+    this.#weighedCells = 0;
+  }
+
+  /** Compares the cell at work, and the row with it, with the limits; counts bytes only when it could matter. */
+  #weigh(cell: string): void {
+    if (this.#rowLength + cell.length <= this.#harmlessLength) return;
+    for (; this.#weighedCells < this.#cells.length; this.#weighedCells += 1) {
+      this.#rowBytes += Buffer.byteLength(this.#cells[this.#weighedCells] ?? '');
+    }
+    const { cellBytes, rowBytes } = this.#limits;
+    const left = rowBytes - this.#rowBytes;
+    if (Buffer.byteLength(cell) <= Math.min(cellBytes, left)) return;
+    throw cellBytes <= left ? this.#cellTooLarge() : this.#rowTooLarge();
+  }
+
+  #place(): RowPlace {
+    return { rowNo: this.#rowNo, line: this.#rowLine };
+  }
+
+  #strayQuote(before: string, where: string): SluiceError {
+    this.#weigh(before);
+    const column = this.#cells.length + 1;
+    return readerErrors.raise.malformed_csv(
+      `${placeWords(this.#place())}, column ${column} has a quote ${where}.`,
+      { details: { ...placeDetails(this.#place()), column } },
+    );
+  }
+
+  #unclosed(): SluiceError {
+    const column = this.#cells.length + 1;
+    return readerErrors.raise.truncated_file(
+      `The file ends inside quotes: ${placeWords(this.#place())}, column ${column} opens a quote that nothing closes.`,
+      { details: { ...placeDetails(this.#place()), column } },
+    );
+  }
+
+  #tooManyCells(): SluiceError {
+    const place = this.#place();
+    if (this.#columnCount === null) {
+      const most = this.#limits.columns;
+      return readerErrors.raise.too_many_columns(
+        `The header has more than ${most} columns, the most allowed.`,
+        {
+          details: { ...placeDetails(place), max_columns: most },
+        },
+      );
+    }
+    return readerErrors.raise.ragged_row(
+      `${placeWords(place)} has more cells than the header, which has ${this.#columnCount}.`,
+      { details: { ...placeDetails(place), columns: this.#columnCount } },
+    );
+  }
+
+  #tooFewCells(count: number): SluiceError {
+    const place = this.#place();
+    return readerErrors.raise.ragged_row(
+      `${placeWords(place)} has ${count} cells, but the header has ${this.#columnCount}.`,
+      { details: { ...placeDetails(place), cells: count, columns: this.#columnCount } },
+    );
+  }
+
+  #cellTooLarge(): SluiceError {
+    const column = this.#cells.length + 1;
+    const most = this.#limits.cellBytes;
+    return readerErrors.raise.cell_too_large(
+      `${placeWords(this.#place())}, column ${column} has a value of more than ${most} bytes, the most allowed. ` +
+        'A quote that is not closed looks like this too.',
+      { details: { ...placeDetails(this.#place()), column, max_bytes: most } },
+    );
+  }
+
+  #rowTooLarge(): SluiceError {
+    const most = this.#limits.rowBytes;
+    return readerErrors.raise.row_too_large(
+      `${placeWords(this.#place())} has more than ${most} bytes, the most allowed for a row.`,
+      { details: { ...placeDetails(this.#place()), max_bytes: most } },
+    );
+  }
+}
+
+function lineBreaksIn(value: string): number {
+  if (!value.includes('\n') && !value.includes('\r')) return 0;
+  return value.split(/\r\n|\n|\r/).length - 1;
+}

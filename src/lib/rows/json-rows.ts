@@ -1,0 +1,161 @@
+import { messageOf } from '../errors.ts';
+import { checkColumnName } from './csv-rows.ts';
+import { readerErrors } from './errors.ts';
+import { jsonMembers, outsideStrings } from './json-members.ts';
+import { JsonScanner } from './json-scanner.ts';
+import { placeDetails, placeWords, type RowPlace } from './row-place.ts';
+import type { RowQueue } from './row-queue.ts';
+import type { ReaderLimits, RowScanner } from './types.ts';
+
+/** PostgreSQL writes numbers out in full: 1e100000 in a file of some bytes would be a row of 100,000. */
+const longestNumber = 400;
+
+/** Reads rows of JSON. Each is checked and put into the queue as it was written. */
+export class JsonRows implements RowScanner {
+  readonly #scanner: JsonScanner;
+  readonly #limits: ReaderLimits;
+  readonly #queue: RowQueue;
+  /** Names that passed the rules. Rows of one file mostly have the same. */
+  readonly #knownNames = new Set<string>();
+
+  constructor({ isArray, limits, queue }: { isArray: boolean; limits: ReaderLimits; queue: RowQueue }) {
+    this.#limits = limits;
+    this.#queue = queue;
+    this.#scanner = new JsonScanner({
+      isArray,
+      limits,
+      take: (text, { place, keyCount }) => this.#take(text, { place, keyCount }),
+    });
+  }
+
+  get columns(): null {
+    return null;
+  }
+
+  feed(text: string): void {
+    this.#scanner.feed(text);
+  }
+
+  finish(): void {
+    this.#scanner.finish();
+  }
+
+  #take(text: string, { place, keyCount }: { place: RowPlace; keyCount: number }): void {
+    const row = parseRow(text, place);
+    this.#checkColumns(Object.keys(row), place);
+    checkKeyCount(row, { keyCount, place });
+    // Both can come only from \u escapes: broken bytes and raw control characters were refused before.
+    if (text.includes('\\u')) checkCharacters(text, place);
+    if (suspiciousNumber.test(text)) checkNumbers(text, place);
+    if (text.length * 3 > this.#limits.cellBytes) this.#checkSizes(text, place);
+    this.#queue.put(onOneLine(text));
+  }
+
+  #checkColumns(names: string[], place: RowPlace): void {
+    const most = this.#limits.columns;
+    if (names.length > most) {
+      throw readerErrors.raise.too_many_columns(
+        `${placeWords(place)} has ${names.length} columns; at most ${most} are allowed.`,
+        { details: { ...placeDetails(place), max_columns: most } },
+      );
+    }
+    for (const name of names) {
+      if (this.#knownNames.has(name)) continue;
+      const details = placeDetails(place);
+      checkColumnName(name, { limits: this.#limits, where: `A column of ${placeWords(place)}`, details });
+      if (this.#knownNames.size < most) this.#knownNames.add(name);
+    }
+  }
+
+  #checkSizes(text: string, place: RowPlace): void {
+    const most = this.#limits.cellBytes;
+    for (const { key, valueText } of jsonMembers(text)) {
+      if (valueText.length * 3 <= most || Buffer.byteLength(valueText) <= most) continue;
+      throw readerErrors.raise.cell_too_large(
+        `${placeWords(place)}, column ${JSON.stringify(key)} has a value of more than ${most} bytes, the most allowed.`,
+        { details: { ...placeDetails(place), column_name: key, max_bytes: most } },
+      );
+    }
+  }
+}
+
+/** Rows travel as lines. A break between two tokens may be a space as well; in a string there is none. */
+function onOneLine(text: string): string {
+  return text.includes('\n') || text.includes('\r') ? text.replace(/[\r\n]/g, ' ') : text;
+}
+
+function parseRow(text: string, place: RowPlace): object {
+  try {
+    return JSON.parse(text) as object;
+  } catch (cause) {
+    throw readerErrors.raise.malformed_json(`${placeWords(place)} is not valid JSON: ${messageOf(cause)}.`, {
+      details: placeDetails(place),
+      cause,
+    });
+  }
+}
+
+/** Each key has one colon. Where fewer keys are left than were written, one has replaced another. */
+function checkKeyCount(row: object, { keyCount, place }: { keyCount: number; place: RowPlace }): void {
+  if (countKeys(row) === keyCount) return;
+  throw readerErrors.raise.duplicate_key(
+    `${placeWords(place)} has an object in which two values have the same key; one of them would be lost.`,
+    { details: placeDetails(place) },
+  );
+}
+
+function countKeys(value: object): number {
+  const members = Object.values(value) as unknown[];
+  let count = Array.isArray(value) ? 0 : members.length;
+  for (const member of members) {
+    if (typeof member === 'object' && member !== null) count += countKeys(member);
+  }
+  return count;
+}
+
+const loneSurrogate = /\p{Surrogate}/u;
+
+function checkCharacters(text: string, place: RowPlace): void {
+  for (const { key, valueText } of jsonMembers(text)) {
+    for (const part of stringsIn(JSON.parse(valueText))) refuseCharacters(part, { key, place });
+    refuseCharacters(key, { key, place });
+  }
+}
+
+function refuseCharacters(text: string, { key, place }: { key: string; place: RowPlace }): void {
+  const where = `${placeWords(place)}, column ${JSON.stringify(key)}`;
+  const extras = { details: { ...placeDetails(place), column_name: key } };
+  if (text.includes('\0')) {
+    throw readerErrors.raise.nul_character(
+      `${where} contains a NUL character, which cannot be stored.`,
+      extras,
+    );
+  }
+  if (loneSurrogate.test(text)) {
+    throw readerErrors.raise.lone_surrogate(`${where} contains one half of a surrogate pair.`, extras);
+  }
+}
+
+/** All strings of a value, keys too. */
+function* stringsIn(value: unknown): Generator<string> {
+  if (typeof value === 'string') yield value;
+  if (typeof value !== 'object' || value === null) return;
+  for (const [key, member] of Object.entries(value)) {
+    yield key;
+    yield* stringsIn(member);
+  }
+}
+
+/** May also hit inside a string, so what it finds is looked at again. */
+const suspiciousNumber = new RegExp(`\\d[eE][+-]?\\d{3}|[\\d.]{${longestNumber - 10}}`);
+
+function checkNumbers(text: string, place: RowPlace): void {
+  for (const [number, exponent] of outsideStrings(text).matchAll(/-?\d[\d.]*(?:[eE]([+-]?\d+))?/g)) {
+    if (number.length <= longestNumber && Math.abs(Number(exponent ?? 0)) <= longestNumber) continue;
+    throw readerErrors.raise.number_out_of_range(
+      `${placeWords(place)} has the number ${number.slice(0, 20)}…; ` +
+        `numbers may have up to ${longestNumber} characters and exponents up to ${longestNumber}.`,
+      { details: placeDetails(place) },
+    );
+  }
+}

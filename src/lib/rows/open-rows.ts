@@ -1,0 +1,136 @@
+import type { Archive } from '../formats/archive.ts';
+import { ByteSource } from '../formats/byte-source.ts';
+import { isCompoundFile } from '../formats/magic-bytes.ts';
+import { spoolContent } from '../formats/spool.ts';
+import { CsvRows } from './csv-rows.ts';
+import { type Delimiter, delimiters, detectDelimiter, headerEnd } from './delimiter.ts';
+import {
+  assertArchiveClaim,
+  compoundFile,
+  compoundSniffBytes,
+  type Declaration,
+  type Detected,
+  detect,
+  sniffBytes,
+  unsupportedFormat,
+} from './detect.ts';
+import { readerErrors } from './errors.ts';
+import { JsonRows } from './json-rows.ts';
+import { RowQueue } from './row-queue.ts';
+import { OpenRowReader } from './row-reader.ts';
+import { TextRows } from './text-rows.ts';
+import { TextSource } from './text-source.ts';
+import { defaultReaderLimits, type ReaderLimits, type RowReader } from './types.ts';
+import { kindOfArchive, openRowArchive } from './xlsx/archive-kind.ts';
+import { openWorkbookRows } from './xlsx/open-workbook-rows.ts';
+
+export interface OpenRowsOptions extends Declaration {
+  /** Instead of the one that the header shows. Ignored where nothing is delimited. */
+  delimiter?: Delimiter | undefined;
+  /** Of a workbook: the name of the sheet, or its number from 1. Without it the first visible one is read. */
+  sheet?: string | undefined;
+  limits?: Partial<ReaderLimits> | undefined;
+}
+
+/** A file of rows, or an archive that is no workbook: whoever gets it decides what it is for, and closes it. */
+export type OpenInput = { kind: 'rows'; reader: RowReader } | { kind: 'zip'; archive: Archive };
+
+type Source = AsyncIterable<Uint8Array | string>;
+
+/**
+ * Opens a file of rows: looks at the first bytes to see what it is, reads the header, and leaves the rest to `read`.
+ * Text is read only as far as rows are asked for; a workbook has its directory at the end, so all of it is taken in
+ * first, into a temporary file. After an error the caller closes the reader, or the source itself when opening
+ * failed; an HTTP request may have to be drained before it can be answered.
+ */
+export async function openRows(source: Source, options: OpenRowsOptions = {}): Promise<RowReader> {
+  const input = await openInput(source, options);
+  if (input.kind === 'rows') return input.reader;
+  input.archive.close();
+  throw unsupportedFormat('a ZIP archive');
+}
+
+/** The same for callers that can do something with an archive of other files. */
+export async function openInput(source: Source, options: OpenRowsOptions = {}): Promise<OpenInput> {
+  const limits = { ...defaultReaderLimits, ...options.limits };
+  const bytes = new ByteSource(source, limits.pieceBytes);
+  const start = await bytes.peek(sniffBytes);
+  if (isCompoundFile(start)) throw compoundFile(await bytes.peek(compoundSniffBytes));
+  const detected = detect(start, options);
+  if (detected.content === 'archive') return openArchived(bytes, { options, limits });
+  return { kind: 'rows', reader: await openText(bytes, { detected, options, limits }) };
+}
+
+interface Opening {
+  options: OpenRowsOptions;
+  limits: ReaderLimits;
+}
+
+async function openArchived(bytes: ByteSource, { options, limits }: Opening): Promise<OpenInput> {
+  const spool = await spoolContent(piecesOf(bytes), { maxBytes: limits.archiveBytes });
+  const archive = await openRowArchive(spool, limits);
+  const found = kindOfArchive(archive);
+  try {
+    if (found.kind === 'other') throw unsupportedFormat(found.what);
+    assertArchiveClaim(options, found.kind);
+  } catch (error) {
+    archive.close();
+    throw error;
+  }
+  if (found.kind === 'zip') return { kind: 'zip', archive };
+  return { kind: 'rows', reader: await openWorkbookRows(archive, { sheet: options.sheet, limits }) };
+}
+
+async function* piecesOf(bytes: ByteSource): AsyncGenerator<Buffer> {
+  for (let piece = await bytes.next(); piece !== null; piece = await bytes.next()) yield piece;
+}
+
+async function openText(
+  bytes: ByteSource,
+  { detected, options, limits }: Opening & { detected: Detected },
+): Promise<RowReader> {
+  const texts = new TextSource(bytes, detected);
+  const queue = new RowQueue(limits);
+  if (detected.content !== 'delimited') {
+    const rows = new JsonRows({ isArray: detected.content === 'json', limits, queue });
+    const source = new TextRows({ rows, texts, start: '' });
+    return new OpenRowReader({ format: detected.content, delimiter: null, source, queue });
+  }
+  const start = await readHeaderText(texts);
+  const delimiter = chooseDelimiter(start.header, { delimiter: options.delimiter, detected });
+  const source = new TextRows({
+    rows: new CsvRows({ delimiter, limits, queue }),
+    texts,
+    start: start.text,
+  });
+  const format = delimiter === '\t' ? 'tsv' : 'csv';
+  const reader = new OpenRowReader({ format, delimiter, source, queue });
+  await reader.readHeader();
+  return reader;
+}
+
+/** Text from the start that holds the header, and the header itself. */
+async function readHeaderText(texts: TextSource): Promise<{ text: string; header: string }> {
+  let text = '';
+  for (;;) {
+    const next = await texts.next();
+    if (next === null) return { text, header: text };
+    text += next;
+    const end = headerEnd(text);
+    if (end !== -1) return { text, header: text.slice(0, end) };
+  }
+}
+
+function chooseDelimiter(
+  header: string,
+  { delimiter, detected }: { delimiter: Delimiter | undefined; detected: Detected },
+): Delimiter {
+  if (delimiter !== undefined) return delimiter;
+  const found = detectDelimiter(header);
+  if (!detected.isDeclaredTsv || found === '\t') return found;
+  if (!delimiters.some((one) => header.includes(one))) return '\t';
+  throw readerErrors.raise.content_mismatch(
+    `The file is declared as TSV, but its header is divided by ${JSON.stringify(found)} and not by tabs.`,
+    { details: { declared: 'tsv', detected: 'csv', delimiter: found } },
+  );
+}

@@ -1,0 +1,80 @@
+import type { SluiceError } from '../errors.ts';
+import type { RowQueue } from './row-queue.ts';
+import type { ParsedRow, RowReader } from './types.ts';
+
+/** Where rows come from: text that is cut into them, or a sheet. */
+export interface RowSource {
+  /** Null until they are known, or where each row names its own. */
+  readonly columns: readonly string[] | null;
+  /** Parses the next piece into the queue; false when there was none left. */
+  advance(): Promise<boolean>;
+  /** The error for a source that has ended without a row. */
+  whyNoRows(): SluiceError;
+  close(): Promise<void>;
+}
+
+interface OpenRowReaderParts {
+  format: RowReader['format'];
+  delimiter: string | null;
+  source: RowSource;
+  queue: RowQueue;
+}
+
+export class OpenRowReader implements RowReader {
+  readonly format: RowReader['format'];
+  readonly delimiter: string | null;
+  readonly #source: RowSource;
+  readonly #queue: RowQueue;
+  #hasEnded = false;
+  #failure: { error: unknown } | null = null;
+
+  constructor({ format, delimiter, source, queue }: OpenRowReaderParts) {
+    this.format = format;
+    this.delimiter = delimiter;
+    this.#source = source;
+    this.#queue = queue;
+  }
+
+  get columns(): readonly string[] | null {
+    return this.#source.columns;
+  }
+
+  /** Reads on until the header is whole. */
+  async readHeader(): Promise<void> {
+    while (this.columns === null && !this.#hasEnded) await this.#advance();
+  }
+
+  async read(maxRows: number, maxBytes: number): Promise<ParsedRow[] | null> {
+    if (this.#failure !== null) throw this.#failure.error;
+    try {
+      while (!this.#hasEnded && !this.#queue.holds(maxRows, maxBytes)) await this.#advance();
+    } catch (error) {
+      this.#failure = { error };
+      throw error;
+    }
+    const rows = this.#queue.take(maxRows, maxBytes);
+    return rows.length === 0 ? null : rows;
+  }
+
+  close(): Promise<void> {
+    return this.#source.close();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<ParsedRow[]> {
+    try {
+      for (;;) {
+        const rows = await this.read(1_000, 1024 * 1024);
+        if (rows === null) return;
+        yield rows;
+      }
+    } finally {
+      await this.close();
+    }
+  }
+
+  async #advance(): Promise<void> {
+    if (await this.#source.advance()) return;
+    this.#hasEnded = true;
+    if (this.#queue.total === 0) throw this.#source.whyNoRows();
+  }
+}

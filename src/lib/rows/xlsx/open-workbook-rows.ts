@@ -1,0 +1,150 @@
+import type { SluiceError } from '../../errors.ts';
+import { createTurns } from '../../event-loop-turns.ts';
+import type { Archive } from '../../formats/archive.ts';
+import { XmlReader } from '../../formats/xml.ts';
+import { readerErrors } from '../errors.ts';
+import { RowQueue } from '../row-queue.ts';
+import { OpenRowReader, type RowSource } from '../row-reader.ts';
+import type { ReaderLimits, RowReader } from '../types.ts';
+import { type ChosenSheet, chooseSheet } from './choose-sheet.ts';
+import { SheetRows } from './sheet-rows.ts';
+import { malformed, maxXmlDepth, openWorkbook, type Workbook } from './workbook.ts';
+
+export interface OpenWorkbookOptions {
+  /** Its name or its number from 1; without it the first visible one. */
+  sheet?: string | undefined;
+  limits: ReaderLimits;
+}
+
+/** Opens the rows of one sheet. The archive is handed over: closing the reader closes it. */
+export async function openWorkbookRows(
+  archive: Archive,
+  { sheet: wanted, limits }: OpenWorkbookOptions,
+): Promise<RowReader> {
+  let workbook: Workbook | null = null;
+  try {
+    workbook = await openWorkbook(archive, limits);
+    const sheet = chooseSheet(workbook.sheets, wanted);
+    const queue = new RowQueue(limits);
+    const source = new SheetSource({ archive, workbook, sheet, limits, queue });
+    return await openReader(source, queue);
+  } catch (error) {
+    archive.close();
+    await workbook?.strings.close();
+    throw error;
+  }
+}
+
+async function openReader(source: RowSource, queue: RowQueue): Promise<RowReader> {
+  const reader = new OpenRowReader({ format: 'xlsx', delimiter: null, source, queue });
+  try {
+    await reader.readHeader();
+    return reader;
+  } catch (error) {
+    // An entry that is still being read holds the file open, also when its archive is closed.
+    await source.close();
+    throw error;
+  }
+}
+
+interface SheetSourceParts {
+  archive: Archive;
+  workbook: Workbook;
+  sheet: ChosenSheet;
+  limits: ReaderLimits;
+  queue: RowQueue;
+}
+
+/** Parsing is slow enough that twice as much would be felt by everybody else in the process. */
+const pieceBytes = 32 * 1024;
+const headerStepBytes = 1024;
+/** The shortest cell that names a shared text, `<c t="s"><v>0</v></c>`. */
+const shortestCellBytes = 20;
+/** The shortest row that is one, `<row><c><v>1</v></c></row>`. */
+const shortestRowBytes = 26;
+/** What one step may put into the queue by naming the longest text, or long columns, again and again. */
+const stepBytes = 2 * 1024 * 1024;
+/** Rows of small files may come to this much, whatever the file's own size. */
+const freeRowBytes = 64 * 1024 * 1024;
+
+/** The cells of a sheet, step by step: as much XML as cannot become more rows than memory should hold. */
+class SheetSource implements RowSource {
+  readonly #parts: SheetSourceParts;
+  readonly #rows: SheetRows;
+  readonly #xml: XmlReader;
+  readonly #pieces: AsyncIterator<Buffer>;
+  readonly #takeTurn = createTurns();
+  #piece: Buffer = Buffer.alloc(0);
+
+  constructor(parts: SheetSourceParts) {
+    this.#parts = parts;
+    const { archive, workbook, sheet, limits, queue } = parts;
+    const entry = archive.find(sheet.part);
+    if (entry === null) throw malformed(sheet.part, 'is missing, and is the sheet to be read');
+    this.#rows = new SheetRows({
+      part: sheet.part,
+      workbook,
+      limits,
+      queue,
+      maxRowBytesTotal: Math.max(freeRowBytes, archive.sizeBytes * limits.inflateRatio),
+    });
+    this.#xml = new XmlReader({
+      events: this.#rows,
+      isStrict: true,
+      maxDepth: maxXmlDepth,
+      broken: (why) => malformed(sheet.part, `is not readable XML ${this.#near()}: ${why}`),
+    });
+    this.#pieces = archive.read(entry)[Symbol.asyncIterator]();
+  }
+
+  get columns(): readonly string[] | null {
+    return this.#rows.columns;
+  }
+
+  async advance(): Promise<boolean> {
+    await this.#takeTurn();
+    if (this.#piece.length === 0) {
+      const next = await this.#pieces.next();
+      if (next.done) {
+        this.#xml.end();
+        return false;
+      }
+      this.#piece = next.value;
+    }
+    const length = this.#stepLength();
+    const step = this.#piece.subarray(0, length);
+    this.#piece = this.#piece.subarray(length);
+    this.#xml.write(step);
+    return true;
+  }
+
+  whyNoRows(): SluiceError {
+    const name = JSON.stringify(this.#parts.sheet.name.slice(0, 100));
+    const count = this.columns?.length;
+    if (count === undefined) {
+      return readerErrors.raise.empty_file(`The sheet ${name} is empty: there is not even a header.`);
+    }
+    return readerErrors.raise.no_rows(
+      `The sheet ${name} has a header of ${count} columns, but no row after it.`,
+    );
+  }
+
+  async close(): Promise<void> {
+    this.#piece = Buffer.alloc(0);
+    await this.#pieces.return?.();
+    this.#parts.archive.close();
+    await this.#parts.workbook.strings.close();
+  }
+
+  #stepLength(): number {
+    const cells = stepBytes / Math.max(1, this.#parts.workbook.strings.longestUnits);
+    const rows = stepBytes / Math.max(1, this.#rows.shortestRowUnits);
+    const most = Math.floor(Math.min(cells * shortestCellBytes, rows * shortestRowBytes));
+    // How long rows are is known only behind the header.
+    return Math.min(this.columns === null ? headerStepBytes : pieceBytes, Math.max(64, most));
+  }
+
+  #near(): string {
+    return `near row ${this.#rows.sheetRow}`;
+  }
+}

@@ -1,0 +1,291 @@
+import type { SluiceError } from '../../errors.ts';
+import type { XmlAttributes, XmlEvents } from '../../formats/xml.ts';
+import { readerErrors } from '../errors.ts';
+import type { RowQueue } from '../row-queue.ts';
+import type { ReaderLimits } from '../types.ts';
+import { columnLetters, columnOf, mostSheetColumns, mostSheetRows } from './cell-names.ts';
+import { type CellValue, cellValueOf } from './cell-values.ts';
+import { readHeader, type SheetHeader } from './sheet-header.ts';
+import { malformed, type Workbook } from './workbook.ts';
+
+export interface SheetRowsOptions {
+  part: string;
+  workbook: Pick<Workbook, 'strings' | 'styles' | 'is1904'>;
+  limits: ReaderLimits;
+  queue: RowQueue;
+  /** What all rows together may come to: a short text, named by a million cells, is a long file. */
+  maxRowBytesTotal: number;
+}
+
+/** Reads the cells of a sheet: the first row with values names the columns, every other goes into the queue. */
+export class SheetRows implements XmlEvents {
+  readonly #options: SheetRowsOptions;
+  #header: SheetHeader | null = null;
+  /** `{"first":`, `,"second":` …: what stands in front of each cell of a row. */
+  #leads: string[] = [];
+  #shortestRowUnits = 0;
+  #named = new Set<number>();
+  #rowUnitsTotal = 0;
+  #isInData = false;
+  #isInRow = false;
+  #isInCell = false;
+  #isInInline = false;
+  #phonetic = 0;
+  #isInText = false;
+  #sheetRow = 0;
+  #column = -1;
+  #cells: (string | undefined)[] = [];
+  #rowBytes = 0;
+  #type = 'n';
+  #style = 0;
+  #hasFormula = false;
+  #text: string | null = null;
+
+  constructor(options: SheetRowsOptions) {
+    this.#options = options;
+  }
+
+  /** Null until the header was read. */
+  get columns(): readonly string[] | null {
+    return this.#header?.names ?? null;
+  }
+
+  /** What even a row of one cell comes to: the names of all columns. */
+  get shortestRowUnits(): number {
+    return this.#shortestRowUnits;
+  }
+
+  /** The row that was begun last, for messages. */
+  get sheetRow(): number {
+    return this.#sheetRow;
+  }
+
+  open(name: string, attribute: XmlAttributes): void {
+    if (this.#isInCell) this.#openInCell(name);
+    else if (this.#isInRow && name === 'c') this.#openCell(attribute);
+    else if (this.#isInData && name === 'row') this.#openRow(attribute);
+    else if (name === 'sheetData') this.#isInData = true;
+  }
+
+  close(name: string): void {
+    this.#isInText = false;
+    if (this.#isInCell) {
+      if (name === 'c') this.#closeCell();
+      else if (name === 'is') this.#isInInline = false;
+      else if (name === 'rPh') this.#phonetic -= 1;
+    } else if (this.#isInRow && name === 'row') this.#closeRow();
+    else if (name === 'sheetData') this.#isInData = false;
+  }
+
+  text(text: string): void {
+    if (!this.#isInText) return;
+    this.#text += text;
+    if ((this.#text?.length ?? 0) > this.#options.limits.cellBytes) throw this.#cellTooLarge();
+  }
+
+  #openRow(attribute: XmlAttributes): void {
+    const given = attribute('r');
+    const row = given === null ? this.#sheetRow + 1 : Number(given);
+    if (!Number.isInteger(row) || row <= this.#sheetRow || row > mostSheetRows) {
+      throw malformed(this.#options.part, `has the row ${shortly(given)} after row ${this.#sheetRow}`);
+    }
+    this.#sheetRow = row;
+    this.#isInRow = true;
+    this.#column = -1;
+    this.#rowBytes = 0;
+    this.#cells = [];
+  }
+
+  #openCell(attribute: XmlAttributes): void {
+    const given = attribute('r');
+    const column = given === null ? this.#column + 1 : columnOf(given);
+    if (column === null || column <= this.#column || column >= mostSheetColumns) {
+      const row = this.#sheetRow;
+      throw malformed(this.#options.part, `has the cell ${shortly(given)} out of its place in row ${row}`);
+    }
+    this.#column = column;
+    this.#isInCell = true;
+    this.#type = attribute('t') ?? 'n';
+    this.#style = Number(attribute('s') ?? 0);
+    this.#hasFormula = false;
+    this.#text = null;
+  }
+
+  #openInCell(name: string): void {
+    if (name === 'f') this.#hasFormula = true;
+    else if (name === 'is') this.#isInInline = true;
+    else if (name === 'rPh') this.#phonetic += 1;
+    this.#isInText =
+      this.#type === 'inlineStr'
+        ? name === 't' && this.#isInInline && this.#phonetic === 0
+        : name === 'v' && !this.#isInInline;
+    if (this.#isInText) this.#text ??= '';
+  }
+
+  #closeCell(): void {
+    this.#isInCell = false;
+    this.#isInInline = false;
+    this.#phonetic = 0;
+    if (this.#hasFormula && this.#isWithoutResult()) throw this.#notCalculated();
+    const { workbook } = this.#options;
+    const kind = workbook.styles.kindOf(this.#style);
+    const text = this.#type === 's' ? this.#sharedText() : this.#text;
+    const value = cellValueOf({ type: this.#type, text, kind }, workbook);
+    if (value === null) return;
+    if ('problem' in value) throw this.#problem(value.problem);
+    this.#weigh(value.json);
+    this.#cells[this.#column] = value.json;
+  }
+
+  /** A result may be an empty text, but no number is empty. */
+  #isWithoutResult(): boolean {
+    return this.#type === 'n' ? (this.#text?.trim() ?? '') === '' : this.#text === null && this.#type !== 'e';
+  }
+
+  #sharedText(): string | null {
+    if (this.#text === null || this.#text.trim() === '') return null;
+    const text = this.#options.workbook.strings.find(Number(this.#text));
+    if (text !== null) return text;
+    const count = this.#options.workbook.strings.count;
+    throw malformed(
+      this.#options.part,
+      `names the shared text ${shortly(this.#text)} in cell ${this.#cellName()}, and there are ${count}`,
+    );
+  }
+
+  #weigh(json: string): void {
+    const { cellBytes, rowBytes } = this.#options.limits;
+    const bytes = Buffer.byteLength(json);
+    // Quotes and escapes are ours, not the cell's.
+    if (bytes > cellBytes && Buffer.byteLength(textOf(json)) > cellBytes) throw this.#cellTooLarge();
+    this.#rowBytes += json.startsWith('"') ? bytes - 2 : bytes;
+    if (this.#rowBytes <= rowBytes) return;
+    throw readerErrors.raise.row_too_large(
+      `${this.#rowWords()} has more than ${rowBytes} bytes, the most allowed for a row.`,
+      { details: { ...this.#place(), max_bytes: rowBytes } },
+    );
+  }
+
+  #closeRow(): void {
+    this.#isInRow = false;
+    const cells = this.#cells;
+    if (!cells.some((json) => json !== undefined && json !== '""')) return;
+    if (this.#header === null) {
+      this.#takeHeader(cells);
+      return;
+    }
+    this.#refuseUnnamed(cells, this.#header);
+    let json = '';
+    for (const [at, position] of this.#header.positions.entries()) {
+      json += this.#leads[at];
+      json += cells[position] ?? 'null';
+    }
+    this.#count(json.length);
+    this.#options.queue.put(`${json}}`);
+  }
+
+  #takeHeader(cells: readonly (string | undefined)[]): void {
+    const { limits } = this.#options;
+    const header = readHeader(Array.from(cells), { limits, sheetRow: this.#sheetRow });
+    // A row of nothing but errors names no column, and is none that could be read.
+    if (header.names.length === 0) {
+      throw readerErrors.raise.empty_header(`${this.#rowWords()} is the header, and names no column.`, {
+        details: this.#place(),
+      });
+    }
+    this.#header = header;
+    this.#leads = header.names.map((name, at) => `${at === 0 ? '{' : ','}${JSON.stringify(name)}:`);
+    this.#shortestRowUnits = this.#leads.reduce((sum, lead) => sum + lead.length + 'null'.length, 0);
+    this.#named = new Set(header.positions);
+  }
+
+  /** A column without a name may be there, but what stands in it would be lost. */
+  #refuseUnnamed(cells: readonly (string | undefined)[], { positions }: SheetHeader): void {
+    if (cells.length === positions.length && positions.at(-1) === positions.length - 1) return;
+    for (const [at, json] of cells.entries()) {
+      if (json === undefined || json === '""' || this.#named.has(at)) continue;
+      throw readerErrors.raise.empty_header(
+        `${this.#rowWords()} has a value in column ${columnLetters(at)}, which has no name in the header.`,
+        { details: { ...this.#place(), column: columnLetters(at) } },
+      );
+    }
+  }
+
+  #count(units: number): void {
+    this.#rowUnitsTotal += units;
+    if (this.#rowUnitsTotal <= this.#options.maxRowBytesTotal) return;
+    throw readerErrors.raise.archive_unfolds_too_far(
+      `The file unfolds too far: at row ${this.#options.queue.total + 1} its rows come to more than ` +
+        `${this.#options.maxRowBytesTotal} bytes.`,
+      { details: { max_bytes: this.#options.maxRowBytesTotal } },
+    );
+  }
+
+  #problem(problem: Extract<CellValue, { problem: string }>['problem']): SluiceError {
+    const where = this.#cellWords();
+    const extras = { details: { ...this.#place(), cell: this.#cellName() } };
+    switch (problem) {
+      case 'nul':
+        return readerErrors.raise.nul_character(
+          `${where} has a NUL character, which cannot be stored.`,
+          extras,
+        );
+      case 'surrogate':
+        return readerErrors.raise.lone_surrogate(`${where} contains one half of a surrogate pair.`, extras);
+      case 'range':
+        return readerErrors.raise.number_out_of_range(
+          `${where} has a number that is too large, or has more than 400 digits.`,
+          extras,
+        );
+      case 'number':
+        return malformed(
+          this.#options.part,
+          `has no number in cell ${this.#cellName()}, which is one of numbers`,
+        );
+      case 'type':
+        return malformed(
+          this.#options.part,
+          `has a value in cell ${this.#cellName()} that is not of its type`,
+        );
+    }
+  }
+
+  #notCalculated(): SluiceError {
+    return readerErrors.raise.formula_not_calculated(
+      `${this.#cellWords()} has a formula, and the file does not hold its result.`,
+      { details: { ...this.#place(), cell: this.#cellName() } },
+    );
+  }
+
+  #cellTooLarge(): SluiceError {
+    const most = this.#options.limits.cellBytes;
+    return readerErrors.raise.cell_too_large(
+      `${this.#cellWords()} has a value of more than ${most} bytes, the most allowed.`,
+      { details: { ...this.#place(), cell: this.#cellName(), max_bytes: most } },
+    );
+  }
+
+  #cellName(): string {
+    return `${columnLetters(this.#column)}${this.#sheetRow}`;
+  }
+
+  #cellWords(): string {
+    return `Cell ${this.#cellName()} of the sheet`;
+  }
+
+  #rowWords(): string {
+    return `Row ${this.#sheetRow} of the sheet`;
+  }
+
+  #place(): { row: number; sheet_row: number } {
+    return { row: this.#header === null ? 0 : this.#options.queue.total + 1, sheet_row: this.#sheetRow };
+  }
+}
+
+function textOf(json: string): string {
+  return json.startsWith('"') ? String(JSON.parse(json)) : json;
+}
+
+function shortly(given: string | null): string {
+  return JSON.stringify([...(given ?? '').slice(0, 40)].slice(0, 20).join(''));
+}

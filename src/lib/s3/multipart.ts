@@ -1,0 +1,205 @@
+import { isSluiceError } from '../errors.ts';
+import { bareEtag, readEtag, readUploadId, unreadable } from './answers.ts';
+import { s3Errors } from './errors.ts';
+import type { S3Sender } from './requests.ts';
+import type { PutOptions } from './types.ts';
+
+/** The protocol allows 10,000 parts of 5 MiB or more; some servers want all but the last of one size. */
+const partBytes = 8 * 1024 * 1024;
+const maxParts = 10_000;
+export const maxObjectBytes = partBytes * maxParts;
+const hastily = { timeoutMs: 5_000, maxTries: 1 };
+
+interface Putting extends PutOptions {
+  key: string;
+  content: AsyncIterable<Uint8Array | string>;
+}
+
+/** Small content in one request; larger in parts, of which one is sent while the next one fills. */
+export async function putContent(
+  sender: S3Sender,
+  { content, ...wishes }: Putting,
+): Promise<{ sizeBytes: number; etag: string }> {
+  const parts = partsOf(content);
+  try {
+    const held: Buffer[] = [];
+    for (let next = await parts.next(); !next.done; next = await parts.next()) {
+      held.push(next.value);
+      if (held.length === 2) break;
+    }
+    wishes.signal?.throwIfAborted();
+    if (held.length < 2) return await putWhole(sender, { ...wishes, body: held[0] ?? Buffer.alloc(0) });
+    return await putParts(sender, { ...wishes, parts: chain(held, parts) });
+  } finally {
+    await parts.return(undefined);
+  }
+}
+
+async function putWhole(
+  sender: S3Sender,
+  { key, body, contentType, signal }: PutOptions & { key: string; body: Buffer },
+): Promise<{ sizeBytes: number; etag: string }> {
+  const { headers } = await sender.text({
+    method: 'PUT',
+    key,
+    body,
+    headers: typeHeader(contentType),
+    signal,
+  });
+  return { sizeBytes: body.length, etag: bareEtag(headers.etag) };
+}
+
+async function putParts(
+  sender: S3Sender,
+  { key, parts, contentType, signal }: PutOptions & { key: string; parts: AsyncIterable<Buffer> },
+): Promise<{ sizeBytes: number; etag: string }> {
+  const headers = typeHeader(contentType);
+  const begun = await sender.text({ method: 'POST', key, query: { uploads: '' }, headers, signal });
+  const upload = { key, uploadId: readUploadId(begun.body) };
+  try {
+    const sent = await sendParts(sender, { ...upload, parts, signal });
+    return { sizeBytes: sent.sizeBytes, etag: await complete(sender, { ...upload, ...sent, signal }) };
+  } catch (error) {
+    // The caller waits, so not for long: what cannot be aborted now is an unfinished upload, which listUploads finds.
+    await abortUpload(sender, { ...upload, ...hastily }).catch(() => {});
+    throw error;
+  }
+}
+
+interface SentParts {
+  sizeBytes: number;
+  etags: string[];
+}
+
+async function sendParts(
+  sender: S3Sender,
+  options: { key: string; uploadId: string; parts: AsyncIterable<Buffer>; signal?: AbortSignal },
+): Promise<SentParts> {
+  const { key, uploadId, parts, signal } = options;
+  const etags: string[] = [];
+  let sizeBytes = 0;
+  let sending: Promise<string> | null = null;
+  const settle = async () => {
+    if (sending !== null) etags.push(await sending);
+  };
+  try {
+    for await (const body of parts) {
+      await settle();
+      signal?.throwIfAborted();
+      sizeBytes += body.length;
+      if (sizeBytes > maxObjectBytes) {
+        throw s3Errors.raise.s3_object_too_large(`The content has more than ${maxObjectBytes} bytes`);
+      }
+      const query = { partNumber: String(etags.length + 1), uploadId };
+      sending = sender
+        .text({ method: 'PUT', key, query, body, signal })
+        .then(({ headers }) => headers.etag || Promise.reject(unreadable('the etag of a part', '')));
+      // It is awaited a part later; until then a failure must not count as unheard.
+      sending.catch(() => {});
+    }
+    await settle();
+  } finally {
+    // A part that arrives after its upload was aborted would stay.
+    await sending?.catch(() => {});
+  }
+  return { sizeBytes, etags };
+}
+
+async function complete(
+  sender: S3Sender,
+  {
+    key,
+    uploadId,
+    etags,
+    sizeBytes,
+    signal,
+  }: SentParts & { key: string; uploadId: string; signal?: AbortSignal },
+): Promise<string> {
+  const parts = etags.map(
+    (etag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${escapeXml(etag)}</ETag></Part>`,
+  );
+  const body = `<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`;
+  const headers = { 'content-type': 'application/xml' };
+  try {
+    const answer = await sender.text({ method: 'POST', key, query: { uploadId }, headers, body, signal });
+    return readEtag(answer.body);
+  } catch (error) {
+    const etag = isUploadGone(error) ? await findFinished(sender, { key, sizeBytes }) : null;
+    if (etag === null) throw error;
+    return etag;
+  }
+}
+
+/** An upload that is gone was perhaps completed by the try before, whose answer was lost. */
+async function findFinished(
+  sender: S3Sender,
+  { key, sizeBytes }: { key: string; sizeBytes: number },
+): Promise<string | null> {
+  const { headers } = await sender.text({ method: 'HEAD', key });
+  return Number(headers['content-length']) === sizeBytes ? bareEtag(headers.etag) : null;
+}
+
+export async function abortUpload(
+  sender: S3Sender,
+  { uploadId, ...rest }: { key: string; uploadId: string; timeoutMs?: number; maxTries?: number },
+): Promise<void> {
+  try {
+    await sender.text({ method: 'DELETE', query: { uploadId }, ...rest });
+  } catch (error) {
+    if (!isUploadGone(error)) throw error;
+  }
+}
+
+function isUploadGone(error: unknown): boolean {
+  return isSluiceError(error) && error.details.s3_code === 'NoSuchUpload';
+}
+
+/** Pieces of any size become parts of exactly `partBytes`, and a last one of what is left. */
+async function* partsOf(content: AsyncIterable<Uint8Array | string>): AsyncGenerator<Buffer, undefined> {
+  let part: Buffer = Buffer.alloc(0);
+  let filled = 0;
+  for await (const piece of content) {
+    let rest = typeof piece === 'string' ? Buffer.from(piece) : piece;
+    while (rest.length > 0) {
+      if (part.length - filled === 0) {
+        if (filled === partBytes) {
+          yield part;
+          filled = 0;
+          part = Buffer.alloc(0);
+        }
+        part = grown(part, filled + rest.length);
+      }
+      const taken = rest.subarray(0, part.length - filled);
+      part.set(taken, filled);
+      filled += taken.length;
+      rest = rest.subarray(taken.length);
+    }
+  }
+  if (filled > 0) yield part.subarray(0, filled);
+}
+
+/** Doubles, so that a small file does not cost the memory of a large one. */
+function grown(part: Buffer, wanted: number): Buffer {
+  const size = Math.min(partBytes, Math.max(wanted, part.length * 2, 64 * 1024));
+  const larger = Buffer.allocUnsafe(size);
+  larger.set(part);
+  return larger;
+}
+
+async function* chain(first: Buffer[], rest: AsyncIterator<Buffer, undefined>): AsyncGenerator<Buffer> {
+  // Each is let go of once it is taken: they are large.
+  for (let next = first.shift(); next; next = first.shift()) yield next;
+  for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
+}
+
+function typeHeader(contentType: string | undefined): Record<string, string> {
+  return contentType === undefined ? {} : { 'content-type': contentType };
+}
+
+function escapeXml(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
+}
