@@ -38,7 +38,7 @@ import { loadJwtSecret, loadSecretKeys } from './kernel/secrets/installation-sec
 import { rotationTask } from './kernel/secrets/rotation.ts';
 import { TenantSecrets, tenantSecretShelf } from './kernel/secrets/tenant-secrets.ts';
 import type { UpkeepTask } from './kernel/upkeep/types.ts';
-import { webhookSecretShelf } from './kernel/webhooks/secret-shelf.ts';
+import { webhookSecretShelf } from './kernel/webhooks/endpoints/secret-shelf.ts';
 import { openWebhooks, type Webhooks } from './kernel/webhooks/webhooks.ts';
 import { type ClosingOrder, finishedWithin } from './lib/closing.ts';
 import { createGuardedFetch } from './lib/fetch/guarded-fetch.ts';

@@ -5,8 +5,8 @@ import { z } from 'zod';
 import { publicProblems } from '../kernel/http/replies.ts';
 import type { RouteApp } from '../kernel/http/route.ts';
 import type { Authenticator } from '../kernel/tenancy/service.ts';
-import { identify } from './auth.ts';
 import { apiErrors } from './errors.ts';
+import { identify } from './requests/auth.ts';
 
 /** One per process, with what every Node process can tell of itself. */
 export function createMetricsRegistry(): Registry {

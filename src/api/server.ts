@@ -9,25 +9,25 @@ import type { RouteApp, RouteModule } from '../kernel/http/route.ts';
 import type { Authenticator } from '../kernel/tenancy/service.ts';
 import { type Clock, systemClock } from '../lib/clock.ts';
 import type { Database } from '../lib/postgres/db.ts';
-import { installAuthentication } from './auth.ts';
-import { answerBrokenRequest } from './broken-request.ts';
-import { installConsole } from './console.ts';
+import { installConsole } from './console/console.ts';
+import { installLogin } from './console/login.ts';
+import { installPages } from './console/pages.ts';
+import { installSecurityHeaders, writeSecurityHeaders } from './console/security-headers.ts';
+import { installOpenApi, installOpenApiRoutes } from './docs/openapi.ts';
 import { apiErrors } from './errors.ts';
 import { installHealth, type ReadyReport } from './health.ts';
-import { installIdempotency } from './idempotency.ts';
-import { installLogin } from './login.ts';
 import { installMetrics } from './metrics.ts';
-import { installOpenApi, installOpenApiRoutes } from './openapi.ts';
-import { installPages } from './pages.ts';
 import { installProblems, sendProblem } from './problem.ts';
-import { createRateLimiter } from './rate-limit.ts';
-import { installRouteRules, type RegisteredRoute } from './route-rules.ts';
+import { installAuthentication } from './requests/auth.ts';
+import { answerBrokenRequest } from './requests/broken-request.ts';
+import { installIdempotency } from './requests/idempotency.ts';
+import { createRateLimiter } from './requests/rate-limit.ts';
+import { installRouteRules, type RegisteredRoute } from './requests/route-rules.ts';
 import { apiKeyRoutes } from './routes/api-keys.ts';
 import { meRoutes } from './routes/me.ts';
 import { tenantRoutes } from './routes/tenants.ts';
 import { userRoutes } from './routes/users.ts';
 import { workspaceRoutes } from './routes/workspaces.ts';
-import { installSecurityHeaders, writeSecurityHeaders } from './security-headers.ts';
 
 /** The part of the configuration that the server reads. */
 export interface ServerConfig {

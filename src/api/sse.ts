@@ -5,7 +5,7 @@ import type { LiveStream, LiveStreams, StreamFrame } from '../kernel/events/live
 import { principalOf } from '../kernel/http/route.ts';
 import type { Authenticator } from '../kernel/tenancy/service.ts';
 import { isSluiceError } from '../lib/errors.ts';
-import { identify } from './auth.ts';
+import { identify } from './requests/auth.ts';
 
 export interface SseOptions {
   authenticator: Authenticator;

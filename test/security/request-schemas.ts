@@ -1,4 +1,4 @@
-import { renderOpenApi } from '../../src/api/openapi-document.ts';
+import { renderOpenApi } from '../../src/api/docs/openapi-document.ts';
 
 /** As much of a JSON schema as the routes use. */
 export interface JsonSchema {

@@ -5,7 +5,7 @@ import { rightsOf } from '../../kernel/tenancy/rights.ts';
 import { getTenant } from '../../kernel/tenancy/service.ts';
 import { endSession } from '../../kernel/tenancy/sessions.ts';
 import { roles } from '../../kernel/tenancy/types.ts';
-import { readCookie, sessionCookie, writeSessionCookie } from '../cookies.ts';
+import { readCookie, sessionCookie, writeSessionCookie } from '../requests/cookies.ts';
 import { renderTenant, tenantReply } from './tenants.ts';
 
 const meReply = z

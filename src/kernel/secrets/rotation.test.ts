@@ -3,7 +3,7 @@ import pino from 'pino';
 import { expect, test } from 'vitest';
 import { newTenant, useDatabase } from '../../../test/database.ts';
 import { testWebhookDeps } from '../../../test/webhooks.ts';
-import { webhookSecretShelf } from '../webhooks/secret-shelf.ts';
+import { webhookSecretShelf } from '../webhooks/endpoints/secret-shelf.ts';
 import { createEndpoint, placeOf, rotateEndpointSecret } from '../webhooks/service.ts';
 import { rotateSecrets } from './rotation.ts';
 import { decryptSecret, parseSecretKeys } from './stored-secrets.ts';

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Logger } from '../../lib/log.ts';
 import type { Database } from '../../lib/postgres/db.ts';
-import { findBacklog } from './delivery-store.ts';
+import { findBacklog } from './deliveries/delivery-store.ts';
 
 export class WebhookMetrics {
   readonly deliveries;

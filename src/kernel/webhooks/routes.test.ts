@@ -4,7 +4,7 @@ import { eventually } from '../../../test/kernel.ts';
 import { useServer } from '../../../test/server.ts';
 import { webhookTables } from '../../../test/webhook-stage.ts';
 import { testWebhookDeps } from '../../../test/webhooks.ts';
-import { fanOutOnce } from './fan-out.ts';
+import { fanOutOnce } from './deliveries/fan-out.ts';
 import { createEndpoint } from './service.ts';
 
 const database = useDatabase();

@@ -4,8 +4,8 @@ import { isTypePattern } from '../events/types.ts';
 import { listOf, pageOf, pageQuery, pageRequest, problems } from '../http/replies.ts';
 import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../http/route.ts';
 import { storedText } from '../http/stored-text.ts';
-import { deliveryRoutes } from './delivery-routes.ts';
-import { listEndpoints } from './endpoint-store.ts';
+import { deliveryRoutes } from './deliveries/routes.ts';
+import { listEndpoints } from './endpoints/endpoint-store.ts';
 import {
   changeEndpoint,
   createEndpoint,

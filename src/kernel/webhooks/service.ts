@@ -13,7 +13,8 @@ import {
   findDelivery,
   insertDelivery,
   reopenDelivery,
-} from './delivery-store.ts';
+} from './deliveries/delivery-store.ts';
+import { insertLanes } from './deliveries/fan-out-store.ts';
 import {
   bringLanesForward,
   countEndpointsForInsert,
@@ -24,10 +25,9 @@ import {
   insertEndpoint,
   rotateSecret,
   updateEndpoint,
-} from './endpoint-store.ts';
+} from './endpoints/endpoint-store.ts';
+import { newWebhookSecret } from './endpoints/signature.ts';
 import { webhookErrors } from './errors.ts';
-import { insertLanes } from './fan-out-store.ts';
-import { newWebhookSecret } from './signature.ts';
 import {
   type Delivery,
   type DeliveryKey,

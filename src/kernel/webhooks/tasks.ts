@@ -1,6 +1,6 @@
 import type { Database, Tx } from '../../lib/postgres/db.ts';
 import type { UpkeepTask } from '../upkeep/types.ts';
-import { deleteDeliveriesOf, listUnwanted, purgeFinished } from './delivery-store.ts';
+import { deleteDeliveriesOf, listUnwanted, purgeFinished } from './deliveries/delivery-store.ts';
 
 const batchSize = 5_000;
 /** A run ends after this many batches; what is left is for the next run. */

@@ -6,7 +6,7 @@ import type { RouteModule } from '../http/route.ts';
 import type { WakeUp } from '../jobs/wake-up.ts';
 import type { SecretKeys } from '../secrets/stored-secrets.ts';
 import type { UpkeepTask } from '../upkeep/types.ts';
-import { WebhookDispatcher } from './dispatcher.ts';
+import { WebhookDispatcher } from './deliveries/dispatcher.ts';
 import { installWebhookGauges, WebhookMetrics } from './metrics.ts';
 import { webhookRoutes } from './routes.ts';
 import { webhookTasks } from './tasks.ts';

@@ -1,10 +1,10 @@
-import type { Database, Tx } from '../../lib/postgres/db.ts';
-import { recordEvent } from '../events/service.ts';
-import { positionText } from '../events/types.ts';
-import type { WakeUp } from '../jobs/wake-up.ts';
-import { disableEndpoint, noteFailure, noteSuccess } from './endpoint-store.ts';
+import type { Database, Tx } from '../../../lib/postgres/db.ts';
+import { recordEvent } from '../../events/service.ts';
+import { positionText } from '../../events/types.ts';
+import type { WakeUp } from '../../jobs/wake-up.ts';
+import { disableEndpoint, noteFailure, noteSuccess } from '../endpoints/endpoint-store.ts';
+import type { DueDelivery, Outcome } from '../types.ts';
 import { lockLane, recordAttempt, releaseLane } from './lane-store.ts';
-import type { DueDelivery, Outcome } from './types.ts';
 
 interface SettlementDeps {
   db: Database;

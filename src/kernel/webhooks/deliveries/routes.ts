@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { envelopeOf } from '../events/types.ts';
-import { listOf, pageOf, pageQuery, pageRequest, problems } from '../http/replies.ts';
-import { principalOf, type RouteApp, type RouteDeps } from '../http/route.ts';
+import { envelopeOf } from '../../events/types.ts';
+import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../http/replies.ts';
+import { principalOf, type RouteApp, type RouteDeps } from '../../http/route.ts';
+import { getDelivery, getEndpoint, resendDelivery, testEndpoint, type WebhookDeps } from '../service.ts';
+import { type DeliveryKey, deliveryStatuses } from '../types.ts';
+import { deliveryDetailReply, deliveryReply, renderDelivery, renderDetail } from '../views.ts';
 import { listDeliveries } from './delivery-store.ts';
-import { getDelivery, getEndpoint, resendDelivery, testEndpoint, type WebhookDeps } from './service.ts';
-import { type DeliveryKey, deliveryStatuses } from './types.ts';
-import { deliveryDetailReply, deliveryReply, renderDelivery, renderDetail } from './views.ts';
 
 const tags = ['webhooks'];
 const action = 'webhook.manage' as const;

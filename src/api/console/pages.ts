@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
-import { publicProblems } from '../kernel/http/replies.ts';
-import type { RouteApp } from '../kernel/http/route.ts';
-import { packageDir } from '../lib/package-dir.ts';
+import { publicProblems } from '../../kernel/http/replies.ts';
+import type { RouteApp } from '../../kernel/http/route.ts';
+import { packageDir } from '../../lib/package-dir.ts';
 import { plainStyle } from './plain-style.ts';
 
 const markdown = 'text/markdown; charset=utf-8';

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
-import type { Clock } from '../lib/clock.ts';
-import { apiErrors } from './errors.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { apiErrors } from '../errors.ts';
 
 interface Bucket {
   tokens: number;

@@ -1,5 +1,5 @@
-import type { Tx } from '../lib/postgres/db.ts';
-import { sql } from '../lib/postgres/sql.ts';
+import type { Tx } from '../../lib/postgres/db.ts';
+import { sql } from '../../lib/postgres/sql.ts';
 
 /** What an Idempotency-Key is unique within. */
 export interface KeyScope {

@@ -1,14 +1,14 @@
-import { finishedWithin } from '../../lib/closing.ts';
-import type { Logger } from '../../lib/log.ts';
-import type { Database } from '../../lib/postgres/db.ts';
-import { Bell } from '../events/bell.ts';
-import type { WakeUp } from '../jobs/wake-up.ts';
+import { finishedWithin } from '../../../lib/closing.ts';
+import type { Logger } from '../../../lib/log.ts';
+import type { Database } from '../../../lib/postgres/db.ts';
+import { Bell } from '../../events/bell.ts';
+import type { WakeUp } from '../../jobs/wake-up.ts';
+import type { WebhookMetrics } from '../metrics.ts';
+import type { DueDelivery, Lease } from '../types.ts';
 import { fanOutOnce } from './fan-out.ts';
 import { leaseLanes, listFirstDeliveries, lockDueEndpoints } from './lane-store.ts';
-import type { WebhookMetrics } from './metrics.ts';
 import { type SenderDeps, sendDelivery } from './sender.ts';
 import { returnLane, settleDelivery } from './settlement.ts';
-import type { DueDelivery, Lease } from './types.ts';
 
 export interface DispatcherOptions extends Omit<SenderDeps, 'nowMs'> {
   db: Database;

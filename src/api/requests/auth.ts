@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { can, rolesAllowed } from '../kernel/tenancy/rights.ts';
-import type { Authenticator } from '../kernel/tenancy/service.ts';
-import type { Principal } from '../kernel/tenancy/types.ts';
-import { isSluiceError } from '../lib/errors.ts';
+import { can, rolesAllowed } from '../../kernel/tenancy/rights.ts';
+import type { Authenticator } from '../../kernel/tenancy/service.ts';
+import type { Principal } from '../../kernel/tenancy/types.ts';
+import { isSluiceError } from '../../lib/errors.ts';
+import { apiErrors } from '../errors.ts';
 import { readCookie, sessionCookie } from './cookies.ts';
-import { apiErrors } from './errors.ts';
 import type { RateLimiter } from './rate-limit.ts';
 
 /**

@@ -1,8 +1,8 @@
-import type { Database } from '../../lib/postgres/db.ts';
-import type { SecretShelf, ShelvedSecret } from '../secrets/rotation.ts';
+import type { Database } from '../../../lib/postgres/db.ts';
+import type { SecretShelf, ShelvedSecret } from '../../secrets/rotation.ts';
+import { placeOf } from '../service.ts';
+import type { EndpointKey } from '../types.ts';
 import { listOlderSecrets, replaceSecret } from './secret-store.ts';
-import { placeOf } from './service.ts';
-import type { EndpointKey } from './types.ts';
 
 const pageSize = 500;
 

@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type KeptAnswer, principalOf, type Receipt, sendKept } from '../kernel/http/route.ts';
-import type { Database, Tx } from '../lib/postgres/db.ts';
-import { apiErrors } from './errors.ts';
+import { type KeptAnswer, principalOf, type Receipt, sendKept } from '../../kernel/http/route.ts';
+import type { Database, Tx } from '../../lib/postgres/db.ts';
+import { apiErrors } from '../errors.ts';
 import {
   claimKey,
   findKey,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { maxTries } from '../types.ts';
 import { retryDelayMs } from './retry-schedule.ts';
-import { maxTries } from './types.ts';
 
 const exactly = () => 0.5;
 const hourMs = 3_600_000;

@@ -1,19 +1,19 @@
 import pino from 'pino';
 import { afterAll, expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../../../test/database.ts';
-import { eventually } from '../../../test/kernel.ts';
-import { openSession, untilWaitedFor } from '../../../test/sessions.ts';
-import { useReceiver } from '../../../test/webhook-receiver.ts';
-import { webhookTables } from '../../../test/webhook-stage.ts';
-import { testWebhookDeps, testWebhooks } from '../../../test/webhooks.ts';
-import { createGuardedFetch } from '../../lib/fetch/guarded-fetch.ts';
-import { kernelTasks } from '../upkeep/tasks.ts';
+import { newTenant, useDatabase } from '../../../../test/database.ts';
+import { eventually } from '../../../../test/kernel.ts';
+import { openSession, untilWaitedFor } from '../../../../test/sessions.ts';
+import { useReceiver } from '../../../../test/webhook-receiver.ts';
+import { webhookTables } from '../../../../test/webhook-stage.ts';
+import { testWebhookDeps, testWebhooks } from '../../../../test/webhooks.ts';
+import { createGuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
+import { kernelTasks } from '../../upkeep/tasks.ts';
+import { changeEndpoint, removeEndpoint } from '../service.ts';
+import { webhookTasks } from '../tasks.ts';
+import type { Attempt, DueDelivery, EndpointKey, Lease } from '../types.ts';
 import { fanOutOnce } from './fan-out.ts';
 import { leaseLanes, listFirstDeliveries, lockDueEndpoints } from './lane-store.ts';
-import { changeEndpoint, removeEndpoint } from './service.ts';
 import { settleDelivery } from './settlement.ts';
-import { webhookTasks } from './tasks.ts';
-import type { Attempt, DueDelivery, EndpointKey, Lease } from './types.ts';
 
 // What single steps do when they meet each other: nobody sends here unless a test does.
 const database = useDatabase();

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../../../test/database.ts';
-import { eventually } from '../../../test/kernel.ts';
-import { openSession } from '../../../test/sessions.ts';
-import { testWebhookDeps } from '../../../test/webhooks.ts';
+import { newTenant, useDatabase } from '../../../../test/database.ts';
+import { eventually } from '../../../../test/kernel.ts';
+import { openSession } from '../../../../test/sessions.ts';
+import { testWebhookDeps } from '../../../../test/webhooks.ts';
+import { createEndpoint } from '../service.ts';
 import { fanOutOnce } from './fan-out.ts';
-import { createEndpoint } from './service.ts';
 
 const database = useDatabase();
 

@@ -1,7 +1,7 @@
 import Fastify from 'fastify';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { problems, publicProblems } from '../kernel/http/replies.ts';
+import { problems, publicProblems } from '../../kernel/http/replies.ts';
 import { installRouteRules } from './route-rules.ts';
 
 function register(route: object): () => unknown {

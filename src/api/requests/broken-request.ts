@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { apiErrors } from './errors.ts';
-import { problemDocument, problemMediaType } from './problem.ts';
+import { apiErrors } from '../errors.ts';
+import { problemDocument, problemMediaType } from '../problem.ts';
 
 /** Bytes that never became a request get a problem document too, written by hand: there is no reply to write to. */
 export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {

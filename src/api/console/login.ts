@@ -1,16 +1,16 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { publicProblems } from '../kernel/http/replies.ts';
-import type { RouteApp } from '../kernel/http/route.ts';
-import type { Authenticator } from '../kernel/tenancy/service.ts';
-import { sessionLifetimeSeconds, startSession } from '../kernel/tenancy/sessions.ts';
-import { roles } from '../kernel/tenancy/types.ts';
-import { isSluiceError } from '../lib/errors.ts';
-import type { Database } from '../lib/postgres/db.ts';
-import { refuseForeignPage } from './auth.ts';
+import { publicProblems } from '../../kernel/http/replies.ts';
+import type { RouteApp } from '../../kernel/http/route.ts';
+import type { Authenticator } from '../../kernel/tenancy/service.ts';
+import { sessionLifetimeSeconds, startSession } from '../../kernel/tenancy/sessions.ts';
+import { roles } from '../../kernel/tenancy/types.ts';
+import { isSluiceError } from '../../lib/errors.ts';
+import type { Database } from '../../lib/postgres/db.ts';
+import { apiErrors } from '../errors.ts';
+import { refuseForeignPage } from '../requests/auth.ts';
+import { writeSessionCookie } from '../requests/cookies.ts';
 import { type SendPage, wantsPage } from './console.ts';
-import { writeSessionCookie } from './cookies.ts';
-import { apiErrors } from './errors.ts';
 
 interface LoginDeps {
   db: Database;

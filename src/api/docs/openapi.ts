@@ -4,10 +4,10 @@ import { jsonSchemaTransform, jsonSchemaTransformObject } from '@fastify/type-pr
 import type { FastifyInstance } from 'fastify';
 import type { OpenAPIV3_1 } from 'openapi-types';
 import { z } from 'zod';
-import { publicProblems } from '../kernel/http/replies.ts';
-import type { RouteApp } from '../kernel/http/route.ts';
-import { sessionCookie } from './cookies.ts';
-import { problemMediaType } from './problem.ts';
+import { publicProblems } from '../../kernel/http/replies.ts';
+import type { RouteApp } from '../../kernel/http/route.ts';
+import { problemMediaType } from '../problem.ts';
+import { sessionCookie } from '../requests/cookies.ts';
 import { renderReferencePage } from './reference-page.ts';
 
 type Document = OpenAPIV3_1.Document;

@@ -2,11 +2,11 @@ import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { publicProblems } from '../kernel/http/replies.ts';
-import type { RouteApp } from '../kernel/http/route.ts';
-import { packageDir } from '../lib/package-dir.ts';
-import { type ConsoleFile, type ConsoleFiles, digestOf, loadConsoleFiles } from './console-files.ts';
-import { apiErrors } from './errors.ts';
+import { publicProblems } from '../../kernel/http/replies.ts';
+import type { RouteApp } from '../../kernel/http/route.ts';
+import { packageDir } from '../../lib/package-dir.ts';
+import { apiErrors } from '../errors.ts';
+import { type ConsoleFile, type ConsoleFiles, digestOf, loadConsoleFiles } from './files.ts';
 import { consolePolicy } from './security-headers.ts';
 
 const builtDirectory = path.join(packageDir, 'console/dist');

@@ -1,6 +1,6 @@
-import type { Tx } from '../../lib/postgres/db.ts';
-import { sql } from '../../lib/postgres/sql.ts';
-import type { Attempt, Delivery, DeliveryKey, DeliveryStatus, EndpointKey } from './types.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
+import { sql } from '../../../lib/postgres/sql.ts';
+import type { Attempt, Delivery, DeliveryKey, DeliveryStatus, EndpointKey } from '../types.ts';
 
 const deliveryColumns = sql`
   d.tenant_id as "tenantId", d.delivery_id as "deliveryId", d.webhook_id as "webhookId",

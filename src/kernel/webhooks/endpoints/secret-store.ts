@@ -1,6 +1,6 @@
-import type { Tx } from '../../lib/postgres/db.ts';
-import { sql } from '../../lib/postgres/sql.ts';
-import type { EndpointKey } from './types.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
+import { sql } from '../../../lib/postgres/sql.ts';
+import type { EndpointKey } from '../types.ts';
 
 export interface EndpointSecrets extends EndpointKey {
   secret: string;

@@ -1,6 +1,7 @@
-import { newId } from '../../lib/ids.ts';
-import type { Database } from '../../lib/postgres/db.ts';
-import { matchesType } from '../events/types.ts';
+import { newId } from '../../../lib/ids.ts';
+import type { Database } from '../../../lib/postgres/db.ts';
+import { matchesType } from '../../events/types.ts';
+import { type Cursor, type LoggedEvent, maxTries } from '../types.ts';
 import {
   insertDeliveries,
   insertLanes,
@@ -8,7 +9,6 @@ import {
   lockCursorBehind,
   moveCursor,
 } from './fan-out-store.ts';
-import { type Cursor, type LoggedEvent, maxTries } from './types.ts';
 
 const defaultBatchSize = 500;
 

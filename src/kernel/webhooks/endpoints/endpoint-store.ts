@@ -1,6 +1,6 @@
-import type { Tx } from '../../lib/postgres/db.ts';
-import { sql } from '../../lib/postgres/sql.ts';
-import type { Endpoint, EndpointChange, EndpointKey } from './types.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
+import { sql } from '../../../lib/postgres/sql.ts';
+import type { Endpoint, EndpointChange, EndpointKey } from '../types.ts';
 
 const endpointColumns = sql`
   e.tenant_id as "tenantId", e.webhook_id as "webhookId", e.url, e.event_types as "eventTypes", e.description,

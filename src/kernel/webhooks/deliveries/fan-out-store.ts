@@ -1,6 +1,6 @@
-import type { Tx } from '../../lib/postgres/db.ts';
-import { sql } from '../../lib/postgres/sql.ts';
-import type { Cursor, EndpointKey, LoggedEvent, NewDelivery } from './types.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
+import { sql } from '../../../lib/postgres/sql.ts';
+import type { Cursor, EndpointKey, LoggedEvent, NewDelivery } from '../types.ts';
 
 /** Some endpoint that is behind the log and that nobody else works on, the one first that waited longest. */
 export function lockCursorBehind(tx: Tx): Promise<Cursor | null> {

@@ -1,14 +1,14 @@
 import type { Readable } from 'node:stream';
-import { messageOf } from '../../lib/errors.ts';
-import type { GuardedFetch } from '../../lib/fetch/guarded-fetch.ts';
-import { storable } from '../../lib/well-formed.ts';
-import { envelopeOf } from '../events/types.ts';
-import { parseRetryAfter } from '../jobs/retry.ts';
-import { decryptSecret, type SecretKeys } from '../secrets/stored-secrets.ts';
+import { messageOf } from '../../../lib/errors.ts';
+import type { GuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
+import { storable } from '../../../lib/well-formed.ts';
+import { envelopeOf } from '../../events/types.ts';
+import { parseRetryAfter } from '../../jobs/retry.ts';
+import { decryptSecret, type SecretKeys } from '../../secrets/stored-secrets.ts';
+import { signatureHeader } from '../endpoints/signature.ts';
+import { placeOf } from '../service.ts';
+import { type Attempt, type DueDelivery, maxResponseBytes, type Outcome } from '../types.ts';
 import { maxRetryAfterMs, retryDelayMs } from './retry-schedule.ts';
-import { placeOf } from './service.ts';
-import { signatureHeader } from './signature.ts';
-import { type Attempt, type DueDelivery, maxResponseBytes, type Outcome } from './types.ts';
 
 export interface SenderDeps {
   fetch: GuardedFetch;

@@ -1,17 +1,23 @@
 import { beforeEach, expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../../../test/database.ts';
-import { eventually } from '../../../test/kernel.ts';
-import { metricIn } from '../../../test/signals.ts';
-import { accept, isSigned, type Received, unusedUrl, useReceiver } from '../../../test/webhook-receiver.ts';
-import { type DeliveryRow, useWebhookStage } from '../../../test/webhook-stage.ts';
-import { testWebhookDeps } from '../../../test/webhooks.ts';
+import { newTenant, useDatabase } from '../../../../test/database.ts';
+import { eventually } from '../../../../test/kernel.ts';
+import { metricIn } from '../../../../test/signals.ts';
+import {
+  accept,
+  isSigned,
+  type Received,
+  unusedUrl,
+  useReceiver,
+} from '../../../../test/webhook-receiver.ts';
+import { type DeliveryRow, useWebhookStage } from '../../../../test/webhook-stage.ts';
+import { testWebhookDeps } from '../../../../test/webhooks.ts';
 import {
   changeEndpoint,
   getEndpoint,
   resendDelivery,
   rotateEndpointSecret,
   testEndpoint,
-} from './service.ts';
+} from '../service.ts';
 
 const database = useDatabase();
 const receiver = useReceiver();

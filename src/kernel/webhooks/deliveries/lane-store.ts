@@ -1,7 +1,7 @@
-import type { Tx } from '../../lib/postgres/db.ts';
-import { sql } from '../../lib/postgres/sql.ts';
-import type { EventRow } from '../events/types.ts';
-import type { Attempt, DeliveryKey, DueDelivery, EndpointKey, Lease } from './types.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
+import { sql } from '../../../lib/postgres/sql.ts';
+import type { EventRow } from '../../events/types.ts';
+import type { Attempt, DeliveryKey, DueDelivery, EndpointKey, Lease } from '../types.ts';
 
 /**
  * Endpoints with something due, those first that were served longest ago. Locked until the leases are written, so that
