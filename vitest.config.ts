@@ -42,7 +42,7 @@ export default defineConfig({
   test: {
     // At the root and not in the projects: it runs once however many projects are chosen, so that one
     // PostgreSQL server serves the whole run.
-    globalSetup: ['test/database-server.ts'],
+    globalSetup: ['test/support/worlds/database-server.ts'],
     maxWorkers: shared.maxWorkers,
     projects: [
       { test: { ...shared, name: 'tidy', include: tidyTests } },

@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { useDatabase } from '../../test/database.ts';
-import { useServer } from '../../test/server.ts';
+import { useServer } from '../../test/support/servers/server.ts';
+import { useDatabase } from '../../test/support/worlds/database.ts';
 import { problems } from '../kernel/http/replies.ts';
 import type { RouteModule } from '../kernel/http/route.ts';
 

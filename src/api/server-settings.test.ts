@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../../test/database.ts';
-import { useServer } from '../../test/server.ts';
+import { useServer } from '../../test/support/servers/server.ts';
+import { newTenant, useDatabase } from '../../test/support/worlds/database.ts';
 import { createLoginLink } from '../kernel/tenancy/sessions.ts';
 
 const database = useDatabase();

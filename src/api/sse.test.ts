@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { newTenant, useDatabase } from '../../test/database.ts';
-import { type EventSource, liveEvents, openEventSource } from '../../test/event-source.ts';
-import { eventually } from '../../test/kernel.ts';
-import { type TestClaims, useServer } from '../../test/server.ts';
+import { type EventSource, liveEvents, openEventSource } from '../../test/support/probes/event-source.ts';
+import { type TestClaims, useServer } from '../../test/support/servers/server.ts';
+import { newTenant, useDatabase } from '../../test/support/worlds/database.ts';
+import { eventually } from '../../test/support/worlds/kernel.ts';
 import { newId } from '../lib/ids.ts';
 
 const database = useDatabase();

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { useDatabase } from '../../test/database.ts';
-import { useServer } from '../../test/server.ts';
+import { useServer } from '../../test/support/servers/server.ts';
+import { useDatabase } from '../../test/support/worlds/database.ts';
 import { newId } from '../lib/ids.ts';
 
 const server = useServer(useDatabase());

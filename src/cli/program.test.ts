@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { useCommandLine } from '../../test/command-line.ts';
+import { useCommandLine } from '../../test/support/servers/command-line.ts';
 
 // Some of the commands are processes of their own.
 vi.setConfig({ testTimeout: 90_000 });

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../database.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
 import { findBarriers } from './axe.ts';
 import { useBrowser } from './browser.ts';
 import { useConsoleServer } from './console-server.ts';

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../database.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
 import { findBarriers } from './axe.ts';
 import { useBrowser } from './browser.ts';
 import { useConsoleServer } from './console-server.ts';

@@ -1,6 +1,6 @@
 import { test } from 'vitest';
-import { newTenant, useDatabase } from '../database.ts';
-import { airbyteTroubles } from '../fake-airbyte-troubles.ts';
+import { airbyteTroubles } from '../support/fakes/fake-airbyte-troubles.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
 import { useBrowser } from './browser.ts';
 import { useConsoleServer } from './console-server.ts';
 

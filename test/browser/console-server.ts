@@ -4,12 +4,12 @@ import path from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 import { createLoginLink } from '../../src/kernel/tenancy/sessions.ts';
 import { mintToken } from '../../src/kernel/tenancy/tokens.ts';
-import { type Running, useCommandLine } from '../command-line.ts';
-import type { TestDatabase } from '../database.ts';
-import { FakeAirbyte } from '../fake-airbyte.ts';
-import { eventually } from '../kernel.ts';
-import { freePort } from '../ports.ts';
-import { type TestClaims, testTokens } from '../server.ts';
+import { FakeAirbyte } from '../support/fakes/fake-airbyte.ts';
+import { freePort } from '../support/fakes/ports.ts';
+import { type Running, useCommandLine } from '../support/servers/command-line.ts';
+import { type TestClaims, testTokens } from '../support/servers/server.ts';
+import type { TestDatabase } from '../support/worlds/database.ts';
+import { eventually } from '../support/worlds/kernel.ts';
 
 const root = path.join(import.meta.dirname, '../..');
 const startLimitMs = 60_000;

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../database.ts';
 import { picture } from '../generators/images.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
 import { findBarriers } from './axe.ts';
 import { useBrowser } from './browser.ts';
 import { useConsoleServer } from './console-server.ts';

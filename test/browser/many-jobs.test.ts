@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../database.ts';
-import { eventually } from '../kernel.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
+import { eventually } from '../support/worlds/kernel.ts';
 import { useBrowser } from './browser.ts';
 import { useConsoleServer } from './console-server.ts';
 

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, test } from 'vitest';
-import { newTenant, useDatabase } from '../database.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
 import { useBrowser } from './browser.ts';
 import { useConsoleServer } from './console-server.ts';
 import { viewsOf } from './routes.ts';

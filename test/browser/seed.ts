@@ -2,12 +2,12 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { airbyteTroubles } from '../fake-airbyte-troubles.ts';
 import { metaAustralian } from '../generators/ad-reports/meta-reports.ts';
 import { tiktokCsv } from '../generators/ad-reports/tiktok-reports.ts';
-import { eventually } from '../kernel.ts';
-import type { TestClaims } from '../server.ts';
-import { uploadForm } from '../upload-server.ts';
+import { airbyteTroubles } from '../support/fakes/fake-airbyte-troubles.ts';
+import type { TestClaims } from '../support/servers/server.ts';
+import { uploadForm } from '../support/servers/upload-server.ts';
+import { eventually } from '../support/worlds/kernel.ts';
 import type { ConsoleServer } from './console-server.ts';
 
 /** One thing at least for every screen, by the id in its address. */

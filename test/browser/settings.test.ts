@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../database.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
 import { useBrowser } from './browser.ts';
 import { useConsoleServer } from './console-server.ts';
 

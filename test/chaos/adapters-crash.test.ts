@@ -3,11 +3,11 @@ import { readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, expect, test } from 'vitest';
 import { mintToken } from '../../src/kernel/tenancy/tokens.ts';
-import { visibleJobs } from '../adapter-server.ts';
-import { type Running, useCommandLine } from '../command-line.ts';
-import { newTenant, useDatabase } from '../database.ts';
-import { eventually } from '../kernel.ts';
-import { testTokens } from '../server.ts';
+import { visibleJobs } from '../support/servers/adapter-server.ts';
+import { type Running, useCommandLine } from '../support/servers/command-line.ts';
+import { testTokens } from '../support/servers/server.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
+import { eventually } from '../support/worlds/kernel.ts';
 import { chooseSeed } from './expect-quotas.ts';
 import { seededRandom } from './seeded-random.ts';
 

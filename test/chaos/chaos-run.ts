@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { CommandLine } from '../command-line.ts';
+import type { CommandLine } from '../support/servers/command-line.ts';
 import { type ChaosQuota, type FaultKind, type FaultTarget, faultKinds } from './chaos-quota.ts';
 import { type ChaosStage, openStage } from './chaos-stage.ts';
 import { type ChaosFindings, examine } from './chaos-verdict.ts';

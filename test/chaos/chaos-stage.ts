@@ -7,10 +7,10 @@ import {
 } from '../../src/lib/postgres/embedded/embedded-postgres.ts';
 import { migrateUp } from '../../src/lib/postgres/migrate.ts';
 import { appUrlFor, ensureAppLogin, ensureRoles } from '../../src/lib/postgres/roles.ts';
-import type { CommandLine } from '../command-line.ts';
-import { queryOnce } from '../postgres-server.ts';
-import { probeTable } from '../probe-pipeline.ts';
-import { startTcpProxy, type TcpProxy } from '../tcp-proxy.ts';
+import { queryOnce } from '../support/fakes/postgres-server.ts';
+import { startTcpProxy, type TcpProxy } from '../support/fakes/tcp-proxy.ts';
+import type { CommandLine } from '../support/servers/command-line.ts';
+import { probeTable } from '../support/worlds/probe-pipeline.ts';
 import type { ChaosQuota, FaultKind, FaultTarget } from './chaos-quota.ts';
 import { openProduct, type ProductStage } from './product-stage.ts';
 import { type SeededRandom, seededRandom } from './seeded-random.ts';

@@ -1,9 +1,9 @@
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, expect, test } from 'vitest';
-import { useCommandLine } from '../command-line.ts';
-import { useDatabase } from '../database.ts';
-import { eventually } from '../kernel.ts';
+import { useCommandLine } from '../support/servers/command-line.ts';
+import { useDatabase } from '../support/worlds/database.ts';
+import { eventually } from '../support/worlds/kernel.ts';
 import { chooseSeed, isFull } from './expect-quotas.ts';
 import type { ItemWorker } from './items-stage.ts';
 import { openProduct, type ProductStage } from './product-stage.ts';

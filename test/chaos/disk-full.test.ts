@@ -9,9 +9,9 @@ import {
 import { tryStartLock } from '../../src/lib/postgres/embedded/start-lock.ts';
 import { migrateUp } from '../../src/lib/postgres/migrate.ts';
 import { ensureAppLogin, ensureRoles } from '../../src/lib/postgres/roles.ts';
-import { useCommandLine } from '../command-line.ts';
-import { eventually } from '../kernel.ts';
-import { queryOnce } from '../postgres-server.ts';
+import { queryOnce } from '../support/fakes/postgres-server.ts';
+import { useCommandLine } from '../support/servers/command-line.ts';
+import { eventually } from '../support/worlds/kernel.ts';
 import { chooseSeed, isFull } from './expect-quotas.ts';
 import { mountSmallDisk, type SmallDisk, whyNoSmallDisk } from './full-disk.ts';
 import { openProduct, type ProductStage } from './product-stage.ts';

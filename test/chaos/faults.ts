@@ -1,8 +1,8 @@
 import type { ChildProcess } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
-import { eventually } from '../kernel.ts';
-import { waitUntilReady } from '../postgres-server.ts';
-import type { TcpProxy } from '../tcp-proxy.ts';
+import { waitUntilReady } from '../support/fakes/postgres-server.ts';
+import type { TcpProxy } from '../support/fakes/tcp-proxy.ts';
+import { eventually } from '../support/worlds/kernel.ts';
 import type { FaultKind, FaultTarget } from './chaos-quota.ts';
 import type { ChaosStage } from './chaos-stage.ts';
 

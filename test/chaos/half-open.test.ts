@@ -3,9 +3,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { Database } from '../../src/lib/postgres/db.ts';
 import { sql } from '../../src/lib/postgres/sql.ts';
-import { useDatabase } from '../database.ts';
-import { eventually } from '../kernel.ts';
-import { startTcpProxy, type TcpProxy } from '../tcp-proxy.ts';
+import { startTcpProxy, type TcpProxy } from '../support/fakes/tcp-proxy.ts';
+import { useDatabase } from '../support/worlds/database.ts';
+import { eventually } from '../support/worlds/kernel.ts';
 import { useFleet } from './use-fleet.ts';
 
 const database = useDatabase();

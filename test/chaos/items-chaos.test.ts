@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { useCommandLine } from '../command-line.ts';
-import { useDatabase } from '../database.ts';
+import { useCommandLine } from '../support/servers/command-line.ts';
+import { useDatabase } from '../support/worlds/database.ts';
 import { describeItems, runItemsChaos } from './items-chaos.ts';
 import { fullItemsQuota, type ItemsQuota, itemsFaults, rowsOf, shortItemsQuota } from './items-quota.ts';
 

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { CommandLine } from '../command-line.ts';
-import { newTenant, type TestDatabase } from '../database.ts';
-import { eventually } from '../kernel.ts';
+import type { CommandLine } from '../support/servers/command-line.ts';
+import { newTenant, type TestDatabase } from '../support/worlds/database.ts';
+import { eventually } from '../support/worlds/kernel.ts';
 import { itemFaults } from './items-faults.ts';
 import { type PlannedJob, planExtraJob, planJobs } from './items-ledger.ts';
 import {

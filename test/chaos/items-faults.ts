@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { eventually } from '../kernel.ts';
+import { eventually } from '../support/worlds/kernel.ts';
 import type { ItemsRun } from './items-chaos.ts';
 import type { ItemsFault } from './items-quota.ts';
 import type { ItemWorker } from './items-stage.ts';

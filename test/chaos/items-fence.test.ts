@@ -10,10 +10,10 @@ import { createFiles } from '../../src/kernel/files/backends.ts';
 import { findJob } from '../../src/kernel/jobs/store.ts';
 import type { TurnResult } from '../../src/kernel/jobs/types.ts';
 import { newId } from '../../src/lib/ids.ts';
-import { newTenant, useDatabase } from '../database.ts';
-import { testItemHouse } from '../item-house.ts';
-import { eventually, testKernel } from '../kernel.ts';
-import { queryOnce, withDatabase } from '../postgres-server.ts';
+import { queryOnce, withDatabase } from '../support/fakes/postgres-server.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
+import { testItemHouse } from '../support/worlds/item-house.ts';
+import { eventually, testKernel } from '../support/worlds/kernel.ts';
 import { productOf, startRuledProvider } from './items-provider.ts';
 
 // What the chaos tests find by chance, at the very moment: somebody steps in while a turn is under way.

@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { mintToken } from '../../src/kernel/tenancy/tokens.ts';
-import type { CommandLine, Running } from '../command-line.ts';
-import type { TestDatabase } from '../database.ts';
-import { eventually } from '../kernel.ts';
-import { testTokens } from '../server.ts';
+import type { CommandLine, Running } from '../support/servers/command-line.ts';
+import { testTokens } from '../support/servers/server.ts';
+import type { TestDatabase } from '../support/worlds/database.ts';
+import { eventually } from '../support/worlds/kernel.ts';
 import type { PlannedJob } from './items-ledger.ts';
 
 /** One `sluice worker` process. */

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
-import { useCommandLine } from '../command-line.ts';
-import { newTenant, useDatabase } from '../database.ts';
-import { eventually } from '../kernel.ts';
+import { useCommandLine } from '../support/servers/command-line.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
+import { eventually } from '../support/worlds/kernel.ts';
 import {
   type ItemServer,
   type ItemWorker,

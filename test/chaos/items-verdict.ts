@@ -1,4 +1,4 @@
-import type { TestDatabase } from '../database.ts';
+import type { TestDatabase } from '../support/worlds/database.ts';
 import type { ItemsRun, UploadedJob } from './items-chaos.ts';
 import type { RowEnd } from './items-ledger.ts';
 

@@ -7,7 +7,7 @@ import { dispatch, type JobsDeps } from '../../src/kernel/jobs/service.ts';
 import { WakeUp } from '../../src/kernel/jobs/wake-up.ts';
 import { isSluiceError } from '../../src/lib/errors.ts';
 import { Database } from '../../src/lib/postgres/db.ts';
-import { type ProbeStep, probePipeline } from '../probe-pipeline.ts';
+import { type ProbeStep, probePipeline } from '../support/worlds/probe-pipeline.ts';
 import type { SeededRandom } from './seeded-random.ts';
 
 export interface DispatchedJob {

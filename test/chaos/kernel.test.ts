@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { useCommandLine } from '../command-line.ts';
+import { useCommandLine } from '../support/servers/command-line.ts';
 import { fullKernel, shortKernel } from './chaos-quota.ts';
 import { runChaos } from './chaos-run.ts';
 import { chooseSeed, expectQuotas, isFull, tellRun } from './expect-quotas.ts';

@@ -1,8 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { ChunkerSettings } from '../../src/ingest/knowledge/chunkers/chunker.ts';
-import { type EmbeddingServer, embeddingDimensions, startEmbeddingServer } from '../embedding-server.ts';
-import type { GivenDocument } from '../knowledge-ledger.ts';
-import { documentForm } from '../knowledge-server.ts';
+import {
+  type EmbeddingServer,
+  embeddingDimensions,
+  startEmbeddingServer,
+} from '../support/fakes/embedding-server.ts';
+import { documentForm } from '../support/servers/knowledge-server.ts';
+import type { GivenDocument } from '../support/worlds/knowledge-ledger.ts';
 import { type Answer, type ItemServer, untilAccepted } from './items-stage.ts';
 import { type SeededRandom, seededRandom } from './seeded-random.ts';
 

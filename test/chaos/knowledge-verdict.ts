@@ -1,6 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isVectorOf } from '../embedding-server.ts';
-import { expectIndex, type IndexRows, indexRowsQuery, noLeftovers } from '../knowledge-ledger.ts';
+import { isVectorOf } from '../support/fakes/embedding-server.ts';
+import {
+  expectIndex,
+  type IndexRows,
+  indexRowsQuery,
+  noLeftovers,
+} from '../support/worlds/knowledge-ledger.ts';
 import { baseChunker, type SentBase } from './knowledge-stage.ts';
 import type { ProductStage } from './product-stage.ts';
 

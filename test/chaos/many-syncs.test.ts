@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { useCommandLine } from '../command-line.ts';
-import { testConnectorHouse } from '../connector-house.ts';
-import { type TestDatabase, useDatabase } from '../database.ts';
-import { startFakeAirbyte } from '../fake-airbyte.ts';
-import { eventually, testKernel } from '../kernel.ts';
+import { startFakeAirbyte } from '../support/fakes/fake-airbyte.ts';
+import { useCommandLine } from '../support/servers/command-line.ts';
+import { testConnectorHouse } from '../support/worlds/connector-house.ts';
+import { type TestDatabase, useDatabase } from '../support/worlds/database.ts';
+import { eventually, testKernel } from '../support/worlds/kernel.ts';
 import { isFull } from './expect-quotas.ts';
 import { installationEnv, startWorker } from './items-stage.ts';
 import { enrolConnectors } from './syncs-stage.ts';

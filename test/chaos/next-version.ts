@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { readMigrations } from '../../src/lib/postgres/migrate.ts';
-import type { CommandLine, CommandResult, Running } from '../command-line.ts';
+import type { CommandLine, CommandResult, Running } from '../support/servers/command-line.ts';
 
 const root = path.join(import.meta.dirname, '../..');
 

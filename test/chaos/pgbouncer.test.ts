@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { useDatabase } from '../database.ts';
-import { eventually } from '../kernel.ts';
-import { findPgBouncer, type PgBouncer, startPgBouncer } from '../pgbouncer.ts';
+import { findPgBouncer, type PgBouncer, startPgBouncer } from '../support/fakes/pgbouncer.ts';
+import { useDatabase } from '../support/worlds/database.ts';
+import { eventually } from '../support/worlds/kernel.ts';
 import { useFleet } from './use-fleet.ts';
 
 const program = findPgBouncer();

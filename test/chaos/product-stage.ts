@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { CommandLine } from '../command-line.ts';
-import type { TestDatabase } from '../database.ts';
-import { uploadForm } from '../upload-server.ts';
+import type { CommandLine } from '../support/servers/command-line.ts';
+import { uploadForm } from '../support/servers/upload-server.ts';
+import type { TestDatabase } from '../support/worlds/database.ts';
 import type { ProductQuota } from './chaos-quota.ts';
 import { moodyReply, type UploadedJob } from './items-chaos.ts';
 import { type PlannedJob, planExtraJob, planJobs } from './items-ledger.ts';

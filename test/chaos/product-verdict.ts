@@ -1,4 +1,4 @@
-import { eventually } from '../kernel.ts';
+import { eventually } from '../support/worlds/kernel.ts';
 import { countLateCalls, examineCalls, examineCounters, examineRows } from './items-verdict.ts';
 import { examineKnowledge, type KnowledgeSummary, summariseKnowledge } from './knowledge-verdict.ts';
 import type { ProductStage } from './product-stage.ts';

@@ -1,9 +1,9 @@
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { mintToken } from '../../src/kernel/tenancy/tokens.ts';
-import { useCommandLine } from '../command-line.ts';
-import { newTenant, useDatabase } from '../database.ts';
-import { testTokens } from '../server.ts';
+import { useCommandLine } from '../support/servers/command-line.ts';
+import { testTokens } from '../support/servers/server.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
 import { type ItemServer, installationEnv, startServer } from './items-stage.ts';
 
 // As behind a proxy that keeps its connections: what comes after a refused upload comes over the same one.

@@ -1,7 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { payloadHashOf } from '../../src/ingest/scrapes/handoffs/payload.ts';
-import { type EmbeddingServer, embeddingDimensions, startEmbeddingServer } from '../embedding-server.ts';
-import { type SyncCounts, sumOf } from '../scrape-server.ts';
+import {
+  type EmbeddingServer,
+  embeddingDimensions,
+  startEmbeddingServer,
+} from '../support/fakes/embedding-server.ts';
+import { type SyncCounts, sumOf } from '../support/servers/scrape-server.ts';
 import { type Answer, type ItemServer, untilAccepted } from './items-stage.ts';
 import { type SeededRandom, seededRandom } from './seeded-random.ts';
 

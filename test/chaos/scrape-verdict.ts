@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type IndexRows, indexRowsQuery, noLeftovers } from '../knowledge-ledger.ts';
+import { type IndexRows, indexRowsQuery, noLeftovers } from '../support/worlds/knowledge-ledger.ts';
 import type { ProductStage } from './product-stage.ts';
 import { type PushedSource, payloadOf } from './scrape-stage.ts';
 

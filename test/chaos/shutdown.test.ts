@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from 'vitest';
 import type { Job } from '../../src/kernel/jobs/types.ts';
-import { newTenant, useDatabase } from '../database.ts';
-import { eventually } from '../kernel.ts';
-import type { ProbeStep } from '../probe-pipeline.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
+import { eventually } from '../support/worlds/kernel.ts';
+import type { ProbeStep } from '../support/worlds/probe-pipeline.ts';
 import { useFleet } from './use-fleet.ts';
 import type { SpawnSettings } from './worker-fleet.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { useCommandLine } from '../command-line.ts';
-import { useDatabase } from '../database.ts';
+import { useCommandLine } from '../support/servers/command-line.ts';
+import { useDatabase } from '../support/worlds/database.ts';
 import { chooseSeed, isFull } from './expect-quotas.ts';
 import { describeSyncs, runSyncsChaos } from './syncs-chaos.ts';
 import { moodCount } from './syncs-moods.ts';

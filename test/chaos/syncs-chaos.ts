@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { CommandLine } from '../command-line.ts';
-import type { TestDatabase } from '../database.ts';
-import { eventually } from '../kernel.ts';
+import type { CommandLine } from '../support/servers/command-line.ts';
+import type { TestDatabase } from '../support/worlds/database.ts';
+import { eventually } from '../support/worlds/kernel.ts';
 import { syncFaults } from './syncs-faults.ts';
 import { endRunsInTime } from './syncs-moods.ts';
 import { type SyncsFault, type SyncsQuota, syncsFaults } from './syncs-quota.ts';

@@ -1,4 +1,4 @@
-import { eventually } from '../kernel.ts';
+import { eventually } from '../support/worlds/kernel.ts';
 import type { ItemWorker } from './items-stage.ts';
 import { sufferMood } from './syncs-moods.ts';
 import type { SyncsFault } from './syncs-quota.ts';

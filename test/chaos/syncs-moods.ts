@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { FakeAirbyte } from '../fake-airbyte.ts';
-import { airbyteTroubles } from '../fake-airbyte-troubles.ts';
+import type { FakeAirbyte } from '../support/fakes/fake-airbyte.ts';
+import { airbyteTroubles } from '../support/fakes/fake-airbyte-troubles.ts';
 import type { SeededRandom } from './seeded-random.ts';
 import type { SyncsStage } from './syncs-stage.ts';
 

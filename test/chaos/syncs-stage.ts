@@ -1,12 +1,12 @@
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { mintToken } from '../../src/kernel/tenancy/tokens.ts';
-import type { CommandLine } from '../command-line.ts';
-import { newTenant, type TestDatabase } from '../database.ts';
-import { FakeAirbyte } from '../fake-airbyte.ts';
-import type { FakeConnection } from '../fake-airbyte-state.ts';
-import { testTokens } from '../server.ts';
-import { startTcpProxy, type TcpProxy } from '../tcp-proxy.ts';
+import { FakeAirbyte } from '../support/fakes/fake-airbyte.ts';
+import type { FakeConnection } from '../support/fakes/fake-airbyte-state.ts';
+import { startTcpProxy, type TcpProxy } from '../support/fakes/tcp-proxy.ts';
+import type { CommandLine } from '../support/servers/command-line.ts';
+import { testTokens } from '../support/servers/server.ts';
+import { newTenant, type TestDatabase } from '../support/worlds/database.ts';
 import {
   type ItemServer,
   type ItemWorker,

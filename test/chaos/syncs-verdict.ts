@@ -1,4 +1,4 @@
-import type { FakeJob } from '../fake-airbyte-state.ts';
+import type { FakeJob } from '../support/fakes/fake-airbyte-state.ts';
 import type { AskedSync, SyncsStage } from './syncs-stage.ts';
 
 interface SyncRow {

@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { useCommandLine } from '../command-line.ts';
-import { useDatabase } from '../database.ts';
-import { eventually } from '../kernel.ts';
+import { useCommandLine } from '../support/servers/command-line.ts';
+import { useDatabase } from '../support/worlds/database.ts';
+import { eventually } from '../support/worlds/kernel.ts';
 import { chooseSeed, isFull } from './expect-quotas.ts';
 import { installationEnv, startWorker } from './items-stage.ts';
 import { makeNextVersion, type NextVersion } from './next-version.ts';

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll } from 'vitest';
 import { cancel, dispatch, type JobsDeps } from '../../src/kernel/jobs/service.ts';
 import type { Job } from '../../src/kernel/jobs/types.ts';
-import { newTenant, type TestDatabase } from '../database.ts';
-import { testKernel } from '../kernel.ts';
-import { type ProbeStep, probeTable } from '../probe-pipeline.ts';
+import { newTenant, type TestDatabase } from '../support/worlds/database.ts';
+import { testKernel } from '../support/worlds/kernel.ts';
+import { type ProbeStep, probeTable } from '../support/worlds/probe-pipeline.ts';
 import { type Fleet, openFleet } from './worker-fleet.ts';
 
 export interface FleetOnDatabase {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
-import { eventually } from '../kernel.ts';
+import { eventually } from '../support/worlds/kernel.ts';
 import type { LedgerLine, WorkerReport, WorkerSettings } from './worker-messages.ts';
 
 const root = path.join(import.meta.dirname, '../..');

@@ -10,7 +10,7 @@ import { sessionName } from '../../src/kernel/jobs/membership.ts';
 import type { Pipeline, Slice } from '../../src/kernel/jobs/types.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { Database } from '../../src/lib/postgres/db.ts';
-import { probePipeline } from '../probe-pipeline.ts';
+import { probePipeline } from '../support/worlds/probe-pipeline.ts';
 import type { LedgerLine, WorkerReport, WorkerSettings } from './worker-messages.ts';
 
 const settings: WorkerSettings = JSON.parse(process.argv[2] ?? '{}');

@@ -2,11 +2,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, expect, test, vi } from 'vitest';
-import { newTenant, useDatabase } from '../database.ts';
 import { badImages, picture } from '../generators/images.ts';
 import { zipOf } from '../generators/zip-archive.ts';
-import { eventually } from '../kernel.ts';
-import { useServerProcess } from '../server-process.ts';
+import { useServerProcess } from '../support/servers/server-process.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
+import { eventually } from '../support/worlds/kernel.ts';
 
 // Loading the decoder, unfolding an archive and decoding large images: none of it on the thread that everybody needs.
 vi.setConfig({ testTimeout: 300_000 });

@@ -2,12 +2,16 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { newTenant, useDatabase } from '../database.ts';
-import { type EmbeddingServer, embeddingDimensions, startEmbeddingServer } from '../embedding-server.ts';
-import { eventually } from '../kernel.ts';
-import { documentForm } from '../knowledge-server.ts';
-import type { TestClaims } from '../server.ts';
-import { useServerProcess } from '../server-process.ts';
+import {
+  type EmbeddingServer,
+  embeddingDimensions,
+  startEmbeddingServer,
+} from '../support/fakes/embedding-server.ts';
+import { documentForm } from '../support/servers/knowledge-server.ts';
+import type { TestClaims } from '../support/servers/server.ts';
+import { useServerProcess } from '../support/servers/server-process.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
+import { eventually } from '../support/worlds/kernel.ts';
 import { hostileDocuments } from './hostile-documents.ts';
 
 // A turn of the main thread that takes long keeps heartbeats, leases and everybody's requests waiting.

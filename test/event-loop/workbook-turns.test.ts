@@ -2,9 +2,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../database.ts';
 import { cell, row, textRow, workbookOf } from '../generators/workbook.ts';
-import { useServerProcess } from '../server-process.ts';
+import { useServerProcess } from '../support/servers/server-process.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
 
 // A turn of the main thread that takes long keeps heartbeats, leases and everybody's requests waiting.
 const longestTurnMs = 50;

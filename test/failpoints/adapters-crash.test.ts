@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { useDatabase } from '../database.ts';
+import { useDatabase } from '../support/worlds/database.ts';
 import { adapterEnv, scanPath } from './adapters-path.ts';
 import { chooseCrashes, crashTimeout, isFull } from './crash-choice.ts';
 import { describeCrashes, listMissed, runCrashes } from './crash-run.ts';

@@ -1,7 +1,7 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { ScanView } from '../adapter-server.ts';
+import type { ScanView } from '../support/servers/adapter-server.ts';
 import { type CrashPath, differences } from './crash-run.ts';
 import type { FailpointServer, FailpointServers } from './failpoint-server.ts';
 

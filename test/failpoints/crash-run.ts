@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { newTenant, type TestDatabase } from '../database.ts';
+import { newTenant, type TestDatabase } from '../support/worlds/database.ts';
 import type { FailpointServer, FailpointServers } from './failpoint-server.ts';
 
 /** One way through the product, as a careful client takes it, with a tenant of its own for each run. */

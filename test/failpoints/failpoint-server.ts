@@ -6,10 +6,10 @@ import { pathToFileURL } from 'node:url';
 import pg from 'pg';
 import { afterAll, beforeAll } from 'vitest';
 import { mintToken } from '../../src/kernel/tenancy/tokens.ts';
-import { useCommandLine } from '../command-line.ts';
-import type { TestDatabase } from '../database.ts';
-import { eventually } from '../kernel.ts';
-import { testTokens } from '../server.ts';
+import { useCommandLine } from '../support/servers/command-line.ts';
+import { testTokens } from '../support/servers/server.ts';
+import type { TestDatabase } from '../support/worlds/database.ts';
+import { eventually } from '../support/worlds/kernel.ts';
 
 const main = path.join(import.meta.dirname, '../../dist/main.js');
 const preload = pathToFileURL(path.join(import.meta.dirname, 'preload.mjs')).href;

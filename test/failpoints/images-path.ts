@@ -4,8 +4,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { removeDeadIngests } from '../../src/ingest/items/service.ts';
 import { createFiles } from '../../src/kernel/files/backends.ts';
 import { sweepOrphans } from '../../src/kernel/files/service.ts';
-import type { TestDatabase } from '../database.ts';
 import { picture } from '../generators/images.ts';
+import type { TestDatabase } from '../support/worlds/database.ts';
 import { type CrashPath, differences, untilOverOrDead } from './crash-run.ts';
 import type { FailpointServer, FailpointServers } from './failpoint-server.ts';
 

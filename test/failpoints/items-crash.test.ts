@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type RuledProvider, startRuledProvider } from '../chaos/items-provider.ts';
-import { useDatabase } from '../database.ts';
+import { useDatabase } from '../support/worlds/database.ts';
 import { chooseCrashes, crashTimeout, isFull } from './crash-choice.ts';
 import { describeCrashes, listMissed, runCrashes } from './crash-run.ts';
 import { useFailpointServers } from './failpoint-server.ts';

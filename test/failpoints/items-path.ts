@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { removeDeadIngests } from '../../src/ingest/items/service.ts';
 import { productOf, type RuledProvider } from '../chaos/items-provider.ts';
-import type { TestDatabase } from '../database.ts';
+import type { TestDatabase } from '../support/worlds/database.ts';
 import { type CrashPath, differences, untilOverOrDead } from './crash-run.ts';
 import type { FailpointServer, FailpointServers } from './failpoint-server.ts';
 

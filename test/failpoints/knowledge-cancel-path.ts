@@ -1,7 +1,7 @@
-import type { TestDatabase } from '../database.ts';
-import type { EmbeddingServer } from '../embedding-server.ts';
-import { eventually } from '../kernel.ts';
-import type { IndexRows } from '../knowledge-ledger.ts';
+import type { EmbeddingServer } from '../support/fakes/embedding-server.ts';
+import type { TestDatabase } from '../support/worlds/database.ts';
+import { eventually } from '../support/worlds/kernel.ts';
+import type { IndexRows } from '../support/worlds/knowledge-ledger.ts';
 import { type CrashPath, differences, untilOverOrDead } from './crash-run.ts';
 import type { FailpointServer, FailpointServers } from './failpoint-server.ts';
 import {

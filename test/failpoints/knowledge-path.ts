@@ -2,8 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ChunkerSettings } from '../../src/ingest/knowledge/chunkers/chunker.ts';
 import { createFiles } from '../../src/kernel/files/backends.ts';
 import { sweepOrphans } from '../../src/kernel/files/service.ts';
-import type { TestDatabase } from '../database.ts';
-import { type EmbeddingServer, embeddingDimensions, isVectorOf } from '../embedding-server.ts';
+import { type EmbeddingServer, embeddingDimensions, isVectorOf } from '../support/fakes/embedding-server.ts';
+import { documentForm } from '../support/servers/knowledge-server.ts';
+import type { TestDatabase } from '../support/worlds/database.ts';
 import {
   type ExpectedIndex,
   expectIndex,
@@ -11,8 +12,7 @@ import {
   type IndexRows,
   indexRowsQuery,
   noLeftovers,
-} from '../knowledge-ledger.ts';
-import { documentForm } from '../knowledge-server.ts';
+} from '../support/worlds/knowledge-ledger.ts';
 import { type CrashPath, differences, untilOverOrDead } from './crash-run.ts';
 import type { CallAnswer, FailpointServer, FailpointServers } from './failpoint-server.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { useDatabase } from '../database.ts';
-import { type EmbeddingServer, startEmbeddingServer } from '../embedding-server.ts';
-import { serveWebSite } from '../site.ts';
+import { type EmbeddingServer, startEmbeddingServer } from '../support/fakes/embedding-server.ts';
+import { serveWebSite } from '../support/fakes/site.ts';
+import { useDatabase } from '../support/worlds/database.ts';
 import { chooseCrashes, crashTimeout, isFull } from './crash-choice.ts';
 import { describeCrashes, listMissed, runCrashes } from './crash-run.ts';
 import { useFailpointServers } from './failpoint-server.ts';

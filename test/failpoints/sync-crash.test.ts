@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { useDatabase } from '../database.ts';
-import { FakeAirbyte } from '../fake-airbyte.ts';
+import { FakeAirbyte } from '../support/fakes/fake-airbyte.ts';
+import { useDatabase } from '../support/worlds/database.ts';
 import { crashTimeout, drawOffset, isFull } from './crash-choice.ts';
 import { describeCrashes, drawEvenly, runCrashes } from './crash-run.ts';
 import { useFailpointServers } from './failpoint-server.ts';

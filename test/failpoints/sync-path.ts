@@ -1,4 +1,4 @@
-import type { FakeAirbyte } from '../fake-airbyte.ts';
+import type { FakeAirbyte } from '../support/fakes/fake-airbyte.ts';
 import { type CrashPath, differences, untilOverOrDead } from './crash-run.ts';
 import type { FailpointServer, FailpointServers } from './failpoint-server.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { useDatabase } from '../database.ts';
+import { useDatabase } from '../support/worlds/database.ts';
 import { chooseCrashes, crashTimeout, isFull } from './crash-choice.ts';
 import { describeCrashes, listMissed, runCrashes } from './crash-run.ts';
 import { useFailpointServers } from './failpoint-server.ts';

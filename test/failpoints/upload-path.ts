@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { createFiles } from '../../src/kernel/files/backends.ts';
 import { sweepOrphans } from '../../src/kernel/files/service.ts';
 import type { Files } from '../../src/kernel/files/types.ts';
-import type { TestDatabase } from '../database.ts';
-import { uploadForm } from '../upload-server.ts';
+import { uploadForm } from '../support/servers/upload-server.ts';
+import type { TestDatabase } from '../support/worlds/database.ts';
 import { type CrashPath, differences, untilOverOrDead } from './crash-run.ts';
 import type { FailpointServer, FailpointServers } from './failpoint-server.ts';
 

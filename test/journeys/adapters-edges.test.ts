@@ -1,8 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type Tenant, useAdapters, visibleJobs } from '../adapter-server.ts';
-import { useDatabase } from '../database.ts';
+import { type Tenant, useAdapters, visibleJobs } from '../support/servers/adapter-server.ts';
+import { useDatabase } from '../support/worlds/database.ts';
 
 const drop = (tenant: Tenant, name: string, text = 'sku\n1\n2\n') =>
   writeFile(path.join(tenant.folder, name), text);

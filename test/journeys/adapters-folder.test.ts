@@ -1,9 +1,9 @@
 import { appendFile, mkdir, readdir, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { type Tenant, useAdapters, visibleJobs } from '../adapter-server.ts';
-import { useDatabase } from '../database.ts';
 import { picture } from '../generators/images.ts';
+import { type Tenant, useAdapters, visibleJobs } from '../support/servers/adapter-server.ts';
+import { useDatabase } from '../support/worlds/database.ts';
 
 const database = useDatabase();
 const adapters = useAdapters(database);

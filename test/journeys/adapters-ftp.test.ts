@@ -2,10 +2,10 @@ import { mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createGuardedFetch } from '../../src/lib/fetch/guarded-fetch.ts';
-import { itemsTarget, type Tenant, useAdapters, visibleJobs } from '../adapter-server.ts';
-import { useDatabase } from '../database.ts';
-import { type FtpServer, findFtpServer, prepareFtpServer } from '../ftp-server.ts';
-import { eventually } from '../kernel.ts';
+import { type FtpServer, findFtpServer, prepareFtpServer } from '../support/fakes/ftp-server.ts';
+import { itemsTarget, type Tenant, useAdapters, visibleJobs } from '../support/servers/adapter-server.ts';
+import { useDatabase } from '../support/worlds/database.ts';
+import { eventually } from '../support/worlds/kernel.ts';
 
 const program = findFtpServer();
 if (program === null)

@@ -3,8 +3,8 @@ import { truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../database.ts';
-import { useServerProcess } from '../server-process.ts';
+import { useServerProcess } from '../support/servers/server-process.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
 
 const mebibyte = 1024 * 1024;
 const root = mkdtempSync(path.join(tmpdir(), 'sluice-large-'));

@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { createGuardedFetch, type GuardedFetch } from '../../src/lib/fetch/guarded-fetch.ts';
-import { type Tenant, useAdapters, visibleJobs } from '../adapter-server.ts';
-import { useDatabase } from '../database.ts';
-import { useS3Server } from '../s3-server.ts';
+import { useS3Server } from '../support/fakes/s3-server.ts';
+import { type Tenant, useAdapters, visibleJobs } from '../support/servers/adapter-server.ts';
+import { useDatabase } from '../support/worlds/database.ts';
 
 const database = useDatabase();
 const s3 = useS3Server();

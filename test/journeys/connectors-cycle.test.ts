@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { mintToken } from '../../src/kernel/tenancy/tokens.ts';
 import { installationEnv, startServer } from '../chaos/items-stage.ts';
-import { useCommandLine } from '../command-line.ts';
-import { newTenant, useDatabase } from '../database.ts';
-import { FakeAirbyte } from '../fake-airbyte.ts';
-import { testTokens } from '../server.ts';
+import { FakeAirbyte } from '../support/fakes/fake-airbyte.ts';
+import { useCommandLine } from '../support/servers/command-line.ts';
+import { testTokens } from '../support/servers/server.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
 
 const sluice = useCommandLine();
 const database = useDatabase();

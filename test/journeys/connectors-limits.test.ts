@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { quickPolicy } from '../connector-house.ts';
-import { newTenant, useDatabase } from '../database.ts';
-import { type Answer, hasEnded, type TestSync, useSyncs } from '../sync-server.ts';
+import { type Answer, hasEnded, type TestSync, useSyncs } from '../support/servers/sync-server.ts';
+import { quickPolicy } from '../support/worlds/connector-house.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
 
 const database = useDatabase();
 // Windows of an hour: what waits in a test waits for its limit, however slow the machine is.

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { quickPolicy } from '../connector-house.ts';
-import { useDatabase } from '../database.ts';
-import { airbyteTroubles } from '../fake-airbyte-troubles.ts';
-import { type Answer, hasEnded, type TestSync, useSyncs } from '../sync-server.ts';
+import { airbyteTroubles } from '../support/fakes/fake-airbyte-troubles.ts';
+import { type Answer, hasEnded, type TestSync, useSyncs } from '../support/servers/sync-server.ts';
+import { quickPolicy } from '../support/worlds/connector-house.ts';
+import { useDatabase } from '../support/worlds/database.ts';
 
 const database = useDatabase();
 // Waiting would take an hour: what is over within a test did not wait, or the test has turned the time on.

@@ -1,8 +1,8 @@
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
-import { useDatabase } from '../database.ts';
-import { airbyteTroubles } from '../fake-airbyte-troubles.ts';
-import { hasEnded, type TestSync, useSyncs } from '../sync-server.ts';
+import { airbyteTroubles } from '../support/fakes/fake-airbyte-troubles.ts';
+import { hasEnded, type TestSync, useSyncs } from '../support/servers/sync-server.ts';
+import { useDatabase } from '../support/worlds/database.ts';
 
 const database = useDatabase();
 const registry = new Registry();

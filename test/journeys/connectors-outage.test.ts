@@ -1,10 +1,10 @@
 import { Writable } from 'node:stream';
 import pino from 'pino';
 import { afterEach, describe, expect, test } from 'vitest';
-import { useDatabase } from '../database.ts';
-import { airbyteTroubles } from '../fake-airbyte-troubles.ts';
-import { eventually } from '../kernel.ts';
-import { type Answer, hasEnded, type TestSync, useSyncs } from '../sync-server.ts';
+import { airbyteTroubles } from '../support/fakes/fake-airbyte-troubles.ts';
+import { type Answer, hasEnded, type TestSync, useSyncs } from '../support/servers/sync-server.ts';
+import { useDatabase } from '../support/worlds/database.ts';
+import { eventually } from '../support/worlds/kernel.ts';
 
 const database = useDatabase();
 const lines: string[] = [];

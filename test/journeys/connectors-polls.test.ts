@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { quickPolicy } from '../connector-house.ts';
-import { useDatabase } from '../database.ts';
-import { airbyteTroubles, type FakeTrouble } from '../fake-airbyte-troubles.ts';
-import { hasEnded, type TestSync, useSyncs } from '../sync-server.ts';
+import { airbyteTroubles, type FakeTrouble } from '../support/fakes/fake-airbyte-troubles.ts';
+import { hasEnded, type TestSync, useSyncs } from '../support/servers/sync-server.ts';
+import { quickPolicy } from '../support/worlds/connector-house.ts';
+import { useDatabase } from '../support/worlds/database.ts';
 
 const database = useDatabase();
 // Some polls and triggers are never answered.

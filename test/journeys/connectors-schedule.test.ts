@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../database.ts';
-import { type Answer, hasEnded, type TestSync, useSyncs } from '../sync-server.ts';
+import { type Answer, hasEnded, type TestSync, useSyncs } from '../support/servers/sync-server.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
 
 const database = useDatabase();
 const syncs = useSyncs(database);

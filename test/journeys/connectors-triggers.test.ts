@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { useDatabase } from '../database.ts';
-import { airbyteTroubles, type FakeTrouble } from '../fake-airbyte-troubles.ts';
-import { hasEnded, type TestSync, useSyncs } from '../sync-server.ts';
+import { airbyteTroubles, type FakeTrouble } from '../support/fakes/fake-airbyte-troubles.ts';
+import { hasEnded, type TestSync, useSyncs } from '../support/servers/sync-server.ts';
+import { useDatabase } from '../support/worlds/database.ts';
 
 const database = useDatabase();
 // Some triggers are never answered.

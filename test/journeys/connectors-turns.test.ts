@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { quickPolicy } from '../connector-house.ts';
-import { newTenant, useDatabase } from '../database.ts';
-import { eventually } from '../kernel.ts';
-import { useSyncs } from '../sync-server.ts';
+import { useSyncs } from '../support/servers/sync-server.ts';
+import { quickPolicy } from '../support/worlds/connector-house.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
+import { eventually } from '../support/worlds/kernel.ts';
 
 const database = useDatabase();
 // Nobody is due a second time within the test: who is polled twice has taken the turn of somebody who still waits.

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../database.ts';
-import { useSyncs } from '../sync-server.ts';
+import { useSyncs } from '../support/servers/sync-server.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
 
 const database = useDatabase();
 const syncs = useSyncs(database, { airbyteApiToken: null, airbyteWorkspaceId: null });

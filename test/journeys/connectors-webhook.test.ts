@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { quickPolicy } from '../connector-house.ts';
-import { useDatabase } from '../database.ts';
-import { eventually } from '../kernel.ts';
-import { type Answer, hasEnded, type TestSync, useSyncs } from '../sync-server.ts';
+import { type Answer, hasEnded, type TestSync, useSyncs } from '../support/servers/sync-server.ts';
+import { quickPolicy } from '../support/worlds/connector-house.ts';
+import { useDatabase } from '../support/worlds/database.ts';
+import { eventually } from '../support/worlds/kernel.ts';
 
 const database = useDatabase();
 const secret = 'the secret of the webhook in the tests';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../database.ts';
-import { airbyteTroubles } from '../fake-airbyte-troubles.ts';
-import { hasEnded, useSyncs } from '../sync-server.ts';
+import { airbyteTroubles } from '../support/fakes/fake-airbyte-troubles.ts';
+import { hasEnded, useSyncs } from '../support/servers/sync-server.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
 
 const database = useDatabase();
 const syncs = useSyncs(database);

@@ -1,8 +1,8 @@
 import { cp, mkdir, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, expect, test, vi } from 'vitest';
-import { useCommandLine } from '../command-line.ts';
-import { useDatabase } from '../database.ts';
+import { useCommandLine } from '../support/servers/command-line.ts';
+import { useDatabase } from '../support/worlds/database.ts';
 
 vi.setConfig({ testTimeout: 300_000 });
 

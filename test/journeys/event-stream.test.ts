@@ -3,10 +3,10 @@ import { recordEvent } from '../../src/kernel/events/service.ts';
 import type { EventEnvelope } from '../../src/kernel/events/types.ts';
 import { WakeUp } from '../../src/kernel/jobs/wake-up.ts';
 import { newId } from '../../src/lib/ids.ts';
-import { useDatabase } from '../database.ts';
-import { liveEvents, openEventSource } from '../event-source.ts';
-import { eventually } from '../kernel.ts';
-import { type TestClaims, useServer } from '../server.ts';
+import { liveEvents, openEventSource } from '../support/probes/event-source.ts';
+import { type TestClaims, useServer } from '../support/servers/server.ts';
+import { useDatabase } from '../support/worlds/database.ts';
+import { eventually } from '../support/worlds/kernel.ts';
 
 const database = useDatabase();
 const fast = { heartbeatMs: 100 };

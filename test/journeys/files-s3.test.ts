@@ -5,14 +5,18 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createFiles } from '../../src/kernel/files/backends.ts';
 import { sweepOrphans } from '../../src/kernel/files/service.ts';
 import { mintToken } from '../../src/kernel/tenancy/tokens.ts';
-import { type Running, useCommandLine } from '../command-line.ts';
-import { newTenant, useDatabase } from '../database.ts';
-import { type EmbeddingServer, embeddingDimensions, startEmbeddingServer } from '../embedding-server.ts';
-import { eventually } from '../kernel.ts';
-import { documentForm } from '../knowledge-server.ts';
-import { useS3Server } from '../s3-server.ts';
-import { testTokens } from '../server.ts';
-import { uploadForm } from '../upload-server.ts';
+import {
+  type EmbeddingServer,
+  embeddingDimensions,
+  startEmbeddingServer,
+} from '../support/fakes/embedding-server.ts';
+import { useS3Server } from '../support/fakes/s3-server.ts';
+import { type Running, useCommandLine } from '../support/servers/command-line.ts';
+import { documentForm } from '../support/servers/knowledge-server.ts';
+import { testTokens } from '../support/servers/server.ts';
+import { uploadForm } from '../support/servers/upload-server.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
+import { eventually } from '../support/worlds/kernel.ts';
 
 // The product as processes of its own, with all its files in a bucket.
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 });

@@ -4,8 +4,8 @@ import { problems } from '../../src/kernel/http/replies.ts';
 import { principalOf, type RouteModule, sendKept } from '../../src/kernel/http/route.ts';
 import { createWorkspace } from '../../src/kernel/tenancy/service.ts';
 import { newId } from '../../src/lib/ids.ts';
-import { useDatabase } from '../database.ts';
-import { useServer } from '../server.ts';
+import { useServer } from '../support/servers/server.ts';
+import { useDatabase } from '../support/worlds/database.ts';
 
 /** Work that a test can stop, break and let go on, in the middle of its transaction. */
 const faults = { failures: 0, entered: 0, gate: null as Promise<void> | null };

@@ -2,10 +2,10 @@ import { beforeAll, expect, test } from 'vitest';
 import { prepareTitleSearch } from '../../src/ingest/items/catalog/prepare-title-search.ts';
 import { removeUnusedVersions } from '../../src/ingest/items/catalog/service.ts';
 import { newId } from '../../src/lib/ids.ts';
-import { newTenant, useDatabase } from '../database.ts';
 import { textRow, workbookOf } from '../generators/workbook.ts';
-import { useItemServer } from '../item-server.ts';
-import type { TestClaims } from '../server.ts';
+import { useItemServer } from '../support/servers/item-server.ts';
+import type { TestClaims } from '../support/servers/server.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
 
 const database = useDatabase();
 const { held, server } = useItemServer(database);

@@ -1,11 +1,11 @@
 import { parse } from 'csv-parse/sync';
 import { expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../database.ts';
 import { type HardFile, hardCsv, hardNdjson, objectText, prettyJson } from '../generators/hard-rows.ts';
 import { hardStrings } from '../generators/hard-strings.ts';
-import { eventually } from '../kernel.ts';
-import { useServerProcess } from '../server-process.ts';
-import { type ReadCell, readWorkbook } from '../xlsx-reader.ts';
+import { type ReadCell, readWorkbook } from '../support/probes/xlsx-reader.ts';
+import { useServerProcess } from '../support/servers/server-process.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
+import { eventually } from '../support/worlds/kernel.ts';
 
 // What goes in comes out: through the built product, its worker, its grid and its exports.
 const database = useDatabase();

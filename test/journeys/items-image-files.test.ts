@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { eraseTenant } from '../../src/kernel/tenancy/erasure.ts';
 import { purgeJobs } from '../../src/kernel/upkeep/store.ts';
-import { newTenant, useDatabase } from '../database.ts';
-import { noRows, png, useImageJobs } from '../image-jobs.ts';
-import { eventually } from '../kernel.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
+import { noRows, png, useImageJobs } from '../support/worlds/image-jobs.ts';
+import { eventually } from '../support/worlds/kernel.ts';
 
 // What an image job has on disk, and when it goes.
 const database = useDatabase();

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import sharp from 'sharp';
 import { describe, expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../database.ts';
-import { startFlakyProvider } from '../flaky-provider.ts';
 import { badImages, picture } from '../generators/images.ts';
 import { zipOf } from '../generators/zip-archive.ts';
-import { jpeg, noRows, png, useImageJobs } from '../image-jobs.ts';
+import { startFlakyProvider } from '../support/fakes/flaky-provider.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
+import { jpeg, noRows, png, useImageJobs } from '../support/worlds/image-jobs.ts';
 
 const database = useDatabase();
 const { post, ask, itemsOf, jobOf, drive, storedFiles, rowsOf } = useImageJobs(database);

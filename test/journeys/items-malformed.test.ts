@@ -2,7 +2,6 @@ import { existsSync, readdirSync } from 'node:fs';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../database.ts';
 import {
   brokenFiles,
   brokenForms,
@@ -21,8 +20,9 @@ import {
   repeated,
   sendBody,
 } from '../generators/multipart-body.ts';
-import { eventually } from '../kernel.ts';
-import { useServerProcess } from '../server-process.ts';
+import { useServerProcess } from '../support/servers/server-process.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
+import { eventually } from '../support/worlds/kernel.ts';
 
 // Files and forms that are wrong, sent to the built product: each is answered clearly, and nothing of it stays.
 const database = useDatabase();

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { type ProductCall, productOf } from '../chaos/items-provider.ts';
-import { useDatabase } from '../database.ts';
-import { eventually } from '../kernel.ts';
-import { skusOf, useProviderJobs } from '../provider-jobs.ts';
+import { useDatabase } from '../support/worlds/database.ts';
+import { eventually } from '../support/worlds/kernel.ts';
+import { skusOf, useProviderJobs } from '../support/worlds/provider-jobs.ts';
 
 // What becomes of calls when somebody cancels or pauses their job, or their time is up.
 const database = useDatabase();

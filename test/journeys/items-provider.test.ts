@@ -9,9 +9,9 @@ import {
   productOf,
 } from '../chaos/items-provider.ts';
 import { seededRandom } from '../chaos/seeded-random.ts';
-import { useDatabase } from '../database.ts';
-import { eventually } from '../kernel.ts';
-import { skusOf, useProviderJobs } from '../provider-jobs.ts';
+import { useDatabase } from '../support/worlds/database.ts';
+import { eventually } from '../support/worlds/kernel.ts';
+import { skusOf, useProviderJobs } from '../support/worlds/provider-jobs.ts';
 
 // All that is compared are ratios.
 const database = useDatabase();

@@ -1,10 +1,10 @@
 import { beforeAll, expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../database.ts';
-import { openEventSource } from '../event-source.ts';
 import { picture } from '../generators/images.ts';
-import { eventually } from '../kernel.ts';
-import type { TestClaims } from '../server.ts';
-import { useServerProcess } from '../server-process.ts';
+import { openEventSource } from '../support/probes/event-source.ts';
+import type { TestClaims } from '../support/servers/server.ts';
+import { useServerProcess } from '../support/servers/server-process.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
+import { eventually } from '../support/worlds/kernel.ts';
 
 // Who sees and steers the items of whom, over the built product. No worker: what is open stays open.
 const database = useDatabase();

@@ -6,11 +6,11 @@ import type { ItemHouse } from '../../src/ingest/items/house.ts';
 import type { RouteModule } from '../../src/kernel/http/route.ts';
 import { jobRoutes } from '../../src/kernel/jobs/routes.ts';
 import type { Pipeline } from '../../src/kernel/jobs/types.ts';
-import { newTenant, useDatabase } from '../database.ts';
 import { cell, row, textRow, workbookOf } from '../generators/workbook.ts';
-import { testItemHouse } from '../item-house.ts';
-import { useKernel } from '../kernel.ts';
-import { useServer } from '../server.ts';
+import { useServer } from '../support/servers/server.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
+import { testItemHouse } from '../support/worlds/item-house.ts';
+import { useKernel } from '../support/worlds/kernel.ts';
 
 const database = useDatabase();
 const folder = mkdtempSync(path.join(tmpdir(), 'sluice-workbooks-'));

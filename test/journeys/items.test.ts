@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../database.ts';
-import { type FlakyProvider as Provider, startFlakyProvider } from '../flaky-provider.ts';
-import { useItemServer } from '../item-server.ts';
-import type { TestClaims } from '../server.ts';
+import { type FlakyProvider as Provider, startFlakyProvider } from '../support/fakes/flaky-provider.ts';
+import { useItemServer } from '../support/servers/item-server.ts';
+import type { TestClaims } from '../support/servers/server.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
 
 const database = useDatabase();
 const { open, held, server } = useItemServer(database);

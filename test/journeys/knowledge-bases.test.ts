@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../database.ts';
-import { useKnowledge } from '../knowledge-server.ts';
-import type { TestClaims } from '../server.ts';
+import { useKnowledge } from '../support/servers/knowledge-server.ts';
+import type { TestClaims } from '../support/servers/server.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
 
 // Knowledge bases, their sources and files, as they are before any run.
 const database = useDatabase();

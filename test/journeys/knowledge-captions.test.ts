@@ -1,9 +1,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../database.ts';
-import { useKnowledge, wordEmbedder } from '../knowledge-server.ts';
-import type { TestClaims } from '../server.ts';
+import { useKnowledge, wordEmbedder } from '../support/servers/knowledge-server.ts';
+import type { TestClaims } from '../support/servers/server.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
 
 // The captions of a video, from answers in the shape of the real ones.
 const videoId = 'dQw4w9WgXcQ';

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { beforeEach, expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../database.ts';
-import { eventually } from '../kernel.ts';
-import { useKnowledge, wordEmbedder } from '../knowledge-server.ts';
-import type { TestClaims } from '../server.ts';
+import { useKnowledge, wordEmbedder } from '../support/servers/knowledge-server.ts';
+import type { TestClaims } from '../support/servers/server.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
+import { eventually } from '../support/worlds/kernel.ts';
 
 // Start, pause, resume, cancel: what they do to a run, and to what was there before it.
 const database = useDatabase();

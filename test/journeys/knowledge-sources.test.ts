@@ -2,11 +2,16 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../database.ts';
-import { useKnowledge, wordDimensions, wordEmbedder, wordVector } from '../knowledge-server.ts';
-import { serveSite } from '../local-site.ts';
-import type { TestClaims } from '../server.ts';
-import { manualPages, serveWebSite } from '../site.ts';
+import { serveSite } from '../support/fakes/local-site.ts';
+import { manualPages, serveWebSite } from '../support/fakes/site.ts';
+import {
+  useKnowledge,
+  wordDimensions,
+  wordEmbedder,
+  wordVector,
+} from '../support/servers/knowledge-server.ts';
+import type { TestClaims } from '../support/servers/server.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
 
 // Each kind of source and each kind of embedder against a real peer on this machine.
 const root = mkdtempSync(path.join(tmpdir(), 'sluice-folder-'));

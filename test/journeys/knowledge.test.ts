@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../database.ts';
-import { useKnowledge, wordEmbedder } from '../knowledge-server.ts';
-import type { TestClaims } from '../server.ts';
+import { useKnowledge, wordEmbedder } from '../support/servers/knowledge-server.ts';
+import type { TestClaims } from '../support/servers/server.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
 
 // From a text to an answer, over HTTP.
 const database = useDatabase();

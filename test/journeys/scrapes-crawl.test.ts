@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { cancel } from '../../src/kernel/jobs/service.ts';
-import { useDatabase } from '../database.ts';
-import { useScrapes } from '../scrape-server.ts';
-import { manualPages, serveWebSite, sitemapOf, type WebSite } from '../site.ts';
+import { manualPages, serveWebSite, sitemapOf, type WebSite } from '../support/fakes/site.ts';
+import { useScrapes } from '../support/servers/scrape-server.ts';
+import { useDatabase } from '../support/worlds/database.ts';
 
 const database = useDatabase();
 const scrapes = useScrapes(database, { bounds: { delayMs: 0, retryDelaysMs: [] } });

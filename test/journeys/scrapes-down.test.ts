@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { assertUsable, migrateDown, migrateUp, readMigrations } from '../../src/lib/postgres/migrate.ts';
 import { readSchemaStateOf } from '../../src/lib/postgres/schema-state.ts';
-import { useDatabase } from '../database.ts';
-import { referenceNamed, useScrapes } from '../scrape-server.ts';
-import { serveWebSite } from '../site.ts';
+import { serveWebSite } from '../support/fakes/site.ts';
+import { referenceNamed, useScrapes } from '../support/servers/scrape-server.ts';
+import { useDatabase } from '../support/worlds/database.ts';
 
 const database = useDatabase();
 const scrapes = useScrapes(database, { bounds: { delayMs: 0, retryDelaysMs: [] } });

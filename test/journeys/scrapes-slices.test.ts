@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { useDatabase } from '../database.ts';
-import { useScrapes } from '../scrape-server.ts';
-import { serveWebSite } from '../site.ts';
+import { serveWebSite } from '../support/fakes/site.ts';
+import { useScrapes } from '../support/servers/scrape-server.ts';
+import { useDatabase } from '../support/worlds/database.ts';
 
 const database = useDatabase();
 const scrapes = useScrapes(database, { scrapeSliceMs: 1, bounds: { delayMs: 0, retryDelaysMs: [] } });

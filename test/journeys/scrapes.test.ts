@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { useDatabase } from '../database.ts';
-import { referenceNamed, sumOf, useScrapes } from '../scrape-server.ts';
+import { referenceNamed, sumOf, useScrapes } from '../support/servers/scrape-server.ts';
+import { useDatabase } from '../support/worlds/database.ts';
 
 const database = useDatabase();
 const scrapes = useScrapes(database);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Platform } from '../../src/ingest/uploads/reports/types.ts';
-import { useDatabase } from '../database.ts';
 import { metaEmpty, metaNotDaily } from '../generators/ad-reports/meta-reports.ts';
-import { useUploads } from '../upload-server.ts';
+import { useUploads } from '../support/servers/upload-server.ts';
+import { useDatabase } from '../support/worlds/database.ts';
 
 // Files that are no reports, and rows that are no figures: what people are told, and what is not written.
 const database = useDatabase();

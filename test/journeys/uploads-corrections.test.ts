@@ -1,9 +1,9 @@
 import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
 import type { Platform } from '../../src/ingest/uploads/reports/types.ts';
-import { useDatabase } from '../database.ts';
-import type { TestClaims } from '../server.ts';
-import { useUploads } from '../upload-server.ts';
+import type { TestClaims } from '../support/servers/server.ts';
+import { useUploads } from '../support/servers/upload-server.ts';
+import { useDatabase } from '../support/worlds/database.ts';
 
 // The rows that were refused, downloaded, corrected and uploaded again: they must arrive as what they are.
 const database = useDatabase();

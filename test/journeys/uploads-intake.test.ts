@@ -2,11 +2,11 @@ import { request } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/lib/ids.ts';
-import { useDatabase } from '../database.ts';
 import { type FormPart, formBytes, formType, sendBody } from '../generators/multipart-body.ts';
-import { eventually } from '../kernel.ts';
-import { expectRefusal, type Refusal, useIntake } from '../upload-intake.ts';
-import { type UploadFields, uploadForm, useUploads } from '../upload-server.ts';
+import { type UploadFields, uploadForm, useUploads } from '../support/servers/upload-server.ts';
+import { useDatabase } from '../support/worlds/database.ts';
+import { eventually } from '../support/worlds/kernel.ts';
+import { expectRefusal, type Refusal, useIntake } from '../support/worlds/upload-intake.ts';
 
 // What is let in, what is turned away at the door, and that nothing stays of what was turned away.
 const database = useDatabase();

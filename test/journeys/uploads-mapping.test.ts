@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Platform } from '../../src/ingest/uploads/reports/types.ts';
-import { useDatabase } from '../database.ts';
-import type { TestClaims } from '../server.ts';
-import { useUploads } from '../upload-server.ts';
+import type { TestClaims } from '../support/servers/server.ts';
+import { useUploads } from '../support/servers/upload-server.ts';
+import { useDatabase } from '../support/worlds/database.ts';
 
 // Columns that no alias knows, and the people who say what they are.
 const database = useDatabase();

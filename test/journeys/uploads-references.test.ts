@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { useDatabase } from '../database.ts';
-import { expectRefusal, useIntake } from '../upload-intake.ts';
-import { useUploads } from '../upload-server.ts';
+import { useUploads } from '../support/servers/upload-server.ts';
+import { useDatabase } from '../support/worlds/database.ts';
+import { expectRefusal, useIntake } from '../support/worlds/upload-intake.ts';
 
 // Files that lie on the server already: only what the operator put into the tenant's folder can be named.
 const database = useDatabase();

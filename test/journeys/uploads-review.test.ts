@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { useDatabase } from '../database.ts';
-import type { TestClaims } from '../server.ts';
-import { useUploads } from '../upload-server.ts';
+import type { TestClaims } from '../support/servers/server.ts';
+import { useUploads } from '../support/servers/upload-server.ts';
+import { useDatabase } from '../support/worlds/database.ts';
 
 // What a person sees and changes between upload and promotion, and before an undo.
 const database = useDatabase();

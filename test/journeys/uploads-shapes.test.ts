@@ -1,12 +1,12 @@
 import { afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { useDatabase } from '../database.ts';
 import type { GeneratedReport, ReportSize } from '../generators/ad-reports/generated-report.ts';
 import * as google from '../generators/ad-reports/google-reports.ts';
 import * as json from '../generators/ad-reports/json-reports.ts';
 import * as meta from '../generators/ad-reports/meta-reports.ts';
 import * as tiktok from '../generators/ad-reports/tiktok-reports.ts';
-import { queryOnce } from '../postgres-server.ts';
-import { useUploads } from '../upload-server.ts';
+import { queryOnce } from '../support/fakes/postgres-server.ts';
+import { useUploads } from '../support/servers/upload-server.ts';
+import { useDatabase } from '../support/worlds/database.ts';
 
 // Every shape in which the platforms give out their reports, from the form to production.
 const database = useDatabase();

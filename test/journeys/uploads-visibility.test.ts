@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { newId } from '../../src/lib/ids.ts';
-import { useDatabase } from '../database.ts';
-import type { TestClaims } from '../server.ts';
-import { uploadForm, useUploads } from '../upload-server.ts';
+import type { TestClaims } from '../support/servers/server.ts';
+import { uploadForm, useUploads } from '../support/servers/upload-server.ts';
+import { useDatabase } from '../support/worlds/database.ts';
 
 // Who sees and steers the uploads of whom, and who sees what became of them.
 const database = useDatabase();

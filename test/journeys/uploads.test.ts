@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { useDatabase } from '../database.ts';
-import { useUploads } from '../upload-server.ts';
+import { useUploads } from '../support/servers/upload-server.ts';
+import { useDatabase } from '../support/worlds/database.ts';
 
 const database = useDatabase();
 const uploads = useUploads(database);

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { mintToken } from '../../src/kernel/tenancy/tokens.ts';
-import { type Running, useCommandLine } from '../command-line.ts';
-import { newTenant, useDatabase } from '../database.ts';
-import { eventually } from '../kernel.ts';
-import { testTokens } from '../server.ts';
-import { isSigned, type Received, useReceiver } from '../webhook-receiver.ts';
+import { isSigned, type Received, useReceiver } from '../support/fakes/webhook-receiver.ts';
+import { type Running, useCommandLine } from '../support/servers/command-line.ts';
+import { testTokens } from '../support/servers/server.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
+import { eventually } from '../support/worlds/kernel.ts';
 
 // Real processes: a server that only serves, two workers of which one is killed, and consumers with moods.
 const env = {

@@ -5,7 +5,7 @@ import { prepareTitleSearch } from '../../src/ingest/items/catalog/prepare-title
 import { matchQuestions } from '../../src/ingest/items/catalog/service.ts';
 import type { Catalog, Strategy } from '../../src/ingest/items/catalog/types.ts';
 import { newId } from '../../src/lib/ids.ts';
-import { newTenant, useDatabase } from '../database.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
 import { makeProducts, makeRows } from './products.ts';
 import { type Quality, qualityOf } from './quality.ts';
 

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../database.ts';
-import { eventually } from '../kernel.ts';
-import { documentForm } from '../knowledge-server.ts';
-import type { TestClaims } from '../server.ts';
-import { useServerProcess } from '../server-process.ts';
+import { documentForm } from '../support/servers/knowledge-server.ts';
+import type { TestClaims } from '../support/servers/server.ts';
+import { useServerProcess } from '../support/servers/server-process.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
+import { eventually } from '../support/worlds/kernel.ts';
 import { makeCorpus, queryKinds } from './corpus.ts';
 import { formats } from './documents.ts';
 import { flattened, measureRecall, type Recall, resultsAskedFor, tableOf } from './recall.ts';

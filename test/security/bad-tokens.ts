@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { exportSPKI, SignJWT } from 'jose';
-import { testTokens } from '../server.ts';
+import { testTokens } from '../support/servers/server.ts';
 
 /** Whom the forged tokens claim to be: somebody who exists and may do everything. */
 export interface Claimed {

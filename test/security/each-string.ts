@@ -1,6 +1,6 @@
-import { newTenant, type TestDatabase } from '../database.ts';
 import { hardStrings, longStrings } from '../generators/hard-strings.ts';
-import type { TestClaims } from '../server.ts';
+import type { TestClaims } from '../support/servers/server.ts';
+import { newTenant, type TestDatabase } from '../support/worlds/database.ts';
 import type { Told } from './product.ts';
 
 /** What PostgreSQL cannot keep: it has to be refused, and not to be kept as something else. */

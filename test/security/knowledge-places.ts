@@ -1,5 +1,5 @@
 import { newId } from '../../src/lib/ids.ts';
-import type { TestClaims } from '../server.ts';
+import type { TestClaims } from '../support/servers/server.ts';
 import type { Place, Sent, Turn } from './each-string.ts';
 
 interface Means {

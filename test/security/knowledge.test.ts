@@ -1,9 +1,9 @@
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../database.ts';
-import { serveSite } from '../local-site.ts';
-import type { TestClaims } from '../server.ts';
+import { serveSite } from '../support/fakes/local-site.ts';
+import type { TestClaims } from '../support/servers/server.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
 import { useProduct } from './product.ts';
 
 // Knowledge reads what tenants name: addresses, folders, secrets. None of them leads where it must not.

@@ -1,11 +1,11 @@
 import pg from 'pg';
 import { afterAll, describe, expect, test } from 'vitest';
-import { useDatabase } from '../database.ts';
 import { picture } from '../generators/images.ts';
 import { type FormPart, formBytes, formType } from '../generators/multipart-body.ts';
 import { zipOf } from '../generators/zip-archive.ts';
-import type { ImageItem } from '../image-jobs.ts';
-import type { TestClaims } from '../server.ts';
+import type { TestClaims } from '../support/servers/server.ts';
+import { useDatabase } from '../support/worlds/database.ts';
+import type { ImageItem } from '../support/worlds/image-jobs.ts';
 import {
   allStrings,
   eachString,

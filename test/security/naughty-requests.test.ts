@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { newId } from '../../src/lib/ids.ts';
-import { newTenant, useDatabase } from '../database.ts';
+import { newTenant, useDatabase } from '../support/worlds/database.ts';
 import { allStrings, eachString, isRefusal, shown, someStrings, type Turn } from './each-string.ts';
 import { answerTo, useProduct } from './product.ts';
 import { readRoutes } from './request-schemas.ts';

@@ -3,9 +3,9 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { parseSecretKeys } from '../../src/kernel/secrets/stored-secrets.ts';
 import { TenantSecrets } from '../../src/kernel/secrets/tenant-secrets.ts';
 import { newId } from '../../src/lib/ids.ts';
-import { useDatabase } from '../database.ts';
-import type { TestClaims } from '../server.ts';
-import { uploadForm } from '../upload-server.ts';
+import type { TestClaims } from '../support/servers/server.ts';
+import { uploadForm } from '../support/servers/upload-server.ts';
+import { useDatabase } from '../support/worlds/database.ts';
 import { adapterPlaces } from './adapter-places.ts';
 import { catalogPlaces } from './catalog-places.ts';
 import {

@@ -8,8 +8,8 @@ import { loadConfig } from '../../src/config.ts';
 import { mintToken } from '../../src/kernel/tenancy/tokens.ts';
 import { createLogger } from '../../src/lib/log.ts';
 import { SecretScrubber } from '../../src/lib/secret-scrubber.ts';
-import type { TestDatabase } from '../database.ts';
-import { type TestClaims, testTokens } from '../server.ts';
+import { type TestClaims, testTokens } from '../support/servers/server.ts';
+import type { TestDatabase } from '../support/worlds/database.ts';
 
 export interface Ask {
   method?: string;

@@ -5,7 +5,7 @@ import { fuzzDocuments } from '../generators/document-fuzz.ts';
 import { type FuzzReport, fuzzedFormats, fuzzReaders } from '../generators/reader-fuzz.ts';
 import { fuzzReports } from '../generators/report-fuzz.ts';
 import { fuzzWorkbooks } from '../generators/workbook-fuzz.ts';
-import { watchMemory } from '../held-memory.ts';
+import { watchMemory } from '../support/probes/held-memory.ts';
 
 // Mutated files, the short quota; `npm run chaos` has the full one. SLUICE_FUZZ_INPUTS=<number> asks for another one,
 // SLUICE_FUZZ_SEED=<seed that a run has printed> repeats a run.

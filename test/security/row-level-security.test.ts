@@ -2,7 +2,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { appLogin, groupRoles } from '../../src/lib/postgres/roles.ts';
 import { quoteIdentifier } from '../../src/lib/postgres/sql.ts';
-import { useDatabase } from '../database.ts';
+import { useDatabase } from '../support/worlds/database.ts';
 import { Tally } from './tally.ts';
 
 const database = useDatabase();

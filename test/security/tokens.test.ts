@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { type Action, can } from '../../src/kernel/tenancy/rights.ts';
 import { roles } from '../../src/kernel/tenancy/types.ts';
 import { newId } from '../../src/lib/ids.ts';
-import { useDatabase } from '../database.ts';
-import { useServer } from '../server.ts';
+import { useServer } from '../support/servers/server.ts';
+import { useDatabase } from '../support/worlds/database.ts';
 import { badTokens } from './bad-tokens.ts';
 
 // What a token may do; that bad ones are refused by every route is in isolation.test.ts.

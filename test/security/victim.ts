@@ -3,9 +3,9 @@ import { Readable } from 'node:stream';
 import { createFiles } from '../../src/kernel/files/backends.ts';
 import { createLoginLink, startSession } from '../../src/kernel/tenancy/sessions.ts';
 import type { Role } from '../../src/kernel/tenancy/types.ts';
-import type { TestDatabase } from '../database.ts';
-import type { TestClaims } from '../server.ts';
-import { uploadForm } from '../upload-server.ts';
+import type { TestClaims } from '../support/servers/server.ts';
+import { uploadForm } from '../support/servers/upload-server.ts';
+import type { TestDatabase } from '../support/worlds/database.ts';
 import type { Ask, Product, Told } from './product.ts';
 
 /** Stands in everything that belongs to the victim, as text and as a name of a secret. */

@@ -1,4 +1,4 @@
-import type { TestClaims } from '../server.ts';
+import type { TestClaims } from '../support/servers/server.ts';
 import type { Place, Sent, Turn } from './each-string.ts';
 
 interface Means {

@@ -28,8 +28,8 @@ import {
 import { isSluiceError } from '../../src/lib/errors.ts';
 import type { Tx } from '../../src/lib/postgres/db.ts';
 import { sql } from '../../src/lib/postgres/sql.ts';
-import type { TestDatabase } from '../database.ts';
-import { probePipeline, probeTable } from '../probe-pipeline.ts';
+import type { TestDatabase } from '../support/worlds/database.ts';
+import { probePipeline, probeTable } from '../support/worlds/probe-pipeline.ts';
 import {
   type Claim,
   type Claimed,

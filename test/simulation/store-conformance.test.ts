@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'vitest';
-import { useDatabase } from '../database.ts';
+import { useDatabase } from '../support/worlds/database.ts';
 import type { Breakage } from './simulated-state.ts';
 import { SimulatedStore } from './simulated-store.ts';
 import { SqlStore } from './sql-store.ts';

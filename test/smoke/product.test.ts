@@ -1,7 +1,7 @@
 import { chmod, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Running, useCommandLine } from '../command-line.ts';
+import { type Running, useCommandLine } from '../support/servers/command-line.ts';
 
 // The built product as a person starts it: nothing configured, an empty directory, the embedded database.
 const sluice = useCommandLine();

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib';
 import { afterAll, describe, expect, test } from 'vitest';
-import { useDatabase } from '../../../test/database.ts';
-import { useServer } from '../../../test/server.ts';
+import { useServer } from '../../../test/support/servers/server.ts';
+import { useDatabase } from '../../../test/support/worlds/database.ts';
 
 const script = `export const answer = ${'42 + '.repeat(400)}0;`;
 const built = mkdtempSync(path.join(tmpdir(), 'sluice-console-'));

@@ -3,9 +3,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { useCommandLine } from '../../../test/command-line.ts';
-import { useDatabase } from '../../../test/database.ts';
-import { testTokens, useServer } from '../../../test/server.ts';
+import { useCommandLine } from '../../../test/support/servers/command-line.ts';
+import { testTokens, useServer } from '../../../test/support/servers/server.ts';
+import { useDatabase } from '../../../test/support/worlds/database.ts';
 
 // Some of the commands are processes of their own.
 vi.setConfig({ testTimeout: 60_000 });

@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, expect, test, vi } from 'vitest';
-import { useCommandLine } from '../../../test/command-line.ts';
-import { newTenant, useDatabase } from '../../../test/database.ts';
-import { useServer } from '../../../test/server.ts';
+import { useCommandLine } from '../../../test/support/servers/command-line.ts';
+import { useServer } from '../../../test/support/servers/server.ts';
+import { newTenant, useDatabase } from '../../../test/support/worlds/database.ts';
 import { prepareTitleSearch } from '../../ingest/items/catalog/prepare-title-search.ts';
 
 // Some of the commands are processes of their own.

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, inject, test, vi } from 'vitest';
-import { type CommandResult, useCommandLine } from '../../../test/command-line.ts';
-import { createDatabase, queryOnce, withDatabase } from '../../../test/postgres-server.ts';
+import { createDatabase, queryOnce, withDatabase } from '../../../test/support/fakes/postgres-server.ts';
+import { type CommandResult, useCommandLine } from '../../../test/support/servers/command-line.ts';
 import { newId } from '../../lib/ids.ts';
 import { readMigrations } from '../../lib/postgres/migrate.ts';
 

@@ -1,9 +1,9 @@
 import { connect } from 'node:net';
 import path from 'node:path';
 import { beforeAll, expect, test, vi } from 'vitest';
-import { type Running, useCommandLine } from '../../../test/command-line.ts';
-import { useDatabase } from '../../../test/database.ts';
-import { freePort } from '../../../test/ports.ts';
+import { freePort } from '../../../test/support/fakes/ports.ts';
+import { type Running, useCommandLine } from '../../../test/support/servers/command-line.ts';
+import { useDatabase } from '../../../test/support/worlds/database.ts';
 
 // Some of the servers are started by a test.
 vi.setConfig({ testTimeout: 90_000 });

@@ -1,8 +1,12 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { type CommandResult, type Running, useCommandLine } from '../../../test/command-line.ts';
-import { newTenant, useDatabase } from '../../../test/database.ts';
-import { FakeAirbyte } from '../../../test/fake-airbyte.ts';
-import { testTokens } from '../../../test/server.ts';
+import { FakeAirbyte } from '../../../test/support/fakes/fake-airbyte.ts';
+import {
+  type CommandResult,
+  type Running,
+  useCommandLine,
+} from '../../../test/support/servers/command-line.ts';
+import { testTokens } from '../../../test/support/servers/server.ts';
+import { newTenant, useDatabase } from '../../../test/support/worlds/database.ts';
 import { mintToken } from '../../kernel/tenancy/tokens.ts';
 import type { Role } from '../../kernel/tenancy/types.ts';
 

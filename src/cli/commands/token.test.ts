@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { decodeJwt } from 'jose';
 import { describe, expect, test, vi } from 'vitest';
-import { useCommandLine } from '../../../test/command-line.ts';
+import { useCommandLine } from '../../../test/support/servers/command-line.ts';
 import { createTokenVerifier } from '../../kernel/tenancy/tokens.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { parseDurationSeconds } from './token.ts';

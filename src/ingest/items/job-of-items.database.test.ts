@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../../../test/database.ts';
-import { openSession, untilWaitedFor } from '../../../test/sessions.ts';
+import { openSession, untilWaitedFor } from '../../../test/support/probes/sessions.ts';
+import { newTenant, useDatabase } from '../../../test/support/worlds/database.ts';
 import { insertHiddenJob } from '../../kernel/jobs/shared-store.ts';
 import { newId } from '../../lib/ids.ts';
 import { insertItemJob } from './store.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../../../test/database.ts';
-import { readingOf } from '../../../test/statement-reading.ts';
+import { readingOf } from '../../../test/support/probes/statement-reading.ts';
+import { newTenant, useDatabase } from '../../../test/support/worlds/database.ts';
 import { newId } from '../../lib/ids.ts';
 import type { TransactionContext, Tx } from '../../lib/postgres/db.ts';
 import { inlineParameters } from '../../lib/postgres/sql.ts';

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { useDatabase } from '../../../test/database.ts';
-import { adLine, adReport, type Place, useUploadRuns } from '../../../test/upload-runs.ts';
+import { useDatabase } from '../../../test/support/worlds/database.ts';
+import { adLine, adReport, type Place, useUploadRuns } from '../../../test/support/worlds/upload-runs.ts';
 import type { Upload } from './types.ts';
 
 /** What each worker may write, from the rule: everything that is not named here is refused. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { useDatabase } from '../../../test/database.ts';
-import { adReport, range, useUploadRuns } from '../../../test/upload-runs.ts';
+import { useDatabase } from '../../../test/support/worlds/database.ts';
+import { adReport, range, useUploadRuns } from '../../../test/support/worlds/upload-runs.ts';
 
 const database = useDatabase();
 const uploads = useUploadRuns(database);

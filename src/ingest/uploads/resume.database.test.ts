@@ -1,8 +1,15 @@
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { useDatabase } from '../../../test/database.ts';
-import { startTcpProxy } from '../../../test/tcp-proxy.ts';
-import { adLine, adReport, gate, type RunHooks, range, useUploadRuns } from '../../../test/upload-runs.ts';
+import { startTcpProxy } from '../../../test/support/fakes/tcp-proxy.ts';
+import { useDatabase } from '../../../test/support/worlds/database.ts';
+import {
+  adLine,
+  adReport,
+  gate,
+  type RunHooks,
+  range,
+  useUploadRuns,
+} from '../../../test/support/worlds/upload-runs.ts';
 import { Database } from '../../lib/postgres/db.ts';
 import type { Upload } from './types.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { useDatabase } from '../../../test/database.ts';
-import { adLine, adReport, gate, range, useUploadRuns } from '../../../test/upload-runs.ts';
+import { useDatabase } from '../../../test/support/worlds/database.ts';
+import { adLine, adReport, gate, range, useUploadRuns } from '../../../test/support/worlds/upload-runs.ts';
 import { cancel, pause, resume } from '../../kernel/jobs/service.ts';
 import { promote } from './service.ts';
 import { moveUpload } from './store.ts';

@@ -4,9 +4,16 @@ import path from 'node:path';
 import pg from 'pg';
 import pino from 'pino';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { useDatabase } from '../../../test/database.ts';
-import { eventually } from '../../../test/kernel.ts';
-import { adLine, adReport, type Place, type Run, range, useUploadRuns } from '../../../test/upload-runs.ts';
+import { useDatabase } from '../../../test/support/worlds/database.ts';
+import { eventually } from '../../../test/support/worlds/kernel.ts';
+import {
+  adLine,
+  adReport,
+  type Place,
+  type Run,
+  range,
+  useUploadRuns,
+} from '../../../test/support/worlds/upload-runs.ts';
 import { pause } from '../../kernel/jobs/service.ts';
 import { FolderWatch } from './intake/folder-watch.ts';
 import { purgeStaging } from './service.ts';

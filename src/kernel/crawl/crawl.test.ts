@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { crawlSite } from '../../../test/crawl-runs.ts';
-import { robotsOf, type SitePage, serveWebSite, sitemapOf } from '../../../test/site.ts';
+import { robotsOf, type SitePage, serveWebSite, sitemapOf } from '../../../test/support/fakes/site.ts';
+import { crawlSite } from '../../../test/support/worlds/crawl-runs.ts';
 
 const patience = { timeout: 15_000 };
 const tree: Record<string, SitePage> = {

@@ -1,7 +1,13 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { crawlSite, knownFrom, listFrom, remember } from '../../../test/crawl-runs.ts';
-import { robotsOf, type SitePage, serveWebSite, sitemapOf, type WebSite } from '../../../test/site.ts';
+import {
+  robotsOf,
+  type SitePage,
+  serveWebSite,
+  sitemapOf,
+  type WebSite,
+} from '../../../test/support/fakes/site.ts';
+import { crawlSite, knownFrom, listFrom, remember } from '../../../test/support/worlds/crawl-runs.ts';
 import type { KnownPage } from './types.ts';
 
 const hub: Record<string, SitePage> = {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { crawlSite, knownFrom, remember } from '../../../test/crawl-runs.ts';
-import { guardedFetch } from '../../../test/local-site.ts';
-import { robotsOf, serveWebSite } from '../../../test/site.ts';
+import { guardedFetch } from '../../../test/support/fakes/local-site.ts';
+import { robotsOf, serveWebSite } from '../../../test/support/fakes/site.ts';
+import { crawlSite, knownFrom, remember } from '../../../test/support/worlds/crawl-runs.ts';
 
 describe('a redirect', () => {
   test('is followed on the host, and the page counts once, under its last address', async () => {

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../../../test/database.ts';
-import { eventually } from '../../../test/kernel.ts';
+import { newTenant, useDatabase } from '../../../test/support/worlds/database.ts';
+import { eventually } from '../../../test/support/worlds/kernel.ts';
 import { appendEvent, type EventQuery, eventsStatement, readEvents } from './store.ts';
 import { type EventRow, matchesFilter } from './types.ts';
 

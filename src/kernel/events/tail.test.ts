@@ -1,8 +1,8 @@
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../../../test/database.ts';
-import { eventually } from '../../../test/kernel.ts';
+import { newTenant, useDatabase } from '../../../test/support/worlds/database.ts';
+import { eventually } from '../../../test/support/worlds/kernel.ts';
 import { Database } from '../../lib/postgres/db.ts';
 import { sql } from '../../lib/postgres/sql.ts';
 import { WakeUp } from '../jobs/wake-up.ts';

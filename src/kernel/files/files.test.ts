@@ -5,7 +5,7 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { useS3Server } from '../../../test/s3-server.ts';
+import { useS3Server } from '../../../test/support/fakes/s3-server.ts';
 import { createGuardedFetch } from '../../lib/fetch/guarded-fetch.ts';
 import { newId } from '../../lib/ids.ts';
 import { createFiles } from './backends.ts';

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../../../test/database.ts';
+import { newTenant, useDatabase } from '../../../test/support/worlds/database.ts';
 import { newId } from '../../lib/ids.ts';
 import { type ClaimRequest, claimMany, claimStatement, settleMany } from './lease-store.ts';
 import type { ClaimedJob } from './types.ts';

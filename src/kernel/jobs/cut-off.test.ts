@@ -1,9 +1,9 @@
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { expect, onTestFinished, test } from 'vitest';
-import { useDatabase } from '../../../test/database.ts';
-import { testKernel } from '../../../test/kernel.ts';
-import { openSession, untilWaitedFor } from '../../../test/sessions.ts';
+import { openSession, untilWaitedFor } from '../../../test/support/probes/sessions.ts';
+import { useDatabase } from '../../../test/support/worlds/database.ts';
+import { testKernel } from '../../../test/support/worlds/kernel.ts';
 import { newId } from '../../lib/ids.ts';
 import { Database } from '../../lib/postgres/db.ts';
 import { JobMetrics } from './metrics.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../../../test/database.ts';
-import { leaseMs, type OpenSlice, useWorld, type World } from '../../../test/job-world.ts';
+import { newTenant, useDatabase } from '../../../test/support/worlds/database.ts';
+import { leaseMs, type OpenSlice, useWorld, type World } from '../../../test/support/worlds/job-world.ts';
 import type { Tx } from '../../lib/postgres/db.ts';
 import { sql } from '../../lib/postgres/sql.ts';
 import { claimMany, lockIfHeld, releaseMany, renewStatement, saveState, settleMany } from './lease-store.ts';

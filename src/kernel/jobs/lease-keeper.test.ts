@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../../../test/database.ts';
-import { eventually, testKernel } from '../../../test/kernel.ts';
-import { type ProbeStep, probePipeline, probeTable } from '../../../test/probe-pipeline.ts';
+import { newTenant, useDatabase } from '../../../test/support/worlds/database.ts';
+import { eventually, testKernel } from '../../../test/support/worlds/kernel.ts';
+import { type ProbeStep, probePipeline, probeTable } from '../../../test/support/worlds/probe-pipeline.ts';
 import { sql } from '../../lib/postgres/sql.ts';
 import { dispatch } from './service.ts';
 import type { Pipeline } from './types.ts';

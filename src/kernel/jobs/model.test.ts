@@ -1,9 +1,9 @@
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { useDatabase } from '../../../test/database.ts';
-import { runJobModel } from '../../../test/job-model-run.ts';
-import { World } from '../../../test/job-world.ts';
-import { probeTable } from '../../../test/probe-pipeline.ts';
+import { useDatabase } from '../../../test/support/worlds/database.ts';
+import { runJobModel } from '../../../test/support/worlds/job-model-run.ts';
+import { World } from '../../../test/support/worlds/job-world.ts';
+import { probeTable } from '../../../test/support/worlds/probe-pipeline.ts';
 import { newId } from '../../lib/ids.ts';
 import { cancel, dispatch, pause } from './service.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../../../test/database.ts';
-import { eventually, testKernel } from '../../../test/kernel.ts';
-import { type ProbePayload, probePipeline, probeTable } from '../../../test/probe-pipeline.ts';
+import { newTenant, useDatabase } from '../../../test/support/worlds/database.ts';
+import { eventually, testKernel } from '../../../test/support/worlds/kernel.ts';
+import { type ProbePayload, probePipeline, probeTable } from '../../../test/support/worlds/probe-pipeline.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Kernel } from './kernel.ts';
 import { dispatch } from './service.ts';

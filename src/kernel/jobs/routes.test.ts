@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../../../test/database.ts';
-import { useKernel } from '../../../test/kernel.ts';
-import type { ProbePayload } from '../../../test/probe-pipeline.ts';
-import { type TestClaims, useServer } from '../../../test/server.ts';
+import { type TestClaims, useServer } from '../../../test/support/servers/server.ts';
+import { newTenant, useDatabase } from '../../../test/support/worlds/database.ts';
+import { useKernel } from '../../../test/support/worlds/kernel.ts';
+import type { ProbePayload } from '../../../test/support/worlds/probe-pipeline.ts';
 import type { RouteModule } from '../http/route.ts';
 import { statsRoutes } from '../stats/routes.ts';
 import { jobRoutes } from './routes.ts';

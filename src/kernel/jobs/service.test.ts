@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../../../test/database.ts';
-import { useKernel } from '../../../test/kernel.ts';
-import type { ProbePayload } from '../../../test/probe-pipeline.ts';
+import { newTenant, useDatabase } from '../../../test/support/worlds/database.ts';
+import { useKernel } from '../../../test/support/worlds/kernel.ts';
+import type { ProbePayload } from '../../../test/support/worlds/probe-pipeline.ts';
 import { isSluiceError } from '../../lib/errors.ts';
 import { Quotas } from './quotas.ts';
 import { cancel, dispatch, getJob, type JobsDeps, pause, requeue, resume } from './service.ts';

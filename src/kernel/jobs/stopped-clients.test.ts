@@ -1,9 +1,9 @@
 import type { Socket } from 'node:net';
 import pino from 'pino';
 import { expect, onTestFinished, test } from 'vitest';
-import { useDatabase } from '../../../test/database.ts';
-import { leaseMs, useWorld, type World } from '../../../test/job-world.ts';
-import { eventually } from '../../../test/kernel.ts';
+import { useDatabase } from '../../../test/support/worlds/database.ts';
+import { leaseMs, useWorld, type World } from '../../../test/support/worlds/job-world.ts';
+import { eventually } from '../../../test/support/worlds/kernel.ts';
 import { Database, type Tx } from '../../lib/postgres/db.ts';
 import { sql } from '../../lib/postgres/sql.ts';
 import { claimMany, lockIfHeld } from './lease-store.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { useDatabase } from '../../../test/database.ts';
+import { useDatabase } from '../../../test/support/worlds/database.ts';
 import { isLegal, type Move, statesBefore, transitions } from './transitions.ts';
 import { type JobStatus, jobStatuses, type Outcome } from './types.ts';
 

@@ -1,8 +1,8 @@
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { describe, expect, test } from 'vitest';
-import { useDatabase } from '../../../test/database.ts';
-import { eventually } from '../../../test/kernel.ts';
+import { useDatabase } from '../../../test/support/worlds/database.ts';
+import { eventually } from '../../../test/support/worlds/kernel.ts';
 import { newId } from '../../lib/ids.ts';
 import { Database } from '../../lib/postgres/db.ts';
 import { CircuitBreakers } from './circuit-breaker.ts';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import pino from 'pino';
 import { expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../../../test/database.ts';
-import { testWebhookDeps } from '../../../test/webhooks.ts';
+import { newTenant, useDatabase } from '../../../test/support/worlds/database.ts';
+import { testWebhookDeps } from '../../../test/support/worlds/webhooks.ts';
 import { webhookSecretShelf } from '../webhooks/endpoints/secret-shelf.ts';
 import { createEndpoint, placeOf, rotateEndpointSecret } from '../webhooks/service.ts';
 import { rotateSecrets } from './rotation.ts';

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../../../test/database.ts';
-import { type TestClaims, useServer } from '../../../test/server.ts';
-import { readingOf } from '../../../test/statement-reading.ts';
+import { readingOf } from '../../../test/support/probes/statement-reading.ts';
+import { type TestClaims, useServer } from '../../../test/support/servers/server.ts';
+import { newTenant, useDatabase } from '../../../test/support/worlds/database.ts';
 import type { Tx } from '../../lib/postgres/db.ts';
 import { overviewRoutes } from './overview.ts';
 import { countActive, countEnded, countOpenDeadLetters } from './overview-store.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../../../test/database.ts';
+import { newTenant, useDatabase } from '../../../test/support/worlds/database.ts';
 import { createApiKey, findApiKeyPrincipal } from './api-keys.ts';
 import { revokeKey } from './service.ts';
 import type { Principal, Role } from './types.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { useDatabase } from '../../../test/database.ts';
+import { useDatabase } from '../../../test/support/worlds/database.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { newId } from '../../lib/ids.ts';
 import { createAdmissions, tenantHashOf } from './provisioning.ts';

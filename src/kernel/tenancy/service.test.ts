@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../../../test/database.ts';
+import { newTenant, useDatabase } from '../../../test/support/worlds/database.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { createAdmissions } from './provisioning.ts';
 import * as service from './service.ts';

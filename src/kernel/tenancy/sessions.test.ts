@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../../../test/database.ts';
+import { newTenant, useDatabase } from '../../../test/support/worlds/database.ts';
 import { createLoginLink, endSession, findSessionPrincipal, startSession } from './sessions.ts';
 
 const database = useDatabase();

@@ -1,6 +1,6 @@
 import pino from 'pino';
 import { expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../../../test/database.ts';
+import { newTenant, useDatabase } from '../../../test/support/worlds/database.ts';
 import { newId } from '../../lib/ids.ts';
 import { listTasks } from './store.ts';
 import { kernelTasks } from './tasks.ts';

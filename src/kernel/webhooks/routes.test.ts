@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../../../test/database.ts';
-import { eventually } from '../../../test/kernel.ts';
-import { useServer } from '../../../test/server.ts';
-import { webhookTables } from '../../../test/webhook-stage.ts';
-import { testWebhookDeps } from '../../../test/webhooks.ts';
+import { useServer } from '../../../test/support/servers/server.ts';
+import { newTenant, useDatabase } from '../../../test/support/worlds/database.ts';
+import { eventually } from '../../../test/support/worlds/kernel.ts';
+import { webhookTables } from '../../../test/support/worlds/webhook-stage.ts';
+import { testWebhookDeps } from '../../../test/support/worlds/webhooks.ts';
 import { fanOutOnce } from './deliveries/fan-out.ts';
 import { createEndpoint } from './service.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { guardedFetch, type Handler, serveSite } from '../../../test/local-site.ts';
+import { guardedFetch, type Handler, serveSite } from '../../../test/support/fakes/local-site.ts';
 
 /** Loopback has many addresses: one of them plays the public internet, the others stay private. */
 const publicHost = '127.0.0.2';

@@ -1,6 +1,6 @@
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { guardedFetch, type Handler, type Site, serveSite } from '../../../test/local-site.ts';
+import { guardedFetch, type Handler, type Site, serveSite } from '../../../test/support/fakes/local-site.ts';
 
 const hello: Handler = (_request, response) => response.end('hello');
 

@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
-import { useDatabase } from '../../../test/database.ts';
-import { eventually } from '../../../test/kernel.ts';
+import { useDatabase } from '../../../test/support/worlds/database.ts';
+import { eventually } from '../../../test/support/worlds/kernel.ts';
 import { Database } from './db.ts';
 import { observePoolWait } from './db-metrics.ts';
 import { sql } from './sql.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../../../test/database.ts';
+import { newTenant, useDatabase } from '../../../test/support/worlds/database.ts';
 import { isSluiceError } from '../errors.ts';
 import { sql } from './sql.ts';
 

@@ -1,6 +1,6 @@
 import { test } from 'vitest';
-import { useDatabase } from '../../../test/database.ts';
-import { eventually } from '../../../test/kernel.ts';
+import { useDatabase } from '../../../test/support/worlds/database.ts';
+import { eventually } from '../../../test/support/worlds/kernel.ts';
 import { openGuardConnection } from './guard-connection.ts';
 
 const database = useDatabase();

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, inject, test } from 'vitest';
-import { useDatabase } from '../../../test/database.ts';
-import { withDatabase } from '../../../test/postgres-server.ts';
+import { withDatabase } from '../../../test/support/fakes/postgres-server.ts';
+import { useDatabase } from '../../../test/support/worlds/database.ts';
 import { dumpSchema } from './schema-dump.ts';
 
 const database = useDatabase();

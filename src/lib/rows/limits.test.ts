@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
 import { cutAt, endless } from '../../../test/generators/byte-stream.ts';
 import { readRows, refusalOf } from '../../../test/generators/read-rows.ts';
-import { growthDuring } from '../../../test/held-memory.ts';
+import { growthDuring } from '../../../test/support/probes/held-memory.ts';
 import { openRows } from './open-rows.ts';
 
 const MiB = 1024 * 1024;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { useDatabase } from '../../../test/database.ts';
 import { naughtyNames, naughtyStrings } from '../../../test/generators/naughty-strings.ts';
 import { readRows } from '../../../test/generators/read-rows.ts';
+import { useDatabase } from '../../../test/support/worlds/database.ts';
 
 const database = useDatabase();
 

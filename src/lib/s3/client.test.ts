@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { buffer, text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
-import { guardedFetch } from '../../../test/local-site.ts';
-import { useS3Server } from '../../../test/s3-server.ts';
+import { guardedFetch } from '../../../test/support/fakes/local-site.ts';
+import { useS3Server } from '../../../test/support/fakes/s3-server.ts';
 
 const server = useS3Server();
 const mebibyte = 1024 * 1024;

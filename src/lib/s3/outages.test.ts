@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { buffer, text } from 'node:stream/consumers';
 import { describe, expect, test } from 'vitest';
-import { guardedFetch, serveSite } from '../../../test/local-site.ts';
+import { guardedFetch, serveSite } from '../../../test/support/fakes/local-site.ts';
 import { createS3Client } from './client.ts';
 import type { S3Client } from './types.ts';
 

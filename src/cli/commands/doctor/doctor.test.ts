@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { useCommandLine } from '../../../../test/command-line.ts';
-import { newTenant, useDatabase } from '../../../../test/database.ts';
-import { eventually } from '../../../../test/kernel.ts';
+import { useCommandLine } from '../../../../test/support/servers/command-line.ts';
+import { newTenant, useDatabase } from '../../../../test/support/worlds/database.ts';
+import { eventually } from '../../../../test/support/worlds/kernel.ts';
 import { prepareTitleSearch } from '../../../ingest/items/catalog/prepare-title-search.ts';
 import { newId } from '../../../lib/ids.ts';
 import type { Finding } from './checks.ts';

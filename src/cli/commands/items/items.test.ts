@@ -5,9 +5,13 @@ import type { AddressInfo, Socket } from 'node:net';
 import path from 'node:path';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { type CommandResult, type Running, useCommandLine } from '../../../../test/command-line.ts';
-import { newTenant, useDatabase } from '../../../../test/database.ts';
-import { testTokens } from '../../../../test/server.ts';
+import {
+  type CommandResult,
+  type Running,
+  useCommandLine,
+} from '../../../../test/support/servers/command-line.ts';
+import { testTokens } from '../../../../test/support/servers/server.ts';
+import { newTenant, useDatabase } from '../../../../test/support/worlds/database.ts';
 import { mintToken } from '../../../kernel/tenancy/tokens.ts';
 import { refuseTerminal } from './export.ts';
 

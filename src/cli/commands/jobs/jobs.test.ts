@@ -1,16 +1,16 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { afterAll, expect, test, vi } from 'vitest';
+import { listenApart } from '../../../../test/support/fakes/ports.ts';
 import {
   type CommandLine,
   type CommandResult,
   type Running,
   useCommandLine,
-} from '../../../../test/command-line.ts';
-import { newTenant, useDatabase } from '../../../../test/database.ts';
-import { useKernel } from '../../../../test/kernel.ts';
-import { listenApart } from '../../../../test/ports.ts';
-import type { ProbePayload } from '../../../../test/probe-pipeline.ts';
-import { testTokens, useServer } from '../../../../test/server.ts';
+} from '../../../../test/support/servers/command-line.ts';
+import { testTokens, useServer } from '../../../../test/support/servers/server.ts';
+import { newTenant, useDatabase } from '../../../../test/support/worlds/database.ts';
+import { useKernel } from '../../../../test/support/worlds/kernel.ts';
+import type { ProbePayload } from '../../../../test/support/worlds/probe-pipeline.ts';
 import { SseStreams } from '../../../api/sse.ts';
 import { eventRoutes } from '../../../kernel/events/routes.ts';
 import type { RouteModule } from '../../../kernel/http/route.ts';

@@ -1,10 +1,14 @@
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { type CommandResult, type Running, useCommandLine } from '../../../../test/command-line.ts';
-import { newTenant, useDatabase } from '../../../../test/database.ts';
-import { testTokens } from '../../../../test/server.ts';
-import { serveWebSite } from '../../../../test/site.ts';
+import { serveWebSite } from '../../../../test/support/fakes/site.ts';
+import {
+  type CommandResult,
+  type Running,
+  useCommandLine,
+} from '../../../../test/support/servers/command-line.ts';
+import { testTokens } from '../../../../test/support/servers/server.ts';
+import { newTenant, useDatabase } from '../../../../test/support/worlds/database.ts';
 import { mintToken } from '../../../kernel/tenancy/tokens.ts';
 
 // Some of the commands are processes of their own, and the embedder is the one that comes with Sluice.

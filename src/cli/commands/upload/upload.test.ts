@@ -4,10 +4,14 @@ import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import { parse } from 'csv-parse/sync';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { type CommandResult, type Running, useCommandLine } from '../../../../test/command-line.ts';
-import { newTenant, useDatabase } from '../../../../test/database.ts';
-import { testTokens } from '../../../../test/server.ts';
-import { adLine, adReport, range } from '../../../../test/upload-runs.ts';
+import {
+  type CommandResult,
+  type Running,
+  useCommandLine,
+} from '../../../../test/support/servers/command-line.ts';
+import { testTokens } from '../../../../test/support/servers/server.ts';
+import { newTenant, useDatabase } from '../../../../test/support/worlds/database.ts';
+import { adLine, adReport, range } from '../../../../test/support/worlds/upload-runs.ts';
 import { checkpointOf } from '../../../ingest/uploads/staging/checkpoint.ts';
 import { mintToken } from '../../../kernel/tenancy/tokens.ts';
 import { stageOf, type UploadView } from './follow.ts';

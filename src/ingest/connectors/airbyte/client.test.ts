@@ -1,9 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { type FakeAirbyte, startFakeAirbyte } from '../../../../test/fake-airbyte.ts';
-import { accepted, openAirbyteClient, problemOf } from '../../../../test/fake-airbyte-client.ts';
-import { toJson } from '../../../../test/fake-airbyte-state.ts';
-import { airbyteTroubles, type FakeTrouble } from '../../../../test/fake-airbyte-troubles.ts';
-import { keptLog } from '../../../../test/signals.ts';
+import { type FakeAirbyte, startFakeAirbyte } from '../../../../test/support/fakes/fake-airbyte.ts';
+import {
+  accepted,
+  openAirbyteClient,
+  problemOf,
+} from '../../../../test/support/fakes/fake-airbyte-client.ts';
+import { toJson } from '../../../../test/support/fakes/fake-airbyte-state.ts';
+import { airbyteTroubles, type FakeTrouble } from '../../../../test/support/fakes/fake-airbyte-troubles.ts';
+import { keptLog } from '../../../../test/support/probes/signals.ts';
 import { fetchErrors } from '../../../lib/fetch/errors.ts';
 import { createAirbyteClient } from './client.ts';
 import { isTerminal, verdictOf } from './types.ts';

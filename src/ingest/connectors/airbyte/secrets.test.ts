@@ -1,8 +1,8 @@
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
-import { type FakeAirbyte, startFakeAirbyte } from '../../../../test/fake-airbyte.ts';
-import { clientCredentials, openAirbyteClient } from '../../../../test/fake-airbyte-client.ts';
-import { airbyteTroubles, type FakeTrouble } from '../../../../test/fake-airbyte-troubles.ts';
+import { type FakeAirbyte, startFakeAirbyte } from '../../../../test/support/fakes/fake-airbyte.ts';
+import { clientCredentials, openAirbyteClient } from '../../../../test/support/fakes/fake-airbyte-client.ts';
+import { airbyteTroubles, type FakeTrouble } from '../../../../test/support/fakes/fake-airbyte-troubles.ts';
 import type { AirbyteAnswer, AirbyteClient, AirbyteCredentials } from './types.ts';
 
 const calls: ((client: AirbyteClient) => Promise<AirbyteAnswer<unknown>>)[] = [

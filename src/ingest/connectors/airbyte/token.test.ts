@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { type FakeAirbyte, startFakeAirbyte } from '../../../../test/fake-airbyte.ts';
+import { type FakeAirbyte, startFakeAirbyte } from '../../../../test/support/fakes/fake-airbyte.ts';
 import {
   accepted,
   clientCredentials,
   openAirbyteClient,
   problemOf,
-} from '../../../../test/fake-airbyte-client.ts';
-import { airbyteTroubles } from '../../../../test/fake-airbyte-troubles.ts';
+} from '../../../../test/support/fakes/fake-airbyte-client.ts';
+import { airbyteTroubles } from '../../../../test/support/fakes/fake-airbyte-troubles.ts';
 
 const statusesOf = ({ requests }: FakeAirbyte) => requests.map(({ kind, status }) => `${kind} ${status}`);
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../../../../test/database.ts';
+import { newTenant, useDatabase } from '../../../../test/support/worlds/database.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql } from '../../../lib/postgres/sql.ts';
 import { brandScope } from './keys.ts';

@@ -3,7 +3,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type ReadCell, readWithPython, readWorkbook, unzip } from '../../../../test/xlsx-reader.ts';
+import {
+  type ReadCell,
+  readWithPython,
+  readWorkbook,
+  unzip,
+} from '../../../../test/support/probes/xlsx-reader.ts';
 import { isSluiceError } from '../../../lib/errors.ts';
 import { columnLetters } from '../../../lib/rows/xlsx/cell-names.ts';
 import { ExactNumber, type ExportRow, type ExportValue } from '../values/export-values.ts';

@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { newTenant, useDatabase } from '../../../../test/database.ts';
-import { useItemServer } from '../../../../test/item-server.ts';
+import { useItemServer } from '../../../../test/support/servers/item-server.ts';
+import { newTenant, useDatabase } from '../../../../test/support/worlds/database.ts';
 import { getJob } from '../../../kernel/jobs/service.ts';
 import { defineProcessor } from './processors/custom/define-processor.ts';
 import type { ItemOutcome } from './processors/types.ts';

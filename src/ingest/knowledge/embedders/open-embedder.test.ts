@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { guardedFetch, serveSite } from '../../../../test/local-site.ts';
+import { guardedFetch, serveSite } from '../../../../test/support/fakes/local-site.ts';
 import { secretErrors } from '../../../kernel/secrets/errors.ts';
 import { defineEmbedder, type EmbedderDefinition } from './define-embedder.ts';
 import type { EmbedderSettings } from './embedder.ts';

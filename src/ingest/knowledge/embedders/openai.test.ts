@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { guardedFetch, serveSite } from '../../../../test/local-site.ts';
+import { guardedFetch, serveSite } from '../../../../test/support/fakes/local-site.ts';
 import { fetchErrors } from '../../../lib/fetch/errors.ts';
 import { type OpenAiDependencies, type OpenAiSettings, openOpenAiEmbedder } from './openai.ts';
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { useDatabase } from '../../../../test/database.ts';
-import { temporaryFiles } from '../../../../test/knowledge-house.ts';
-import { crash, type Kb, Shelf, useKnowledgeRuns } from '../../../../test/knowledge-runs.ts';
+import { useDatabase } from '../../../../test/support/worlds/database.ts';
+import { temporaryFiles } from '../../../../test/support/worlds/knowledge-house.ts';
+import { crash, type Kb, Shelf, useKnowledgeRuns } from '../../../../test/support/worlds/knowledge-runs.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { kbRemovalTask, removeKb } from '../bases/kb-removal.ts';
 import { findServingIndex } from '../search/store.ts';

@@ -1,6 +1,12 @@
 import { expect, test } from 'vitest';
-import { useDatabase } from '../../../../test/database.ts';
-import { crash, type Kb, Shelf, TestEmbedder, useKnowledgeRuns } from '../../../../test/knowledge-runs.ts';
+import { useDatabase } from '../../../../test/support/worlds/database.ts';
+import {
+  crash,
+  type Kb,
+  Shelf,
+  TestEmbedder,
+  useKnowledgeRuns,
+} from '../../../../test/support/worlds/knowledge-runs.ts';
 import type { Job } from '../../../kernel/jobs/types.ts';
 
 const database = useDatabase();

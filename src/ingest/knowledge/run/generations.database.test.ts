@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { useDatabase } from '../../../../test/database.ts';
-import { eventually } from '../../../../test/kernel.ts';
+import { useDatabase } from '../../../../test/support/worlds/database.ts';
+import { eventually } from '../../../../test/support/worlds/kernel.ts';
 import {
   crash,
   type Kb,
@@ -9,7 +9,7 @@ import {
   sha256,
   TestEmbedder,
   useKnowledgeRuns,
-} from '../../../../test/knowledge-runs.ts';
+} from '../../../../test/support/worlds/knowledge-runs.ts';
 import { lockGeneration } from '../index/generation-store.ts';
 import type { LoadedDocument, Source } from '../sources/source.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { useDatabase } from '../../../../test/database.ts';
-import { Shelf, TestEmbedder, useKnowledgeRuns } from '../../../../test/knowledge-runs.ts';
+import { useDatabase } from '../../../../test/support/worlds/database.ts';
+import { Shelf, TestEmbedder, useKnowledgeRuns } from '../../../../test/support/worlds/knowledge-runs.ts';
 import { planRun } from './plan.ts';
 
 const database = useDatabase();

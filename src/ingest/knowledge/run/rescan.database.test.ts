@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { useDatabase } from '../../../../test/database.ts';
+import { useDatabase } from '../../../../test/support/worlds/database.ts';
 import {
   crash,
   type Kb,
@@ -10,7 +10,7 @@ import {
   Shelf,
   TestEmbedder,
   useKnowledgeRuns,
-} from '../../../../test/knowledge-runs.ts';
+} from '../../../../test/support/worlds/knowledge-runs.ts';
 import { createFolderSource } from '../sources/folder.ts';
 import { planRun } from './plan.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { useDatabase } from '../../../../test/database.ts';
-import { eventually } from '../../../../test/kernel.ts';
+import { useDatabase } from '../../../../test/support/worlds/database.ts';
+import { eventually } from '../../../../test/support/worlds/kernel.ts';
 import {
   crash,
   type Kb,
@@ -8,7 +8,7 @@ import {
   Shelf,
   TestEmbedder,
   useKnowledgeRuns,
-} from '../../../../test/knowledge-runs.ts';
+} from '../../../../test/support/worlds/knowledge-runs.ts';
 import type { Job } from '../../../kernel/jobs/types.ts';
 
 const database = useDatabase();

@@ -1,6 +1,11 @@
 import { expect, test } from 'vitest';
-import { useDatabase } from '../../../../test/database.ts';
-import { realChunker, Shelf, TestEmbedder, useKnowledgeRuns } from '../../../../test/knowledge-runs.ts';
+import { useDatabase } from '../../../../test/support/worlds/database.ts';
+import {
+  realChunker,
+  Shelf,
+  TestEmbedder,
+  useKnowledgeRuns,
+} from '../../../../test/support/worlds/knowledge-runs.ts';
 
 const database = useDatabase();
 const runs = useKnowledgeRuns(database);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { useDatabase } from '../../../../test/database.ts';
-import { Shelf, useKnowledgeRuns } from '../../../../test/knowledge-runs.ts';
+import { useDatabase } from '../../../../test/support/worlds/database.ts';
+import { Shelf, useKnowledgeRuns } from '../../../../test/support/worlds/knowledge-runs.ts';
 
 const database = useDatabase();
 const runs = useKnowledgeRuns(database);

@@ -1,7 +1,13 @@
 import { expect, test } from 'vitest';
-import { useDatabase } from '../../../../test/database.ts';
-import { eventually } from '../../../../test/kernel.ts';
-import { type Kb, Shelf, sha256, TestEmbedder, useKnowledgeRuns } from '../../../../test/knowledge-runs.ts';
+import { useDatabase } from '../../../../test/support/worlds/database.ts';
+import { eventually } from '../../../../test/support/worlds/kernel.ts';
+import {
+  type Kb,
+  Shelf,
+  sha256,
+  TestEmbedder,
+  useKnowledgeRuns,
+} from '../../../../test/support/worlds/knowledge-runs.ts';
 import type { LoadedDocument, Source } from '../sources/source.ts';
 
 const database = useDatabase();

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { useDatabase } from '../../../../test/database.ts';
-import { newSpace, type VectorDatabase } from '../../../../test/vector-spaces.ts';
+import { newSpace, type VectorDatabase } from '../../../../test/support/probes/vector-spaces.ts';
 import {
   type NewChunk,
   type NewDocument,
   wordEmbedders,
   writeDocument,
-} from '../../../../test/word-search.ts';
+} from '../../../../test/support/probes/word-search.ts';
+import { useDatabase } from '../../../../test/support/worlds/database.ts';
 import { embedderErrors } from '../embedders/errors.ts';
 import type { VectorSpace } from '../index/vector/engine.ts';
 import { ExactEngine } from '../index/vector/exact.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { useDatabase } from '../../../../test/database.ts';
-import { createDatabase, queryOnce, withDatabase } from '../../../../test/postgres-server.ts';
+import { createDatabase, queryOnce, withDatabase } from '../../../../test/support/fakes/postgres-server.ts';
+import { useDatabase } from '../../../../test/support/worlds/database.ts';
 import { newId } from '../../../lib/ids.ts';
 import { Database } from '../../../lib/postgres/db.ts';
 import { migrateUp } from '../../../lib/postgres/migrate.ts';

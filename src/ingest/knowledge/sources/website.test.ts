@@ -1,6 +1,12 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import { guardedFetch } from '../../../../test/local-site.ts';
-import { manualPages, robotsOf, type SitePage, serveWebSite, type WebSite } from '../../../../test/site.ts';
+import { guardedFetch } from '../../../../test/support/fakes/local-site.ts';
+import {
+  manualPages,
+  robotsOf,
+  type SitePage,
+  serveWebSite,
+  type WebSite,
+} from '../../../../test/support/fakes/site.ts';
 import { closeDocumentReader } from '../formats/read-document.ts';
 import type { DocumentBatch, FrontierPage, KnownDocument, LoadContext, LoadedDocument } from './source.ts';
 import { type WebsiteDeps, websiteSettings, websiteSource } from './website.ts';

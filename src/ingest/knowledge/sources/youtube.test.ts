@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { guardedFetch } from '../../../../test/local-site.ts';
-import { type SitePage, serveWebSite } from '../../../../test/site.ts';
+import { guardedFetch } from '../../../../test/support/fakes/local-site.ts';
+import { type SitePage, serveWebSite } from '../../../../test/support/fakes/site.ts';
 import type { KnownDocument, LoadedDocument } from './source.ts';
 import { youtubeSettings, youtubeSource } from './youtube.ts';
 import { chooseTrack, findVideoId } from './youtube-page.ts';

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { useDatabase } from '../../../../test/database.ts';
-import { eventually, testKernel } from '../../../../test/kernel.ts';
-import { testKnowledgeHouse } from '../../../../test/knowledge-house.ts';
-import { referenceNamed, useScrapes } from '../../../../test/scrape-server.ts';
+import { referenceNamed, useScrapes } from '../../../../test/support/servers/scrape-server.ts';
+import { useDatabase } from '../../../../test/support/worlds/database.ts';
+import { eventually, testKernel } from '../../../../test/support/worlds/kernel.ts';
+import { testKnowledgeHouse } from '../../../../test/support/worlds/knowledge-house.ts';
 import { createFiles } from '../../../kernel/files/backends.ts';
 import { createReferenceReader } from '../references/reader.ts';
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { useDatabase } from '../../../../test/database.ts';
-import { eventually } from '../../../../test/kernel.ts';
-import { referenceNamed, useScrapes } from '../../../../test/scrape-server.ts';
-import { metricIn } from '../../../../test/signals.ts';
+import { metricIn } from '../../../../test/support/probes/signals.ts';
+import { referenceNamed, useScrapes } from '../../../../test/support/servers/scrape-server.ts';
+import { useDatabase } from '../../../../test/support/worlds/database.ts';
+import { eventually } from '../../../../test/support/worlds/kernel.ts';
 
 const database = useDatabase();
 // Longer than a look at the quota is remembered.

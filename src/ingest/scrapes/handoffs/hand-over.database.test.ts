@@ -2,10 +2,14 @@ import pg from 'pg';
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { useDatabase } from '../../../../test/database.ts';
-import { eventually } from '../../../../test/kernel.ts';
-import { knowledgeDoor } from '../../../../test/scrape-house.ts';
-import { referenceNamed, type SyncCounts, useScrapes } from '../../../../test/scrape-server.ts';
+import {
+  referenceNamed,
+  type SyncCounts,
+  useScrapes,
+} from '../../../../test/support/servers/scrape-server.ts';
+import { useDatabase } from '../../../../test/support/worlds/database.ts';
+import { eventually } from '../../../../test/support/worlds/kernel.ts';
+import { knowledgeDoor } from '../../../../test/support/worlds/scrape-house.ts';
 import { newId } from '../../../lib/ids.ts';
 import { ScrapeMetrics } from '../metrics.ts';
 import { persistIn } from '../runs/persist.ts';

@@ -1,8 +1,13 @@
 import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { useDatabase } from '../../../../test/database.ts';
-import { eventually } from '../../../../test/kernel.ts';
-import { type HandoffView, referenceNamed, sumOf, useScrapes } from '../../../../test/scrape-server.ts';
+import {
+  type HandoffView,
+  referenceNamed,
+  sumOf,
+  useScrapes,
+} from '../../../../test/support/servers/scrape-server.ts';
+import { useDatabase } from '../../../../test/support/worlds/database.ts';
+import { eventually } from '../../../../test/support/worlds/kernel.ts';
 import { cancel, requeue } from '../../../kernel/jobs/service.ts';
 import { insertJob } from '../../../kernel/jobs/store.ts';
 import { newId } from '../../../lib/ids.ts';

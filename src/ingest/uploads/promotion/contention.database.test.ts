@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
-import { useDatabase } from '../../../../test/database.ts';
-import { eventually } from '../../../../test/kernel.ts';
-import { adLine, adReport, range, useUploadRuns } from '../../../../test/upload-runs.ts';
+import { useDatabase } from '../../../../test/support/worlds/database.ts';
+import { eventually } from '../../../../test/support/worlds/kernel.ts';
+import { adLine, adReport, range, useUploadRuns } from '../../../../test/support/worlds/upload-runs.ts';
 import type { Files } from '../../../kernel/files/types.ts';
 import { defineErrors } from '../../../lib/errors.ts';
 import { Database } from '../../../lib/postgres/db.ts';

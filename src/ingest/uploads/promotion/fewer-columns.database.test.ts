@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { useDatabase } from '../../../../test/database.ts';
-import { type Place, type Run, useUploadRuns } from '../../../../test/upload-runs.ts';
+import { useDatabase } from '../../../../test/support/worlds/database.ts';
+import { type Place, type Run, useUploadRuns } from '../../../../test/support/worlds/upload-runs.ts';
 import { preview } from '../review/review.ts';
 import { promote } from '../service.ts';
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { useDatabase } from '../../../../test/database.ts';
-import { openSession, untilWaitedFor } from '../../../../test/sessions.ts';
-import { type Place, useUploadRuns } from '../../../../test/upload-runs.ts';
+import { openSession, untilWaitedFor } from '../../../../test/support/probes/sessions.ts';
+import { useDatabase } from '../../../../test/support/worlds/database.ts';
+import { type Place, useUploadRuns } from '../../../../test/support/worlds/upload-runs.ts';
 
 const database = useDatabase();
 const uploads = useUploadRuns(database);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { useDatabase } from '../../../../test/database.ts';
-import { adLine, adReport, range, useUploadRuns } from '../../../../test/upload-runs.ts';
+import { useDatabase } from '../../../../test/support/worlds/database.ts';
+import { adLine, adReport, range, useUploadRuns } from '../../../../test/support/worlds/upload-runs.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql } from '../../../lib/postgres/sql.ts';
 import { adoptParents, byHash, insertMetrics, upsertMetrics } from './metrics-store.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { useDatabase } from '../../../../test/database.ts';
-import { type RunOptions, range, useUploadRuns } from '../../../../test/upload-runs.ts';
+import { useDatabase } from '../../../../test/support/worlds/database.ts';
+import { type RunOptions, range, useUploadRuns } from '../../../../test/support/worlds/upload-runs.ts';
 import type { Upload } from '../types.ts';
 
 // Numbers and dates that can be read in two ways, and what proves their meaning far behind them.

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { useDatabase } from '../../../../test/database.ts';
-import { adLine, adReport, range, useUploadRuns } from '../../../../test/upload-runs.ts';
+import { useDatabase } from '../../../../test/support/worlds/database.ts';
+import { adLine, adReport, range, useUploadRuns } from '../../../../test/support/worlds/upload-runs.ts';
 import type { Upload } from '../types.ts';
 
 const database = useDatabase();

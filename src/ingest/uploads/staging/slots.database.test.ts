@@ -1,7 +1,14 @@
 import { expect, test } from 'vitest';
-import { useDatabase } from '../../../../test/database.ts';
-import { eventually } from '../../../../test/kernel.ts';
-import { adLine, adReport, gate, type Place, range, useUploadRuns } from '../../../../test/upload-runs.ts';
+import { useDatabase } from '../../../../test/support/worlds/database.ts';
+import { eventually } from '../../../../test/support/worlds/kernel.ts';
+import {
+  adLine,
+  adReport,
+  gate,
+  type Place,
+  range,
+  useUploadRuns,
+} from '../../../../test/support/worlds/upload-runs.ts';
 import { cancel, pause, resume } from '../../../kernel/jobs/service.ts';
 import { failAbandoned } from '../service.ts';
 

@@ -1,16 +1,16 @@
 import { beforeEach, expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../../../../test/database.ts';
-import { eventually } from '../../../../test/kernel.ts';
-import { metricIn } from '../../../../test/signals.ts';
 import {
   accept,
   isSigned,
   type Received,
   unusedUrl,
   useReceiver,
-} from '../../../../test/webhook-receiver.ts';
-import { type DeliveryRow, useWebhookStage } from '../../../../test/webhook-stage.ts';
-import { testWebhookDeps } from '../../../../test/webhooks.ts';
+} from '../../../../test/support/fakes/webhook-receiver.ts';
+import { metricIn } from '../../../../test/support/probes/signals.ts';
+import { newTenant, useDatabase } from '../../../../test/support/worlds/database.ts';
+import { eventually } from '../../../../test/support/worlds/kernel.ts';
+import { type DeliveryRow, useWebhookStage } from '../../../../test/support/worlds/webhook-stage.ts';
+import { testWebhookDeps } from '../../../../test/support/worlds/webhooks.ts';
 import {
   changeEndpoint,
   getEndpoint,

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../../../../test/database.ts';
-import { eventually } from '../../../../test/kernel.ts';
-import { openSession } from '../../../../test/sessions.ts';
-import { testWebhookDeps } from '../../../../test/webhooks.ts';
+import { openSession } from '../../../../test/support/probes/sessions.ts';
+import { newTenant, useDatabase } from '../../../../test/support/worlds/database.ts';
+import { eventually } from '../../../../test/support/worlds/kernel.ts';
+import { testWebhookDeps } from '../../../../test/support/worlds/webhooks.ts';
 import { createEndpoint } from '../service.ts';
 import { fanOutOnce } from './fan-out.ts';
 

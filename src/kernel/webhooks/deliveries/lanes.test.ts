@@ -1,11 +1,11 @@
 import pino from 'pino';
 import { afterAll, expect, test } from 'vitest';
-import { newTenant, useDatabase } from '../../../../test/database.ts';
-import { eventually } from '../../../../test/kernel.ts';
-import { openSession, untilWaitedFor } from '../../../../test/sessions.ts';
-import { useReceiver } from '../../../../test/webhook-receiver.ts';
-import { webhookTables } from '../../../../test/webhook-stage.ts';
-import { testWebhookDeps, testWebhooks } from '../../../../test/webhooks.ts';
+import { useReceiver } from '../../../../test/support/fakes/webhook-receiver.ts';
+import { openSession, untilWaitedFor } from '../../../../test/support/probes/sessions.ts';
+import { newTenant, useDatabase } from '../../../../test/support/worlds/database.ts';
+import { eventually } from '../../../../test/support/worlds/kernel.ts';
+import { webhookTables } from '../../../../test/support/worlds/webhook-stage.ts';
+import { testWebhookDeps, testWebhooks } from '../../../../test/support/worlds/webhooks.ts';
 import { createGuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
 import { kernelTasks } from '../../upkeep/tasks.ts';
 import { changeEndpoint, removeEndpoint } from '../service.ts';

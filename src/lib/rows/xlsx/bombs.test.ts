@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { readRows, refusalOf } from '../../../../test/generators/read-rows.ts';
 import { cell, row, textRow, workbookOf } from '../../../../test/generators/workbook.ts';
 import { workbookBombs } from '../../../../test/generators/workbook-bombs.ts';
-import { growthDuring } from '../../../../test/held-memory.ts';
+import { growthDuring } from '../../../../test/support/probes/held-memory.ts';
 
 const mostBytes = 160 * 1024 * 1024;
 

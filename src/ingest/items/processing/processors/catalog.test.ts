@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { itemsOf, processorContext } from '../../../../../test/processor-context.ts';
+import { itemsOf, processorContext } from '../../../../../test/support/worlds/processor-context.ts';
 import { databaseErrors } from '../../../../lib/postgres/db-errors.ts';
 import type { Catalogs } from '../../catalog/catalogs.ts';
 import type { Lookup } from '../../catalog/matching.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { type FlakyProvider, startFlakyProvider } from '../../../../../test/flaky-provider.ts';
-import { itemsOf, processorContext } from '../../../../../test/processor-context.ts';
+import { type FlakyProvider, startFlakyProvider } from '../../../../../test/support/fakes/flaky-provider.ts';
+import { itemsOf, processorContext } from '../../../../../test/support/worlds/processor-context.ts';
 import { createGuardedFetch } from '../../../../lib/fetch/guarded-fetch.ts';
 import { httpProcessor } from './http/http.ts';
 import type { ItemInput, ProcessorContext, ProviderCall } from './types.ts';

@@ -3,8 +3,8 @@ import {
   type FlakyProvider,
   type Misbehaviour,
   startFlakyProvider,
-} from '../../../../../test/flaky-provider.ts';
-import { itemsOf, processorContext } from '../../../../../test/processor-context.ts';
+} from '../../../../../test/support/fakes/flaky-provider.ts';
+import { itemsOf, processorContext } from '../../../../../test/support/worlds/processor-context.ts';
 import { jobErrors } from '../../../../kernel/jobs/errors.ts';
 import { secretErrors } from '../../../../kernel/secrets/errors.ts';
 import { createGuardedFetch } from '../../../../lib/fetch/guarded-fetch.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
-import { itemsOf, processorContext } from '../../../../../test/processor-context.ts';
+import { itemsOf, processorContext } from '../../../../../test/support/worlds/processor-context.ts';
 import { jobErrors } from '../../../../kernel/jobs/errors.ts';
 import type { ProcessorDefinition } from './custom/define-processor.ts';
 import { createProcessorRegistry } from './registry.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { itemsOf, processorContext } from '../../../../../test/processor-context.ts';
+import { itemsOf, processorContext } from '../../../../../test/support/worlds/processor-context.ts';
 import type { SluiceError } from '../../../../lib/errors.ts';
 import { noopProcessor } from './noop.ts';
 import { type ItemOutcome, sameAsInput } from './types.ts';

@@ -1,8 +1,7 @@
 import pino from 'pino';
 import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../../../../test/chaos/seeded-random.ts';
-import { useDatabase } from '../../../../../test/database.ts';
-import { engineContract } from '../../../../../test/vector-engine-contract.ts';
+import { engineContract } from '../../../../../test/support/probes/vector-engine-contract.ts';
 import {
   addSpace,
   addVectors,
@@ -11,7 +10,8 @@ import {
   newSpace,
   randomDirection,
   removeVectors,
-} from '../../../../../test/vector-spaces.ts';
+} from '../../../../../test/support/probes/vector-spaces.ts';
+import { useDatabase } from '../../../../../test/support/worlds/database.ts';
 import type { Tx } from '../../../../lib/postgres/db.ts';
 import type { Sql } from '../../../../lib/postgres/sql.ts';
 import { ExactEngine } from './exact.ts';

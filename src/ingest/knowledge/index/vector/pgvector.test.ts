@@ -1,9 +1,14 @@
 import pino from 'pino';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { seededRandom } from '../../../../../test/chaos/seeded-random.ts';
-import { usePglite } from '../../../../../test/pglite-database.ts';
-import { engineContract } from '../../../../../test/vector-engine-contract.ts';
-import { addVectors, direction, newSpace, randomDirection } from '../../../../../test/vector-spaces.ts';
+import { usePglite } from '../../../../../test/support/fakes/pglite-database.ts';
+import { engineContract } from '../../../../../test/support/probes/vector-engine-contract.ts';
+import {
+  addVectors,
+  direction,
+  newSpace,
+  randomDirection,
+} from '../../../../../test/support/probes/vector-spaces.ts';
 import type { Tx } from '../../../../lib/postgres/db.ts';
 import type { Sql } from '../../../../lib/postgres/sql.ts';
 import { ExactEngine } from './exact.ts';

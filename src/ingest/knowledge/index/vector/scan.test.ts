@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { seededRandom } from '../../../../../test/chaos/seeded-random.ts';
-import { randomDirection } from '../../../../../test/vector-spaces.ts';
+import { randomDirection } from '../../../../../test/support/probes/vector-spaces.ts';
 import { createTurns, dotProduct, scanSegment } from './scan.ts';
 import { compareSegments, rowsPerSegment, SegmentWriter, sizeOf } from './segments.ts';
 import { TopHits } from './top-hits.ts';

@@ -1,8 +1,8 @@
 import pino from 'pino';
 import { expect, test } from 'vitest';
-import { useDatabase } from '../../../../../test/database.ts';
-import { startEmbeddingServer } from '../../../../../test/embedding-server.ts';
-import { Shelf, TestEmbedder, useKnowledgeRuns } from '../../../../../test/knowledge-runs.ts';
+import { startEmbeddingServer } from '../../../../../test/support/fakes/embedding-server.ts';
+import { useDatabase } from '../../../../../test/support/worlds/database.ts';
+import { Shelf, TestEmbedder, useKnowledgeRuns } from '../../../../../test/support/worlds/knowledge-runs.ts';
 import { createGuardedFetch } from '../../../../lib/fetch/guarded-fetch.ts';
 import { embedderErrors } from '../../embedders/errors.ts';
 import { openEmbedders } from '../../embedders/open-embedder.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { endless } from '../../../../../test/generators/byte-stream.ts';
 import { dayHeader, readReport, reportRefusal } from '../../../../../test/generators/report-documents.ts';
-import { growthDuring } from '../../../../../test/held-memory.ts';
+import { growthDuring } from '../../../../../test/support/probes/held-memory.ts';
 import { isSluiceError } from '../../../../lib/errors.ts';
 import { openReport } from './open-report.ts';
 

@@ -1,0 +1,136 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll } from 'vitest';
+import type { UploadHouse, UploadHouseOptions } from '../../../src/ingest/uploads/house.ts';
+import { createFiles } from '../../../src/kernel/files/backends.ts';
+import type { Files } from '../../../src/kernel/files/types.ts';
+import type { RouteModule } from '../../../src/kernel/http/route.ts';
+import { jobRoutes } from '../../../src/kernel/jobs/routes.ts';
+import type { Pipeline } from '../../../src/kernel/jobs/types.ts';
+import { newTenant, type TestDatabase } from '../worlds/database.ts';
+import { useKernel } from '../worlds/kernel.ts';
+import { testUploadHouse } from '../worlds/upload-house.ts';
+import { type TestClaims, type TestServer, useServer } from './server.ts';
+
+export type UploadAnswer = Record<string, unknown> & { upload_id: string; status: string };
+
+export interface UploadFields {
+  workspace_id?: string;
+  platform?: string;
+  source?: string;
+  [field: string]: string | undefined;
+}
+
+/** Uploads over HTTP on a test file's database; jobs run when the test says so. */
+export function useUploads(database: TestDatabase, options: Partial<UploadHouseOptions> = {}) {
+  const dataDir = mkdtempSync(path.join(tmpdir(), 'sluice-uploads-'));
+  afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
+  const files: Files = options.files ?? createFiles({ filesBackend: 'local', dataDir });
+  let house: UploadHouse | undefined;
+  const open = (): UploadHouse => {
+    house ??= testUploadHouse(database.db, { wake: held.kernel.wake, ...options, files });
+    return house;
+  };
+  const held = useKernel(database, { pipelines: [latePipeline(open)], leaseMs: 30_000 });
+  const routes: RouteModule = (app, deps) => {
+    jobRoutes(held.kernel)(app, deps);
+    for (const module of open().routes(held.kernel)) module(app, deps);
+  };
+  const server = useServer(database, { routes: [routes] });
+
+  const call = callerOf(server);
+
+  return {
+    files,
+    held,
+    server,
+    call,
+    get house(): UploadHouse {
+      return open();
+    },
+    /** A tenant with its first workspace. */
+    async tenant(): Promise<{ tenantId: string; workspaceId: string }> {
+      const tenantId = await newTenant(database);
+      const [row] = await database.owner<{ workspace_id: string }>(
+        `insert into workspaces (tenant_id, workspace_id, name)
+         values ($1, gen_random_uuid(), 'Main')
+         on conflict (tenant_id, name) do update set name = excluded.name
+         returning workspace_id`,
+        [tenantId],
+      );
+      return { tenantId, workspaceId: row?.workspace_id ?? '' };
+    },
+    post(
+      claims: TestClaims,
+      content: Buffer | string,
+      fields: UploadFields,
+      headers: Record<string, string> = {},
+    ) {
+      return call(claims, '/api/uploads', 'POST', uploadForm(content, fields), headers);
+    },
+    /** What the storage holds, also what is only half there. */
+    storedFiles: (): string[] =>
+      readdirSync(dataDir, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map(({ name }) => name),
+    drive: (tenantId: string, budgetMs = 60_000) => held.kernel.cycle({ budgetMs, tenantId }),
+    get: async (claims: TestClaims, uploadId: string) =>
+      (await call(claims, `/api/uploads/${uploadId}`)).body,
+    events: (tenantId: string) =>
+      database.owner<{ type: string; subject: string; data: Record<string, unknown> }>(
+        'select type, subject, data from events where tenant_id = $1 order by xid, event_id',
+        [tenantId],
+      ),
+  };
+}
+
+function callerOf(server: TestServer) {
+  return async (
+    claims: TestClaims,
+    route: string,
+    method = 'GET',
+    body?: object | FormData,
+    more: Record<string, string> = {},
+  ) => {
+    const headers: Record<string, string> = { ...(await server.bearer(claims)), ...more };
+    const isForm = body instanceof FormData;
+    if (body && !isForm) headers['content-type'] = 'application/json';
+    const answer = await fetch(`${server.url}${route}`, {
+      method,
+      headers,
+      ...(body ? { body: isForm ? body : JSON.stringify(body) } : {}),
+    });
+    const text = await answer.text();
+    const isJson = answer.headers.get('content-type')?.includes('json') ?? false;
+    const { status, headers: answered } = answer;
+    return { status, text, headers: answered, body: (isJson ? JSON.parse(text) : {}) as UploadAnswer };
+  };
+}
+
+export function uploadForm(
+  content: Buffer | string,
+  fields: UploadFields,
+  filename = 'report.csv',
+): FormData {
+  const form = new FormData();
+  const all: UploadFields = { platform: 'meta', source: 'manual', ...fields };
+  for (const [name, value] of Object.entries(all)) if (value !== undefined) form.set(name, value);
+  form.set('file', new Blob([new Uint8Array(Buffer.from(content))]), filename);
+  return form;
+}
+
+/** The database is there only once the tests run, so the house is opened with its first use. */
+function latePipeline(open: () => UploadHouse): Pipeline {
+  type Hook<Name extends keyof Pipeline> = NonNullable<Pipeline[Name]>;
+  return {
+    name: 'uploads',
+    maxRetries: 5,
+    requeueRefusal: 'An upload cannot be requeued: correct the file and upload it again.',
+    advance: (slice) => open().pipeline.advance(slice),
+    cleanUp: (slice) => (open().pipeline.cleanUp as Hook<'cleanUp'>)(slice),
+    onCancel: (tx, job) => (open().pipeline.onCancel as Hook<'onCancel'>)(tx, job),
+    onError: (error, job) => open().pipeline.onError(error, job),
+    remaining: () => null,
+  };
+}

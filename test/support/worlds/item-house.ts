@@ -1,0 +1,26 @@
+import { tmpdir } from 'node:os';
+import pino from 'pino';
+import { Registry } from 'prom-client';
+import { type ItemHouse, type ItemHouseOptions, openItemHouse } from '../../../src/ingest/items/house.ts';
+import { itemBounds } from '../../../src/ingest/items/types.ts';
+import { createFiles } from '../../../src/kernel/files/backends.ts';
+import { createGuardedFetch } from '../../../src/lib/fetch/guarded-fetch.ts';
+import type { Database } from '../../../src/lib/postgres/db.ts';
+
+export function testItemHouse(db: Database, options: Partial<ItemHouseOptions> = {}): ItemHouse {
+  return openItemHouse({
+    db,
+    files: createFiles({ filesBackend: 'local', dataDir: tmpdir() }),
+    logger: pino({ level: 'silent' }),
+    registry: new Registry(),
+    fetch: createGuardedFetch({ blockPrivateAddresses: false, userAgent: 'Sluice/test' }),
+    secretOf: async (_tenantId, name) => `secret of ${name}`,
+    bounds: itemBounds,
+    ingestEnabled: true,
+    globalPendingEnabled: true,
+    maxUploadBytes: 100 * 1024 * 1024,
+    maxOpenItems: 1_000_000,
+    ingestFolder: null,
+    ...options,
+  });
+}

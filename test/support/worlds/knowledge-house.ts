@@ -1,0 +1,49 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import pino from 'pino';
+import { Registry } from 'prom-client';
+import {
+  type KnowledgeHouse,
+  type KnowledgeHouseOptions,
+  openKnowledgeHouse,
+} from '../../../src/ingest/knowledge/house.ts';
+import { ExactEngine } from '../../../src/ingest/knowledge/index/vector/exact.ts';
+import { createFiles } from '../../../src/kernel/files/backends.ts';
+import { WakeUp } from '../../../src/kernel/jobs/wake-up.ts';
+import { CircuitBreakers } from '../../../src/kernel/limits/circuit-breaker.ts';
+import { createGuardedFetch } from '../../../src/lib/fetch/guarded-fetch.ts';
+import type { Database } from '../../../src/lib/postgres/db.ts';
+
+export function testKnowledgeHouse(
+  db: Database,
+  options: Partial<KnowledgeHouseOptions> = {},
+): KnowledgeHouse {
+  const logger = pino({ level: 'silent' });
+  return openKnowledgeHouse({
+    db,
+    files: options.files ?? temporaryFiles(),
+    wake: new WakeUp(db),
+    logger,
+    registry: new Registry(),
+    // Test sites are on this machine.
+    fetch: options.fetch ?? createGuardedFetch({ blockPrivateAddresses: false, userAgent: 'Sluice/test' }),
+    breakers: new CircuitBreakers({ db, logger }),
+    secretOf: () => Promise.reject(new Error('There are no secrets in this test')),
+    engine: new ExactEngine({ cacheBytes: 64 * 1024 * 1024 }),
+    countTokens: (text) => Math.ceil(text.length / 4),
+    knowledgeFolderRoot: null,
+    knowledgeMaxFileBytes: 10 * 1024 * 1024,
+    knowledgeMaxBases: 1_000,
+    knowledgeMaxSources: 100,
+    knowledgeMaxFiles: 1_000,
+    knowledgeSliceMs: 5_000,
+    ...options,
+  });
+}
+
+export function temporaryFiles() {
+  const dataDir = mkdtempSync(path.join(tmpdir(), 'sluice-knowledge-'));
+  process.once('exit', () => rmSync(dataDir, { recursive: true, force: true }));
+  return createFiles({ filesBackend: 'local', dataDir });
+}

@@ -1,0 +1,33 @@
+import type { ItemInput, ProcessorContext } from '../../../src/ingest/items/processing/processors/types.ts';
+import { normalizedFields } from '../../../src/ingest/items/values/normalized.ts';
+import type { GuardedFetch } from '../../../src/lib/fetch/guarded-fetch.ts';
+
+const unreachable = () => {
+  throw new Error('this processor must not reach outside');
+};
+
+/** A context that lets nothing out, except through what the test puts in. */
+export function processorContext(changes: Partial<ProcessorContext> = {}): ProcessorContext {
+  return {
+    signal: new AbortController().signal,
+    tenantId: 't1',
+    jobId: 'j1',
+    assertHeld: async () => {},
+    fetch: unreachable as unknown as GuardedFetch,
+    secret: unreachable,
+    log: unreachable,
+    ...changes,
+  };
+}
+
+/** Items 1, 2, 3 … with these inputs, on their first try. */
+export function itemsOf(...inputs: Record<string, unknown>[]): ItemInput[] {
+  return inputs.map((input, index) => ({
+    id: index + 1,
+    rowNo: index + 1,
+    input,
+    normalized: normalizedFields(JSON.stringify(input)),
+    attempts: 1,
+    strategy: 0,
+  }));
+}

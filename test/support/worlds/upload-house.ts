@@ -1,0 +1,35 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import pino from 'pino';
+import { Registry } from 'prom-client';
+import {
+  openUploadHouse,
+  type UploadHouse,
+  type UploadHouseOptions,
+} from '../../../src/ingest/uploads/house.ts';
+import { createFiles } from '../../../src/kernel/files/backends.ts';
+import { WakeUp } from '../../../src/kernel/jobs/wake-up.ts';
+import type { Database } from '../../../src/lib/postgres/db.ts';
+
+export function testUploadHouse(db: Database, options: Partial<UploadHouseOptions> = {}): UploadHouse {
+  return openUploadHouse({
+    db,
+    files: options.files ?? temporaryFiles(),
+    wake: new WakeUp(db),
+    logger: pino({ level: 'silent' }),
+    registry: new Registry(),
+    maxReportBytes: 50 * 1024 * 1024,
+    stagingRetentionDays: 7,
+    ingestFolder: null,
+    uploadWatchFolder: null,
+    uploadSliceMs: 5_000,
+    ...options,
+  });
+}
+
+function temporaryFiles() {
+  const dataDir = mkdtempSync(path.join(tmpdir(), 'sluice-uploads-'));
+  process.once('exit', () => rmSync(dataDir, { recursive: true, force: true }));
+  return createFiles({ filesBackend: 'local', dataDir });
+}
