@@ -3,9 +3,9 @@ import { defineConfig } from 'vitest/config';
 // Every test file belongs to exactly one project, so a plain `vitest run` runs everything once, and a part of
 // it is chosen with --project. `database` is the part that runs a second time on the oldest PostgreSQL.
 const databaseTests = [
-  // Not the rooms of the kernel that know no database: crawl, fetch, formats, s3.
-  'src/kernel/!(crawl|fetch|formats|s3)/**/*.test.ts',
-  'src/lib/{db,database,migrate,sql}*.test.ts',
+  // Not the room of the kernel that knows no database: crawl.
+  'src/kernel/!(crawl)/**/*.test.ts',
+  'src/lib/postgres/{db,migrate,sql}*.test.ts',
   'src/**/{store,*-store,*.store,*.database,claim}.test.ts',
 ];
 const tidyTests = ['test/tidy.test.ts'];

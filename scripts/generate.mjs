@@ -12,8 +12,8 @@ if (built.status === 'failed') {
   process.exit(1);
 }
 
-const { renderErrorsDocument } = await import('../dist/modules/api/error-catalogue.js');
-const { renderOpenApi } = await import('../dist/modules/api/openapi-document.js');
+const { renderErrorsDocument } = await import('../dist/modules/api/docs/error-catalogue.js');
+const { renderOpenApi } = await import('../dist/modules/api/docs/openapi-document.js');
 const { renderRolesDocument } = await import('../dist/modules/kernel/tenancy/rights.js');
 const { stateMachinePage } = await import('../dist/modules/kernel/jobs/state-machine-page.js');
 const { configurationPage } = await import('../dist/modules/config.js');
@@ -30,10 +30,10 @@ await writeIfChanged('schema.sql', await migratedSchema());
 
 /** The schema of an empty embedded database with every migration applied. */
 async function migratedSchema() {
-  const { joinEmbeddedPostgres } = await import('../dist/modules/lib/embedded-postgres.js');
-  const { ensureRoles } = await import('../dist/modules/lib/database-roles.js');
-  const { migrateUp } = await import('../dist/modules/lib/migrate.js');
-  const { dumpSchema } = await import('../dist/modules/lib/schema-dump.js');
+  const { joinEmbeddedPostgres } = await import('../dist/modules/lib/postgres/embedded/embedded-postgres.js');
+  const { ensureRoles } = await import('../dist/modules/lib/postgres/roles.js');
+  const { migrateUp } = await import('../dist/modules/lib/postgres/migrate.js');
+  const { dumpSchema } = await import('../dist/modules/lib/postgres/schema-dump.js');
   const dataDir = await mkdtemp(join(tmpdir(), 'sluice-generate-'));
   try {
     const server = await joinEmbeddedPostgres({ dataDir });

@@ -10,7 +10,7 @@ const nothingMayBeLeftOut = process.env.CI === 'true';
 // How houses read files, and what they do when they fail, stand still or are called off, is the same on every
 // PostgreSQL; the kernel, the stores and what the planner makes of their statements need not be.
 const sameOnEveryPostgres = [
-  'src/ingest/*/{cancel,contention,conventions,ends,failures,heartbeat,rescan,resume}.database.test.ts',
+  'src/ingest/**/{cancel,contention,conventions,ends,failures,heartbeat,rescan,resume}.database.test.ts',
   'src/kernel/files/**',
 ];
 

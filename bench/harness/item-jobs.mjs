@@ -95,7 +95,7 @@ async function insertRows(database, { jobId, count, text, counter }) {
 }
 
 export async function withDatabase(database, work) {
-  const { Database } = await import('../../dist/modules/lib/db.js');
+  const { Database } = await import('../../dist/modules/lib/postgres/db.js');
   const db = new Database({ url: database.appUrl, applicationName: 'sluice-bench', maxConnections: 2 });
   try {
     return await work(db);

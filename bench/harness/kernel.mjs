@@ -5,7 +5,7 @@ import { Registry } from 'prom-client';
 export const pipelineName = 'bench';
 
 export async function openKernel({ appUrl, onSlice, concurrency = 8, batchSize = 0 }) {
-  const { Database } = await import('../../dist/modules/lib/db.js');
+  const { Database } = await import('../../dist/modules/lib/postgres/db.js');
   const { Kernel } = await import('../../dist/modules/kernel/jobs/kernel.js');
   const db = new Database({ url: appUrl, applicationName: 'sluice-bench', maxConnections: 10 });
   const pipeline = {

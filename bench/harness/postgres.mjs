@@ -24,8 +24,8 @@ export const serverSettings = {
 /** A server with a migrated template; `stop` removes everything. */
 export async function startServer() {
   const server = await startPostgres();
-  const { ensureRoles, ensureAppLogin, appUrlFor } = await import('../../dist/modules/lib/database-roles.js');
-  const { migrateUp } = await import('../../dist/modules/lib/migrate.js');
+  const { ensureRoles, ensureAppLogin, appUrlFor } = await import('../../dist/modules/lib/postgres/roles.js');
+  const { migrateUp } = await import('../../dist/modules/lib/postgres/migrate.js');
   await query(server.url('postgres'), `create database ${template}`);
   await ensureRoles(server.url(template));
   await migrateUp(server.url(template));

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { errorChapters, renderErrorsDocument } from './error-catalogue.ts';
 
-const root = path.join(import.meta.dirname, '../..');
+const root = path.join(import.meta.dirname, '../../..');
 
 /** Every module under src that makes a catalogue, with the names that it exports it under. */
 async function catalogueNames(): Promise<string[]> {

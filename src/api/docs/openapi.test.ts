@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { renderOpenApi } from './openapi-document.ts';
 import { renderReferencePage } from './reference-page.ts';
 
-const root = path.join(import.meta.dirname, '../..');
+const root = path.join(import.meta.dirname, '../../..');
 
 interface Operation {
   security?: object[];

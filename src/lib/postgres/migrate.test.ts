@@ -12,7 +12,7 @@ import { ensureRoles } from './roles.ts';
 
 const sluice = useCommandLine();
 const serverUrl = inject('serverUrl');
-const root = path.join(import.meta.dirname, '../..');
+const root = path.join(import.meta.dirname, '../../..');
 const databases: string[] = [];
 const directories: string[] = [];
 

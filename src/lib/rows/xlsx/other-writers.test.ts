@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { readRows, refusalOf } from '../../../../test/generators/read-rows.ts';
 
 const fixture = (name: string) =>
-  readFileSync(new URL(`../../../../../test/fixtures/workbooks/${name}`, import.meta.url));
+  readFileSync(new URL(`../../../../test/fixtures/workbooks/${name}`, import.meta.url));
 const valuesOf = async (name: string, options = {}) =>
   (await readRows(fixture(name), options)).rows.map((json) => JSON.parse(json) as object);
 

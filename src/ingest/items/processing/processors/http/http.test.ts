@@ -3,13 +3,13 @@ import {
   type FlakyProvider,
   type Misbehaviour,
   startFlakyProvider,
-} from '../../../../../test/support/fakes/flaky-provider.ts';
-import { itemsOf, processorContext } from '../../../../../test/support/worlds/processor-context.ts';
-import { jobErrors } from '../../../../kernel/jobs/errors.ts';
-import { secretErrors } from '../../../../kernel/secrets/errors.ts';
-import { createGuardedFetch } from '../../../../lib/fetch/guarded-fetch.ts';
-import { httpProcessor } from './http/http.ts';
-import type { ItemInput, ItemOutcome, ProcessorContext, ProviderCall } from './types.ts';
+} from '../../../../../../test/support/fakes/flaky-provider.ts';
+import { itemsOf, processorContext } from '../../../../../../test/support/worlds/processor-context.ts';
+import { jobErrors } from '../../../../../kernel/jobs/errors.ts';
+import { secretErrors } from '../../../../../kernel/secrets/errors.ts';
+import { createGuardedFetch } from '../../../../../lib/fetch/guarded-fetch.ts';
+import type { ItemInput, ItemOutcome, ProcessorContext, ProviderCall } from '../types.ts';
+import { httpProcessor } from './http.ts';
 
 const fetch = createGuardedFetch({ blockPrivateAddresses: false, userAgent: 'test/1' });
 afterAll(() => fetch.close());

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { SluiceError } from '../../../../lib/errors.ts';
-import { httpProcessor } from './http/http.ts';
+import type { SluiceError } from '../../../../../lib/errors.ts';
+import { httpProcessor } from './http.ts';
 
 const url = 'https://api.example.com/v1/{{sku}}';
 

@@ -1,9 +1,12 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { type FlakyProvider, startFlakyProvider } from '../../../../../test/support/fakes/flaky-provider.ts';
-import { itemsOf, processorContext } from '../../../../../test/support/worlds/processor-context.ts';
-import { createGuardedFetch } from '../../../../lib/fetch/guarded-fetch.ts';
-import { httpProcessor } from './http/http.ts';
-import type { ItemInput, ProcessorContext, ProviderCall } from './types.ts';
+import {
+  type FlakyProvider,
+  startFlakyProvider,
+} from '../../../../../../test/support/fakes/flaky-provider.ts';
+import { itemsOf, processorContext } from '../../../../../../test/support/worlds/processor-context.ts';
+import { createGuardedFetch } from '../../../../../lib/fetch/guarded-fetch.ts';
+import type { ItemInput, ProcessorContext, ProviderCall } from '../types.ts';
+import { httpProcessor } from './http.ts';
 
 const fetch = createGuardedFetch({ blockPrivateAddresses: false, userAgent: 'test/1' });
 afterAll(() => fetch.close());
