@@ -1,6 +1,6 @@
 // Puts the server, the command line, the library and the threads together in a few files: a process loads them in a
 // third of the time that it needs for a thousand small ones.
-import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { readdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { rolldown } from 'rolldown';
 import { listFiles } from './build-target.mjs';
@@ -56,7 +56,8 @@ async function writeLicenses({ root, output, file }) {
   const modules = output.flatMap(({ moduleIds = [] }) => moduleIds);
   const texts = [];
   for (const name of bundledPackages) {
-    const directory = join(root, 'node_modules', name);
+    // The bundler names modules by their real paths.
+    const directory = await realpath(join(root, 'node_modules', name));
     if (!modules.some((id) => id.startsWith(directory)))
       throw new Error(`nothing of ${name} is in the bundle`);
     const license = (await readdir(directory)).find((entry) => /^licen[sc]e/i.test(entry));

@@ -12,35 +12,51 @@ if (built.status === 'failed') {
   process.exit(1);
 }
 
-const { renderErrorsDocument } = await import('../dist/modules/api/docs/error-catalogue.js');
-const { renderOpenApi } = await import('../dist/modules/api/docs/openapi-document.js');
+const { ownChapters, renderErrorsDocument } = await import('../dist/modules/api/docs/error-catalogue.js');
+const { houses } = await import('../dist/modules/houses.js');
 const { renderRolesDocument } = await import('../dist/modules/kernel/tenancy/rights.js');
 const { stateMachinePage } = await import('../dist/modules/kernel/jobs/state-machine-page.js');
 const { configurationPage } = await import('../dist/modules/config.js');
-const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
 
-await writeIfChanged('docs/errors.md', renderErrorsDocument());
+const chapters = [...ownChapters, ...houses.flatMap((house) => house.errors)];
+await writeIfChanged('docs/errors.md', renderErrorsDocument(chapters));
 await writeIfChanged('docs/roles.md', renderRolesDocument());
 await writeIfChanged('docs/state-machines.md', stateMachinePage());
 await writeIfChanged('docs/configuration.md', configurationPage());
-const openapi = await renderOpenApi({ version });
-await writeIfChanged('openapi.json', openapi);
-await writeIfChanged('console/src/api/types.ts', renderApiTypes(JSON.parse(openapi)));
-await writeIfChanged('schema.sql', await migratedSchema());
+await onEmptyInstallation(async ({ schema, url }) => {
+  await writeIfChanged('schema.sql', schema);
+  const openapi = await (await fetch(`${url}/api/openapi.json`)).text();
+  await writeIfChanged('openapi.json', openapi);
+  await writeIfChanged('console/src/api/types.ts', renderApiTypes(JSON.parse(openapi)));
+});
 
-/** The schema of an empty embedded database with every migration applied. */
-async function migratedSchema() {
-  const { joinEmbeddedPostgres } = await import('../dist/modules/lib/postgres/embedded/embedded-postgres.js');
+/** A server on an embedded database that was just migrated, and the schema as the migrations alone leave it. */
+async function onEmptyInstallation(work) {
+  const { dumpSchema } = await import('../dist/modules/lib/postgres/schema-dump.js');
   const { ensureRoles } = await import('../dist/modules/lib/postgres/roles.js');
   const { migrateUp } = await import('../dist/modules/lib/postgres/migrate.js');
-  const { dumpSchema } = await import('../dist/modules/lib/postgres/schema-dump.js');
+  const { joinEmbeddedPostgres } = await import('../dist/modules/lib/postgres/embedded/embedded-postgres.js');
+  const { createApp } = await import('../dist/modules/app.js');
+  const { loadConfig } = await import('../dist/modules/config.js');
+  const { createLogger } = await import('../dist/modules/lib/log.js');
+  const { SecretScrubber } = await import('../dist/modules/lib/secret-scrubber.js');
   const dataDir = await mkdtemp(join(tmpdir(), 'sluice-generate-'));
+  const scrubber = new SecretScrubber();
   try {
     const server = await joinEmbeddedPostgres({ dataDir });
     try {
       await ensureRoles(server.ownerUrl);
       await migrateUp(server.ownerUrl);
-      return await dumpSchema(server.ownerUrl);
+      const schema = await dumpSchema(server.ownerUrl);
+      const env = { PORT: '0', SLUICE_DATA_DIR: dataDir, SLUICE_WORKER: 'false' };
+      const { config } = await loadConfig({ env, cwd: dataDir });
+      const logger = createLogger({ level: 'warn', scrubber });
+      const app = await createApp({ config, logger, scrubber, portIsExplicit: true, showLoginLink: false });
+      try {
+        await work({ schema, url: app.url });
+      } finally {
+        await app.stop();
+      }
     } finally {
       await server.leave();
     }

@@ -2,25 +2,26 @@ import { createHmac } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import { type Readiness, watchReadiness } from './api/readiness.ts';
-import { houseRoutes } from './api/route-modules.ts';
+import { routeModules } from './api/route-modules.ts';
 import { createServer } from './api/server.ts';
 import { SseStreams } from './api/sse.ts';
 import type { Config } from './config.ts';
-import type { ItemHouse } from './ingest/items/house.ts';
-import { adapterDoors, type Installation, openInstallation, type ProcessOptions } from './installation.ts';
+import { type Installation, openInstallation, type ProcessOptions } from './installation.ts';
 import { installEventMetrics } from './kernel/events/metrics.ts';
 import { sweepOrphans } from './kernel/files/service.ts';
-import type { Files } from './kernel/files/types.ts';
 import type { CycleReport } from './kernel/jobs/cycle.ts';
-import { Kernel } from './kernel/jobs/kernel.ts';
-import type { CircuitBreakers } from './kernel/limits/circuit-breaker.ts';
-import type { RateLimits } from './kernel/limits/rate-limits.ts';
+import type { Kernel } from './kernel/jobs/kernel.ts';
+import { rotationTask } from './kernel/secrets/rotation.ts';
+import { tenantSecretShelf } from './kernel/secrets/tenant-secrets.ts';
 import { installGauges } from './kernel/stats/metrics.ts';
+import { stuckJobsTask } from './kernel/stats/tasks.ts';
 import { type Authenticator, createAuthenticator } from './kernel/tenancy/service.ts';
 import { createLoginLink } from './kernel/tenancy/sessions.ts';
 import { kernelTasks } from './kernel/upkeep/tasks.ts';
 import type { UpkeepTask } from './kernel/upkeep/types.ts';
 import { Upkeep } from './kernel/upkeep/upkeep.ts';
+import { webhookSecretShelf } from './kernel/webhooks/endpoints/secret-shelf.ts';
+import { openWebhooks, type Webhooks } from './kernel/webhooks/webhooks.ts';
 import { systemClock } from './lib/clock.ts';
 import { ClosingOrder, finishedWithin, type Part } from './lib/closing.ts';
 import { isSluiceError } from './lib/errors.ts';
@@ -28,7 +29,6 @@ import { listenOn } from './lib/listen.ts';
 import type { Logger } from './lib/log.ts';
 import { startMetricsListener } from './lib/metrics-listener.ts';
 import type { Connections } from './lib/postgres/connections.ts';
-import type { Database } from './lib/postgres/db.ts';
 import { readVersion } from './lib/version.ts';
 
 export interface AppOptions extends ProcessOptions {
@@ -67,12 +67,12 @@ async function start(options: AppOptions, closing: ClosingOrder): Promise<App> {
     clock: systemClock,
     tokens: { ...base, issuer: config.jwtIssuer, audience: config.jwtAudience, jwksUrl: config.jwksUrl },
   });
-  const kernel = await startKernel({ options, base, closing, work: config.worker });
+  const { webhooks } = await startWork({ options, base, closing, work: config.worker });
   const readiness = watchReadiness(base);
-  const server = await openServer({ options, base, kernel, authenticator, readiness, closing });
+  const server = await openServer({ options, base, webhooks, authenticator, readiness, closing });
   const url = config.publicUrl ?? addressOf(server, config.host);
   const loginUrl = await makeLoginUrl({ options, base, authenticator, url });
-  logger.info({ url, worker_id: kernel.membership.workerId }, 'started');
+  logger.info({ url, worker_id: base.kernel.membership.workerId }, 'started');
   return {
     url,
     loginUrl,
@@ -98,12 +98,13 @@ export async function createWorkerApp(
   const closing = new ClosingOrder((sentence, err) => options.logger.error({ err }, sentence));
   try {
     const base = await openInstallation(options, closing);
-    const kernel = await startKernel({ options, base, closing, work: !isIdle });
+    const { kernel } = base;
+    const { webhooks } = await startWork({ options, base, closing, work: !isIdle });
     // A cycle is over before anybody could ask for its figures.
     if (!isIdle) await openMetricsPort({ options, base, closing });
     return {
       workerId: kernel.membership.workerId,
-      cycle: (budgetMs) => cycleWithWebhooks({ base, kernel, budgetMs }),
+      cycle: (budgetMs) => cycleWithWebhooks({ kernel, webhooks, budgetMs }),
       stop: () => closing.closeAll(),
     };
   } catch (error) {
@@ -114,70 +115,46 @@ export async function createWorkerApp(
 
 /** A cron's cycle is all that such an installation has: what it did, and what waits, is told to receivers as well. */
 async function cycleWithWebhooks(parts: {
-  base: Installation;
   kernel: Kernel;
+  webhooks: Webhooks;
   budgetMs: number;
 }): Promise<CycleReport> {
   const deadlineMs = performance.now() + parts.budgetMs;
   const report = await parts.kernel.cycle({ budgetMs: parts.budgetMs });
-  await parts.base.webhooks.dispatcher.drain(deadlineMs - performance.now());
+  await parts.webhooks.dispatcher.drain(deadlineMs - performance.now());
   return report;
 }
 
-async function startKernel(parts: {
+async function startWork(parts: {
   options: ProcessOptions;
   base: Installation;
   closing: ClosingOrder;
   work: boolean;
-}): Promise<Kernel> {
+}): Promise<{ webhooks: Webhooks }> {
   const { config, logger } = parts.options;
-  const { workerId, db, connections, metrics, files, limits, breakers, wake } = parts.base;
-  const { items, uploads, connectors, knowledge, scrapes, adapters, webhooks } = parts.base;
-  const kernel = new Kernel({
-    workerId,
-    db,
-    directUrl: connections.directAppUrl,
-    logger,
-    registry: metrics,
-    wake,
-    pipelines: [items.pipeline, uploads.pipeline, connectors.pipeline, knowledge.pipeline, scrapes.pipeline],
-    onWorkersLost: items.onWorkersLost,
-    beforeCycle: async (own, scope) => {
-      await connectors.scheduleDue(own, scope);
-      if (scope.tenantId === undefined) await adapters.scanDue();
-    },
-    version: readVersion(),
-    leaseMs: config.leaseMs,
-    heartbeatMs: config.heartbeatMs,
-    pollMs: config.pollMs,
-    concurrency: config.workerConcurrency,
-    tenantLimit: config.tenantConcurrency,
-    maxStrikes: config.maxWorkerCrashes,
-    maxQueued: config.maxQueuedJobs,
-  });
-  scrapes.connect(kernel);
-  adapters.connect({ doors: adapterDoors({ items, uploads }, kernel), workerId });
-  installGauges(metrics, { db, logger });
-  installEventMetrics(metrics, { db, logger });
-  breakers.installGauge(metrics);
+  const { db, kernel, registry, breakers, houses, keys } = parts.base;
+  const webhooks = openWebhooks({ ...config, ...parts.base, wake: kernel.wake });
+  installGauges(registry, { db, logger });
+  installEventMetrics(registry, { db, logger });
+  breakers.installGauge(registry);
   await kernel.start({ work: parts.work });
-  parts.closing.add('The worker', { stop: () => kernel.stop(config.shutdownGraceMs) });
-  parts.closing.add('Scans of adapters', {
-    stop: async () => void (await finishedWithin(adapters.stop(), config.shutdownGraceMs)),
-  });
-  parts.closing.add('Webhooks', { stop: () => webhooks.dispatcher.stop(config.shutdownGraceMs) });
+  const graceMs = config.shutdownGraceMs;
+  parts.closing.add('The worker', { stop: () => kernel.stop(graceMs) });
+  for (const house of houses) {
+    parts.closing.add(`What the house of ${house.name} does by itself`, {
+      stop: async () => void (await finishedWithin(house.stop?.() ?? Promise.resolve(), graceMs)),
+    });
+  }
+  parts.closing.add('Webhooks', { stop: () => webhooks.dispatcher.stop(graceMs) });
   if (parts.work) {
+    const shelves = [tenantSecretShelf(db), webhookSecretShelf(db)];
     const upkeep = new Upkeep({
       db,
       logger,
       tasks: [
-        ...upkeepTasks({ config, db, logger, files, limits, breakers, items }),
-        ...parts.base.tasks,
-        ...uploads.tasks(kernel),
-        ...connectors.tasks(kernel),
-        ...knowledge.tasks,
-        ...scrapes.tasks(kernel),
-        ...adapters.tasks,
+        ...ownTasks(parts.base),
+        rotationTask({ keys, shelves, logger }),
+        ...houses.flatMap((house) => house.tasks ?? []),
         ...webhooks.tasks,
       ],
     });
@@ -185,22 +162,14 @@ async function startKernel(parts: {
     parts.closing.add('Upkeep', upkeep);
     webhooks.dispatcher.start();
   }
-  return kernel;
+  return { webhooks };
 }
 
-function upkeepTasks(deps: {
-  config: Config;
-  db: Database;
-  logger: Logger;
-  files: Files;
-  limits: RateLimits;
-  breakers: CircuitBreakers;
-  items: ItemHouse;
-}): UpkeepTask[] {
-  const { config, db, logger, files, limits, breakers, items } = deps;
+/** The chores that are no house's. */
+function ownTasks({ config, db, logger, files, limits, breakers }: Installation): UpkeepTask[] {
   return [
-    ...kernelTasks({ ...config, db, logger }),
-    ...items.tasks,
+    ...kernelTasks({ ...config, db }),
+    stuckJobsTask({ db, logger }),
     {
       name: 'purge_limits',
       everyMs: 10 * 60_000,
@@ -223,7 +192,7 @@ function upkeepTasks(deps: {
 interface ServerParts {
   options: AppOptions;
   base: Installation;
-  kernel: Kernel;
+  webhooks: Webhooks;
   authenticator: Authenticator;
   readiness: Readiness;
   closing: ClosingOrder;
@@ -231,29 +200,16 @@ interface ServerParts {
 
 async function openServer(parts: ServerParts): Promise<FastifyInstance> {
   const { config, logger, portIsExplicit } = parts.options;
-  const { db, files, metrics, secret, items, uploads, connectors, knowledge, scrapes } = parts.base;
-  const { secrets, adapters, webhooks } = parts.base;
-  const { kernel, authenticator } = parts;
+  const { base, webhooks, authenticator } = parts;
+  const { db, registry, secret } = base;
+  const streams = new SseStreams({ authenticator });
   const server = await createServer({
     config: { ...config, secret: serverSecret(config, secret) },
     db,
     logger,
     authenticator,
-    metrics,
-    routes: houseRoutes({
-      kernel,
-      files,
-      admissions: authenticator.admissions,
-      streams: new SseStreams({ authenticator }),
-      items,
-      uploads,
-      connectors,
-      knowledge,
-      scrapes,
-      adapters,
-      secrets,
-      webhooks,
-    }),
+    metrics: registry,
+    routes: routeModules({ ...base, webhooks, streams, admissions: authenticator.admissions }),
     version: readVersion(),
     isReady: parts.readiness.isReady,
   });
@@ -271,7 +227,7 @@ async function openMetricsPort(parts: {
 }): Promise<void> {
   const { host, metricsPort: port, metricsToken: token } = parts.options.config;
   if (port === null) return;
-  const listener = await startMetricsListener({ host, port, token, registry: parts.base.metrics });
+  const listener = await startMetricsListener({ host, port, token, registry: parts.base.registry });
   parts.closing.add('The metrics port', listener);
 }
 

@@ -185,20 +185,20 @@ describe('problems', () => {
       'sluice.config.mjs',
       `export default { port: 81, processors: [{ name: 'mine', processItem: () => ({ status: 'DONE' }) }] }`,
     );
-    const { config, processors } = await loadConfig({ env: {}, cwd });
+    const { config, definitions } = await loadConfig({ env: {}, cwd });
     expect(config.port).toBe(81);
     expect(config).not.toHaveProperty('processors');
-    expect(processors).toMatchObject([{ name: 'mine' }]);
-    expect((await loadConfig({ env: {}, cwd: tmpdir() })).processors).toEqual([]);
+    expect(definitions.processors).toMatchObject([{ name: 'mine' }]);
+    expect((await loadConfig({ env: {}, cwd: tmpdir() })).definitions.processors).toEqual([]);
   });
 
   const embedder = `{ name: 'mine', model: 'm', dimensions: 2, embed: () => [] }`;
   test('the embedders of a config file are read, beside its settings', async () => {
     await put('sluice.config.mjs', `export default { embedders: [${embedder}] }`);
-    const { config, embedders } = await loadConfig({ env: {}, cwd });
+    const { config, definitions } = await loadConfig({ env: {}, cwd });
     expect(config).not.toHaveProperty('embedders');
-    expect(embedders).toMatchObject([{ name: 'mine', dimensions: 2 }]);
-    expect((await loadConfig({ env: {}, cwd: tmpdir() })).embedders).toEqual([]);
+    expect(definitions.embedders).toMatchObject([{ name: 'mine', dimensions: 2 }]);
+    expect((await loadConfig({ env: {}, cwd: tmpdir() })).definitions.embedders).toEqual([]);
   });
 
   test('an embedder that is none is a problem of the file', async () => {

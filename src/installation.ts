@@ -1,45 +1,18 @@
 import type { Registry } from 'prom-client';
 import { createMetricsRegistry } from './api/metrics.ts';
-import type { Config } from './config.ts';
-import { type AdapterHouse, openAdapterHouse } from './ingest/adapters/house.ts';
-import type { TargetDoor, TargetDoors } from './ingest/adapters/types.ts';
-import {
-  type ConnectorHouse,
-  hookSecretFrom,
-  openConnectorHouse,
-  syncPolicyOf,
-} from './ingest/connectors/house.ts';
-import { prepareTitleSearch } from './ingest/items/catalog/prepare-title-search.ts';
-import { type ItemHouse, openItemHouse } from './ingest/items/house.ts';
-import type { ProcessorDefinition } from './ingest/items/processing/processors/custom/define-processor.ts';
-import { admitReferences, kbMadeAt } from './ingest/knowledge/documents/reference-intake.ts';
-import type { EmbedderDefinition } from './ingest/knowledge/embedders/define-embedder.ts';
-import { loadTokenCounter } from './ingest/knowledge/embedders/local-assets.ts';
-import { readDocument } from './ingest/knowledge/formats/read-document.ts';
-import {
-  type KnowledgeHouse,
-  type KnowledgeHouseOptions,
-  openKnowledgeHouse,
-} from './ingest/knowledge/house.ts';
-import { openVectorEngine } from './ingest/knowledge/index/vector/open-engine.ts';
-import { preparePgvector } from './ingest/knowledge/index/vector/prepare-pgvector.ts';
-import { openScrapeHouse, type ScrapeHouse, type ScrapeHouseOptions } from './ingest/scrapes/house.ts';
-import { createReferenceReader } from './ingest/scrapes/references/reader.ts';
-import { openUploadHouse, type UploadHouse } from './ingest/uploads/house.ts';
+import type { Config, Definitions } from './config.ts';
+import { houses } from './houses.ts';
 import { createFiles } from './kernel/files/backends.ts';
-import type { Files } from './kernel/files/types.ts';
-import type { Kernel } from './kernel/jobs/kernel.ts';
+import { Doors } from './kernel/house/doors.ts';
+import type { Ground, OpenHouse } from './kernel/house/house.ts';
+import { Kernel } from './kernel/jobs/kernel.ts';
 import { sessionName } from './kernel/jobs/membership.ts';
-import { WakeUp } from './kernel/jobs/wake-up.ts';
 import { CircuitBreakers } from './kernel/limits/circuit-breaker.ts';
 import { LimitMetrics } from './kernel/limits/metrics.ts';
 import { RateLimits } from './kernel/limits/rate-limits.ts';
 import { loadJwtSecret, loadSecretKeys } from './kernel/secrets/installation-secrets.ts';
-import { rotationTask } from './kernel/secrets/rotation.ts';
-import { TenantSecrets, tenantSecretShelf } from './kernel/secrets/tenant-secrets.ts';
-import type { UpkeepTask } from './kernel/upkeep/types.ts';
-import { webhookSecretShelf } from './kernel/webhooks/endpoints/secret-shelf.ts';
-import { openWebhooks, type Webhooks } from './kernel/webhooks/webhooks.ts';
+import type { SecretKeys } from './kernel/secrets/stored-secrets.ts';
+import { TenantSecrets } from './kernel/secrets/tenant-secrets.ts';
 import { type ClosingOrder, finishedWithin } from './lib/closing.ts';
 import { createGuardedFetch } from './lib/fetch/guarded-fetch.ts';
 import { newId } from './lib/ids.ts';
@@ -57,54 +30,44 @@ export interface ProcessOptions {
   config: Config;
   logger: Logger;
   scrubber: SecretScrubber;
-  /** Of the config file, beside the built-in ones. */
-  processors?: readonly ProcessorDefinition[];
-  embedders?: readonly EmbedderDefinition[];
+  /** What the config file lists for houses, such as processors and embedders. */
+  definitions?: Definitions;
 }
 
-/** What every process of an installation stands on. */
-export interface Installation {
+/** What every process of an installation has: the ground of its houses, and what only the wiring needs. */
+export interface Installation extends Ground {
   connections: Connections;
-  /** Of this process; its sessions are named after it. */
-  workerId: string;
-  db: Database;
   migrations: Migration[];
-  files: Files;
-  /** Signs tokens. */
-  secret: string;
-  metrics: Registry;
   secrets: TenantSecrets;
-  /** Upkeep of what every process has. */
-  tasks: UpkeepTask[];
-  items: ItemHouse;
-  uploads: UploadHouse;
-  connectors: ConnectorHouse;
-  knowledge: KnowledgeHouse;
-  scrapes: ScrapeHouse;
-  adapters: AdapterHouse;
-  webhooks: Webhooks;
-  limits: RateLimits;
-  breakers: CircuitBreakers;
-  wake: WakeUp;
+  /** Encrypt what tenants store. */
+  keys: SecretKeys;
+  houses: (OpenHouse & { name: string })[];
 }
 
-/** Opens the database, the houses and what they share. What was opened is closed by `closing`. */
+/** Opens the database, the kernel and the houses on it. What was opened is closed by `closing`. */
 export async function openInstallation(
   options: ProcessOptions,
   closing: ClosingOrder,
 ): Promise<Installation> {
-  const { config, logger, scrubber } = options;
-  const connections = await resolveConnections(config, { onNotice: (text) => logger.info(text) });
-  closing.add('The database connection', { stop: () => connections.leave() });
-  scrubber.register([connections.ownerUrl ?? '', connections.appUrl].flatMap(passwordsOf));
-  const prepared = await prepareDatabase(connections, { migrate: config.autoMigrate });
-  if (prepared && prepared.applied.length > 0) logger.info({ applied: prepared.applied }, 'migrated');
-  if (connections.ownerUrl !== null && config.autoMigrate) {
-    await prepareTitleSearch(connections.ownerUrl, { onNotice: (text) => logger.warn(text) });
+  const base = await openGround(options, closing);
+  const opened: Installation['houses'] = [];
+  for (const house of houses) {
+    const open = await house.open(base);
+    base.kernel.install(open);
+    closing.add(`The house of ${house.name}`, { stop: async () => open.close?.() });
+    opened.push({ ...open, name: house.name });
   }
-  const metrics = createMetricsRegistry();
+  return { ...base, houses: opened };
+}
+
+async function openGround(
+  { config, logger, scrubber, definitions = {} }: ProcessOptions,
+  closing: ClosingOrder,
+): Promise<Omit<Installation, 'houses'>> {
+  const connections = await openConnections({ config, logger, scrubber }, closing);
+  const registry = createMetricsRegistry();
   const workerId = newId();
-  const db = openDatabase({ config, connections, logger, metrics, workerId });
+  const db = openDatabase({ config, connections, logger, registry, workerId });
   closing.add('The database pool', { stop: () => closePool(db, logger) });
   const migrations = await readMigrations();
   assertUsable(await readSchemaStateOf(db, migrations));
@@ -112,151 +75,48 @@ export async function openInstallation(
   scrubber.register([secret]);
   const keys = await loadSecretKeys({ configured: config.secretKey, dataDir: config.dataDir });
   const secrets = new TenantSecrets({ db, keys });
-  const fetch = createGuardedFetch({ ...config, userAgent: `Sluice/${readVersion()}` });
+  const userAgent = `Sluice/${readVersion()}`;
+  const fetch = createGuardedFetch({ ...config, userAgent });
   closing.add('Outgoing connections', { stop: () => fetch.close() });
-  const secretOf = (tenantId: string, name: string) => secrets.get(tenantId, name);
   const files = createFiles(config);
   closing.add('The file storage', { stop: () => files.close() });
-  const items = openItemHouse({
+  const kernel = new Kernel({
     ...config,
-    db,
-    files,
-    logger,
-    registry: metrics,
-    fetch,
-    secretOf,
-    bounds: config,
-    customProcessors: options.processors,
-  });
-  closing.add('The decoder of images', { stop: () => items.close() });
-  const wake = new WakeUp(db);
-  const uploads = openUploadHouse({ ...config, db, files, wake, logger, registry: metrics });
-  const limits = new RateLimits({ db, metrics: new LimitMetrics(metrics) });
-  const breakers = new CircuitBreakers({ db, logger });
-  const connectors = openConnectors(options, { db, wake, metrics, limits, breakers, secret });
-  closing.add('Connections to Airbyte', { stop: () => connectors.close() });
-  const base = { db, files, wake, registry: metrics, fetch, breakers, secretOf };
-  const knowledge = await openKnowledge(options, connections, base);
-  closing.add('The embedders', { stop: () => knowledge.close() });
-  const scrapes = openScrapes(options, { db, registry: metrics, fetch });
-  const webhooks = openWebhooks({ ...config, db, wake, logger, registry: metrics, fetch, keys });
-  const adapters = openAdapterHouse({ ...config, db, logger, registry: metrics, fetch, secretOf });
-  const houses = { items, uploads, connectors, knowledge, scrapes, adapters, webhooks };
-  const shelves = [tenantSecretShelf(db), webhookSecretShelf(db)];
-  const tasks = [rotationTask({ keys, shelves, logger })];
-  const shared = {
-    connections,
     workerId,
     db,
-    migrations,
-    files,
-    secret,
-    metrics,
-    secrets,
-    limits,
-    breakers,
-    wake,
+    directUrl: connections.directAppUrl,
+    logger,
+    registry,
+    version: readVersion(),
+    concurrency: config.workerConcurrency,
+    tenantLimit: config.tenantConcurrency,
+    maxStrikes: config.maxWorkerCrashes,
+    maxQueued: config.maxQueuedJobs,
+  });
+  return {
+    ...{ config, logger, scrubber, connections, registry, db, migrations, secret, keys, secrets },
+    ...{ userAgent, fetch, files, kernel, doors: new Doors() },
+    limits: new RateLimits({ db, metrics: new LimitMetrics(registry) }),
+    breakers: new CircuitBreakers({ db, logger }),
+    secretOf: (tenantId, name) => secrets.get(tenantId, name),
+    definitions: (name) => definitions[name] ?? [],
   };
-  return { ...shared, tasks, ...houses };
 }
 
-function openConnectors(
+async function openConnections(
   { config, logger, scrubber }: ProcessOptions,
-  base: Pick<Installation, 'db' | 'wake' | 'metrics' | 'limits' | 'breakers' | 'secret'>,
-): ConnectorHouse {
-  const { secret, metrics, ...rest } = base;
-  const hookSecret = hookSecretFrom(config.airbyteWebhookSecret, secret);
-  scrubber.register([hookSecret]);
-  return openConnectorHouse({
-    ...config,
-    ...rest,
-    ...syncPolicyOf(config),
-    registry: metrics,
-    logger,
-    hookSecret,
-    userAgent: `Sluice/${readVersion()}`,
-  });
-}
-
-async function openKnowledge(
-  { config, logger, embedders }: ProcessOptions,
-  { ownerUrl }: Connections,
-  base: Pick<KnowledgeHouseOptions, 'db' | 'files' | 'wake' | 'registry' | 'fetch' | 'breakers' | 'secretOf'>,
-): Promise<KnowledgeHouse> {
-  if (ownerUrl !== null && config.autoMigrate) {
-    await preparePgvector(ownerUrl, { onNotice: (text) => logger.warn(text) });
+  closing: ClosingOrder,
+): Promise<Connections> {
+  const connections = await resolveConnections(config, { onNotice: (text) => logger.info(text) });
+  closing.add('The database connection', { stop: () => connections.leave() });
+  scrubber.register([connections.ownerUrl ?? '', connections.appUrl].flatMap(passwordsOf));
+  const prepared = await prepareDatabase(connections, { migrate: config.autoMigrate });
+  if (prepared && prepared.applied.length > 0) logger.info({ applied: prepared.applied }, 'migrated');
+  if (connections.ownerUrl !== null && config.autoMigrate) {
+    const onNotice = (text: string) => logger.warn(text);
+    for (const house of houses) await house.prepare(connections.ownerUrl, { onNotice });
   }
-  const engine = await openVectorEngine({
-    db: base.db,
-    logger,
-    cacheBytes: config.knowledgeVectorCacheBytes,
-  });
-  const countTokens = await loadTokenCounter();
-  const references = createReferenceReader(base.db);
-  const seams = { logger, engine, countTokens, references, customEmbedders: embedders };
-  return openKnowledgeHouse({ ...config, ...base, ...seams });
-}
-
-/** Houses never import each other: what scrapes need of knowledge is handed in here. */
-function openScrapes(
-  { config, logger }: ProcessOptions,
-  base: Pick<ScrapeHouseOptions, 'db' | 'registry' | 'fetch'>,
-): ScrapeHouse {
-  return openScrapeHouse({
-    ...config,
-    ...base,
-    logger,
-    knowledge: {
-      admit: admitReferences,
-      madeAt: kbMadeAt,
-      readPage: ({ isHtml, ...page }, signal) =>
-        readDocument({ ...page, ...(isHtml ? { kind: 'html' } : {}) }, { signal }),
-    },
-  });
-}
-
-/** The same for what adapters need of items and uploads; they take files in through a kernel. */
-export function adapterDoors(
-  { items, uploads }: { items: ItemHouse; uploads: UploadHouse },
-  kernel: Kernel,
-): TargetDoors {
-  return { items: itemsDoor(items, kernel), uploads: uploadsDoor(uploads, kernel) };
-}
-
-function itemsDoor(items: ItemHouse, kernel: Kernel): TargetDoor {
-  const intake = items.intake(kernel);
-  return {
-    maxBytes: intake.maxBytes,
-    check: async (_tenantId, target) => {
-      if (target.kind === 'items') intake.check(target);
-    },
-    takeIn: async ({ target, tenantId, userId, fileName, content, record }) => {
-      if (target.kind !== 'items') throw new Error(`A file for ${target.kind} came to the door of items`);
-      const { processor, options } = target;
-      await intake.ingest({
-        ...{ tenantId, userId, processor, options, fileName, content, ipAddress: null, declaredType: null },
-        beforeCommit: (tx, { jobId }) => record(tx, { jobId, uploadId: null }),
-      });
-    },
-  };
-}
-
-function uploadsDoor(uploads: UploadHouse, kernel: Kernel): TargetDoor {
-  const intake = uploads.intake(kernel);
-  return {
-    maxBytes: intake.maxBytes,
-    check: async (tenantId, target) => {
-      if (target.kind === 'uploads') await intake.check(tenantId, target);
-    },
-    takeIn: async ({ target, tenantId, userId, fileName, content, record }) => {
-      if (target.kind !== 'uploads') throw new Error(`A file for ${target.kind} came to the door of uploads`);
-      const { platform, workspaceId } = target;
-      await intake.take({
-        ...{ tenantId, userId, platform, workspaceId, content, filename: fileName },
-        beforeCommit: (tx, { jobId, uploadId }) => record(tx, { jobId, uploadId }),
-      });
-    },
-  };
+  return connections;
 }
 
 /** A server that gives up a statement needs a moment to say so. */
@@ -266,7 +126,7 @@ function openDatabase(deps: {
   config: Config;
   connections: Connections;
   logger: Logger;
-  metrics: Registry;
+  registry: Registry;
   workerId: string;
 }): Database {
   return new Database({
@@ -282,13 +142,13 @@ function openDatabase(deps: {
     },
     silenceMs: deps.config.statementTimeoutMs + silenceMarginMs,
     onError: (err) => deps.logger.warn({ err }, 'a database connection was lost'),
-    onTransaction: observePoolWait(deps.metrics),
+    onTransaction: observePoolWait(deps.registry),
   });
 }
 
 /** Below the shortest time after which others take over what a silent process holds. */
-function idleLimitMs({ leaseMs, lockFloorMs }: Config): number {
-  return Math.min(leaseMs, lockFloorMs) * 0.8;
+function idleLimitMs(config: Config): number {
+  return Math.min(config.leaseMs, ...houses.map((house) => house.takeoverMs(config))) * 0.8;
 }
 
 const poolCloseMs = 2000;

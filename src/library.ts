@@ -1,14 +1,13 @@
-/** What `import … from 'sluice'` gives. */
+/** What `import … from 'sluice'` gives: what the houses let others define. */
 export {
+  defineEmbedder,
   defineProcessor,
+  type EmbedderDefinition,
+  type ErrorClass,
+  type ItemError,
+  type ItemInput,
+  type ItemOutcome,
   type OptionsSchema,
+  type ProcessorContext,
   type ProcessorDefinition,
-} from './ingest/items/processing/processors/custom/define-processor.ts';
-export type {
-  ErrorClass,
-  ItemError,
-  ItemInput,
-  ItemOutcome,
-  ProcessorContext,
-} from './ingest/items/processing/processors/types.ts';
-export { defineEmbedder, type EmbedderDefinition } from './ingest/knowledge/embedders/define-embedder.ts';
+} from './houses.ts';

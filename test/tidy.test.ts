@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { crowdedFolders, folderCycles } from './tidy-folders.ts';
 import {
   consoleUse,
   environment,
@@ -19,6 +20,8 @@ const root = path.join(import.meta.dirname, '..');
 
 /** Files that may be longer than the rest, each with the reason. */
 const longFiles = new Map<string, string>([]);
+/** Folders that may have more files than the rest. */
+const crowded = ['src/kernel/jobs'];
 
 const codeFolders = ['src', 'test', 'scripts', 'examples', 'console/src'];
 /** Written by a program, for programs. */
@@ -50,6 +53,12 @@ describe('the repository', () => {
     check(fileLength(longFiles));
     const gone = [...longFiles.keys()].filter((name) => !code.some((file) => file.path === name));
     expect(gone, 'exceptions for files that do not exist').toEqual([]);
+  });
+  test('has no folder without rooms that needs them', () => {
+    expect(crowdedFolders(code, crowded)).toEqual([]);
+  });
+  test('has no two folders beside each other that import each other', () => {
+    expect(folderCycles(code)).toEqual([]);
   });
   test('has no line that is too wide', () => check(lineWidth, [...code, ...migrations]));
   test('reads the environment only in its configuration', () => check(environment));
@@ -95,8 +104,28 @@ describe('importing', () => {
     expect(imports('src/api/server.ts', '../kernel/tenancy/types.ts')).toEqual([]);
     expect(imports('src/kernel/jobs/claim.ts', '../tenancy/types.ts')).toEqual([]);
     expect(imports('src/cli/commands/serve.ts', '../app.ts')).toEqual([]);
-    expect(imports('src/app.ts', './ingest/items/routes.ts')).toEqual([]);
+    expect(imports('src/app.ts', './api/server.ts')).toEqual([]);
     expect(imports('src/lib/ids.ts', 'node:crypto')).toEqual([]);
+  });
+
+  test('a house is refused to everything outside it but the list of houses', () => {
+    for (const file of [
+      'src/app.ts',
+      'src/api/server.ts',
+      'src/cli/program.ts',
+      'src/kernel/jobs/claim.ts',
+    ]) {
+      const from = path.posix.relative(path.posix.dirname(file), 'src/ingest/items/types.ts');
+      expect(imports(file, from.startsWith('.') ? from : `./${from}`), file).toHaveLength(1);
+    }
+    expect(imports('src/houses.ts', './ingest/items/house.ts')).toEqual([]);
+    expect(imports('src/cli/program.ts', '../houses.ts')).toEqual([]);
+  });
+
+  test('the client and the terminal are allowed to a house’s commands, and to nothing else of it', () => {
+    expect(imports('src/ingest/items/commands/items.ts', '../../../cli/client/client.ts')).toEqual([]);
+    expect(imports('src/ingest/items/commands/items.ts', '../../../cli/program.ts')).toHaveLength(1);
+    expect(imports('src/ingest/items/service.ts', '../../cli/client/client.ts')).toHaveLength(1);
   });
 
   test('between houses is refused, within a house allowed', () => {
@@ -205,6 +234,29 @@ describe('names and sizes', () => {
     expect(breaches(fileLength(new Map()), name, 'void 0;\n'.repeat(400))).toEqual([]);
     expect(breaches(fileLength(new Map([[name, 'a table']])), name, long)).toEqual([]);
     expect(breaches(fileLength(new Map([[name, 'a table']])), name, 'void 0;')).toHaveLength(1);
+  });
+
+  test('a folder with 21 production files is refused; tests and rooms do not count', () => {
+    const files = (folder: string, count: number, ending = '.ts') =>
+      Array.from({ length: count }, (_, at) => ({ path: `${folder}/file-${at}${ending}`, text: '' }));
+    expect(crowdedFolders(files('src/api', 21), [])).toEqual([expect.stringMatching(/^src\/api has 21 /)]);
+    const fine = [...files('src/api', 20), ...files('src/api', 9, '.test.ts'), ...files('src/api/room', 9)];
+    expect(crowdedFolders(fine, [])).toEqual([]);
+    expect(crowdedFolders(files('src/api', 21), ['src/api'])).toEqual([]);
+  });
+
+  test('folders beside each other may import one way at run time, and types both ways', () => {
+    const file = (name: string, text: string) => ({ path: `src/kernel/${name}.ts`, text });
+    const forth = file('jobs/a', "import { b } from '../files/b.ts';");
+    const back = file('files/b', "import { c } from '../limits/c.ts';");
+    const around = file('limits/c', "import { a } from '../jobs/a.ts';");
+    expect(folderCycles([forth, back])).toEqual([]);
+    expect(folderCycles([forth, back, around])).toHaveLength(3);
+    const onlyTypes = file('limits/c', "import type { A } from '../jobs/a.ts';");
+    expect(folderCycles([forth, back, onlyTypes])).toEqual([]);
+    const above = file('jobs/room/d', "import { a } from '../a.ts';");
+    const below = file('jobs/a', "import { d } from './room/d.ts';");
+    expect(folderCycles([above, below])).toEqual([]);
   });
 
   test('a line of 121 characters is refused, of 120 allowed', () => {

@@ -1,16 +1,9 @@
-import type { AdapterHouse } from '../ingest/adapters/house.ts';
-import { listConnectorAttention } from '../ingest/connectors/connections/attention-store.ts';
-import type { ConnectorHouse } from '../ingest/connectors/house.ts';
-import type { ItemHouse } from '../ingest/items/house.ts';
-import type { KnowledgeHouse } from '../ingest/knowledge/house.ts';
-import type { ScrapeHouse } from '../ingest/scrapes/house.ts';
-import type { UploadHouse } from '../ingest/uploads/house.ts';
-import { listUploadAttention } from '../ingest/uploads/review/attention-store.ts';
 import { eventRoutes } from '../kernel/events/routes.ts';
 import type { Files } from '../kernel/files/types.ts';
+import type { OpenHouse } from '../kernel/house/house.ts';
 import type { RouteModule } from '../kernel/http/route.ts';
 import type { Kernel } from '../kernel/jobs/kernel.ts';
-import { jobRoutes } from '../kernel/jobs/routes.ts';
+import { type JobDetails, jobRoutes } from '../kernel/jobs/routes.ts';
 import type { TenantSecrets } from '../kernel/secrets/tenant-secrets.ts';
 import { overviewRoutes } from '../kernel/stats/overview.ts';
 import { statsRoutes } from '../kernel/stats/routes.ts';
@@ -20,47 +13,49 @@ import { secretRoutes } from './routes/secrets.ts';
 import { tenantErasureRoutes } from './routes/tenant-erasure.ts';
 import type { SseStreams } from './sse.ts';
 
-export interface HouseDeps {
+export interface RouteModuleDeps {
   kernel: Kernel;
   streams: SseStreams;
-  items: ItemHouse;
-  uploads: UploadHouse;
-  connectors: ConnectorHouse;
-  knowledge: KnowledgeHouse;
-  scrapes: ScrapeHouse;
-  adapters: AdapterHouse;
+  houses: readonly OpenHouse[];
   secrets: TenantSecrets;
   webhooks: Webhooks;
   files: Files;
   admissions: Admissions;
 }
 
-/** What each pipeline's jobs count as taken in. */
-const rowCounters = {
-  items: 'total',
-  uploads: 'total_rows',
-  sync: 'records_synced',
-  knowledge: 'chunks_processed',
-  scrapes: 'persisted',
-};
-const attention = [listUploadAttention, listConnectorAttention];
-
 /** The routes of kernel and houses: what the server adds to its own, and what openapi.json describes. */
-export function houseRoutes(deps: HouseDeps): RouteModule[] {
-  const { wake } = deps.kernel;
+export function routeModules({ kernel, houses, ...deps }: RouteModuleDeps): RouteModule[] {
+  const attention = houses.flatMap((house) => house.attention ?? []);
   return [
     tenantErasureRoutes(deps),
-    jobRoutes(deps.kernel, deps.items.details),
-    ...deps.items.routes(deps.kernel),
-    ...deps.uploads.routes(deps.kernel),
-    ...deps.connectors.routes(deps.kernel),
-    ...deps.knowledge.routes(deps.kernel),
-    ...deps.scrapes.routes(deps.kernel),
-    deps.adapters.routes,
+    jobRoutes(kernel, detailsOf(houses)),
+    ...houses.flatMap((house) => house.routes ?? []),
     secretRoutes(deps.secrets),
     deps.webhooks.routes,
     statsRoutes,
-    overviewRoutes({ attention, rowCounters }),
-    eventRoutes({ wake, streams: deps.streams }),
+    overviewRoutes({ attention, rowCounters: rowCountersOf(houses) }),
+    eventRoutes({ wake: kernel.wake, streams: deps.streams }),
   ];
+}
+
+/** Each house is asked about the jobs of its own pipeline. */
+function detailsOf(houses: readonly OpenHouse[]): JobDetails {
+  return async (tenantId, jobs) => {
+    const found = new Map<string, object>();
+    for (const { pipeline, details } of houses) {
+      const own = jobs.filter((job) => job.pipeline === pipeline?.name);
+      if (own.length === 0 || details === undefined) continue;
+      for (const [jobId, more] of await details(tenantId, own)) found.set(jobId, more);
+    }
+    return found;
+  };
+}
+
+/** What each pipeline's jobs count as taken in. */
+function rowCountersOf(houses: readonly OpenHouse[]): Record<string, string> {
+  return Object.fromEntries(
+    houses.flatMap(({ pipeline, rowCounter }) =>
+      pipeline && rowCounter ? [[pipeline.name, rowCounter]] : [],
+    ),
+  );
 }

@@ -1,28 +1,28 @@
 import { Command, CommanderError } from 'commander';
+import { houses } from '../houses.ts';
+import type { CommandLoader } from '../kernel/house/house.ts';
 import { nearestName } from '../lib/nearest-name.ts';
 import { readVersion } from '../lib/version.ts';
 import { exitCodeOf, exitCodes, explainError, UsageError } from './terminal/exit.ts';
 import { colorsFor, note } from './terminal/output.ts';
 
-/** In the order of the help. Only what is asked for is loaded: `sluice jobs` need not wait for what a server needs. */
-const commands: Record<string, () => Promise<(program: Command) => void>> = {
-  serve: async () => (await import('./commands/serve.ts')).addServeCommand,
-  worker: async () => (await import('./commands/worker.ts')).addWorkerCommand,
-  migrate: async () => (await import('./commands/migrate.ts')).addMigrateCommand,
-  items: async () => (await import('./commands/items/items.ts')).addItemsCommand,
-  jobs: async () => (await import('./commands/jobs/jobs.ts')).addJobsCommand,
-  dlq: async () => (await import('./commands/dlq.ts')).addDeadLetterCommand,
-  token: async () => (await import('./commands/token.ts')).addTokenCommand,
-  config: async () => (await import('./commands/config.ts')).addConfigCommand,
-  doctor: async () => (await import('./commands/doctor/doctor.ts')).addDoctorCommand,
-  upload: async () => (await import('./commands/upload/upload.ts')).addUploadCommand,
-  sync: async () => (await import('./commands/sync.ts')).addSyncCommand,
-  index: async () => (await import('./commands/index/index-command.ts')).addIndexCommand,
-  search: async () => (await import('./commands/search.ts')).addSearchCommand,
-  scrape: async () => (await import('./commands/scrape/scrape.ts')).addScrapeCommand,
-  scan: async () => (await import('./commands/scan.ts')).addScanCommand,
-  catalog: async () => (await import('./commands/catalog.ts')).addCatalogCommand,
-};
+/**
+ * The commands of the installation, then those of the houses, in the order of the help. Only what is asked for is
+ * loaded: `sluice jobs` need not wait for what a server needs.
+ */
+const commands: Record<string, CommandLoader> = Object.assign(
+  {
+    serve: async () => (await import('./commands/serve.ts')).addServeCommand,
+    worker: async () => (await import('./commands/worker.ts')).addWorkerCommand,
+    migrate: async () => (await import('./commands/migrate.ts')).addMigrateCommand,
+    jobs: async () => (await import('./commands/jobs/jobs.ts')).addJobsCommand,
+    dlq: async () => (await import('./commands/dlq.ts')).addDeadLetterCommand,
+    token: async () => (await import('./commands/token.ts')).addTokenCommand,
+    config: async () => (await import('./commands/config.ts')).addConfigCommand,
+    doctor: async () => (await import('./commands/doctor/doctor.ts')).addDoctorCommand,
+  },
+  ...houses.map((house) => house.commands),
+);
 
 /** Runs one command and leaves its exit code on the process; a server keeps running after this returns. */
 export async function runCommandLine(args: string[]): Promise<void> {

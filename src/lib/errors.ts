@@ -87,3 +87,9 @@ export function messageOf(error: unknown): string {
   if (error instanceof Error) return error.message || error.name;
   return String(error);
 }
+
+/** A chapter of docs/errors.md. */
+export interface ErrorChapter {
+  title: string;
+  catalogue: Pick<ErrorCatalogue, 'definitions'>;
+}

@@ -85,15 +85,16 @@ test(`one worker follows ${size.connectors} syncs at once, asks no more often th
 /** By the schedule, as most syncs are made. */
 async function makeDueSyncs(on: TestDatabase): Promise<void> {
   await on.owner(`update connectors set next_sync_at = now() - interval '1 minute'`);
-  const house = testConnectorHouse(on.db);
-  const kernel = testKernel(on, { pipelines: [house.pipeline] });
+  const kernel = testKernel(on, { pipelines: [] });
+  const house = testConnectorHouse(on.db, { kernel });
+  kernel.install(house);
   let made = 0;
   while (made < size.connectors) {
-    const { dispatched } = await house.scheduleDue(kernel);
+    const { dispatched } = await house.beforeCycle();
     if (dispatched === 0) throw new Error(`Only ${made} of ${size.connectors} syncs were due`);
     made += dispatched;
   }
-  await house.close();
+  await house.close?.();
 }
 
 interface SyncCounts {

@@ -57,15 +57,15 @@ describe('adapters', () => {
     await adapters.put(tenant, 'in', { kind: 'folder', settle_seconds: 0, every_minutes: 60 });
     await drop(tenant, 'a.csv');
     await drop(tenant, 'bad.csv', '');
-    await adapters.house.scanDue();
+    await adapters.house.beforeCycle({});
     expect(await visibleJobs(database, tenant.tenantId)).toEqual([2]);
     await drop(tenant, 'later.csv', 'sku\n7\n');
-    await adapters.house.scanDue();
+    await adapters.house.beforeCycle({});
     expect(await visibleJobs(database, tenant.tenantId)).toEqual([2]);
     await adapters.put(tenant, 'in', { kind: 'folder', settle_seconds: 0 });
     const [failed] = await adapters.files(tenant, 'in', '&state=failed');
     await adapters.retry(tenant, 'in', failed?.file_id ?? '');
-    await adapters.house.scanDue();
+    await adapters.house.beforeCycle({});
     expect(await visibleJobs(database, tenant.tenantId)).toEqual([2, 1]);
     expect(await adapters.get(tenant, 'in')).toMatchObject({ next_scan_at: null });
   });

@@ -81,11 +81,11 @@ describe('the cadence', () => {
       });
     await patch('free').then(({ status }) => expect(status).toBe(200));
     expect(await get(sync)).toMatchObject({ cadence_hours: 24, configured_cadence_hours: 1 });
-    await syncs.house.scheduleDue(syncs.held.kernel);
+    await syncs.house.beforeCycle();
     const downgraded = await get(sync);
     expect(inHours(downgraded)).toBeGreaterThan(23);
     await patch('enterprise');
-    await syncs.house.scheduleDue(syncs.held.kernel);
+    await syncs.house.beforeCycle();
     const upgraded = await get(sync);
     expect(upgraded).toMatchObject({ cadence_hours: 1 });
     expect(inHours(upgraded)).toBeLessThan(0.3);
@@ -106,9 +106,7 @@ describe('the schedule', () => {
   test('makes one job when the time has come, and one only for many missed ticks', async () => {
     const sync = await syncs.connector({ plan: 'enterprise', cadence_hours: 1 });
     await setSchedule(sync, '-5 hours -10 minutes', '-6 hours -10 minutes');
-    const reports = await Promise.all(
-      Array.from({ length: 4 }, () => syncs.house.scheduleDue(syncs.held.kernel)),
-    );
+    const reports = await Promise.all(Array.from({ length: 4 }, () => syncs.house.beforeCycle()));
     expect(reports.reduce((sum, { dispatched }) => sum + dispatched, 0)).toBe(1);
     const [job, ...more] = await jobsOf(sync);
     expect(more).toEqual([]);
@@ -116,7 +114,7 @@ describe('the schedule', () => {
     // The ticks keep their place in the hour.
     expect(inHours(await get(sync))).toBeCloseTo(50 / 60, 1);
     await syncs.driveUntil(sync, String(job?.job_id), hasEnded);
-    expect((await syncs.house.scheduleDue(syncs.held.kernel)).dispatched).toBe(0);
+    expect((await syncs.house.beforeCycle()).dispatched).toBe(0);
     expect(await get(sync)).toMatchObject({ last_sync: { job_id: job?.job_id, status: 'success' } });
   });
 
@@ -124,7 +122,7 @@ describe('the schedule', () => {
     const sync = await syncs.connector({}, { plan: { statuses: ['running'] } });
     const jobId = await syncs.start(sync);
     await setSchedule(sync, '-1 minute', '-2 hours');
-    expect(await syncs.house.scheduleDue(syncs.held.kernel)).toMatchObject({ dispatched: 0, busy: 1 });
+    expect(await syncs.house.beforeCycle()).toMatchObject({ dispatched: 0, busy: 1 });
     expect((await jobsOf(sync)).map(({ job_id }) => job_id)).toEqual([jobId]);
     expect(inHours(await get(sync))).toBeGreaterThan(0.9);
   });
@@ -135,7 +133,7 @@ describe('the schedule', () => {
     const off = await syncs.call(sync, route, 'PATCH', { enabled: false });
     expect(off.body).toMatchObject({ enabled: false, next_sync_at: null });
     await setSchedule(sync, '-1 minute', '-2 hours');
-    await syncs.house.scheduleDue(syncs.held.kernel);
+    await syncs.house.beforeCycle();
     expect(await jobsOf(sync)).toEqual([]);
     const refused = await syncs.call(sync, `${route}/sync`, 'POST', {});
     expect(refused.body).toMatchObject({ code: 'connector_disabled' });

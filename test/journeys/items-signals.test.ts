@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import { slowPageMs } from '../../src/ingest/items/grid/page-timing.ts';
-import type { ItemHouse } from '../../src/ingest/items/house.ts';
+import type { ItemHouse } from '../../src/ingest/items/open.ts';
 import { itemBounds } from '../../src/ingest/items/types.ts';
 import { eventRoutes } from '../../src/kernel/events/routes.ts';
 import { getJob } from '../../src/kernel/jobs/service.ts';
@@ -276,8 +276,8 @@ test('a server that never worked on a job shows what its workers’ controllers 
   expect(queued.controllers.ingest?.reason).toBeTruthy();
   await driveToTheEnd({ tenantId }, jobId);
   const other = testItemHouse(database.db);
-  const details = await other.details(tenantId, [await kernelJob(tenantId, jobId)]);
-  const { controllers } = details.get(jobId) as unknown as JobView;
+  const details = await other.details?.(tenantId, [await kernelJob(tenantId, jobId)]);
+  const { controllers } = (details as Map<string, object>).get(jobId) as unknown as JobView;
   expect(controllers.claim).toMatchObject({ items: expect.any(Number), reason: expect.any(String) });
   expect(controllers.savedBy).toBe(held.kernel.membership.workerId);
   expect(controllers.ingest?.reason).toBe(queued.controllers.ingest?.reason);

@@ -2,38 +2,14 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import type { ItemHouse } from '../../src/ingest/items/house.ts';
-import type { RouteModule } from '../../src/kernel/http/route.ts';
-import { jobRoutes } from '../../src/kernel/jobs/routes.ts';
-import type { Pipeline } from '../../src/kernel/jobs/types.ts';
 import { cell, row, textRow, workbookOf } from '../generators/workbook.ts';
-import { useServer } from '../support/servers/server.ts';
+import { useItemServer } from '../support/servers/item-server.ts';
 import { newTenant, useDatabase } from '../support/worlds/database.ts';
-import { testItemHouse } from '../support/worlds/item-house.ts';
-import { useKernel } from '../support/worlds/kernel.ts';
 
 const database = useDatabase();
 const folder = mkdtempSync(path.join(tmpdir(), 'sluice-workbooks-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
-let house: ItemHouse | undefined;
-/** The database is there only once the tests run, so the house is opened with its first use. */
-const open = (): ItemHouse => {
-  house ??= testItemHouse(database.db, { ingestFolder: folder });
-  return house;
-};
-const latePipeline: Pipeline = {
-  name: 'items',
-  maxRetries: 0,
-  advance: (slice) => open().pipeline.advance(slice),
-  takeTurn: (turn) => (open().pipeline.takeTurn as NonNullable<Pipeline['takeTurn']>)(turn),
-  onError: (error, job) => open().pipeline.onError(error, job),
-};
-const held = useKernel(database, { pipelines: [latePipeline] });
-const routes: RouteModule = (app, deps) => {
-  jobRoutes(held.kernel, open().details)(app, deps);
-  for (const module of open().routes(held.kernel)) module(app, deps);
-};
-const server = useServer(database, { routes: [routes] });
+const { server, held } = useItemServer(database, { ingestFolder: folder });
 
 const xlsxType = 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet';
 

@@ -221,7 +221,7 @@ describe('a source', () => {
 
 describe('upkeep', () => {
   const taskOf = (name: string) => {
-    const task = scrapes.scrapes.tasks(scrapes.held.kernel).find((one) => one.name === name);
+    const task = scrapes.scrapes.tasks.find((one) => one.name === name);
     if (!task) throw new Error(`There is no task ${name}`);
     return task;
   };

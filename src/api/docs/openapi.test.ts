@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { renderOpenApi } from './openapi-document.ts';
+import { useProduct } from '../../../test/security/product.ts';
+import { useDatabase } from '../../../test/support/worlds/database.ts';
 import { renderReferencePage } from './reference-page.ts';
 
 const root = path.join(import.meta.dirname, '../../..');
@@ -12,6 +13,7 @@ interface Operation {
   parameters?: { name: string; in: string }[];
 }
 
+const product = useProduct(useDatabase());
 let text = '';
 let document: {
   openapi: string;
@@ -20,8 +22,7 @@ let document: {
 };
 
 beforeAll(async () => {
-  const { version } = JSON.parse(await readFile(path.join(root, 'package.json'), 'utf8'));
-  text = await renderOpenApi({ version });
+  text = (await product.ask(null, { path: '/api/openapi.json' })).text;
   document = JSON.parse(text);
 });
 

@@ -72,7 +72,7 @@ export function installOpenApiRoutes(app: RouteApp): void {
 }
 
 /** The text of openapi.json. */
-export function renderDocument(app: Pick<FastifyInstance, 'swagger'>): string {
+function renderDocument(app: Pick<FastifyInstance, 'swagger'>): string {
   return `${JSON.stringify(app.swagger(), null, 2)}\n`;
 }
 

@@ -2,15 +2,7 @@ import { access } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
 import type { Config } from '../../config.ts';
-import { adapterErrors } from '../../ingest/adapters/errors.ts';
-import { catalogErrors } from '../../ingest/items/catalog/errors.ts';
-import { itemErrors } from '../../ingest/items/errors.ts';
-import { exportErrors } from '../../ingest/items/export/errors.ts';
-import { processorErrors } from '../../ingest/items/processing/processors/errors.ts';
-import { embedderErrors } from '../../ingest/knowledge/embedders/errors.ts';
-import { knowledgeErrors } from '../../ingest/knowledge/errors.ts';
-import { scrapeErrors } from '../../ingest/scrapes/errors.ts';
-import { uploadErrors } from '../../ingest/uploads/errors.ts';
+import { houses } from '../../houses.ts';
 import { eventErrors } from '../../kernel/events/errors.ts';
 import { jobErrors } from '../../kernel/jobs/errors.ts';
 import { loadJwtSecret } from '../../kernel/secrets/installation-secrets.ts';
@@ -19,7 +11,6 @@ import { mintToken } from '../../kernel/tenancy/tokens.ts';
 import { isMissing } from '../../lib/durable-files.ts';
 import { type ErrorDefinition, messageOf } from '../../lib/errors.ts';
 import { databaseErrors } from '../../lib/postgres/db-errors.ts';
-import { readerErrors } from '../../lib/rows/errors.ts';
 import { readVersion } from '../../lib/version.ts';
 import { parseTenant } from '../terminal/arguments.ts';
 import { CommandFailure, exitCodes, UsageError } from '../terminal/exit.ts';
@@ -376,23 +367,12 @@ function reasonOf(error: unknown): string {
   return messageOf(cause).replace(/\.$/, '');
 }
 
-const definitions: Record<string, ErrorDefinition | undefined> = {
-  ...jobErrors.definitions,
-  ...eventErrors.definitions,
-  ...tenancyErrors.definitions,
-  ...databaseErrors.definitions,
-  ...itemErrors.definitions,
-  ...processorErrors.definitions,
-  ...catalogErrors.definitions,
-  ...readerErrors.definitions,
-  ...exportErrors.definitions,
-  ...uploadErrors.definitions,
-  ...knowledgeErrors.definitions,
-  ...embedderErrors.definitions,
-  ...scrapeErrors.definitions,
-  ...adapterErrors.definitions,
-};
-
 function nextStepFor(code: string): string {
-  return definitions[code]?.next ?? `docs/errors.md says under ${code} what to do.`;
+  const own = [jobErrors, eventErrors, tenancyErrors, databaseErrors];
+  const catalogues = [...own, ...houses.flatMap(({ errors }) => errors.map(({ catalogue }) => catalogue))];
+  const definitions: Record<string, ErrorDefinition | undefined>[] = catalogues.map(
+    (each) => each.definitions,
+  );
+  const definition = definitions.find((each) => Object.hasOwn(each, code))?.[code];
+  return definition?.next ?? `docs/errors.md says under ${code} what to do.`;
 }

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
-import { prepareTitleSearch } from '../../ingest/items/catalog/prepare-title-search.ts';
-import { preparePgvector } from '../../ingest/knowledge/index/vector/prepare-pgvector.ts';
+import { houses } from '../../houses.ts';
 import { type Connections, prepareDatabase, resolveConnections } from '../../lib/postgres/connections.ts';
 import { withConnection } from '../../lib/postgres/inspection.ts';
 import {
@@ -37,8 +36,7 @@ function addUp(migrate: Command): void {
       await withOwner(command, async (connections, ownerUrl) => {
         const report = await prepareDatabase(connections, { migrate: true, features: options.feature });
         // What hangs on an extension that the server may or may not have is no numbered migration.
-        await preparePgvector(ownerUrl, { onNotice: note });
-        await prepareTitleSearch(ownerUrl, { onNotice: note });
+        for (const house of houses) await house.prepare(ownerUrl, { onNotice: note });
         if (report) printReport(report, options.json);
       });
     },

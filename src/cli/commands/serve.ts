@@ -21,7 +21,7 @@ export function addServeCommand(program: Command): void {
     'logLevel',
   ]);
   serve.action(async (_options: object, command: Command) => {
-    const { config, sources, processors, embedders } = await loadCommandConfig(command);
+    const { config, sources, definitions } = await loadCommandConfig(command);
     const scrubber = new SecretScrubber(configSecrets(config));
     const logger = createLogger({ level: config.logLevel, scrubber });
     const signals = stopOnSignals(logger);
@@ -32,8 +32,7 @@ export function addServeCommand(program: Command): void {
       portIsExplicit: sources.port.from !== 'default',
       logger,
       scrubber,
-      processors,
-      embedders,
+      definitions,
       showLoginLink: process.stdout.isTTY === true,
     });
     for (const line of bannerOf(app, config)) print(line);

@@ -20,14 +20,14 @@ export function addWorkerCommand(program: Command): void {
     .option('--budget <seconds>', 'with --once: the longest time to go on', parseBudget, 240);
   addSettingFlags(worker, ['dataDir', 'workerConcurrency', 'autoMigrate', 'logLevel']);
   worker.action(async (options: WorkerOptions, command: Command) => {
-    const { config, processors, embedders } = await loadCommandConfig(command);
+    const { config, definitions } = await loadCommandConfig(command);
     const scrubber = new SecretScrubber(configSecrets(config));
     const logger = createLogger({ level: config.logLevel, scrubber });
     const signals = stopOnSignals(logger);
     const isIdle = options.once === true;
     // Only here: whoever just asks a server does not wait for everything that a server is made of.
     const { createWorkerApp } = await import('../../app.ts');
-    const app = await createWorkerApp({ config, logger, scrubber, processors, embedders }, { isIdle });
+    const app = await createWorkerApp({ config, logger, scrubber, definitions }, { isIdle });
     signals.stopWith(app.stop);
     if (!isIdle) {
       note(`Sluice worker ${app.workerId} is running, ${config.workerConcurrency} slices at a time`);

@@ -1,69 +1,44 @@
-import type { Registry } from 'prom-client';
-import type { RouteModule } from '../../kernel/http/route.ts';
-import type { UpkeepTask } from '../../kernel/upkeep/types.ts';
-import type { GuardedFetch } from '../../lib/fetch/guarded-fetch.ts';
-import type { Logger } from '../../lib/log.ts';
-import type { Database } from '../../lib/postgres/db.ts';
-import { AdapterMetrics } from './metrics.ts';
-import { adapterRoutes } from './routes.ts';
-import { ScanScheduler } from './scan/scheduler.ts';
-import type { AdapterDeps } from './service.ts';
-import { oldestSuccessSeconds } from './store.ts';
-import type { TargetDoors } from './types.ts';
+import type { FileDoor } from '../../kernel/house/doors.ts';
+import { defineHouse } from '../../kernel/house/house.ts';
+import { adapterErrors, adapterFailures } from './errors.ts';
+import { adapterSettings } from './settings.ts';
+import type { Target, TargetDoor } from './types.ts';
 
-export interface AdapterHouseOptions {
-  db: Database;
-  logger: Logger;
-  registry: Registry;
-  fetch: GuardedFetch;
-  secretOf(tenantId: string, name: string): Promise<string>;
-  blockPrivateAddresses: boolean;
-  adapterFolder: string | null;
-  adapterMaxCount: number;
-  /** How long a scan may be silent before another process takes over. */
-  leaseMs: number;
-}
+/** Folders, S3 prefixes and FTP directories: each file once and whole, into the house that it is for. */
+export const adapterHouse = defineHouse({
+  name: 'adapters',
+  settings: adapterSettings,
+  errors: [
+    { title: 'Adapters', catalogue: adapterErrors },
+    { title: 'Failed scans of adapters', catalogue: adapterFailures },
+  ],
+  commands: { scan: async () => (await import('./commands/scan.ts')).addScanCommand },
+  open: async (ground, config) => {
+    const { openAdapterHouse } = await import('./open.ts');
+    const doors = {
+      items: doorFor('items', () => ground.doors.get('rows')),
+      uploads: doorFor('uploads', () => ground.doors.get('reports')),
+    };
+    return openAdapterHouse({ ...config, ...ground, doors });
+  },
+});
 
-/** The house of adapters, wired. */
-export interface AdapterHouse {
-  /** The ways into the houses that make something of files: they need a kernel, so they come after this one. */
-  connect(given: { doors: TargetDoors; workerId: string }): void;
-  routes: RouteModule;
-  tasks: UpkeepTask[];
-  /** Scans what is due and waits for it, for installations that only a cron drives. */
-  scanDue(): Promise<void>;
-  stop(): Promise<void>;
-}
+type TargetOf<Kind> = Extract<Target, { kind: Kind }>;
 
-const lookEveryMs = 2_000;
-
-export function openAdapterHouse(options: AdapterHouseOptions): AdapterHouse {
-  const { db, logger } = options;
-  const adapterMetrics = new AdapterMetrics(options.registry);
-  adapterMetrics.watchOldest(() => readOldest(options));
-  let connected: { doors: TargetDoors; workerId: string } | undefined;
-  const depsOf = (): AdapterDeps => {
-    if (!connected) throw new Error('The house of adapters is not connected to the other houses yet');
-    return { ...options, ...connected, adapterMetrics };
+/** A door that takes targets of one kind; the house behind it may open after this one. */
+export function doorFor<Kind extends Target['kind']>(
+  kind: Kind,
+  find: () => FileDoor<TargetOf<Kind>>,
+): TargetDoor {
+  const own = (target: Target): TargetOf<Kind> => {
+    if (target.kind === kind) return target as TargetOf<Kind>;
+    throw new Error(`A file for ${target.kind} came to the door of ${kind}`);
   };
-  const scheduler = new ScanScheduler(depsOf, logger);
   return {
-    connect(given) {
-      connected = given;
+    get maxBytes() {
+      return find().maxBytes;
     },
-    routes: adapterRoutes(depsOf),
-    tasks: [{ name: 'scan_adapters', everyMs: lookEveryMs, run: () => scheduler.startDue() }],
-    scanDue: () => scheduler.runDue(),
-    stop: () => scheduler.stop(),
+    check: (tenantId, target) => find().check(tenantId, own(target)),
+    takeIn: (file) => find().takeIn({ ...file, target: own(file.target) }),
   };
-
-  /** A scrape of the metrics must not fail because the database does. */
-  async function readOldest({ logger: log }: AdapterHouseOptions): Promise<number | null> {
-    try {
-      return await db.kernel(oldestSuccessSeconds);
-    } catch (error) {
-      log.warn({ err: error }, 'the age of scans could not be read for the metrics');
-      return null;
-    }
-  }
 }

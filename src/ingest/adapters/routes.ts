@@ -33,11 +33,11 @@ const base = '/api/ingestion/adapters';
 /** No further file is begun after this long: proxies give up waiting not much later. */
 const scanBudgetMs = 25_000;
 
-export function adapterRoutes(depsOf: () => AdapterDeps): RouteModule {
+export function adapterRoutes(deps: AdapterDeps): RouteModule {
   return (app, routeDeps) => {
     installReading(app, routeDeps);
-    installChanges(app, depsOf());
-    installWork(app, depsOf());
+    installChanges(app, deps);
+    installWork(app, deps);
     installFiles(app, routeDeps);
   };
 }

@@ -1,126 +1,49 @@
-import type { Registry } from 'prom-client';
-import type { Files } from '../../kernel/files/types.ts';
-import type { RouteModule } from '../../kernel/http/route.ts';
-import type { Kernel } from '../../kernel/jobs/kernel.ts';
-import type { JobDetails } from '../../kernel/jobs/routes.ts';
-import type { Pipeline } from '../../kernel/jobs/types.ts';
-import type { UpkeepTask } from '../../kernel/upkeep/types.ts';
-import type { GuardedFetch } from '../../lib/fetch/guarded-fetch.ts';
-import type { Logger } from '../../lib/log.ts';
-import type { Database } from '../../lib/postgres/db.ts';
-import { catalogRoutes } from './catalog/routes.ts';
-import { removeUnusedVersions } from './catalog/service.ts';
-import { slowPageMs } from './grid/page-timing.ts';
-import { pendingRoutes } from './grid/pending-routes.ts';
-import { ImageDecoder } from './images/decoder.ts';
-import { imagesOf } from './images/item-images.ts';
-import { type ItemIntake, itemIntake } from './intake/intake.ts';
-import { ItemMetrics, type PendingCount } from './metrics.ts';
-import { itemsPipeline } from './pipeline.ts';
-import { Lanes } from './processing/lanes.ts';
-import { Pacing } from './processing/pacing.ts';
+import { defineHouse } from '../../kernel/house/house.ts';
+import { readerErrors } from '../../lib/rows/errors.ts';
+import { catalogErrors } from './catalog/errors.ts';
+import { itemErrors } from './errors.ts';
+import { exportErrors } from './export/errors.ts';
+import { imageErrors, imageFailures } from './images/errors.ts';
 import type { ProcessorDefinition } from './processing/processors/custom/define-processor.ts';
-import { createProcessorRegistry } from './processing/processors/registry.ts';
-import { itemRoutes } from './routes.ts';
-import { freeItemsOf, removeDeadIngests } from './service.ts';
-import { countOpen, listItemJobs } from './store.ts';
-import { type ItemBounds, pipelineName } from './types.ts';
-import { renderItems } from './views.ts';
+import { processorErrors } from './processing/processors/errors.ts';
+import { findProcessorProblems } from './processing/processors/registry.ts';
+import { itemChecks, itemSettings, processorsPage } from './settings.ts';
 
-export interface ItemHouseOptions {
-  db: Database;
-  files: Files;
-  logger: Logger;
-  registry: Registry;
-  fetch: GuardedFetch;
-  secretOf(tenantId: string, name: string): Promise<string>;
-  bounds: ItemBounds;
-  ingestEnabled: boolean;
-  globalPendingEnabled: boolean;
-  maxUploadBytes: number;
-  maxOpenItems: number;
-  ingestFolder: string | null;
-  /** From when on a page of rows is logged as slow. */
-  slowPageMs?: number;
-  /** Of the config file, beside the built-in ones. */
-  customProcessors?: readonly ProcessorDefinition[];
-}
-
-/** One batch is with the database while the next is being made. */
-const pureLanes = 2;
-
-/** The house of items, wired: what it gives to the kernel, to the server and to upkeep. */
-export interface ItemHouse {
-  pipeline: Pipeline;
-  routes(kernel: Kernel): RouteModule[];
-  /** For files that do not come with a request. */
-  intake(kernel: Kernel): ItemIntake;
-  onWorkersLost(kernel: Kernel, workerIds: string[]): Promise<void>;
-  tasks: UpkeepTask[];
-  /** What /api/jobs shows of jobs with items. */
-  details: JobDetails;
-  close(): Promise<void>;
-}
-
-export function openItemHouse(options: ItemHouseOptions): ItemHouse {
-  const { db, files, bounds } = options;
-  const decoder = new ImageDecoder();
-  const metrics = new ItemMetrics(options.registry);
-  const processors = createProcessorRegistry({ custom: options.customProcessors });
-  metrics.watchPending(() => readPending(options));
-  const pages = { metrics, slowMs: options.slowPageMs ?? slowPageMs };
-  const pacing = new Pacing({ bounds, onThrottled: (provider) => metrics.throttled.inc({ provider }) });
-  const ingestDeps = (kernel: Kernel) => ({
-    ...options,
-    processors,
-    itemMetrics: metrics,
-    pages,
-    workerId: kernel.membership.workerId,
-    registry: kernel.registry,
-    wake: kernel.wake,
-    metrics: kernel.metrics,
-    quotas: kernel.quotas,
-  });
-  return {
-    pipeline: itemsPipeline({
-      ...options,
-      metrics,
-      processors,
-      pacing,
-      imagesOf: (job) => imagesOf({ db, files, decoder }, job),
-      lanes: new Lanes({ width: pureLanes }),
-    }),
-    routes: (kernel) => [
-      itemRoutes(ingestDeps(kernel)),
-      pendingRoutes({ enabled: options.globalPendingEnabled, pages }),
-      catalogRoutes({ ...options, workerId: kernel.membership.workerId }),
-    ],
-    intake: (kernel) => itemIntake(ingestDeps(kernel)),
-    onWorkersLost: (kernel, workerIds) => freeItemsOf({ db, wake: kernel.wake }, workerIds),
-    details: async (tenantId, jobs) => {
-      const jobIds = jobs.filter(({ pipeline }) => pipeline === pipelineName).map(({ jobId }) => jobId);
-      if (jobIds.length === 0) return new Map();
-      const rows = await db.tenant(tenantId, (tx) => listItemJobs(tx, { tenantId, jobIds }));
-      return new Map(rows.map((row) => [row.jobId, renderItems(row, pacing.describeLive(row.jobId))]));
+/** Rows and images, enriched one by one through slow and flaky providers. */
+export const itemHouse = defineHouse({
+  name: 'items',
+  settings: itemSettings,
+  checks: itemChecks,
+  definitions: { processors: { findProblems: findProcessorProblems, page: processorsPage } },
+  errors: [
+    { title: 'Items', catalogue: itemErrors },
+    { title: 'Files of rows', catalogue: readerErrors },
+    { title: 'Images', catalogue: imageErrors },
+    { title: 'Failed images', catalogue: imageFailures },
+    { title: 'Processors', catalogue: processorErrors },
+    { title: 'Catalogues', catalogue: catalogErrors },
+    { title: 'Exports', catalogue: exportErrors },
+  ],
+  commands: {
+    items: async () => (await import('./commands/items.ts')).addItemsCommand,
+    catalog: async () => (await import('./commands/catalog.ts')).addCatalogCommand,
+  },
+  prepare: async (ownerUrl, options) => {
+    const { prepareTitleSearch } = await import('./catalog/prepare-title-search.ts');
+    await prepareTitleSearch(ownerUrl, options);
+  },
+  doctorChecks: [
+    {
+      name: 'fuzzy titles',
+      run: async (client) => (await import('./catalog/doctor-check.ts')).checkTitleSearch(client),
     },
-    close: () => decoder.close(),
-    tasks: [
-      { name: 'remove_dead_ingests', everyMs: 60_000, run: () => removeDeadIngests(db, { files }) },
-      { name: 'remove_unused_catalog_versions', everyMs: 60_000, run: () => removeUnusedVersions(db) },
-    ],
-  };
-}
-
-/** A scrape of the metrics must not fail because the database does. */
-async function readPending({ db, logger }: ItemHouseOptions): Promise<PendingCount[]> {
-  try {
-    const { pending, processing } = await db.kernel(countOpen);
-    return [
-      { status: 'PENDING', count: pending },
-      { status: 'PROCESSING', count: processing },
-    ];
-  } catch (error) {
-    logger.warn({ err: error }, 'open items could not be counted for the metrics');
-    return [];
-  }
-}
+  ],
+  takeoverMs: ({ lockFloorMs }) => lockFloorMs,
+  open: async (ground, config) => {
+    const { openItemHouse } = await import('./open.ts');
+    const customProcessors = ground.definitions('processors') as readonly ProcessorDefinition[];
+    const house = openItemHouse({ ...config, ...ground, bounds: config, customProcessors });
+    ground.doors.offer('rows', house.door);
+    return house;
+  },
+});

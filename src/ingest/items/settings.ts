@@ -1,4 +1,4 @@
-import { fraction, text, wholeNumber, yesOrNo } from '../../lib/settings/setting-kinds.ts';
+import { fraction, wholeNumber, yesOrNo } from '../../lib/settings/setting-kinds.ts';
 import { type SettingsCheck, type SettingValues, setting } from '../../lib/settings/settings.ts';
 
 const mebibyte = 1024 * 1024;
@@ -16,13 +16,6 @@ export const itemSettings = {
     ...yesOrNo(),
     default: true,
     describe: 'Whether GET /api/pending shows open rows over all jobs.',
-  }),
-  ingestFolder: setting({
-    env: 'INGEST_FOLDER',
-    ...text({ max: 4_000 }),
-    default: null,
-    describe:
-      'Files may be named in a fileRef that lie below this folder, in one with the name of their tenant. Unset: none.',
   }),
   maxOpenItems: setting({
     env: 'MAX_OPEN_ITEMS',

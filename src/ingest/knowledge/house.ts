@@ -1,122 +1,51 @@
-import type { Registry } from 'prom-client';
-import type { Files } from '../../kernel/files/types.ts';
-import type { RouteModule } from '../../kernel/http/route.ts';
-import type { JobsDeps } from '../../kernel/jobs/service.ts';
-import type { Pipeline } from '../../kernel/jobs/types.ts';
-import type { WakeUp } from '../../kernel/jobs/wake-up.ts';
-import type { CircuitBreakers } from '../../kernel/limits/circuit-breaker.ts';
-import type { UpkeepTask } from '../../kernel/upkeep/types.ts';
-import type { GuardedFetch } from '../../lib/fetch/guarded-fetch.ts';
-import type { Logger } from '../../lib/log.ts';
-import type { Database } from '../../lib/postgres/db.ts';
-import { kbRemovalTask } from './bases/kb-removal.ts';
-import type { CountTokens } from './chunkers/chunker.ts';
-import { createChunker } from './chunkers/create-chunker.ts';
-import type { EmbedderDefinition } from './embedders/define-embedder.ts';
-import { fingerprintOf, openEmbedders } from './embedders/open-embedder.ts';
-import { closeDocumentReader } from './formats/read-document.ts';
-import type { VectorEngine } from './index/vector/engine.ts';
-import { KnowledgeMetrics } from './metrics.ts';
-import { knowledgePipeline } from './pipeline.ts';
-import { knowledgeRoutes } from './routes.ts';
-import type { KnowledgeWorkerDeps } from './run/deps.ts';
-import type { KnowledgeLimits } from './service.ts';
-import { openSource } from './sources/open-source.ts';
-import type { ReferenceReader } from './sources/reference.ts';
+import type { ReferenceReader } from '../../kernel/house/doors.ts';
+import { defineHouse, type Ground } from '../../kernel/house/house.ts';
+import { type EmbedderDefinition, findEmbedderProblems } from './embedders/define-embedder.ts';
+import { embedderErrors } from './embedders/errors.ts';
+import { knowledgeErrors, knowledgeFailures } from './errors.ts';
+import { documentErrors } from './formats/errors.ts';
+import { embeddersPage, knowledgeSettings } from './settings.ts';
+import { youtubeErrors } from './sources/youtube-errors.ts';
 
-export interface KnowledgeHouseOptions {
-  db: Database;
-  files: Files;
-  wake: WakeUp;
-  logger: Logger;
-  registry: Registry;
-  fetch: GuardedFetch;
-  breakers: CircuitBreakers;
-  secretOf(tenantId: string, name: string): Promise<string>;
-  engine: VectorEngine;
-  /** In pieces of the built-in model, for chunkers and estimates. */
-  countTokens: CountTokens;
-  /** Of the config file, beside the built-in ones. */
-  customEmbedders?: readonly EmbedderDefinition[] | undefined;
-  /** What scrapes hand over; null: nobody scrapes here. */
-  references?: ReferenceReader | null;
-  /** Where recorded answers of the real one are served. */
-  youtubeBaseUrl?: string | undefined;
-  knowledgeFolderRoot: string | null;
-  knowledgeMaxFileBytes: number;
-  knowledgeMaxBases: number;
-  knowledgeMaxSources: number;
-  knowledgeMaxFiles: number;
-  knowledgeSliceMs: number;
-}
+/** Documents: loaded, chunked, embedded, indexed and searched. */
+export const knowledgeHouse = defineHouse({
+  name: 'knowledge',
+  settings: knowledgeSettings,
+  definitions: { embedders: { findProblems: findEmbedderProblems, page: embeddersPage } },
+  errors: [
+    { title: 'Knowledge bases', catalogue: knowledgeErrors },
+    { title: 'Documents', catalogue: documentErrors },
+    { title: 'Embedders', catalogue: embedderErrors },
+    { title: 'Captions of videos', catalogue: youtubeErrors },
+    { title: 'Failed knowledge runs', catalogue: knowledgeFailures },
+  ],
+  commands: {
+    index: async () => (await import('./commands/index-command.ts')).addIndexCommand,
+    search: async () => (await import('./commands/search.ts')).addSearchCommand,
+  },
+  prepare: async (ownerUrl, options) => {
+    const { preparePgvector } = await import('./index/vector/prepare-pgvector.ts');
+    await preparePgvector(ownerUrl, options);
+  },
+  open: async (ground, config) => {
+    const { openKnowledgeHouse, openParts } = await import('./open.ts');
+    const customEmbedders = ground.definitions('embedders') as readonly EmbedderDefinition[];
+    const parts = await openParts(ground, { cacheBytes: config.knowledgeVectorCacheBytes });
+    ground.doors.offer('referenceIntake', parts.referenceIntake);
+    return openKnowledgeHouse({
+      ...config,
+      ...ground,
+      ...parts,
+      customEmbedders,
+      references: laterReader(ground),
+    });
+  },
+});
 
-/** The house of knowledge, wired. */
-export interface KnowledgeHouse {
-  pipeline: Pipeline;
-  routes(kernel: JobsDeps): RouteModule[];
-  tasks: UpkeepTask[];
-  close(): Promise<void>;
-}
-
-export function openKnowledgeHouse(options: KnowledgeHouseOptions): KnowledgeHouse {
-  const { db, files, logger, fetch, breakers, engine, countTokens, customEmbedders = [] } = options;
-  const { knowledgeFolderRoot: folderRoot, knowledgeMaxFileBytes: maxFileBytes } = options;
-  const metrics = new KnowledgeMetrics(options.registry);
-  const embedders = openEmbedders({
-    fetch,
-    secrets: { get: options.secretOf },
-    countTokens,
-    custom: customEmbedders,
-  });
-  const { references = null, youtubeBaseUrl } = options;
-  const sourceDeps = { db, files, fetch, folderRoot, maxFileBytes, references, youtubeBaseUrl };
-  const worker: KnowledgeWorkerDeps = {
-    db,
-    logger,
-    metrics,
-    breakers,
-    engine,
-    embedders,
-    fingerprintOf,
-    createChunker: (settings) => createChunker(settings, { countTokens }),
-    openSource: (_kb, source, wish) => openSource(sourceDeps, source, wish),
-    sliceMs: options.knowledgeSliceMs,
-  };
-  const pipeline = knowledgePipeline(worker);
-  const service = {
-    db,
-    engine,
-    files,
-    folderRoot,
-    maxFileBytes,
-    limits: limitsOf(options),
-    customEmbedders: customEmbedders.map(({ name }) => name),
-  };
+/** The references are another house's, which may open after this one. */
+function laterReader({ doors }: Ground) {
   return {
-    pipeline,
-    routes: (kernel) => [
-      knowledgeRoutes({
-        ...service,
-        wake: kernel.wake,
-        registry: kernel.registry,
-        metrics: kernel.metrics,
-        quotas: kernel.quotas,
-        plan: worker,
-        search: { db, engine, embedders },
-      }),
-    ],
-    tasks: [kbRemovalTask({ db, files, engine })],
-    close: async () => {
-      pipeline.close();
-      await Promise.all([embedders.close(), closeDocumentReader()]);
-    },
-  };
-}
-
-function limitsOf(options: KnowledgeHouseOptions): KnowledgeLimits {
-  return {
-    maxBases: options.knowledgeMaxBases,
-    maxSources: options.knowledgeMaxSources,
-    maxFiles: options.knowledgeMaxFiles,
+    listReferences: (page: Parameters<ReferenceReader['listReferences']>[0]) =>
+      doors.get('references').listReferences(page),
   };
 }

@@ -1,5 +1,3 @@
-import type { Tx } from '../../lib/postgres/db.ts';
-
 /** Of crawls. What is handed over becomes a job of the knowledge pipeline. */
 export const pipelineName = 'scrapes';
 export const ingestionPipeline = 'knowledge';
@@ -177,20 +175,4 @@ export interface HandoffPolicy {
   retryBaseMs: number;
 }
 
-/** What a page or an entry of a feed says, as text. */
-export type PageText =
-  | { kind: 'text'; title: string; text: string; mediaType: string }
-  | { kind: 'empty'; title: string; reason: string }
-  | { kind: 'error'; title: string; code: string; message: string };
-
-/** Another house's; src/installation.ts hands it in. */
-export interface KnowledgeDoor {
-  /** Whether the knowledge base is there; if so, it takes references from now on. */
-  admit(tx: Tx, key: { tenantId: string; kbId: string }): Promise<boolean>;
-  /** Null: there is none. What was handed over before then went into another one, which has been deleted. */
-  madeAt(tx: Tx, key: { tenantId: string; kbId: string }): Promise<Date | null>;
-  readPage(
-    page: { bytes: Uint8Array; name: string; mediaType: string | null; isHtml: boolean },
-    signal: AbortSignal,
-  ): Promise<PageText>;
-}
+export type { PageText, ReferenceDoor as KnowledgeDoor } from '../../kernel/house/doors.ts';

@@ -1,81 +1,24 @@
-import type { Registry } from 'prom-client';
-import type { Files } from '../../kernel/files/types.ts';
-import type { RouteModule } from '../../kernel/http/route.ts';
-import type { Kernel } from '../../kernel/jobs/kernel.ts';
-import type { Pipeline } from '../../kernel/jobs/types.ts';
-import type { WakeUp } from '../../kernel/jobs/wake-up.ts';
-import type { UpkeepTask } from '../../kernel/upkeep/types.ts';
-import type { Logger } from '../../lib/log.ts';
-import type { Database } from '../../lib/postgres/db.ts';
-import { type UploadIntake, uploadIntake } from './intake/file-intake.ts';
-import { FolderWatch } from './intake/folder-watch.ts';
-import { UploadMetrics } from './metrics.ts';
-import { uploadsPipeline } from './pipeline.ts';
-import { uploadRoutes } from './routes.ts';
-import { failAbandoned, purgeStaging } from './service.ts';
+import { defineHouse } from '../../kernel/house/house.ts';
+import { uploadErrors, uploadFailures } from './errors.ts';
+import { reportErrors } from './reports/errors.ts';
+import { profileErrors } from './reports/profile-errors.ts';
+import { uploadSettings } from './settings.ts';
 
-export interface UploadHouseOptions {
-  db: Database;
-  files: Files;
-  wake: WakeUp;
-  logger: Logger;
-  registry: Registry;
-  maxReportBytes: number;
-  stagingRetentionDays: number;
-  ingestFolder: string | null;
-  uploadWatchFolder: string | null;
-  uploadSliceMs: number;
-  /** Lines that one transaction stages; the usual number when it is not given. */
-  linesPerBatch?: number | undefined;
-}
-
-/** The house of uploads, wired. */
-export interface UploadHouse {
-  pipeline: Pipeline;
-  routes(kernel: Kernel): RouteModule[];
-  /** For files that do not come with a request. */
-  intake(kernel: Kernel): UploadIntake;
-  tasks(kernel: Kernel): UpkeepTask[];
-}
-
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
-const watchMs = 2_000;
-
-export function openUploadHouse(options: UploadHouseOptions): UploadHouse {
-  const metrics = new UploadMetrics(options.registry);
-  const deps = { ...options, metrics };
-  const intakeDeps = (kernel: Kernel) => ({
-    ...options,
-    maxUploadBytes: options.maxReportBytes,
-    registry: kernel.registry,
-    wake: kernel.wake,
-    metrics: kernel.metrics,
-    quotas: kernel.quotas,
-  });
-  return {
-    pipeline: uploadsPipeline({ ...deps, sliceMs: options.uploadSliceMs }),
-    routes: (kernel) => [uploadRoutes(intakeDeps(kernel))],
-    intake: (kernel) => uploadIntake(intakeDeps(kernel)),
-    tasks: (kernel) => [
-      {
-        // Daily work, spread over the day: a run is bounded, and what it leaves goes with the next.
-        name: 'purge_staging',
-        everyMs: hourMs,
-        run: async () => ({ ...(await purgeStaging(deps, { days: options.stagingRetentionDays })) }),
-      },
-      {
-        name: 'fail_abandoned_uploads',
-        everyMs: minuteMs,
-        run: async () => ({ ...(await failAbandoned(deps)) }),
-      },
-      ...watchTasks(options.uploadWatchFolder, intakeDeps(kernel)),
-    ],
-  };
-}
-
-function watchTasks(folder: string | null, deps: ConstructorParameters<typeof FolderWatch>[0]): UpkeepTask[] {
-  if (folder === null) return [];
-  const watch = new FolderWatch(deps, folder);
-  return [{ name: 'watch_upload_folder', everyMs: watchMs, run: async () => ({ ...(await watch.scan()) }) }];
-}
+/** Ad reports, through staging and validation into production tables. */
+export const uploadHouse = defineHouse({
+  name: 'uploads',
+  settings: uploadSettings,
+  errors: [
+    { title: 'Uploads', catalogue: uploadErrors },
+    { title: 'Report files', catalogue: reportErrors },
+    { title: 'Reports', catalogue: profileErrors },
+    { title: 'Failed uploads', catalogue: uploadFailures },
+  ],
+  commands: { upload: async () => (await import('./commands/upload.ts')).addUploadCommand },
+  open: async (ground, config) => {
+    const { openUploadHouse } = await import('./open.ts');
+    const house = openUploadHouse({ ...config, ...ground });
+    ground.doors.offer('reports', house.door);
+    return house;
+  },
+});

@@ -11,6 +11,7 @@ import { JobMetrics } from './metrics.ts';
 import { PipelineRegistry } from './pipeline-registry.ts';
 import { Quotas } from './quotas.ts';
 import { Rescuer } from './rescuer.ts';
+import type { JobsDeps } from './service.ts';
 import { SliceRunner } from './slice-runner.ts';
 import type { Pipeline } from './types.ts';
 import { WakeUp } from './wake-up.ts';
@@ -25,7 +26,7 @@ export interface KernelOptions {
   directUrl: string;
   logger: Logger;
   registry: Registry;
-  pipelines: readonly Pipeline[];
+  pipelines?: readonly Pipeline[];
   version: string;
   leaseMs: number;
   heartbeatMs: number;
@@ -35,10 +36,15 @@ export interface KernelOptions {
   maxStrikes: number;
   /** How many jobs of one tenant may wait, unless its own limits say otherwise. */
   maxQueued: number;
-  /** Houses free what dead workers held besides leases. */
-  onWorkersLost?: (kernel: Kernel, workerIds: string[]) => Promise<void>;
-  /** Houses make the jobs whose time has come: where a cron is all that runs, nobody else would notice. */
-  beforeCycle?: (kernel: Kernel, scope: CycleScope) => Promise<unknown>;
+}
+
+/** What a house brings along for its jobs. */
+export interface JobGuest {
+  pipeline?: Pipeline;
+  /** Frees what dead workers held besides leases. */
+  onWorkersLost?(workerIds: string[]): Promise<void>;
+  /** Makes the jobs whose time has come: where a cron is all that runs, nobody else would notice. */
+  beforeCycle?(scope: CycleScope): Promise<unknown>;
 }
 
 /**
@@ -57,7 +63,7 @@ export class Kernel {
   readonly #runner: SliceRunner;
   readonly #claimer: Claimer;
   readonly #concurrency: number;
-  readonly #beforeCycle: KernelOptions['beforeCycle'];
+  readonly #guests: JobGuest[] = [];
   readonly #worker: Worker;
   #isWorking = false;
 
@@ -65,7 +71,6 @@ export class Kernel {
     const { db, logger, leaseMs, heartbeatMs, concurrency } = options;
     this.db = db;
     this.#concurrency = concurrency;
-    this.#beforeCycle = options.beforeCycle;
     this.quotas = new Quotas({ db, maxQueued: options.maxQueued });
     this.wake = options.wake ?? new WakeUp(db);
     this.metrics = new JobMetrics(options.registry);
@@ -81,7 +86,9 @@ export class Kernel {
       metrics,
       leaseMs,
       maxStrikes: options.maxStrikes,
-      onLost: (workerIds) => options.onWorkersLost?.(this, workerIds) ?? Promise.resolve(),
+      onLost: async (workerIds) => {
+        for (const guest of this.#guests) await guest.onWorkersLost?.(workerIds);
+      },
     });
     this.#runner = new SliceRunner({
       db,
@@ -110,6 +117,18 @@ export class Kernel {
     this.membership.onLost(() => this.#keeper.abortAll('the guard connection of this worker was lost'));
   }
 
+  /** What the services of jobs need. */
+  get jobs(): JobsDeps {
+    const { db, registry, wake, metrics, quotas } = this;
+    return { db, registry, wake, metrics, quotas };
+  }
+
+  /** Before `start`: a process claims only jobs of pipelines that it knows. */
+  install(guest: JobGuest): void {
+    if (guest.pipeline) this.registry.add(guest.pipeline);
+    this.#guests.push(guest);
+  }
+
   /** Enters this process as a worker, so that it may hold leases; with `work` it also takes jobs by itself. */
   async start({ work }: { work: boolean }): Promise<void> {
     await this.membership.start();
@@ -135,7 +154,9 @@ export class Kernel {
         rescuer: this.#rescuer,
         runner: this.#runner,
         concurrency: this.#concurrency,
-        prepare: async (scope) => this.#beforeCycle?.(this, scope),
+        prepare: async (scope) => {
+          for (const guest of this.#guests) await guest.beforeCycle?.(scope);
+        },
       },
       options,
     );

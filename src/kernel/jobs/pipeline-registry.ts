@@ -3,10 +3,14 @@ import type { Pipeline } from './types.ts';
 
 /** The pipelines that this process knows; it claims no job of another one. */
 export class PipelineRegistry {
-  readonly #pipelines: Map<string, Pipeline>;
+  readonly #pipelines = new Map<string, Pipeline>();
 
-  constructor(pipelines: readonly Pipeline[]) {
-    this.#pipelines = new Map(pipelines.map((pipeline) => [pipeline.name, pipeline]));
+  constructor(pipelines: readonly Pipeline[] = []) {
+    for (const pipeline of pipelines) this.add(pipeline);
+  }
+
+  add(pipeline: Pipeline): void {
+    this.#pipelines.set(pipeline.name, pipeline);
   }
 
   find(name: string): Pipeline | null {

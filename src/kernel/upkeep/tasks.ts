@@ -1,25 +1,21 @@
-import type { Logger } from '../../lib/log.ts';
 import type { Database, Tx } from '../../lib/postgres/db.ts';
 import { removeForgottenWorkers } from '../jobs/worker-store.ts';
-import { findStuckJobs } from '../stats/store.ts';
 import { purgeEvents, purgeIdempotencyKeys, purgeJobs, purgeLogins } from './store.ts';
 import type { UpkeepTask } from './types.ts';
 
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
+const hourMs = 60 * 60_000;
 const batchSize = 5_000;
 /** A run ends after this many batches; what is left is for the next run. */
 const maxBatches = 40;
 
 export interface KernelTaskOptions {
   db: Database;
-  logger: Logger;
   eventRetentionDays: number;
   jobRetentionDays: number;
 }
 
 export function kernelTasks(options: KernelTaskOptions): UpkeepTask[] {
-  const { db, logger } = options;
+  const { db } = options;
   return [
     {
       name: 'purge_events',
@@ -43,7 +39,6 @@ export function kernelTasks(options: KernelTaskOptions): UpkeepTask[] {
       everyMs: hourMs,
       run: async () => ({ removed: await db.kernel((tx) => removeForgottenWorkers(tx, 24 * hourMs)) }),
     },
-    { name: 'report_stuck_jobs', everyMs: 5 * minuteMs, run: () => reportStuckJobs(db, logger) },
   ];
 }
 
@@ -55,12 +50,4 @@ async function inBatches(db: Database, purge: (tx: Tx) => Promise<number>): Prom
     if (count < batchSize) break;
   }
   return { removed };
-}
-
-async function reportStuckJobs(db: Database, logger: Logger): Promise<Record<string, number>> {
-  const stuck = await db.kernel((tx) => findStuckJobs(tx, { limit: 100 }));
-  for (const job of stuck) {
-    logger.warn({ job_id: job.jobId, tenant_id: job.tenantId, since: job.since }, 'a job makes no progress');
-  }
-  return { stuck: stuck.length };
 }

@@ -2,6 +2,7 @@ import pino from 'pino';
 import { expect, test } from 'vitest';
 import { newTenant, useDatabase } from '../../../test/support/worlds/database.ts';
 import { newId } from '../../lib/ids.ts';
+import { stuckJobsTask } from '../stats/tasks.ts';
 import { listTasks } from './store.ts';
 import { kernelTasks } from './tasks.ts';
 import type { UpkeepTask } from './types.ts';
@@ -56,7 +57,8 @@ async function insertJob(
 }
 
 async function run(name: string): Promise<Record<string, number>> {
-  const tasks = kernelTasks({ db: database.db, logger, eventRetentionDays: 90, jobRetentionDays: 90 });
+  const own = kernelTasks({ db: database.db, eventRetentionDays: 90, jobRetentionDays: 90 });
+  const tasks = [...own, stuckJobsTask({ db: database.db, logger })];
   const task = tasks.find((candidate) => candidate.name === name);
   if (!task) throw new Error(`There is no task ${name}`);
   return task.run();

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Registry } from 'prom-client';
 import { afterAll } from 'vitest';
-import type { AdapterHouse, AdapterHouseOptions } from '../../../src/ingest/adapters/house.ts';
+import type { AdapterHouse, AdapterHouseOptions } from '../../../src/ingest/adapters/open.ts';
 import type { renderAdapter, renderFile, renderScan } from '../../../src/ingest/adapters/views.ts';
-import type { ItemHouseOptions } from '../../../src/ingest/items/house.ts';
+import type { ItemHouseOptions } from '../../../src/ingest/items/open.ts';
 import type { RouteModule } from '../../../src/kernel/http/route.ts';
 import type { Pipeline } from '../../../src/kernel/jobs/types.ts';
 import { testAdapterHouse } from '../worlds/adapter-house.ts';
@@ -42,15 +42,17 @@ export function useAdapters(
     house ??= testAdapterHouse(
       database.db,
       {
-        items: testItemHouse(database.db, itemOptions),
-        uploads: testUploadHouse(database.db),
+        items: testItemHouse(database.db, { kernel: held.kernel, ...itemOptions }),
+        uploads: testUploadHouse(database.db, { kernel: held.kernel }),
         kernel: held.kernel,
       },
       { adapterFolder: root, registry, ...rest },
     );
     return house;
   };
-  const routes: RouteModule = (app, deps) => open().routes(app, deps);
+  const routes: RouteModule = (app, deps) => {
+    for (const module of open().routes) module(app, deps);
+  };
   const server = useServer(database, { routes: [routes] });
   const call = callerOf(server);
   return {

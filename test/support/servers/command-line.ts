@@ -42,8 +42,11 @@ async function buildProgram(): Promise<void> {
   if (code !== 0) throw new Error(`The build failed: ${stderr}`);
 }
 
-/** Builds the program once and runs its commands; what still runs when the test file ends is killed. */
-export function useCommandLine(): CommandLineHere {
+/**
+ * Builds the program once and runs its commands; what still runs when the test file ends is killed. `program` is
+ * another one than the built product.
+ */
+export function useCommandLine({ program }: { program?: string } = {}): CommandLineHere {
   const running = new Set<ChildProcess>();
   let cwd = '';
   beforeAll(async () => {
@@ -56,7 +59,7 @@ export function useCommandLine(): CommandLineHere {
     await rm(cwd, { recursive: true, force: true });
   });
   function start(args: string[], env: Record<string, string> = {}): Running {
-    const started = spawnNode([path.join(root, 'dist/main.js'), ...args], { cwd, env });
+    const started = spawnNode([program ?? path.join(root, 'dist/main.js'), ...args], { cwd, env });
     running.add(started.child);
     started.child.once('exit', () => running.delete(started.child));
     return started;

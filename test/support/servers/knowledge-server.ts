@@ -3,13 +3,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll } from 'vitest';
 import { defineEmbedder } from '../../../src/ingest/knowledge/embedders/define-embedder.ts';
-import type { KnowledgeHouse, KnowledgeHouseOptions } from '../../../src/ingest/knowledge/house.ts';
+import type { KnowledgeHouse, KnowledgeHouseOptions } from '../../../src/ingest/knowledge/open.ts';
 import { createFiles } from '../../../src/kernel/files/backends.ts';
 import type { RouteModule } from '../../../src/kernel/http/route.ts';
 import { jobRoutes } from '../../../src/kernel/jobs/routes.ts';
-import type { Pipeline } from '../../../src/kernel/jobs/types.ts';
 import type { TestDatabase } from '../worlds/database.ts';
-import { useKernel } from '../worlds/kernel.ts';
+import { useHouse } from '../worlds/kernel.ts';
 import { testKnowledgeHouse } from '../worlds/knowledge-house.ts';
 import { type TestClaims, type TestServer, useServer } from './server.ts';
 
@@ -54,23 +53,15 @@ export function wordEmbedder({ name = 'words', model = 'words-1' } = {}) {
 export function useKnowledge(database: TestDatabase, options: Partial<KnowledgeHouseOptions> = {}) {
   const dataDir = mkdtempSync(path.join(tmpdir(), 'sluice-knowledge-'));
   const files = options.files ?? createFiles({ filesBackend: 'local', dataDir });
-  let house: KnowledgeHouse | undefined;
-  afterAll(async () => {
-    await house?.close();
-    rmSync(dataDir, { recursive: true, force: true });
-  });
-  const open = (): KnowledgeHouse => {
-    house ??= testKnowledgeHouse(database.db, { wake: held.kernel.wake, ...options, files });
-    return house;
-  };
-  const held = useKernel(database, {
-    pipelines: [latePipeline(open)],
-    leaseMs: 30_000,
-    heartbeatMs: 100,
-  });
+  afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
+  const { held, open } = useHouse(
+    database,
+    (kernel) => testKnowledgeHouse(database.db, { kernel, ...options, files }),
+    { leaseMs: 30_000, heartbeatMs: 100 },
+  );
   const routes: RouteModule = (app, deps) => {
     jobRoutes(held.kernel)(app, deps);
-    for (const module of open().routes(held.kernel)) module(app, deps);
+    for (const module of open().routes) module(app, deps);
   };
   const server = useServer(database, { routes: [routes], config: { maxBodyBytes: 1024 * 1024 } });
   const call = callerOf(server);
@@ -138,19 +129,5 @@ function callerOf(server: TestServer) {
     const isJson = answer.headers.get('content-type')?.includes('json') ?? false;
     const { status, headers: answered } = answer;
     return { status, text, headers: answered, body: isJson && text !== '' ? JSON.parse(text) : {} };
-  };
-}
-
-/** The database is there only once the tests run, so the house is opened with its first use. */
-function latePipeline(open: () => KnowledgeHouse): Pipeline {
-  type Hook<Name extends keyof Pipeline> = NonNullable<Pipeline[Name]>;
-  return {
-    name: 'knowledge',
-    maxRetries: 5,
-    advance: (slice) => open().pipeline.advance(slice),
-    cleanUp: (slice) => (open().pipeline.cleanUp as Hook<'cleanUp'>)(slice),
-    onCancel: async (tx, job) => open().pipeline.onCancel?.(tx, job),
-    onError: (error, job) => open().pipeline.onError(error, job),
-    remaining: () => null,
   };
 }

@@ -3,13 +3,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Registry } from 'prom-client';
 import { afterAll } from 'vitest';
-import type { KnowledgeHouse } from '../../../src/ingest/knowledge/house.ts';
-import type { ScrapeHouse, ScrapeHouseOptions } from '../../../src/ingest/scrapes/house.ts';
+import type { KnowledgeHouse } from '../../../src/ingest/knowledge/open.ts';
+import type { ScrapeHouse, ScrapeHouseOptions } from '../../../src/ingest/scrapes/open.ts';
 import { createReferenceReader } from '../../../src/ingest/scrapes/references/reader.ts';
 import { createFiles } from '../../../src/kernel/files/backends.ts';
 import type { RouteModule } from '../../../src/kernel/http/route.ts';
 import { jobRoutes } from '../../../src/kernel/jobs/routes.ts';
-import type { Pipeline } from '../../../src/kernel/jobs/types.ts';
 import { newTenant, type TestDatabase } from '../worlds/database.ts';
 import { useKernel } from '../worlds/kernel.ts';
 import { testKnowledgeHouse } from '../worlds/knowledge-house.ts';
@@ -67,27 +66,25 @@ export function useScrapes(
   const { maxQueued = 100_000, registry = new Registry(), ...rest } = options;
   let houses: { knowledge: KnowledgeHouse; scrapes: ScrapeHouse } | undefined;
   afterAll(async () => {
-    await houses?.knowledge.close();
+    await houses?.knowledge.close?.();
     rmSync(dataDir, { recursive: true, force: true });
   });
   const open = () => {
-    if (houses) return houses;
-    const knowledge = testKnowledgeHouse(database.db, {
-      wake: held.kernel.wake,
-      files: createFiles({ filesBackend: 'local', dataDir }),
-      customEmbedders: [words.definition],
-      references: createReferenceReader(database.db),
-    });
-    const scrapes = testScrapeHouse(database.db, { registry, ...rest });
-    scrapes.connect(held.kernel);
-    houses = { knowledge, scrapes };
+    if (houses === undefined) throw new Error('The houses are there only once beforeAll has run');
     return houses;
   };
   const held = useKernel(database, {
-    pipelines: [
-      late('knowledge', () => open().knowledge.pipeline),
-      late('scrapes', () => open().scrapes.pipeline),
-    ],
+    pipelines: [],
+    houses: (kernel) => {
+      const knowledge = testKnowledgeHouse(database.db, {
+        kernel,
+        files: createFiles({ filesBackend: 'local', dataDir }),
+        customEmbedders: [words.definition],
+        references: createReferenceReader(database.db),
+      });
+      houses = { knowledge, scrapes: testScrapeHouse(database.db, { kernel, registry, ...rest }) };
+      return Object.values(houses);
+    },
     leaseMs: 30_000,
     heartbeatMs: 100,
     maxQueued,
@@ -95,8 +92,7 @@ export function useScrapes(
   const routes: RouteModule = (app, deps) => {
     jobRoutes(held.kernel)(app, deps);
     const { knowledge, scrapes } = open();
-    for (const module of [...knowledge.routes(held.kernel), ...scrapes.routes(held.kernel)])
-      module(app, deps);
+    for (const module of [...knowledge.routes, ...scrapes.routes]) module(app, deps);
   };
   const server = useServer(database, { routes: [routes], config: { maxBodyBytes: 1024 * 1024 } });
   const call = callerOf(server);
@@ -176,19 +172,5 @@ function callerOf(server: TestServer) {
     const answer = await fetch(`${server.url}${route}`, { method, headers, ...sent });
     const text = await answer.text();
     return { status: answer.status, headers: answer.headers, body: text === '' ? {} : JSON.parse(text) };
-  };
-}
-
-/** The database is there only once the tests run, so the houses are opened with their first use. */
-function late(name: string, open: () => Pipeline): Pipeline {
-  return {
-    name,
-    maxRetries: 5,
-    advance: (slice) => open().advance(slice),
-    cleanUp: (slice) => open().cleanUp?.(slice) ?? Promise.reject(new Error('There is no cleanup')),
-    onCancel: async (tx, job) => open().onCancel?.(tx, job),
-    onError: (error, job) => open().onError(error, job),
-    mayBeFollowed: (job) => open().mayBeFollowed?.(job) ?? false,
-    remaining: () => null,
   };
 }

@@ -17,8 +17,12 @@ export interface ServerProcess {
   bearer(claims: TestClaims): Promise<{ authorization: string }>;
 }
 
-export function useServerProcess(database: TestDatabase, env: Record<string, string> = {}): ServerProcess {
-  const sluice = useCommandLine();
+export function useServerProcess(
+  database: TestDatabase,
+  env: Record<string, string> = {},
+  options: { program?: string } = {},
+): ServerProcess {
+  const sluice = useCommandLine(options);
   let server: Running | undefined;
   const running = (): Running => {
     if (!server) throw new Error('The server process is there only once beforeAll has run');

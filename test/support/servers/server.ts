@@ -5,7 +5,7 @@ import pino from 'pino';
 import { afterAll, beforeAll } from 'vitest';
 import type { ReadyReport } from '../../../src/api/health.ts';
 import { createMetricsRegistry } from '../../../src/api/metrics.ts';
-import { houseRoutes } from '../../../src/api/route-modules.ts';
+import { routeModules } from '../../../src/api/route-modules.ts';
 import { createServer, type ServerConfig } from '../../../src/api/server.ts';
 import { SseStreams } from '../../../src/api/sse.ts';
 import { createFiles } from '../../../src/kernel/files/backends.ts';
@@ -112,27 +112,27 @@ export function useServer(database: TestDatabase, options: TestServerOptions = {
 
 /** As the product has them, on a kernel that takes no jobs by itself. */
 function everyRoute(database: TestDatabase, authenticator: Authenticator): RouteModule[] {
+  const { db } = database;
   const files = createFiles({ filesBackend: 'local', dataDir: tmpdir() });
-  // No stream is opened: `inject` would wait for the end of it for ever.
-  const streams = new SseStreams({ authenticator, maxStreams: 0 });
-  const items = testItemHouse(database.db);
-  const secrets = new TenantSecrets({ db: database.db, keys: parseSecretKeys('ab'.repeat(32)) });
-  const { admissions } = authenticator;
-  const uploads = testUploadHouse(database.db, { files });
   const kernel = testKernel(database);
-  return houseRoutes({
+  const items = testItemHouse(db, { kernel });
+  const uploads = testUploadHouse(db, { kernel, files });
+  return routeModules({
     kernel,
     files,
-    admissions,
-    streams,
-    items,
-    uploads,
-    connectors: testConnectorHouse(database.db),
-    knowledge: testKnowledgeHouse(database.db, { files }),
-    scrapes: testScrapeHouse(database.db),
-    adapters: testAdapterHouse(database.db, { items, uploads, kernel }),
-    secrets,
-    webhooks: testWebhooks(database.db),
+    admissions: authenticator.admissions,
+    // No stream is opened: `inject` would wait for the end of it for ever.
+    streams: new SseStreams({ authenticator, maxStreams: 0 }),
+    secrets: new TenantSecrets({ db, keys: parseSecretKeys('ab'.repeat(32)) }),
+    webhooks: testWebhooks(db),
+    houses: [
+      items,
+      uploads,
+      testConnectorHouse(db, { kernel }),
+      testKnowledgeHouse(db, { kernel, files }),
+      testScrapeHouse(db, { kernel }),
+      testAdapterHouse(db, { items, uploads, kernel }),
+    ],
   });
 }
 

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll } from 'vitest';
-import type { ConnectorHouse, ConnectorHouseOptions } from '../../../src/ingest/connectors/house.ts';
+import type { ConnectorHouse, ConnectorHouseOptions } from '../../../src/ingest/connectors/open.ts';
 import type { RouteModule } from '../../../src/kernel/http/route.ts';
+import type { Kernel } from '../../../src/kernel/jobs/kernel.ts';
 import { jobRoutes } from '../../../src/kernel/jobs/routes.ts';
-import type { Pipeline } from '../../../src/kernel/jobs/types.ts';
 import { statsRoutes } from '../../../src/kernel/stats/routes.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import { FakeAirbyte } from '../fakes/fake-airbyte.ts';
 import type { FakeConnection } from '../fakes/fake-airbyte-state.ts';
 import { testConnectorHouse } from '../worlds/connector-house.ts';
 import { newTenant, type TestDatabase } from '../worlds/database.ts';
-import { useKernel } from '../worlds/kernel.ts';
+import { useHouse } from '../worlds/kernel.ts';
 import { type TestClaims, type TestServer, useServer } from './server.ts';
 
 export type Answer = Record<string, unknown>;
@@ -23,36 +23,33 @@ export interface TestSync {
 /** Connectors over HTTP on a test file's database, before a fake Airbyte; jobs run when the test says so. */
 export function useSyncs(database: TestDatabase, options: Partial<ConnectorHouseOptions> = {}) {
   let airbyte: FakeAirbyte | undefined;
-  let house: ConnectorHouse | undefined;
   const fake = (): FakeAirbyte => {
     if (!airbyte) throw new Error('The fake Airbyte is there only once beforeAll has run');
     return airbyte;
   };
-  const open = (): ConnectorHouse => {
-    house ??= testConnectorHouse(database.db, {
-      wake: held.kernel.wake,
-      airbyteBaseUrl: fake().url,
-      airbyteApiToken: fake().settings.fixedToken,
-      airbyteWorkspaceId: '18dccc91-0ab1-4f72-9ed7-0b8fc27c5826',
-      // What a slow machine answers late has not failed: where nobody answers at all, a test says how long it waits.
-      triggerTimeoutMs: 60_000,
-      timeoutMs: 60_000,
-      ...options,
-    });
-    return house;
-  };
   beforeAll(async () => {
     airbyte = await FakeAirbyte.start();
   });
-  const held = useKernel(database, { pipelines: [latePipeline(open)], leaseMs: 30_000 });
-  afterAll(async () => {
-    await house?.close();
-    await airbyte?.close();
-  });
+  afterAll(() => airbyte?.close());
+  const { held, open } = useHouse(
+    database,
+    (kernel) =>
+      testConnectorHouse(database.db, {
+        kernel,
+        airbyteBaseUrl: fake().url,
+        airbyteApiToken: fake().settings.fixedToken,
+        airbyteWorkspaceId: '18dccc91-0ab1-4f72-9ed7-0b8fc27c5826',
+        // What a slow machine answers late has not failed: where nobody answers at all, a test says how long it waits.
+        triggerTimeoutMs: 60_000,
+        timeoutMs: 60_000,
+        ...options,
+      }),
+    { leaseMs: 30_000 },
+  );
   const routes: RouteModule = (app, deps) => {
     jobRoutes(held.kernel)(app, deps);
     statsRoutes(app, deps);
-    for (const module of open().routes(held.kernel)) module(app, deps);
+    for (const module of open().routes) module(app, deps);
   };
   const server = useServer(database, { routes: [routes] });
   const call = callerOf(server);
@@ -76,7 +73,7 @@ function stepsOf(parts: {
   database: TestDatabase;
   call: Call;
   fake: () => FakeAirbyte;
-  kernel: () => ReturnType<typeof useKernel>['kernel'];
+  kernel: () => Kernel;
 }) {
   const { database, call, fake } = parts;
   const get = async ({ tenantId }: { tenantId: string }, jobId: string): Promise<Answer> =>
@@ -155,17 +152,5 @@ function callerOf(server: TestServer) {
       headers: answer.headers,
       body: (text === '' ? {} : JSON.parse(text)) as Answer,
     };
-  };
-}
-
-/** The database is there only once the tests run, so the house is opened with its first use. */
-function latePipeline(open: () => ConnectorHouse): Pipeline {
-  return {
-    name: 'sync',
-    maxRetries: 5,
-    advance: (slice) => open().pipeline.advance(slice),
-    cleanUp: (slice) => (open().pipeline.cleanUp as NonNullable<Pipeline['cleanUp']>)(slice),
-    onError: (error, job) => open().pipeline.onError(error, job),
-    remaining: () => null,
   };
 }

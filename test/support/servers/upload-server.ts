@@ -2,14 +2,13 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll } from 'vitest';
-import type { UploadHouse, UploadHouseOptions } from '../../../src/ingest/uploads/house.ts';
+import type { UploadHouse, UploadHouseOptions } from '../../../src/ingest/uploads/open.ts';
 import { createFiles } from '../../../src/kernel/files/backends.ts';
 import type { Files } from '../../../src/kernel/files/types.ts';
 import type { RouteModule } from '../../../src/kernel/http/route.ts';
 import { jobRoutes } from '../../../src/kernel/jobs/routes.ts';
-import type { Pipeline } from '../../../src/kernel/jobs/types.ts';
 import { newTenant, type TestDatabase } from '../worlds/database.ts';
-import { useKernel } from '../worlds/kernel.ts';
+import { useHouse } from '../worlds/kernel.ts';
 import { testUploadHouse } from '../worlds/upload-house.ts';
 import { type TestClaims, type TestServer, useServer } from './server.ts';
 
@@ -27,15 +26,14 @@ export function useUploads(database: TestDatabase, options: Partial<UploadHouseO
   const dataDir = mkdtempSync(path.join(tmpdir(), 'sluice-uploads-'));
   afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
   const files: Files = options.files ?? createFiles({ filesBackend: 'local', dataDir });
-  let house: UploadHouse | undefined;
-  const open = (): UploadHouse => {
-    house ??= testUploadHouse(database.db, { wake: held.kernel.wake, ...options, files });
-    return house;
-  };
-  const held = useKernel(database, { pipelines: [latePipeline(open)], leaseMs: 30_000 });
+  const { held, open } = useHouse(
+    database,
+    (kernel) => testUploadHouse(database.db, { kernel, ...options, files }),
+    { leaseMs: 30_000 },
+  );
   const routes: RouteModule = (app, deps) => {
     jobRoutes(held.kernel)(app, deps);
-    for (const module of open().routes(held.kernel)) module(app, deps);
+    for (const module of open().routes) module(app, deps);
   };
   const server = useServer(database, { routes: [routes] });
 
@@ -118,19 +116,4 @@ export function uploadForm(
   for (const [name, value] of Object.entries(all)) if (value !== undefined) form.set(name, value);
   form.set('file', new Blob([new Uint8Array(Buffer.from(content))]), filename);
   return form;
-}
-
-/** The database is there only once the tests run, so the house is opened with its first use. */
-function latePipeline(open: () => UploadHouse): Pipeline {
-  type Hook<Name extends keyof Pipeline> = NonNullable<Pipeline[Name]>;
-  return {
-    name: 'uploads',
-    maxRetries: 5,
-    requeueRefusal: 'An upload cannot be requeued: correct the file and upload it again.',
-    advance: (slice) => open().pipeline.advance(slice),
-    cleanUp: (slice) => (open().pipeline.cleanUp as Hook<'cleanUp'>)(slice),
-    onCancel: (tx, job) => (open().pipeline.onCancel as Hook<'onCancel'>)(tx, job),
-    onError: (error, job) => open().pipeline.onError(error, job),
-    remaining: () => null,
-  };
 }

@@ -1,14 +1,14 @@
 import pino from 'pino';
 import { Registry } from 'prom-client';
+import { doorFor } from '../../../src/ingest/adapters/house.ts';
 import {
   type AdapterHouse,
   type AdapterHouseOptions,
   openAdapterHouse,
-} from '../../../src/ingest/adapters/house.ts';
+} from '../../../src/ingest/adapters/open.ts';
 import type { TargetDoors } from '../../../src/ingest/adapters/types.ts';
-import type { ItemHouse } from '../../../src/ingest/items/house.ts';
-import type { UploadHouse } from '../../../src/ingest/uploads/house.ts';
-import { adapterDoors } from '../../../src/installation.ts';
+import type { ItemHouse } from '../../../src/ingest/items/open.ts';
+import type { UploadHouse } from '../../../src/ingest/uploads/open.ts';
 import type { Kernel } from '../../../src/kernel/jobs/kernel.ts';
 import { createGuardedFetch } from '../../../src/lib/fetch/guarded-fetch.ts';
 import type { Database } from '../../../src/lib/postgres/db.ts';
@@ -17,17 +17,23 @@ import { testUploadHouse } from './upload-house.ts';
 
 /** The product's own ways into items and uploads. */
 export function testDoors(db: Database, kernel: Kernel): TargetDoors {
-  return adapterDoors({ items: testItemHouse(db), uploads: testUploadHouse(db) }, kernel);
+  return doorsOf({ items: testItemHouse(db, { kernel }), uploads: testUploadHouse(db, { kernel }) });
 }
 
-/** Connected to the other houses as src/app.ts does it. */
+function doorsOf({ items, uploads }: { items: ItemHouse; uploads: UploadHouse }): TargetDoors {
+  return { items: doorFor('items', () => items.door), uploads: doorFor('uploads', () => uploads.door) };
+}
+
+/** Connected to the other houses as the product does it. */
 export function testAdapterHouse(
   db: Database,
   houses: { items: ItemHouse; uploads: UploadHouse; kernel: Kernel },
   options: Partial<AdapterHouseOptions> = {},
 ): AdapterHouse {
-  const adapters = openAdapterHouse({
+  return openAdapterHouse({
     db,
+    kernel: houses.kernel,
+    doors: doorsOf(houses),
     logger: pino({ level: 'silent' }),
     registry: new Registry(),
     // Test servers are on this machine.
@@ -39,7 +45,4 @@ export function testAdapterHouse(
     leaseMs: 30_000,
     ...options,
   });
-  const { kernel } = houses;
-  adapters.connect({ doors: adapterDoors(houses, kernel), workerId: kernel.membership.workerId });
-  return adapters;
 }

@@ -4,12 +4,12 @@ import {
   type ConnectorHouse,
   type ConnectorHouseOptions,
   openConnectorHouse,
-} from '../../../src/ingest/connectors/house.ts';
-import { WakeUp } from '../../../src/kernel/jobs/wake-up.ts';
+} from '../../../src/ingest/connectors/open.ts';
 import { CircuitBreakers } from '../../../src/kernel/limits/circuit-breaker.ts';
 import { LimitMetrics } from '../../../src/kernel/limits/metrics.ts';
 import { RateLimits } from '../../../src/kernel/limits/rate-limits.ts';
 import type { Database } from '../../../src/lib/postgres/db.ts';
+import { idleKernel } from './kernel.ts';
 
 /** Fast enough for tests: retries, polls and cool-downs take milliseconds, and there is no pause between triggers. */
 export const quickPolicy: ConnectorHouseOptions['policy'] = {
@@ -30,7 +30,7 @@ export function testConnectorHouse(
   const registry = options.registry ?? new Registry();
   return openConnectorHouse({
     db,
-    wake: new WakeUp(db),
+    kernel: options.kernel ?? idleKernel(db),
     logger,
     registry,
     limits: new RateLimits({ db, metrics: new LimitMetrics(new Registry()) }),

@@ -3,17 +3,17 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pino from 'pino';
 import { Registry } from 'prom-client';
+import { ExactEngine } from '../../../src/ingest/knowledge/index/vector/exact.ts';
 import {
   type KnowledgeHouse,
   type KnowledgeHouseOptions,
   openKnowledgeHouse,
-} from '../../../src/ingest/knowledge/house.ts';
-import { ExactEngine } from '../../../src/ingest/knowledge/index/vector/exact.ts';
+} from '../../../src/ingest/knowledge/open.ts';
 import { createFiles } from '../../../src/kernel/files/backends.ts';
-import { WakeUp } from '../../../src/kernel/jobs/wake-up.ts';
 import { CircuitBreakers } from '../../../src/kernel/limits/circuit-breaker.ts';
 import { createGuardedFetch } from '../../../src/lib/fetch/guarded-fetch.ts';
 import type { Database } from '../../../src/lib/postgres/db.ts';
+import { idleKernel } from './kernel.ts';
 
 export function testKnowledgeHouse(
   db: Database,
@@ -22,8 +22,8 @@ export function testKnowledgeHouse(
   const logger = pino({ level: 'silent' });
   return openKnowledgeHouse({
     db,
+    kernel: options.kernel ?? idleKernel(db),
     files: options.files ?? temporaryFiles(),
-    wake: new WakeUp(db),
     logger,
     registry: new Registry(),
     // Test sites are on this machine.

@@ -6,10 +6,11 @@ import {
   openScrapeHouse,
   type ScrapeHouse,
   type ScrapeHouseOptions,
-} from '../../../src/ingest/scrapes/house.ts';
+} from '../../../src/ingest/scrapes/open.ts';
 import type { KnowledgeDoor } from '../../../src/ingest/scrapes/types.ts';
 import { createGuardedFetch } from '../../../src/lib/fetch/guarded-fetch.ts';
 import type { Database } from '../../../src/lib/postgres/db.ts';
+import { idleKernel } from './kernel.ts';
 
 /** As src/installation.ts hands it in. */
 export const knowledgeDoor: KnowledgeDoor = {
@@ -22,6 +23,7 @@ export const knowledgeDoor: KnowledgeDoor = {
 export function testScrapeHouse(db: Database, options: Partial<ScrapeHouseOptions> = {}): ScrapeHouse {
   return openScrapeHouse({
     db,
+    kernel: options.kernel ?? idleKernel(db),
     logger: pino({ level: 'silent' }),
     registry: new Registry(),
     // Test sites are on this machine.

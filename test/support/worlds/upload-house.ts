@@ -7,16 +7,16 @@ import {
   openUploadHouse,
   type UploadHouse,
   type UploadHouseOptions,
-} from '../../../src/ingest/uploads/house.ts';
+} from '../../../src/ingest/uploads/open.ts';
 import { createFiles } from '../../../src/kernel/files/backends.ts';
-import { WakeUp } from '../../../src/kernel/jobs/wake-up.ts';
 import type { Database } from '../../../src/lib/postgres/db.ts';
+import { idleKernel } from './kernel.ts';
 
 export function testUploadHouse(db: Database, options: Partial<UploadHouseOptions> = {}): UploadHouse {
   return openUploadHouse({
     db,
+    kernel: options.kernel ?? idleKernel(db),
     files: options.files ?? temporaryFiles(),
-    wake: new WakeUp(db),
     logger: pino({ level: 'silent' }),
     registry: new Registry(),
     maxReportBytes: 50 * 1024 * 1024,

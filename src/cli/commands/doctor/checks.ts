@@ -1,25 +1,15 @@
 import type pg from 'pg';
 import type { Config } from '../../../config.ts';
-import { findTrigrams } from '../../../ingest/items/catalog/title-index-store.ts';
 import type { Files } from '../../../kernel/files/types.ts';
+import { failed, ok, type Verdict, warn } from '../../../kernel/house/verdict.ts';
 import { isSluiceError, messageOf } from '../../../lib/errors.ts';
 import { listTenantTables, readLoginFacts, readServerFacts } from '../../../lib/postgres/inspection.ts';
 import { readMigrations } from '../../../lib/postgres/migrate.ts';
 import { readSchemaStateAs } from '../../../lib/postgres/schema-state.ts';
 
-export interface Finding {
+export interface Finding extends Verdict {
   check: string;
-  state: 'ok' | 'warn' | 'failed';
-  message: string;
-  /** What to do; empty when all is well. */
-  remedy: string;
 }
-
-export type Verdict = Omit<Finding, 'check'>;
-
-export const ok = (message: string): Verdict => ({ state: 'ok', message, remedy: '' });
-export const warn = (message: string, remedy: string): Verdict => ({ state: 'warn', message, remedy });
-const failed = (message: string, remedy: string): Verdict => ({ state: 'failed', message, remedy });
 
 /** A check that throws has failed; the others still run. */
 export async function runCheck(check: string, work: () => Promise<Verdict>): Promise<Finding> {
@@ -119,25 +109,6 @@ export async function checkRowSecurity(client: pg.Client): Promise<Verdict> {
   return failed(
     `Row-level security is not forced on ${open.map((table) => table.name).join(', ')}`,
     'Somebody changed these tables by hand: enable and force row-level security, policies as in schema.sql.',
-  );
-}
-
-/** Everything but the strategy fuzzy_title works without. */
-export async function checkTitleSearch(client: pg.Client): Promise<Verdict> {
-  const query = async <Row extends object>(text: string) => (await client.query<Row>(text)).rows;
-  const { isInstalled, isAvailable, hasIndex, hasFunction } = await findTrigrams({ query });
-  if (isInstalled && hasIndex && hasFunction) return ok('Titles of catalogues can be compared by likeness');
-  if (isInstalled) {
-    return warn(
-      'pg_trgm is there, but the index of titles is not, so jobs with the strategy fuzzy_title are refused',
-      'Run `sluice migrate up` with the owner’s DATABASE_URL.',
-    );
-  }
-  return warn(
-    'The database does not have the extension pg_trgm, so jobs with the strategy fuzzy_title are refused',
-    isAvailable
-      ? 'Run `create extension pg_trgm` as a role that may, then `sluice migrate up`.'
-      : 'Install PostgreSQL’s contrib package on the server, then run `sluice migrate up`.',
   );
 }
 

@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
 import type { Config } from '../../../config.ts';
+import { houses } from '../../../houses.ts';
 import { createFiles } from '../../../kernel/files/backends.ts';
+import { ok, type Verdict } from '../../../kernel/house/verdict.ts';
 import { type Connections, resolveConnections } from '../../../lib/postgres/connections.ts';
 import { withConnection } from '../../../lib/postgres/inspection.ts';
 import { exitCodes } from '../../terminal/exit.ts';
@@ -14,11 +16,8 @@ import {
   checkSecrets,
   checkServer,
   checkStorage,
-  checkTitleSearch,
   type Finding,
-  ok,
   runCheck,
-  type Verdict,
 } from './checks.ts';
 import { checkCounters, checkDeadRows, checkOrphans, checkVacuum } from './health.ts';
 
@@ -79,7 +78,7 @@ async function examineDatabase(config: Config): Promise<Finding[]> {
       migrations,
       await runCheck('roles', () => withConnection(appUrl, checkLogin)),
       await runCheck('row-level security', () => withConnection(ownerUrl, checkRowSecurity)),
-      await runCheck('fuzzy titles', () => withConnection(ownerUrl, checkTitleSearch)),
+      ...(await examineHouses(ownerUrl)),
       await runCheck('clock', () => withConnection(ownerUrl, checkClock)),
       await runCheck('dead rows', () => withConnection(ownerUrl, checkDeadRows)),
       await runCheck('vacuum', () => withConnection(ownerUrl, checkVacuum)),
@@ -89,6 +88,14 @@ async function examineDatabase(config: Config): Promise<Finding[]> {
   } finally {
     await connections?.leave();
   }
+}
+
+async function examineHouses(ownerUrl: string): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const { name, run } of houses.flatMap((house) => house.doctorChecks)) {
+    findings.push(await runCheck(name, () => withConnection(ownerUrl, run)));
+  }
+  return findings;
 }
 
 async function examineRows(appUrl: string): Promise<Finding[]> {

@@ -1,6 +1,7 @@
 import type pg from 'pg';
+import { ok, type Verdict, warn } from '../../../kernel/house/verdict.ts';
 import { listBloatedTables, listVacuumBlockers } from '../../../lib/postgres/health.ts';
-import { ok, type Verdict, warn } from './checks.ts';
+
 import { listDrift, listOrphans } from './store.ts';
 
 export async function checkDeadRows(client: pg.Client): Promise<Verdict> {

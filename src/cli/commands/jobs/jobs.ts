@@ -1,16 +1,12 @@
 import { type Command, Option } from 'commander';
 import { jobStatuses } from '../../../kernel/jobs/types.ts';
-import type { renderJob } from '../../../kernel/jobs/views.ts';
 import { addClientFlags, connectClient } from '../../client/client.ts';
+import { type JobView, watchJobs } from '../../client/job-watch.ts';
 import { maxListed, printList, readPages } from '../../client/lists.ts';
 import { parseJobId, wholeNumber } from '../../terminal/arguments.ts';
 import { shortDuration, shortText, shortTime } from '../../terminal/cells.ts';
 import { note, print, printJson, table } from '../../terminal/output.ts';
 import { driveJob, type KickoffView } from './kickoff.ts';
-import { watchJobs } from './watch.ts';
-
-/** A job as the API shows it. */
-export type JobView = ReturnType<typeof renderJob>;
 
 export function addJobsCommand(program: Command): void {
   const jobs = program.command('jobs').description('See and steer the jobs of a running server.');

@@ -11,20 +11,20 @@ const cycleBudgetMs = 60_000;
 
 /** Starts the scans that are due. They run beside upkeep, which must not wait for a file of gigabytes. */
 export class ScanScheduler {
-  readonly #depsOf: () => ScanDeps;
+  readonly #deps: ScanDeps;
   readonly #logger: Logger;
   readonly #running = new Map<string, Promise<void>>();
   readonly #stopping = new AbortController();
 
-  constructor(depsOf: () => ScanDeps, logger: Logger) {
-    this.#depsOf = depsOf;
+  constructor(deps: ScanDeps, logger: Logger) {
+    this.#deps = deps;
     this.#logger = logger;
   }
 
   async startDue(): Promise<{ started: number; running: number }> {
     const room = maxAtOnce - this.#running.size;
     if (room <= 0 || this.#stopping.signal.aborted) return { started: 0, running: this.#running.size };
-    const due = await this.#depsOf().db.kernel((tx) => listDueAdapters(tx, { limit: room }));
+    const due = await this.#deps.db.kernel((tx) => listDueAdapters(tx, { limit: room }));
     for (const key of due) this.#start(key);
     return { started: due.length, running: this.#running.size };
   }
@@ -53,7 +53,7 @@ export class ScanScheduler {
   }
 
   async #scan(key: AdapterKey): Promise<void> {
-    const deps = this.#depsOf();
+    const deps = this.#deps;
     try {
       const adapter = await deps.db.tenant(key.tenantId, (tx) => findAdapter(tx, key));
       if (adapter === null) return;

@@ -1,27 +1,25 @@
-import type { Job } from '../../../kernel/jobs/types.ts';
+import type { FileDoor, RowsTarget } from '../../../kernel/house/doors.ts';
 import { itemErrors } from '../errors.ts';
-import { type IngestDeps, ingestFile, type NewItemJob } from './ingest.ts';
+import { type IngestDeps, ingestFile } from './ingest.ts';
 
 /** The way in for files that do not come with a request. */
-export interface ItemIntake {
-  maxBytes: number;
-  /** Throws what would be wrong with every file: an unknown processor, wrong options, an ingest that is off. */
-  check(wanted: Pick<NewItemJob, 'processor' | 'options'>): void;
-  ingest(file: NewItemJob): Promise<Job>;
-}
-
-export function itemIntake(
+export function itemDoor(
   deps: IngestDeps & { ingestEnabled: boolean; maxUploadBytes: number },
-): ItemIntake {
+): FileDoor<RowsTarget> {
   return {
     maxBytes: deps.maxUploadBytes,
-    check: ({ processor, options }) => {
+    check: async (_tenantId, { processor, options }) => {
       if (!deps.ingestEnabled) {
         throw itemErrors.raise.ingest_disabled('DB_INGEST_ENABLED is false on this server');
       }
       // Without a name it is the usual one for what each file turns out to be, and those need no options.
       if (processor !== null) deps.processors.get(processor).validateOptions(options);
     },
-    ingest: (file) => ingestFile(deps, file),
+    takeIn: async ({ target: { processor, options }, tenantId, userId, fileName, content, record }) => {
+      await ingestFile(deps, {
+        ...{ tenantId, userId, processor, options, fileName, content, ipAddress: null, declaredType: null },
+        beforeCommit: (tx, { jobId }) => record(tx, { jobId, uploadId: null }),
+      });
+    },
   };
 }

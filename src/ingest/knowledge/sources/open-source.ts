@@ -1,6 +1,7 @@
 import { tenantFolder } from '../../../kernel/files/folder.ts';
 import { getFile } from '../../../kernel/files/service.ts';
 import type { Files } from '../../../kernel/files/types.ts';
+import type { ReferenceReader } from '../../../kernel/house/doors.ts';
 import type { GuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
 import type { Database } from '../../../lib/postgres/db.ts';
 import { knowledgeErrors } from '../errors.ts';
@@ -9,7 +10,7 @@ import type { KbKey, KnowledgeSource } from '../types.ts';
 import { createFilesSource } from './files.ts';
 import { createFolderSource } from './folder.ts';
 import { createInlineSource } from './inline.ts';
-import { createReferenceSource, type ReferenceReader } from './reference.ts';
+import { createReferenceSource } from './reference.ts';
 import type { Source } from './source.ts';
 import { websiteSettings, websiteSource } from './website.ts';
 import { youtubeSettings, youtubeSource } from './youtube.ts';

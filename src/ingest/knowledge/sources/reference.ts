@@ -1,30 +1,9 @@
 import { createHash } from 'node:crypto';
+import type { Reference, ReferenceReader } from '../../../kernel/house/doors.ts';
 import { readDocument } from '../formats/read-document.ts';
 import { storableText, storableTitle } from '../formats/safe-text.ts';
 import type { DocumentLimits } from '../formats/types.ts';
 import type { DocumentBatch, LoadContext, LoadedDocument, Source } from './source.ts';
-
-/** Something that a scraper found, as far as it concerns a knowledge base. */
-export interface Reference {
-  referenceId: string;
-  url: string;
-  title: string;
-  content: string;
-  /** Of the content; Markdown when it is not said. */
-  mediaType?: string | null;
-}
-
-/** Where references are kept is another house's: src/app.ts hands its reader in. */
-export interface ReferenceReader {
-  /** Those that were handed to the knowledge base, by their ids, behind `after`; or only the one that is named. */
-  listReferences(page: {
-    tenantId: string;
-    kbId: string;
-    referenceId: string | null;
-    after: string | null;
-    limit: number;
-  }): Promise<Reference[]>;
-}
 
 export interface ReferenceSourceOptions {
   tenantId: string;

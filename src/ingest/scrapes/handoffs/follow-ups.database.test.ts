@@ -66,16 +66,18 @@ async function pushSecondWhileFirstRuns(claims: Claims): Promise<{ letGo(): Prom
 /** Another process's worker that looks by itself only every ten minutes. */
 async function startSleepyWorker(): Promise<void> {
   const dataDir = mkdtempSync(path.join(tmpdir(), 'sluice-follow-ups-'));
+  const kernel = testKernel(database, { pipelines: [], pollMs: 600_000, leaseMs: 30_000 });
   const house = testKnowledgeHouse(database.db, {
+    kernel,
     files: createFiles({ filesBackend: 'local', dataDir }),
     customEmbedders: [scrapes.words.definition],
     references: createReferenceReader(database.db),
   });
-  const kernel = testKernel(database, { pipelines: [house.pipeline], pollMs: 600_000, leaseMs: 30_000 });
+  kernel.install(house);
   await kernel.start({ work: true });
   onTestFinished(async () => {
     await kernel.stop(1_000);
-    await house.close();
+    await house.close?.();
     rmSync(dataDir, { recursive: true, force: true });
   });
 }

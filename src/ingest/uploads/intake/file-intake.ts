@@ -1,49 +1,25 @@
-import type { Readable } from 'node:stream';
-import type { BeforeCommit } from '../../../kernel/jobs/service.ts';
-import type { Upload } from '../types.ts';
+import type { FileDoor, ReportTarget } from '../../../kernel/house/doors.ts';
 import { readIntakeFields } from './fields.ts';
 import { assertWorkspace, type IntakeDeps, storeContent, takeIn } from './intake.ts';
 
-/** Where the reports of a place outside belong. */
-export interface UploadTarget {
-  platform: string;
-  workspaceId: string;
-}
-
-export interface FileIntake extends UploadTarget {
-  tenantId: string;
-  userId: string;
-  filename: string;
-  content: Readable;
-  beforeCommit: BeforeCommit<Upload>;
-}
-
 /** The way in for reports that do not come with a request. */
-export interface UploadIntake {
-  maxBytes: number;
-  /** Throws what would be wrong with every file: a platform that is not known, a workspace that is gone. */
-  check(tenantId: string, target: UploadTarget): Promise<void>;
-  take(file: FileIntake): Promise<Upload>;
-}
-
-export function uploadIntake(deps: IntakeDeps): UploadIntake {
+export function uploadDoor(deps: IntakeDeps): FileDoor<ReportTarget> {
   return {
     maxBytes: deps.maxUploadBytes,
     check: async (tenantId, target) => {
       const { workspace_id: workspaceId } = fieldsOf(target);
       await deps.db.tenant(tenantId, (tx) => assertWorkspace(tx, { tenantId, workspaceId }));
     },
-    take: async ({ content, userId, ...file }) =>
-      takeIn(deps, {
-        ...file,
-        userId,
-        createdBy: userId,
-        fields: fieldsOf(file),
+    takeIn: async ({ target, tenantId, userId, fileName, content, record }) => {
+      await takeIn(deps, {
+        ...{ tenantId, userId, createdBy: userId, filename: fileName, fields: fieldsOf(target) },
         stored: await storeContent(deps, content),
-      }),
+        beforeCommit: (tx, { jobId, uploadId }) => record(tx, { jobId, uploadId }),
+      });
+    },
   };
 }
 
-function fieldsOf({ platform, workspaceId }: UploadTarget) {
+function fieldsOf({ platform, workspaceId }: ReportTarget) {
   return readIntakeFields({ workspace_id: workspaceId, platform, source: 'manual' });
 }

@@ -1,4 +1,3 @@
-import pino from 'pino';
 import { afterAll, expect, test } from 'vitest';
 import { useReceiver } from '../../../../test/support/fakes/webhook-receiver.ts';
 import { openSession, untilWaitedFor } from '../../../../test/support/probes/sessions.ts';
@@ -209,8 +208,7 @@ async function ageEvents(tenantId: string): Promise<void> {
 }
 
 async function purgeEvents(): Promise<void> {
-  const logger = pino({ level: 'silent' });
-  const tasks = kernelTasks({ db: database.db, logger, eventRetentionDays: 90, jobRetentionDays: 90 });
+  const tasks = kernelTasks({ db: database.db, eventRetentionDays: 90, jobRetentionDays: 90 });
   await tasks.find(({ name }) => name === 'purge_events')?.run();
 }
 

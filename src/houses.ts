@@ -1,0 +1,26 @@
+import type { House } from './kernel/house/house.ts';
+
+/** Every house of this installation. A new one is a folder in src/ingest and a line here; nothing else names them. */
+export const houses: readonly House[] = [
+  (await import('./ingest/items/house.ts')).itemHouse,
+  (await import('./ingest/uploads/house.ts')).uploadHouse,
+  (await import('./ingest/connectors/house.ts')).connectorHouse,
+  (await import('./ingest/knowledge/house.ts')).knowledgeHouse,
+  (await import('./ingest/scrapes/house.ts')).scrapeHouse,
+  (await import('./ingest/adapters/house.ts')).adapterHouse,
+];
+
+/** What they let others define, for src/library.ts. */
+export {
+  defineProcessor,
+  type OptionsSchema,
+  type ProcessorDefinition,
+} from './ingest/items/processing/processors/custom/define-processor.ts';
+export type {
+  ErrorClass,
+  ItemError,
+  ItemInput,
+  ItemOutcome,
+  ProcessorContext,
+} from './ingest/items/processing/processors/types.ts';
+export { defineEmbedder, type EmbedderDefinition } from './ingest/knowledge/embedders/define-embedder.ts';

@@ -1,0 +1,53 @@
+import type { Ground, OpenHouse } from '../../kernel/house/house.ts';
+import type { RouteModule } from '../../kernel/http/route.ts';
+import type { UpkeepTask } from '../../kernel/upkeep/types.ts';
+import { AdapterMetrics } from './metrics.ts';
+import { adapterRoutes } from './routes.ts';
+import { ScanScheduler } from './scan/scheduler.ts';
+import { oldestSuccessSeconds } from './store.ts';
+import type { TargetDoors } from './types.ts';
+
+export interface AdapterHouseOptions
+  extends Pick<Ground, 'db' | 'logger' | 'registry' | 'fetch' | 'secretOf' | 'kernel'> {
+  /** The ways into the houses that make something of files. */
+  doors: TargetDoors;
+  blockPrivateAddresses: boolean;
+  adapterFolder: string | null;
+  adapterMaxCount: number;
+  /** How long a scan may be silent before another process takes over. */
+  leaseMs: number;
+}
+
+export interface AdapterHouse extends OpenHouse {
+  routes: RouteModule[];
+  tasks: UpkeepTask[];
+  beforeCycle(scope: { tenantId?: string }): Promise<void>;
+}
+
+const lookEveryMs = 2_000;
+
+export function openAdapterHouse(options: AdapterHouseOptions): AdapterHouse {
+  const adapterMetrics = new AdapterMetrics(options.registry);
+  adapterMetrics.watchOldest(() => readOldest(options));
+  const deps = { ...options, workerId: options.kernel.membership.workerId, adapterMetrics };
+  const scheduler = new ScanScheduler(deps, options.logger);
+  return {
+    routes: [adapterRoutes(deps)],
+    tasks: [{ name: 'scan_adapters', everyMs: lookEveryMs, run: () => scheduler.startDue() }],
+    // Where only a cron works, its cycle scans what is due and waits for it.
+    beforeCycle: async ({ tenantId }) => {
+      if (tenantId === undefined) await scheduler.runDue();
+    },
+    stop: () => scheduler.stop(),
+  };
+}
+
+/** A scrape of the metrics must not fail because the database does. */
+async function readOldest({ db, logger }: AdapterHouseOptions): Promise<number | null> {
+  try {
+    return await db.kernel(oldestSuccessSeconds);
+  } catch (error) {
+    logger.warn({ err: error }, 'the age of scans could not be read for the metrics');
+    return null;
+  }
+}

@@ -1,0 +1,150 @@
+import { createHmac } from 'node:crypto';
+import type { Ground, OpenHouse } from '../../kernel/house/house.ts';
+import type { RouteModule } from '../../kernel/http/route.ts';
+import type { Pipeline } from '../../kernel/jobs/types.ts';
+import type { UpkeepTask } from '../../kernel/upkeep/types.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { createAirbyteClient } from './airbyte/client.ts';
+import type { AirbyteClient, AirbyteCredentials } from './airbyte/types.ts';
+import { listConnectorAttention } from './connections/attention-store.ts';
+import { ConnectorMetrics } from './metrics.ts';
+import { syncPipeline } from './pipeline.ts';
+import { connectorRoutes } from './routes.ts';
+import { type ScheduleReport, scheduleDue } from './schedule/schedule.ts';
+import { Trouble } from './sync/airbyte-turn.ts';
+import { RequestGate } from './sync/request-gate.ts';
+import type { EnrolmentMode, SyncPolicy } from './types.ts';
+
+export interface ConnectorHouseOptions
+  extends Pick<Ground, 'db' | 'logger' | 'registry' | 'limits' | 'breakers' | 'kernel'> {
+  airbyteBaseUrl: string;
+  airbyteApiToken: string | null;
+  airbyteClientId: string | null;
+  airbyteClientSecret: string | null;
+  airbyteWorkspaceId: string | null;
+  airbyteConcurrency: number;
+  airbyteRequestsPerSecond: number;
+  connectorEnrolment: EnrolmentMode;
+  /** In the address of the webhook. */
+  hookSecret: string;
+  userAgent: string;
+  policy: SyncPolicy;
+  /** How long nobody calls an Airbyte that is down. */
+  coolDownMs: number;
+  triggerTimeoutMs?: number | undefined;
+  timeoutMs?: number | undefined;
+}
+
+export interface ConnectorHouse extends OpenHouse {
+  pipeline: Pipeline;
+  routes: RouteModule[];
+  tasks: UpkeepTask[];
+  /** Makes the jobs of connectors whose time has come; upkeep does so by itself, a cron's cycle has to ask. */
+  beforeCycle(scope?: { tenantId?: string }): Promise<ScheduleReport>;
+}
+
+const scheduleEveryMs = 5_000;
+
+export function openConnectorHouse(options: ConnectorHouseOptions): ConnectorHouse {
+  const { db, logger, limits, breakers, policy, coolDownMs, kernel } = options;
+  const client = openClient(options);
+  const metrics = new ConnectorMetrics(options.registry);
+  const gate = new RequestGate({
+    concurrency: options.airbyteConcurrency,
+    perSecond: options.airbyteRequestsPerSecond,
+  });
+  const { wake } = kernel;
+  const worker = { db, wake, logger, limits, breakers, policy, coolDownMs, client, gate, metrics };
+  const beforeCycle: ConnectorHouse['beforeCycle'] = (scope) => scheduleDue(kernel.jobs, logger, scope);
+  return {
+    pipeline: syncPipeline({ ...worker, trouble: new Trouble(), clock: systemClock }),
+    routes: [
+      connectorRoutes({
+        ...kernel.jobs,
+        breakers,
+        client,
+        workspaceId: options.airbyteWorkspaceId,
+        missing: missingSettings(options),
+        enrolment: options.connectorEnrolment,
+        baseUrl: options.airbyteBaseUrl,
+        hookSecret: options.hookSecret,
+      }),
+    ],
+    tasks: [
+      {
+        name: 'schedule_syncs',
+        everyMs: scheduleEveryMs,
+        run: async () => ({ ...(await beforeCycle()) }),
+      },
+    ],
+    beforeCycle,
+    rowCounter: 'records_synced',
+    attention: listConnectorAttention,
+    close: async () => client?.close(),
+  };
+}
+
+type AirbyteOptions = Pick<
+  ConnectorHouseOptions,
+  'airbyteApiToken' | 'airbyteClientId' | 'airbyteClientSecret' | 'airbyteWorkspaceId'
+>;
+
+/** Without credentials everything else runs, and the page of connectors says what is missing. */
+function openClient(options: ConnectorHouseOptions): AirbyteClient | null {
+  const credentials = credentialsOf(options);
+  if (credentials === null) return null;
+  const { airbyteBaseUrl: baseUrl, userAgent, triggerTimeoutMs, timeoutMs, logger } = options;
+  const limits = {
+    ...(triggerTimeoutMs === undefined ? {} : { triggerTimeoutMs }),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  };
+  return createAirbyteClient({ baseUrl, credentials, userAgent, ...limits }, { logger });
+}
+
+/** An application is better than a token, which runs out. */
+function credentialsOf(options: AirbyteOptions): AirbyteCredentials | null {
+  const { airbyteApiToken: token, airbyteClientId: clientId, airbyteClientSecret: clientSecret } = options;
+  if (clientId !== null && clientSecret !== null) return { type: 'client', clientId, clientSecret };
+  return token === null ? null : { type: 'token', token };
+}
+
+function missingSettings(options: AirbyteOptions): string[] {
+  const missing: string[] = [];
+  if (credentialsOf(options) === null) {
+    if (options.airbyteClientId !== null) missing.push('AIRBYTE_CLIENT_SECRET');
+    else if (options.airbyteClientSecret !== null) missing.push('AIRBYTE_CLIENT_ID');
+    else missing.push('AIRBYTE_API_TOKEN (or AIRBYTE_CLIENT_ID with AIRBYTE_CLIENT_SECRET)');
+  }
+  if (options.airbyteWorkspaceId === null) missing.push('AIRBYTE_WORKSPACE_ID');
+  return missing;
+}
+
+/** The same on every machine that shares the secret of tokens, so that nobody has to think of another one. */
+export function hookSecretFrom(configured: string | null, shared: string): string {
+  return configured ?? createHmac('sha256', shared).update('sluice airbyte webhook').digest('base64url');
+}
+
+/** Settings in seconds and hours as the numbers that the runner reckons with. */
+export function syncPolicyOf(config: {
+  syncRetryBaseSeconds: number;
+  syncLostTriggerSeconds: number;
+  syncMinIntervalSeconds: number;
+  syncPollSeconds: number;
+  syncDeadlineHours: number;
+  syncAccountLimit: number;
+  syncAccountWindowSeconds: number;
+}): { policy: SyncPolicy; coolDownMs: number } {
+  return {
+    policy: {
+      retryBaseMs: config.syncRetryBaseSeconds * 1000,
+      lostTriggerMs: config.syncLostTriggerSeconds * 1000,
+      minIntervalMs: Math.round(config.syncMinIntervalSeconds * 1000),
+      pollMs: config.syncPollSeconds * 1000,
+      deadlineMs: config.syncDeadlineHours * 3_600_000,
+      accountLimit: config.syncAccountLimit,
+      accountWindowMs: config.syncAccountWindowSeconds * 1000,
+    },
+    // Half of the first retry, 30 s by default: a single job is never faster than the breaker.
+    coolDownMs: Math.max(100, config.syncRetryBaseSeconds * 500),
+  };
+}

@@ -1,0 +1,96 @@
+import type { Client } from '../../../cli/client/client.ts';
+import { defaultMaxOutageMs, Outage, pause } from '../../../cli/client/event-stream.ts';
+import { shortText } from '../../../cli/terminal/cells.ts';
+import { CommandFailure, type ExitCode, exitCodes } from '../../../cli/terminal/exit.ts';
+import { note } from '../../../cli/terminal/output.ts';
+import { ProgressLine } from '../../../cli/terminal/progress.ts';
+import type { renderItemJob } from '../views.ts';
+
+/** A job with items as the API shows it. */
+export type ItemJobView = ReturnType<typeof renderItemJob>;
+
+const pollMs = 400;
+
+/** Follows the counts of a job until it has ended; a server that goes away in between is waited for. */
+export async function watchItems(
+  client: Client,
+  { jobId, isSilent, signal }: { jobId: string; isSilent: boolean; signal: AbortSignal },
+): Promise<ItemJobView> {
+  const progress = new ProgressLine({ isSilent });
+  const outage = new Outage(defaultMaxOutageMs, (text) => {
+    progress.end();
+    note(text);
+  });
+  let last: ItemJobView | null = null;
+  try {
+    for (;;) {
+      const job = await readJob(client, { jobId, signal, outage: last && outage });
+      if (job !== null) {
+        if (hasEnded(job)) return job;
+        if (job.status === 'paused' && last?.status !== 'paused') {
+          progress.end();
+          note(`Job ${jobId} is paused; \`sluice jobs resume ${jobId}\` lets it go on.`);
+        }
+        progress.update({ done: job.processedItems, total: job.totalItems });
+        last = job;
+      }
+      await pause(job === null ? outage.nextPauseMs() : pollMs, signal);
+      signal.throwIfAborted();
+    }
+  } finally {
+    progress.end();
+  }
+}
+
+/** Null: the server is away, and was there before. */
+async function readJob(
+  client: Client,
+  { jobId, signal, outage }: { jobId: string; signal: AbortSignal; outage: Outage | null },
+): Promise<ItemJobView | null> {
+  try {
+    const job = await client.get<Partial<ItemJobView>>(`/api/jobs/${jobId}`, { signal });
+    outage?.end();
+    if (job.totalItems !== undefined) return job as ItemJobView;
+    throw new CommandFailure(
+      `Job ${jobId} is of the pipeline ${shortText(String(job.pipeline), 50)}: it has no items.`,
+      {
+        exitCode: exitCodes.failed,
+        next: `\`sluice jobs watch ${jobId}\` follows a job of any pipeline.`,
+      },
+    );
+  } catch (error) {
+    if (signal.aborted || !outage || !(error instanceof CommandFailure) || !error.isPassing) throw error;
+    outage.note(error);
+    return null;
+  }
+}
+
+function hasEnded({ queueState }: ItemJobView): boolean {
+  return queueState === 'DONE' || queueState === 'FAILED';
+}
+
+export function exitCodeOfItems({ queueState, failedItems }: ItemJobView): ExitCode {
+  if (queueState !== 'DONE') return exitCodes.failed;
+  return failedItems > 0 ? exitCodes.someRowsFailed : exitCodes.ok;
+}
+
+/** `Job <id> has ended: 2,500 rows, 2,498 done, 1 failed, 1 not found, 0 skipped.` */
+export function describeEnd(job: ItemJobView): string {
+  const { DONE, ERROR, NOT_FOUND, SKIPPED, PENDING, PROCESSING } = job.counts;
+  const how =
+    job.queueState === 'DONE' ? 'has ended' : job.status === 'canceled' ? 'was canceled' : 'has failed';
+  const parts = [
+    `${grouped(job.totalItems)} ${job.totalItems === 1 ? 'row' : 'rows'}`,
+    `${grouped(DONE)} done`,
+    `${grouped(ERROR)} failed`,
+    `${grouped(NOT_FOUND)} not found`,
+    `${grouped(SKIPPED)} skipped`,
+  ];
+  if (PENDING + PROCESSING > 0) parts.push(`${grouped(PENDING + PROCESSING)} left`);
+  const reason = job.errorMessage === null ? '' : ` ${shortText(job.errorMessage, 300)}`;
+  return `Job ${job.jobId} ${how}: ${parts.join(', ')}.${reason}`;
+}
+
+function grouped(value: number): string {
+  return value.toLocaleString('en-US');
+}

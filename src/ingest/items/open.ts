@@ -1,0 +1,103 @@
+import type { FileDoor, RowsTarget } from '../../kernel/house/doors.ts';
+import type { Ground, OpenHouse } from '../../kernel/house/house.ts';
+import type { RouteModule } from '../../kernel/http/route.ts';
+import type { Pipeline } from '../../kernel/jobs/types.ts';
+import type { UpkeepTask } from '../../kernel/upkeep/types.ts';
+import { catalogRoutes } from './catalog/routes.ts';
+import { removeUnusedVersions } from './catalog/service.ts';
+import { slowPageMs } from './grid/page-timing.ts';
+import { pendingRoutes } from './grid/pending-routes.ts';
+import { ImageDecoder } from './images/decoder.ts';
+import { imagesOf } from './images/item-images.ts';
+import { itemDoor } from './intake/intake.ts';
+import { ItemMetrics, type PendingCount } from './metrics.ts';
+import { itemsPipeline } from './pipeline.ts';
+import { Lanes } from './processing/lanes.ts';
+import { Pacing } from './processing/pacing.ts';
+import type { ProcessorDefinition } from './processing/processors/custom/define-processor.ts';
+import { createProcessorRegistry } from './processing/processors/registry.ts';
+import { itemRoutes } from './routes.ts';
+import { freeItemsOf, removeDeadIngests } from './service.ts';
+import { countOpen, listItemJobs } from './store.ts';
+import type { ItemBounds } from './types.ts';
+import { renderItems } from './views.ts';
+
+export interface ItemHouseOptions
+  extends Pick<Ground, 'db' | 'files' | 'logger' | 'registry' | 'fetch' | 'secretOf' | 'kernel'> {
+  bounds: ItemBounds;
+  ingestEnabled: boolean;
+  globalPendingEnabled: boolean;
+  maxUploadBytes: number;
+  maxOpenItems: number;
+  ingestFolder: string | null;
+  /** From when on a page of rows is logged as slow. */
+  slowPageMs?: number;
+  /** Of the config file, beside the built-in ones. */
+  customProcessors?: readonly ProcessorDefinition[];
+}
+
+/** One batch is with the database while the next is being made. */
+const pureLanes = 2;
+
+export interface ItemHouse extends OpenHouse {
+  pipeline: Pipeline;
+  routes: RouteModule[];
+  tasks: UpkeepTask[];
+  onWorkersLost(workerIds: string[]): Promise<void>;
+  /** For files that do not come with a request. */
+  door: FileDoor<RowsTarget>;
+}
+
+export function openItemHouse(options: ItemHouseOptions): ItemHouse {
+  const { db, files, bounds, kernel } = options;
+  const { workerId } = kernel.membership;
+  const decoder = new ImageDecoder();
+  const metrics = new ItemMetrics(options.registry);
+  const processors = createProcessorRegistry({ custom: options.customProcessors });
+  metrics.watchPending(() => readPending(options));
+  const pages = { metrics, slowMs: options.slowPageMs ?? slowPageMs };
+  const pacing = new Pacing({ bounds, onThrottled: (provider) => metrics.throttled.inc({ provider }) });
+  const intake = { ...options, processors, itemMetrics: metrics, pages, workerId, ...kernel.jobs };
+  return {
+    pipeline: itemsPipeline({
+      ...options,
+      metrics,
+      processors,
+      pacing,
+      imagesOf: (job) => imagesOf({ db, files, decoder }, job),
+      lanes: new Lanes({ width: pureLanes }),
+    }),
+    routes: [
+      itemRoutes(intake),
+      pendingRoutes({ enabled: options.globalPendingEnabled, pages }),
+      catalogRoutes({ ...options, workerId }),
+    ],
+    door: itemDoor(intake),
+    onWorkersLost: (workerIds) => freeItemsOf({ db, wake: kernel.wake }, workerIds),
+    rowCounter: 'total',
+    details: async (tenantId, jobs) => {
+      const jobIds = jobs.map(({ jobId }) => jobId);
+      const rows = await db.tenant(tenantId, (tx) => listItemJobs(tx, { tenantId, jobIds }));
+      return new Map(rows.map((row) => [row.jobId, renderItems(row, pacing.describeLive(row.jobId))]));
+    },
+    close: () => decoder.close(),
+    tasks: [
+      { name: 'remove_dead_ingests', everyMs: 60_000, run: () => removeDeadIngests(db, { files }) },
+      { name: 'remove_unused_catalog_versions', everyMs: 60_000, run: () => removeUnusedVersions(db) },
+    ],
+  };
+}
+
+/** A scrape of the metrics must not fail because the database does. */
+async function readPending({ db, logger }: ItemHouseOptions): Promise<PendingCount[]> {
+  try {
+    const { pending, processing } = await db.kernel(countOpen);
+    return [
+      { status: 'PENDING', count: pending },
+      { status: 'PROCESSING', count: processing },
+    ];
+  } catch (error) {
+    logger.warn({ err: error }, 'open items could not be counted for the metrics');
+    return [];
+  }
+}

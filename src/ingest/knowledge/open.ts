@@ -1,0 +1,122 @@
+import type { ReferenceDoor, ReferenceReader } from '../../kernel/house/doors.ts';
+import type { Ground, OpenHouse } from '../../kernel/house/house.ts';
+import type { RouteModule } from '../../kernel/http/route.ts';
+import type { Pipeline } from '../../kernel/jobs/types.ts';
+import type { UpkeepTask } from '../../kernel/upkeep/types.ts';
+import { kbRemovalTask } from './bases/kb-removal.ts';
+import type { CountTokens } from './chunkers/chunker.ts';
+import { createChunker } from './chunkers/create-chunker.ts';
+import { admitReferences, kbMadeAt } from './documents/reference-intake.ts';
+import type { EmbedderDefinition } from './embedders/define-embedder.ts';
+import { loadTokenCounter } from './embedders/local-assets.ts';
+import { fingerprintOf, openEmbedders } from './embedders/open-embedder.ts';
+import { closeDocumentReader, readDocument } from './formats/read-document.ts';
+import type { VectorEngine } from './index/vector/engine.ts';
+import { openVectorEngine } from './index/vector/open-engine.ts';
+import { KnowledgeMetrics } from './metrics.ts';
+import { knowledgePipeline } from './pipeline.ts';
+import { knowledgeRoutes } from './routes.ts';
+import type { KnowledgeWorkerDeps } from './run/deps.ts';
+import type { KnowledgeLimits } from './service.ts';
+import { openSource } from './sources/open-source.ts';
+
+export interface KnowledgeHouseOptions
+  extends Pick<
+    Ground,
+    'db' | 'files' | 'logger' | 'registry' | 'fetch' | 'breakers' | 'secretOf' | 'kernel'
+  > {
+  engine: VectorEngine;
+  /** In pieces of the built-in model, for chunkers and estimates. */
+  countTokens: CountTokens;
+  /** Of the config file, beside the built-in ones. */
+  customEmbedders?: readonly EmbedderDefinition[] | undefined;
+  /** What scrapes hand over. Absent: nobody scrapes here. */
+  references?: ReferenceReader | null;
+  /** Where recorded answers of the real one are served. */
+  youtubeBaseUrl?: string | undefined;
+  knowledgeFolderRoot: string | null;
+  knowledgeMaxFileBytes: number;
+  knowledgeMaxBases: number;
+  knowledgeMaxSources: number;
+  knowledgeMaxFiles: number;
+  knowledgeSliceMs: number;
+}
+
+/** What has to be asked of the database or read from disk before the house can open. */
+export async function openParts({ db, logger }: Ground, { cacheBytes }: { cacheBytes: number }) {
+  const referenceIntake: ReferenceDoor = {
+    admit: admitReferences,
+    madeAt: kbMadeAt,
+    readPage: ({ isHtml, ...page }, signal) =>
+      readDocument({ ...page, ...(isHtml ? { kind: 'html' } : {}) }, { signal }),
+  };
+  const engine = await openVectorEngine({ db, logger, cacheBytes });
+  return { engine, countTokens: await loadTokenCounter(), referenceIntake };
+}
+
+export interface KnowledgeHouse extends OpenHouse {
+  pipeline: Pipeline;
+  routes: RouteModule[];
+  tasks: UpkeepTask[];
+}
+
+export function openKnowledgeHouse(options: KnowledgeHouseOptions): KnowledgeHouse {
+  const { db, files, logger, fetch, breakers, engine, countTokens, customEmbedders = [] } = options;
+  const { knowledgeFolderRoot: folderRoot, knowledgeMaxFileBytes: maxFileBytes } = options;
+  const metrics = new KnowledgeMetrics(options.registry);
+  const embedders = openEmbedders({
+    fetch,
+    secrets: { get: options.secretOf },
+    countTokens,
+    custom: customEmbedders,
+  });
+  const { references = null, youtubeBaseUrl } = options;
+  const sourceDeps = { db, files, fetch, folderRoot, maxFileBytes, references, youtubeBaseUrl };
+  const worker: KnowledgeWorkerDeps = {
+    db,
+    logger,
+    metrics,
+    breakers,
+    engine,
+    embedders,
+    fingerprintOf,
+    createChunker: (settings) => createChunker(settings, { countTokens }),
+    openSource: (_kb, source, wish) => openSource(sourceDeps, source, wish),
+    sliceMs: options.knowledgeSliceMs,
+  };
+  const pipeline = knowledgePipeline(worker);
+  const service = {
+    db,
+    engine,
+    files,
+    folderRoot,
+    maxFileBytes,
+    limits: limitsOf(options),
+    customEmbedders: customEmbedders.map(({ name }) => name),
+  };
+  return {
+    pipeline,
+    rowCounter: 'chunks_processed',
+    routes: [
+      knowledgeRoutes({
+        ...service,
+        ...options.kernel.jobs,
+        plan: worker,
+        search: { db, engine, embedders },
+      }),
+    ],
+    tasks: [kbRemovalTask({ db, files, engine })],
+    close: async () => {
+      pipeline.close();
+      await Promise.all([embedders.close(), closeDocumentReader()]);
+    },
+  };
+}
+
+function limitsOf(options: KnowledgeHouseOptions): KnowledgeLimits {
+  return {
+    maxBases: options.knowledgeMaxBases,
+    maxSources: options.knowledgeMaxSources,
+    maxFiles: options.knowledgeMaxFiles,
+  };
+}

@@ -1,0 +1,199 @@
+import { type Command, Option } from 'commander';
+import { addClientFlags, type Client, connectClient } from '../../../cli/client/client.ts';
+import { defaultMaxOutageMs, Outage, pause } from '../../../cli/client/event-stream.ts';
+import { isRefusal, makeIfMissing, parseKb, routeOf } from '../../../cli/client/knowledge-bases.ts';
+import { shortText } from '../../../cli/terminal/cells.ts';
+import { CommandFailure, type ExitCode, exitCodes, UsageError } from '../../../cli/terminal/exit.ts';
+import { interruptible } from '../../../cli/terminal/interruptible.ts';
+import { note, print, printJson, table } from '../../../cli/terminal/output.ts';
+import { ProgressLine } from '../../../cli/terminal/progress.ts';
+import { crawlKinds } from '../types.ts';
+import type { renderRunWithHandoffs, renderSource, renderSync } from '../views.ts';
+import { batchesOf, readReferences } from './references.ts';
+
+type SourceView = ReturnType<typeof renderSource>;
+type SyncView = ReturnType<typeof renderSync>;
+type RunView = ReturnType<typeof renderRunWithHandoffs>;
+
+interface ScrapeFlags {
+  file?: string;
+  crawl?: string;
+  kind?: string;
+  kb?: string;
+  json?: boolean;
+}
+
+export function addScrapeCommand(program: Command): void {
+  const command = program
+    .command('scrape')
+    .description(
+      'Push references to a scrape source from a file or the standard input, or crawl a source and follow it. ' +
+        'Exit 0: everything was handed over, 3: some hand-offs or pages failed, 1: failed.',
+    )
+    .argument('<source>', 'its name')
+    .option('--file <path>', 'references to push: NDJSON or JSON, - for the standard input')
+    .option('--crawl <address>', 'make it a crawl that starts here')
+    .addOption(new Option('--kind <kind>', 'what is at --crawl (default: website)').choices(crawlKinds))
+    .option('--kb <name>', 'the knowledge base to hand over to; made if it is missing', parseKb);
+  addClientFlags(command).action(async (source: string, flags: ScrapeFlags, self: Command) => {
+    checkFlags(flags);
+    const client = await connectClient(self);
+    process.exitCode = await interruptible((signal) => scrape(client, { source, flags, signal }));
+  });
+}
+
+function checkFlags({ file, crawl: url, kind, kb }: ScrapeFlags): void {
+  if (file !== undefined && url !== undefined) {
+    throw new UsageError('References come from --file or are crawled from --crawl, not both.');
+  }
+  if (url !== undefined && kb === undefined) {
+    throw new UsageError('--crawl needs --kb: the knowledge base that pages are handed over to.');
+  }
+  if (kind !== undefined && url === undefined)
+    throw new UsageError('--kind says what is at --crawl; give both.');
+}
+
+interface Scrape {
+  source: string;
+  flags: ScrapeFlags;
+  signal: AbortSignal;
+}
+
+async function scrape(client: Client, { source, flags, signal }: Scrape): Promise<ExitCode> {
+  const { mode } = await prepare(client, { source, flags, signal });
+  if (mode === 'crawl') {
+    if (flags.file !== undefined) {
+      throw new UsageError(`Source ${source} is crawled; nobody can push to it. Leave out --file.`);
+    }
+    return crawl(client, { source, flags, signal });
+  }
+  const file = flags.file ?? (process.stdin.isTTY ? null : '-');
+  if (file === null) {
+    throw new UsageError(`Source ${source} is pushed to. Give references with --file, or pipe them in.`);
+  }
+  return push(client, { source, flags, signal }, await readReferences(file));
+}
+
+/** The source as it is, made or changed where the flags say so. */
+async function prepare(client: Client, { source, flags, signal }: Scrape): Promise<SourceView> {
+  const route = `/api/scraping/sources/${encodeURIComponent(source)}`;
+  const { kb, crawl: url, kind } = flags;
+  if (kb === undefined) return client.get<SourceView>(route, { signal });
+  await makeIfMissing(client, { kb, route: routeOf(kb), signal });
+  if (url !== undefined) {
+    const body = { mode: 'crawl', kb_id: kb, url, ...(kind ? { kind } : {}) };
+    return client.put<SourceView>(route, { body, signal });
+  }
+  const before = await client.get<SourceView>(route, { signal }).catch((error: unknown) => {
+    if (isRefusal(error, 'scrape_source_not_found')) return null;
+    throw error;
+  });
+  if (before?.mode === 'crawl')
+    throw new UsageError(`Source ${source} is crawled. Give its address with --crawl along with --kb.`);
+  if (before?.kb_id === kb) return before;
+  return client.put<SourceView>(route, { body: { mode: 'push', kb_id: kb }, signal });
+}
+
+const pushTimeoutMs = 300_000;
+
+async function push(
+  client: Client,
+  { source, flags, signal }: Scrape,
+  references: object[],
+): Promise<ExitCode> {
+  const route = `/api/scraping/${encodeURIComponent(source)}/sync`;
+  const progress = new ProgressLine();
+  const done: SyncView[] = [];
+  let sent = 0;
+  try {
+    for (const batch of batchesOf(references)) {
+      const body = { references: batch };
+      done.push(await client.post<SyncView>(route, { body, signal, timeoutMs: pushTimeoutMs }));
+      sent += batch.length;
+      progress.update({ done: sent, total: references.length });
+    }
+  } finally {
+    progress.end();
+    if (sent < references.length) note(`${sent} of ${references.length} references were sent.`);
+  }
+  if (flags.json) printJson({ data: done });
+  else if (done.length === 0) note('There are no references.');
+  else print(table([header, ...done.map(rowOf)]));
+  for (const notice of new Set(done.flatMap((one) => one.handoff_notice ?? []))) note(notice);
+  const failed = done.reduce((sum, one) => sum + one.handoff_failed_count, 0);
+  if (failed > 0)
+    note(`${failed} hand-offs failed; GET /api/scraping/${source}/handoffs?status=failed says why.`);
+  return failed > 0 ? exitCodes.someRowsFailed : exitCodes.ok;
+}
+
+async function crawl(client: Client, { source, flags, signal }: Scrape): Promise<ExitCode> {
+  const base = `/api/scraping/${encodeURIComponent(source)}`;
+  const started = await client.post<SyncView>(`${base}/sync`, { signal });
+  const run = await follow(client, { route: `${base}/runs/${started.scrape_run_id}`, signal });
+  if (flags.json) printJson(run);
+  else print(table([header, rowOf(run)]));
+  if (run.handoff_notice !== null) note(run.handoff_notice);
+  if (run.error_text !== null) note(shortText(run.error_text, 500));
+  if (run.status === 'failed') return exitCodes.failed;
+  const hasFailed = run.handoff_failed_count > 0 || run.pages_failed > 0;
+  if (hasFailed) note(`${run.handoff_failed_count} hand-offs and ${run.pages_failed} pages failed.`);
+  return hasFailed ? exitCodes.someRowsFailed : exitCodes.ok;
+}
+
+const pollMs = 400;
+
+/** Until it has ended. A server that goes away in between is waited for. */
+async function follow(
+  client: Client,
+  { route, signal }: { route: string; signal: AbortSignal },
+): Promise<RunView> {
+  const progress = new ProgressLine();
+  const outage = new Outage(defaultMaxOutageMs, (text) => {
+    progress.end();
+    note(text);
+  });
+  try {
+    for (;;) {
+      const run = await look(client, { route, signal, outage });
+      if (run !== null && run.status !== 'running') return run;
+      if (run !== null) progress.update({ done: run.references_persisted, total: null });
+      await pause(run === null ? outage.nextPauseMs() : pollMs, signal);
+      signal.throwIfAborted();
+    }
+  } finally {
+    progress.end();
+    if (signal.aborted) note('The crawl goes on without this command; `sluice jobs` shows it.');
+  }
+}
+
+/** Null: the server is away, and is expected back. */
+async function look(
+  client: Client,
+  { route, signal, outage }: { route: string; signal: AbortSignal; outage: Outage },
+): Promise<RunView | null> {
+  try {
+    const run = await client.get<RunView>(route, { signal });
+    outage.end();
+    return run;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof CommandFailure) || !error.isPassing) throw error;
+    outage.note(error);
+    return null;
+  }
+}
+
+const header = ['RUN', 'STATUS', 'PERSISTED', 'NEW', 'CHANGED', 'QUEUED', 'COMPLETED', 'FAILED', 'SKIPPED'];
+
+function rowOf(run: SyncView): string[] {
+  const figures = [
+    run.references_persisted,
+    run.references_created,
+    run.references_changed,
+    run.handoff_queued_count,
+    run.handoff_completed_count,
+    run.handoff_failed_count,
+    run.handoff_skipped_count,
+  ];
+  return [run.scrape_run_id, run.status, ...figures.map(String)];
+}

@@ -1,0 +1,58 @@
+import type { Wait } from '../../kernel/crawl/polite-requests.ts';
+import type { CrawlBounds } from '../../kernel/crawl/types.ts';
+import type { Ground, OpenHouse } from '../../kernel/house/house.ts';
+import type { RouteModule } from '../../kernel/http/route.ts';
+import type { Pipeline } from '../../kernel/jobs/types.ts';
+import type { UpkeepTask } from '../../kernel/upkeep/types.ts';
+import { ScrapeMetrics } from './metrics.ts';
+import { scrapePipeline } from './pipeline.ts';
+import { scrapeRoutes } from './routes.ts';
+import type { KnowledgeDoor } from './types.ts';
+import { scrapeTasks } from './upkeep.ts';
+
+export interface ScrapeHouseOptions extends Pick<Ground, 'db' | 'logger' | 'registry' | 'fetch' | 'kernel'> {
+  /** Where references are handed over to. */
+  knowledge: KnowledgeDoor;
+  handoffMaxAttempts: number;
+  handoffRetryBaseMs: number;
+  scrapeMaxReferences: number;
+  scrapeMaxBodyBytes: number;
+  scrapeMaxSources: number;
+  scrapeSliceMs: number;
+  jobRetentionDays: number;
+  /** Of crawls; as the kernel has them unless said otherwise. */
+  bounds?: Partial<CrawlBounds> | undefined;
+  wait?: Wait | undefined;
+}
+
+export interface ScrapeHouse extends OpenHouse {
+  pipeline: Pipeline;
+  routes: RouteModule[];
+  tasks: UpkeepTask[];
+}
+
+export function openScrapeHouse(options: ScrapeHouseOptions): ScrapeHouse {
+  const { db, logger, fetch, knowledge, jobRetentionDays, bounds, wait } = options;
+  const scrapes = new ScrapeMetrics(options.registry);
+  const policy = { maxAttempts: options.handoffMaxAttempts, retryBaseMs: options.handoffRetryBaseMs };
+  const handOver = { ...options.kernel.jobs, db, logger, knowledge, policy, scrapes };
+  return {
+    pipeline: scrapePipeline({
+      ...handOver,
+      fetch,
+      sliceMs: options.scrapeSliceMs,
+      ...(bounds ? { bounds } : {}),
+      ...(wait ? { wait } : {}),
+    }),
+    routes: [
+      scrapeRoutes({
+        ...handOver,
+        maxSources: options.scrapeMaxSources,
+        maxReferences: options.scrapeMaxReferences,
+        maxBodyBytes: options.scrapeMaxBodyBytes,
+      }),
+    ],
+    tasks: scrapeTasks({ ...handOver, jobRetentionDays }),
+    rowCounter: 'persisted',
+  };
+}

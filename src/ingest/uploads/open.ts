@@ -1,0 +1,68 @@
+import type { FileDoor, ReportTarget } from '../../kernel/house/doors.ts';
+import type { Ground, OpenHouse } from '../../kernel/house/house.ts';
+import type { RouteModule } from '../../kernel/http/route.ts';
+import type { Pipeline } from '../../kernel/jobs/types.ts';
+import type { UpkeepTask } from '../../kernel/upkeep/types.ts';
+import { uploadDoor } from './intake/file-intake.ts';
+import { FolderWatch } from './intake/folder-watch.ts';
+import { UploadMetrics } from './metrics.ts';
+import { uploadsPipeline } from './pipeline.ts';
+import { listUploadAttention } from './review/attention-store.ts';
+import { uploadRoutes } from './routes.ts';
+import { failAbandoned, purgeStaging } from './service.ts';
+
+export interface UploadHouseOptions extends Pick<Ground, 'db' | 'files' | 'logger' | 'registry' | 'kernel'> {
+  maxReportBytes: number;
+  stagingRetentionDays: number;
+  ingestFolder: string | null;
+  uploadWatchFolder: string | null;
+  uploadSliceMs: number;
+  /** Lines that one transaction stages; the usual number when it is not given. */
+  linesPerBatch?: number | undefined;
+}
+
+export interface UploadHouse extends OpenHouse {
+  pipeline: Pipeline;
+  routes: RouteModule[];
+  tasks: UpkeepTask[];
+  /** For files that do not come with a request. */
+  door: FileDoor<ReportTarget>;
+}
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const watchMs = 2_000;
+
+export function openUploadHouse(options: UploadHouseOptions): UploadHouse {
+  const metrics = new UploadMetrics(options.registry);
+  const { wake } = options.kernel;
+  const deps = { ...options, wake, metrics };
+  const intake = { ...options, maxUploadBytes: options.maxReportBytes, ...options.kernel.jobs };
+  return {
+    pipeline: uploadsPipeline({ ...deps, sliceMs: options.uploadSliceMs }),
+    routes: [uploadRoutes(intake)],
+    door: uploadDoor(intake),
+    rowCounter: 'total_rows',
+    attention: listUploadAttention,
+    tasks: [
+      {
+        // Daily work, spread over the day: a run is bounded, and what it leaves goes with the next.
+        name: 'purge_staging',
+        everyMs: hourMs,
+        run: async () => ({ ...(await purgeStaging(deps, { days: options.stagingRetentionDays })) }),
+      },
+      {
+        name: 'fail_abandoned_uploads',
+        everyMs: minuteMs,
+        run: async () => ({ ...(await failAbandoned(deps)) }),
+      },
+      ...watchTasks(options.uploadWatchFolder, intake),
+    ],
+  };
+}
+
+function watchTasks(folder: string | null, deps: ConstructorParameters<typeof FolderWatch>[0]): UpkeepTask[] {
+  if (folder === null) return [];
+  const watch = new FolderWatch(deps, folder);
+  return [{ name: 'watch_upload_folder', everyMs: watchMs, run: async () => ({ ...(await watch.scan()) }) }];
+}

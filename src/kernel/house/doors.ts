@@ -1,0 +1,96 @@
+import type { Readable } from 'node:stream';
+import type { Tx } from '../../lib/postgres/db.ts';
+
+/** A file on its way into a house, and how its arrival is recorded in the transaction that takes it in. */
+export interface IncomingFile<Target> {
+  target: Target;
+  tenantId: string;
+  userId: string;
+  fileName: string;
+  content: Readable;
+  record(tx: Tx, made: { jobId: string; uploadId: string | null }): Promise<void>;
+}
+
+/** The way into a house for files that do not come with a request. */
+export interface FileDoor<Target> {
+  maxBytes: number;
+  /** Throws what would keep every file out: an unknown processor, a workspace that is gone, an ingest that is off. */
+  check(tenantId: string, target: Target): Promise<void>;
+  takeIn(file: IncomingFile<Target>): Promise<void>;
+}
+
+/** What becomes of a file of rows. Without a processor it is the usual one for what the file turns out to be. */
+export interface RowsTarget {
+  processor: string | null;
+  options: Record<string, unknown>;
+}
+
+/** Whose report it is. */
+export interface ReportTarget {
+  platform: string;
+  workspaceId: string;
+}
+
+/** What a page or an entry of a feed says, as text. */
+export type PageText =
+  | { kind: 'text'; title: string; text: string; mediaType: string }
+  | { kind: 'empty'; title: string; reason: string }
+  | { kind: 'error'; title: string; code: string; message: string };
+
+/** The way of scraped references into knowledge bases. */
+export interface ReferenceDoor {
+  /** Returns whether the knowledge base exists; if so, it takes references from now on. */
+  admit(tx: Tx, key: { tenantId: string; kbId: string }): Promise<boolean>;
+  /** Returns null when there is no such base. What was handed over earlier went into one that has been deleted. */
+  madeAt(tx: Tx, key: { tenantId: string; kbId: string }): Promise<Date | null>;
+  readPage(
+    page: { bytes: Uint8Array; name: string; mediaType: string | null; isHtml: boolean },
+    signal: AbortSignal,
+  ): Promise<PageText>;
+}
+
+/** Something that a scraper found, as far as it concerns a knowledge base. */
+export interface Reference {
+  referenceId: string;
+  url: string;
+  title: string;
+  content: string;
+  /** Of the content; Markdown when it is not given. */
+  mediaType?: string | null;
+}
+
+/** The way back: a knowledge base reads the references that were handed over to it. */
+export interface ReferenceReader {
+  /** Lists them by id, after `after`; or only the one that is named. */
+  listReferences(page: {
+    tenantId: string;
+    kbId: string;
+    referenceId: string | null;
+    after: string | null;
+    limit: number;
+  }): Promise<Reference[]>;
+}
+
+/** Every way from one house into another. Houses never import each other; they meet here. */
+export interface HouseDoors {
+  rows: FileDoor<RowsTarget>;
+  reports: FileDoor<ReportTarget>;
+  referenceIntake: ReferenceDoor;
+  references: ReferenceReader;
+}
+
+/** Filled while the houses open; looked through only later, so that their order does not matter. */
+export class Doors {
+  readonly #open: Partial<HouseDoors> = {};
+
+  offer<Name extends keyof HouseDoors>(name: Name, door: HouseDoors[Name]): void {
+    this.#open[name] = door;
+  }
+
+  /** Throws when no house has offered this door: such an installation is put together wrongly. */
+  get<Name extends keyof HouseDoors>(name: Name): HouseDoors[Name] {
+    const door = this.#open[name];
+    if (door === undefined) throw new Error(`No house has opened the door "${name}"`);
+    return door;
+  }
+}
