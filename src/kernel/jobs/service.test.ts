@@ -98,6 +98,14 @@ test('a retry is counted, announced, waits, and runs again as a retry', async ()
   ]);
 });
 
+test('a job has no more retries than it was made with, whatever its pipeline would allow', async () => {
+  const tenantId = await newTenant(database);
+  const steps = Array.from({ length: 8 }, () => ({ do: 'retry', delayMs: 0 }) as const);
+  const job = await dispatch(deps(), tenantId, { ...probe('used up', { steps }), maxRetries: 2 });
+  await drive(tenantId);
+  expect(await getJob(deps(), job)).toMatchObject({ status: 'dead_letter', retryCount: 2, maxRetries: 2 });
+});
+
 test('a due retry alone counts as retry_processed', async () => {
   const tenantId = await newTenant(database);
   await dispatch(

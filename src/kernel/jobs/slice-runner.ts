@@ -120,8 +120,8 @@ export class SliceRunner {
         jobs.map(async (job, index): Promise<Settlement> => {
           const lease = held[index] as HeldLease;
           const pipeline = this.#deps.registry.get(job.pipeline);
-          const { outcome, effects: _none, ...state } = await this.#advance(pipeline, job, { held: lease });
-          return { tenantId: job.tenantId, jobId: job.jobId, leaseEpoch: job.leaseEpoch, outcome, state };
+          const { effects: _none, ...result } = await this.#advance(pipeline, job, { held: lease });
+          return settlementOf(job, result);
         }),
       );
       const settled = await this.#deps.db.kernel((tx) => this.#settle(tx, jobs, settlements));
@@ -191,14 +191,8 @@ export class SliceRunner {
   }
 
   async #commit(job: ClaimedJob, held: HeldLease, result: SliceResult): Promise<SliceEnd> {
-    const { outcome, effects, ...state } = result;
-    const settlement: Settlement = {
-      tenantId: job.tenantId,
-      jobId: job.jobId,
-      leaseEpoch: job.leaseEpoch,
-      outcome,
-      state,
-    };
+    const { effects, ...rest } = result;
+    const settlement = settlementOf(job, rest);
     const settled = await this.#fenced(job, held, async (tx) => {
       await effects?.(tx);
       return this.#settle(tx, [job], [settlement]);
@@ -294,6 +288,16 @@ export class SliceRunner {
       await this.#deps.keeper.release(held);
     }
   }
+}
+
+/** Whatever a pipeline's policies say: a job has no more retries than it was made with. */
+function settlementOf(
+  { tenantId, jobId, leaseEpoch, retryCount, maxRetries }: Job,
+  { outcome, ...state }: Omit<SliceResult, 'effects'>,
+): Settlement {
+  const isUsedUp = outcome.type === 'retry' && retryCount >= maxRetries;
+  const allowed: Outcome = isUsedUp ? { type: 'dead', failure: outcome.failure } : outcome;
+  return { tenantId, jobId, leaseEpoch, outcome: allowed, state };
 }
 
 function hasEnded({ status, cleanupOpen }: SettledJob): boolean {
