@@ -1,3 +1,4 @@
+import { syncRetries } from '../../src/ingest/connectors/sync/outcomes.ts';
 import { retryPolicies } from '../../src/kernel/jobs/retry.ts';
 import { type Move, transitions } from '../../src/kernel/jobs/transitions.ts';
 import type { JobStatus, Lease } from '../../src/kernel/jobs/types.ts';
@@ -228,7 +229,7 @@ export class Invariants {
 }
 
 const policyOfClass = new Map(
-  [retryPolicies.connectors, retryPolicies.unexpected].flatMap((policies) => Object.entries(policies)),
+  [syncRetries, retryPolicies.unexpected].flatMap((policies) => Object.entries(policies)),
 );
 
 function checkRetry(job: JobState, shadow: Shadow, { kind, outcome }: Happening): void {

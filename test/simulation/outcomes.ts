@@ -1,10 +1,11 @@
+import { syncRetries } from '../../src/ingest/connectors/sync/outcomes.ts';
 import { decideRetry, type RetryPolicy, retryPolicies } from '../../src/kernel/jobs/retry.ts';
 import type { Outcome } from '../../src/kernel/jobs/types.ts';
 import type { SeededRandom } from '../chaos/seeded-random.ts';
 import type { Breakage } from './simulated-state.ts';
 
 const policies: [string, RetryPolicy][] = [
-  ...Object.entries(retryPolicies.connectors),
+  ...Object.entries(syncRetries),
   ...Object.entries(retryPolicies.unexpected),
 ];
 

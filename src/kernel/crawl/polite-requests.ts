@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isSluiceError } from '../../lib/errors.ts';
 import type { FetchAnswer, GuardedFetch } from '../../lib/fetch/guarded-fetch.ts';
-import { parseRetryAfter } from '../jobs/retry.ts';
+import { parseRetryAfter } from '../../lib/fetch/retry-after.ts';
 import { crawlErrors } from './errors.ts';
 import type { CrawlBounds } from './types.ts';
 

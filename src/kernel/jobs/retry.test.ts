@@ -1,37 +1,30 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decideRetry, parseRetryAfter, type RetryPolicy, retryPolicies } from './retry.ts';
+import { delaysOf } from '../../../test/support/probes/retry-delays.ts';
+import { decideRetry, type RetryPolicy, retryPolicies } from './retry.ts';
 
-const { connectors, uploads, knowledge, scrapes, items, unexpected } = retryPolicies;
-
-/** The delays of a policy until it gives up, with the jitter's coin showing `random` every time. */
-function delaysOf(policy: RetryPolicy, random = 0.5): number[] {
-  const delays: number[] = [];
-  for (let attempt = 0; attempt < 100; attempt += 1) {
-    const decision = decideRetry(policy, attempt, {}, () => random);
-    if (!decision.retry) return delays;
-    expect(decision.fromRetryAfter).toBe(false);
-    delays.push(decision.delayMs);
-  }
-  throw new Error('The policy did not give up within 100 attempts');
-}
+const { uploads, knowledge, scrapes, items, unexpected } = retryPolicies;
+const backoff = { type: 'exponential', baseMs: 60_000, capMs: 3_600_000, jitter: 0.25 } as const;
+const server: RetryPolicy = { maxRetries: 5, delay: backoff };
+const rateLimit: RetryPolicy = { ...server, honoursRetryAfter: true };
+const never: RetryPolicy = { maxRetries: 0, delay: { type: 'none' } };
 
 const seconds = (...values: number[]) => values.map((value) => value * 1000);
 /** Math.random's range: 1 is never reached. */
 const coin = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 
-describe('connectors', () => {
-  test('retry server errors and rate limits after 60, 120, 240, 480 and 960 s, then give up', () => {
-    expect(delaysOf(connectors.server)).toEqual(seconds(60, 120, 240, 480, 960));
-    expect(delaysOf(connectors.rate_limit)).toEqual(seconds(60, 120, 240, 480, 960));
+describe('exponential backoff', () => {
+  test('doubles its delay each time and then gives up', () => {
+    expect(delaysOf(server)).toEqual(seconds(60, 120, 240, 480, 960));
+    expect(delaysOf(rateLimit)).toEqual(seconds(60, 120, 240, 480, 960));
   });
 
-  test('shift each delay by up to a quarter, both ways, and reach both ends', () => {
-    expect(delaysOf(connectors.server, 0)).toEqual(seconds(45, 90, 180, 360, 720));
-    expect(delaysOf(connectors.server, 1 - Number.EPSILON)).toEqual(seconds(75, 150, 300, 600, 1200));
+  test('shifts each delay by up to a quarter, both ways, and reaches both ends', () => {
+    expect(delaysOf(server, 0)).toEqual(seconds(45, 90, 180, 360, 720));
+    expect(delaysOf(server, 1 - Number.EPSILON)).toEqual(seconds(75, 150, 300, 600, 1200));
     fc.assert(
       fc.property(fc.nat({ max: 4 }), coin, (attempt, random) => {
-        const decision = decideRetry(connectors.server, attempt, {}, () => random);
+        const decision = decideRetry(server, attempt, {}, () => random);
         const exact = 60_000 * 2 ** attempt;
         expect(decision).toEqual({ retry: true, fromRetryAfter: false, delayMs: expect.any(Number) });
         const { delayMs } = decision as { delayMs: number };
@@ -41,8 +34,8 @@ describe('connectors', () => {
     );
   });
 
-  test('never wait more than 3600 s, jitter included, whatever the attempt', () => {
-    const patient: RetryPolicy = { ...connectors.server, maxRetries: 1_000 };
+  test('never waits longer than its cap, jitter included, whatever the attempt', () => {
+    const patient: RetryPolicy = { ...server, maxRetries: 1_000 };
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 999 }), coin, (attempt, random) => {
         const { delayMs } = decideRetry(patient, attempt, {}, () => random) as { delayMs: number };
@@ -54,10 +47,10 @@ describe('connectors', () => {
     expect(decideRetry(patient, 6, {}, () => 0.9)).toMatchObject({ delayMs: 3_600_000 });
   });
 
-  test('never retry a refused login, whatever the upstream says', () => {
+  test('a policy without retries never retries, whatever the upstream says', () => {
     fc.assert(
       fc.property(fc.nat({ max: 10 }), fc.nat(), (attempt, retryAfterMs) => {
-        expect(decideRetry(connectors.auth, attempt, { retryAfterMs })).toEqual({ retry: false });
+        expect(decideRetry(never, attempt, { retryAfterMs })).toEqual({ retry: false });
       }),
     );
   });
@@ -127,72 +120,23 @@ describe('Retry-After', () => {
   test('replaces the backoff exactly, without jitter, up to the cap, and uses an attempt', () => {
     fc.assert(
       fc.property(fc.nat({ max: 10_000_000 }), fc.nat({ max: 4 }), coin, (retryAfterMs, attempt, random) => {
-        expect(decideRetry(connectors.rate_limit, attempt, { retryAfterMs }, () => random)).toEqual({
+        expect(decideRetry(rateLimit, attempt, { retryAfterMs }, () => random)).toEqual({
           retry: true,
           delayMs: Math.min(retryAfterMs, 3_600_000),
           fromRetryAfter: true,
         });
       }),
     );
-    expect(decideRetry(connectors.rate_limit, 5, { retryAfterMs: 1 })).toEqual({ retry: false });
-    expect(decideRetry(connectors.rate_limit, 0, { retryAfterMs: -5 })).toMatchObject({ delayMs: 0 });
+    expect(decideRetry(rateLimit, 5, { retryAfterMs: 1 })).toEqual({ retry: false });
+    expect(decideRetry(rateLimit, 0, { retryAfterMs: -5 })).toMatchObject({ delayMs: 0 });
+    const endless = { retryAfterMs: Number.POSITIVE_INFINITY };
+    expect(decideRetry(rateLimit, 0, endless)).toMatchObject({ delayMs: 3_600_000 });
   });
 
   test('does not touch classes that do not honour it', () => {
-    expect(decideRetry(connectors.server, 0, { retryAfterMs: 1 }, () => 0.5)).toMatchObject({
+    expect(decideRetry(server, 0, { retryAfterMs: 1 }, () => 0.5)).toMatchObject({
       delayMs: 60_000,
       fromRetryAfter: false,
     });
-  });
-
-  test('in seconds is read as seconds', () => {
-    fc.assert(
-      fc.property(fc.nat({ max: 1_000_000 }), fc.constantFrom('', ' ', '\t'), (value, space) => {
-        expect(parseRetryAfter(`${space}${value}${space}`)).toBe(value * 1000);
-      }),
-    );
-    const endless = parseRetryAfter('9'.repeat(400));
-    expect(decideRetry(connectors.rate_limit, 0, { retryAfterMs: endless ?? 0 })).toMatchObject({
-      delayMs: 3_600_000,
-    });
-  });
-
-  test('as a date counts from the Date header of the answer, not from our clock', () => {
-    const moment = fc.date({ min: new Date(0), max: new Date(4e12), noInvalidDate: true });
-    fc.assert(
-      fc.property(moment, fc.integer({ min: -100_000, max: 100_000 }), (sent, offset) => {
-        const sentAt = Math.floor(sent.getTime() / 1000) * 1000;
-        const until = new Date(sentAt + offset * 1000).toUTCString();
-        expect(parseRetryAfter(until, new Date(sentAt).toUTCString())).toBe(Math.max(0, offset * 1000));
-      }),
-    );
-    expect(parseRetryAfter('Sun, 06 Nov 1994 08:49:37 GMT', 'Sun, 06 Nov 1994 08:49:07 GMT')).toBe(30_000);
-    expect(parseRetryAfter('Sunday, 06-Nov-94 08:49:37 GMT', 'Sun, 06 Nov 1994 08:49:07 GMT')).toBe(30_000);
-  });
-
-  test('as a date without a usable Date header counts from our clock', () => {
-    for (const sent of [undefined, null, '', 'yesterday-ish']) {
-      const inAMinute = new Date(Date.now() + 60_000).toUTCString();
-      const delayMs = parseRetryAfter(inAMinute, sent);
-      expect(delayMs).toBeGreaterThan(50_000);
-      expect(delayMs).toBeLessThanOrEqual(60_000);
-    }
-  });
-
-  // V8 reads "-5", "1.5" and "soon 7" as days of the year 2001: taken as dates they would mean "at once".
-  test.each([null, undefined, '', '   ', 'soon', '-5', '1.5', 'soon 7', '1e3', '0x10', '10s', '٣'])(
-    'that is garbage (%j) is as good as none, so the backoff stands',
-    (header) => {
-      expect(parseRetryAfter(header, 'Sun, 06 Nov 1994 08:49:07 GMT')).toBeUndefined();
-    },
-  );
-
-  test('never throws and never answers a negative or broken number', () => {
-    fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), fc.option(fc.string()), (header, date) => {
-        const delayMs = parseRetryAfter(header, date);
-        if (delayMs !== undefined) expect(delayMs).toBeGreaterThanOrEqual(0);
-      }),
-    );
   });
 });

@@ -37,35 +37,8 @@ export function decideRetry(
   return { retry: true, delayMs: delayOf(policy, attempt, random), fromRetryAfter: false };
 }
 
-/** Seconds or an HTTP date; a date counts from the answer's own Date header, because clocks differ. */
-export function parseRetryAfter(
-  header: string | null | undefined,
-  dateHeader?: string | null,
-): number | undefined {
-  if (header === null || header === undefined || header.trim() === '') return undefined;
-  if (/^\s*\d+\s*$/.test(header)) return Number(header) * 1000;
-  const at = isHttpDate(header) ? Date.parse(header) : Number.NaN;
-  if (Number.isNaN(at)) return undefined;
-  const now = dateHeader ? Date.parse(dateHeader) : Date.now();
-  return Math.max(0, at - (Number.isNaN(now) ? Date.now() : now));
-}
-
-/** All forms of an HTTP date begin with the weekday. Date.parse alone takes "-5" and "soon 7" for days in 2001. */
-function isHttpDate(header: string): boolean {
-  return /^\s*(Mon|Tues?|Wed(nes)?|Thu(rs)?|Fri|Sat(ur)?|Sun)(day)?\b/.test(header);
-}
-
 /** The retry table: one policy per pipeline and class of error. */
 export const retryPolicies = {
-  connectors: {
-    auth: { maxRetries: 0, delay: { type: 'none' } },
-    rate_limit: {
-      maxRetries: 5,
-      delay: { type: 'exponential', baseMs: 60_000, capMs: hourMs, jitter: 0.25 },
-      honoursRetryAfter: true,
-    },
-    server: { maxRetries: 5, delay: { type: 'exponential', baseMs: 60_000, capMs: hourMs, jitter: 0.25 } },
-  },
   uploads: {
     connection: { maxRetries: 3, delay: { type: 'exponential', baseMs: 1_000, capMs: 4_000, jitter: 0 } },
     deadlock: { maxRetries: 3, delay: { type: 'exponential', baseMs: 100, capMs: 400, jitter: 0 } },

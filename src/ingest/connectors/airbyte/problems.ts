@@ -1,6 +1,6 @@
-import { parseRetryAfter } from '../../../kernel/jobs/retry.ts';
 import { messageOf, type SluiceError } from '../../../lib/errors.ts';
 import type { FetchAnswer } from '../../../lib/fetch/guarded-fetch.ts';
+import { parseRetryAfter } from '../../../lib/fetch/retry-after.ts';
 import { type AirbyteAnswer, type AirbyteProblemCode, airbyteProblemClasses } from './types.ts';
 
 export type Refusal = Exclude<AirbyteAnswer<never>, { type: 'ok' }>;

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { delaysOf } from '../../../../test/support/probes/retry-delays.ts';
 import type { Job } from '../../../kernel/jobs/types.ts';
 import { type AirbyteProblem, type AirbyteProblemCode, airbyteProblemClasses } from '../airbyte/types.ts';
 import { syncFailures } from '../errors.ts';
-import { outcomeOf, syncFailedOutcome } from './outcomes.ts';
+import { outcomeOf, syncFailedOutcome, syncRetries } from './outcomes.ts';
 
 const job = (retryCount: number) => ({ retryCount }) as Job;
 const policy = { retryBaseMs: 60_000 };
@@ -18,6 +19,13 @@ function problem(code: AirbyteProblemCode, retryAfterMs: number | null = null): 
 }
 
 describe('the retry table', () => {
+  test('retries server errors and rate limits after 60, 120, 240, 480 and 960 s, then gives up', () => {
+    const expected = [60, 120, 240, 480, 960].map((seconds) => seconds * 1000);
+    expect(delaysOf(syncRetries.server)).toEqual(expected);
+    expect(delaysOf(syncRetries.rate_limit)).toEqual(expected);
+    expect(delaysOf(syncRetries.auth)).toEqual([]);
+  });
+
   test.each(['server_error', 'timeout', 'connection_error', 'bad_answer', 'rate_limit'] as const)(
     '%s is retried after 60, 120, 240, 480 and 960 seconds, give or take a quarter, and then given up',
     (code) => {

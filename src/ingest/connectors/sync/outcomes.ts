@@ -1,7 +1,16 @@
-import { decideRetry, type RetryPolicy, retryPolicies } from '../../../kernel/jobs/retry.ts';
+import { decideRetry, type RetryPolicy } from '../../../kernel/jobs/retry.ts';
 import type { Job, JobFailure, Outcome } from '../../../kernel/jobs/types.ts';
 import type { AirbyteProblem } from '../airbyte/types.ts';
 import { maxRetries } from '../types.ts';
+
+const backoff = { type: 'exponential', baseMs: 60_000, capMs: 3_600_000, jitter: 0.25 } as const;
+
+/** The retry table of syncs. Credentials that are refused get no retry: they become a dead letter at once. */
+export const syncRetries = {
+  auth: { maxRetries: 0, delay: { type: 'none' } },
+  rate_limit: { maxRetries, delay: backoff, honoursRetryAfter: true },
+  server: { maxRetries, delay: backoff },
+} as const satisfies Record<string, RetryPolicy>;
 
 /** Airbyte has retried a failed sync itself, so we do so sparingly. */
 const maxFailedSyncs = 2;
@@ -14,7 +23,7 @@ export function outcomeOf(
 ): Outcome {
   const failure = failureOf(problem);
   if (problem.class === 'auth' || problem.class === 'permanent') return { type: 'dead', failure };
-  const { rate_limit: throttled, server } = retryPolicies.connectors;
+  const { rate_limit: throttled, server } = syncRetries;
   const policy = withBase(problem.class === 'rate_limit' ? throttled : server, retryBaseMs);
   const asked = problem.retryAfterMs === null ? {} : { retryAfterMs: problem.retryAfterMs };
   const decision = decideRetry(policy, job.retryCount, asked);
@@ -35,7 +44,7 @@ export function syncFailedOutcome(
   { message, failedBefore, retryBaseMs }: { message: string; failedBefore: number; retryBaseMs: number },
 ): Outcome {
   const failure: JobFailure = { code: 'sync_failed', message, class: 'sync_failed' };
-  const policy = { ...withBase(retryPolicies.connectors.server, retryBaseMs), maxRetries: maxFailedSyncs };
+  const policy = { ...withBase(syncRetries.server, retryBaseMs), maxRetries: maxFailedSyncs };
   const decision = decideRetry(policy, failedBefore);
   if (!decision.retry || job.retryCount >= maxRetries) return { type: 'dead', failure };
   return { type: 'retry', failure, delayMs: decision.delayMs };

@@ -1,5 +1,5 @@
-import { parseRetryAfter } from '../../../kernel/jobs/retry.ts';
 import type { FetchAnswer, FetchOptions, GuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
+import { parseRetryAfter } from '../../../lib/fetch/retry-after.ts';
 import type { JobKey } from '../types.ts';
 import {
   type ClaimBounds,

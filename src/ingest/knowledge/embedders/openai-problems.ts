@@ -1,6 +1,6 @@
-import { parseRetryAfter } from '../../../kernel/jobs/retry.ts';
 import { isSluiceError, messageOf, type SluiceError } from '../../../lib/errors.ts';
 import type { FetchAnswer } from '../../../lib/fetch/guarded-fetch.ts';
+import { parseRetryAfter } from '../../../lib/fetch/retry-after.ts';
 import { embedderErrors } from './errors.ts';
 
 const { raise } = embedderErrors;

@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream';
 import { messageOf } from '../../../lib/errors.ts';
 import type { GuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
+import { parseRetryAfter } from '../../../lib/fetch/retry-after.ts';
 import { storable } from '../../../lib/well-formed.ts';
 import { envelopeOf } from '../../events/types.ts';
-import { parseRetryAfter } from '../../jobs/retry.ts';
 import { decryptSecret, type SecretKeys } from '../../secrets/stored-secrets.ts';
 import { signatureHeader } from '../endpoints/signature.ts';
 import { placeOf } from '../service.ts';

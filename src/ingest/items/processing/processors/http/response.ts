@@ -1,5 +1,5 @@
-import { parseRetryAfter } from '../../../../../kernel/jobs/retry.ts';
 import type { FetchAnswer } from '../../../../../lib/fetch/guarded-fetch.ts';
+import { parseRetryAfter } from '../../../../../lib/fetch/retry-after.ts';
 import { parseExactly } from '../../../values/exact-parse.ts';
 import { toStorable } from '../../../values/storable.ts';
 import { isShallow } from '../options.ts';
