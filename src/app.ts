@@ -32,7 +32,7 @@ import type { Connections } from './lib/postgres/connections.ts';
 import { readVersion } from './lib/version.ts';
 
 export interface AppOptions extends ProcessOptions {
-  /** A port that somebody chose is never exchanged for another one. */
+  /** A port that somebody chose is never replaced by another one. */
   portIsExplicit: boolean;
   /** Print a login link even when the database is not the embedded one. */
   showLoginLink: boolean;
@@ -48,7 +48,7 @@ export interface App {
   stop(): Promise<void>;
 }
 
-/** Wires everything together and starts it. When a step fails, what was started before is stopped again. */
+/** Wires everything together and starts it. When a step fails, everything started so far is stopped. */
 export async function createApp(options: AppOptions): Promise<App> {
   const closing = new ClosingOrder((sentence, err) => options.logger.error({ err }, sentence));
   try {
@@ -90,7 +90,7 @@ export interface WorkerApp {
   stop(): Promise<void>;
 }
 
-/** A process without HTTP. `isIdle`: it takes no jobs by itself, only in the cycles that it is told to run. */
+/** A process without HTTP. With `isIdle` it takes no jobs by itself, only in the cycles that it is told to run. */
 export async function createWorkerApp(
   options: ProcessOptions,
   { isIdle }: { isIdle: boolean },
@@ -100,7 +100,7 @@ export async function createWorkerApp(
     const base = await openInstallation(options, closing);
     const { kernel } = base;
     const { webhooks } = await startWork({ options, base, closing, work: !isIdle });
-    // A cycle is over before anybody could ask for its figures.
+    // A cycle ends before anybody could scrape its metrics.
     if (!isIdle) await openMetricsPort({ options, base, closing });
     return {
       workerId: kernel.membership.workerId,
@@ -113,7 +113,7 @@ export async function createWorkerApp(
   }
 }
 
-/** A cron's cycle is all that such an installation has: what it did, and what waits, is told to receivers as well. */
+/** Where a cron's cycle is all that runs, it also sends the webhooks that are due. */
 async function cycleWithWebhooks(parts: {
   kernel: Kernel;
   webhooks: Webhooks;
@@ -165,7 +165,7 @@ async function startWork(parts: {
   return { webhooks };
 }
 
-/** The chores that are no house's. */
+/** The chores that belong to no house. */
 function ownTasks({ config, db, logger, files, limits, breakers }: Installation): UpkeepTask[] {
   return [
     ...kernelTasks({ ...config, db }),
@@ -219,7 +219,7 @@ async function openServer(parts: ServerParts): Promise<FastifyInstance> {
   return server;
 }
 
-/** Figures on a port of their own, for servers and workers alike. */
+/** Serves metrics on a separate port, for servers and workers alike. */
 async function openMetricsPort(parts: {
   options: ProcessOptions;
   base: Installation;
@@ -231,7 +231,7 @@ async function openMetricsPort(parts: {
   parts.closing.add('The metrics port', listener);
 }
 
-/** Cursors and kept answers must be the same on every machine, so they hang on a secret that the operator shares. */
+/** Cursors and stored responses must work on every machine, so their key derives from a secret that all share. */
 function serverSecret(config: Config, jwtSecret: string): string {
   const shared = config.jwtSecret ?? config.secretKey ?? jwtSecret;
   return createHmac('sha256', shared).update('sluice server secret').digest('base64url');
@@ -259,7 +259,7 @@ function addressOf(server: FastifyInstance, host: string): string {
 }
 
 /**
- * Whoever starts Sluice on his own machine gets in with one click. On a server with a database of its own the output
+ * Whoever starts Sluice on their own machine gets in with one click. On a server with an external database the output
  * usually goes to a log that others read, so there is a link only on request.
  */
 async function makeLoginUrl(deps: {

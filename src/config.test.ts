@@ -123,7 +123,7 @@ describe('precedence', () => {
     }
   });
 
-  test('what is no secret has no _FILE', async () => {
+  test('a setting that is not secret has no _FILE form', async () => {
     await put('port', '9999');
     const { config } = await loadConfig({ env: { PORT_FILE: path.join(cwd, 'port') }, cwd });
     expect(config.port).toBe(7400);
@@ -155,7 +155,7 @@ describe('problems', () => {
     );
   });
 
-  test('a misspelt processors is a problem that names it', async () => {
+  test('a misspelt `processors` is reported with the right name', async () => {
     await put('sluice.config.mjs', 'export default { procesors: [] }');
     expect(await problemsOf({})).toEqual([
       'procesors (in sluice.config.mjs) is not a setting. Did you mean processors?',
@@ -201,7 +201,7 @@ describe('problems', () => {
     expect((await loadConfig({ env: {}, cwd: tmpdir() })).definitions.embedders).toEqual([]);
   });
 
-  test('an embedder that is none is a problem of the file', async () => {
+  test('an invalid embedder is a problem of the file', async () => {
     await put('sluice.config.mjs', `export default { embedders: [${embedder}, { name: 'local' }] }`);
     const [problem] = await problemsOf({});
     expect(problem).toMatch(/^embedders \(in sluice\.config\.mjs\): number 2: .*built-in/);
@@ -237,7 +237,7 @@ describe('problems', () => {
     expect(problems.every((problem) => problem.includes('one of the two'))).toBe(true);
   });
 
-  test('a secret file that is not there is named, with what is allowed', async () => {
+  test('a missing secret file is named, with what is allowed', async () => {
     const [problem] = await problemsOf({ SLUICE_JWT_SECRET_FILE: '/nowhere/jwt' });
     expect(problem).toContain('SLUICE_JWT_SECRET_FILE is "/nowhere/jwt"');
     expect(problem).toContain('Allowed:');
@@ -283,13 +283,13 @@ describe('what is shown', () => {
     );
   });
 
-  test('colours are for terminals whose user did not refuse them', () => {
+  test('colours are used on terminals whose user did not refuse them', () => {
     expect(wantsColor({ isTTY: true }, {})).toBe(true);
     expect(wantsColor({ isTTY: true }, { NO_COLOR: '1' })).toBe(false);
     expect(wantsColor({}, { CI: 'true' })).toBe(false);
   });
 
-  test('docs/configuration.md is what the table says', async () => {
+  test('docs/configuration.md matches the table of settings', async () => {
     const page = await readFile(path.join(import.meta.dirname, '../docs/configuration.md'), 'utf8');
     expect(page, 'run `npm run generate`').toBe(configurationPage());
   });

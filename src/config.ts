@@ -56,7 +56,7 @@ export async function loadConfig(
   return { config, sources, definitions, warnings };
 }
 
-/** What a scrubber has to keep out of the logs. */
+/** The values that must be kept out of the logs. */
 export function configSecrets(config: Config): string[] {
   const keys = config.secretKey?.split(',').map((key) => key.trim()) ?? [];
   return [...secretValues(settings, config), ...keys];
@@ -72,7 +72,7 @@ export function describeConfig({ config, sources }: { config: Config; sources: C
   });
 }
 
-/** Colours are for people at a terminal who did not ask for none (https://no-color.org). */
+/** Colours are for terminals whose user did not refuse them (https://no-color.org). */
 export function wantsColor(
   stream: { isTTY?: boolean },
   env: Record<string, string | undefined> = process.env,
@@ -80,7 +80,7 @@ export function wantsColor(
   return stream.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb';
 }
 
-/** docs/configuration.md; a test compares. */
+/** The text of docs/configuration.md; a test compares the two. */
 export function configurationPage(): string {
   return renderSettingsPage(settings, { chapters: lists.map(([, { page }]) => page) });
 }

@@ -10,7 +10,7 @@ export const houses: readonly House[] = [
   (await import('./ingest/adapters/house.ts')).adapterHouse,
 ];
 
-/** What they let others define, for src/library.ts. */
+/** What users of the library may define for them. */
 export {
   defineProcessor,
   type OptionsSchema,

@@ -44,7 +44,7 @@ export interface Installation extends Ground {
   houses: (OpenHouse & { name: string })[];
 }
 
-/** Opens the database, the kernel and the houses on it. What was opened is closed by `closing`. */
+/** Opens the database, the kernel and the houses on it; `closing` closes them. */
 export async function openInstallation(
   options: ProcessOptions,
   closing: ClosingOrder,
@@ -119,7 +119,7 @@ async function openConnections(
   return connections;
 }
 
-/** A server that gives up a statement needs a moment to say so. */
+/** A server that gives up a statement needs a moment to report it. */
 const silenceMarginMs = 5_000;
 
 function openDatabase(deps: {
@@ -135,9 +135,9 @@ function openDatabase(deps: {
     maxConnections: deps.config.databasePoolSize,
     settings: {
       statement_timeout: String(deps.config.statementTimeoutMs),
-      // A process that is stopped inside a transaction keeps rows locked that all workers of a job need.
+      // A process that is suspended inside a transaction keeps rows locked that all workers of a job need.
       idle_in_transaction_session_timeout: String(Math.floor(idleLimitMs(deps.config))),
-      // Compiling a plan costs more than running any of ours.
+      // Compiling a plan costs more than running any of our statements.
       jit: 'off',
     },
     silenceMs: deps.config.statementTimeoutMs + silenceMarginMs,
@@ -153,7 +153,7 @@ function idleLimitMs(config: Config): number {
 
 const poolCloseMs = 2000;
 
-/** The pool waits for connections that are in use: a request that was cut off may hold one for as long as it likes. */
+/** The pool waits for connections in use, and a request that was cut off may hold one for a long time. */
 async function closePool(db: Database, logger: Logger): Promise<void> {
   if (await finishedWithin(db.close(), poolCloseMs)) return;
   logger.warn('database connections were still in use at the end; they are cut off');

@@ -4,14 +4,14 @@ export const apiErrors = defineErrors({
   unauthenticated: {
     kind: 'unauthenticated',
     status: 401,
-    title: 'Nobody is logged in',
+    title: 'The request has no valid credentials',
     next: 'Send `Authorization: Bearer` with a token or an API key, or log in.',
   },
   forbidden: {
     kind: 'forbidden',
     status: 403,
     title: 'The role does not allow this',
-    next: 'Ask somebody with one of the roles named; docs/roles.md has the whole table.',
+    next: 'Ask somebody who has one of the named roles; docs/roles.md has the whole table.',
   },
   cross_site_request: {
     kind: 'forbidden',
@@ -23,7 +23,7 @@ export const apiErrors = defineErrors({
     kind: 'invalid',
     status: 400,
     title: 'The request does not have the right form',
-    next: 'Mend what `errors` points at; /api/docs has the form of every request.',
+    next: 'Correct what `errors` points at; /api/docs shows the form of every request.',
   },
   malformed_body: {
     kind: 'invalid',
@@ -53,7 +53,7 @@ export const apiErrors = defineErrors({
     kind: 'transient',
     status: 408,
     title: 'The request did not arrive in time',
-    next: 'Send it again, in one go.',
+    next: 'Send the request again without pauses.',
   },
   body_too_large: {
     kind: 'invalid',
@@ -94,25 +94,25 @@ export const apiErrors = defineErrors({
   idempotency_in_flight: {
     kind: 'conflict',
     status: 409,
-    title: 'A request with this Idempotency-Key is being worked on',
+    title: 'A request with this Idempotency-Key is still running',
     next: 'Wait as long as Retry-After says and repeat the request unchanged.',
   },
   idempotency_taken_over: {
     kind: 'conflict',
     status: 409,
     title: 'The request took so long that a retry has taken it over',
-    next: 'Nothing was changed by this one. Repeat it unchanged to get the answer of the retry.',
+    next: 'This request changed nothing. Repeat it unchanged to get the response of the retry.',
   },
   idempotency_answer_lost: {
     kind: 'conflict',
     status: 409,
-    title: 'The kept answer cannot be read any more',
-    next: 'The first request took effect. Look it up, or make a new one with a new key.',
+    title: 'The stored response can no longer be read',
+    next: 'The first request took effect. Look up its result, or send a new request with a new key.',
   },
   internal_error: {
     kind: 'bug',
     status: 500,
     title: 'Something went wrong on our side',
-    next: 'Try again; if it stays, report it with the request id.',
+    next: 'Try again; if it happens again, report it with the request id.',
   },
 });

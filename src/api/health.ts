@@ -19,7 +19,7 @@ const readyReply = z
   })
   .meta({ id: 'Readiness' });
 
-/** Probes: `live` says that the process answers, `ready` that it can do its work. */
+/** Probes: `live` says that the process responds, `ready` that it can do its work. */
 export function installHealth(
   app: RouteApp,
   { version, isReady }: { version: string; isReady: () => Promise<ReadyReport> },
@@ -30,7 +30,7 @@ export function installHealth(
     config: { public: true, unlimited: true },
     schema: {
       tags: ['operations'],
-      summary: 'Whether the process answers',
+      summary: 'Whether the process responds',
       response: { 200: liveReply, ...publicProblems() },
     },
     handler: async () => ({ status: 'ok' as const, version }),

@@ -8,7 +8,7 @@ import type { Authenticator } from '../kernel/tenancy/service.ts';
 import { apiErrors } from './errors.ts';
 import { identify } from './requests/auth.ts';
 
-/** One per process, with what every Node process can tell of itself. */
+/** One registry per process, with the default metrics of Node. */
 export function createMetricsRegistry(): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -49,7 +49,7 @@ function installRequestTiming(app: RouteApp, registry: Registry): void {
     (registry.getSingleMetric(name) as Histogram<'method' | 'route' | 'status'> | undefined) ??
     new Histogram({
       name,
-      help: 'Time from the request’s headers to the end of the answer',
+      help: 'Time from the request’s headers to the end of the response',
       labelNames: ['method', 'route', 'status'],
       buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
       registers: [registry],

@@ -55,7 +55,7 @@ async function send(request: Request) {
   return server.app.inject({ method: 'POST', url: '/api/test/strict', ...request, headers });
 }
 
-/** Everything that the server says to these bytes before it closes the connection. */
+/** Everything that the server sends in response to these bytes before it closes the connection. */
 function sendBytes(bytes: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
@@ -151,7 +151,7 @@ describe('a problem document', () => {
       'HTTP/1.1 431 ',
       'headers_too_large',
     ],
-  ])('answers %s, which never becomes a request', async (_what, bytes, line, code) => {
+  ])('is sent for %s, which never becomes a request', async (_what, bytes, line, code) => {
     const answer = await sendBytes(bytes);
     expect(answer.startsWith(line)).toBe(true);
     expect(answer).toContain('content-type: application/problem+json');

@@ -6,7 +6,7 @@ import { apiErrors } from './errors.ts';
 
 export const problemMediaType = 'application/problem+json';
 
-/** Every error leaves the server as a problem document; what we did not foresee leaves without its internals. */
+/** Every error leaves the server as a problem document; an unforeseen one reveals no internals. */
 export function installProblems(app: FastifyInstance): void {
   app.setErrorHandler((error, request, reply) => sendProblem(error, request, reply));
   app.setNotFoundHandler((request, reply) => {

@@ -6,7 +6,7 @@ import type { ReadyReport } from './health.ts';
 
 export interface Readiness {
   isReady(): Promise<ReadyReport>;
-  /** From now on the answer is no: balancers stay away while the process ends. */
+  /** From now on the process is not ready: balancers stay away while it stops. */
   close(): void;
 }
 
@@ -21,7 +21,7 @@ export function watchReadiness(deps: { db: Database; migrations: Migration[]; fi
   };
 }
 
-/** The question is public and costs a file sync: however often it is asked, it is answered once a second. */
+/** The probe is public and costs a file sync, so its result is kept for a second. */
 const readinessMs = 1000;
 
 function rememberFor<T>(ms: number, ask: () => Promise<T>): () => Promise<T> {
@@ -33,7 +33,7 @@ function rememberFor<T>(ms: number, ask: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** Details stay out of the answer, because it is public; `sluice doctor` has them. */
+/** Leaves details out, because the response is public; `sluice doctor` has them. */
 async function checkWork(deps: {
   db: Database;
   migrations: Migration[];
@@ -46,10 +46,10 @@ async function checkWork(deps: {
   );
   const usable = schema !== null && schema.missing.length === 0 && schema.unknown.length === 0;
   return {
-    database: verdict(schema !== null, 'The database does not answer'),
+    database: verdict(schema !== null, 'The database does not respond'),
     migrations: verdict(
       usable,
-      schema === null ? 'Unknown without the database' : 'The schema is not this version’s',
+      schema === null ? 'Unknown without the database' : 'The schema is not the one of this version',
     ),
     storage: verdict(stored, 'Files cannot be written'),
   };

@@ -11,7 +11,7 @@ describe('with a low rate limit', () => {
     clock: { nowMs: () => Date.now() },
   });
 
-  test('a client is turned away with 429 and Retry-After; another one, and probes, are not', async () => {
+  test('a client over the limit gets 429 and Retry-After; other clients and probes do not', async () => {
     const headers = await server.bearer({ tenantId: 'limited', userId: 'eager' });
     const ask = () => server.app.inject({ url: '/api/me', headers, remoteAddress: '198.51.100.1' });
     const statuses: number[] = [];
@@ -28,7 +28,7 @@ describe('with a low rate limit', () => {
     }
   });
 
-  test('guesses at keys are counted by address', async () => {
+  test('failed logins are counted by address', async () => {
     const guess = (remoteAddress: string) =>
       server.app.inject({ url: '/api/me', headers: { authorization: 'Bearer slk_guess' }, remoteAddress });
     const statuses: number[] = [];
@@ -51,7 +51,7 @@ describe('behind https', () => {
     expect(answer.headers['strict-transport-security']).toMatch(/^max-age=\d{8}/);
   });
 
-  test('with METRICS_TOKEN set, this machine alone is not enough', async () => {
+  test('with METRICS_TOKEN set, a request from this machine needs the token too', async () => {
     const ask = (headers: Record<string, string>) => server.app.inject({ url: '/metrics', headers });
     expect((await ask({})).statusCode).toBe(401);
     expect((await ask({ authorization: 'Bearer another token' })).statusCode).toBe(401);

@@ -26,7 +26,7 @@ describe('/api/me', () => {
     "'; drop table tenants; --",
     ' leading and trailing ',
     '🜁'.repeat(200),
-  ])('gives back the tenant id %j unchanged, and its tenant is found by it', async (tenantId) => {
+  ])('returns the tenant id %j unchanged, and its tenant is found by it', async (tenantId) => {
     const headers = await server.bearer({ tenantId, role: 'member', name: 'Ada' });
     const me = (await server.app.inject({ url: '/api/me', headers })).json();
     expect(me).toMatchObject({
@@ -202,7 +202,7 @@ describe('a pasted token', () => {
     expect(row?.left).toBeLessThanOrEqual(600);
   });
 
-  test('of two days gives a session of 12 hours', async () => {
+  test('valid for two days gives a session of 12 hours', async () => {
     const answer = await paste(await server.token({ tenantId: 'paste-long', lifetimeSeconds: 172_800 }));
     expect(answer.json().expires_in_seconds).toBe(43_200);
   });
@@ -225,7 +225,7 @@ describe('a pasted token', () => {
   });
 
   test.each(['x', `slk_${'A'.repeat(43)}`, 'a.b.c'])(
-    'that is none (%s) is refused with 401 and no cookie',
+    'that is not valid (%s) is refused with 401 and no cookie',
     async (token) => {
       const answer = await paste(token);
       expect(answer.statusCode).toBe(401);
@@ -234,7 +234,7 @@ describe('a pasted token', () => {
     },
   );
 
-  test('of another site’s choosing is refused: nobody is logged in by a page elsewhere', async () => {
+  test('is refused when another site sends it: no page elsewhere can log anybody in', async () => {
     const token = await server.token({ tenantId: 'paste-foreign' });
     const foreign: Record<string, string>[] = [
       { 'sec-fetch-site': 'cross-site' },
@@ -269,11 +269,11 @@ describe('after the login', () => {
     ['javascript:alert(1)', '/'],
     ['jobs', '/'],
     ['', '/'],
-  ])('the page that was wanted (%j) leads to %j and never to another server', async (to, location) => {
+  ])('the requested page (%j) leads to %j and never to another server', async (to, location) => {
     expect(await goTo(to)).toBe(location);
   });
 
-  test('a refused link keeps the page that was wanted', async () => {
+  test('a refused link keeps the requested page', async () => {
     const url = '/login?code=nothing&to=%2Fjobs';
     const person = await server.app.inject({ url, headers: { accept: 'text/html' } });
     expect(person.headers.location).toBe('/login?refused=link&to=%2Fjobs');
@@ -287,7 +287,7 @@ describe('after the login', () => {
 });
 
 describe('health', () => {
-  test('live says that the process answers; ready follows the checks, with 503 when one fails', async () => {
+  test('live says that the process responds; ready follows the checks, with 503 when one fails', async () => {
     const live = await server.app.inject({ url: '/health/live' });
     expect(live.json()).toEqual({ status: 'ok', version: '0.0.0-test' });
     expect((await server.app.inject({ url: '/health/ready' })).statusCode).toBe(200);
@@ -330,9 +330,9 @@ describe('metrics', () => {
   });
 });
 
-describe('every answer', () => {
+describe('every response', () => {
   test.each(['/', '/api/me', '/nothing', '/api/docs', '/login'])(
-    'of %s has the security headers',
+    'from %s has the security headers',
     async (url) => {
       const { headers } = await server.app.inject({ url });
       expect(headers).toMatchObject({

@@ -33,11 +33,11 @@ import { workspaceRoutes } from './routes/workspaces.ts';
 export interface ServerConfig {
   maxBodyBytes: number;
   rateLimitPerMinute: number;
-  /** How users reach the server; null: as they ask for it. */
+  /** How users reach the server. Null: at the host of their request. */
   publicUrl: string | null;
   trustProxy: boolean;
   metricsToken: string | null;
-  /** Signs cursors and seals kept answers: the same in every process of an installation. */
+  /** Signs cursors and seals stored responses: the same in every process of an installation. */
   secret: string;
 }
 
@@ -52,7 +52,7 @@ export interface ServerDeps {
   version: string;
   isReady: () => Promise<ReadyReport>;
   clock?: Clock;
-  /** Where the console was built to; left out: console/dist of this package. */
+  /** Where the console was built; console/dist of this package when it is left out. */
   consoleDir?: string;
 }
 
@@ -128,7 +128,7 @@ function createShell({ config, logger }: ServerDeps, { isHttps }: { isHttps: boo
       return sendProblem(error, request, reply);
     },
     clientErrorHandler: answerBrokenRequest,
-    // Readiness tells balancers to stay away; what still arrives while we close is answered.
+    // Readiness tells balancers to stay away; requests that still arrive while we close are served.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
   });
@@ -137,12 +137,12 @@ function createShell({ config, logger }: ServerDeps, { isHttps }: { isHttps: boo
   app.setSerializerCompiler(serializerCompiler);
   app.removeAllContentTypeParsers();
   const parseJson = app.getDefaultJsonParser('error', 'error');
-  // JSON.parse makes `__proto__` a property like any other; it is copying it that harms.
+  // JSON.parse makes `__proto__` an ordinary property; only copying it does harm.
   const parseAnyKeys = app.getDefaultJsonParser('ignore', 'error');
   app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
     // Some clients name JSON even when they send nothing; the route's schema decides whether that is enough.
     if (bytes.length === 0) done(null, undefined);
-    // Decoding would put replacement characters in the place of what was meant.
+    // Decoding would silently replace invalid bytes.
     else if (!isUtf8(bytes)) done(apiErrors.raise.malformed_body('The body is not encoded as UTF-8'));
     else if (request.routeOptions.config.anyKeys) parseAnyKeys(request, bytes.toString(), done);
     else parseJson(request, bytes.toString(), done);

@@ -23,7 +23,7 @@ describe('streams', () => {
     };
   }
 
-  test('are limited for each user and for the process, and a place that is left is free again', async () => {
+  test('are limited per user and per process, and a stream that ends frees its place', async () => {
     const tenantId = `sse-${newId()}`;
     const refused = { status: 429, retry: '10', code: 'too_many_streams' };
     const mine = [];
@@ -43,7 +43,7 @@ describe('streams', () => {
   });
 
   // Here a client has a minute before it is cut off: the other one hangs all the time, however slow the machine is.
-  test('do not wait for one whose client does not read', async () => {
+  test('do not wait for a stream whose client does not read', async () => {
     const tenantId = await tenantWithMuchToRead();
     const hanging = await open({ tenantId, userId: 'bob' }, '?after=0-0');
     hanging.pause();

@@ -9,7 +9,7 @@ import { identify } from './requests/auth.ts';
 
 export interface SseOptions {
   authenticator: Authenticator;
-  /** How often a silent stream says that it lives, and whether its caller may still listen is looked at. */
+  /** How often a silent stream sends a heartbeat and checks that its caller may still listen. */
   heartbeatMs?: number;
   /** How long a client may leave a full connection unread. */
   stallMs?: number;
@@ -17,7 +17,7 @@ export interface SseOptions {
   maxPerPrincipal?: number;
 }
 
-/** Browsers come back by themselves after this time. */
+/** Browsers reconnect by themselves after this time. */
 const reconnectMs = 2_000;
 const tooManyRetrySeconds = 10;
 
@@ -52,8 +52,8 @@ export class SseStreams implements LiveStreams {
     });
     this.#streams.add(stream);
     this.#perPrincipal.set(principal, (this.#perPrincipal.get(principal) ?? 0) + 1);
-    // A browser gives up for good on any status but 200; ended at once, it tries again, at another server. And a
-    // client that left while its request was being looked at is never heard to leave again.
+    // A browser gives up for good on any status but 200; a stream that ends at once makes it try again elsewhere. And a
+    // client that left while its request was being checked sends no second `close`.
     if (this.#isClosing || reply.raw.destroyed) stream.end();
     return stream;
   }
@@ -108,7 +108,7 @@ class SseStream implements LiveStream {
     this.#options = options;
     this.#position = options.position;
     raw.once('close', () => this.end());
-    // A reset connection is a client that left, which `close` tells as well; unheard, it would end the process.
+    // A reset connection is a client that left, and `close` reports it too; unhandled, it would end the process.
     raw.on('error', () => {});
     raw.write(`retry: ${reconnectMs}\n${this.#positionLine()}\n`);
     this.#timer = setInterval(() => void this.#beat(), options.heartbeatMs);
@@ -132,13 +132,13 @@ class SseStream implements LiveStream {
     clearInterval(this.#timer);
     this.#ended.abort();
     this.#options.onEnd();
-    // What a client does not read cannot be ended in good order, and would keep the server from closing.
+    // A client that does not read would keep the stream, and so the server, from closing.
     if (this.#raw.writableNeedDrain) this.#raw.destroy();
     else this.#raw.end();
   }
 
   async #beat(): Promise<void> {
-    // An id without anything else is kept by the client and shown to nobody: filtered streams move on as well.
+    // The client stores an id that comes without data and shows nothing: so filtered streams move on too.
     if (!this.#raw.writableNeedDrain) this.#raw.write(`: heartbeat\n${this.#positionLine()}\n`);
     if (!(await this.#options.mayListen())) this.end();
   }
@@ -147,7 +147,7 @@ class SseStream implements LiveStream {
     return `id: ${this.#position}\n`;
   }
 
-  /** Memory stays bounded because nothing is read for a client that does not take what it has. */
+  /** Memory stays bounded: nothing more is read for a client that has not taken what it was sent. */
   #drained(): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(() => this.end(), this.#options.stallMs);
@@ -163,7 +163,7 @@ class SseStream implements LiveStream {
   }
 }
 
-/** From here on the response is ours and Fastify keeps its hands off; the headers it has so far go along. */
+/** Takes the response over from Fastify, with the headers that are set so far. */
 function takeOver(reply: FastifyReply): ServerResponse {
   reply.hijack();
   const headers = {
@@ -171,22 +171,22 @@ function takeOver(reply: FastifyReply): ServerResponse {
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-store',
     'x-accel-buffering': 'no',
-    // When a stream ends, its connection does, so that a server that stops need not wait for idle ones.
+    // The connection ends with its stream, so that a stopping server need not wait for idle ones.
     connection: 'close',
   };
   return reply.raw.writeHead(200, headers as Record<string, string>);
 }
 
-/** Tokens expire, keys are revoked, users are disabled, roles change: none of it may outlive a heartbeat. */
+/** Tokens expire, keys are revoked, users are disabled, roles change: each takes effect within a heartbeat. */
 async function mayStillListen(request: FastifyRequest, authenticator: Authenticator): Promise<boolean> {
   try {
     const before = principalOf(request);
     const now = await identify(request, authenticator);
     return now.tenantId === before.tenantId && now.userId === before.userId && now.role === before.role;
   } catch (error) {
-    // While the database or the key server is away nobody knows; the next heartbeat asks again.
+    // While the database or the key server is away this cannot be checked; the next heartbeat tries again.
     if (isSluiceError(error) && error.definition.status < 500) return false;
-    request.log.warn({ err: error }, 'whether a live stream may go on could not be checked');
+    request.log.warn({ err: error }, 'the right to a live stream could not be checked');
     return true;
   }
 }

@@ -5,7 +5,7 @@ import { newId } from '../lib/ids.ts';
 
 const server = useServer(useDatabase());
 
-test('the plan is the operator’s to change; other tenants do not exist for anybody else', async () => {
+test('only the operator may change a plan; nobody else can see other tenants', async () => {
   const tenantId = `plan-${newId()}`;
   const admin = await server.bearer({ tenantId });
   await server.app.inject({ url: '/api/me', headers: admin });
@@ -22,10 +22,10 @@ test('the plan is the operator’s to change; other tenants do not exist for any
 });
 
 test.each([
-  ['that nobody knows', { concurent_jobs: 3 }, 'concurent_jobs'],
-  ['that the database cannot count to', { concurrent_jobs: 3_000_000_000 }, '/body/limits/concurrent_jobs'],
+  ['with an unknown name', { concurent_jobs: 3 }, 'concurent_jobs'],
+  ['above the database’s range', { concurrent_jobs: 3_000_000_000 }, '/body/limits/concurrent_jobs'],
   [
-    'that reaches back beyond all time',
+    'of more days than a date can hold',
     { job_retention_days: 2_000_000_000 },
     '/body/limits/job_retention_days',
   ],

@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { useCommandLine } from '../../test/support/servers/command-line.ts';
 
-// Some of the commands are processes of their own.
+// Some of the commands run as separate processes.
 vi.setConfig({ testTimeout: 90_000 });
 
 const sluice = useCommandLine();
@@ -24,14 +24,14 @@ test.each<{ code: number; args: string[]; env: Record<string, string> }>([
     args: ['jobs', 'list'],
     env: { SLUICE_URL: 'http://127.0.0.1:1', SLUICE_TOKEN: 'x'.repeat(20) },
   },
-])('$args ends with $code and says the same in a process of its own as here', async ({ code, args, env }) => {
+])('$args ends with $code and prints the same in a separate process as here', async ({ code, args, env }) => {
   const own = await sluice.run(args, env);
   expect(own.code).toBe(code);
   expect(own.stdout + own.stderr).not.toBe('');
   expect(await sluice.runHere(args, env)).toEqual(own);
 });
 
-test('a command that ran here leaves nothing of itself in the process', async () => {
+test('a command that ran here leaves nothing behind in the process', async () => {
   const now = () => ({
     cwd: process.cwd(),
     env: { ...process.env },
@@ -41,7 +41,7 @@ test('a command that ran here leaves nothing of itself in the process', async ()
     signals: process.listenerCount('SIGTERM') + process.listenerCount('uncaughtException'),
   });
   const before = now();
-  // The first one is to end while it holds the signals.
+  // The first one ends while it holds the signals.
   for (const args of [['worker', '--once'], ['config'], ['doctro']]) {
     await sluice.runHere(args, { DATABASE_URL: 'postgres://o:pw@127.0.0.1:1/x' });
   }

@@ -26,7 +26,7 @@ const commands: Record<string, CommandLoader> = Object.assign(
 
 /** Runs one command and leaves its exit code on the process; a server keeps running after this returns. */
 export async function runCommandLine(args: string[]): Promise<void> {
-  // A reader that went away (`sluice config | head -1`) is no failure of ours.
+  // A reader that went away (`sluice config | head -1`) is not our failure.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
   });
@@ -45,7 +45,7 @@ export async function runCommandLine(args: string[]): Promise<void> {
   }
 }
 
-/** Commander would hand an unknown word to the default command, which then complains about too many arguments. */
+/** Commander would pass an unknown word to the default command, which then complains about too many arguments. */
 function refuseUnknownCommand(word: string | undefined): void {
   if (word === undefined || word.startsWith('-')) return;
   const names = [...Object.keys(commands), 'help'];

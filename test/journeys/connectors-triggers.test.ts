@@ -225,7 +225,7 @@ describe('errors of the server', () => {
     const ended = await syncs.driveUntil(sync, jobId, hasEnded);
     expect(ended).toMatchObject({ status: 'dead_letter', error_code: 'server_error', retry_count: 5 });
     expect(ended.error_message).toMatch(
-      /^Airbyte answered 500 .*requeue the job when Airbyte is well again\.$/,
+      /^Airbyte returned 500 .*requeue the job when Airbyte works again\.$/,
     );
     expect(ended.error_message).not.toContain('later');
     expect(triggersOf(sync)).toHaveLength(6);

@@ -155,7 +155,7 @@ export interface AirbyteConnection {
   airbyte_connection_id: string;
   name: string;
   status: string;
-  /** Should be manual: otherwise Airbyte’s scheduler races ours */
+  /** Should be manual: otherwise Airbyte’s scheduler competes with ours */
   schedule_type: string | null;
   source_id: string | null;
   destination_id: string | null;
@@ -242,7 +242,7 @@ export interface Connector {
   airbyte_connection_id: string;
   external_account_id: string;
   enabled: boolean;
-  /** In effect: what is configured, but never below the plan’s minimum */
+  /** The effective one: as configured, but never below the plan’s minimum */
   cadence_hours: number;
   configured_cadence_hours: number | null;
   min_interval_seconds: number | null;
@@ -287,7 +287,7 @@ export interface CreatedApiKey {
   /** To the minute */
   last_used_at: string | null;
   revoked_at: string | null;
-  /** Shown this once; only its hash is stored */
+  /** Shown only once; only its hash is stored */
   key: string;
 }
 
@@ -875,11 +875,11 @@ export interface Sync {
   run_started_at: string | null;
   run_ended_at: string | null;
   failure_reason: string | null;
-  /** Airbyte’s last word on the run */
+  /** The run’s status that Airbyte last reported */
   airbyte_status: string | null;
-  /** True: another one started the run, and this job follows it */
+  /** True when somebody else started the run and this job follows it */
   adopted: boolean;
-  /** Why nothing happens at the moment */
+  /** Why the sync is waiting */
   waiting_for: string | null;
   trigger_started_at: string | null;
   requeued_from: string | null;
@@ -1164,7 +1164,7 @@ export interface Paths {
       query: {
         /** How many at most */
         limit?: number;
-        /** next_cursor of the page before */
+        /** next_cursor of the previous page */
         cursor?: string;
         workspace_id?: string;
         platform?: 'meta' | 'google' | 'tiktok';
@@ -1186,7 +1186,7 @@ export interface Paths {
       query: {
         /** How many at most */
         limit?: number;
-        /** next_cursor of the page before */
+        /** next_cursor of the previous page */
         cursor?: string;
         workspace_id?: string;
         platform?: 'meta' | 'google' | 'tiktok';
@@ -1202,13 +1202,13 @@ export interface Paths {
     };
   };
   '/api/api-keys': {
-    /** List API keys, revoked ones too; never the keys themselves. Right: `api_key.manage`. */
+    /** List API keys, including revoked ones; the keys themselves are never shown. Right: `api_key.manage`. */
     get: {
       path: undefined;
       query: {
         /** How many at most */
         limit?: number;
-        /** next_cursor of the page before */
+        /** next_cursor of the previous page */
         cursor?: string;
       };
       body: undefined;
@@ -1232,7 +1232,7 @@ export interface Paths {
     };
   };
   '/api/api-keys/{key_id}': {
-    /** Revoke an API key; it works no more from now on. Right: `api_key.manage`. */
+    /** Revoke an API key; it stops working at once. Right: `api_key.manage`. */
     delete: {
       path: {
         key_id: string;
@@ -1249,7 +1249,7 @@ export interface Paths {
       query: {
         /** How many at most */
         limit?: number;
-        /** next_cursor of the page before */
+        /** next_cursor of the previous page */
         cursor?: string;
         workspace_id?: string;
         platform?: 'meta' | 'google' | 'tiktok';
@@ -1271,7 +1271,7 @@ export interface Paths {
       query: {
         /** How many at most */
         limit?: number;
-        /** next_cursor of the page before */
+        /** next_cursor of the previous page */
         cursor?: string;
       };
       body: undefined;
@@ -1336,12 +1336,12 @@ export interface Paths {
     };
   };
   '/api/connections': {
-    /** List the connections of the Airbyte workspace, and whose connectors they are. Right: `connection.import`. */
+    /** List the connections of the Airbyte workspace, with the owner of each connector. Right: `connection.import`. */
     get: {
       path: undefined;
       query: {
         limit?: number;
-        /** next_cursor of the page before */
+        /** next_cursor of the previous page */
         cursor?: string;
       };
       body: undefined;
@@ -1366,7 +1366,7 @@ export interface Paths {
         min_interval_seconds?: number | null;
         on_active_sync?: 'adopt' | 'fail' | 'skip';
         connector_id?: string;
-        /** A UUID is kept in its canonical spelling; one connection has one connector over all tenants */
+        /** A UUID is stored in its canonical spelling; a connection has at most one connector over all tenants */
         airbyte_connection_id: string;
       };
       reply: Connector;
@@ -1377,7 +1377,7 @@ export interface Paths {
       query: {
         /** How many at most */
         limit?: number;
-        /** next_cursor of the page before */
+        /** next_cursor of the previous page */
         cursor?: string;
       };
       body: undefined;
@@ -1389,7 +1389,7 @@ export interface Paths {
     };
   };
   '/api/connectors/import': {
-    /** Enrol connections of the workspace as connectors of the tenants that are named. Right: `connection.import`. */
+    /** Enrol connections of the workspace as connectors of the named tenants. Right: `connection.import`. */
     post: {
       path: undefined;
       query: undefined;
@@ -1403,7 +1403,7 @@ export interface Paths {
           min_interval_seconds?: number | null;
           on_active_sync?: 'adopt' | 'fail' | 'skip';
           connector_id?: string;
-          /** A UUID is kept in its canonical spelling; one connection has one connector over all tenants */
+          /** A UUID is stored in its canonical spelling; a connection has at most one connector over all tenants */
           airbyte_connection_id: string;
           tenant_id: string;
         }[];
@@ -1420,7 +1420,7 @@ export interface Paths {
     };
   };
   '/api/connectors/status': {
-    /** Whether Airbyte is configured and well, and what is missing. Right: `connector.read`. */
+    /** Whether Airbyte is configured and reachable, and what is missing. Right: `connector.read`. */
     get: {
       path: undefined;
       query: undefined;
@@ -1438,7 +1438,7 @@ export interface Paths {
       body: undefined;
       reply: Connector;
     };
-    /** Change a connector; its Airbyte connection cannot be exchanged. Right: `connector.manage`. */
+    /** Change a connector; its Airbyte connection cannot be changed. Right: `connector.manage`. */
     patch: {
       path: {
         connector_id: string;
@@ -1485,7 +1485,7 @@ export interface Paths {
       query: {
         /** How many at most */
         limit?: number;
-        /** next_cursor of the page before */
+        /** next_cursor of the previous page */
         cursor?: string;
         workspace_id?: string;
         platform?: 'meta' | 'google' | 'tiktok';
@@ -1511,7 +1511,7 @@ export interface Paths {
       query: {
         /** How many at most */
         limit?: number;
-        /** next_cursor of the page before */
+        /** next_cursor of the previous page */
         cursor?: string;
         error_code?: string;
         pipeline?: string;
@@ -1564,15 +1564,15 @@ export interface Paths {
     get: {
       path: undefined;
       query: {
-        /** Only these types: several times or separated by commas; `job.*` is all that begin with `job.` */
+        /** Only these types: repeated or separated by commas; `job.*` matches all that begin with `job.` */
         type?: string | string[];
         /** Only about this job, upload or hand-off */
         subject?: string;
-        /** Only what came after the event with this id */
+        /** Only events after the one with this id */
         after?: string;
         /** How many at most */
         limit?: number;
-        /** next_cursor of the page before */
+        /** next_cursor of the previous page */
         cursor?: string;
       };
       body: undefined;
@@ -1584,15 +1584,15 @@ export interface Paths {
     };
   };
   '/api/events/stream': {
-    /** Follow the audit log live. Server-sent events: `id` is where to go on from (the browser sends it as Last-Event-ID by itself), `event` the type, `data` the envelope. Without Last-Event-ID and `after` the stream starts now. Right: `event.read`. */
+    /** Follow the audit log live. Server-sent events: `id` is where to continue (the browser sends it as Last-Event-ID by itself), `event` the type, `data` the envelope. Without Last-Event-ID and `after` the stream starts now. Right: `event.read`. */
     get: {
       path: undefined;
       query: {
-        /** Only these types: several times or separated by commas; `job.*` is all that begin with `job.` */
+        /** Only these types: repeated or separated by commas; `job.*` matches all that begin with `job.` */
         type?: string | string[];
         /** Only about this job, upload or hand-off */
         subject?: string;
-        /** Only what came after the event with this id */
+        /** Only events after the one with this id */
         after?: string;
       };
       body: undefined;
@@ -1600,7 +1600,7 @@ export interface Paths {
     };
   };
   '/api/hooks/airbyte/{secret}': {
-    /** For Airbyte’s notifications: a hint that a run has ended, confirmed by asking Airbyte */
+    /** Receive Airbyte’s notifications: a hint that a run has ended, which Airbyte then confirms */
     post: {
       path: {
         secret: string;
@@ -1619,7 +1619,7 @@ export interface Paths {
       query: {
         /** How many at most */
         limit?: number;
-        /** next_cursor of the page before */
+        /** next_cursor of the previous page */
         cursor?: string;
       };
       body: undefined;
@@ -1766,7 +1766,7 @@ export interface Paths {
       query: {
         /** How many at most */
         limit?: number;
-        /** next_cursor of the page before */
+        /** next_cursor of the previous page */
         cursor?: string;
         state?: 'waiting' | 'ingested' | 'duplicate' | 'failed';
       };
@@ -1876,7 +1876,7 @@ export interface Paths {
       query: {
         /** How many at most */
         limit?: number;
-        /** next_cursor of the page before */
+        /** next_cursor of the previous page */
         cursor?: string;
         status?: 'queued' | 'running' | 'paused' | 'failed' | 'dead_letter' | 'success' | 'canceled';
         pipeline?: string;
@@ -2171,7 +2171,7 @@ export interface Paths {
       query: {
         /** How many at most */
         limit?: number;
-        /** next_cursor of the page before */
+        /** next_cursor of the previous page */
         cursor?: string;
       };
       body: undefined;
@@ -2263,7 +2263,7 @@ export interface Paths {
       query: {
         /** How many at most */
         limit?: number;
-        /** next_cursor of the page before */
+        /** next_cursor of the previous page */
         cursor?: string;
         state?: 'indexed' | 'empty' | 'error' | 'gone';
       };
@@ -2307,7 +2307,7 @@ export interface Paths {
       query: {
         /** How many at most */
         limit?: number;
-        /** next_cursor of the page before */
+        /** next_cursor of the previous page */
         cursor?: string;
         /** Begin a little before the passage at this character; not with cursor */
         around?: number;
@@ -2329,7 +2329,7 @@ export interface Paths {
       query: {
         /** How many at most */
         limit?: number;
-        /** next_cursor of the page before */
+        /** next_cursor of the previous page */
         cursor?: string;
       };
       body: undefined;
@@ -2415,7 +2415,7 @@ export interface Paths {
       query: {
         /** How many at most */
         limit?: number;
-        /** next_cursor of the page before */
+        /** next_cursor of the previous page */
         cursor?: string;
       };
       body: undefined;
@@ -2510,7 +2510,7 @@ export interface Paths {
       query: {
         /** How many at most */
         limit?: number;
-        /** next_cursor of the page before */
+        /** next_cursor of the previous page */
         cursor?: string;
       };
       body: undefined;
@@ -2578,7 +2578,7 @@ export interface Paths {
       query: {
         /** How many at most */
         limit?: number;
-        /** next_cursor of the page before */
+        /** next_cursor of the previous page */
         cursor?: string;
         /** For pages by number; not with cursor */
         offset?: number;
@@ -2605,7 +2605,7 @@ export interface Paths {
       query: {
         /** How many at most */
         limit?: number;
-        /** next_cursor of the page before */
+        /** next_cursor of the previous page */
         cursor?: string;
       };
       body: undefined;
@@ -2625,7 +2625,7 @@ export interface Paths {
       query: {
         /** How many at most */
         limit?: number;
-        /** next_cursor of the page before */
+        /** next_cursor of the previous page */
         cursor?: string;
       };
       body: undefined;
@@ -2672,7 +2672,7 @@ export interface Paths {
     };
   };
   '/api/secrets': {
-    /** The names of stored secrets; never the secrets. Right: `secret.manage`. */
+    /** List the names of stored secrets; the secrets are never shown. Right: `secret.manage`. */
     get: {
       path: undefined;
       query: undefined;
@@ -2687,7 +2687,7 @@ export interface Paths {
     };
   };
   '/api/secrets/{name}': {
-    /** Store a secret, encrypted; it can be replaced, not read. Right: `secret.manage`. */
+    /** Store a secret, encrypted; it can be replaced but not read. Right: `secret.manage`. */
     put: {
       path: {
         name: string;
@@ -2709,7 +2709,7 @@ export interface Paths {
     };
   };
   '/api/session': {
-    /** Start a session with a token or an API key; the answer sets the cookie */
+    /** Start a session with a token or an API key; the response sets the cookie */
     post: {
       path: undefined;
       query: undefined;
@@ -2852,7 +2852,7 @@ export interface Paths {
       query: {
         /** How many at most */
         limit?: number;
-        /** next_cursor of the page before */
+        /** next_cursor of the previous page */
         cursor?: string;
         status?: 'queued' | 'running' | 'paused' | 'failed' | 'dead_letter' | 'success' | 'canceled';
         connector_id?: string;
@@ -2878,13 +2878,13 @@ export interface Paths {
     };
   };
   '/api/tenants': {
-    /** List tenants: an operator sees all, everybody else the own one. Right: `tenant.read_own`. */
+    /** List tenants: an operator sees all, everybody else only their own. Right: `tenant.read_own`. */
     get: {
       path: undefined;
       query: {
         /** How many at most */
         limit?: number;
-        /** next_cursor of the page before */
+        /** next_cursor of the previous page */
         cursor?: string;
       };
       body: undefined;
@@ -2941,7 +2941,7 @@ export interface Paths {
       };
       reply: Tenant;
     };
-    /** Erase a tenant with everything that is its own, and prove it. Right: `tenant.manage`. */
+    /** Erase a tenant with everything that belongs to it, and prove it. Right: `tenant.manage`. */
     delete: {
       path: {
         tenant_id: string;
@@ -2973,7 +2973,7 @@ export interface Paths {
       query: {
         /** How many at most */
         limit?: number;
-        /** next_cursor of the page before */
+        /** next_cursor of the previous page */
         cursor?: string;
         workspace_id?: string;
         status?: 'pending' | 'processing' | 'staging_complete' | 'promoting' | 'completed' | 'partial' | 'failed';
@@ -3103,7 +3103,7 @@ export interface Paths {
       query: {
         /** How many at most */
         limit?: number;
-        /** next_cursor of the page before */
+        /** next_cursor of the previous page */
         cursor?: string;
         validation_status?: 'pending' | 'valid' | 'invalid';
         entity_type?: 'campaign' | 'ad_set' | 'ad' | 'daily_metric';
@@ -3157,7 +3157,7 @@ export interface Paths {
       query: {
         /** How many at most */
         limit?: number;
-        /** next_cursor of the page before */
+        /** next_cursor of the previous page */
         cursor?: string;
       };
       body: undefined;
@@ -3188,7 +3188,7 @@ export interface Paths {
       query: {
         /** How many at most */
         limit?: number;
-        /** next_cursor of the page before */
+        /** next_cursor of the previous page */
         cursor?: string;
       };
       body: undefined;
@@ -3276,7 +3276,7 @@ export interface Paths {
       query: {
         /** How many at most */
         limit?: number;
-        /** next_cursor of the page before */
+        /** next_cursor of the previous page */
         cursor?: string;
         status?: 'pending' | 'delivered' | 'exhausted';
       };
@@ -3331,7 +3331,7 @@ export interface Paths {
       query: {
         /** How many at most */
         limit?: number;
-        /** next_cursor of the page before */
+        /** next_cursor of the previous page */
         cursor?: string;
       };
       body: undefined;
@@ -3374,7 +3374,7 @@ export interface Paths {
     };
   };
   '/health/live': {
-    /** Whether the process answers */
+    /** Whether the process responds */
     get: {
       path: undefined;
       query: undefined;

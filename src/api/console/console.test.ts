@@ -51,7 +51,7 @@ describe('the console’s page', () => {
     },
   );
 
-  test('is not what a program gets that asks for something else', async () => {
+  test('is not sent to a program that asks for another media type', async () => {
     for (const accept of ['application/json', '*/*', undefined]) {
       const answer = await server.app.inject({ url: '/jobs', headers: accept ? { accept } : {} });
       expect(answer.statusCode).toBe(404);
@@ -59,7 +59,7 @@ describe('the console’s page', () => {
     expect((await server.app.inject({ method: 'POST', url: '/jobs', headers: html })).statusCode).toBe(404);
   });
 
-  test('has a nonce of its own each time, which the policy names for styles and for nothing else', async () => {
+  test('has a new nonce each time, which the policy allows for styles only', async () => {
     const [first, second] = [await server.app.inject('/'), await server.app.inject('/')];
     const nonce = nonceOf(first.body);
     expect(nonce).toBeDefined();
@@ -73,7 +73,7 @@ describe('the console’s page', () => {
     expect(first.body.match(/csp-nonce/g)).toHaveLength(1);
   });
 
-  test('that a browser has kept stays valid, with the policy of the kept nonce', async () => {
+  test('stays valid in a browser’s cache, with the policy of the cached nonce', async () => {
     const first = await server.app.inject('/');
     const known = { 'if-none-match': String(first.headers.etag) };
     const again = await server.app.inject({ url: '/jobs', headers: { ...html, ...known } });
@@ -82,7 +82,7 @@ describe('the console’s page', () => {
   });
 
   test.each(['"x"', `"${'A'.repeat(22)}.${'B'.repeat(22)}"`, `"'; script-src *"`, '*'])(
-    'is sent anew to whoever claims to know %s',
+    'is sent in full to a client that sends the unknown ETag %s',
     async (known) => {
       const answer = await server.app.inject({ url: '/', headers: { 'if-none-match': known } });
       expect(answer.statusCode).toBe(200);
@@ -96,7 +96,7 @@ describe('a file of the console', () => {
     ['br, gzip', 'br', brotliDecompressSync],
     ['gzip, deflate', 'gzip', gunzipSync],
     ['identity', undefined, (content: Buffer) => content],
-  ])('is sent to a client that accepts %s as %s, to be kept for ever', async (accepted, encoding, decode) => {
+  ])('is sent to a client that accepts %s as %s, cacheable for ever', async (accepted, encoding, decode) => {
     const headers = { 'accept-encoding': accepted };
     const answer = await server.app.inject({ url: '/assets/main-1a2b.js', headers });
     expect(answer.headers).toMatchObject({
@@ -108,7 +108,7 @@ describe('a file of the console', () => {
     expect(decode(answer.rawPayload).toString()).toBe(script);
   });
 
-  test('without a hash in its name is asked for again, and then not sent again', async () => {
+  test('without a hash in its name is revalidated, and not sent again when unchanged', async () => {
     const first = await server.app.inject('/favicon.svg');
     expect(first.headers).toMatchObject({ 'content-type': 'image/svg+xml', 'cache-control': 'no-cache' });
     const headers = { 'if-none-match': String(first.headers.etag) };
@@ -125,7 +125,7 @@ describe('a file of the console', () => {
     '/assets//main-1a2b.js',
     '/../../package.json',
     '/..%2f..%2fpackage.json',
-  ])('is only what the build left for browsers: %s is not', async (url) => {
+  ])('is served only if the build made it for browsers: %s is refused', async (url) => {
     expect((await server.app.inject({ url })).statusCode).toBe(404);
   });
 });

@@ -10,13 +10,13 @@ import { type ConsoleFile, type ConsoleFiles, digestOf, loadConsoleFiles } from 
 import { consolePolicy } from './security-headers.ts';
 
 const builtDirectory = path.join(packageDir, 'console/dist');
-/** Paths that are never a view of the console, whatever the browser says it would like. */
+/** Paths that are never a view of the console, whatever the browser accepts. */
 const notOfConsole = /^\/(api|assets|docs|health|login|metrics)(\/|$)/;
 const nonceShape = /^"[\w-]{22}\.([\w-]{22})"$/;
 
 export type SendPage = (request: FastifyRequest, reply: FastifyReply) => FastifyReply;
 
-/** The console: its files, and its one page at every address that a view may have. Answers how to send that page. */
+/** Serves the console: its files, and its one page at every path of a view. Returns how to send that page. */
 export function installConsole(app: RouteApp, directory = builtDirectory): SendPage {
   const built = loadConsoleFiles(directory);
   const sendPage = pageSender(built);

@@ -15,7 +15,7 @@ export interface ConsoleFile {
 }
 
 export interface ConsoleFiles {
-  /** The text of the page, without a nonce; null: the console is not built. */
+  /** The text of the page, without a nonce. Null when the console is not built. */
   page: string | null;
   /** By path of the URL. */
   files: ReadonlyMap<string, ConsoleFile>;
@@ -48,7 +48,7 @@ export function loadConsoleFiles(directory: string): ConsoleFiles {
   const files = new Map<string, ConsoleFile>();
   for (const name of names) {
     const type = types[path.extname(name)];
-    // A scratch directory of a build that is going on is nobody's to see.
+    // A build in progress writes to a scratch directory that must not be served.
     if (type === undefined || name.startsWith('.')) continue;
     const readIfThere = (other: string) =>
       known.has(other) ? readFileSync(path.join(directory, other)) : null;
@@ -65,7 +65,7 @@ export function loadConsoleFiles(directory: string): ConsoleFiles {
   return { page: readFileSync(page, 'utf8'), files };
 }
 
-/** Short enough for a header, long enough never to meet its like. */
+/** Short enough for a header, long enough not to collide. */
 export function digestOf(content: Buffer | string): string {
   return createHash('sha256').update(content).digest('base64url').slice(0, 22);
 }

@@ -57,7 +57,7 @@ function installLoginLink(app: RouteApp, deps: LoginDeps): void {
         setCookie(request, reply, { value, maxAgeSeconds: sessionLifetimeSeconds, isHttps: deps.isHttps });
         return reply.redirect(ownPath(to), 303);
       } catch (error) {
-        // A person gets a page that says so, a program the problem document.
+        // A person gets a page that explains it, a program gets the problem document.
         const refused = isSluiceError(error) && error.code === 'login_link_refused';
         if (refused && wantsPage(request)) return reply.redirect(refusedPath(to), 303);
         throw error;
@@ -89,13 +89,13 @@ function installSessionByToken(app: RouteApp, { authenticator, isHttps }: LoginD
     config: { public: true },
     schema: {
       tags: ['session'],
-      summary: 'Start a session with a token or an API key; the answer sets the cookie',
+      summary: 'Start a session with a token or an API key; the response sets the cookie',
       body: z.strictObject({
         token: z.string().min(1).max(8_000).describe('A JSON Web Token or an API key'),
       }),
       response: { 201: sessionReply, ...publicProblems(401, 403, 413, 415) },
     },
-    // Before the body is read: a page elsewhere must not log its visitor in as somebody of its choosing.
+    // Checked before the body is read: another site must not log its visitor in under an account of its choice.
     onRequest: async (request) => refuseForeignPage(request),
     handler: async (request, reply) => {
       const started = await authenticator.startSession(request.body.token.trim());

@@ -8,9 +8,9 @@ import { plainStyle } from './plain-style.ts';
 
 const markdown = 'text/markdown; charset=utf-8';
 
-/** The documents that error answers and pages lead to. */
+/** The documents that error responses and pages link to. */
 export function installPages(app: RouteApp): void {
-  // Read at start: the few kilobytes cannot change under a running server, and no path comes from a request.
+  // Read at start: these few kilobytes do not change while the server runs, and no path comes from a request.
   const read = (file: string) => readFileSync(path.join(packageDir, file), 'utf8');
   const pages = [
     { url: '/docs/errors.md', content: read('docs/errors.md'), type: markdown },

@@ -35,7 +35,7 @@ export function installSecurityHeaders(app: FastifyInstance, options: { isHttps:
   app.addHook('onRequest', async (request, reply) => writeSecurityHeaders(request, reply, options));
 }
 
-/** For answers that are given before any hook runs. */
+/** For responses that are sent before any hook runs. */
 export function writeSecurityHeaders(
   request: FastifyRequest,
   reply: FastifyReply,
@@ -46,6 +46,6 @@ export function writeSecurityHeaders(
   if (isHttps || request.protocol === 'https') {
     reply.header('strict-transport-security', 'max-age=31536000; includeSubDomains');
   }
-  // Answers are one caller's own; and a login must not be remembered by anything in between.
+  // Responses belong to one caller, and no cache in between may keep a login.
   if (/^\/(api|login|health|metrics)(\/|\?|$)/.test(request.url)) reply.header('cache-control', 'no-store');
 }

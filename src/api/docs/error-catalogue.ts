@@ -17,7 +17,7 @@ import { s3Errors } from '../../lib/s3/errors.ts';
 import { settingsErrors } from '../../lib/settings/settings.ts';
 import { apiErrors } from '../errors.ts';
 
-/** The catalogues that are no house's, in the order of docs/errors.md. A new one is added here; a test looks. */
+/** The catalogues outside the houses, in the order of docs/errors.md. A test finds one that is missing here. */
 export const ownChapters: readonly ErrorChapter[] = [
   { title: 'Requests', catalogue: apiErrors },
   { title: 'Lists', catalogue: cursorErrors },
@@ -45,7 +45,7 @@ export function renderErrorsDocument(chapters: readonly ErrorChapter[]): string 
     '',
     'Generated from the catalogues by `npm run generate`; do not edit.',
     '',
-    'The API answers errors as `application/problem+json` (RFC 9457) with a stable `code`; `detail` says what happened',
+    'The API returns errors as `application/problem+json` (RFC 9457) with a stable `code`; `detail` says what happened',
     'this time, `errors` points at wrong input, `request_id` is in the log. Errors of kind `transient` and',
     '`rate_limited` pass: repeat the request, after `Retry-After` where it is given. The command line shows the same',
     'codes.',

@@ -39,7 +39,7 @@ describe('the OpenAPI document', () => {
     expect(await readFile(path.join(root, 'openapi.json'), 'utf8'), 'run `npm run generate`').toBe(text);
   });
 
-  test('is of version 3.1 and says for every operation what a refusal looks like', () => {
+  test('is version 3.1 and describes the error response of every operation', () => {
     expect(document.openapi).toBe('3.1.0');
     const operations = Object.entries(document.paths).flatMap(([url, item]) =>
       Object.entries(item).map(([method, operation]) => ({ label: `${method} ${url}`, operation })),
@@ -52,7 +52,7 @@ describe('the OpenAPI document', () => {
         types: ['application/problem+json'],
       });
       expect(Object.keys(operation.responses).some((status) => Number(status) < 400)).toBe(true);
-      // A hook's address is its secret, and a login's body: whoever calls them has no other credentials.
+      // The secret of a hook is its URL, and a login carries its token in the body: neither needs other credentials.
       const isPublic = label.includes('/api/hooks/') || label === 'post /api/session';
       if (label.includes('/api/') && !isPublic) expect(operation.security).toHaveLength(3);
     }
@@ -71,7 +71,7 @@ describe('the OpenAPI document', () => {
     expect([...references].sort()).toEqual([...names].sort());
   });
 
-  test('becomes a page without scripts or inline styles, in which nothing can inject markup', () => {
+  test('renders as a page without scripts or inline styles, and escapes markup', () => {
     const page = renderReferencePage(JSON.parse(text.replaceAll('Create a workspace', '<img src=x>')));
     expect(page).toContain('POST /api/workspaces');
     expect(page).toContain('&lt;img src=x&gt;');

@@ -76,7 +76,7 @@ function renderDocument(app: Pick<FastifyInstance, 'swagger'>): string {
   return `${JSON.stringify(app.swagger(), null, 2)}\n`;
 }
 
-/** What the generator leaves undone: problems have their own media type, replies a description, schemas a user. */
+/** Completes the generated document: problems get their media type, replies a description; unused schemas go. */
 function finish(document: Document): Document {
   for (const path of Object.values(document.paths ?? {})) {
     for (const operation of Object.values(path ?? {}) as OpenAPIV3_1.OperationObject[]) {
@@ -90,7 +90,7 @@ function finish(document: Document): Document {
   return document;
 }
 
-/** By name: otherwise their order is that in which modules happened to be loaded. */
+/** Sorts by name: otherwise the order would depend on how modules were loaded. */
 function sortSchemas({ components }: Document): void {
   if (!components?.schemas) return;
   components.schemas = Object.fromEntries(
@@ -113,7 +113,7 @@ function dropUnusedSchemas(document: Document): void {
 function finishReply(status: string, reply: OpenAPIV3_1.ResponseObject): void {
   if (reply.description === 'Default Response') reply.description = STATUS_CODES[status] ?? status;
   const media = Object.values(reply.content ?? {})[0];
-  // Health's 503 is a report and no problem: the schema tells them apart, not the status.
+  // The 503 of /health/ready is a report, not a problem document: only the schema tells them apart.
   if (!media || !JSON.stringify(media.schema ?? {}).includes('/Problem"')) return;
   reply.content = { [problemMediaType]: media };
 }
@@ -125,7 +125,7 @@ const idempotencyHeader = {
       type: 'string',
       minLength: 1,
       maxLength: 255,
-      description: 'Makes a retry safe: the same key and content get the same answer for 24 hours.',
+      description: 'Makes a retry safe: the same key and content get the same response for 24 hours.',
     },
   },
 };

@@ -8,8 +8,8 @@ import { readCookie, sessionCookie } from './cookies.ts';
 import type { RateLimiter } from './rate-limit.ts';
 
 /**
- * Who is asking and whether the role allows it, decided before a byte of the body is read, and the rate limit of
- * that client. Whoever cannot be authenticated is counted by address, so that keys cannot be guessed at leisure.
+ * Decides who is asking and whether the role allows it, before a byte of the body is read, and applies the limit of
+ * that client. Failed logins are counted by address, so that keys cannot be guessed without limit.
  */
 export function installAuthentication(
   app: FastifyInstance,
@@ -61,14 +61,14 @@ async function authenticate(
   }
 }
 
-/** A browser sends the cookie whoever made it ask; so a change needs the browser's word that our own page did. */
+/** A browser sends the cookie for any page; so a change needs a header in which it confirms that ours asked. */
 function refuseCrossSite(request: FastifyRequest): void {
   if (request.method === 'GET' || request.method === 'HEAD') return;
   if (isFromOwnPage(request)) return;
   throw apiErrors.raise.cross_site_request('A session may change things only from a page of this server');
 }
 
-/** For the login, which programs may use as well: they send neither header, and a browser sends one of them. */
+/** For the login, which programs may use too: they send neither header, while a browser sends one of them. */
 export function refuseForeignPage(request: FastifyRequest): void {
   const { origin, 'sec-fetch-site': site } = request.headers;
   if ((origin === undefined && site === undefined) || isFromOwnPage(request)) return;

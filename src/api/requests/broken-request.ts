@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { apiErrors } from '../errors.ts';
 import { problemDocument, problemMediaType } from '../problem.ts';
 
-/** Bytes that never became a request get a problem document too, written by hand: there is no reply to write to. */
+/** Bytes that never became a request get a problem document too, written by hand: Fastify has no reply for them. */
 export function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -31,7 +31,7 @@ function problemOf(code: string | undefined) {
     return apiErrors.raise.headers_too_large('The headers of the request are larger than 16 KiB');
   }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    return apiErrors.raise.request_timeout('The request was still incomplete when its time was over');
+    return apiErrors.raise.request_timeout('The request was still incomplete at the time limit');
   }
   return apiErrors.raise.malformed_http('What arrived could not be read as an HTTP request');
 }

@@ -19,8 +19,8 @@ export interface StoredKey {
 }
 
 /**
- * Takes the key for this owner: when it is new, older than a day, or when its owner has been silent past its lease
- * and the request is the same. False: somebody else has it, or its answer is kept.
+ * Claims the key for this owner if it is new, older than a day, or if its owner has been silent past its lease
+ * and the request is the same. Returns false when another owner has it, or its response is stored.
  */
 export async function claimKey(
   tx: Tx,
@@ -60,7 +60,7 @@ export function findKey(tx: Tx, scope: KeyScope): Promise<StoredKey | null> {
        and key = ${scope.key}`);
 }
 
-/** False when the key is no longer this owner's: a retry has taken the work over. */
+/** Returns false when the key is no longer this owner's: a retry has taken the work over. */
 export async function keepAnswer(
   tx: Tx,
   scope: KeyScope,
@@ -80,7 +80,7 @@ export async function keepAnswer(
   return kept === 1;
 }
 
-/** Gives the key free again; a kept answer stays. */
+/** Releases the key; a stored response stays. */
 export async function releaseKey(tx: Tx, scope: KeyScope, owner: string): Promise<void> {
   await tx.run(sql`
     delete from idempotency_keys

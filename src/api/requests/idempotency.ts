@@ -19,8 +19,8 @@ const notKept = new Set([401, 403, 429]);
 
 /**
  * Idempotency-Key. The key is claimed in a short transaction of its own before the work; the transaction that does
- * the work also keeps the answer, guarded by the owner. So whatever crashes where, either nothing happened and the
- * key can be claimed again once the owner's lease is over, or effect and answer are both there.
+ * the work also stores the response, guarded by the owner. So wherever a crash happens, either nothing happened and the
+ * key can be claimed again once the owner's lease has expired, or both effect and response are stored.
  */
 export function installIdempotency(app: FastifyInstance, options: { db: Database; secret: string }): void {
   app.decorateRequest('receipt');
@@ -105,7 +105,7 @@ class StoredReceipt implements Receipt {
         this.#state = 'claimed';
         return null;
       }
-      // No row: its owner gave it free between our two statements.
+      // No row: its owner released it between our two statements.
       if (found) return this.#answerOf(found, requestHash);
     }
     throw inFlight(1);
@@ -135,7 +135,7 @@ class StoredReceipt implements Receipt {
     return (tx, result) => this.keep(tx, { status, body: render(result), headers: headers?.(result) });
   }
 
-  /** With the answer on its way out: keeps a refusal, gives the key free after a failure. */
+  /** Runs as the response is sent: stores a refusal, releases the key after a failure. */
   async settle(reply: FastifyReply, payload: unknown): Promise<void> {
     const status = reply.statusCode;
     const done =
@@ -151,7 +151,7 @@ class StoredReceipt implements Receipt {
         }
       });
     } catch (error) {
-      // The answer itself is right; the key stays claimed until its lease is over.
+      // The response itself is right; the key stays claimed until its lease expires.
       this.#request.log.warn({ err: error }, 'the outcome of an idempotency key could not be stored');
     }
   }
@@ -179,7 +179,7 @@ class StoredReceipt implements Receipt {
   #answerOf(found: StoredKey, requestHash: string): KeptAnswer {
     if (found.requestHash !== requestHash) {
       throw apiErrors.raise.idempotency_key_reused(
-        'This Idempotency-Key was used with other content within the last 24 hours',
+        'This Idempotency-Key was used with different content within the last 24 hours',
       );
     }
     if (found.statusCode === null) throw inFlight(Math.min(5, found.leaseSeconds));
@@ -195,7 +195,7 @@ class StoredReceipt implements Receipt {
 
 function inFlight(retryAfterSeconds: number): Error {
   return apiErrors.raise.idempotency_in_flight(
-    'The first request with this Idempotency-Key has no answer yet',
+    'The first request with this Idempotency-Key has no response yet',
     {
       retryAfterSeconds,
     },

@@ -65,7 +65,7 @@ describe('the rate limit', () => {
     expect(take('second').allowed).toBe(true);
   });
 
-  test('does not mind a clock that goes back', () => {
+  test('tolerates a clock that goes back', () => {
     const { time, take } = setUp(1);
     take('a');
     time.nowMs -= 60_000;

@@ -24,7 +24,7 @@ describe('a route', () => {
     ]);
   });
 
-  test('with neither a right nor public, or both, stops the start', () => {
+  test('that names no right and is not public, or both, stops the start', () => {
     const words = /either which right it needs \(action\) or that it is public/;
     expect(register({ schema: { response } })).toThrow(words);
     expect(register({ config: { action: 'job.read', public: true }, schema: { response } })).toThrow(words);

@@ -9,8 +9,8 @@ export interface RegisteredRoute {
 }
 
 /**
- * What every route owes, checked when it is registered, so that a forgotten right or reply stops the start and not
- * a user. Also closes the query of routes that declare none. Answers the list, which grows as routes come in.
+ * Checks every route when it is registered, so that a forgotten right or reply stops the start and not
+ * a user. Also refuses query parameters on routes that declare none. Returns the list, which grows with each route.
  */
 export function installRouteRules(app: FastifyInstance): RegisteredRoute[] {
   const routes: RegisteredRoute[] = [];

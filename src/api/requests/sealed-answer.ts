@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 
 export interface Seal {
   close(text: string): string;
-  /** Null when it was sealed with another secret, or changed. */
+  /** Returns null when it was sealed with another secret, or has been changed. */
   open(sealed: string): string | null;
 }
 
@@ -10,8 +10,8 @@ const ivBytes = 12;
 const tagBytes = 16;
 
 /**
- * A kept answer that shows a secret once (a new API key) is encrypted with a key that takes both the server's secret
- * and the caller's Idempotency-Key, so that the table alone gives nothing away.
+ * A stored response that shows a secret once (a new API key) is encrypted with a key made of both the server's secret
+ * and the caller's Idempotency-Key, so that the table alone reveals nothing.
  */
 export function createSeal({ secret, idempotencyKey }: { secret: string; idempotencyKey: string }): Seal {
   const key = Buffer.from(hkdfSync('sha256', secret, idempotencyKey, 'sluice kept answer', 32));
@@ -31,7 +31,7 @@ export function createSeal({ secret, idempotencyKey }: { secret: string; idempot
         const text = decipher.update(bytes.subarray(ivBytes + tagBytes));
         return Buffer.concat([text, decipher.final()]).toString('utf8');
       } catch {
-        // The only failure here is the authentication tag, which is what null says.
+        // The only failure here is the authentication tag, and null says so.
         return null;
       }
     },

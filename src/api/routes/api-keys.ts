@@ -21,7 +21,7 @@ const apiKeyReply = z
   })
   .meta({ id: 'ApiKey' });
 const createdReply = apiKeyReply
-  .extend({ key: z.string().describe('Shown this once; only its hash is stored') })
+  .extend({ key: z.string().describe('Shown only once; only its hash is stored') })
   .meta({ id: 'CreatedApiKey' });
 
 function renderApiKey(key: ApiKey): z.output<typeof apiKeyReply> {
@@ -49,7 +49,7 @@ export const apiKeyRoutes: RouteModule = (app, { db, cursors }) => {
     config: { action: 'api_key.manage' },
     schema: {
       tags,
-      summary: 'List API keys, revoked ones too; never the keys themselves',
+      summary: 'List API keys, including revoked ones; the keys themselves are never shown',
       querystring: z.strictObject(pageQuery),
       response: { 200: listOf(apiKeyReply), ...problems() },
     },
@@ -92,7 +92,7 @@ export const apiKeyRoutes: RouteModule = (app, { db, cursors }) => {
     config: { action: 'api_key.manage' },
     schema: {
       tags,
-      summary: 'Revoke an API key; it works no more from now on',
+      summary: 'Revoke an API key; it stops working at once',
       params: z.strictObject({ key_id: z.uuid() }),
       response: { 204: z.null().describe('Revoked'), ...problems(404) },
     },

@@ -22,7 +22,7 @@ const meReply = z
   })
   .meta({ id: 'Me' });
 
-/** Who is asking, and the end of a session. */
+/** Shows who is asking, and ends a session. */
 export function meRoutes({ isHttps }: { isHttps: boolean }): RouteModule {
   return (app, { db }) => {
     app.route({

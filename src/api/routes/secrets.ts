@@ -8,7 +8,10 @@ const tags = ['secrets'];
 const params = z.strictObject({
   name: z
     .string()
-    .regex(/^[a-z][a-z0-9_]{0,62}$/, 'must be lower case letters, digits and _, from a letter on'),
+    .regex(
+      /^[a-z][a-z0-9_]{0,62}$/,
+      'must start with a letter and contain only lower-case letters, digits and _',
+    ),
 });
 
 export function secretRoutes(secrets: TenantSecrets): RouteModule {
@@ -19,7 +22,7 @@ export function secretRoutes(secrets: TenantSecrets): RouteModule {
       config: { action: 'secret.manage' },
       schema: {
         tags,
-        summary: 'The names of stored secrets; never the secrets',
+        summary: 'List the names of stored secrets; the secrets are never shown',
         response: {
           200: z.object({
             data: z.array(z.object({ name: z.string(), updated_by: z.string(), updated_at: timestamp })),
@@ -43,7 +46,7 @@ export function secretRoutes(secrets: TenantSecrets): RouteModule {
       config: { action: 'secret.manage' },
       schema: {
         tags,
-        summary: 'Store a secret, encrypted; it can be replaced, not read',
+        summary: 'Store a secret, encrypted; it can be replaced but not read',
         params,
         body: z.strictObject({ value: storedText(10_000).min(1) }),
         response: { 204: z.null(), ...problems(413, 415) },

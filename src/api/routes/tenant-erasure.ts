@@ -16,7 +16,7 @@ export function tenantErasureRoutes(deps: { files: Files; admissions: Admissions
       config: { action: 'tenant.manage' },
       schema: {
         tags: ['tenants'],
-        summary: 'Erase a tenant with everything that is its own, and prove it',
+        summary: 'Erase a tenant with everything that belongs to it, and prove it',
         params: z.strictObject({ tenant_id: z.string().min(1).refine(isUsableId, 'must be a tenant id') }),
         response: {
           200: z.object({ tenant_id: z.string(), erased: counts, files_removed: z.int(), remaining: counts }),

@@ -7,7 +7,7 @@ import { idMaxLength, isUsableId, plans, type Tenant } from '../../kernel/tenanc
 const tags = ['tenants'];
 const list = 'tenants';
 const atMost = (most: number) => z.int().min(0).max(most).optional();
-/** Each within what the database counts with: one that is beyond it would stop the work of every tenant. */
+/** Each within the range of the database's integers: a larger one would stop the work of every tenant. */
 const limits = z.strictObject({
   concurrent_jobs: atMost(1_000_000).describe('Slices that run at once'),
   concurrent_jobs_per_workspace: atMost(1_000_000).describe('Slices of one workspace that run at once'),
@@ -51,7 +51,7 @@ export const tenantRoutes: RouteModule = (app, { db, cursors }) => {
     config: { action: 'tenant.read_own' },
     schema: {
       tags,
-      summary: 'List tenants: an operator sees all, everybody else the own one',
+      summary: 'List tenants: an operator sees all, everybody else only their own',
       querystring: z.strictObject(pageQuery),
       response: { 200: listOf(tenantReply), ...problems() },
     },

@@ -33,7 +33,7 @@ function renderUser(user: User): z.output<typeof userReply> {
   };
 }
 
-/** Users appear with their first token; here they are seen, disabled and enabled. */
+/** Users appear with their first token; here they are listed, disabled and enabled. */
 export function userRoutes(admissions: Admissions): RouteModule {
   return (app, { db, cursors }) => {
     app.route({

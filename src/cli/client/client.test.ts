@@ -7,7 +7,7 @@ import { useCommandLine } from '../../../test/support/servers/command-line.ts';
 import { testTokens, useServer } from '../../../test/support/servers/server.ts';
 import { useDatabase } from '../../../test/support/worlds/database.ts';
 
-// Some of the commands are processes of their own.
+// Some of the commands run as separate processes.
 vi.setConfig({ testTimeout: 60_000 });
 
 const database = useDatabase();
@@ -16,7 +16,7 @@ const sluice = useCommandLine();
 const list = ['jobs', 'list', '--json'];
 
 describe('the token of the command line', () => {
-  test('is signed with the installation’s secret, for the tenant that is named, when none is given', async () => {
+  test('is signed with the installation’s secret, for the named tenant, when none is given', async () => {
     const env = { SLUICE_URL: server.url, SLUICE_JWT_SECRET: testTokens.secret };
     const { code, stdout } = await sluice.run([...list, '--tenant', 'new-tenant'], env);
     expect({ code, list: JSON.parse(stdout) }).toEqual({ code: 0, list: { data: [], has_more: false } });
@@ -27,19 +27,19 @@ describe('the token of the command line', () => {
     expect(users).toEqual([{ user_id: 'cli', role: 'operator' }]);
   });
 
-  test('is asked for when there is none and no secret, and no secret is made for it', async () => {
+  test('is asked for when there is neither token nor secret, and no secret is created', async () => {
     const { code, stdout, stderr } = await sluice.run(list, { SLUICE_URL: server.url });
     expect({ code, stdout }).toEqual({ code: 4, stdout: '' });
     expect(stderr).toContain('SLUICE_TOKEN');
     await expect(access(path.join(sluice.cwd, '.sluice'))).rejects.toThrow('ENOENT');
   });
 
-  test('is not signed where a login service makes the tokens', async () => {
+  test('is not signed where a login service issues the tokens', async () => {
     const env = { SLUICE_URL: server.url, SLUICE_JWKS_URL: 'https://login.example.com/jwks' };
     expect(await sluice.runHere(list, env)).toMatchObject({ code: 4, stdout: '' });
   });
 
-  test('that is refused, or not allowed to, ends with 4 and is not shown', async () => {
+  test('ends the command with 4, and is not shown, when it is refused or lacks the right', async () => {
     const canary = 'canary-canary-canary';
     const member = await server.token({ tenantId: 't', role: 'member' });
     const refused = await sluice.runHere(list, { SLUICE_URL: server.url, SLUICE_TOKEN: canary });
@@ -55,8 +55,8 @@ describe('the token of the command line', () => {
   });
 });
 
-describe('a server that is not there', () => {
-  test('ends every command with 5 and says where it was looked for', async () => {
+describe('a server that cannot be reached', () => {
+  test('ends every command with 5 and names the address', async () => {
     const env = { SLUICE_TOKEN: 'a-token-of-some-length' };
     const results = await Promise.all([
       sluice.run([...list, '--url', 'http://127.0.0.1:1/'], env),
@@ -78,14 +78,14 @@ describe('a server that is something else', () => {
   beforeAll(() => new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve)));
   afterAll(() => new Promise<void>((resolve) => other.close(() => resolve())));
 
-  test.each(['', '/moved/'])('is told apart at %j', async (prefix) => {
+  test.each(['', '/moved/'])('is recognised at %j', async (prefix) => {
     const url = `http://127.0.0.1:${(other.address() as AddressInfo).port}${prefix}`;
     const { code, stdout, stderr } = await sluice.runHere(list, {
       SLUICE_URL: url,
       SLUICE_TOKEN: 'a-token-of-some-length',
     });
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toContain('not as Sluice does');
+    expect(stderr).toContain('it is not a Sluice server');
   });
 });
 

@@ -41,7 +41,7 @@ export interface CallOptions {
 export interface Upload {
   method?: 'POST' | 'PUT';
   contentType: string;
-  /** Read as fast as the server takes it. */
+  /** Read no faster than the server accepts it. */
   content: AsyncIterable<Uint8Array>;
   signal: AbortSignal;
 }
@@ -54,7 +54,7 @@ export interface Download {
 }
 
 const callTimeoutMs = 30_000;
-/** The server says every 15 seconds that it lives: this long a silence is a dead connection. */
+/** The server sends a heartbeat every 15 seconds: a silence this long means a dead connection. */
 const silenceMs = 45_000;
 /** A transfer may wait for the database on the other side, but not for ever. */
 const transferSilenceMs = 300_000;
@@ -81,7 +81,7 @@ export class Client {
     return this.#call<Reply>('PUT', route, options);
   }
 
-  /** Nothing is answered but that it is gone. */
+  /** Succeeds on 204 only. */
   async delete(route: string, { signal: outer, timeoutMs = callTimeoutMs }: CallOptions = {}): Promise<void> {
     const timeout = AbortSignal.timeout(timeoutMs);
     const signal = outer ? AbortSignal.any([timeout, outer]) : timeout;
@@ -89,7 +89,7 @@ export class Client {
     if (answer.status !== 204) throw this.#notSluice(answer);
   }
 
-  /** Opens a stream and hands out its text as it comes. It ends when the server ends it, and throws when it breaks. */
+  /** Opens a stream and yields its text as it arrives. It ends when the server ends it, and throws when it breaks. */
   async stream(
     route: string,
     options: { query: Query; headers: Record<string, string>; signal: AbortSignal },
@@ -106,7 +106,7 @@ export class Client {
     }
   }
 
-  /** Sends a body that nobody holds in memory, and gives up when none of it is taken for a while. */
+  /** Streams a body, and gives up when the server takes none of it for a while. */
   async upload<Reply>(
     route: string,
     { method = 'POST', contentType, content, signal }: Upload,
@@ -133,7 +133,7 @@ export class Client {
     }
   }
 
-  /** Opens an answer that nobody holds in memory. It throws when the answer breaks off before its end. */
+  /** Streams a response. It throws when the response breaks off before its end. */
   async download(route: string, options: Download): Promise<AsyncGenerator<Uint8Array>> {
     const silence = new Deadline(transferSilenceMs, options.signal);
     try {
@@ -199,7 +199,7 @@ export class Client {
     }
     const request = {
       ...init,
-      // A token is for the server that was named, not for where it sends us.
+      // The token is for the named server only, not for where it redirects.
       redirect: 'manual',
       headers: { ...headers, authorization: `Bearer ${token}`, 'user-agent': `sluice/${readVersion()}` },
     } as const;
@@ -222,19 +222,22 @@ export class Client {
   }
 
   #brokenOff(error: unknown): CommandFailure {
-    return new CommandFailure(`${this.#baseUrl} broke off in the middle of its answer: ${reasonOf(error)}.`, {
-      exitCode: exitCodes.unreachable,
-      next: 'Try again; if it breaks off again, the log of the server says why.',
-      isPassing: true,
-      cause: error,
-    });
+    return new CommandFailure(
+      `${this.#baseUrl} broke off in the middle of its response: ${reasonOf(error)}.`,
+      {
+        exitCode: exitCodes.unreachable,
+        next: 'Try again; if it breaks off again, look into the log of the server.',
+        isPassing: true,
+        cause: error,
+      },
+    );
   }
 
   #notSluice({ status }: Response): CommandFailure {
-    return new CommandFailure(`${this.#baseUrl} answered with ${status}, but not as Sluice does.`, {
+    return new CommandFailure(`${this.#baseUrl} returned ${status}, but it is not a Sluice server.`, {
       exitCode: exitCodes.failed,
       next: 'Check --url or SLUICE_URL, and any proxy in between.',
-      // A proxy speaks for a server that is away.
+      // It may be a proxy in front of a server that is away.
       isPassing: status >= 500,
     });
   }
@@ -243,7 +246,7 @@ export class Client {
     if (!isOfType(answer, 'application/problem+json')) return this.#notSluice(answer);
     const problem = (await answer.json().catch(() => ({}))) as { detail?: unknown; code?: unknown };
     const code = typeof problem.code === 'string' ? problem.code : `status ${answer.status}`;
-    // No answer should quote the token, but this is the one place where it would be printed if it did.
+    // No response should quote the token, but this is the one place where it would be printed if one did.
     const detail = String(problem.detail ?? 'The server refused the request').replaceAll(token, '***');
     const isAuth = answer.status === 401 || answer.status === 403;
     return new CommandFailure(`${detail} (${code})`, {
@@ -284,7 +287,7 @@ class Deadline {
     }, ms);
   }
 
-  /** Also closes a connection whose stream was left before its end. */
+  /** Also closes a connection whose stream was abandoned before its end. */
   readonly clear = (): void => {
     clearTimeout(this.#timer);
     this.#outer.removeEventListener('abort', this.clear);
@@ -295,8 +298,8 @@ class Deadline {
 const defaultTenant = 'default';
 const tokenLifetimeSeconds = 600;
 const tokenAdvice =
-  'Give a token or an API key with --token or SLUICE_TOKEN; `sluice token --tenant default --role operator` makes ' +
-  'one on the machine of the server.';
+  'Give a token or an API key with --token or SLUICE_TOKEN; `sluice token --tenant default --role operator` creates ' +
+  'one on the server’s machine.';
 
 function baseUrlOf({ url, port }: Config): string {
   if (url === null) {
@@ -321,7 +324,7 @@ function tokenSource(config: Config, command: Command): () => Promise<string> {
     throw new UsageError('A token belongs to one tenant already. Leave out --tenant, or the token.');
   }
   if (!/^[\x21-\x7e]+$/.test(token)) {
-    throw new CommandFailure('The token has spaces or letters in it that no token has.', {
+    throw new CommandFailure('The token contains spaces or characters that no token has.', {
       exitCode: exitCodes.auth,
       next: tokenAdvice,
     });
@@ -331,7 +334,7 @@ function tokenSource(config: Config, command: Command): () => Promise<string> {
 
 async function signToken(config: Config, tenantId: string): Promise<string> {
   if (!(await canSign(config))) {
-    throw new CommandFailure('There is no token for the server, and no secret here to make one with.', {
+    throw new CommandFailure('There is no token for the server, and no secret here to sign one with.', {
       exitCode: exitCodes.auth,
       next: tokenAdvice,
     });
@@ -343,7 +346,7 @@ async function signToken(config: Config, tenantId: string): Promise<string> {
   );
 }
 
-/** Never makes a secret: a token that is signed with a new one would be refused with a puzzling reason. */
+/** Never creates a secret: a token signed with a new one would be refused with a puzzling reason. */
 async function canSign({ jwtSecret, jwksUrl, dataDir }: Config): Promise<boolean> {
   if (jwtSecret !== null) return true;
   if (jwksUrl !== null) return false;
@@ -351,7 +354,7 @@ async function canSign({ jwtSecret, jwksUrl, dataDir }: Config): Promise<boolean
     await access(path.join(dataDir, 'jwt.secret'));
     return true;
   } catch (error) {
-    // What is there and cannot be read is reported when it is read.
+    // A file that exists but cannot be read is reported when it is read.
     return !isMissing(error);
   }
 }
@@ -360,9 +363,9 @@ function isOfType(answer: Response, type: string): boolean {
   return (answer.headers.get('content-type') ?? '').toLowerCase().startsWith(type);
 }
 
-/** `fetch failed` says nothing; the reason is underneath. */
+/** `fetch failed` says nothing; the cause has the reason. */
 function reasonOf(error: unknown): string {
-  if (error instanceof Error && error.name === 'TimeoutError') return 'it did not answer in time';
+  if (error instanceof Error && error.name === 'TimeoutError') return 'it did not respond in time';
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   return messageOf(cause).replace(/\.$/, '');
 }

@@ -8,7 +8,7 @@ import { messageOf } from '../../lib/errors.ts';
 import { CommandFailure, exitCodes, UsageError } from '../terminal/exit.ts';
 import { ProgressLine } from '../terminal/progress.ts';
 
-/** Writes what the server sends, to a file or (null) to stdout; answers how many bytes that were. */
+/** Writes what the server sends, to a file or (null) to stdout. Returns the number of bytes. */
 export async function saveDownload(
   chunks: AsyncIterable<Uint8Array>,
   { target, isSilent, signal }: { target: DownloadTarget | null; isSilent: boolean; signal: AbortSignal },
@@ -35,7 +35,7 @@ export async function saveDownload(
 /** Where a download goes. */
 export interface DownloadTarget {
   file: string;
-  /** A device or a pipe, which cannot be replaced by a finished file. */
+  /** A device or a pipe, which a finished file cannot replace. */
   isSpecial: boolean;
 }
 
@@ -52,7 +52,7 @@ export async function findTarget(file: string): Promise<DownloadTarget> {
   }
 }
 
-/** Under another name until it is complete: whoever finds the file by its name finds all of it. */
+/** Writes under another name until it is complete, so that the named file is always whole. */
 async function writeTo(
   { file, isSpecial }: DownloadTarget,
   content: Readable,

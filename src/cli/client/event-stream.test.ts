@@ -18,7 +18,7 @@ const frames = [
   { id: '9-1', data: '{"a":\n1}' },
 ];
 
-test('a stream is read the same wherever its chunks are cut, and with both kinds of line end', async () => {
+test('a stream reads the same wherever its chunks are cut, and with both kinds of line ending', async () => {
   for (const end of ['\n', '\r\n']) {
     const whole = text.replaceAll('\n', end);
     for (let cut = 0; cut <= whole.length; cut += 1) {
@@ -28,11 +28,11 @@ test('a stream is read the same wherever its chunks are cut, and with both kinds
   }
 });
 
-test('an event that was cut off before its end is not handed out', async () => {
+test('an event that was cut off before its end is not returned', async () => {
   expect(await framesOf(['id: 1-1\ndata: x\n\nid: 2-2\ndata: y\n'])).toEqual([{ id: '1-1', data: 'x' }]);
 });
 
-test('an event keeps the place of the one before when it has none, and an endless one is refused', async () => {
+test('an event without an id keeps the one before it, and an endless event is refused', async () => {
   expect(await framesOf(['id: 1-1\n\ndata: x\n\n'])).toEqual([
     { id: '1-1', data: null },
     { id: '1-1', data: 'x' },

@@ -3,16 +3,16 @@ import { CommandFailure } from '../terminal/exit.ts';
 import type { Client, Query } from './client.ts';
 
 export interface Frame {
-  /** Where to go on after this frame. */
+  /** Where to continue after this frame. */
   id: string;
-  /** Null: only the place has moved, nothing happened. */
+  /** Null when only the position has moved. */
   data: string | null;
 }
 
 export interface FollowOptions {
   query: Query;
   signal: AbortSignal;
-  /** Called once, when nothing that happens from now on can be missed any more. */
+  /** Called once, when no later event can be missed any more. */
   onFirstOpen: () => Promise<void>;
   /** Sentences for a person: the server is away, the server is back. */
   onNotice: (text: string) => void;
@@ -24,8 +24,8 @@ const longestPauseMs = 5_000;
 export const defaultMaxOutageMs = 15 * 60_000;
 
 /**
- * The events of a server, each once and in order, also when it goes away in between: the next connection goes on
- * behind the last event. A server that is away from the start, or too long, is a failure.
+ * The events of a server, each once and in order, even if it goes away in between: the next connection continues
+ * after the last event. A server that is away from the start, or for too long, is a failure.
  */
 export async function* followEvents(client: Client, options: FollowOptions): AsyncGenerator<string> {
   const { query, signal, maxOutageMs = defaultMaxOutageMs } = options;
@@ -62,7 +62,7 @@ export class Outage {
     this.#onNotice = onNotice;
   }
 
-  /** Said once; throws when it has lasted too long. */
+  /** Reports it once; throws when it has lasted too long. */
   note(error: CommandFailure): void {
     const now = performance.now();
     if (this.#sinceMs === null) this.#onNotice(`${error.message} Trying again …`);
@@ -92,7 +92,7 @@ export async function* readFrames(chunks: AsyncIterable<string>): AsyncGenerator
   for await (const chunk of chunks) {
     const blocks = (rest + chunk).replaceAll('\r\n', '\n').split('\n\n');
     rest = blocks.pop() ?? '';
-    if (rest.length > maxFrameLength) throw new Error('The server sent an event that is too long to be one');
+    if (rest.length > maxFrameLength) throw new Error('The server sent an event that is too long');
     for (const block of blocks) {
       const fields = block.split('\n').map(parseField);
       id = fields.findLast(({ name }) => name === 'id')?.value ?? id;
@@ -112,6 +112,6 @@ export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   try {
     await sleep(ms, undefined, { signal });
   } catch {
-    // Only the signal ends a pause early, and whoever pauses looks at it next.
+    // Only the signal ends a pause early, and the caller checks it next.
   }
 }

@@ -25,7 +25,7 @@ const endedWith: Record<string, ExitCode | undefined> = {
   'job.canceled': exitCodes.failed,
 };
 
-/** Prints what happens to jobs as it happens; answers how the one job ended, or how the watching did. */
+/** Prints the events of jobs as they happen. Returns how the one job ended, or how the watching did. */
 export async function watchJobs(client: Client, { jobId, json }: WatchOptions): Promise<ExitCode> {
   const watch = new Interruptible();
   let ended: ExitCode | undefined;

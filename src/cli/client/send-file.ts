@@ -11,17 +11,17 @@ import { ProgressLine } from '../terminal/progress.ts';
 import type { Client } from './client.ts';
 import { encodeForm } from './multipart-form.ts';
 
-/** A file on this machine, or what comes in on stdin. */
+/** A file on this machine, or stdin. */
 export interface LocalFile {
-  /** As a person calls it. */
+  /** As the user named it. */
   label: string;
   name: string;
-  /** Null: nobody knows before it has been read. */
+  /** Null when it is unknown before it has been read. */
   sizeBytes: number | null;
   open(): Promise<Readable>;
 }
 
-/** Every file is looked at before any is sent: a misspelt last one must not leave the first ones sent. */
+/** Checks every file before any is sent: a misspelt last one must not leave the first ones sent. */
 export async function openLocalFiles(names: string[]): Promise<LocalFile[]> {
   if (names.filter((name) => name === '-').length > 1) {
     throw new UsageError('stdin (-) is named more than once. Allowed: once.');
@@ -61,7 +61,7 @@ export interface SendOptions {
   signal: AbortSignal;
 }
 
-/** Sends one file as a form, with its progress, and answers what the server says of it. */
+/** Sends one file as a form, shows progress, and returns the server's reply. */
 export async function sendFile<Reply>(
   client: Client,
   file: LocalFile,
@@ -88,7 +88,7 @@ export async function sendFile<Reply>(
     const form = encodeForm({ fields, fileName: file.name, content: counted() });
     return await client.upload<Reply>(route, { method, ...form, signal });
   } catch (error) {
-    // What the connection says of a body that broke off is only the echo of it.
+    // The connection's error only repeats that the body broke off.
     throw reading.failure ?? error;
   } finally {
     progress.end();
@@ -98,7 +98,7 @@ export async function sendFile<Reply>(
 function unreadable({ label }: LocalFile, cause: unknown): CommandFailure {
   return new CommandFailure(`${shortText(label, 200)} cannot be read to its end: ${messageOf(cause)}.`, {
     exitCode: exitCodes.failed,
-    next: 'Nothing of it was kept. Mend the file and send it again.',
+    next: 'Nothing of it was stored. Repair the file and send it again.',
     cause,
   });
 }

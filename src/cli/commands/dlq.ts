@@ -91,11 +91,11 @@ function addRequeue(dlq: Command): void {
   const requeue = dlq
     .command('requeue')
     .description(
-      'Make a new job of a dead letter, or of all that match. Exits with 3 when some were skipped.',
+      'Create a new job from a dead letter, or from all that match. Exits with 3 when some were skipped.',
     )
     .argument('[job]', 'its id', parseJobId)
     .option('--correlation-id <id>', 'with an id: a new correlation id')
-    .option('--all', 'all that match, the ones below')
+    .option('--all', 'all that match the filters below')
     .option('--error-code <code>', 'with --all: only with this error')
     .option('--pipeline <name>', 'with --all: only of this pipeline')
     .option('--limit <n>', 'with --all: how many at most (100)', parseRequeueLimit);
@@ -109,7 +109,7 @@ function addRequeue(dlq: Command): void {
   );
 }
 
-/** What the server takes in one request. */
+/** The most that the server takes in one request. */
 const parseRequeueLimit = wholeNumber('--limit', { min: 1, max: 1_000 });
 
 function refuseMixedUse(jobId: string | undefined, options: RequeueOptions): void {
@@ -138,7 +138,7 @@ interface RequeueReport {
   skipped: { job_id: string; code: string }[];
 }
 
-/** Each one is a transaction of its own on the server. */
+/** Each one is a separate transaction on the server. */
 const requeueAllTimeoutMs = 120_000;
 
 async function requeueAll(client: Client, options: RequeueOptions): Promise<void> {

@@ -31,7 +31,7 @@ function reported({ code, stdout }: CommandResult): Report {
 
 test('an empty database is reported, migrated, taken down and migrated again', async () => {
   const newest = (await readMigrations()).length;
-  // One of each is a process: a connection that was left open would keep it from ending.
+  // One of each runs as a process: a connection that was left open would keep it from ending.
   const first = await sluice.run(['migrate', 'status', '--json'], env);
   expect(reported(first)).toMatchObject({ code: 1, version: 0 });
 
@@ -59,7 +59,7 @@ test.each([
   expect(stderr).toContain(says);
 });
 
-test('without the owner nothing can be migrated, and it says which variable is missing', async () => {
+test('without the owner’s login nothing can be migrated, and the message names the missing variable', async () => {
   const { code, stderr } = await sluice.runHere(['migrate'], { DATABASE_APP_URL: env.DATABASE_URL });
   expect(code).toBe(2);
   expect(stderr).toContain('DATABASE_URL');

@@ -27,15 +27,15 @@ function addUp(migrate: Command): void {
   const up = migrate
     .command('up', { isDefault: true })
     .description(
-      'Apply what is missing. Optional features that were taken down stay down unless they are named.',
+      'Apply missing migrations. Optional features that were removed stay removed unless they are named.',
     )
-    .option('--feature <name...>', 'optional features to bring up again')
+    .option('--feature <name...>', 'optional features to add again')
     .option('--json', 'print the result as JSON');
   addSettingFlags(up, ['dataDir']).action(
     async (options: { feature?: string[]; json?: boolean }, command: Command) => {
       await withOwner(command, async (connections, ownerUrl) => {
         const report = await prepareDatabase(connections, { migrate: true, features: options.feature });
-        // What hangs on an extension that the server may or may not have is no numbered migration.
+        // What depends on an extension that the server may lack is not a numbered migration.
         for (const house of houses) await house.prepare(ownerUrl, { onNotice: note });
         if (report) printReport(report, options.json);
       });
@@ -46,9 +46,9 @@ function addUp(migrate: Command): void {
 function addDown(migrate: Command): void {
   const down = migrate
     .command('down')
-    .description('Take down the newest migration, everything above a version, or one optional feature.')
-    .argument('[feature]', 'an optional feature; it stays down until `migrate up --feature`')
-    .option('--to <version>', 'the version that stays', parseVersion)
+    .description('Revert the newest migration, everything above a version, or one optional feature.')
+    .argument('[feature]', 'an optional feature; it stays removed until `migrate up --feature`')
+    .option('--to <version>', 'the version to keep', parseVersion)
     .option('--json', 'print the result as JSON');
   addSettingFlags(down, ['dataDir']).action(
     async (feature: string | undefined, options: { to?: number; json?: boolean }, command: Command) => {
@@ -121,7 +121,7 @@ function printReport(report: MigrationReport, json = false): void {
     return;
   }
   for (const label of report.applied) note(`applied ${label}`);
-  for (const label of report.reverted) note(`took down ${label}`);
+  for (const label of report.reverted) note(`reverted ${label}`);
   print(`The schema is at version ${report.version}.`);
 }
 
@@ -132,7 +132,7 @@ function printState(state: SchemaState): void {
       ['needed', String(state.needed)],
       ['missing', state.missing.join(', ') || 'none'],
       ['unknown', state.unknown.join(', ') || 'none'],
-      ['features down', state.downFeatures.join(', ') || 'none'],
+      ['features removed', state.downFeatures.join(', ') || 'none'],
     ]),
   );
 }

@@ -27,7 +27,7 @@ async function startServer(env: Record<string, string> = {}): Promise<Started> {
   return { server, url };
 }
 
-// A start is the dearest thing here, so the tests that do not need one of their own share two.
+// Starting a server is expensive, so tests that do not need their own share two.
 let plain: Started;
 let talkative: Started;
 let metricsPort = 0;
@@ -42,7 +42,7 @@ beforeAll(async () => {
   });
 }, 150_000);
 
-test('a started server says so in at most eight lines, and answers', async () => {
+test('a started server says so in at most eight lines, and serves requests', async () => {
   const { server, url } = plain;
   const lines = server.stdout().trimEnd().split('\n');
   expect(lines.length).toBeLessThanOrEqual(8);
@@ -51,11 +51,11 @@ test('a started server says so in at most eight lines, and answers', async () =>
   expect((await fetch(`${url}/health/ready`)).status).toBe(200);
 });
 
-test('with a database of its own and no terminal no login link is printed', () => {
+test('with an external database and no terminal no login link is printed', () => {
   expect(plain.server.stdout()).not.toContain('code=');
 });
 
-test('the default port gives way to the next free one, a chosen port does not', async () => {
+test('a taken default port is replaced by the next free one, a chosen port is not', async () => {
   expect(talkative.url).not.toBe(plain.url);
   const taken = new URL(plain.url).port;
   const refused = await sluice.run(['--port', taken], { DATABASE_URL: database.ownerUrl });
@@ -63,7 +63,7 @@ test('the default port gives way to the next free one, a chosen port does not', 
   expect(refused.stderr).toContain(`Port ${taken} on 127.0.0.1 is taken`);
 });
 
-test('metrics can have a port of their own, which asks for the token', async () => {
+test('metrics can be served on a separate port, which asks for the token', async () => {
   const url = `http://127.0.0.1:${metricsPort}/metrics`;
   expect((await fetch(url)).status).toBe(401);
   const answer = await fetch(url, { headers: { authorization: 'Bearer canary-canary-canary' } });
@@ -75,7 +75,7 @@ test('SIGTERM ends a server with 0', async () => {
   expect((await plain.server.ended).code).toBe(0);
 });
 
-test('SIGINT ends a server with 0, and its log is JSON on stderr and has no secret in it', async () => {
+test('SIGINT ends a server with 0, and its log is JSON on stderr without a secret', async () => {
   const { server, url } = talkative;
   await fetch(`${url}/login?code=canary-canary-canary`);
   await fetch(`${url}/api/me`, { headers: { authorization: 'Bearer canary-canary-canary' } });
@@ -89,7 +89,7 @@ test('SIGINT ends a server with 0, and its log is JSON on stderr and has no secr
   expect(stderr).not.toContain(password);
 });
 
-test('a request that does not end is cut off after the grace period', async () => {
+test('an endless request is cut off after the grace period', async () => {
   const { server, url } = await startServer({ SHUTDOWN_GRACE_MS: '200' });
   const socket = await openUnfinishedRequest(url);
   server.child.kill('SIGTERM');
@@ -97,7 +97,7 @@ test('a request that does not end is cut off after the grace period', async () =
   socket.destroy();
 });
 
-test('a second signal does not wait: it ends with 130', async () => {
+test('a second signal ends a server at once, with 130', async () => {
   const { server, url } = await startServer({ SHUTDOWN_GRACE_MS: '60000' });
   const socket = await openUnfinishedRequest(url);
   server.child.kill('SIGINT');
@@ -117,7 +117,7 @@ test('a second signal does not wait: it ends with 130', async () => {
   socket.destroy();
 });
 
-/** A connection whose request has begun and does not end. */
+/** A connection whose request has begun and never ends. */
 async function openUnfinishedRequest(url: string) {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -125,7 +125,7 @@ async function openUnfinishedRequest(url: string) {
   socket.write(
     'POST /api/workspaces HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 10\r\n\r\n',
   );
-  // The server's "100 Continue" is the proof that it has begun with this request.
+  // The server's "100 Continue" proves that it has begun with this request.
   await new Promise((resolve) => socket.once('data', resolve));
   return socket;
 }

@@ -25,7 +25,7 @@ export function addServeCommand(program: Command): void {
     const scrubber = new SecretScrubber(configSecrets(config));
     const logger = createLogger({ level: config.logLevel, scrubber });
     const signals = stopOnSignals(logger);
-    // Only here: whoever just asks a server does not wait for everything that a server is made of.
+    // Imported only here: commands that just call a server need not load one.
     const { createApp } = await import('../../app.ts');
     const app = await createApp({
       config,

@@ -7,14 +7,14 @@ import { createTokenVerifier } from '../../kernel/tenancy/tokens.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { parseDurationSeconds } from './token.ts';
 
-// Some of the commands are processes of their own.
+// Some of the commands run as separate processes.
 vi.setConfig({ testTimeout: 90_000 });
 
 const sluice = useCommandLine();
 const names = { issuer: 'sluice', audience: 'sluice', jwksUrl: null };
 
 describe('sluice token', () => {
-  test('five first calls at once on an empty directory sign with one secret, which is kept there', async () => {
+  test('five first calls at once on an empty directory sign with one secret, which is stored there', async () => {
     const args = ['token', '--tenant', 't', '--role', 'admin', '--data-dir', 'shared'];
     const results = await Promise.all(Array.from({ length: 5 }, () => sluice.run(args)));
     const secret = (await readFile(path.join(sluice.cwd, 'shared/jwt.secret'), 'utf8')).trim();
@@ -41,7 +41,7 @@ describe('sluice token', () => {
     expect(exp - iat).toBe(30 * 86_400);
   });
 
-  test('with only a JWKS URL there is nothing to sign with, and it says so', async () => {
+  test('with only a JWKS URL no token can be signed, and the message says so', async () => {
     const args = ['token', '--tenant', 't', '--role', 'admin'];
     const { code, stdout, stderr } = await sluice.runHere(args, {
       SLUICE_JWKS_URL: 'https://login.example.com/jwks',

@@ -17,7 +17,7 @@ export function addTokenCommand(program: Command): void {
   const token = program
     .command('token')
     .description('Print a token for the API, signed with the secret that the server uses.')
-    .requiredOption('--tenant <id>', 'the tenant; it is made on first use', (text) =>
+    .requiredOption('--tenant <id>', 'the tenant; it is created on first use', (text) =>
       parseId('--tenant', text),
     )
     .addOption(new Option('--role <role>', 'what the token may do').choices(roles).makeOptionMandatory())
@@ -27,7 +27,7 @@ export function addTokenCommand(program: Command): void {
     const { config } = await loadCommandConfig(command);
     if (config.jwksUrl !== null && config.jwtSecret === null) {
       throw new UsageError(
-        'Tokens are made by your login service, because SLUICE_JWKS_URL is set and SLUICE_JWT_SECRET is not. ' +
+        'Tokens are issued by your login service, because SLUICE_JWKS_URL is set and SLUICE_JWT_SECRET is not. ' +
           'Get one there, or set SLUICE_JWT_SECRET for the server and for this command.',
       );
     }

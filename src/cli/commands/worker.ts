@@ -17,7 +17,7 @@ export function addWorkerCommand(program: Command): void {
     .command('worker')
     .description('Advance jobs, without a server. With --once: one cycle, then exit, for cron.')
     .option('--once', 'drain what is due, print {"queued_processed":N,"retry_processed":M} and exit')
-    .option('--budget <seconds>', 'with --once: the longest time to go on', parseBudget, 240);
+    .option('--budget <seconds>', 'with --once: how long to run at most', parseBudget, 240);
   addSettingFlags(worker, ['dataDir', 'workerConcurrency', 'autoMigrate', 'logLevel']);
   worker.action(async (options: WorkerOptions, command: Command) => {
     const { config, definitions } = await loadCommandConfig(command);
@@ -25,7 +25,7 @@ export function addWorkerCommand(program: Command): void {
     const logger = createLogger({ level: config.logLevel, scrubber });
     const signals = stopOnSignals(logger);
     const isIdle = options.once === true;
-    // Only here: whoever just asks a server does not wait for everything that a server is made of.
+    // Imported only here: commands that just call a server need not load one.
     const { createWorkerApp } = await import('../../app.ts');
     const app = await createWorkerApp({ config, logger, scrubber, definitions }, { isIdle });
     signals.stopWith(app.stop);

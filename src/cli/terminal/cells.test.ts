@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { shortDuration, shortText, shortTime } from './cells.ts';
 
-test('a time of today is a clock time, an older one has its day, and one of another year only that', () => {
+test('a time of today shows the clock, an older one its day, and one of another year only the date', () => {
   const now = new Date(2026, 4, 20, 15, 0, 0);
   const at = (...parts: [number, number, number, number, number, number]) => new Date(...parts).toISOString();
   expect(shortTime(at(2026, 4, 20, 9, 5, 7), now)).toBe('09:05:07');
@@ -11,7 +11,7 @@ test('a time of today is a clock time, an older one has its day, and one of anot
   expect([shortTime(null, now), shortTime('garbage', now)]).toEqual(['-', '-']);
 });
 
-test('foreign text cannot steer the terminal, break a line, or be longer than its column', () => {
+test('foreign text cannot control the terminal, break a line, or exceed its column', () => {
   expect(shortText('a\u001b[2Jb\r\nc\u202ed', 40)).toBe('a [2Jb c d');
   expect(shortText('😀'.repeat(50), 10)).toBe(`${'😀'.repeat(9)}…`);
   expect([shortText(null, 9), shortText('', 9), shortText('exactly 10', 10)]).toEqual([

@@ -1,4 +1,4 @@
-/** A moment as a person reads it in a table: local, and only as long as it has to be. */
+/** A moment for a table: in local time, and no longer than necessary. */
 export function shortTime(iso: string | null, now: Date = new Date()): string {
   if (iso === null) return '-';
   const at = new Date(iso);
@@ -11,7 +11,7 @@ export function shortTime(iso: string | null, now: Date = new Date()): string {
 }
 
 /**
- * One line of at most so many characters. Names and messages come from outside: a control character among them could
+ * One line of at most so many characters. Names and messages come from outside: a control character in them could
  * take over the reader's terminal.
  */
 export function shortText(text: string | null, max: number): string {

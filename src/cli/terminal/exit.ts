@@ -15,19 +15,19 @@ export const exitCodes = {
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 
-/** The command was used in a way that it does not offer; the message says what it offers. */
+/** The command was used wrongly; the message says what is allowed. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** A command could not do its work for a reason outside of it: the exit code says of which kind, `next` what to do. */
+/** A command failed for an outside reason: the exit code says which kind, `next` what to do. */
 export class CommandFailure extends Error {
   override readonly name = 'CommandFailure';
   readonly exitCode: ExitCode;
   readonly next: string;
-  /** The same may work in a moment, without anybody doing anything. */
+  /** The same command may work in a moment. */
   readonly isPassing: boolean;
-  /** Of the server's refusal; null when it was none. */
+  /** The code of the server's refusal; null when the failure was another one. */
   readonly code: string | null;
 
   constructor(
@@ -56,7 +56,7 @@ export function exitCodeOf(error: unknown): ExitCode {
   return isRefusedLogin(error) ? exitCodes.auth : exitCodes.failed;
 }
 
-/** What a person reads: what happened, then what can be done about it. */
+/** The text for a person: what happened, then what can be done about it. */
 export function explainError(error: unknown): string {
   if (error instanceof CommandFailure) return `${error.message}\n${error.next}`;
   const known = toDatabaseError(error);

@@ -1,12 +1,12 @@
 import { type ExitCode, exitCodes } from './exit.ts';
 
-/** Runs a command that Ctrl+C ends in good order; answers its exit code, or 130 when it was interrupted. */
+/** Runs a command that Ctrl+C ends cleanly. Returns its exit code, or 130 when it was interrupted. */
 export async function interruptible(work: (signal: AbortSignal) => Promise<ExitCode>): Promise<ExitCode> {
   const interruption = new Interruptible();
   try {
     return await work(interruption.signal);
   } catch (error) {
-    // What fails because it was cut off is no failure.
+    // An error that follows from the interruption is not a failure.
     if (interruption.signal.aborted) return interruption.exitCode;
     throw error;
   } finally {

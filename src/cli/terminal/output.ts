@@ -26,7 +26,7 @@ export function table(rows: string[][]): string {
   return lines.map((line) => line.trimEnd()).join('\n');
 }
 
-/** Colours for one stream: none when it is no terminal or NO_COLOR is set. */
+/** Colours for one stream: none when it is not a terminal or NO_COLOR is set. */
 export function colorsFor(stream: { isTTY?: boolean }) {
   return pc.createColors(wantsColor(stream));
 }

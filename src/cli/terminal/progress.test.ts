@@ -2,19 +2,19 @@ import { describe, expect, test } from 'vitest';
 import { ProgressLine, renderProgress, shortBytes } from './progress.ts';
 
 describe('a line of progress', () => {
-  test('has bar, share, count, rate and, once the rate is known, the time that is left', () => {
+  test('has a bar, share, count, rate and, once the rate is known, the time left', () => {
     const line = renderProgress({ done: 4_200, total: 10_000, elapsedMs: 12_000, width: 100 });
     expect(line).toBe(` 42% [${'#'.repeat(16)}${'-'.repeat(24)}] 4,200/10,000  350/s  ETA 0:17`);
   });
 
-  test('does not foretell the end in the first two seconds, nor of an unsteady rate', () => {
+  test('does not predict the end in the first two seconds, nor at an unsteady rate', () => {
     const state = { done: 50, total: 100, width: 80 };
     expect(renderProgress({ ...state, elapsedMs: 1_999 })).not.toContain('ETA');
     expect(renderProgress({ ...state, elapsedMs: 2_000 })).toContain('ETA 0:02');
     expect(renderProgress({ ...state, elapsedMs: 9_000, isSteady: false })).not.toContain('ETA');
   });
 
-  test('never is wider than it may be, and shows the share for as long as that fits', () => {
+  test('is never wider than allowed, and shows the share as long as it fits', () => {
     for (let width = 0; width <= 130; width += 1) {
       const line = renderProgress({ done: 123_456, total: 9_999_999, elapsedMs: 60_000, width });
       expect(line.length).toBeLessThanOrEqual(width);
@@ -22,7 +22,7 @@ describe('a line of progress', () => {
     }
   });
 
-  test('says 100 % only at the end, and nothing is divided by nothing', () => {
+  test('says 100 % only at the end, and never divides by zero', () => {
     const elapsedMs = 5_000;
     expect(renderProgress({ done: 9_999, total: 10_000, elapsedMs, width: 80 })).toContain(' 99%');
     expect(renderProgress({ done: 0, total: 0, elapsedMs, width: 80 })).toContain('100%');
@@ -30,7 +30,7 @@ describe('a line of progress', () => {
     expect(renderProgress({ done: 0, total: 10, elapsedMs: 0, width: 80 })).toContain('0/10  0/s');
   });
 
-  test('without a total shows count, rate and the time that has passed', () => {
+  test('without a total shows count, rate and the elapsed time', () => {
     expect(renderProgress({ done: 1_200, total: null, elapsedMs: 3_700_000, width: 80 })).toBe(
       '1,200  0.3/s  1:01:40',
     );
@@ -38,7 +38,7 @@ describe('a line of progress', () => {
 });
 
 describe('bytes', () => {
-  test('are shown in units that a person can read, with rate and the time that is left', () => {
+  test('are shown in readable units, with rate and the time left', () => {
     const state = { unit: 'bytes', done: 42_000_000, total: 100_000_000, elapsedMs: 12_000 } as const;
     expect(renderProgress({ ...state, width: 100 })).toBe(
       ` 42% [${'#'.repeat(16)}${'-'.repeat(24)}] 42.0 MB/100.0 MB  3.5 MB/s  ETA 0:17`,
@@ -72,7 +72,7 @@ describe('a drawn line', () => {
     return { written, progress, pass: (ms: number) => (nowMs += ms) };
   }
 
-  test('is redrawn in place on a terminal, at most ten times a second, and gone at the end', () => {
+  test('is redrawn in place on a terminal, at most ten times a second, and removed at the end', () => {
     const { written, progress, pass } = draw({ isTTY: true });
     for (let done = 0; done <= 100; done += 1) {
       progress.update({ done, total: 100 });
@@ -98,7 +98,7 @@ describe('a drawn line', () => {
     expect(written[0]).toMatch(/^25% .* 50\/200 {2}10\/s {2}ETA 0:15\n$/);
   });
 
-  test('foretells the end again only when a changed rate has become steady', () => {
+  test('predicts the end again only when a changed rate has become steady', () => {
     const { written, progress, pass } = draw({ isTTY: true });
     const run = (perTick: number, ticks: number, from: number) => {
       for (let tick = 1; tick <= ticks; tick += 1) {
@@ -112,7 +112,7 @@ describe('a drawn line', () => {
     expect(run(100, 100, 5_000)).toContain('1,000/s  ETA 1:25');
   });
 
-  test('has a width also on a terminal that does not know its own', () => {
+  test('has a width even on a terminal that does not report its own', () => {
     const written: string[] = [];
     const stream = { isTTY: true, columns: 0, write: (text: string) => written.push(text) };
     new ProgressLine({ stream, unit: 'bytes' }).update({ done: 5_000, total: 10_000 });

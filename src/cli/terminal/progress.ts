@@ -2,16 +2,16 @@ export type ProgressUnit = 'things' | 'bytes';
 
 export interface ProgressState {
   done: number;
-  /** Null: nobody knows how much it will be. */
+  /** Null when the total is unknown. */
   total: number | null;
   elapsedMs: number;
   /** Columns that the line may fill. */
   width: number;
-  /** What is counted; default: things, one by one. */
+  /** What is counted; by default single things. */
   unit?: ProgressUnit;
-  /** How fast it goes now; default: the mean since the start. */
+  /** The current rate; by default the mean since the start. */
   perSecond?: number;
-  /** Whether the rate has been steady long enough to foretell the end; default: by the time that has passed. */
+  /** Whether the rate has been steady long enough to predict the end; by default judged by the elapsed time. */
   isSteady?: boolean;
 }
 
@@ -59,8 +59,8 @@ const rateWindowMs = 10_000;
 const eraseLine = '\r\u001b[2K';
 
 /**
- * How far a long command is, on stderr: a bar that is redrawn in place on a terminal, else a line every few seconds.
- * It draws only when it is told of progress, so there is no timer that could outlive it.
+ * The progress of a long command, on stderr: a bar redrawn in place on a terminal, else a line every few seconds.
+ * It draws only on progress, so no timer can outlive it.
  */
 export class ProgressLine {
   readonly #stream: ProgressStream;
@@ -86,7 +86,7 @@ export class ProgressLine {
     this.#nowMs = options.nowMs ?? (() => performance.now());
     this.#startedAtMs = this.#nowMs();
     this.#samples = [{ atMs: this.#startedAtMs, done: 0 }];
-    // The first plain line is worth something only once there is something to tell.
+    // A first plain line without progress would say nothing.
     if (this.#stream.isTTY !== true) this.#drawnAtMs = this.#startedAtMs;
   }
 
@@ -103,7 +103,7 @@ export class ProgressLine {
     this.#isDrawn = isTerminal;
   }
 
-  /** Leaves the terminal as it was, for whatever is printed next. */
+  /** Clears the line for whatever is printed next. */
   end(): void {
     if (this.#isDrawn) this.#stream.write(eraseLine);
     this.#isDrawn = false;
@@ -116,7 +116,7 @@ export class ProgressLine {
     this.#samples = this.#samples.filter(({ atMs }) => sample.atMs - atMs <= rateWindowMs);
   }
 
-  /** Over the last seconds. Steady: two halves of that time, of two seconds at least, differ by less than half. */
+  /** The rate over the last seconds. Steady: both halves of at least two seconds differ by less than half. */
   #rate(): { perSecond?: number; isSteady?: boolean } {
     const first = this.#samples[0];
     const middle = this.#samples[Math.floor(this.#samples.length / 2)];

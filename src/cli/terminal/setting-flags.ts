@@ -9,7 +9,7 @@ export function addSettingFlags(command: Command, names: SettingName[]): Command
     const { flag, describe, env } = settings[name] as Setting;
     if (flag === undefined) continue;
     command.addOption(new Option(flag, `${describe} [${env}]`));
-    // What is on by default can be said all the same: it wins over an environment that turns it off.
+    // A default can be stated explicitly: it wins over an environment variable that turns it off.
     if (flag.startsWith('--no-')) command.addOption(new Option(flag.replace('--no-', '--')).hideHelp());
   }
   return command;

@@ -2,8 +2,8 @@ import type { Logger } from '../../lib/log.ts';
 import { exitCodes } from './exit.ts';
 
 /**
- * SIGTERM and SIGINT stop the program in good order, also while it is still starting; a second one ends it at once.
- * What nobody caught is logged, and the program ends: its state is unknown.
+ * SIGTERM and SIGINT stop the program cleanly, even while it is still starting; a second one ends it at once.
+ * An uncaught error is logged and ends the program, because its state is unknown.
  */
 export function stopOnSignals(logger: Logger): { stopWith(stop: () => Promise<void>): void } {
   let stop: (() => Promise<void>) | null = null;

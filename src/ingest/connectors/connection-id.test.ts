@@ -17,7 +17,7 @@ test.each([
 });
 
 test.each(['conn-123', 'A Connection', 'deadbeef', `${canonical}0`, '{conn}', 'Ünïcode'])(
-  'an id such as %j, which is no UUID, stays as it is',
+  'an id such as %j, which is not a UUID, stays as it is',
   (id) => {
     expect(canonicalConnectionId(id)).toBe(id);
     expect(hasHiddenCharacters(id)).toBe(false);
@@ -25,7 +25,7 @@ test.each(['conn-123', 'A Connection', 'deadbeef', `${canonical}0`, '{conn}', '�
 );
 
 test.each([' a', 'a ', 'a\u00a0', '\u3000a', 'a\u200b', 'a\u2028', '\ufeffa', 'a\u00adb'])(
-  '%j has characters that nobody sees',
+  '%j has invisible characters',
   (id) => {
     expect(hasHiddenCharacters(id)).toBe(true);
   },

@@ -1,6 +1,6 @@
 /**
- * One connection must not be enrolled twice by its spelling: a UUID is the same in either case, with or without
- * dashes, in braces and as a URN. Other ids are as they are.
+ * One connection must not be enrolled twice under two spellings: a UUID is the same in either case, with or without
+ * dashes, in braces and as a URN. Other ids stay as they are.
  */
 export function canonicalConnectionId(id: string): string {
   const bare = id
@@ -13,7 +13,7 @@ export function canonicalConnectionId(id: string): string {
   return groups === null ? id : groups.slice(1).join('-');
 }
 
-/** What nobody sees would make two ids of one. */
+/** Invisible characters would make two ids look like one. */
 export function hasHiddenCharacters(id: string): boolean {
   return /^[\s\p{Z}]|[\s\p{Z}]$|\p{Cf}/u.test(id);
 }

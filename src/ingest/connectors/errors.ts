@@ -1,6 +1,6 @@
 import { defineErrors } from '../../lib/errors.ts';
 
-/** What a caller of the API can do wrong with connectors. */
+/** Errors of requests about connectors. */
 export const connectorErrors = defineErrors({
   connector_not_found: {
     kind: 'not_found',
@@ -11,14 +11,14 @@ export const connectorErrors = defineErrors({
   connector_exists: {
     kind: 'conflict',
     status: 409,
-    title: 'The tenant has a connector of this id already',
-    next: 'Choose another connector_id, or change the connector that there is.',
+    title: 'The tenant already has a connector with this id',
+    next: 'Choose another connector_id, or change the existing connector.',
   },
   connection_taken: {
     kind: 'conflict',
     status: 409,
-    title: 'The Airbyte connection is enrolled already',
-    next: 'Use a connection of its own for each connector, or ask the operator who has this one.',
+    title: 'The Airbyte connection is already enrolled',
+    next: 'Use a separate connection for each connector, or ask the operator who has enrolled this one.',
   },
   connector_busy: {
     kind: 'conflict',
@@ -59,8 +59,8 @@ export const connectorErrors = defineErrors({
   airbyte_refused: {
     kind: 'transient',
     status: 503,
-    title: 'Airbyte did not answer the question',
-    next: 'Read the message, mend what it says or try again later.',
+    title: 'Airbyte could not be asked',
+    next: 'Read the message, fix what it names or try again later.',
   },
   airbyte_hook_unknown: {
     kind: 'not_found',
@@ -75,7 +75,7 @@ export const syncFailures = defineErrors({
   auth_error: {
     kind: 'forbidden',
     status: 403,
-    title: 'Airbyte refuses us this connection',
+    title: 'Airbyte refuses access to this connection',
     next: 'Give the application access to the connection in Airbyte, then requeue the job.',
   },
   rate_limit: {
@@ -87,14 +87,14 @@ export const syncFailures = defineErrors({
   server_error: {
     kind: 'transient',
     status: 503,
-    title: 'Airbyte failed again and again',
-    next: 'Look at Airbyte’s status page; requeue the job when it is well.',
+    title: 'Airbyte failed repeatedly',
+    next: 'Check Airbyte’s status page; requeue the job when Airbyte works again.',
   },
   timeout: {
     kind: 'transient',
     status: 503,
-    title: 'Airbyte did not answer in time',
-    next: 'Look at Airbyte’s status page; requeue the job when it is well.',
+    title: 'Airbyte did not respond in time',
+    next: 'Check Airbyte’s status page; requeue the job when Airbyte works again.',
   },
   connection_error: {
     kind: 'transient',
@@ -105,20 +105,20 @@ export const syncFailures = defineErrors({
   bad_answer: {
     kind: 'transient',
     status: 503,
-    title: 'Airbyte’s answers could not be read',
-    next: 'Check that AIRBYTE_BASE_URL is the address of the API and no proxy answers instead.',
+    title: 'Airbyte’s responses could not be read',
+    next: 'Check that AIRBYTE_BASE_URL is the address of the API and that no proxy responds instead.',
   },
   already_running: {
     kind: 'conflict',
     status: 409,
-    title: 'Another sync runs on the connection',
+    title: 'Another sync is running on the connection',
     next: 'Wait until it has ended, or set on_active_sync to adopt; then requeue the job.',
   },
   state_conflict: {
     kind: 'conflict',
     status: 409,
-    title: 'Airbyte does not sync the connection in its present state',
-    next: 'Look at the connection in Airbyte, then requeue the job.',
+    title: 'Airbyte cannot sync the connection in its current state',
+    next: 'Check the connection in Airbyte, then requeue the job.',
   },
   connection_inactive: {
     kind: 'conflict',
@@ -130,7 +130,7 @@ export const syncFailures = defineErrors({
     kind: 'conflict',
     status: 422,
     title: 'The Airbyte account has no credits left',
-    next: 'Buy credits, then requeue the dead letters of this code.',
+    next: 'Buy credits, then requeue the dead letters with this code.',
   },
   not_found: {
     kind: 'not_found',
@@ -147,14 +147,14 @@ export const syncFailures = defineErrors({
   sync_failed: {
     kind: 'transient',
     status: 503,
-    title: 'Airbyte reported the sync as failed, and it had tried several times itself',
-    next: 'Read the reason here or in Airbyte, mend the source or destination, then requeue the job.',
+    title: 'Airbyte reported the sync as failed after several attempts of its own',
+    next: 'Read the reason here or in Airbyte, fix the source or destination, then requeue the job.',
   },
   sync_deadline_exceeded: {
     kind: 'transient',
     status: 503,
     title: 'The sync took longer than SYNC_DEADLINE_HOURS',
-    next: 'Look at the run in Airbyte: it may still be at work. A requeued job adopts it.',
+    next: 'Check the run in Airbyte: it may still be running. A requeued job adopts it.',
   },
   connector_gone: {
     kind: 'not_found',
@@ -171,7 +171,7 @@ export const syncFailures = defineErrors({
   skipped_active: {
     kind: 'conflict',
     status: 409,
-    title: 'Skipped, because another sync ran on the connection',
+    title: 'Skipped, because another sync was running on the connection',
     next: 'Nothing to do; set on_active_sync to adopt to follow such syncs.',
   },
 });

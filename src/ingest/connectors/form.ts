@@ -4,9 +4,9 @@ import { hasHiddenCharacters } from './connection-id.ts';
 import type { ConnectorWish } from './service.ts';
 import { activeSyncPolicies } from './types.ts';
 
-/** How a connector is written in a request. */
+/** The form of a connector in a request. */
 const id = z.string().min(1).refine(isUsableId, 'must be 1 to 200 characters without control characters');
-/** They are parts of addresses of their own; a client that tidies a path takes those of dots away. */
+/** Reserved: the words have routes of their own, and clients remove dots from a path. */
 const reserved = ['status', 'import', '.', '..'];
 const newId = id.refine((text) => !reserved.includes(text), `must not be ${reserved.join(' or ')}`);
 const connectionId = id
@@ -14,7 +14,9 @@ const connectionId = id
     (text) => !hasHiddenCharacters(text),
     'must not begin or end with a blank, nor contain invisible characters',
   )
-  .describe('A UUID is kept in its canonical spelling; one connection has one connector over all tenants');
+  .describe(
+    'A UUID is stored in its canonical spelling; a connection has at most one connector over all tenants',
+  );
 const name = z.string().min(1).max(200).refine(isUsableId, 'must not contain control characters');
 
 export const connectorFormParts = { id, name };

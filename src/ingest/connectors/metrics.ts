@@ -11,13 +11,13 @@ export class ConnectorMetrics {
     const registers = [registry];
     this.requests = new Counter({
       name: 'sluice_airbyte_requests_total',
-      help: 'Requests to Airbyte, by what they ask and how they were answered',
+      help: 'Requests to Airbyte, by operation and outcome',
       labelNames: ['request', 'answer'],
       registers,
     });
     this.syncs = new Counter({
       name: 'sluice_connector_syncs_total',
-      help: 'Syncs that came to an end, by connector',
+      help: 'Ended syncs, by connector',
       labelNames: ['tenant', 'connector', 'outcome'],
       registers,
     });
@@ -28,14 +28,14 @@ export class ConnectorMetrics {
     });
     this.adoptions = new Counter({
       name: 'sluice_sync_adoptions_total',
-      help: 'Runs of Airbyte that were adopted instead of triggered, by why',
+      help: 'Runs of Airbyte that were adopted instead of triggered, by reason',
       labelNames: ['reason'],
       registers,
     });
-    // One figure for everybody who is asked to slow down; another house may have made it already.
+    // One metric for all providers that throttle; another house may have registered it already.
     const name = 'sluice_provider_throttled_total';
     const shared = registry.getSingleMetric(name) as Counter<'provider'> | undefined;
-    const help = 'Answers of providers that asked to slow down';
+    const help = 'Responses in which providers asked to slow down';
     this.#throttled = shared ?? new Counter({ name, help, labelNames: ['provider'], registers });
   }
 

@@ -11,8 +11,8 @@ import { ConnectorMetrics } from './metrics.ts';
 import { syncPipeline } from './pipeline.ts';
 import { connectorRoutes } from './routes.ts';
 import { type ScheduleReport, scheduleDue } from './schedule/schedule.ts';
-import { Trouble } from './sync/airbyte-turn.ts';
-import { RequestGate } from './sync/request-gate.ts';
+import { Trouble } from './sync/airbyte-calls.ts';
+import { RequestLimiter } from './sync/request-limiter.ts';
 import type { EnrolmentMode, SyncPolicy } from './types.ts';
 
 export interface ConnectorHouseOptions
@@ -29,7 +29,7 @@ export interface ConnectorHouseOptions
   hookSecret: string;
   userAgent: string;
   policy: SyncPolicy;
-  /** How long nobody calls an Airbyte that is down. */
+  /** How long an Airbyte that is down is left alone. */
   coolDownMs: number;
   triggerTimeoutMs?: number | undefined;
   timeoutMs?: number | undefined;
@@ -39,7 +39,7 @@ export interface ConnectorHouse extends OpenHouse {
   pipeline: Pipeline;
   routes: RouteModule[];
   tasks: UpkeepTask[];
-  /** Makes the jobs of connectors whose time has come; upkeep does so by itself, a cron's cycle has to ask. */
+  /** Creates the jobs of connectors that are due; upkeep calls it on a timer, a cron's cycle calls it once. */
   beforeCycle(scope?: { tenantId?: string }): Promise<ScheduleReport>;
 }
 
@@ -49,12 +49,12 @@ export function openConnectorHouse(options: ConnectorHouseOptions): ConnectorHou
   const { db, logger, limits, breakers, policy, coolDownMs, kernel } = options;
   const client = openClient(options);
   const metrics = new ConnectorMetrics(options.registry);
-  const gate = new RequestGate({
+  const requests = new RequestLimiter({
     concurrency: options.airbyteConcurrency,
     perSecond: options.airbyteRequestsPerSecond,
   });
   const { wake } = kernel;
-  const worker = { db, wake, logger, limits, breakers, policy, coolDownMs, client, gate, metrics };
+  const worker = { db, wake, logger, limits, breakers, policy, coolDownMs, client, requests, metrics };
   const beforeCycle: ConnectorHouse['beforeCycle'] = (scope) => scheduleDue(kernel.jobs, logger, scope);
   return {
     pipeline: syncPipeline({ ...worker, trouble: new Trouble(), clock: systemClock }),
@@ -89,7 +89,7 @@ type AirbyteOptions = Pick<
   'airbyteApiToken' | 'airbyteClientId' | 'airbyteClientSecret' | 'airbyteWorkspaceId'
 >;
 
-/** Without credentials everything else runs, and the page of connectors says what is missing. */
+/** Without credentials everything else works, and the page of connectors says what is missing. */
 function openClient(options: ConnectorHouseOptions): AirbyteClient | null {
   const credentials = credentialsOf(options);
   if (credentials === null) return null;
@@ -101,7 +101,7 @@ function openClient(options: ConnectorHouseOptions): AirbyteClient | null {
   return createAirbyteClient({ baseUrl, credentials, userAgent, ...limits }, { logger });
 }
 
-/** An application is better than a token, which runs out. */
+/** An application is preferred: a token expires. */
 function credentialsOf(options: AirbyteOptions): AirbyteCredentials | null {
   const { airbyteApiToken: token, airbyteClientId: clientId, airbyteClientSecret: clientSecret } = options;
   if (clientId !== null && clientSecret !== null) return { type: 'client', clientId, clientSecret };
@@ -119,12 +119,12 @@ function missingSettings(options: AirbyteOptions): string[] {
   return missing;
 }
 
-/** The same on every machine that shares the secret of tokens, so that nobody has to think of another one. */
+/** Derived from the secret of tokens, so that every machine has the same one without another setting. */
 export function hookSecretFrom(configured: string | null, shared: string): string {
   return configured ?? createHmac('sha256', shared).update('sluice airbyte webhook').digest('base64url');
 }
 
-/** Settings in seconds and hours as the numbers that the runner reckons with. */
+/** Converts settings in seconds and hours into milliseconds. */
 export function syncPolicyOf(config: {
   syncRetryBaseSeconds: number;
   syncLostTriggerSeconds: number;

@@ -5,7 +5,7 @@ import type { SyncWorkerDeps } from './sync/deps.ts';
 import { maxRetries, pipelineName } from './types.ts';
 import { advanceSync } from './worker.ts';
 
-/** Syncs as a pipeline of the kernel: triggered once, then looked at until Airbyte is done. */
+/** Syncs as a pipeline of the kernel: triggered once, then polled until Airbyte is done. */
 export function syncPipeline(deps: SyncWorkerDeps): Pipeline {
   return {
     name: pipelineName,

@@ -117,7 +117,7 @@ function installChanges(app: RouteApp, deps: ConnectorRouteDeps): void {
     config: { action: 'connector.manage' },
     schema: {
       tags,
-      summary: 'Change a connector; its Airbyte connection cannot be exchanged',
+      summary: 'Change a connector; its Airbyte connection cannot be changed',
       params,
       body: z.strictObject(changeFields),
       response: { 200: connectorReply, ...problems(404, 413, 415, 422) },

@@ -39,7 +39,7 @@ export interface ConnectorWish {
 
 const hourMs = 3_600_000;
 
-/** In a shared workspace anybody who guesses an id would read another one's connection: there the operator assigns. */
+/** In a shared workspace a guessed id would reveal another tenant's connection: there the operator assigns them. */
 export function assertMayEnrol(mode: EnrolmentMode, { role }: Principal): void {
   if (mode === 'open' || role === 'operator') return;
   throw connectorErrors.raise.enrolment_by_operator(
@@ -107,15 +107,15 @@ function assertCadence({ cadenceHours, plan }: Pick<Connector, 'cadenceHours' | 
   );
 }
 
-/** Whose the other one is stays unsaid: it may be another tenant's. */
+/** Does not name the other owner: it may be another tenant. */
 function taken(error: unknown, { connectorId }: { connectorId: string }): Error | null {
   const { code, constraint } = error as { code?: unknown; constraint?: unknown };
   if (code !== '23505') return null;
   if (constraint === 'ix_connectors_airbyte_connection') {
-    return connectorErrors.raise.connection_taken('This Airbyte connection is enrolled already');
+    return connectorErrors.raise.connection_taken('This Airbyte connection is already enrolled');
   }
   return constraint === 'connectors_pkey'
-    ? connectorErrors.raise.connector_exists(`There is a connector ${connectorId} already`)
+    ? connectorErrors.raise.connector_exists(`A connector ${connectorId} already exists`)
     : null;
 }
 
@@ -159,7 +159,7 @@ async function replan(tx: Tx, key: ConnectorKey): Promise<void> {
   await saveSchedule(tx, key, { nextSyncAt: replannedTick(planned, now), lastTickAt, plannedFor });
 }
 
-/** Its history stays. A sync under way would go on without anybody who can explain it, so that is refused. */
+/** Its history stays. Refused while a sync is active: nothing could explain that sync afterwards. */
 export function removeConnector({ db }: { db: Database }, key: ConnectorKey): Promise<void> {
   return db.tenant(key.tenantId, async (tx) => {
     await lockConnector(tx, key);

@@ -11,7 +11,7 @@ import {
 import { setting } from '../../lib/settings/settings.ts';
 import { enrolmentModes } from './types.ts';
 
-/** What fits into a header; blanks and line breaks come along when it is copied. */
+/** What fits into a header; blanks and line breaks often come along when it is copied. */
 const credential: Kind<string> = {
   schema: z
     .string()
@@ -25,20 +25,20 @@ export const connectorSettings = {
     env: 'AIRBYTE_BASE_URL',
     ...urlOf({ schemes: ['https', 'http'], example: 'https://api.airbyte.com/v1' }),
     default: 'https://api.airbyte.com/v1',
-    describe: 'The public API of the Airbyte that runs the syncs.',
+    describe: 'The address of the public API of the Airbyte that runs the syncs.',
   }),
   airbyteApiToken: setting({
     env: 'AIRBYTE_API_TOKEN',
     ...credential,
     default: null,
     secret: 'whole',
-    describe: 'A token for Airbyte. Tokens run out; AIRBYTE_CLIENT_ID and AIRBYTE_CLIENT_SECRET do not.',
+    describe: 'A token for Airbyte. Tokens expire; AIRBYTE_CLIENT_ID and AIRBYTE_CLIENT_SECRET do not.',
   }),
   airbyteClientId: setting({
     env: 'AIRBYTE_CLIENT_ID',
     ...credential,
     default: null,
-    describe: 'The application that Sluice is in Airbyte, instead of a token.',
+    describe: 'The client id of the application that stands for Sluice in Airbyte, instead of a token.',
   }),
   airbyteClientSecret: setting({
     env: 'AIRBYTE_CLIENT_SECRET',
@@ -93,8 +93,8 @@ export const connectorSettings = {
     ...fraction({ min: 0, max: 3_600 }),
     default: 30,
     describe:
-      'How long the run of a trigger without an answer is looked for, before a sync triggers again or a canceled one ' +
-      'is left. Airbyte may take up to a minute when it is busy; it rarely takes more than a few seconds.',
+      'How long Sluice looks for the run of a trigger without a response, before it triggers again or leaves a ' +
+      'canceled sync. A busy Airbyte may take up to a minute; usually it takes a few seconds.',
   }),
   syncMinIntervalSeconds: setting({
     env: 'SYNC_MIN_INTERVAL_SECONDS',
@@ -106,7 +106,7 @@ export const connectorSettings = {
     env: 'SYNC_POLL_SECONDS',
     ...fraction({ min: 0.1, max: 3_600 }),
     default: 10,
-    describe: 'How often a running sync is asked about; long ones up to six times less often.',
+    describe: 'How often a running sync is polled; long ones up to six times less often.',
   }),
   syncDeadlineHours: setting({
     env: 'SYNC_DEADLINE_HOURS',

@@ -72,7 +72,7 @@ export async function deleteConnector(tx: Tx, { tenantId, connectorId }: Connect
   return deleted === 1;
 }
 
-/** Until the end of the transaction nobody else moves or deletes it. */
+/** Locks it until the end of the transaction. */
 export async function lockConnector(tx: Tx, { tenantId, connectorId }: ConnectorKey): Promise<void> {
   await tx.run(sql`
     select 1
@@ -91,7 +91,7 @@ export interface Enrolled extends ConnectorKey {
   airbyteConnectionId: string;
 }
 
-/** Whose connector each of these connections is, over all tenants. */
+/** The owner of each of these connections, over all tenants. */
 export function listEnrolled(tx: Tx, airbyteConnectionIds: readonly string[]): Promise<Enrolled[]> {
   return tx.rows<Enrolled>(sql`
     select c.airbyte_connection_id as "airbyteConnectionId", c.tenant_id as "tenantId",
@@ -112,7 +112,7 @@ export async function saveNotice(
        and connector_id = ${connectorId}`);
 }
 
-/** The last job of each of these connectors, whatever became of it. */
+/** The last job of each of these connectors, whatever its status. */
 export function listLastJobs(
   tx: Tx,
   { tenantId, connectorIds }: { tenantId: string; connectorIds: readonly string[] },

@@ -4,7 +4,7 @@ export const pipelineName = 'sync';
 /** How many retries a sync has over all classes of errors. */
 export const maxRetries = 5;
 
-/** What to do when somebody else's sync runs on the connection already. */
+/** What to do when somebody else's sync is already running on the connection. */
 export const activeSyncPolicies = ['adopt', 'fail', 'skip'] as const;
 export type ActiveSyncPolicy = (typeof activeSyncPolicies)[number];
 
@@ -31,9 +31,9 @@ export interface Connector extends ConnectorKey {
   createdBy: string;
   createdAt: Date;
   updatedAt: Date;
-  /** Of its tenant, now. */
+  /** The tenant's current plan. */
   plan: Plan;
-  /** The plan that `nextSyncAt` was reckoned with. */
+  /** The plan that `nextSyncAt` was computed with. */
   plannedFor: string;
 }
 
@@ -52,7 +52,7 @@ export interface NewConnector extends ConnectorKey {
   createdBy: string;
 }
 
-/** What Airbyte's webhook said last. Anybody who knows the address can say it, so it is never more than a hint. */
+/** What Airbyte's webhook said last. Anybody who knows the address can send it, so it is only a hint. */
 export interface Notice {
   runId: string;
   success: boolean | null;
@@ -63,7 +63,7 @@ export interface Notice {
   receivedAt: string;
 }
 
-/** The hours below which a plan does not let anybody go. */
+/** The shortest cadence of each plan, in hours. */
 export const planCadences: Record<Plan, { minimumHours: number; isConfigurable: boolean }> = {
   free: { minimumHours: 24, isConfigurable: false },
   growth: { minimumHours: 6, isConfigurable: true },
@@ -73,10 +73,10 @@ export const planCadences: Record<Plan, { minimumHours: number; isConfigurable: 
 export const enrolmentModes = ['open', 'operator'] as const;
 export type EnrolmentMode = (typeof enrolmentModes)[number];
 
-/** The numbers of the runner, as the settings have them. */
+/** The numbers that govern syncs, from the settings. */
 export interface SyncPolicy {
   retryBaseMs: number;
-  /** For so long after a trigger without an answer its run may still appear. */
+  /** How long after a trigger without a response its run may still appear. */
   lostTriggerMs: number;
   minIntervalMs: number;
   pollMs: number;

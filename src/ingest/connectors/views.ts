@@ -20,7 +20,9 @@ export const connectorReply = z
     airbyte_connection_id: z.string(),
     external_account_id: z.string(),
     enabled: z.boolean(),
-    cadence_hours: z.number().describe('In effect: what is configured, but never below the plan’s minimum'),
+    cadence_hours: z
+      .number()
+      .describe('The effective one: as configured, but never below the plan’s minimum'),
     configured_cadence_hours: z.number().nullable(),
     min_interval_seconds: z.int().nullable(),
     on_active_sync: z.enum(activeSyncPolicies),
@@ -82,9 +84,9 @@ export const syncReply = z
     run_started_at: timestamp.nullable(),
     run_ended_at: timestamp.nullable(),
     failure_reason: z.string().nullable(),
-    airbyte_status: z.string().nullable().describe('Airbyte’s last word on the run'),
-    adopted: z.boolean().describe('True: another one started the run, and this job follows it'),
-    waiting_for: z.string().nullable().describe('Why nothing happens at the moment'),
+    airbyte_status: z.string().nullable().describe('The run’s status that Airbyte last reported'),
+    adopted: z.boolean().describe('True when somebody else started the run and this job follows it'),
+    waiting_for: z.string().nullable().describe('Why the sync is waiting'),
     trigger_started_at: timestamp.nullable(),
     requeued_from: z.uuid().nullable(),
     created_by: z.string(),
@@ -142,7 +144,7 @@ export const connectionReply = z
     schedule_type: z
       .string()
       .nullable()
-      .describe('Should be manual: otherwise Airbyte’s scheduler races ours'),
+      .describe('Should be manual: otherwise Airbyte’s scheduler competes with ours'),
     source_id: z.string().nullable(),
     destination_id: z.string().nullable(),
     enrolled_as: z.object({ tenant_id: z.string(), connector_id: z.string() }).nullable(),

@@ -1,29 +1,29 @@
 import type { Slice, SliceResult } from '../../kernel/jobs/types.ts';
-import { takeTurn } from './sync/airbyte-turn.ts';
+import { callAirbyte } from './sync/airbyte-calls.ts';
 import { checkpointOf } from './sync/checkpoint.ts';
 import type { SyncWorkerDeps } from './sync/deps.ts';
 import { isOverdue, overdue, pollRun } from './sync/poll.ts';
 import { triggerSync } from './sync/trigger.ts';
 
-/** One slice of a sync: trigger, or one look at the run. Between slices nobody holds a lease. */
+/** One slice of a sync: a trigger, or one poll of the run. Between slices nobody holds a lease. */
 export async function advanceSync(deps: SyncWorkerDeps, slice: Slice): Promise<SliceResult> {
   return counted(deps, slice, await advance(deps, slice));
 }
 
 async function advance(deps: SyncWorkerDeps, slice: Slice): Promise<SliceResult> {
   const { runId, checkpoint } = slice.job;
-  if (runId === null) return takeTurn(deps, slice, (turn) => triggerSync(deps, slice, turn));
+  if (runId === null) return callAirbyte(deps, slice, (calls) => triggerSync(deps, slice, calls));
   const before = checkpointOf(checkpoint);
   const silentMs = before.notBefore === null ? 0 : Date.parse(before.notBefore) - deps.clock.nowMs();
   // A webhook or a person may have brought the poll forward; Airbyte's Retry-After stands.
   if (silentMs > 0) return { outcome: { type: 'wait', delayMs: silentMs } };
-  const result = await takeTurn(deps, slice, (turn) => pollRun(deps, slice, { turn, runId }));
+  const result = await callAirbyte(deps, slice, (calls) => pollRun(deps, slice, { calls, runId }));
   const after = checkpointOf(result.checkpoint ?? checkpoint);
   const isStopped = result.outcome.type === 'wait' && after.waitingFor !== null;
   return isStopped && isOverdue(deps, after) ? { outcome: overdue(deps, runId) } : result;
 }
 
-/** Syncs that end are counted by connector, once their end is committed. */
+/** Ended syncs are counted by connector, once their end is committed. */
 function counted(deps: SyncWorkerDeps, slice: Slice, result: SliceResult): SliceResult {
   const { outcome } = result;
   if (outcome.type !== 'done' && outcome.type !== 'dead') return result;

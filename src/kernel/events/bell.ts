@@ -1,4 +1,4 @@
-/** A ring is remembered until somebody has waited for it. */
+/** A ring is remembered until somebody waits for it. */
 export class Bell {
   #hasRung = false;
   #answer: (() => void) | null = null;
@@ -8,7 +8,7 @@ export class Bell {
     this.#answer?.();
   }
 
-  /** Answers whether it rang within that time. */
+  /** Returns whether it rang within that time. */
   async wait(limitMs: number): Promise<boolean> {
     if (!this.#hasRung) {
       await new Promise<void>((resolve) => {

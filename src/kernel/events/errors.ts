@@ -4,7 +4,7 @@ export const eventErrors = defineErrors({
   invalid_event_position: {
     kind: 'invalid',
     status: 400,
-    title: 'This is no place in the event log',
+    title: 'This is not a position in the event log',
     next: 'Use the id of an event that you have received, or leave it out.',
   },
   too_many_streams: {

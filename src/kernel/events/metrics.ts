@@ -4,8 +4,8 @@ import type { Database } from '../../lib/postgres/db.ts';
 import { findHeldBack } from './store.ts';
 
 /**
- * Readers stop at the oldest open transaction of the whole cluster, another database's included: this tells how far
- * that holds them back.
+ * Readers stop at the oldest open transaction of the whole cluster, including other databases: this shows how far
+ * they are held back.
  */
 export function installEventMetrics(
   registry: Registry,
@@ -13,7 +13,7 @@ export function installEventMetrics(
 ): void {
   new Gauge({
     name: 'sluice_event_reader_lag_seconds',
-    help: 'Age of the oldest event that is held back from readers by an older open transaction',
+    help: 'Age of the oldest event that an older open transaction keeps from readers',
     registers: [registry],
     async collect() {
       try {

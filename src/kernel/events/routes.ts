@@ -35,9 +35,9 @@ const filterQuery = {
     .refine((value) => {
       const types = typesIn(value);
       return types.length <= maxTypes && types.every(isTypePattern);
-    }, `must be up to ${maxTypes} types such as job.queued, or beginnings such as job.*`)
+    }, `must be up to ${maxTypes} types such as job.queued, or prefixes such as job.*`)
     .describe(
-      'Only these types: several times or separated by commas; `job.*` is all that begin with `job.`',
+      'Only these types: repeated or separated by commas; `job.*` matches all that begin with `job.`',
     ),
   subject: z
     .string()
@@ -45,7 +45,7 @@ const filterQuery = {
     .refine((text) => !text.includes('\0'), 'must not contain NUL')
     .optional()
     .describe('Only about this job, upload or hand-off'),
-  after: z.string().max(4000).optional().describe('Only what came after the event with this id'),
+  after: z.string().max(4000).optional().describe('Only events after the one with this id'),
 };
 
 const envelopeReply = z
@@ -65,7 +65,7 @@ const envelopeReply = z
 
 type FilterInput = { type?: string | string[] | undefined; subject?: string | undefined };
 
-/** The audit log, and the same live. */
+/** The audit log, as pages and as a live stream. */
 export function eventRoutes(options: EventRoutesOptions): RouteModule {
   return (app, deps) => {
     installList(app, deps);
@@ -100,21 +100,21 @@ function installList(app: RouteApp, { db, cursors }: RouteDeps): void {
 
 function installStream(app: RouteApp, { db, cursors }: RouteDeps, options: EventRoutesOptions): void {
   const onError = (error: unknown) =>
-    app.log.warn({ err: error }, 'live streams wait, because events cannot be read');
+    app.log.warn({ err: error }, 'live streams are waiting because events cannot be read');
   const tails = new EventTails({ db, onError, ...options });
-  // Before the server waits for its connections: streams would hold it up for ever.
+  // Runs before the server waits for its connections: streams would hold it up for ever.
   app.addHook('preClose', async () => options.streams.closeAll());
   app.route({
     method: 'GET',
     url: '/api/events/stream',
-    // A HEAD has no end of its own and nothing to show.
+    // A HEAD request would never end and has nothing to show.
     exposeHeadRoute: false,
     config: { action: 'event.read' },
     schema: {
       tags,
       summary: 'Follow the audit log live',
       description:
-        'Server-sent events: `id` is where to go on from (the browser sends it as Last-Event-ID by itself), `event` ' +
+        'Server-sent events: `id` is where to continue (the browser sends it as Last-Event-ID by itself), `event` ' +
         'the type, `data` the envelope. Without Last-Event-ID and `after` the stream starts now.',
       produces: ['text/event-stream'],
       querystring: z.strictObject(filterQuery),
@@ -170,7 +170,7 @@ function pageStart(query: { after?: string; cursor?: string }, cursors: Cursors)
   return query.after ? positionFrom(query.after, cursors) : null;
 }
 
-/** The header counts before the parameter: a browser that reconnects repeats the URL that it began with. */
+/** The header wins over the parameter: a browser that reconnects repeats its first URL. */
 function streamStart(
   request: FastifyRequest,
   after: string | undefined,

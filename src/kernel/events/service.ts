@@ -8,7 +8,7 @@ import { type EventPosition, type EventRow, type NewEvent, parsePosition } from 
 /** Cursors of the event log are bound to this name. */
 export const eventList = 'events';
 
-/** Writes an event in the transaction that it describes, and wakes the readers once that has committed. */
+/** Writes an event in the transaction that it describes, and wakes the readers after the commit. */
 export async function recordEvent(
   { wake }: { wake: WakeUp },
   tx: Tx,

@@ -18,7 +18,7 @@ async function write(tenantId: string, ...subjects: string[]): Promise<void> {
   });
 }
 
-/** A transaction that has written an event, or only begun, and stays open until told. */
+/** A transaction that has written an event, or only begun, and stays open until released. */
 async function openWriter(
   tenantId: string,
   { subject, first }: { subject: string; first: 'write' | 'begin' },
@@ -55,7 +55,7 @@ async function eventuallySubjects(query: Partial<EventQuery> & { tenantId: strin
 }
 
 describe('a reader', () => {
-  test('does not pass a transaction that is still open, and finds its event at its place later', async () => {
+  test('does not read past an open transaction, and later finds its event at its place', async () => {
     const tenantId = await newTenant(database);
     await write(tenantId, 'before');
     await eventuallySubjects({ tenantId }, ['before']);
@@ -67,7 +67,7 @@ describe('a reader', () => {
     await eventuallySubjects({ tenantId, after: seen.at(-1) }, ['slow', 'fast']);
   });
 
-  test('loses nothing when an older transaction takes the higher id', async () => {
+  test('loses nothing when an older transaction gets the higher id', async () => {
     const tenantId = await newTenant(database);
     const slow = await openWriter(tenantId, { subject: 'slow', first: 'begin' });
     await write(tenantId, 'fast');
@@ -79,7 +79,7 @@ describe('a reader', () => {
     await eventuallySubjects({ tenantId, after: older }, ['fast']);
   });
 
-  test('is not shown an event whose transaction rolled back', async () => {
+  test('never sees an event whose transaction rolled back', async () => {
     const tenantId = await newTenant(database);
     const failing = database.db.tenant(tenantId, async (tx) => {
       await appendEvent(tx, { tenantId, type: 'test.written', subject: 'undone', data: {} });
@@ -101,7 +101,7 @@ describe('a reader', () => {
     expect(asKernel.map((event) => event.subject)).toEqual(['mine']);
   });
 
-  test('goes on after any position, page by page', async () => {
+  test('continues after any position, page by page', async () => {
     const tenantId = await newTenant(database);
     const subjects = Array.from({ length: 25 }, (_, n) => `s${n}`);
     for (const subject of subjects) await write(tenantId, subject);
@@ -173,7 +173,7 @@ describe('with 50,000 events of a tenant', () => {
 
   beforeAll(async () => {
     tenantId = await newTenant(database);
-    // Old transaction ids, a hundred events each: as a log has them, and below any that is open now.
+    // Old transaction ids, a hundred events each, as in a real log, and all below any open one.
     await database.owner(
       `insert into events (tenant_id, xid, type, subject, user_id, data)
        select $1, (3 + n / 100)::text::xid8, 'test.written', 'subject ' || n % 2000, 'user ' || n % 50, '{"a": 1}'
@@ -200,7 +200,7 @@ describe('with 50,000 events of a tenant', () => {
 
   const middle = { xid: '253', eventId: 25_000 };
 
-  test('a page from the middle reads its rows by the primary key and no more', async () => {
+  test('a page from the middle reads exactly its rows, by the primary key', async () => {
     const nodes = await planOf({ after: middle, limit: 500 });
     expect(nodes.map((node) => node['Node Type'])).not.toContain('Sort');
     const scan = nodes.find((node) => node['Index Name'] !== undefined);
@@ -209,7 +209,7 @@ describe('with 50,000 events of a tenant', () => {
     expect(scan?.['Rows Removed by Filter'] ?? 0).toBe(0);
   });
 
-  test('the events of one subject are read by the index of subjects and no more', async () => {
+  test('the events of one subject are read by the index of subjects, without others', async () => {
     const nodes = await planOf({ after: { xid: '3', eventId: 0 }, subject: 'subject 77', limit: 500 });
     expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan');
     const scan = nodes.find((node) => node['Index Name'] !== undefined);

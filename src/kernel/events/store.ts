@@ -14,8 +14,8 @@ export interface EventQuery extends EventFilter {
 }
 
 /**
- * Ids are handed out in another order than transactions commit. So readers go by transaction first and stop at the
- * oldest one that is still open: whatever it has written will come after everything that was read, never before.
+ * Ids are drawn in another order than transactions commit. So readers order by transaction first and stop at the
+ * oldest one that is still open: its events will come after everything that was read, never before.
  */
 export function readEvents(tx: Tx, query: EventQuery): Promise<EventRow[]> {
   return tx.rows<EventRow>(eventsStatement(query));
@@ -70,8 +70,8 @@ export async function appendEvent(tx: Tx, event: NewEvent): Promise<EventPositio
 }
 
 /**
- * Age of the oldest committed event that readers may not see yet; null: none. One look into the index per tenant, and
- * none at all when no transaction is open.
+ * Age of the oldest committed event that readers may not see yet; null when there is none. One index lookup per tenant,
+ * and none at all when no transaction is open.
  */
 export function findHeldBack(tx: Tx): Promise<{ ageSeconds: number | null } | null> {
   return tx.find<{ ageSeconds: number | null }>(sql`

@@ -66,7 +66,7 @@ function write(tenantId: string, subject: string): Promise<EventPosition> {
 }
 
 describe('a follower', () => {
-  test('gets each of 1,000 events of twenty writers once, in the order that stays', async () => {
+  test('gets each of 1,000 events of twenty writers once, in a stable order', async () => {
     const tenantId = await newTenant(database);
     const follower = follow(tailsOf({ batchSize: 40, pollMs: 20 }), { tenantId });
     const writer = async (name: number) => {
@@ -87,13 +87,13 @@ describe('a follower', () => {
     const all = await listEvents(database.db, { tenantId, limit: 2_000 });
     expect(subjects(follower.events)).toEqual(subjects(all));
     expect(all.every((row, index) => index === 0 || isAfter(row, all[index - 1]))).toBe(true);
-    // The order of ids alone would not have done: the writers did overtake each other.
+    // Ordering by id alone would not have been enough: the writers did overtake each other.
     const ids = all.map((row) => row.eventId);
     expect(ids).not.toEqual([...ids].sort((a, b) => a - b));
     expect(Math.max(...follower.batchSizes)).toBeLessThanOrEqual(40);
   });
 
-  test('that stands between two transactions which commit in reverse gets both once', async () => {
+  test('between two transactions that commit in reverse order gets both once', async () => {
     const tenantId = await newTenant(database);
     const follower = follow(tailsOf({ pollMs: 20 }), { tenantId });
     let commit = () => {};
@@ -112,7 +112,7 @@ describe('a follower', () => {
     installEventMetrics(registry, { db: database.db, logger });
     const lag = async () =>
       Number(/^sluice_event_reader_lag_seconds (\S+)$/m.exec(await registry.metrics())?.[1] ?? Number.NaN);
-    await eventually(async () => (await lag()) > 0.05, 'the metric tells how far the reader is held back');
+    await eventually(async () => (await lag()) > 0.05, 'the metric shows how far the reader is held back');
     expect(follower.events).toEqual([]);
     commit();
     await slow;
@@ -122,7 +122,7 @@ describe('a follower', () => {
     expect(subjects(follower.events)).toEqual(['slow', 'fast']);
   });
 
-  test('is woken: it need not wait for its next look', async () => {
+  test('is woken by an announcement before its next poll', async () => {
     const tenantId = await newTenant(database);
     const wake = unheard();
     let looks = 0;
@@ -150,7 +150,7 @@ describe('a follower', () => {
     await db.close();
   });
 
-  test('finds by looking what nobody announced', async () => {
+  test('finds by polling what nobody announced', async () => {
     const tenantId = await newTenant(database);
     const follower = follow(tailsOf({ pollMs: 50 }), { tenantId });
     await write(tenantId, 'silent');
@@ -158,7 +158,7 @@ describe('a follower', () => {
     await follower.stop();
   });
 
-  test('from the head gets what comes after, and from a position what came since', async () => {
+  test('gets later events from the head, and events since a position from there', async () => {
     const tenantId = await newTenant(database);
     const tails = tailsOf({ pollMs: 20 });
     const old = await write(tenantId, 'old');
@@ -199,7 +199,7 @@ describe('a follower', () => {
   });
 });
 
-test('a log that cannot be read makes followers wait and is told once', async () => {
+test('a log that cannot be read makes followers wait and is reported once', async () => {
   const tenantId = await newTenant(database);
   const errors: unknown[] = [];
   let looks = 0;

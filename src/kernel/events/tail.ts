@@ -10,9 +10,9 @@ export interface EventTailsOptions {
   db: Database;
   wake: WakeUp;
   onError: (error: unknown) => void;
-  /** How often to look when nobody wakes us. */
+  /** How often to poll when nothing wakes us. */
   pollMs?: number;
-  /** How soon to look again after something came or woke us; from there on ever later, up to `pollMs`. */
+  /** How soon to poll again after an event or a wake-up; the pause then grows up to `pollMs`. */
   lookAgainMs?: number;
   /** Most events in memory per follower. */
   batchSize?: number;
@@ -20,7 +20,7 @@ export interface EventTailsOptions {
 
 export interface EventBatch {
   events: EventRow[];
-  /** Behind everything read so far, what the filter left out included. */
+  /** After everything read so far, including what the filter left out. */
   position: EventPosition;
 }
 
@@ -28,8 +28,8 @@ const minPauseMs = 20;
 const maxReadsAtOnce = 3;
 
 /**
- * Follows the event log of tenants, for any number of followers in this process. Those of one tenant that stand at the
- * same place share one read, a few reads run at once, and the more followers there are, the longer each one pauses:
+ * Follows the event log of tenants, for any number of followers in this process. Followers of one tenant at the
+ * same position share one read, a few reads run at once, and the more followers there are, the longer each one pauses:
  * a thousand of them cost the database a thousand reads a second at most and three connections.
  */
 export class EventTails {
@@ -46,7 +46,7 @@ export class EventTails {
   /** Where to start for what happens from now on. */
   async head(): Promise<EventPosition> {
     const [row] = await this.#options.db.statement<EventPosition>({ role: 'sluice_kernel' }, headStatement());
-    if (!row) throw new Error('The database did not tell its oldest open transaction');
+    if (!row) throw new Error('The database did not report its oldest open transaction');
     return row;
   }
 
@@ -77,7 +77,7 @@ export class EventTails {
         if (rows.length === batchSize || signal.aborted) continue;
         await pause(Math.max(minPauseMs, this.#followers), signal);
         const wasWoken = await bell.wait(waitMs);
-        // What woke us may be held back for a moment by an older transaction: look again soon, then ever later.
+        // An older transaction may hold back what woke us for a moment: poll again soon, then less often.
         waitMs = wasWoken || last ? lookAgainMs : Math.min(waitMs * 2, pollMs);
       }
     } finally {
@@ -108,7 +108,7 @@ export class EventTails {
     return rows;
   }
 
-  /** A database that is away for a while only makes followers wait. Told once, not by everyone every second. */
+  /** While the database is away followers only wait. Logged once, not by each of them every second. */
   #failed(error: unknown): EventRow[] {
     if (!this.#isFailing) this.#options.onError(error);
     this.#isFailing = true;
@@ -141,6 +141,6 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
   try {
     await sleep(ms, undefined, { signal });
   } catch {
-    // Only the signal ends a pause early, and whoever pauses looks at it next.
+    // Only the signal ends a pause early, and the caller checks it next.
   }
 }

@@ -1,4 +1,4 @@
-/** Where a reader stands: everything up to and including this has been read. xid is a 64-bit number as text. */
+/** A reader's position: everything up to and including it has been read. xid is a 64-bit number as text. */
 export interface EventPosition {
   xid: string;
   eventId: number;
@@ -25,10 +25,10 @@ export interface NewEvent {
 }
 
 export interface EventFilter {
-  /** Types, or beginnings of types that end in `.*`; none: all types. */
+  /** Types, or prefixes that end in `.*`; all types when it is empty. */
   types?: readonly string[] | undefined;
   subject?: string | undefined;
-  /** Narrows to what is about one member's own jobs. */
+  /** Limits to events about one member's own jobs. */
   ownerId?: string | undefined;
 }
 
@@ -61,14 +61,14 @@ export function envelopeOf(event: EventRow): EventEnvelope {
   };
 }
 
-/** An event's id is its place in the log, so that any event a client has seen is a place to go on from. */
+/** An event's id is its position in the log, so a client can continue from any event that it has seen. */
 export function positionText({ xid, eventId }: EventPosition): string {
   return `${xid}-${eventId}`;
 }
 
 const maxXid = 2n ** 64n - 1n;
 
-/** Null for what no event can have as id. */
+/** Returns null for a text that is not an event id. */
 export function parsePosition(text: string): EventPosition | null {
   const [, xid, eventId] = /^(\d{1,20})-(\d{1,16})$/.exec(text) ?? [];
   if (xid === undefined || eventId === undefined) return null;
@@ -82,12 +82,12 @@ export function isTypePattern(text: string): boolean {
   return text.length <= 100 && typePattern.test(text);
 }
 
-/** `job.*` as the beginning that it stands for; null for a whole type. */
+/** Returns the prefix of `job.*`; null for a whole type. */
 export function typePrefix(pattern: string): string | null {
   return pattern.endsWith('.*') ? pattern.slice(0, -1) : null;
 }
 
-/** The same question that the store asks in SQL, for rows that were read without a filter. */
+/** The same filter as in the store's SQL, for rows that were read without it. */
 export function matchesFilter(event: EventRow, { types, subject, ownerId }: EventFilter): boolean {
   return (
     (types === undefined || types.some((pattern) => matchesType(event.type, pattern))) &&

@@ -17,7 +17,7 @@ export interface FilesConfig {
   s3PathStyle?: boolean;
 }
 
-/** The place for files that the configuration asks for. */
+/** The file storage that the configuration selects. */
 export function createFiles(config: FilesConfig): Files {
   switch (config.filesBackend) {
     case 'local':

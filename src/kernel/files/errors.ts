@@ -7,7 +7,7 @@ export const fileErrors = defineErrors({
     kind: 'not_found',
     status: 404,
     title: 'There is no such file',
-    next: 'Check the id; files are removed with what they belong to and when their retention is over.',
+    next: 'Check the id; a file is deleted with what it belongs to, and when its retention ends.',
   },
   file_content_missing: {
     kind: 'bug',
@@ -18,13 +18,13 @@ export const fileErrors = defineErrors({
   files_unavailable: {
     kind: 'transient',
     status: 503,
-    title: 'The storage of files cannot be used now',
+    title: 'The file storage is not available',
     next: 'Try again later; jobs wait by themselves. Operators: `sluice doctor` says what is wrong with the storage.',
   },
   storage_key_malformed: {
     kind: 'bug',
     status: 500,
-    title: 'A storage key does not have the shape that Sluice gives them',
+    title: 'A storage key does not have the form that Sluice uses',
     next: 'Storage keys are made by the server and never come from outside. Report it with the request id.',
   },
 });

@@ -14,14 +14,14 @@ import type { Files, OldContent } from './types.ts';
 
 interface FilesUnderTest {
   files: Files;
-  /** Everything there is, finished or not: what a failed store must not add to. */
+  /** Everything stored, finished or not: a failed store must add nothing to it. */
   listEverything(): Promise<string[]>;
 }
 
 const plenty = { maxBytes: 10_000_000 };
 const unknownKey = 'ab/cd/01890000-0000-7000-8000-000000000000';
 
-/** What every place for files must do. An implementation joins by one more call. */
+/** What every file storage must do. A new implementation adds one call. */
 function filesContract(name: string, makeFiles: () => Promise<FilesUnderTest>): void {
   describe(name, () => {
     const made = {} as FilesUnderTest;
@@ -60,7 +60,7 @@ function keepsContent(made: FilesUnderTest): void {
 }
 
 function leavesNothingOfFailures(made: FilesUnderTest): void {
-  test('one byte over the limit is refused with 413, the source is stopped and nothing stays', async () => {
+  test('one byte over the limit is refused with 413, the source is stopped and nothing is left', async () => {
     const before = await made.listEverything();
     const source = Readable.from([Buffer.alloc(60), Buffer.alloc(41), Buffer.alloc(60)]);
     const refused = expect(made.files.store(source, { maxBytes: 100 })).rejects;
@@ -73,7 +73,7 @@ function leavesNothingOfFailures(made: FilesUnderTest): void {
     expect(await made.listEverything()).toEqual(before);
   });
 
-  test('a source that breaks off in the middle leaves nothing', async () => {
+  test('a source that breaks off in the middle leaves nothing behind', async () => {
     const before = await made.listEverything();
     const source = new Readable({ read() {} });
     source.push(Buffer.alloc(1000));
@@ -83,7 +83,7 @@ function leavesNothingOfFailures(made: FilesUnderTest): void {
     expect(await made.listEverything()).toEqual(before);
   });
 
-  test('a source that is closed without its end leaves nothing', async () => {
+  test('a source that is closed early leaves nothing behind', async () => {
     const before = await made.listEverything();
     const source = new Readable({ read() {} });
     source.push(Buffer.alloc(1000));
@@ -95,7 +95,7 @@ function leavesNothingOfFailures(made: FilesUnderTest): void {
 }
 
 function findsItsWay(made: FilesUnderTest): void {
-  test('removing works once and is harmless twice', async () => {
+  test('removing twice is harmless', async () => {
     const { storageKey } = await made.files.store(Readable.from(['x']), plenty);
     await made.files.remove(storageKey);
     expect(await made.files.exists(storageKey)).toBe(false);
@@ -213,7 +213,7 @@ filesContract('files in a bucket', async () => ({
 describe('files in a bucket', () => {
   const large = 20 * 1024 * 1024;
 
-  test('a file of several parts is whole, under its prefix and a name that the server made', async () => {
+  test('a file of several parts is stored whole, under the prefix and a generated name', async () => {
     const bytes = randomBytes(large);
     const files = bucketFiles();
     const stored = await files.store(Readable.from(piecesOf(bytes, 999_983)), { maxBytes: large });
@@ -228,23 +228,26 @@ describe('files in a bucket', () => {
     expect((await part.toArray()).join('')).toBe(bytes.subarray(large - 10).toString());
   });
 
-  test.each(['too large', 'broken off'])('a file of several parts that is %s leaves nothing', async (how) => {
-    const before = await s3.listEverything();
-    const source = Readable.from(
-      (async function* () {
-        yield randomBytes(large);
-        if (how === 'broken off') throw new Error('broken off');
-        yield randomBytes(1);
-      })(),
-    );
-    await expect(bucketFiles().store(source, { maxBytes: large })).rejects.toThrow(
-      how === 'broken off' ? 'broken off' : 'which is the limit',
-    );
-    expect(source.destroyed).toBe(true);
-    expect(await s3.listEverything()).toEqual(before);
-  });
+  test.each(['too large', 'broken off'])(
+    'a file of several parts that is %s leaves nothing behind',
+    async (how) => {
+      const before = await s3.listEverything();
+      const source = Readable.from(
+        (async function* () {
+          yield randomBytes(large);
+          if (how === 'broken off') throw new Error('broken off');
+          yield randomBytes(1);
+        })(),
+      );
+      await expect(bucketFiles().store(source, { maxBytes: large })).rejects.toThrow(
+        how === 'broken off' ? 'broken off' : 'which is the limit',
+      );
+      expect(source.destroyed).toBe(true);
+      expect(await s3.listEverything()).toEqual(before);
+    },
+  );
 
-  test('a range behind the end is empty, as it is on disk', async () => {
+  test('a range beyond the end is empty, as on disk', async () => {
     const files = bucketFiles();
     const { storageKey } = await files.store(Readable.from(['abc']), plenty);
     expect(await text(await files.open(storageKey, { start: 3 }))).toBe('');
@@ -252,7 +255,7 @@ describe('files in a bucket', () => {
     expect(await text(await files.open(empty, { start: 0, end: 99 }))).toBe('');
   });
 
-  test('unfinished uploads and probes of a crash are leftovers; of others nothing is listed', async () => {
+  test('unfinished uploads and probes of a crash are listed as leftovers; foreign objects are not', async () => {
     const s3Prefix = `crash-${newId()}/`;
     const files = bucketFiles({ s3Prefix });
     const client = s3.client();
@@ -285,7 +288,7 @@ describe('files in a bucket', () => {
   test.each([
     ['s3_bucket_missing', { s3Bucket: 'no-such-bucket' }],
     ['s3_credentials_refused', { s3SecretAccessKey: 'wrong' }],
-  ])('the probe says what is wrong (%s); everybody else only that something is', async (code, wrong) => {
+  ])('only the probe says what is wrong (%s)', async (code, wrong) => {
     const files = bucketFiles(wrong);
     await expect(files.probe()).rejects.toMatchObject({ code });
     const away = {
@@ -295,13 +298,13 @@ describe('files in a bucket', () => {
     };
     await expect(files.store(Readable.from(['x']), plenty)).rejects.toMatchObject(away);
     await expect(files.open(unknownKey)).rejects.toMatchObject(away);
-    // An answer to HEAD has no body that could say more.
+    // A response to HEAD has no body that could say more.
     await expect(files.exists(unknownKey)).rejects.toMatchObject({ code: 'files_unavailable' });
     await expect(files.remove(unknownKey)).rejects.toMatchObject(away);
     await expect(collectOld(files, 0)).rejects.toMatchObject(away);
   });
 
-  test('while the server is away nothing is stored or lost, and afterwards all is as before', async () => {
+  test('while the server is away nothing is stored or lost, and later everything works again', async () => {
     const files = bucketFiles();
     const { storageKey } = await files.store(Readable.from(['kept']), plenty);
     await s3.kill();
@@ -318,7 +321,7 @@ describe('files in a bucket', () => {
 });
 
 describe('local files on disk', () => {
-  test('what a crash left in tmp is listed as a leftover once it is old, and can be removed', async () => {
+  test('an old file that a crash left in tmp is listed as a leftover and can be removed', async () => {
     const root = newRoot();
     const files = createLocalFiles({ root });
     await mkdir(path.join(root, 'tmp'), { recursive: true });
@@ -341,7 +344,7 @@ describe('local files on disk', () => {
     expect(await collectKeys(files, -60_000)).toEqual([]);
   });
 
-  test('a root that cannot be made fails the probe', async () => {
+  test('a root that cannot be created fails the probe', async () => {
     const root = newRoot();
     await writeFile(root, 'a file where the directory should be');
     await expect(createLocalFiles({ root }).probe()).rejects.toThrow();

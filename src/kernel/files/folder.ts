@@ -2,8 +2,8 @@ import { realpath, stat } from 'node:fs/promises';
 import path from 'node:path';
 
 /**
- * The file that a key names below a folder, or null when there is none. Where a link leads is looked at, not where it
- * seems to be: nothing outside of the folder is ever named.
+ * The file that a key names below a folder, or null when there is none. Links are resolved first, so that
+ * nothing outside the folder can be named.
  */
 export async function findBelow(folder: string, key: string): Promise<string | null> {
   if (key.includes('\0') || path.isAbsolute(key)) return null;
@@ -13,9 +13,9 @@ export async function findBelow(folder: string, key: string): Promise<string | n
   return (await stat(file)).isFile() ? file : null;
 }
 
-/** The folder of a tenant below one that all of them share: nobody names another tenant's files. */
+/** A tenant's folder below the shared one: no tenant can name another's files. */
 export function tenantFolder(root: string, tenantId: string): string {
   const name = encodeURIComponent(tenantId);
-  // A tenant id may hold what no name of a folder may.
+  // A tenant id may contain what a folder name may not.
   return path.join(root, name === '.' || name === '..' ? name.replaceAll('.', '%2E') : name);
 }

@@ -10,8 +10,8 @@ import { assertStorageKey, isStorageKey, newStorageKey, randomStart } from './st
 import type { Files, OldContent, StoredContent } from './types.ts';
 
 /**
- * Files in a local directory. Names are made by the server (`ab/cd/<uuid>`, spread over 65,536 directories), content
- * is written to `tmp/` and renamed when it is whole and synced, so a name never stands for half a file.
+ * Files in a local directory. The server generates names (`ab/cd/<uuid>`, spread over 65,536 directories). Content
+ * is written to `tmp/` and renamed once it is complete and synced, so a name never stands for half a file.
  */
 export function createLocalFiles(options: { root: string }): Files {
   const root = path.resolve(options.root);
@@ -60,14 +60,14 @@ async function storeContent({
     content.destroy();
     await handle?.close().catch(() => {});
     await rm(draft, { force: true });
-    // In words of its own: the system's name paths of the server.
+    // Not the system's message, which names paths of the server.
     throw isOutOfRoom(error)
       ? fileErrors.raise.storage_full('The file was not stored: no space left on device', { cause: error })
       : error;
   }
 }
 
-/** The disk is full, or the share of it that this user may have. */
+/** The disk is full, or this user's quota. */
 function isOutOfRoom(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return code === 'ENOSPC' || code === 'EDQUOT';
@@ -104,7 +104,7 @@ async function makeDirectory(directory: string, root: string): Promise<void> {
   }
 }
 
-/** Opens before it answers, so that a missing file is an error here and not in the middle of a reply. */
+/** Opens the file first, so that a missing one is an error here and not in the middle of a reply. */
 async function openContent(
   file: string,
   { storageKey, start, end }: { storageKey: string; start?: number; end?: number },

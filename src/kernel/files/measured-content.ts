@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import { fileErrors } from './errors.ts';
 
-/** Content that is counted and hashed while somebody reads it, and that ends with an error beyond the limit. */
+/** Counts and hashes content as it is read, and fails beyond the limit. */
 export class MeasuredContent {
   readonly #content: Readable;
   readonly #maxBytes: number;
@@ -12,8 +12,8 @@ export class MeasuredContent {
   constructor(content: Readable, { maxBytes }: { maxBytes: number }) {
     this.#content = content;
     this.#maxBytes = maxBytes;
-    // A client may go away before the first byte is asked for: unheard, its error would end the process. Whoever
-    // reads still gets it.
+    // A client may leave before the first byte is read: without a listener its error would end the process. The
+    // reader still gets it.
     content.on('error', () => {});
   }
 
@@ -32,7 +32,7 @@ export class MeasuredContent {
     }
   }
 
-  /** Once all of it was read. */
+  /** Available once everything was read. */
   measures(): { sizeBytes: number; sha256: string } {
     return { sizeBytes: this.#sizeBytes, sha256: this.#hash.digest('hex') };
   }

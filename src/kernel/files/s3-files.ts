@@ -19,17 +19,17 @@ import { assertStorageKey, isStorageKey, newStorageKey, randomStart } from './st
 import type { Files, OldContent, StoredContent } from './types.ts';
 
 export interface S3FilesOptions extends Omit<S3ClientOptions, 'fetch'> {
-  /** Before every key; empty, or with a slash at its end. Nobody else may store below it. */
+  /** Precedes every key; empty, or ending in a slash. Nothing else may store below it. */
   prefix: string;
   userAgent: string;
 }
 
 /**
- * Files in a bucket of the operator's own. Names are made by the server (`ab/cd/<uuid>`), an object appears whole or
- * not at all, and what a crash leaves behind is an unfinished upload, which the sweep aborts.
+ * Files in the operator's bucket. The server generates names (`ab/cd/<uuid>`), an object appears whole or
+ * not at all, and a crash leaves only an unfinished upload, which the sweep aborts.
  */
 export function createS3Files({ prefix, userAgent, ...place }: S3FilesOptions): Files {
-  // The operator says where his own server is: no address is refused, not even one of this machine.
+  // The operator chooses the server: no address is refused, not even one of this machine.
   const fetch = createGuardedFetch({ blockPrivateAddresses: false, refuse: () => null, userAgent });
   const client = createS3Client({ ...place, fetch });
   const hasty = createS3Client({ ...place, fetch, ...probing });
@@ -53,7 +53,7 @@ interface Context {
   prefix: string;
 }
 
-/** Somebody waits for the answer, and asks again in a moment. */
+/** A caller is waiting, and will ask again in a moment. */
 const probing = { maxTries: 1, timeoutMs: 5_000 };
 
 function nameOf({ prefix }: Context, storageKey: string): string {
@@ -85,7 +85,7 @@ async function openContent(
   try {
     const { stream } = await context.client.get(nameOf(context, storageKey), range);
     const body = Readable.from(piecesOf(stream), { objectMode: false });
-    // Nobody may have begun to read when it is given up.
+    // Nothing may have been read yet when it is given up.
     return body.once('close', () => stream.destroy());
   } catch (error) {
     if (isCode(error, 's3_range_outside')) return Readable.from([], { objectMode: false });
@@ -107,7 +107,7 @@ async function* piecesOf(stream: Readable): AsyncGenerator<Buffer> {
 async function exists(context: Context, storageKey: string): Promise<boolean> {
   const name = nameOf(context, storageKey);
   if ((await context.client.head(name)) !== null) return true;
-  // A missing bucket looks the same to `head`, and a job would take its file for lost.
+  // `head` cannot tell a missing bucket from a missing object, and a job would give its file up.
   const { objects } = await context.client.list({ prefix: name, maxKeys: 1 });
   return objects.some(({ key }) => key === name);
 }
@@ -140,13 +140,13 @@ async function* listUploads({ client, prefix }: Context): AsyncGenerator<Unfinis
   let after: UnfinishedUpload | undefined;
   do {
     const page = await client.listUploads({ prefix, after }).catch(nothingIfUnknown);
-    // Only what this installation may have begun.
+    // Only uploads that this installation may have begun.
     yield* page.uploads.filter(({ key }) => isStorageKey(key.slice(prefix.length)));
     after = page.next ?? undefined;
   } while (after);
 }
 
-/** Not every server has this list; those remove unfinished uploads by rules of their own. */
+/** Not every server offers this list; those that do not remove unfinished uploads by their own rules. */
 function nothingIfUnknown(error: unknown): UploadPage {
   const code = isCode(error, 's3_request_refused') ? String(error.details.s3_code) : '';
   if (['NotImplemented', 'MethodNotAllowed', '501', '405'].includes(code)) return { uploads: [], next: null };
@@ -176,7 +176,7 @@ async function* listBehind(
 
 const probeShape = /^probe\/[0-9a-f-]{36}$/;
 
-/** Everything that the work needs: to write, to read, to list and to delete. */
+/** Checks every right that the work needs: write, read, list and delete. */
 async function probe({ client, prefix }: Context): Promise<void> {
   const key = `${prefix}probe/${newId()}`;
   await client.put(key, Readable.from(['probe']));
@@ -191,14 +191,14 @@ async function probe({ client, prefix }: Context): Promise<void> {
 }
 
 /**
- * Whatever is wrong with the operator's storage: it is not the tenant's fault, may be mended, and is nothing that
- * tenants should read about in detail. Other errors stay what they are.
+ * A failure of the operator's storage is not the tenant's fault, may be repaired, and its details are not for
+ * tenants. Other errors stay as they are.
  */
 function unavailable(error: unknown): never {
   const isOfStorage =
     isSluiceError(error) && (error.code in s3Errors.definitions || error.code in fetchErrors.definitions);
   if (!isOfStorage) throw error;
-  throw fileErrors.raise.files_unavailable('The storage of files does not do its work at the moment', {
+  throw fileErrors.raise.files_unavailable('The file storage is not available at the moment', {
     cause: error,
   });
 }

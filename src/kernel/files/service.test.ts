@@ -72,7 +72,7 @@ describe.each(['local', 's3'] as const)('in %s', (backend) => {
     await expect(found).rejects.toMatchObject({ code: 'file_not_found' });
   });
 
-  test('when the transaction fails, neither row nor bytes stay', async () => {
+  test('when the transaction fails, neither row nor bytes remain', async () => {
     const tenantId = await newTenant(database);
     let storageKey = '';
     const failing = saveFile({ db: database.db, files }, upload(tenantId), async (_tx, file) => {
@@ -84,7 +84,7 @@ describe.each(['local', 's3'] as const)('in %s', (backend) => {
     expect(await database.owner('select file_id from files where tenant_id = $1', [tenantId])).toEqual([]);
   });
 
-  test('when the answer to the commit is lost, the bytes stay until the sweep knows', async () => {
+  test('when the response to the commit is lost, the bytes stay until the sweep decides', async () => {
     const tenantId = await newTenant(database);
     let storageKey = '';
     const failing = saveFile({ db: database.db, files }, upload(tenantId), async (_tx, file) => {
@@ -95,7 +95,7 @@ describe.each(['local', 's3'] as const)('in %s', (backend) => {
     expect(await files.exists(storageKey)).toBe(true);
   });
 
-  test('removing a file takes the bytes away only once the row is gone for good', async () => {
+  test('removing a file deletes the bytes only after the row’s deletion has committed', async () => {
     const tenantId = await newTenant(database);
     const { fileId, storageKey } = await save(tenantId);
     const rolledBack = database.db.tenant(tenantId, async (tx) => {
@@ -125,7 +125,7 @@ describe.each(['local', 's3'] as const)('in %s', (backend) => {
     expect([...first, ...second].map((file) => file.fileId)).toEqual(expected);
   });
 
-  test('the sweep removes bytes without a row, in batches, and spares those of every tenant with one', async () => {
+  test('the sweep removes bytes without a row, in batches, and keeps those with one, for every tenant', async () => {
     const kept = [await save(await newTenant(database)), await save(await newTenant(database))];
     const orphans: string[] = [];
     for (let n = 0; n < 7; n += 1) {

@@ -8,7 +8,7 @@ import type { FileRecord, Files, StoredContent } from './types.ts';
 
 /**
  * Bytes first, row second: the content is durable before the transaction that names it commits. If that transaction
- * fails, the bytes are taken away again; if the process dies in between, the sweep does.
+ * fails, the bytes are deleted; if the process dies in between, the sweep deletes them.
  */
 export async function saveFile<T>(
   { db, files }: { db: Database; files: Files },
@@ -33,7 +33,7 @@ export async function saveFile<T>(
   }
 }
 
-/** The row of content that is already stored, in the caller's own transaction (together with a job, say). */
+/** Inserts the row of content that is already stored, in the caller's transaction, for example together with a job. */
 export async function recordFile(
   tx: Tx,
   file: {
@@ -62,7 +62,7 @@ export async function getFile(tx: Tx, key: { tenantId: string; fileId: string })
   return file;
 }
 
-/** The row goes first and the bytes after the commit: a row without bytes would be a lie, the reverse is an orphan. */
+/** Deletes the row first and the bytes after the commit: bytes without a row are only an orphan. */
 export async function removeFile(
   tx: Tx,
   { tenantId, fileId, files }: { tenantId: string; fileId: string; files: Files },
@@ -70,7 +70,7 @@ export async function removeFile(
   const removed = await deleteFile(tx, { tenantId, fileId });
   if (!removed) return false;
   tx.afterCommit(() => {
-    // What cannot be removed now is an orphan, and the sweep will find it.
+    // What cannot be deleted now is an orphan, and the sweep will find it.
     files.remove(removed.storageKey).catch(() => {});
   });
   return true;
@@ -79,7 +79,7 @@ export async function removeFile(
 export interface SweepReport {
   looked: number;
   removed: number;
-  /** False when the limit was reached: the next sweep begins elsewhere. */
+  /** False when the limit was reached: the next sweep starts elsewhere. */
   complete: boolean;
 }
 
@@ -131,7 +131,7 @@ async function removeUnnamed({
   return orphans.length;
 }
 
-/** A commit whose answer was lost may still happen: its bytes stay, and the sweep decides in an hour. */
+/** A commit whose response was lost may still happen: its bytes stay, and the sweep decides in an hour. */
 export async function forgetUnlessCommitted({
   files,
   storageKey,
@@ -142,6 +142,6 @@ export async function forgetUnlessCommitted({
   error: unknown;
 }): Promise<void> {
   if (isSluiceError(error) && error.code === 'commit_unknown') return;
-  // The caller hears of the first failure; bytes that cannot be removed now are the sweep's.
+  // The caller gets the first failure; bytes that cannot be deleted now are left to the sweep.
   await files.remove(storageKey).catch(() => {});
 }

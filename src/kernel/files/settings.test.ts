@@ -26,18 +26,18 @@ async function load(env: Record<string, string>) {
   return (await loadSettings(table, { ...input, checks: fileChecks })).values;
 }
 
-test('without any setting files are in the data directory', async () => {
+test('without any setting files are stored in the data directory', async () => {
   expect(await load({})).toMatchObject({ filesBackend: 'local', s3Bucket: null });
 });
 
-test('the path has the bucket on a server of one’s own, the host name on Amazon’s', async () => {
+test('the bucket is in the path on a custom server, in the host name on Amazon’s', async () => {
   expect(await load(complete)).toMatchObject({ s3PathStyle: false, s3Endpoint: null, s3Region: 'us-east-1' });
   const own = { ...complete, S3_ENDPOINT: 'https://minio.example.com:9000' };
   expect(await load(own)).toMatchObject({ s3PathStyle: true });
   expect(await load({ ...own, S3_PATH_STYLE: 'no' })).toMatchObject({ s3PathStyle: false });
 });
 
-test('a prefix may have a slash at its end or none', async () => {
+test('a prefix may end in a slash or not', async () => {
   for (const prefix of ['a', 'a/', 'a/b-c_d.e/']) {
     expect(await load({ ...complete, S3_PREFIX: prefix })).toMatchObject({ s3Prefix: prefix });
   }
@@ -58,7 +58,7 @@ test.each([
     { ...complete, MAX_UPLOAD_BYTES: '90000000000' },
     'MAX_UPLOAD_BYTES is 90000000000 and FILES_BACKEND is s3',
   ],
-] as [Record<string, string>, string][])('%j is refused in words', async (env, words) => {
+] as [Record<string, string>, string][])('%j is refused with a reason', async (env, words) => {
   const loading = load(env);
   await expect(loading).rejects.toMatchObject({ code: 'configuration_invalid' });
   await expect(loading).rejects.toThrow(words);

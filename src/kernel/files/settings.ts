@@ -4,10 +4,10 @@ import { assertPlace } from '../../lib/s3/place.ts';
 import { oneOf, text, urlOf, yesOrNo } from '../../lib/settings/setting-kinds.ts';
 import { type SettingsCheck, type SettingValues, setting } from '../../lib/settings/settings.ts';
 
-/** Keys have no spaces; one at the end came with the clipboard. */
+/** Keys have no spaces; one at the end comes from the clipboard. */
 const word = {
   schema: text({ max: 8_000 }).schema.refine((value) => /^[\x21-\x7e]+$/.test(value)),
-  allowed: 'letters, digits and signs without spaces, at most 8000',
+  allowed: 'at most 8000 printable characters without spaces',
 };
 
 export const fileSettings = {
@@ -21,12 +21,12 @@ export const fileSettings = {
     env: 'S3_ENDPOINT',
     ...urlOf({ schemes: ['https', 'http'], example: 'https://minio.example.com:9000' }),
     default: null,
-    describe: 'The S3-compatible server of FILES_BACKEND=s3. Unset: Amazon’s own of S3_REGION.',
+    describe: 'The S3-compatible server of FILES_BACKEND=s3. Unset: Amazon’s server of S3_REGION.',
   }),
   s3Region: setting({
     env: 'S3_REGION',
     schema: text({ max: 60 }).schema.refine((region) => /^[A-Za-z0-9-]+$/.test(region)),
-    allowed: 'the name of a region, such as eu-central-1; `auto` or `us-east-1` for servers without any',
+    allowed: 'the name of a region, such as eu-central-1; `auto` or `us-east-1` for servers without regions',
     default: 'us-east-1',
     describe: 'The region of the bucket.',
   }),
@@ -34,14 +34,14 @@ export const fileSettings = {
     env: 'S3_BUCKET',
     ...text({ min: 3, max: 255 }),
     default: null,
-    describe: 'The bucket of stored files. It has to exist.',
+    describe: 'The bucket of stored files. It must exist.',
   }),
   s3Prefix: setting({
     env: 'S3_PREFIX',
     schema: text({ max: 500 }).schema.refine(isPrefix),
-    allowed: 'names of letters, digits, . _ and -, separated by slashes, without one at the beginning',
+    allowed: 'names of letters, digits, . _ and -, separated by slashes, without a leading slash',
     default: null,
-    describe: 'Before every key in the bucket. No two installations may share bucket and prefix.',
+    describe: 'Precedes every key in the bucket. No two installations may share bucket and prefix.',
   }),
   s3AccessKeyId: setting({
     env: 'S3_ACCESS_KEY_ID',
@@ -95,7 +95,7 @@ export const fileChecks: SettingsCheck<FileSettings & { maxUploadBytes: number }
       });
       return null;
     } catch (error) {
-      return `S3_ENDPOINT, S3_BUCKET and S3_PATH_STYLE do not go together: ${messageOf(error)}.`;
+      return `S3_ENDPOINT, S3_BUCKET and S3_PATH_STYLE do not fit together: ${messageOf(error)}.`;
     }
   },
   ({ filesBackend, maxUploadBytes }) =>

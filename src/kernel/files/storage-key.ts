@@ -10,7 +10,7 @@ export function newStorageKey(): string {
   return `${id.slice(-4, -2)}/${id.slice(-2)}/${id}`;
 }
 
-/** The first part of some key: a search that has a limit begins there, so that it comes to all of them in time. */
+/** A random first part of a key: a limited search starts there, so that it reaches all of them in time. */
 export function randomStart(): string {
   return randomBytes(1).toString('hex');
 }
@@ -19,7 +19,7 @@ export function isStorageKey(text: string): boolean {
   return shape.test(text);
 }
 
-/** Before a key becomes a path or a name: nothing from outside can climb out of the place for files. */
+/** Checks a key before it becomes a path or a name: nothing from outside can leave the file storage. */
 export function assertStorageKey(storageKey: string): void {
   if (isStorageKey(storageKey)) return;
   throw fileErrors.raise.storage_key_malformed(

@@ -39,7 +39,7 @@ export async function findFile(
        and file_id = ${fileId}`);
 }
 
-/** Newest first; ids are made in order of time, so the id of the last row is the cursor. */
+/** Newest first; ids are ordered by time, so the id of the last row is the cursor. */
 export async function listFiles(
   tx: Tx,
   { tenantId, beforeFileId, limit }: { tenantId: string; beforeFileId: string | null; limit: number },
@@ -65,7 +65,7 @@ export async function deleteFile(
     returning ${columns}`);
 }
 
-/** Over all tenants, for the sweep: which of these keys some row still names. Needs the kernel role. */
+/** Which of these keys a row still names, over all tenants, for the sweep. Needs the kernel role. */
 export async function listNamedKeys(
   tx: Tx,
   { storage, storageKeys }: { storage: FilesBackend; storageKeys: string[] },

@@ -7,17 +7,17 @@ export interface Files {
   store(content: Readable, options: { maxBytes: number }): Promise<StoredContent>;
   /** `start` and `end` are byte positions, both included. */
   open(storageKey: string, range?: { start?: number; end?: number }): Promise<Readable>;
-  /** Removing what is not there is no error: a sweep may have been there before. */
+  /** Removing what does not exist is not an error: a sweep may have removed it. */
   remove(storageKey: string): Promise<void>;
   exists(storageKey: string): Promise<boolean>;
   /**
-   * Content that was stored longer ago than that, for the search for orphans; includes unfinished leftovers. Each
-   * list begins somewhere else, so that one who never reads to the end still sees everything in time.
+   * Content older than that, for the search for orphans; includes unfinished leftovers. Each
+   * listing starts at another place, so that a reader that never reaches the end still sees everything in time.
    */
   listOlderThan(ageMs: number): AsyncIterable<OldContent>;
-  /** Writes and removes a trial file; throws when that does not work, with what an operator can do about it. */
+  /** Writes and removes a trial file; throws when that fails, with what an operator can do about it. */
   probe(): Promise<void>;
-  /** Lets go of connections. Nothing works any more afterwards. */
+  /** Closes connections. The storage cannot be used afterwards. */
   close(): Promise<void>;
 }
 

@@ -25,7 +25,7 @@ export interface RowsTarget {
   options: Record<string, unknown>;
 }
 
-/** Whose report it is. */
+/** Where a report belongs. */
 export interface ReportTarget {
   platform: string;
   workspaceId: string;
@@ -37,7 +37,7 @@ export type PageText =
   | { kind: 'empty'; title: string; reason: string }
   | { kind: 'error'; title: string; code: string; message: string };
 
-/** The way of scraped references into knowledge bases. */
+/** The way into knowledge bases for scraped references. */
 export interface ReferenceDoor {
   /** Returns whether the knowledge base exists; if so, it takes references from now on. */
   admit(tx: Tx, key: { tenantId: string; kbId: string }): Promise<boolean>;
@@ -49,7 +49,7 @@ export interface ReferenceDoor {
   ): Promise<PageText>;
 }
 
-/** Something that a scraper found, as far as it concerns a knowledge base. */
+/** A scraped reference, as a knowledge base sees it. */
 export interface Reference {
   referenceId: string;
   url: string;
@@ -79,7 +79,7 @@ export interface HouseDoors {
   references: ReferenceReader;
 }
 
-/** Filled while the houses open; looked through only later, so that their order does not matter. */
+/** Filled while the houses open and used only later, so that their order does not matter. */
 export class Doors {
   readonly #open: Partial<HouseDoors> = {};
 
@@ -87,7 +87,7 @@ export class Doors {
     this.#open[name] = door;
   }
 
-  /** Throws when no house has offered this door: such an installation is put together wrongly. */
+  /** Throws when no house has offered this door: the installation is wired wrongly. */
   get<Name extends keyof HouseDoors>(name: Name): HouseDoors[Name] {
     const door = this.#open[name];
     if (door === undefined) throw new Error(`No house has opened the door "${name}"`);

@@ -36,7 +36,7 @@ export interface House {
   readonly commands: Readonly<Record<string, CommandLoader>>;
   /** Creates what depends on an optional extension of the database; runs after every migration, as the owner. */
   prepare(ownerUrl: string, options: { onNotice(text: string): void }): Promise<void>;
-  /** What `sluice doctor` looks at besides. */
+  /** Further checks of `sluice doctor`. */
   readonly doctorChecks: readonly DoctorCheck[];
   /** After how long others take over what a silent process of it holds; Infinity when its jobs are all it holds. */
   takeoverMs(config: KernelConfig): number;
@@ -64,7 +64,7 @@ export interface Ground {
   readonly db: Database;
   readonly files: Files;
   readonly logger: Logger;
-  /** Of this process's figures. */
+  /** The metrics of this process. */
   readonly registry: Registry;
   /** Refuses private addresses; every request that a tenant can aim goes through it. */
   readonly fetch: GuardedFetch;
@@ -111,7 +111,7 @@ interface HouseSpec<Table extends SettingsTable>
   open(ground: Ground, config: HouseConfig<Table>): Promise<OpenHouse>;
 }
 
-/** Fills in what a house does without. Its settings are in the configuration that the ground holds. */
+/** Fills in what a house leaves out. Its settings are in the configuration of the ground. */
 export function defineHouse<Table extends SettingsTable = Record<never, never>>(
   spec: HouseSpec<Table>,
 ): House {

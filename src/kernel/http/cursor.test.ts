@@ -14,7 +14,7 @@ function decodeOrError(list: string, cursor: string): unknown {
 }
 
 describe('a cursor', () => {
-  test('gives back any position, for its own list only', () => {
+  test('returns any position, for its own list only', () => {
     const value = fc.oneof(fc.string({ unit: 'grapheme' }), fc.integer(), fc.constant(null));
     fc.assert(
       fc.property(fc.array(value, { maxLength: 4 }), (position) => {
@@ -48,7 +48,7 @@ describe('a cursor', () => {
     expect(decodeOrError('things', cursor)).toEqual(invalid);
   });
 
-  test('of another installation is refused', () => {
+  test('from another installation is refused', () => {
     expect(decodeOrError('things', createCursors('another secret').encode('things', [1]))).toEqual(invalid);
   });
 });

@@ -6,7 +6,7 @@ export const cursorErrors = defineErrors({
     kind: 'invalid',
     status: 400,
     title: 'The cursor is not valid',
-    next: 'Use next_cursor of the page before, unchanged and for the same list, or leave the cursor out to start over.',
+    next: 'Use next_cursor of the previous page, unchanged and for the same list, or omit the cursor to start over.',
   },
 });
 
@@ -21,7 +21,7 @@ export interface Cursors {
 const signatureBytes = 16;
 
 /**
- * Cursors are signed, so that nobody can aim a query at values that the list never showed, and bound to their list,
+ * Cursors are signed, so that nobody can query for values that the list never showed, and bound to their list,
  * so that a cursor of one list is refused by another.
  */
 export function createCursors(secret: string): Cursors {

@@ -23,7 +23,7 @@ type ProblemReplies = Partial<Record<ProblemStatus, typeof problemSchema>>;
 
 const everywhere: ProblemStatus[] = [400, 429, 500, 503];
 
-/** The error replies of a route that needs a right: those that every such route can give, and the named ones. */
+/** The error replies of a route that needs a right: those common to all such routes, and the named ones. */
 export function problems(...statuses: ProblemStatus[]): ProblemReplies {
   return replies([...everywhere, 401, 403, ...statuses]);
 }
@@ -42,7 +42,7 @@ const maxPageSize = 500;
 /** Query of a list. */
 export const pageQuery = {
   limit: z.coerce.number().int().min(1).max(maxPageSize).default(50).describe('How many at most'),
-  cursor: z.string().max(4000).optional().describe('next_cursor of the page before'),
+  cursor: z.string().max(4000).optional().describe('next_cursor of the previous page'),
 };
 
 export function listOf<Item extends z.ZodType>(item: Item) {
@@ -51,7 +51,7 @@ export function listOf<Item extends z.ZodType>(item: Item) {
 
 export const timestamp = z.iso.datetime();
 
-/** Makes a page from rows that were asked for with one more than the limit. */
+/** Makes a page from rows that were read with one more than the limit. */
 export function pageOf<Row, Item>(
   rows: Row[],
   options: {
@@ -72,7 +72,7 @@ export function pageOf<Row, Item>(
   };
 }
 
-/** The request to the store for `pageOf`: one row more than the limit tells whether there are more. */
+/** The request to the store for `pageOf`: one row more than the limit shows whether there are more. */
 export function pageRequest(
   query: { limit: number; cursor?: string | undefined },
   { list, cursors }: { list: string; cursors: Cursors },

@@ -20,13 +20,13 @@ declare module 'fastify' {
     action?: Action;
     public?: true;
     /**
-     * Whether an Idempotency-Key is honoured. `sealed`: the kept answer holds a secret and is encrypted.
+     * Whether an Idempotency-Key is honoured. `sealed`: the stored response holds a secret and is encrypted.
      * `by_handler`: the handler claims the key itself once it has read the body.
      */
     idempotent?: true | 'sealed' | 'by_handler';
-    /** The keys of the body are other people's names, `__proto__` among them: only own properties are looked at. */
+    /** The body's keys are foreign names, perhaps `__proto__`: the handler reads own properties only. */
     anyKeys?: true;
-    /** Left out of the rate limit: probes must not be turned away. */
+    /** Exempt from the rate limit: probes must not be refused. */
     unlimited?: true;
   }
   interface FastifyRequest {
@@ -61,7 +61,7 @@ export interface KeptAnswer {
 
 /** The memory of one request with an Idempotency-Key; without the header every method does nothing. */
 export interface Receipt {
-  /** Keeps the answer in the transaction that makes the effect; fails when another process took the work over. */
+  /** Stores the response in the transaction of the effect; fails when another process has taken over. */
   keep(tx: Tx, answer: { status: number; body: unknown; headers?: Record<string, string> }): Promise<void>;
   /** `keep` in the form that services take as `beforeCommit`. */
   keeping<Result>(
@@ -69,7 +69,7 @@ export interface Receipt {
     render: (result: Result) => unknown,
     headers?: (result: Result) => Record<string, string>,
   ): (tx: Tx, result: Result) => Promise<void>;
-  /** Only for `by_handler`: claims the key for this content; an answer means that the work was done before. */
+  /** Only for `by_handler`: claims the key for this content. Returns the stored response if there is one. */
   claim(content: unknown): Promise<KeptAnswer | null>;
 }
 
@@ -81,7 +81,7 @@ export function principalOf(request: FastifyRequest): Principal {
   );
 }
 
-/** Sends an answer that was kept, marked as such. */
+/** Sends a stored response, marked as such. */
 export function sendKept(reply: FastifyReply, answer: KeptAnswer): FastifyReply {
   return reply
     .code(answer.status)

@@ -40,7 +40,7 @@ function claim(limit: number, request: Partial<ClaimRequest> = {}): Promise<Clai
   return database.db.statement<ClaimedJob>({ role: 'sluice_kernel' }, claimStatement(wish));
 }
 
-/** Whose turn it was, claim after claim. */
+/** The tenant of each claim, in order. */
 async function turns(count: number): Promise<string[]> {
   const taken: string[] = [];
   for (let n = 0; n < count; n += 1) {
@@ -67,12 +67,12 @@ describe('turns', () => {
     expect(new Set(await turns(20))).toEqual(new Set([busy]));
     await enqueue(other, 1);
     expect(await turns(2)).toEqual([other, busy]);
-    // And so it is again for each later one.
+    // The same holds for each later one.
     await enqueue(other, 1);
     expect((await turns(2)).indexOf(other)).toBeLessThanOrEqual(1);
   });
 
-  test('a tenant that was idle does not make up for it: it takes turns from then on', async () => {
+  test('a tenant that was idle gets no extra turns for it', async () => {
     const busy = await newTenant(database);
     const idle = await newTenant(database);
     await enqueue(busy, 500);
@@ -136,7 +136,7 @@ describe('turns', () => {
 });
 
 describe('limits', () => {
-  /** As many rounds as it takes: a claimer that finds the tenant's row locked goes away with nothing. */
+  /** Repeats until done: a claimer that finds the tenant's row locked returns nothing. */
   async function claimAtOnce(claimers: number, request: Partial<ClaimRequest>): Promise<ClaimedJob[]> {
     const taken: ClaimedJob[] = [];
     for (let round = 0; round < 10; round += 1) {
@@ -146,7 +146,7 @@ describe('limits', () => {
     return taken;
   }
 
-  test('a tenant has exactly as many leases as it may, under eight claimers at once', async () => {
+  test('a tenant gets exactly its limit of leases, under eight claimers at once', async () => {
     const tenantId = await newTenant(database);
     await enqueue(tenantId, 200);
     const taken = await claimAtOnce(8, { tenantLimit: 5 });
@@ -156,7 +156,7 @@ describe('limits', () => {
     expect(await claimAtOnce(8, { tenantLimit: 5 })).toHaveLength(2);
   });
 
-  test('the limit of the tenant itself goes before the default', async () => {
+  test('the tenant’s own limit wins over the default', async () => {
     const tenantId = await newTenant(database);
     await enqueue(tenantId, 20);
     await setLimits(tenantId, { concurrent_jobs: 3 });
@@ -165,7 +165,7 @@ describe('limits', () => {
     expect(await claim(10, { tenantLimit: 5 })).toHaveLength(4);
   });
 
-  test('a full tenant does not stand in the way of the next one', async () => {
+  test('a tenant at its limit does not block the next one', async () => {
     const full = await newTenant(database);
     const other = await newTenant(database);
     await enqueue(full, 20);
@@ -176,7 +176,7 @@ describe('limits', () => {
   });
 
   test('each workspace has its own limit, under eight claimers at once', async () => {
-    // Several times: that they meet is left to chance.
+    // Repeated, because whether they meet is left to chance.
     for (let round = 0; round < 5; round += 1) {
       const tenantId = await newTenant(database);
       const [first, second] = [newId(), newId()];
@@ -191,7 +191,7 @@ describe('limits', () => {
   });
 });
 
-describe('what is left alone', () => {
+describe('a claim leaves alone', () => {
   test('jobs that are not due, are leased, paused, ended, or of a pipeline that the worker does not know', async () => {
     const tenantId = await newTenant(database);
     const later = "clock_timestamp() + interval '1 min'";
@@ -215,7 +215,7 @@ describe('what is left alone', () => {
     expect((await snapshot()).rows).toEqual(before);
   });
 
-  test('a job that a worker died with is claimed only by who runs it alone', async () => {
+  test('a job that a worker died with is claimed only by a worker that runs it alone', async () => {
     const tenantId = await newTenant(database);
     const [struck] = await enqueue(tenantId, 1, { struck_by: 'array[gen_random_uuid()]' });
     await enqueue(tenantId, 1);

@@ -14,7 +14,7 @@ export interface ClaimerDeps {
 export type ClaimWish = Pick<ClaimRequest, 'pipelines' | 'limit' | 'tenantId' | 'jobId' | 'struck'>;
 
 const maxTries = 5;
-/** A claim takes milliseconds; one that takes this long waits on a connection that has fallen silent. */
+/** A claim takes milliseconds; one that takes this long waits on a dead connection. */
 const claimLimitMs = 10_000;
 
 /** Takes due jobs in one round trip. */
@@ -37,7 +37,7 @@ export class Claimer {
             claimStatement({ ...wish, workerId, leaseMs, tenantLimit }),
           );
         } catch (error) {
-          // A retry came due in the moment in which its subject was dispatched anew; on the next look it waits.
+          // A retry came due just as its subject was dispatched again; on the next try it waits.
           const isActiveConflict = (error as { code?: unknown }).code === '23505';
           if (!isActiveConflict || attempt === maxTries) throw error;
         }

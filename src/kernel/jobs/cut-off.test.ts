@@ -15,7 +15,7 @@ const database = useDatabase();
 
 const workers = () => database.db.kernel(listWorkers);
 
-/** Does the work, cuts its connection off in the middle of its transaction, and answers what came of the work. */
+/** Does the work, cuts its connection in the middle of its transaction, and returns the result of the work. */
 async function cutOff<T>(work: () => Promise<T>): Promise<T> {
   const session = await openSession(database);
   await session.query('begin');
@@ -70,7 +70,7 @@ test('a rescue whose connection is cut is done once more', async () => {
   expect((await workers()).map((worker) => worker.lostAt)).toEqual([expect.anything()]);
 });
 
-test('dead workers are told of even if the sessions of silent ones cannot be ended', async () => {
+test('dead workers are reported even if the sessions of silent ones cannot be ended', async () => {
   class Unable extends Database {
     override endStalledSessions(): Promise<string[]> {
       return Promise.reject(new Error('no'));

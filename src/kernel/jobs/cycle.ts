@@ -10,12 +10,12 @@ export interface CycleDeps {
   rescuer: Rescuer;
   runner: SliceRunner;
   concurrency: number;
-  /** Before the first claim; what it takes counts against the budget. */
+  /** Runs before the first claim; its time counts against the budget. */
   prepare(scope: CycleScope): Promise<unknown>;
 }
 
 export interface CycleScope {
-  /** All tenants unless told. */
+  /** All tenants when it is absent. */
   tenantId?: string;
 }
 

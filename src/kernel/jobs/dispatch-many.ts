@@ -4,15 +4,15 @@ import { insertJobs, type MadeJob } from './many-store.ts';
 import type { JobsDeps } from './service.ts';
 import type { NewJob } from './types.ts';
 
-/** What all of them have in common is not said for each: no workspace, stage, connector or time of their own. */
+/** They have no workspace, stage, connector or time of their own. */
 export type ManyJob = Pick<
   NewJob,
   'pipeline' | 'subjectId' | 'maxRetries' | 'createdBy' | 'correlationId' | 'payload' | 'userId'
 >;
 
 /**
- * Makes many jobs in the caller's transaction, beside the records that they are about. Subjects with an active job get
- * none: the caller, who knows what they are, decides what that means.
+ * Creates many jobs in the caller's transaction, beside the records that they are about. Active subjects get
+ * none: the caller decides what that means.
  */
 export async function dispatchManyIn(
   deps: Pick<JobsDeps, 'wake' | 'metrics'>,

@@ -10,7 +10,7 @@ export const jobErrors = defineErrors({
   job_already_active: {
     kind: 'conflict',
     status: 409,
-    title: 'There is an active job for this subject already',
+    title: 'This subject already has an active job',
     next: 'Follow the job in active_job_id, or cancel it first.',
   },
   cleanup_in_progress: {
@@ -22,26 +22,26 @@ export const jobErrors = defineErrors({
   illegal_transition: {
     kind: 'conflict',
     status: 409,
-    title: 'The job cannot do that in its present state',
-    next: 'Look at the job’s state; docs/state-machines.md shows what is possible from it.',
+    title: 'The job’s current state does not allow this',
+    next: 'Check the job’s state; docs/state-machines.md shows what each state allows.',
   },
   not_a_dead_letter: {
     kind: 'conflict',
     status: 409,
     title: 'Only a dead letter can be requeued',
-    next: 'Wait for the job, or dispatch its subject anew.',
+    next: 'Wait for the job, or dispatch its subject again.',
   },
   already_requeued: {
     kind: 'conflict',
     status: 409,
-    title: 'This dead letter was requeued before',
+    title: 'This dead letter has already been requeued',
     next: 'Follow the job in requeued_as; if that one died too, requeue that one.',
   },
   pipeline_unknown: {
     kind: 'invalid',
     status: 422,
     title: 'This server does not know the job’s pipeline',
-    next: 'Use a server of the version that made the job.',
+    next: 'Use a server of the version that created the job.',
   },
   requeue_refused: {
     kind: 'conflict',
@@ -52,25 +52,25 @@ export const jobErrors = defineErrors({
   quota_exceeded: {
     kind: 'rate_limited',
     status: 429,
-    title: 'The tenant has as much waiting as it may have',
+    title: 'The tenant’s queue is full',
     next: 'Wait until some of it is done, or ask the operator for a higher limit.',
   },
   lease_lost: {
     kind: 'conflict',
     status: 409,
-    title: 'The job went on without this worker',
+    title: 'Another worker has taken the job over',
     next: 'Nothing to do: the late write was refused and another worker has the job.',
   },
   worker_crashed: {
     kind: 'bug',
     status: 500,
     title: 'The worker process died with this job, several times in a row',
-    next: 'Look into the workers’ logs for the crash, mend it, then requeue the job.',
+    next: 'Find the crash in the workers’ logs, fix it, then requeue the job.',
   },
   unexpected_failure: {
     kind: 'bug',
     status: 500,
-    title: 'The job failed for a reason that nobody foresaw',
-    next: 'Read the message and the worker’s log; requeue the job when the cause is mended.',
+    title: 'The job failed for an unforeseen reason',
+    next: 'Read the message and the worker’s log; requeue the job when the cause is fixed.',
   },
 });

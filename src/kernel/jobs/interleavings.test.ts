@@ -41,7 +41,7 @@ let tried = 0;
 beforeAll(async () => {
   await database.owner(probeTable);
   tenantId = await newTenant(database);
-  // Neither is part of a race: they go over connections of their own.
+  // Neither is part of a race: they use separate connections.
   wake = new WakeUp(database.db);
   quotas = new Quotas({ db: database.db, maxQueued: 1_000_000 });
   permuter = await Permuter.open(database);
@@ -53,7 +53,7 @@ afterAll(async () => {
   await owner?.end();
 });
 
-/** What a race starts from; made anew for each interleaving. */
+/** The start of a race; created again for each interleaving. */
 interface Scene {
   job: Job;
   claimed: ClaimedJob;
@@ -154,7 +154,7 @@ const renew: Actor = {
 const pausing: Actor = { name: 'pause', act: (db) => pause(services(db), scene.job) };
 const resuming: Actor = { name: 'resume', act: (db) => resume(services(db), scene.job) };
 const canceling: Actor = { name: 'cancel', act: (db) => cancel(services(db), scene.job) };
-/** As pipelines do, in a transaction of theirs. */
+/** As pipelines do it, in their own transaction. */
 const dispatching = (name = 'dispatch'): Actor => ({
   name,
   act: (db) => db.tenant(tenantId, (tx) => dispatchIn(services(db), tx, tenantId, subject)),
@@ -183,7 +183,7 @@ async function endStates(): Promise<EndState[]> {
   return rows;
 }
 
-/** How an actor fared, in one word. Anything but a refusal that the product means to give is thrown: deadlocks too. */
+/** An actor's result in one word. Anything but an intended refusal is thrown, deadlocks included. */
 function wordOf({ result }: Ending): string {
   if (result.status === 'rejected') {
     const refusals = ['job_already_active', 'cleanup_in_progress', 'illegal_transition', 'already_requeued'];
@@ -224,7 +224,7 @@ function checkInvariants(endings: Ending[], jobs: EndState[]): void {
 
 const atLeast = 10;
 
-/** Runs all interleavings; answers how the race can end, each way once. */
+/** Runs all interleavings. Returns the ways in which the race can end, each once. */
 async function endingsOf(arrange: () => Promise<void>, ...actors: [Actor, Actor]): Promise<string[]> {
   const seen = new Set<string>();
   const report = await permuter.run({
@@ -277,7 +277,7 @@ test('a lease is renewed or taken back, never both, when it had expired', async 
   ]);
 });
 
-test('a lost worker cannot keep its lease by renewing it: only a renewal in flight defers the rescue', async () => {
+test('a lost worker cannot keep its lease by renewing it; only a renewal in flight delays the rescue', async () => {
   expect(await endingsOf(lostWorker, renew, rescue)).toEqual([
     'renew nothing, rescue took: running',
     'renew took, rescue nothing: running+lease',
@@ -285,7 +285,7 @@ test('a lost worker cannot keep its lease by renewing it: only a renewal in flig
   ]);
 });
 
-test('a slice commits before, during and after a pause, and the job is paused all the same', async () => {
+test('a slice commits before, during and after a pause, and the job is paused in each case', async () => {
   expect(await endingsOf(claimedJob, pausing, settle({ type: 'continue' }))).toEqual([
     'pause done, settle settled: paused',
   ]);
@@ -305,7 +305,7 @@ test('a cancel refuses the slice or the slice refuses the cancel', async () => {
   ]);
 });
 
-test('two dispatches make one job, and the other one is told', async () => {
+test('two dispatches create one job, and the other one is refused with its id', async () => {
   const free = async () => {
     await queuedJob();
     await owner.query('delete from ingestion_jobs');

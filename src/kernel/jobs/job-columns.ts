@@ -49,7 +49,7 @@ function columnsOf(prefix: string): Sql {
 /** The columns of a Job, for `from ingestion_jobs j`. */
 export const jobColumns = columnsOf('j.');
 
-/** The same for what claim_jobs() answers. */
+/** The same for what claim_jobs() returns. */
 export const claimedColumns = columnsOf('(c.claimed).');
 
 /** The events of jobs `made` by the statement that it stands in. What follows a dead letter is a new job as well. */

@@ -18,7 +18,7 @@ import { WakeUp } from './wake-up.ts';
 import { Worker } from './worker.ts';
 
 export interface KernelOptions {
-  /** Given when houses announce something themselves; otherwise the kernel makes its own. */
+  /** Given when others announce something too; otherwise the kernel creates its own. */
   wake?: WakeUp;
   /** Given when the database's sessions are named after it. */
   workerId?: string;
@@ -38,18 +38,18 @@ export interface KernelOptions {
   maxQueued: number;
 }
 
-/** What a house brings along for its jobs. */
+/** What a house provides for its jobs. */
 export interface JobGuest {
   pipeline?: Pipeline;
   /** Frees what dead workers held besides leases. */
   onWorkersLost?(workerIds: string[]): Promise<void>;
-  /** Makes the jobs whose time has come: where a cron is all that runs, nobody else would notice. */
+  /** Creates the jobs that are due: where only a cron runs, nothing else would. */
   beforeCycle?(scope: CycleScope): Promise<unknown>;
 }
 
 /**
  * The parts of the kernel in one process, wired. Every process that advances jobs has one, be it a worker, a server
- * that only answers kickoffs, or a cron that runs one cycle.
+ * that only serves kickoffs, or a cron that runs one cycle.
  */
 export class Kernel {
   readonly db: Database;

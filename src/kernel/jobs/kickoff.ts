@@ -24,8 +24,8 @@ export interface KickoffReport {
 }
 
 /**
- * Drives one job for a bounded time, inside the request and with no worker needed. Safe beside workers: when another
- * one holds the lease it answers at once, with nothing processed and who is at work.
+ * Runs one job for a limited time, inside the request and without a worker. Safe beside workers: when another
+ * one holds the lease it returns at once, with nothing processed and the name of that worker.
  */
 export async function kickOff(
   deps: KickoffDeps,

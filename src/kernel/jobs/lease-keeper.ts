@@ -6,7 +6,7 @@ import type { ClaimedJob, Lease } from './types.ts';
 
 export interface HeldLease extends Lease {
   readonly controller: AbortController;
-  /** Monotonic; goes on while the process is stopped, so that a zombie sees on waking how old its lease is. */
+  /** Monotonic; it keeps running while the process is suspended, so that a zombie sees how old its lease is. */
   renewedAtMs: number;
   paused: boolean;
 }
@@ -68,13 +68,13 @@ export class LeaseKeeper {
     this.#held.delete(keyOf(held));
   }
 
-  /** Gives a lease back, now or as soon as the database answers. */
+  /** Gives a lease back, now or as soon as the database responds. */
   async release(held: HeldLease): Promise<void> {
     this.#toRelease.push(held);
     await this.#releasePending();
   }
 
-  /** For slices that do not heed their signal while the process ends. */
+  /** For slices that ignore their signal while the process ends. */
   async releaseAll(): Promise<void> {
     this.#toRelease.push(...this.#held.values());
     this.#held.clear();
@@ -92,7 +92,7 @@ export class LeaseKeeper {
     const askedAtMs = performance.now();
     await this.#renew([held]);
     held.controller.signal.throwIfAborted();
-    // Its row is locked, perhaps by whoever is taking it away.
+    // Its row is locked, perhaps by a rescuer.
     if (held.renewedAtMs < askedAtMs) throw lost(held, 'it could not be confirmed');
   }
 

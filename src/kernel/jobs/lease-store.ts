@@ -121,7 +121,7 @@ const logOutcomes = sql`
 
 /**
  * Ends slices: moves status, checkpoint and counters, gives the lease back and writes the audit events, in one
- * statement for any number of jobs. Jobs whose lease is no longer ours are left alone and missing from the answer.
+ * statement for any number of jobs. Jobs whose lease is no longer ours are left alone and missing from the result.
  */
 export function settleMany(tx: Tx, settlements: Settlement[]): Promise<SettledJob[]> {
   return tx.rows<SettledJob>(settleStatement(settlements));
@@ -189,7 +189,7 @@ function settleStatement(settlements: Settlement[]) {
 }
 
 /**
- * Of these jobs, which have just ended in this transaction, those that the database has made the next one of: their
+ * Of these jobs, which have just ended in this transaction, those for which the database created the next one: their
  * places among the active jobs are not free for anybody else before it has committed.
  */
 export function listFollowed(
@@ -234,7 +234,7 @@ export interface RenewedLease extends Lease {
 }
 
 /**
- * Renews a worker's leases. What is missing from the answer was lost, or its row is locked at the moment: a slice that
+ * Renews a worker's leases. What is missing from the result was lost, or its row is locked at the moment: a slice that
  * is in its transaction must not keep the others of its process from being renewed.
  */
 export function renewStatement({
@@ -265,7 +265,7 @@ export function renewStatement({
     returning j.tenant_id as "tenantId", j.job_id as "jobId", j.lease_epoch as "leaseEpoch", j.status`;
 }
 
-/** Which of these leases are the worker's, without waiting for anybody who has their rows locked. */
+/** Which of these leases are the worker's, without waiting for locked rows. */
 export function heldStatement({ workerId, leases }: { workerId: string; leases: Lease[] }) {
   return sql`
     select j.tenant_id as "tenantId", j.job_id as "jobId", j.lease_epoch as "leaseEpoch", j.status

@@ -10,7 +10,7 @@ export interface MadeJob {
 
 /**
  * Inserts queued jobs with their events in one statement, as `insertJob` does with one. Subjects that have an active
- * job are left out and missing from the answer.
+ * job are left out and missing from the result.
  */
 export function insertJobs(
   tx: Tx,

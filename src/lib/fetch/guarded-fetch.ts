@@ -250,7 +250,7 @@ function toFetchError(error: unknown, url: URL): unknown {
   const code = findCode(error);
   const extras = { cause: error };
   if (timeoutCodes.includes(code)) {
-    return fetchErrors.raise.fetch_timeout(`${url.host} did not answer in time (${code})`, extras);
+    return fetchErrors.raise.fetch_timeout(`${url.host} did not respond in time (${code})`, extras);
   }
   if (nameCodes.includes(code)) {
     return fetchErrors.raise.host_not_found(`The host ${url.hostname} cannot be found (${code})`, extras);

@@ -30,9 +30,9 @@ function remedyFor(error: unknown): string {
   }
   // PostgreSQL's class 28: the login was refused.
   if (String((error as { code?: unknown }).code).startsWith('28')) {
-    return 'Check user and password in DATABASE_URL and DATABASE_APP_URL; `sluice migrate up` makes the own login.';
+    return 'Check user and password in DATABASE_URL and DATABASE_APP_URL; `sluice migrate up` creates Sluice’s login.';
   }
-  return 'Mend the cause that the message names, and run `sluice doctor` again.';
+  return 'Fix the cause that the message names, and run `sluice doctor` again.';
 }
 
 const oldestVersion = 150_000;
@@ -75,8 +75,8 @@ export async function checkMigrations(client: pg.Client): Promise<Verdict> {
   }
   if (state.downFeatures.length > 0) {
     return warn(
-      `The schema is at version ${state.version}; taken down: ${state.downFeatures.join(', ')}`,
-      'Bring a feature up again with `sluice migrate up --feature <name>`, or leave it.',
+      `The schema is at version ${state.version}; removed features: ${state.downFeatures.join(', ')}`,
+      'Add a feature again with `sluice migrate up --feature <name>`, or leave it.',
     );
   }
   return ok(`The schema is at version ${state.version}, which is the newest`);
@@ -95,7 +95,7 @@ export async function checkLogin(client: pg.Client): Promise<Verdict> {
     return ok(`The application login ${facts.login} has exactly the rights it should have`);
   return failed(
     `The application login ${facts.login} ${faults.join(', and it ')}`,
-    'Set DATABASE_APP_URL to a login made as docs/operating.md says, or unset it: then Sluice makes its own.',
+    'Set DATABASE_APP_URL to a login created as docs/operating.md says, or unset it: then Sluice creates its own.',
   );
 }
 
@@ -125,7 +125,7 @@ export async function checkStorage(files: Files, config: Config): Promise<Verdic
   }
 }
 
-/** What goes wrong has its remedy with it. */
+/** A failure carries its own remedy. */
 async function checkBucket(files: Files, { s3Bucket, s3Prefix, s3Endpoint }: Config): Promise<Verdict> {
   await files.probe();
   const place = `${s3Bucket}/${s3Prefix ?? ''}${s3Endpoint === null ? '' : ` at ${s3Endpoint}`}`;
@@ -136,7 +136,7 @@ export async function checkSecrets(config: Config): Promise<Verdict> {
   if (config.jwtSecret !== null && Buffer.byteLength(config.jwtSecret) < 32) {
     return warn(
       'SLUICE_JWT_SECRET is shorter than 32 bytes',
-      'Make a longer one, for example with `openssl rand -base64 32`.',
+      'Create a longer one, for example with `openssl rand -base64 32`.',
     );
   }
   if (config.databaseUrl !== null && config.jwtSecret === null && config.jwksUrl === null) {

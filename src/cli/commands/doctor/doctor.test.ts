@@ -8,7 +8,7 @@ import { prepareTitleSearch } from '../../../ingest/items/catalog/prepare-title-
 import { newId } from '../../../lib/ids.ts';
 import type { Finding } from './checks.ts';
 
-// Some of the commands are processes of their own.
+// Some of the commands run as separate processes.
 vi.setConfig({ testTimeout: 90_000 });
 
 const database = useDatabase();
@@ -28,7 +28,7 @@ function failures(findings: Map<string, Finding>): string[] {
     .map((finding) => finding.check);
 }
 
-test('a database without pg_trgm is told what it cannot do, and nothing has failed', async () => {
+test('a database without pg_trgm gets a warning that names what it cannot do', async () => {
   const { code, findings } = await examine({ DATABASE_URL: database.ownerUrl });
   expect(findings.get('fuzzy titles')).toMatchObject({
     state: 'warn',
@@ -92,7 +92,7 @@ test('a tenant table without forced row-level security is found by name', async 
   expect(findings.get('row-level security')?.message).toContain('files');
 });
 
-test('a missing migration and an unknown one are told apart', async () => {
+test('a missing migration and an unknown one get different messages', async () => {
   await database.owner('create table kept as select * from schema_migrations');
   await database.owner('delete from schema_migrations where version = 1');
   const missing = await examine({ DATABASE_URL: database.ownerUrl });
@@ -108,7 +108,7 @@ test('a missing migration and an unknown one are told apart', async () => {
   expect(unknown.findings.get('migrations')?.message).toContain('901');
 });
 
-test('dead rows are told by table, with what brings them away', async () => {
+test('dead rows are reported by table, with the command that removes them', async () => {
   await database.owner(
     'create table bloated with (autovacuum_enabled = off) as select generate_series(1, 60000) as n',
   );
@@ -127,7 +127,7 @@ test('dead rows are told by table, with what brings them away', async () => {
   expect(code).toBe(0);
 });
 
-test('what keeps vacuum from its work is named, with what ends it', async () => {
+test('whatever holds vacuum back is named, with the command that ends it', async () => {
   await database.owner(`select pg_create_physical_replication_slot('forgotten')`);
   const { findings } = await examine({ DATABASE_URL: database.ownerUrl });
   await database.owner(`select pg_drop_replication_slot('forgotten')`);
@@ -161,7 +161,7 @@ test('rows without an owner are found in every table that no foreign key guards'
   expect(findings.get('orphans')?.message).toContain('scrape_references (of 2 that are gone)');
 });
 
-test('counters that differ from the rows are told with both figures', async () => {
+test('counters that differ from the rows are reported with both figures', async () => {
   const tenantId = await newTenant(database);
   const jobId = newId();
   await database.owner(
@@ -180,7 +180,7 @@ test('counters that differ from the rows are told with both figures', async () =
   expect(findings.get('counters')).toMatchObject({
     state: 'warn',
     message: expect.stringContaining(`rows of job ${jobId}: 3/0/0/3/0/0/0 stated, 0/0/0/0/0/0/0 counted`),
-    remedy: expect.stringContaining('count again'),
+    remedy: expect.stringContaining('how to correct them'),
   });
 });
 

@@ -24,9 +24,7 @@ import { checkCounters, checkDeadRows, checkOrphans, checkVacuum } from './healt
 export function addDoctorCommand(program: Command): void {
   const doctor = program
     .command('doctor')
-    .description(
-      'Check the installation and say how to mend what is wrong. Exits with 1 when a check failed.',
-    )
+    .description('Check the installation and say how to fix what is wrong. Exits with 1 when a check failed.')
     .option('--json', 'print the findings as JSON');
   addSettingFlags(doctor, ['dataDir']).action(async (options: { json?: boolean }, command: Command) => {
     const findings = await examine(() => loadCommandConfig(command).then(({ config }) => config));
@@ -82,7 +80,7 @@ async function examineDatabase(config: Config): Promise<Finding[]> {
       await runCheck('clock', () => withConnection(ownerUrl, checkClock)),
       await runCheck('dead rows', () => withConnection(ownerUrl, checkDeadRows)),
       await runCheck('vacuum', () => withConnection(ownerUrl, checkVacuum)),
-      // They read tables that are there only in a schema that is complete.
+      // They read tables that exist only in a complete schema.
       ...(migrations.state === 'failed' ? [] : await examineRows(appUrl)),
     ];
   } finally {

@@ -18,10 +18,10 @@ export async function checkDeadRows(client: pg.Client): Promise<Verdict> {
 
 export async function checkVacuum(client: pg.Client): Promise<Verdict> {
   const blockers = await listVacuumBlockers(client);
-  if (blockers.length === 0) return ok('Nothing keeps vacuum from taking dead rows away');
+  if (blockers.length === 0) return ok('Nothing keeps vacuum from removing dead rows');
   const named = blockers.map(({ what, age }) => (age === null ? what : `${what} for ${Math.round(age)} s`));
   return warn(
-    `Dead rows stay because of ${named.join(', and of ')}`,
+    `Dead rows cannot be removed because of ${named.join(', and of ')}`,
     blockers.map(({ remedy }) => remedy).join('; '),
   );
 }
@@ -34,17 +34,17 @@ export async function checkOrphans(client: pg.Client): Promise<Verdict> {
   );
   return warn(
     `Rows are left whose job, upload, catalogue, knowledge base or source is gone: ${named.join(', ')}`,
-    'A deletion may still be at work: look again in an hour. What stays was left by hand or by a restore; ' +
+    'A deletion may still be running: check again in an hour. What remains was left by hand or by a restore; ' +
       'docs/operating.md says under “Orphans and counters” how to delete it.',
   );
 }
 
 export async function checkCounters(client: pg.Client): Promise<Verdict> {
   const drift = await listDrift(client);
-  if (drift.length === 0) return ok('Counters say what there is (newest jobs and catalogues)');
+  if (drift.length === 0) return ok('Counters agree with the rows (newest jobs and catalogues)');
   const named = drift.map(({ what, stated, counted }) => `${what}: ${stated} stated, ${counted} counted`);
   return warn(
-    `Counters differ from the rows, which are what counts: ${named.join('; ')}`,
-    'docs/operating.md says under “Orphans and counters” how to count again.',
+    `Counters differ from the rows: ${named.join('; ')}. The rows are right.`,
+    'docs/operating.md says under “Orphans and counters” how to correct them.',
   );
 }

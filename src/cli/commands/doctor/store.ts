@@ -1,8 +1,8 @@
 import type pg from 'pg';
 
-// Rows that do not go together, over all houses. Read with bounded effort, however much is stored.
+// Finds rows that do not belong together, over all houses, with bounded effort however much is stored.
 
-/** Rows whose owner is gone, by the table that they are in; how many owners. */
+/** Rows whose owner is gone: their table and the number of owners. */
 export interface Orphans {
   table: string;
   owners: number;
@@ -14,7 +14,7 @@ export interface Drift {
   counted: string;
 }
 
-/** Owners that no foreign key ties to their rows, because these are too many; each with an index that begins so. */
+/** Rows without a foreign key to their owner, because there are too many; each has an index by owner. */
 const ownerships = [
   { table: 'job_items', key: 'job_id', owner: 'item_jobs' },
   { table: 'staging_rows', key: 'upload_id', owner: 'data_uploads' },
@@ -56,11 +56,11 @@ async function readOrphans(client: pg.Client): Promise<Orphans[]> {
   return found;
 }
 
-/** The newest ones, and none that is too large to be counted here. */
+/** Only the newest, and none that is too large to be counted here. */
 const countedJobs = 100;
 const countedRows = 50_000;
 
-/** Counters that are kept beside rows, counted again. Only of what has ended: what is at work changes meanwhile. */
+/** Counts again what counters claim. Only for ended jobs: running ones change meanwhile. */
 export function listDrift(client: pg.Client): Promise<Drift[]> {
   return seeingEveryTenant(client, () => readDrift(client));
 }

@@ -21,7 +21,7 @@ import { statsRoutes } from '../../../kernel/stats/routes.ts';
 import { createAuthenticator } from '../../../kernel/tenancy/service.ts';
 import { systemClock } from '../../../lib/clock.ts';
 
-// Some of the commands are processes of their own.
+// Some of the commands run as separate processes.
 vi.setConfig({ testTimeout: 60_000 });
 
 const database = useDatabase();
@@ -87,7 +87,7 @@ test('a limit beyond one page of the server is read page by page', async () => {
   expect(new Set(data.map((job) => job.jobId)).size).toBe(501);
 });
 
-test('a job is shown, paused, resumed, kicked off to its end, and cannot be paused then', async () => {
+test('a job is shown, paused, resumed and kicked off to its end, after which it cannot be paused', async () => {
   const tenantId = await newTenant(database);
   const { jobId } = await newJob(tenantId, 'one', {
     steps: [{ do: 'continue' }, { do: 'continue' }, { do: 'done' }],
@@ -105,7 +105,7 @@ test('a job is shown, paused, resumed, kicked off to its end, and cannot be paus
   expect(refused.stderr).toContain('docs/state-machines.md');
 });
 
-test('a kickoff goes on in steps for as long as it was told', async () => {
+test('a kickoff runs in steps for the given time', async () => {
   const tenantId = await newTenant(database);
   const steps = Array.from({ length: 8 }, () => ({ do: 'work', ms: 400 }) as const);
   const { jobId } = await newJob(tenantId, 'long', { steps });
@@ -138,7 +138,7 @@ test('dead letters are listed, counted and requeued, one or all that match', asy
   expect(JSON.parse(all.stdout)).toMatchObject({ requeued: [{}], skipped: [{ code: 'job_already_active' }] });
 });
 
-test('another tenant’s job is not there', async () => {
+test('another tenant’s job is not found', async () => {
   const { jobId } = await newJob(await newTenant(database), 'private');
   const { code, stdout, stderr } = await runHere(await newTenant(database), 'jobs', 'show', jobId);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
@@ -195,7 +195,7 @@ test('watching all jobs goes on until Ctrl+C, which ends it with 130', async () 
 const gates: Gate[] = [];
 afterAll(() => Promise.all(gates.map((gate) => gate.close())));
 
-test('a server that goes away and comes back costs a watcher neither an event nor a double one', async () => {
+test('a server that goes away and comes back makes a watcher miss no event and repeat none', async () => {
   const tenantId = await newTenant(database);
   const gate = new Gate(Number(new URL(server.url).port));
   gates.push(gate);

@@ -9,7 +9,7 @@ import { note, print, printJson, table } from '../../terminal/output.ts';
 import { driveJob, type KickoffView } from './kickoff.ts';
 
 export function addJobsCommand(program: Command): void {
-  const jobs = program.command('jobs').description('See and steer the jobs of a running server.');
+  const jobs = program.command('jobs').description('List and control the jobs of a running server.');
   addList(jobs);
   addShow(jobs);
   for (const [name, description] of moves) addMove(jobs, name, description);
@@ -55,7 +55,7 @@ function listRow(job: JobView): string[] {
 function addShow(jobs: Command): void {
   const show = jobs
     .command('show')
-    .description('Show all about one job.')
+    .description('Show everything about one job.')
     .argument('<job>', 'its id', parseJobId);
   addClientFlags(show).action(async (jobId: string, options: JsonOption, command: Command) => {
     const client = await connectClient(command);
@@ -85,9 +85,9 @@ function addMove(jobs: Command, name: string, description: string): void {
 function addKickoff(jobs: Command): void {
   const kickoff = jobs
     .command('kickoff')
-    .description('Drive a job for a bounded time, with no worker needed.')
+    .description('Run a job for a limited time, without a worker.')
     .argument('<job>', 'its id', parseJobId)
-    .option('--duration <ms>', 'the longest time to go on', parseDurationMs, 5_000)
+    .option('--duration <ms>', 'how long to run at most', parseDurationMs, 5_000)
     .option('--quiet', 'show no progress');
   addClientFlags(kickoff).action(
     async (jobId: string, options: JsonOption & { duration: number; quiet?: boolean }, command: Command) => {
@@ -106,7 +106,7 @@ function describeKickoff({ processed, remaining, elapsedMs, queueState, leasedBy
   const parts = [`${processed} ${processed === 1 ? 'slice' : 'slices'} in ${shortDuration(elapsedMs)}`];
   if (remaining !== null) parts.push(`${remaining} remaining`);
   parts.push(queueState);
-  if (leasedBy !== null) parts.push(`worker ${leasedBy} is at it`);
+  if (leasedBy !== null) parts.push(`worker ${leasedBy} is running it`);
   return parts.join(', ');
 }
 

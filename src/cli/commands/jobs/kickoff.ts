@@ -1,7 +1,7 @@
 import type { Client } from '../../client/client.ts';
 import { ProgressLine } from '../../terminal/progress.ts';
 
-/** What a kickoff did, as the API tells it. */
+/** What a kickoff did, as the API reports it. */
 export interface KickoffView {
   processed: number;
   remaining: number | null;
@@ -10,7 +10,7 @@ export interface KickoffView {
   leasedBy: string | null;
 }
 
-/** Short, so that progress is seen and Ctrl+C does not leave a request behind that goes on for long. */
+/** Short, so that progress shows and Ctrl+C does not leave a long request behind. */
 const stepMs = 2_000;
 const graceMs = 30_000;
 
@@ -30,7 +30,7 @@ export async function driveJob(
   try {
     let report = await step(durationMs);
     let processed = report.processed;
-    // Slices and what remains are counted in different units, so progress is told by what remains alone.
+    // Slices and what remains are counted in different units, so progress shows only what remains.
     const atFirst = report.remaining;
     while (report.processed > 0 && isOpen(report) && leftMs() > 0) {
       progress.update(progressOf({ atFirst, remaining: report.remaining, processed }));

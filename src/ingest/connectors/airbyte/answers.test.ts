@@ -14,7 +14,7 @@ const job = {
 };
 
 describe('a job', () => {
-  test('is read with the time of its making, its duration in seconds and its counts', () => {
+  test('is read with its creation time, its duration in seconds and its counts', () => {
     expect(readJob(JSON.stringify(job))).toEqual({
       ok: true,
       value: {
@@ -31,7 +31,7 @@ describe('a job', () => {
     });
   });
 
-  test('has null for whatever Airbyte leaves out or cannot tell', () => {
+  test('has null for whatever Airbyte leaves out', () => {
     const { jobId, status, jobType, startTime, connectionId } = job;
     const bare = { jobId, status, jobType, startTime, connectionId, rowsSynced: null, duration: 'a while' };
     expect(readJob(JSON.stringify(bare))).toMatchObject({
@@ -50,16 +50,16 @@ describe('a job', () => {
     },
   );
 
-  test('is not mixed up by a text that looks like an id', () => {
+  test('is not confused by a text that looks like an id', () => {
     const tricky = { ...job, status: 'x "jobId":5,' };
     expect(readJob(JSON.stringify(tricky))).toMatchObject({ ok: true, value: { status: 'x "jobId":5,' } });
   });
 
   test.each([
-    ['an id that is no whole number', { jobId: 1.5 }, 'jobId'],
+    ['an id that is not a whole number', { jobId: 1.5 }, 'jobId'],
     ['a negative id', { jobId: -1 }, 'jobId'],
     ['no status', { status: undefined }, 'status'],
-    ['a time that is none', { startTime: 'yesterday-ish' }, 'startTime'],
+    ['an invalid time', { startTime: 'yesterday-ish' }, 'startTime'],
     ['rows as text', { rowsSynced: '10' }, 'rowsSynced'],
   ])('is refused with %s, and the reason names the place', (_what, change, place) => {
     const reading = readJob(JSON.stringify({ ...job, ...change }));
@@ -90,12 +90,12 @@ describe('a connection', () => {
     ['a short page that names the next one', { data: [connection], next: 'https://x/?offset=1' }, true],
     ['a short page', { data: [connection] }, false],
     ['an empty page, whatever it names', { data: [], next: 'https://x/?offset=1' }, false],
-  ])('on %s: asking for more is right or not', (_what, page, hasMore) => {
+  ])('on %s decides whether another page is requested', (_what, page, hasMore) => {
     expect(connectionPageReader(2)(JSON.stringify(page))).toMatchObject({ ok: true, value: { hasMore } });
   });
 });
 
-test('a token that no header can hold is refused without being quoted', () => {
+test('a token that no header can carry is refused without being quoted', () => {
   const reading = readToken(JSON.stringify({ access_token: 'line\nbreak', expires_in: 900 }));
   expect(reading).toMatchObject({ ok: false, reason: expect.stringContaining('access_token') });
   expect(JSON.stringify(reading)).not.toContain('break');

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { durationSecondsOf } from './duration.ts';
 import type { AirbyteConnection, AirbyteConnectionPage, AirbyteJob } from './types.ts';
 
-/** What a body says, or in which place it is not what Airbyte promises. */
+/** The content of a body, or the place where it breaks Airbyte's schema. */
 export type Reading<T> = { ok: true; value: T } | { ok: false; reason: string };
 export type Reader<T> = (text: string) => Reading<T>;
 
@@ -34,7 +34,7 @@ const jobSchema = z
       connectionId: job.connectionId,
       createdAt: job.startTime,
       lastUpdatedAt: job.lastUpdatedAt ?? null,
-      // A duration that cannot be read is no reason to lose sight of the sync.
+      // An unreadable duration is no reason to lose the sync.
       durationSeconds: job.duration ? durationSecondsOf(job.duration) : null,
       bytesSynced: job.bytesSynced ?? null,
       rowsSynced: job.rowsSynced ?? null,
@@ -62,11 +62,11 @@ const connectionSchema = z
 
 const maxListed = 1_000;
 const tokenSchema = z.object({
-  // Only what an HTTP header can hold.
+  // Only what an HTTP header can carry.
   access_token: z
     .string()
     .max(8_000)
-    .regex(/^[\x21-\x7e]+$/, 'is empty or has characters that no header can hold'),
+    .regex(/^[\x21-\x7e]+$/, 'is empty or has characters that no header can carry'),
   expires_in: z.number().positive(),
 });
 
@@ -86,7 +86,7 @@ export const readToken: Reader<GrantedToken> = readerOf(
     lifetimeMs: granted.expires_in * 1000,
   })),
 );
-/** For a question whose whole point is that it was answered. */
+/** For a probe: any body will do. */
 export const readAnyList: Reader<null> = readerOf(
   z.object({ data: z.array(z.unknown()) }).transform(() => null),
 );
@@ -96,7 +96,7 @@ export function connectionPageReader(limit: number): Reader<AirbyteConnectionPag
   return readerOf(
     page.transform(({ data, next }) => ({
       connections: data,
-      // Either sign will do: one question too many is cheaper than a workspace that was read halfway.
+      // Either sign is enough: one request too many is cheaper than half a workspace.
       hasMore: data.length > 0 && (Boolean(next) || data.length >= limit),
     })),
   );
@@ -114,7 +114,7 @@ function readerOf<T>(schema: z.ZodType<T>): Reader<T> {
   };
 }
 
-/** Undefined for what is not JSON. A `jobId` becomes text before a parser rounds it: 2^53 + 1 would turn to 2^53. */
+/** Returns undefined for invalid JSON. A `jobId` becomes text first: a parser would round 2^53 + 1 to 2^53. */
 function parseAnswer(text: string): unknown {
   try {
     return JSON.parse(text.replace(/(?<!\\)"jobId"\s*:\s*(\d+)(?=\s*[,}])/g, '"jobId":"$1"'));

@@ -44,7 +44,7 @@ describe('a sync', () => {
     expect(airbyte.jobsOf(connectionId).map(({ status }) => status)).toEqual(['cancelled']);
   });
 
-  test('with an unknown status goes on, and the log hears of it once', async () => {
+  test('with an unknown status counts as running, and is logged once', async () => {
     const { airbyte, connectionId, client, logged } = await open();
     const { runId } = accepted(await client.triggerSync(connectionId));
     airbyte.finish(runId, 'hibernating');
@@ -74,7 +74,7 @@ test.each([
 });
 
 describe('a list of jobs', () => {
-  test('has the newest first, also of two made in one second, and only those since a time', async () => {
+  test('has the newest first, even of two created in one second, and only those since a given time', async () => {
     const { airbyte, connectionId, client } = await open();
     airbyte.state.makeJob(connectionId, { status: 'failed' });
     airbyte.advance(60_000);
@@ -90,7 +90,7 @@ describe('a list of jobs', () => {
     expect(one.map(({ runId }) => runId)).toEqual(newestFirst.slice(0, 1));
   });
 
-  test('never has a job of another connection or of another type', async () => {
+  test('never contains a job of another connection or type', async () => {
     const { airbyte, connectionId, client } = await open();
     const other = airbyte.state.makeJob(airbyte.addConnection().connectionId);
     airbyte.state.makeJob(connectionId, { jobType: 'reset' });
@@ -103,7 +103,7 @@ describe('a list of jobs', () => {
 });
 
 describe('a connection', () => {
-  test('is looked at', async () => {
+  test('is read by its id', async () => {
     const { airbyte, connectionId, client } = await open();
     const { sourceId, destinationId, workspaceId, name } = airbyte.addConnection({ connectionId });
     expect(accepted(await client.getConnection(connectionId))).toEqual({
@@ -117,7 +117,7 @@ describe('a connection', () => {
     });
   });
 
-  test('is listed page by page with those of its workspace only', async () => {
+  test('is listed page by page with the others of its workspace only', async () => {
     const { airbyte, client } = await open();
     const wanted = Array.from(
       { length: 5 },
@@ -133,7 +133,7 @@ describe('a connection', () => {
   });
 });
 
-test('a probe tells good credentials from bad ones', async () => {
+test('a probe distinguishes good credentials from bad ones', async () => {
   const { airbyte, client } = await open();
   expect(await client.probe()).toEqual({ type: 'ok', value: null });
   expect(airbyte.requests.at(-1)).toMatchObject({ kind: 'list_connections', query: { limit: '1' } });
@@ -160,7 +160,7 @@ describe('a refusal', () => {
     ['200 page', answered(200, '<html>maintenance</html>'), 'ambiguous', 'bad_answer', 'server_error'],
     ['200 list', answered(200, []), 'ambiguous', 'bad_answer', 'server_error'],
   ];
-  test.each(refusals)('of the kind %s is sorted for good', async (_kind, trouble, type, code, itsClass) => {
+  test.each(refusals)('of the kind %s gets its class', async (_kind, trouble, type, code, itsClass) => {
     const { airbyte, connectionId, client } = await open();
     airbyte.trouble({}, trouble);
     const answer = await client.triggerSync(connectionId);
@@ -170,16 +170,16 @@ describe('a refusal', () => {
     expect(airbyte.requestsOf('trigger')).toHaveLength(1);
   });
 
-  test('says in one short line what Airbyte said', async () => {
+  test('repeats in one short line what Airbyte said', async () => {
     const { airbyte, connectionId, client } = await open();
     const detail = `one\n${'and more '.repeat(100)}`;
     airbyte.trouble({}, answered(400, { title: 'bad', detail }));
     const { message } = problemOf(await client.triggerSync(connectionId));
-    expect(message).toMatch(/^Airbyte answered 400 \(bad: one and more [^\n]*…\)\. Check/);
+    expect(message).toMatch(/^Airbyte returned 400 \(bad: one and more [^\n]*…\)\. Check/);
     expect(message.length).toBeLessThan(500);
   });
 
-  test('of a second trigger names the conflict, and an unknown conflict is one of state', async () => {
+  test('of a second trigger names the conflict, and an unknown conflict counts as one of state', async () => {
     const { airbyte, connectionId, client } = await open();
     accepted(await client.triggerSync(connectionId));
     expect(problemOf(await client.triggerSync(connectionId)).code).toBe('already_running');
@@ -190,7 +190,7 @@ describe('a refusal', () => {
     expect(problemOf(await client.triggerSync(connectionId)).code).toBe('state_conflict');
   });
 
-  test('with Retry-After tells how long to wait, a date by the clock of Airbyte', async () => {
+  test('with Retry-After says how long to wait, reading a date by Airbyte’s clock', async () => {
     const airbyte = await startFakeAirbyte({ clockAheadMs: -3_600_000 });
     const { client } = openAirbyteClient(airbyte);
     const inTwoMinutes = new Date(airbyte.nowMs() + 120_000).toUTCString();
@@ -207,7 +207,7 @@ describe('a refusal', () => {
   });
 });
 
-describe('without an answer', () => {
+describe('without a response', () => {
   test.each([
     [true, 1],
     [false, 0],
@@ -222,7 +222,7 @@ describe('without an answer', () => {
     expect(accepted(await client.listJobs({ connectionId }))).toHaveLength(jobs);
   });
 
-  test('other questions have a time limit of their own', async () => {
+  test('other requests have their own time limit', async () => {
     const { airbyte, client } = await open({ triggerTimeoutMs: 60_000, timeoutMs: 200 });
     airbyte.trouble({}, { type: 'hang', done: false });
     expect(problemOf(await client.getJob('17')).code).toBe('timeout');
@@ -233,7 +233,7 @@ describe('without an answer', () => {
     [{ type: 'cut', done: true } as const],
     [{ type: 'cut', done: false } as const],
     [{ type: 'truncated' } as const],
-  ])('a connection that was cut (%j) is ambiguous and not asked twice', async (trouble) => {
+  ])('a connection that was cut (%j) is ambiguous and not tried twice', async (trouble) => {
     const { airbyte, connectionId, client } = await open();
     airbyte.trouble({ kind: 'trigger' }, trouble);
     const answer = await client.triggerSync(connectionId);
@@ -241,12 +241,12 @@ describe('without an answer', () => {
     expect(airbyte.requestsOf('trigger')).toHaveLength(1);
   });
 
-  test('an Airbyte that is down is a connection error, and all is well when it is back', async () => {
+  test('an Airbyte that is down is a connection error, until it is back', async () => {
     const { airbyte, connectionId, client } = await open();
     accepted(await client.probe());
     await airbyte.goDown();
     const answer = await client.triggerSync(connectionId);
-    // Nobody was there to make a run.
+    // Airbyte was away, so no run was created.
     expect(answer).toMatchObject({ type: 'definite', problem: { class: 'connection' } });
     await airbyte.comeBack();
     expect(accepted(await client.triggerSync(connectionId)).connectionId).toBe(connectionId);
@@ -267,8 +267,8 @@ describe('without an answer', () => {
   });
 });
 
-describe('an answer that cannot be trusted', () => {
-  test('is one about another job or connection than was asked for', async () => {
+describe('a response that cannot be trusted', () => {
+  test('is one about another job or connection than requested', async () => {
     const { airbyte, connectionId, client } = await open();
     const other = airbyte.state.makeJob(airbyte.addConnection().connectionId);
     airbyte.trouble({}, answered(200, airbyte.state.jobView(other)));
@@ -280,7 +280,7 @@ describe('an answer that cannot be trusted', () => {
     expect(problemOf(await client.getConnection(connectionId)).code).toBe('bad_answer');
   });
 
-  test('is one of more bytes than any job has', async () => {
+  test('is one with more bytes than any job needs', async () => {
     const { airbyte, connectionId, client } = await open();
     const job = airbyte.state.makeJob(connectionId);
     const padded = `${toJson(airbyte.state.jobView(job))}${' '.repeat(2 * 1024 * 1024)}`;
@@ -290,7 +290,7 @@ describe('an answer that cannot be trusted', () => {
   });
 });
 
-describe('what cannot work', () => {
+describe('invalid input', () => {
   test.each(['', '.', '..'])('an id of %j is not sent, because it leads to another path', async (id) => {
     const { airbyte, client } = await open();
     expect(await client.getConnection(id)).toMatchObject({
@@ -309,7 +309,7 @@ describe('what cannot work', () => {
 
   const token = { type: 'token', token: 'sesame-1234' } as const;
   test.each([
-    ['a base URL that is none', { baseUrl: 'api.airbyte.com' }, 'AIRBYTE_BASE_URL'],
+    ['an invalid base URL', { baseUrl: 'api.airbyte.com' }, 'AIRBYTE_BASE_URL'],
     ['a password in the base URL', { baseUrl: 'https://u:sesame-1234@x/v1' }, 'AIRBYTE_BASE_URL'],
     ['an empty token', { credentials: { type: 'token', token: ' ' } as const }, 'AIRBYTE_API_TOKEN'],
     [

@@ -24,9 +24,9 @@ import {
 } from './types.ts';
 
 const defaults = { triggerTimeoutMs: 90_000, timeoutMs: 30_000, jobs: 20 };
-/** A connection brings the settings of all its streams along. */
+/** A connection includes the settings of all its streams. */
 const maxBytes = { job: 1024 * 1024, connection: 4 * 1024 * 1024, list: 32 * 1024 * 1024 };
-/** Nobody waits for a connection: the time limit of a request that waits runs already. */
+/** Requests never queue for a connection: their time limit is already running. */
 const maxConnections = 320;
 const maxPageSize = 100;
 const maxUnknownStatuses = 50;
@@ -38,7 +38,7 @@ export function createAirbyteClient(
 ): AirbyteClient {
   const { baseUrl, credentials } = checkSettings(settings);
   const { userAgent, timeoutMs = defaults.timeoutMs } = settings;
-  // The operator chose the address, so it may be a private one.
+  // The operator chose the address, so a private one is allowed.
   const fetch = createGuardedFetch({ blockPrivateAddresses: false, userAgent, maxConnections });
   const tokens = new AccessTokens({
     credentials,
@@ -92,7 +92,7 @@ class HttpAirbyteClient implements AirbyteClient {
       read: expecting(
         readJob,
         (job) => isSameId(job.connectionId, connectionId),
-        'the job is of another connection',
+        'the job belongs to another connection',
       ),
     };
     return this.#noticing(await this.#call(call, options));
@@ -115,7 +115,7 @@ class HttpAirbyteClient implements AirbyteClient {
         connectionId,
         jobType: 'sync',
         limit: String(pageSize(limit)),
-        // The default order is the oldest first, which never shows the job that was just made.
+        // By default the oldest come first, which never shows the job that was just created.
         orderBy: 'createdAt|DESC',
         ...(createdSince === undefined ? {} : { createdAtStart: createdSince.toISOString() }),
       },
@@ -133,11 +133,11 @@ class HttpAirbyteClient implements AirbyteClient {
   async getConnection(connectionId: string, options: CallOptions = {}) {
     const segment = pathSegmentOf(connectionId);
     if (segment === null)
-      return notSent(`${JSON.stringify(connectionId)} is no id of an Airbyte connection.`);
+      return notSent(`${JSON.stringify(connectionId)} is not the id of an Airbyte connection.`);
     const read = expecting(
       readConnection,
       (connection) => isSameId(connection.connectionId, connectionId),
-      'the connection is another one',
+      'it is about another connection',
     );
     return this.#call(
       { method: 'GET', path: `/connections/${segment}`, maxBytes: maxBytes.connection, read },
@@ -174,7 +174,7 @@ class HttpAirbyteClient implements AirbyteClient {
 
   async #callJob(method: 'GET' | 'DELETE', runId: string, options: CallOptions) {
     if (!/^[1-9]\d{0,18}$/.test(runId)) {
-      return notSent(`${JSON.stringify(runId)} is no run id of Airbyte. Allowed: a positive int64.`);
+      return notSent(`${JSON.stringify(runId)} is not a run id of Airbyte. Allowed: a positive int64.`);
     }
     const read = expecting(readJob, (job) => job.runId === runId, 'it is about another job');
     return this.#noticing(
@@ -182,7 +182,7 @@ class HttpAirbyteClient implements AirbyteClient {
     );
   }
 
-  /** A 401 usually means that the token ran out before its time: it is believed only with a new one. */
+  /** A 401 usually means that the token expired early, so it counts only after a try with a new one. */
   async #call<T>(call: Call<T>, { signal }: CallOptions): Promise<AirbyteAnswer<T>> {
     signal?.throwIfAborted();
     const { tokens } = this.#wiring;
@@ -232,7 +232,7 @@ class HttpAirbyteClient implements AirbyteClient {
     const { logger, tokens } = this.#wiring;
     logger.warn(
       { status: tokens.scrub(status), runId },
-      'Airbyte reports a job status that Sluice does not know; the job counts as going on',
+      'Airbyte reports a job status that Sluice does not know; the job counts as running',
     );
   }
 }
@@ -253,12 +253,12 @@ function expecting<T>(read: Reader<T>, holds: (value: T) => boolean, reason: str
   };
 }
 
-/** UUIDs are the same in either case, and Airbyte answers in lower case. */
+/** UUIDs are case-insensitive, and Airbyte returns lower case. */
 function isSameId(a: string, b: string): boolean {
   return a.toLowerCase() === b.toLowerCase();
 }
 
-/** Null for what would lead to another path. */
+/** Returns null for an id that would lead to another path. */
 function pathSegmentOf(id: string): string | null {
   return id === '' || id === '.' || id === '..' ? null : encodeURIComponent(id);
 }

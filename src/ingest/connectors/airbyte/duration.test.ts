@@ -14,7 +14,7 @@ test.each(readable)('%s is %d seconds', (text, seconds) => {
 });
 
 test.each(['', 'P', 'PT', 'P1DT', '12', 'PT1', '1H', 'P1M', 'PT-5S', 'PT1S2H', `PT${'9'.repeat(200)}S`])(
-  '%j is no duration',
+  '%j is not a duration',
   (text) => {
     expect(durationSecondsOf(text)).toBeNull();
   },

@@ -5,7 +5,7 @@ const time = `(?:${number}H)?(?:${number}M)?(?:${number}S)?`;
 const pattern = new RegExp(String.raw`^P(?=\d|T)(?:${number}W)?(?:${number}D)?(?:T(?=\d)${time})?$`);
 const maxLength = 100;
 
-/** The seconds of an ISO 8601 duration such as PT8H6M12S; null for a text that is none. */
+/** The seconds of an ISO 8601 duration such as PT8H6M12S; null for any other text. */
 export function durationSecondsOf(text: string): number | null {
   const parts = text.length > maxLength ? null : pattern.exec(text);
   if (parts === null) return null;

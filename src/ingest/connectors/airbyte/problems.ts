@@ -4,34 +4,34 @@ import { parseRetryAfter } from '../../../lib/fetch/retry-after.ts';
 import { type AirbyteAnswer, type AirbyteProblemCode, airbyteProblemClasses } from './types.ts';
 
 export type Refusal = Exclude<AirbyteAnswer<never>, { type: 'ok' }>;
-/** Takes the secrets out of a text. */
+/** Removes secrets from a text. */
 export type Scrub = (text: string) => string;
 
 const maxRetryAfterMs = 24 * 3_600_000;
 const maxQuoteLength = 300;
 
-/** An answer that is not a 2xx. */
+/** A response that is not a 2xx. */
 export function refusalOf(answer: FetchAnswer<Buffer>, scrub: Scrub): Refusal {
   const { status, headers } = answer;
   const said = readErrorBody(answer.body);
   const code = codeOf(status, said);
   const retryAfterMs = parseRetryAfter(headers['retry-after'], headers.date);
   const problem = {
-    ...problemOf(code, withAdvice(code, `Airbyte answered ${status}${quote(said, scrub)}`)),
+    ...problemOf(code, withAdvice(code, `Airbyte returned ${status}${quote(said, scrub)}`)),
     status,
     retryAfterMs: retryAfterMs === undefined ? null : Math.min(retryAfterMs, maxRetryAfterMs),
   };
   return { type: isDefinite(status) ? 'definite' : 'ambiguous', problem };
 }
 
-/** An answer that says yes, but not in words we understand: what was asked for has probably happened. */
+/** A 2xx response that breaks the schema: the request has probably taken effect. */
 export function unreadable(status: number, reason: string): Refusal {
-  const happened = `Airbyte answered ${status}, but not as its API promises: ${reason}`;
+  const happened = `Airbyte returned ${status}, but not as its API promises: ${reason}`;
   const message = withAdvice('bad_answer', happened);
   return { type: 'ambiguous', problem: { ...problemOf('bad_answer', message), status } };
 }
 
-/** A request that got no answer. */
+/** A request that got no response. */
 export function failureOf(error: SluiceError, scrub: Scrub): Refusal {
   const { code, isSent } = failures[error.code] ?? { code: 'connection_error', isSent: true };
   const isAmbiguous = isSent && !isUnconnected(error.cause);
@@ -39,23 +39,23 @@ export function failureOf(error: SluiceError, scrub: Scrub): Refusal {
   return { type: isAmbiguous ? 'ambiguous' : 'definite', problem: problemOf(code, message) };
 }
 
-/** Where no connection came about, on any of the host's addresses, nothing was sent. */
+/** When no connection to any of the host's addresses was made, nothing was sent. */
 function isUnconnected(cause: unknown): boolean {
   if (cause instanceof AggregateError) return cause.errors.length > 0 && cause.errors.every(isUnconnected);
   const { code, syscall } = asObject(cause);
   return syscall === 'connect' || code === 'UND_ERR_CONNECT_TIMEOUT';
 }
 
-/** A request that was not sent because it could only have gone wrong. */
+/** A request that was not sent because it could only have failed. */
 export function notSent(message: string): Refusal {
   return { type: 'definite', problem: problemOf('bad_request', message) };
 }
 
-/** Without a token nothing was sent, and whatever a token is refused for lies in the settings that all jobs share. */
+/** Without a token nothing was sent, and a refused token is a matter of the settings that all jobs share. */
 export function withoutToken({ problem }: Refusal): Refusal {
   const isRefused = problem.class === 'permanent' || problem.class === 'auth' || problem.class === 'conflict';
   const code = isRefused ? 'auth_error' : problem.code;
-  const message = `No access token could be had. ${problem.message}`;
+  const message = `No access token could be obtained. ${problem.message}`;
   return { type: 'definite', problem: { ...problem, code, class: airbyteProblemClasses[code], message } };
 }
 
@@ -63,7 +63,7 @@ function problemOf(code: AirbyteProblemCode, message: string) {
   return { status: null, code, class: airbyteProblemClasses[code], message, retryAfterMs: null };
 }
 
-/** Whether it is asked again depends on who asked, so that is not said here. */
+/** Says nothing about a retry: that depends on the caller. */
 function withAdvice(code: AirbyteProblemCode, happened: string): string {
   return `${happened}. ${advice[code]}`.trimEnd();
 }
@@ -84,16 +84,16 @@ const advice: Record<AirbyteProblemCode, string> = {
   rate_limit: 'The limit is shared by all applications of the Airbyte user.',
   server_error: '',
   timeout: '',
-  connection_error: 'If that goes on, check AIRBYTE_BASE_URL and the network.',
-  already_running: 'Adopt the job that runs, or wait for its end.',
+  connection_error: 'If this continues, check AIRBYTE_BASE_URL and the network.',
+  already_running: 'Adopt the running job, or wait for its end.',
   state_conflict: 'Look at the connection in Airbyte: only an active one can be synced.',
   insufficient_credits: 'Buy credits for the Airbyte workspace, then requeue the job.',
   not_found: 'Check that the connection still exists in Airbyte and that AIRBYTE_BASE_URL is right.',
   bad_request: 'Check the connection in Airbyte; the same request would be refused again.',
-  bad_answer: 'If that goes on, check that AIRBYTE_BASE_URL leads to the Airbyte API.',
+  bad_answer: 'If this continues, check that AIRBYTE_BASE_URL is the address of the Airbyte API.',
 };
 
-/** 4xx means that it did not happen, but for 408: the server gave up waiting for something that may go on. */
+/** A 4xx means that it did not happen, except 408: the server stopped waiting for something that may still happen. */
 function isDefinite(status: number): boolean {
   return status >= 400 && status < 500 && status !== 408;
 }
@@ -106,7 +106,7 @@ interface ErrorBody {
 
 function codeOf(status: number, said: ErrorBody): AirbyteProblemCode {
   if (status >= 500) return 'server_error';
-  // Redirects are not followed: a POST would become a GET on the way.
+  // Redirects are not followed: they would turn a POST into a GET.
   if (status < 400) return 'bad_answer';
   if (/insufficient-credit/i.test(`${said.type} ${said.title}`)) return 'insufficient_credits';
   if (status === 409) return conflictCodeOf(said);
@@ -129,7 +129,7 @@ function conflictCodeOf({ type, title, detail }: ErrorBody): AirbyteProblemCode 
     : 'state_conflict';
 }
 
-/** Gateways in front of Airbyte send HTML, or JSON of their own with nothing but a message. */
+/** Gateways in front of Airbyte send HTML, or their own JSON with only a message. */
 function readErrorBody(body: Buffer): ErrorBody {
   const said = asObject(parseJson(body.toString('utf8')));
   const detail = textOf(said.detail) || textOf(asObject(said.data).message) || textOf(said.message);
@@ -152,7 +152,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value.trim() : '';
 }
 
-/** Scrubbed before it is cut: half a secret is one too. */
+/** Scrubbed before it is shortened: half a secret is still a secret. */
 function quote({ title, detail }: ErrorBody, scrub: Scrub): string {
   const words = [title, detail].filter((text) => text !== '').join(': ');
   const oneLine = scrub(words).replace(/[\p{Cc}\s]+/gu, ' ');

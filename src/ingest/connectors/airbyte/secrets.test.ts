@@ -15,7 +15,7 @@ const calls: ((client: AirbyteClient) => Promise<AirbyteAnswer<unknown>>)[] = [
   (client) => client.probe(),
 ];
 
-/** Everything that goes wrong, quoting the secrets wherever an answer has room for words. */
+/** Every kind of failure, quoting the secrets wherever a response has text. */
 function troublesQuoting(secrets: string[]): FakeTrouble[] {
   const quote = secrets.join(' and ');
   const said = (status: number): FakeTrouble => ({
@@ -36,14 +36,14 @@ function troublesQuoting(secrets: string[]): FakeTrouble[] {
   ];
 }
 
-/** As much as anybody could print of a thing: its JSON, its inspection with hidden members, and its causes. */
+/** Everything that could be printed of a value: its JSON, its inspection with hidden members, and its causes. */
 function everythingIn(thing: unknown): string {
   const inspected = inspect(thing, { depth: 20, showHidden: true, maxStringLength: null });
   const cause = thing instanceof Error && thing.cause !== undefined ? everythingIn(thing.cause) : '';
   return `${JSON.stringify(thing)}\n${inspected}\n${String(thing)}\n${cause}`;
 }
 
-/** Each trouble hits the exchange of the secret for a token once, and once the calls themselves. */
+/** Each failure hits the token exchange once, and the calls themselves once. */
 async function makeEverythingFail(airbyte: FakeAirbyte, client: AirbyteClient, secret: string) {
   const outcomes: unknown[] = [];
   const callAll = async () => {
@@ -52,7 +52,7 @@ async function makeEverythingFail(airbyte: FakeAirbyte, client: AirbyteClient, s
   };
   for (const index of troublesQuoting([]).keys()) {
     for (const kind of ['token', undefined] as const) {
-      // With a token that is good and known, so that the trouble can quote it.
+      // With a valid, known token, so that the failure can quote it.
       await client.probe();
       const trouble = troublesQuoting([secret, tokensSeen(airbyte).at(-1) ?? ''])[index];
       if (trouble === undefined) throw new Error('There is no such trouble');
@@ -71,26 +71,23 @@ function tokensSeen({ authorizations }: FakeAirbyte): string[] {
   return authorizations.map((header) => header.replace('Bearer ', ''));
 }
 
-test.each(['token', 'client'] as const)(
-  'no failure shows a secret, whatever happens (%s mode)',
-  async (mode) => {
-    const airbyte = await startFakeAirbyte();
-    const { clientSecret, fixedToken } = airbyte.settings;
-    const credentials: AirbyteCredentials =
-      mode === 'client' ? clientCredentials(airbyte) : { type: 'token', token: fixedToken };
-    const limits = { timeoutMs: 1_000, triggerTimeoutMs: 1_000 };
-    const { client, logged } = openAirbyteClient(airbyte, { credentials, ...limits });
-    const secret = mode === 'client' ? clientSecret : fixedToken;
-    const outcomes = await makeEverythingFail(airbyte, client, secret);
-    const shown = [...outcomes.map(everythingIn), JSON.stringify(logged)].join('\n');
-    const troubles = troublesQuoting([]).length;
-    expect(outcomes).toHaveLength((2 * troubles + 1) * calls.length);
-    expect(airbyte.requestsOf('trigger').length).toBeGreaterThanOrEqual(troubles);
-    // The quotes did arrive, and it is the client that took the secrets out.
-    expect(shown).toContain('[redacted]');
-    for (const canary of [secret, ...tokensSeen(airbyte)]) {
-      expect(shown.includes(canary), `${canary} is shown`).toBe(false);
-      expect(shown.includes(canary.slice(0, -4)), `most of ${canary} is shown`).toBe(false);
-    }
-  },
-);
+test.each(['token', 'client'] as const)('no failure shows a secret (%s mode)', async (mode) => {
+  const airbyte = await startFakeAirbyte();
+  const { clientSecret, fixedToken } = airbyte.settings;
+  const credentials: AirbyteCredentials =
+    mode === 'client' ? clientCredentials(airbyte) : { type: 'token', token: fixedToken };
+  const limits = { timeoutMs: 1_000, triggerTimeoutMs: 1_000 };
+  const { client, logged } = openAirbyteClient(airbyte, { credentials, ...limits });
+  const secret = mode === 'client' ? clientSecret : fixedToken;
+  const outcomes = await makeEverythingFail(airbyte, client, secret);
+  const shown = [...outcomes.map(everythingIn), JSON.stringify(logged)].join('\n');
+  const troubles = troublesQuoting([]).length;
+  expect(outcomes).toHaveLength((2 * troubles + 1) * calls.length);
+  expect(airbyte.requestsOf('trigger').length).toBeGreaterThanOrEqual(troubles);
+  // The quotes did arrive, and the client removed the secrets.
+  expect(shown).toContain('[redacted]');
+  for (const canary of [secret, ...tokensSeen(airbyte)]) {
+    expect(shown.includes(canary), `${canary} is shown`).toBe(false);
+    expect(shown.includes(canary.slice(0, -4)), `most of ${canary} is shown`).toBe(false);
+  }
+});

@@ -24,7 +24,7 @@ function checkBaseUrl(text: string): string {
 }
 
 function checkCredentials(credentials: AirbyteCredentials): AirbyteCredentials {
-  // Of both kinds: a line break that came along when it was pasted.
+  // Trims both kinds: a line break often comes along when it is pasted.
   if (credentials.type === 'token') {
     return { ...credentials, token: checkSecret(credentials.token, 'AIRBYTE_API_TOKEN') };
   }
@@ -41,7 +41,7 @@ function checkSecret(value: string, setting: string): string {
   const trimmed = value.trim();
   if (!/^[\x21-\x7e]+$/.test(trimmed) || trimmed.length > maxSecretLength) {
     throw new Error(
-      `${setting} is empty, longer than ${maxSecretLength} characters or has blanks or line breaks in it. ` +
+      `${setting} is empty, longer than ${maxSecretLength} characters, or contains blanks or line breaks. ` +
         'Copy it again from the settings of the Airbyte user',
     );
   }

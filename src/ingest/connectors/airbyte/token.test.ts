@@ -21,7 +21,7 @@ async function open(settings: Parameters<typeof startFakeAirbyte>[0] = {}) {
 }
 
 describe('an access token', () => {
-  test('is had once and serves until shortly before it runs out', async () => {
+  test('is requested once and used until shortly before it expires', async () => {
     const { airbyte, client } = await open();
     accepted(await client.probe());
     airbyte.advance(830_000);
@@ -33,13 +33,13 @@ describe('an access token', () => {
     expect(airbyte.requestsOf('token')).toHaveLength(2);
   });
 
-  test('that lives only for a few seconds is used nevertheless', async () => {
+  test('that is valid for only a few seconds is still used', async () => {
     const { airbyte, client } = await open({ tokenLifetimeSeconds: 10 });
     for (let call = 0; call < 3; call += 1) accepted(await client.probe());
     expect(airbyte.requestsOf('token')).toHaveLength(1);
   });
 
-  test('is asked for once by many callers at once', async () => {
+  test('is requested once by many callers at once', async () => {
     const { airbyte, client } = await open();
     const answers = await Promise.all(Array.from({ length: 10 }, () => client.probe()));
     for (const answer of answers) accepted(answer);
@@ -47,7 +47,7 @@ describe('an access token', () => {
     expect(airbyte.authorizations).toHaveLength(1);
   });
 
-  test('that ran out early is replaced once for all callers, and nobody hears of it', async () => {
+  test('that expired early is replaced once for all callers, without an error', async () => {
     const { airbyte, client } = await open();
     accepted(await client.probe());
     airbyte.expireTokens();
@@ -56,7 +56,7 @@ describe('an access token', () => {
     expect(airbyte.requestsOf('token')).toHaveLength(2);
   });
 
-  test('that is replaced in the middle of a trigger makes one job', async () => {
+  test('that is replaced in the middle of a trigger leads to one job', async () => {
     const { airbyte, connectionId, client } = await open();
     accepted(await client.probe());
     airbyte.expireTokens();
@@ -65,7 +65,7 @@ describe('an access token', () => {
     expect(airbyte.jobsOf(connectionId)).toHaveLength(1);
   });
 
-  test('goes on for the others when the caller who asked for it gives up', async () => {
+  test('still arrives for the others when the caller who requested it gives up', async () => {
     const { airbyte, client } = await open();
     let release = () => {};
     const until = new Promise<void>((resolve) => {
@@ -83,17 +83,17 @@ describe('an access token', () => {
     expect(airbyte.requestsOf('token')).toHaveLength(1);
   });
 
-  test('is not asked for by a caller who has given up already', async () => {
+  test('is not requested by a caller who has already given up', async () => {
     const { airbyte, client } = await open();
     await expect(client.probe({ signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough');
-    // By the time that another client has its answer, a request would have arrived.
+    // By the time another client has its response, a request would have arrived.
     accepted(await openAirbyteClient(airbyte).client.probe());
     expect(statusesOf(airbyte)).toEqual(['list_connections 200']);
   });
 });
 
 describe('a 401', () => {
-  test('is believed after one new token', async () => {
+  test('counts after a try with one new token', async () => {
     const { airbyte, connectionId, client } = await open();
     airbyte.trouble({ connectionId }, airbyteTroubles.unauthorized());
     const answer = await client.triggerSync(connectionId);
@@ -102,7 +102,7 @@ describe('a 401', () => {
     accepted(await client.probe());
   });
 
-  test('is believed at once with a token that was made by hand', async () => {
+  test('counts at once with a configured token', async () => {
     const airbyte = await startFakeAirbyte();
     const { client } = openAirbyteClient(airbyte, { credentials: { type: 'token', token: 'a-wrong-one' } });
     expect(problemOf(await client.probe()).code).toBe('auth_error');

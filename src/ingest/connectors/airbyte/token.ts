@@ -18,17 +18,17 @@ export interface AccessTokensOptions {
 }
 
 const maxBytes = 64 * 1024;
-/** A token that is about to run out would do so on its way. */
+/** A token that is about to expire would do so on its way. */
 const marginMs = 60_000;
-/** Airbyte's tokens last 15 minutes; for much shorter ones the margin may not eat up everything. */
+/** Airbyte's tokens last 15 minutes; for much shorter ones the margin must leave some time. */
 const maxMarginShare = 0.2;
 const maxLifetimeMs = 24 * 3_600_000;
 
-/** The token for the next request: the configured one, or one that is exchanged for the client's id and secret. */
+/** The token for the next request: the configured one, or one obtained for the client's id and secret. */
 export class AccessTokens {
   readonly #options: AccessTokensOptions;
   #current: { token: string; expiresAtMs: number } | null = null;
-  /** Everybody who needs a token meanwhile waits for the same one. */
+  /** Callers that need a token meanwhile wait for the same one. */
   #refresh: Promise<AirbyteAnswer<string>> | null = null;
   #previous = '';
   #scrubber: SecretScrubber;
@@ -38,7 +38,7 @@ export class AccessTokens {
     this.#scrubber = new SecretScrubber(secretsOf(options.credentials));
   }
 
-  /** Whether another token can be had when one is refused. */
+  /** Whether another token can be obtained when one is refused. */
   get canRefresh(): boolean {
     return this.#options.credentials.type === 'client';
   }
@@ -55,15 +55,15 @@ export class AccessTokens {
     return unlessAborted(this.#refresh, signal);
   }
 
-  /** Airbyte refused this token. Another one that came in the meantime stays. */
+  /** Forgets a token that Airbyte refused. A newer one stays. */
   discard(token: string): void {
     if (this.#current?.token === token) this.#current = null;
   }
 
-  /** Takes every secret that was sent of late out of a text. */
+  /** Removes every secret that was sent recently from a text. */
   readonly scrub = (text: string): string => this.#scrubber.scrub(text);
 
-  /** Not with the signal of the caller who happened to be first: the others wait for it as well. */
+  /** Ignores the signal of the first caller: the others wait for the same token. */
   async #exchange(credentials: AirbyteCredentials & { type: 'client' }): Promise<AirbyteAnswer<string>> {
     const { fetch, url, timeoutMs, clock } = this.#options;
     const askedAtMs = clock.nowMs();
@@ -87,7 +87,7 @@ export class AccessTokens {
   #keep({ token, lifetimeMs }: GrantedToken, askedAtMs: number): string {
     const usableMs = lifetimeMs - Math.min(marginMs, lifetimeMs * maxMarginShare);
     this.#current = { token, expiresAtMs: askedAtMs + Math.min(usableMs, maxLifetimeMs) };
-    // Made anew each time: one scrubber for all tokens of a long-lived process would grow for ever.
+    // A new one each time: a scrubber for all tokens of a long-lived process would grow for ever.
     this.#scrubber = new SecretScrubber([...secretsOf(this.#options.credentials), token, this.#previous]);
     this.#previous = token;
     return token;

@@ -6,7 +6,7 @@ export interface AirbyteJob {
   status: string;
   jobType: string;
   connectionId: string;
-  /** Airbyte calls it `startTime`, but it is when the job was made, however long it was queued then. */
+  /** Airbyte calls it `startTime`, but it is the creation time, however long the job was queued. */
   createdAt: Date;
   /** Only once the job has ended. */
   lastUpdatedAt: Date | null;
@@ -19,7 +19,7 @@ export interface AirbyteJob {
 export interface AirbyteConnection {
   connectionId: string;
   name: string;
-  /** `active`, `inactive`, `deprecated` (deleted), or what Airbyte adds one day. */
+  /** `active`, `inactive`, `deprecated` (deleted), or what Airbyte may add. */
   status: string;
   workspaceId: string;
   /** `manual` is what Sluice needs: with any other, Airbyte's own scheduler triggers syncs as well. */
@@ -30,14 +30,14 @@ export interface AirbyteConnection {
 
 export interface AirbyteConnectionPage {
   connections: AirbyteConnection[];
-  /** Whether it is worth asking for the next page. */
+  /** Whether there may be a next page. */
   hasMore: boolean;
 }
 
 /**
  * `definite`: it did not happen, because Airbyte refused it or because the request was never sent.
- * `ambiguous`: nobody knows whether it happened. Before a sync is triggered again, look for the job.
- * Whether and when to try again is told by the problem's class and not by the type.
+ * `ambiguous`: it may have happened. Look for the job before triggering a sync again.
+ * The problem's class, not this type, says whether and when to try again.
  */
 export type AirbyteAnswer<T> =
   | { type: 'ok'; value: T }
@@ -55,7 +55,7 @@ export type AirbyteProblemClass =
 
 /** The stable codes, with the class of each. */
 export const airbyteProblemClasses = {
-  /** 401, or Airbyte gave no token for the client's id and secret. */
+  /** 401, or Airbyte issued no token for the client's id and secret. */
   auth_error: 'auth',
   forbidden: 'auth',
   rate_limit: 'rate_limit',
@@ -63,21 +63,21 @@ export const airbyteProblemClasses = {
   /** Our own time limit, or Airbyte's 408. */
   timeout: 'timeout',
   connection_error: 'connection',
-  /** A sync runs on the connection: adopt it. */
+  /** A sync is running on the connection: adopt it. */
   already_running: 'conflict',
   /** Look at the connection: it may be inactive or deleted. */
   state_conflict: 'conflict',
   insufficient_credits: 'permanent',
   not_found: 'permanent',
   bad_request: 'permanent',
-  /** An answer that cannot be read. Proxies give such ones for a while, so it is tried again like a 5xx. */
+  /** A response that cannot be read. Proxies send such ones for a while, so it is retried like a 5xx. */
   bad_answer: 'server_error',
 } as const satisfies Record<string, AirbyteProblemClass>;
 
 export type AirbyteProblemCode = keyof typeof airbyteProblemClasses;
 
 export interface AirbyteProblem {
-  /** Of the answer, or null when there was none. */
+  /** The status of the response; null when there was none. */
   status: number | null;
   code: AirbyteProblemCode;
   class: AirbyteProblemClass;
@@ -96,26 +96,26 @@ export interface AirbyteSettings {
   baseUrl: string;
   credentials: AirbyteCredentials;
   userAgent: string;
-  /** For `POST /jobs`, which waits up to a minute for a job id by itself. 90 s unless told. */
+  /** For `POST /jobs`, which itself waits up to a minute for a job id. 90 s by default. */
   triggerTimeoutMs?: number;
-  /** For everything else. 30 s unless told. */
+  /** For everything else. 30 s by default. */
   timeoutMs?: number;
 }
 
 export interface CallOptions {
-  /** When it aborts, the call rejects with its reason; a trigger may have happened nevertheless. */
+  /** When it aborts, the call rejects with its reason; a trigger may still have happened. */
   signal?: AbortSignal;
 }
 
-/** Every problem of Airbyte's is an answer; only an abort by the caller rejects. */
+/** Every problem with Airbyte is returned; only an abort by the caller rejects. */
 export interface AirbyteClient {
   triggerSync(connectionId: string, options?: CallOptions): Promise<AirbyteAnswer<AirbyteJob>>;
   getJob(runId: string, options?: CallOptions): Promise<AirbyteAnswer<AirbyteJob>>;
   /** Sync jobs, the newest first. */
   listJobs(query: JobQuery, options?: CallOptions): Promise<AirbyteAnswer<AirbyteJob[]>>;
   /**
-   * Airbyte cancels whatever runs on that job's connection now, even a newer job: ask `listJobs` first. It may
-   * answer before the job has ended.
+   * Airbyte cancels whatever runs on that job's connection, even a newer job: call `listJobs` first. It may
+   * respond before the job has ended.
    */
   cancelJob(runId: string, options?: CallOptions): Promise<AirbyteAnswer<AirbyteJob>>;
   getConnection(connectionId: string, options?: CallOptions): Promise<AirbyteAnswer<AirbyteConnection>>;
@@ -125,16 +125,16 @@ export interface AirbyteClient {
   ): Promise<AirbyteAnswer<AirbyteConnectionPage>>;
   /** Whether our credentials work at all. */
   probe(options?: CallOptions): Promise<AirbyteAnswer<null>>;
-  /** Takes every secret that was sent of late out of a text that came from elsewhere. */
+  /** Removes every secret that was sent recently from a foreign text. */
   scrub(text: string): string;
-  /** Ends what is under way and closes the connections. */
+  /** Ends open requests and closes the connections. */
   close(): Promise<void>;
 }
 
 export interface JobQuery {
   connectionId: string;
   createdSince?: Date;
-  /** 1 to 100; 20 unless told. */
+  /** 1 to 100; 20 by default. */
   limit?: number;
 }
 
@@ -147,7 +147,7 @@ export interface ConnectionQuery {
 
 export type AirbyteVerdict = 'succeeded' | 'failed' | 'canceled' | 'going_on';
 
-/** `incomplete` goes on: an attempt failed, and Airbyte makes another. */
+/** `incomplete` is not an end: an attempt failed, and Airbyte makes another. */
 const verdicts: ReadonlyMap<string, AirbyteVerdict> = new Map([
   ['pending', 'going_on'],
   ['queued', 'going_on'],
@@ -158,7 +158,7 @@ const verdicts: ReadonlyMap<string, AirbyteVerdict> = new Map([
   ['cancelled', 'canceled'],
 ]);
 
-/** A status that nobody has heard of goes on: taking it for an end would lose a sync that runs. */
+/** An unknown status counts as running: taking it for an end would lose a running sync. */
 export function verdictOf(status: string): AirbyteVerdict {
   return verdicts.get(status) ?? 'going_on';
 }

@@ -10,7 +10,7 @@ import { newTenant, useDatabase } from '../../../../test/support/worlds/database
 import { mintToken } from '../../../kernel/tenancy/tokens.ts';
 import type { Role } from '../../../kernel/tenancy/types.ts';
 
-// Some of the commands are processes of their own.
+// Some of the commands run as separate processes.
 vi.setConfig({ testTimeout: 90_000 });
 
 const database = useDatabase();
@@ -100,7 +100,7 @@ test('a connector is listed, synced, followed to its end and found in the histor
   });
 });
 
-test('a sync that fails for good ends its watch with 1, and a connector that is not there is told', async () => {
+test('a sync that fails for good ends its watch with 1, and an unknown connector is reported', async () => {
   const tenantId = await newTenant(database);
   await enrol(tenantId, 'the-shop', ['failed']);
   const started = await runHere(tenantId, 'now', 'the-shop', '--json');
@@ -113,7 +113,7 @@ test('a sync that fails for good ends its watch with 1, and a connector that is 
   expect(missing.stderr).toContain('There is no connector no-such');
 });
 
-test('the status says what is missing', async () => {
+test('the status lists what is missing', async () => {
   const tenantId = await newTenant(database);
   const { stdout } = await runHere(tenantId, 'status');
   expect(stdout).toContain(airbyte.url);
@@ -121,10 +121,10 @@ test('the status says what is missing', async () => {
   expect(stdout).toMatch(/state +well/);
 });
 
-test('a cron’s cycle makes the jobs that are due, advances them and says how many', async () => {
+test('a cron’s cycle creates the jobs that are due, runs them and prints their number', async () => {
   const tenantId = await newTenant(database);
   await enrol(tenantId, 'the-shop');
-  // Away from the worker of the server, which would be faster.
+  // In another tenant, so that the server's worker does not run it first.
   server.child.kill('SIGSTOP');
   try {
     await database.owner(

@@ -12,7 +12,7 @@ type ConnectorView = ReturnType<typeof renderConnector>;
 type SyncView = ReturnType<typeof renderSync>;
 
 export function addSyncCommand(program: Command): void {
-  const sync = program.command('sync').description('Connectors: see them, sync them, follow their syncs.');
+  const sync = program.command('sync').description('List connectors, sync them and follow their syncs.');
   addList(sync);
   addNow(sync);
   addWatch(sync);
@@ -135,7 +135,7 @@ interface StatusView {
 }
 
 function addStatus(sync: Command): void {
-  const status = sync.command('status').description('Whether Airbyte is configured and well.');
+  const status = sync.command('status').description('Show whether Airbyte is configured and reachable.');
   addClientFlags(status).action(async ({ json }: JsonOption, command: Command) => {
     const client = await connectClient(command);
     const seen = await client.get<StatusView>('/api/connectors/status');

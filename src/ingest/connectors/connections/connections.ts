@@ -10,7 +10,7 @@ export interface ConnectionsDeps {
   db: Database;
   client: AirbyteClient | null;
   workspaceId: string | null;
-  /** Names of settings that are not set and have to be. */
+  /** Names of required settings that are not set. */
   missing: readonly string[];
 }
 
@@ -18,7 +18,7 @@ export interface ListedConnection extends AirbyteConnection {
   enrolled: Enrolled | null;
 }
 
-/** The connections of the shared workspace, each with whose connector it is. For the operator only. */
+/** The connections of the shared workspace, each with its connector's owner. For the operator only. */
 export async function listConnections(
   deps: ConnectionsDeps,
   { limit, offset }: { limit: number; offset: number },
@@ -57,7 +57,7 @@ export interface ImportReport {
   refused: { airbyteConnectionId: string; tenantId: string; code: string; message: string }[];
 }
 
-/** Enrols each connection for the tenant that it names; one that is refused does not stop the others. */
+/** Enrols each connection for the named tenant; a refused one does not stop the others. */
 export async function importConnections(
   { db }: { db: Database },
   wishes: readonly ImportWish[],

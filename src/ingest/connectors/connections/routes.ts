@@ -5,7 +5,7 @@ import { principalOf, type RouteApp, type RouteDeps } from '../../../kernel/http
 import type { WakeUp } from '../../../kernel/jobs/wake-up.ts';
 import type { CircuitBreakers } from '../../../kernel/limits/circuit-breaker.ts';
 import { connectorFields, connectorFormParts, wishOf } from '../form.ts';
-import { dependency } from '../sync/airbyte-turn.ts';
+import { dependency } from '../sync/airbyte-calls.ts';
 import { assertHookSecret, takeNotice } from '../sync/webhook.ts';
 import { type EnrolmentMode, enrolmentModes } from '../types.ts';
 import { connectionReply, connectorReply, renderConnection, renderConnector } from '../views.ts';
@@ -50,7 +50,7 @@ function installStatus(app: RouteApp, deps: ConnectionRouteDeps): void {
     config: { action: 'connector.read' },
     schema: {
       tags,
-      summary: 'Whether Airbyte is configured and well, and what is missing',
+      summary: 'Whether Airbyte is configured and reachable, and what is missing',
       response: { 200: reply, ...problems() },
     },
     handler: async (request) => {
@@ -80,7 +80,7 @@ function installHook(app: RouteApp, deps: ConnectionRouteDeps): void {
     config: { public: true },
     schema: {
       tags,
-      summary: 'For Airbyte’s notifications: a hint that a run has ended, confirmed by asking Airbyte',
+      summary: 'Receive Airbyte’s notifications: a hint that a run has ended, which Airbyte then confirms',
       params: z.strictObject({ secret: z.string().min(1).max(500) }),
       body: z.unknown(),
       response: { 200: z.object({ received: z.boolean() }), ...publicProblems(404, 413, 415) },
@@ -103,7 +103,7 @@ function installList(app: RouteApp, deps: ConnectionRouteDeps, cursors: Cursors)
     config: { action: 'connection.import' },
     schema: {
       tags,
-      summary: 'List the connections of the Airbyte workspace, and whose connectors they are',
+      summary: 'List the connections of the Airbyte workspace, with the owner of each connector',
       querystring: z.strictObject({
         limit: z.coerce.number().int().min(1).max(maxConnections).default(50),
         cursor: pageQuery.cursor,
@@ -112,7 +112,7 @@ function installList(app: RouteApp, deps: ConnectionRouteDeps, cursors: Cursors)
     },
     handler: async (request) => {
       const { limit, cursor } = request.query;
-      // Airbyte pages by offset, so that is where a page ended.
+      // Airbyte pages by offset, so the cursor holds one.
       const offset = cursor === undefined ? 0 : Number(cursors.decode(list, cursor)[0]);
       const { connections, hasMore } = await listConnections(deps, { limit, offset });
       return {
@@ -132,7 +132,7 @@ function installImport(app: RouteApp, deps: ConnectionRouteDeps): void {
     config: { action: 'connection.import' },
     schema: {
       tags,
-      summary: 'Enrol connections of the workspace as connectors of the tenants that are named',
+      summary: 'Enrol connections of the workspace as connectors of the named tenants',
       body: z.strictObject({
         connections: z
           .array(z.strictObject({ ...connectorFields, tenant_id: id, name: name.optional() }))

@@ -6,7 +6,7 @@ import { type Connector, type ConnectorKey, planCadences } from '../types.ts';
 import { listDue, listDueOf, lockPlanned, type Planned, saveSchedule } from './store.ts';
 
 const hourMs = 3_600_000;
-/** Of the cadence, and never more than half an hour: enough that a thousand connectors do not sync in one minute. */
+/** A share of the cadence, at most half an hour: it keeps a thousand connectors from syncing in one minute. */
 const jitterShare = 0.1;
 const maxJitterMs = hourMs / 2;
 const batchSize = 500;
@@ -15,7 +15,7 @@ const crowdedMs = 60_000;
 
 type Cadenced = Pick<Connector, 'cadenceHours' | 'plan'>;
 
-/** What is configured, but never more often than the plan allows: a downgrade widens it. */
+/** The configured cadence, but never more often than the plan allows: a downgrade widens it. */
 export function effectiveCadenceHours({ cadenceHours, plan }: Cadenced): number {
   const { minimumHours } = planCadences[plan];
   return Math.max(cadenceHours ?? minimumHours, minimumHours);
@@ -25,12 +25,12 @@ function cadenceMs(connector: Cadenced): number {
   return effectiveCadenceHours(connector) * hourMs;
 }
 
-/** How far behind the exact cadence this connector stays; always the same for one connector. */
+/** How far this connector stays behind the exact cadence; constant for one connector. */
 export function jitterMs(connector: Cadenced & { jitter: number }): number {
   return connector.jitter * Math.min(cadenceMs(connector) * jitterShare, maxJitterMs);
 }
 
-/** The first tick after `now`. However many were missed, the next one is one. */
+/** The first tick after `now`, however many were missed. */
 export function nextTick(connector: Cadenced & { nextSyncAt: Date }, now: Date): Date {
   const everyMs = cadenceMs(connector);
   const lateMs = Math.max(0, now.getTime() - connector.nextSyncAt.getTime());
@@ -38,7 +38,7 @@ export function nextTick(connector: Cadenced & { nextSyncAt: Date }, now: Date):
   return new Date(connector.nextSyncAt.getTime() + ticks * everyMs);
 }
 
-/** The tick by another cadence than before: counted from the last one, and never in the past. */
+/** The tick under a changed cadence: counted from the last one, and never in the past. */
 export function replannedTick(connector: Cadenced & { lastTickAt: Date; jitter: number }, now: Date): Date {
   const dueMs = connector.lastTickAt.getTime() + cadenceMs(connector);
   return new Date(Math.max(dueMs, now.getTime()) + jitterMs(connector));
@@ -46,13 +46,13 @@ export function replannedTick(connector: Cadenced & { lastTickAt: Date; jitter: 
 
 export interface ScheduleReport {
   dispatched: number;
-  /** Had a sync under way already, which counts as this tick's. */
+  /** Already had an active sync, which counts for this tick. */
   busy: number;
   replanned: number;
   failed: number;
 }
 
-/** Makes the jobs of connectors whose time has come, of one tenant or of all. Safe in many processes at once. */
+/** Creates the jobs of connectors that are due, of one tenant or of all. Safe in many processes at once. */
 export async function scheduleDue(
   deps: JobsDeps,
   logger: Logger,
@@ -64,7 +64,7 @@ export async function scheduleDue(
   );
   for (const key of due) {
     const what = await scheduleOne(deps, key).catch((error: unknown): keyof ScheduleReport => {
-      // One connector that cannot be scheduled must not keep the others from it; the next run tries again.
+      // A connector that cannot be scheduled must not hold up the others; the next run tries again.
       logger.error({ err: error, ...key }, 'a connector could not be scheduled');
       return 'failed';
     });

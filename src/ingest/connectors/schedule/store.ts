@@ -3,7 +3,7 @@ import { sql } from '../../../lib/postgres/sql.ts';
 import { connectorColumns } from '../connector-columns.ts';
 import type { Connector, ConnectorKey } from '../types.ts';
 
-/** Connectors of all tenants whose time has come, or whose tenant has another plan than they were planned for. */
+/** Connectors of all tenants that are due, or whose tenant's plan has changed since they were scheduled. */
 export function listDue(tx: Tx, limit: number): Promise<ConnectorKey[]> {
   return tx.rows<ConnectorKey>(sql`
     (select c.tenant_id as "tenantId", c.connector_id as "connectorId"
@@ -20,7 +20,7 @@ export function listDue(tx: Tx, limit: number): Promise<ConnectorKey[]> {
       limit ${limit})`);
 }
 
-/** The same of one tenant. */
+/** The same for one tenant. */
 export function listDueOf(
   tx: Tx,
   { tenantId, limit }: { tenantId: string; limit: number },
@@ -36,11 +36,11 @@ export function listDueOf(
 }
 
 export interface Planned extends Connector {
-  /** The database's clock, which decides about schedules. */
+  /** The database's clock, which decides schedules. */
   now: Date;
 }
 
-/** Locks it; null when another worker has it at this moment. */
+/** Locks it; returns null when another worker holds it. */
 export function lockPlanned(tx: Tx, { tenantId, connectorId }: ConnectorKey): Promise<Planned | null> {
   return tx.find<Planned>(sql`
     select ${connectorColumns}, clock_timestamp() as now

@@ -1,28 +1,28 @@
 /** What a sync remembers between its slices. */
 export interface SyncCheckpoint {
-  /** Committed before `POST /jobs`: as long as it is there, nobody knows whether Airbyte has made a job. */
+  /** Committed before `POST /jobs`: while it is set, it is unknown whether Airbyte has created a job. */
   triggerStartedAt: string | null;
-  /** When the last `POST /jobs` began that got no answer at all: its run may still appear. */
+  /** When the last `POST /jobs` without any response began: its run may still appear. */
   unansweredSince: string | null;
   run: FollowedRun | null;
   /** Runs of this job that Airbyte reported as failed. */
   failedRuns: string[];
-  /** Polls in a row that got no answer; their budget is time, not retries. */
+  /** Polls in a row without a response; their budget is time, not retries. */
   pollErrors: number;
-  /** Airbyte asked for silence until then. */
+  /** Airbyte asked us to wait until then. */
   notBefore: string | null;
-  /** Why nothing happens at the moment; null: something does. */
+  /** Why the sync is waiting; null when it is not. */
   waitingFor: string | null;
   result: SyncResult | null;
 }
 
 export interface FollowedRun {
   runId: string;
-  /** Since when we know of it: the deadline counts from here. */
+  /** When we learnt of it: the deadline counts from here. */
   followedSince: string;
-  /** True: another one triggered it, or the answer to our trigger was lost. */
+  /** True when somebody else triggered it, or the response to our trigger was lost. */
   isAdopted: boolean;
-  /** Airbyte's last word. */
+  /** The status that Airbyte last reported. */
   status: string;
 }
 
@@ -50,17 +50,17 @@ const start: SyncCheckpoint = {
 
 export function checkpointOf(checkpoint: Record<string, unknown>): SyncCheckpoint {
   const said = checkpoint as Partial<SyncCheckpoint>;
-  // Who wrote only that a trigger began may have died before its answer.
+  // A process that recorded only the start of a trigger may have died before the response.
   const { unansweredSince = said.triggerStartedAt ?? null } = said;
   return { ...start, ...said, unansweredSince };
 }
 
-/** What became of every trigger so far is known. */
+/** Whether the result of every trigger so far is known. */
 export function withoutIntent(checkpoint: SyncCheckpoint): SyncCheckpoint {
   return { ...checkpoint, triggerStartedAt: null, unansweredSince: null };
 }
 
-/** For how long a trigger without an answer may still make a run; 0: what is not there by now will not come. */
+/** How long a trigger without a response may still lead to a run; 0 when no run is to be expected any more. */
 export function doubtMs(
   { unansweredSince }: SyncCheckpoint,
   { nowMs, lostTriggerMs }: { nowMs: number; lostTriggerMs: number },
@@ -68,7 +68,7 @@ export function doubtMs(
   return unansweredSince === null ? 0 : Math.max(0, Date.parse(unansweredSince) + lostTriggerMs - nowMs);
 }
 
-/** As the kernel keeps it. */
+/** In the form that the kernel stores. */
 export function kept(checkpoint: SyncCheckpoint): Record<string, unknown> {
   return { ...checkpoint };
 }

@@ -1,18 +1,18 @@
 import type { Slice, SliceResult } from '../../../kernel/jobs/types.ts';
 import { type AirbyteJob, isTerminal } from '../airbyte/types.ts';
-import { type AirbyteTurn, takeTurn, waiting } from './airbyte-turn.ts';
+import { type AirbyteCalls, callAirbyte, waiting } from './airbyte-calls.ts';
 import { checkpointOf, doubtMs, kept, type SyncCheckpoint, withoutIntent } from './checkpoint.ts';
 import type { SyncWorkerDeps } from './deps.ts';
 import { listHeldRuns } from './run-store.ts';
 import { chooseRun } from './runs.ts';
 
-/** So long a canceled sync tries to end its run in Airbyte, or to see it ended. */
+/** How long a canceled sync tries to end its run in Airbyte, or to see it ended. */
 const limitMs = 3_600_000;
 const done: SliceResult = { outcome: { type: 'done' } };
 
 /**
- * Slices of a canceled sync: its run is canceled in Airbyte as well. `DELETE /jobs/{id}` cancels whatever runs on the
- * connection, so it is sent only while the active run is seen to be ours.
+ * Slices of a canceled sync: its run is canceled in Airbyte too. `DELETE /jobs/{id}` cancels whatever runs on the
+ * connection, so it is sent only while the active run is known to be ours.
  */
 export async function cleanUpSync(deps: SyncWorkerDeps, slice: Slice): Promise<SliceResult> {
   const { job } = slice;
@@ -26,37 +26,39 @@ export async function cleanUpSync(deps: SyncWorkerDeps, slice: Slice): Promise<S
     );
     return done;
   }
-  return takeTurn(deps, slice, (turn) => endRun(deps, slice, { turn, checkpoint }));
+  return callAirbyte(deps, slice, (calls) => endRun(deps, slice, { calls, checkpoint }));
 }
 
 async function endRun(
   deps: SyncWorkerDeps,
   slice: Slice,
-  { turn, checkpoint }: { turn: AirbyteTurn; checkpoint: SyncCheckpoint },
+  { calls, checkpoint }: { calls: AirbyteCalls; checkpoint: SyncCheckpoint },
 ): Promise<SliceResult> {
   const connectionId = String(slice.job.payload.airbyteConnectionId);
   const { pollMs, lostTriggerMs } = deps.policy;
   const again = waiting(slice, { waitingFor: 'canceling', delayMs: pollMs });
-  const answer = await turn.ask('list_jobs', (client, options) => client.listJobs({ connectionId }, options));
+  const answer = await calls.ask('list_jobs', (client, options) =>
+    client.listJobs({ connectionId }, options),
+  );
   if (answer.type !== 'ok') {
-    // A connection that is gone has no run.
+    // A deleted connection has no run.
     return answer.problem.class === 'permanent' ? done : again;
   }
   const active = answer.value.find((run) => !isTerminal(run.status));
   const ours = await findOurs(deps, slice, { runs: answer.value, checkpoint });
   if (active === undefined || active.runId !== ours) {
-    // A trigger that nobody answered may still make a run, and then nobody else would end it.
+    // A trigger without a response may still lead to a run, and nothing else would end it.
     const leftMs = doubtMs(checkpoint, { nowMs: deps.clock.nowMs(), lostTriggerMs });
     if (leftMs === 0) return done;
     return waiting(slice, { waitingFor: 'canceling', delayMs: Math.min(pollMs, leftMs) });
   }
-  await turn.ask('cancel', (client, options) => client.cancelJob(active.runId, options));
-  // Kept: the next look need not ask again which run is ours.
+  await calls.ask('cancel', (client, options) => client.cancelJob(active.runId, options));
+  // Kept, so that the next slice need not search for our run again.
   const known = kept({ ...withoutIntent(checkpoint), waitingFor: 'canceling' });
   return { ...again, runId: active.runId, checkpoint: known };
 }
 
-/** The run that we follow, or the one that our trigger made without our knowing. */
+/** The run that we follow, or the one that our trigger created without our knowing. */
 async function findOurs(
   deps: SyncWorkerDeps,
   { job }: Slice,

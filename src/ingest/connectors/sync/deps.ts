@@ -3,10 +3,10 @@ import type { RateLimits } from '../../../kernel/limits/rate-limits.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Database } from '../../../lib/postgres/db.ts';
 import type { SyncPolicy } from '../types.ts';
-import type { TurnDeps } from './airbyte-turn.ts';
+import type { AirbyteCallDeps } from './airbyte-calls.ts';
 
-/** What the slices of syncs stand on. */
-export interface SyncWorkerDeps extends TurnDeps {
+/** What the slices of syncs need. */
+export interface SyncWorkerDeps extends AirbyteCallDeps {
   db: Database;
   wake: WakeUp;
   limits: RateLimits;

@@ -27,7 +27,7 @@ export function dispatchSyncIn(
     createdBy: request.createdBy,
     userId: request.userId,
     ipAddress: request.ipAddress ?? null,
-    // A canceled sync is ended in Airbyte even when its connector is gone.
+    // A canceled sync is ended in Airbyte even when its connector has been deleted.
     payload: { airbyteConnectionId },
     ...(request.correlationId === undefined ? {} : { correlationId: request.correlationId }),
   });

@@ -27,7 +27,7 @@ describe('the retry table', () => {
   });
 
   test.each(['server_error', 'timeout', 'connection_error', 'bad_answer', 'rate_limit'] as const)(
-    '%s is retried after 60, 120, 240, 480 and 960 seconds, give or take a quarter, and then given up',
+    '%s is retried after 60, 120, 240, 480 and 960 seconds, plus or minus a quarter, and then given up',
     (code) => {
       for (const [attempt, seconds] of [60, 120, 240, 480, 960].entries()) {
         const outcome = outcomeOf(problem(code), job(attempt), policy);
@@ -39,9 +39,9 @@ describe('the retry table', () => {
     },
   );
 
-  test('what is retried says so, and what is given up says what to do', () => {
+  test('a retry says that it follows, and a dead letter says what to do', () => {
     expect(outcomeOf(problem('timeout'), job(0), policy)).toMatchObject({
-      failure: { message: 'what Airbyte said. It is asked again later.' },
+      failure: { message: 'what Airbyte said. It is tried again later.' },
     });
     expect(outcomeOf(problem('timeout'), job(5), policy)).toMatchObject({
       failure: { message: expect.stringContaining('requeue the job') },
@@ -51,7 +51,7 @@ describe('the retry table', () => {
     });
   });
 
-  test('a 429 with Retry-After waits for that, and not less when somebody hurries it', () => {
+  test('a 429 with Retry-After waits that long, even when the job is brought forward', () => {
     expect(outcomeOf(problem('rate_limit', 7_000), job(0), policy)).toMatchObject({
       type: 'retry',
       delayMs: 7_000,
@@ -66,14 +66,14 @@ describe('the retry table', () => {
     },
   );
 
-  test('a failed sync is retried twice, and not when all retries are used', () => {
+  test('a failed sync is retried twice, unless all retries are used up', () => {
     const failed = (failedBefore: number, retryCount: number) =>
       syncFailedOutcome(job(retryCount), { message: 'x', failedBefore, retryBaseMs: 60_000 }).type;
     expect([failed(0, 0), failed(1, 1), failed(2, 2)]).toEqual(['retry', 'retry', 'dead']);
     expect(failed(0, 5)).toBe('dead');
   });
 
-  test('every code that can end up on a sync is in the catalogue', () => {
+  test('every code that a sync can end with is in the catalogue', () => {
     for (const code of Object.keys(airbyteProblemClasses) as AirbyteProblemCode[]) {
       const outcome = outcomeOf(problem(code), job(9), policy);
       if (outcome.type !== 'dead') throw new Error(`${code} is retried for ever`);

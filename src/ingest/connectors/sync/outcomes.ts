@@ -12,10 +12,10 @@ export const syncRetries = {
   server: { maxRetries, delay: backoff },
 } as const satisfies Record<string, RetryPolicy>;
 
-/** Airbyte has retried a failed sync itself, so we do so sparingly. */
+/** Airbyte has already retried a failed sync itself, so two more are enough. */
 const maxFailedSyncs = 2;
 
-/** An error of the API while triggering: the line of the retry table that it falls under. */
+/** What follows from an error of the API while triggering, by the retry table. */
 export function outcomeOf(
   problem: AirbyteProblem,
   job: Job,
@@ -29,10 +29,10 @@ export function outcomeOf(
   const decision = decideRetry(policy, job.retryCount, asked);
   if (!decision.retry) return { type: 'dead', failure: withNext(failure, usedUp) };
   const { delayMs, fromRetryAfter: notBefore } = decision;
-  return { type: 'retry', failure: withNext(failure, 'It is asked again later.'), delayMs, notBefore };
+  return { type: 'retry', failure: withNext(failure, 'It is tried again later.'), delayMs, notBefore };
 }
 
-const usedUp = 'Its retries are used up: requeue the job when Airbyte is well again.';
+const usedUp = 'Its retries are used up: requeue the job when Airbyte works again.';
 
 function withNext(failure: JobFailure, next: string): JobFailure {
   return { ...failure, message: `${failure.message} ${next}` };
@@ -54,7 +54,7 @@ export function dead(code: string, message: string, errorClass = 'permanent'): O
   return { type: 'dead', failure: { code, message, class: errorClass } };
 }
 
-/** The document knows one code for 401 and 403; the message has Airbyte's own words. */
+/** 401 and 403 share one code; the message quotes Airbyte. */
 function failureOf({ code, class: errorClass, message }: AirbyteProblem): JobFailure {
   return { code: code === 'forbidden' ? 'auth_error' : code, message, class: errorClass };
 }

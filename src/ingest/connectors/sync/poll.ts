@@ -4,7 +4,7 @@ import type { AirbyteJob, AirbyteProblem } from '../airbyte/types.ts';
 import { verdictOf } from '../airbyte/types.ts';
 import { findConnector } from '../store.ts';
 import type { Notice } from '../types.ts';
-import type { AirbyteTurn } from './airbyte-turn.ts';
+import type { AirbyteCalls } from './airbyte-calls.ts';
 import { checkpointOf, kept, type SyncCheckpoint, type SyncResult, withoutIntent } from './checkpoint.ts';
 import type { SyncWorkerDeps } from './deps.ts';
 import { dead, outcomeOf, syncFailedOutcome } from './outcomes.ts';
@@ -13,7 +13,7 @@ import { cancelWithRun } from './run-store.ts';
 interface Poll {
   deps: SyncWorkerDeps;
   slice: Slice;
-  turn: AirbyteTurn;
+  calls: AirbyteCalls;
   runId: string;
   checkpoint: SyncCheckpoint;
 }
@@ -22,17 +22,17 @@ const maxPollBackoff = 30;
 const maxMissing = 3;
 
 /**
- * Asks how the run is doing. An error here says nothing about the sync, so it never triggers, uses no retry and keeps
- * the run id: it has a backoff of its own, and the deadline as its end.
+ * Polls the run. An error here says nothing about the sync, so it never triggers, uses no retry and keeps
+ * the run id: it has its own backoff, and the deadline ends it.
  */
 export async function pollRun(
   deps: SyncWorkerDeps,
   slice: Slice,
-  { turn, runId }: { turn: AirbyteTurn; runId: string },
+  { calls, runId }: { calls: AirbyteCalls; runId: string },
 ): Promise<SliceResult> {
   const checkpoint = { ...checkpointOf(slice.job.checkpoint), waitingFor: null, notBefore: null };
-  const poll = { deps, slice, turn, runId, checkpoint };
-  const answer = await turn.ask('get_job', (client, options) => client.getJob(runId, options));
+  const poll = { deps, slice, calls, runId, checkpoint };
+  const answer = await calls.ask('get_job', (client, options) => client.getJob(runId, options));
   if (answer.type !== 'ok') return onProblem(poll, answer.problem);
   switch (verdictOf(answer.value.status)) {
     case 'succeeded':
@@ -46,13 +46,13 @@ export async function pollRun(
   }
 }
 
-/** Long syncs are asked about less often: nobody minds half a minute after an hour. */
+/** Long syncs are polled less often: after an hour, half a minute does not matter. */
 function pollDelayMs({ pollMs, ageMs }: { pollMs: number; ageMs: number }): number {
   const byAge = Math.min(Math.max(pollMs, ageMs / 20), pollMs * 6);
   return byAge * (0.9 + Math.random() / 5);
 }
 
-/** True once the run has been followed for as long as runs are followed. */
+/** True once the run has passed its deadline. */
 export function isOverdue(deps: SyncWorkerDeps, { run }: SyncCheckpoint): boolean {
   return run !== null && deps.clock.nowMs() - Date.parse(run.followedSince) > deps.policy.deadlineMs;
 }
@@ -61,7 +61,7 @@ export function overdue(deps: SyncWorkerDeps, runId: string): SliceResult['outco
   const hours = deps.policy.deadlineMs / 3_600_000;
   return dead(
     'sync_deadline_exceeded',
-    `Run ${runId} of Airbyte has not ended within ${hours} hours; it may still be at work`,
+    `Run ${runId} of Airbyte has not ended within ${hours} hours; it may still be running`,
     'timeout',
   );
 }
@@ -118,7 +118,7 @@ async function failRun(poll: Poll, run: AirbyteJob): Promise<SliceResult> {
   const reason = notice?.errorMessage ?? null;
   const message =
     `Airbyte reported run ${run.runId} as failed: ` +
-    (reason ?? 'it did not say why; the run’s log in Airbyte does').slice(0, 1_000);
+    (reason ?? 'no reason was given; see the run’s log in Airbyte').slice(0, 1_000);
   const failedBefore = checkpoint.failedRuns.length;
   const { retryBaseMs } = deps.policy;
   const outcome = syncFailedOutcome(slice.job, { message, failedBefore, retryBaseMs });
@@ -138,7 +138,7 @@ async function failRun(poll: Poll, run: AirbyteJob): Promise<SliceResult> {
   return { outcome, runId: null, stage: 'waiting', checkpoint: kept({ ...next, result }) };
 }
 
-/** Not a slice's outcome: the job ends here and takes the lease with it. */
+/** Ends the job and its lease right here, which no outcome of a slice can do. */
 async function cancelJob(poll: Poll): Promise<never> {
   const { deps, slice, runId } = poll;
   const { tenantId, jobId, subjectId } = slice.job;
@@ -154,9 +154,9 @@ async function cancelJob(poll: Poll): Promise<never> {
 }
 
 async function onProblem(poll: Poll, problem: AirbyteProblem): Promise<SliceResult> {
-  const { deps, slice, turn, runId, checkpoint } = poll;
+  const { deps, slice, calls, runId, checkpoint } = poll;
   if (problem.class === 'auth') {
-    const isLockedOut = await turn.areCredentialsBad(problem);
+    const isLockedOut = await calls.areCredentialsBad(problem);
     if (isLockedOut === 'no') {
       return { outcome: outcomeOf(problem, slice.job, deps.policy) };
     }
@@ -167,7 +167,7 @@ async function onProblem(poll: Poll, problem: AirbyteProblem): Promise<SliceResu
   }
   const pollErrors = checkpoint.pollErrors + 1;
   if (problem.code === 'not_found' && pollErrors > maxMissing) {
-    const message = `Airbyte does not know run ${runId} any more: ${problem.message}`;
+    const message = `Airbyte no longer knows run ${runId}: ${problem.message}`;
     return { outcome: dead('not_found', message) };
   }
   if (isOverdue(deps, checkpoint)) return { outcome: overdue(deps, runId) };
@@ -180,14 +180,14 @@ async function onProblem(poll: Poll, problem: AirbyteProblem): Promise<SliceResu
   return { outcome: { type: 'wait', delayMs }, checkpoint: kept(after) };
 }
 
-/** What the webhook said about this run, if it said anything. */
+/** What the webhook said about this run, if anything. */
 async function readNotice({ deps, slice, runId }: Poll): Promise<Notice | null> {
   const { tenantId, subjectId: connectorId } = slice.job;
   const connector = await slice.transaction((tx) => findConnector(tx, { tenantId, connectorId }));
   const notice = connector?.lastNotice ?? null;
-  // Beyond 2^53 the number in the webhook's JSON has lost digits, and so must ours to be compared.
+  // Beyond 2^53 the number in the webhook's JSON has lost digits, so ours is rounded the same way to compare them.
   if (notice === null || Number(notice.runId) !== Number(runId)) return null;
-  // Whoever took the notice knew the tokens of its own process, and this one has others.
+  // The process that received the notice knew other tokens than this one, so scrub again.
   const { errorMessage } = notice;
   return { ...notice, errorMessage: errorMessage && (deps.client?.scrub(errorMessage) ?? errorMessage) };
 }

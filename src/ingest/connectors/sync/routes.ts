@@ -10,7 +10,7 @@ import { renderSync, syncReply } from '../views.ts';
 
 const tags = ['connectors'];
 
-/** The history: every sync with what became of it. Its timeline is GET /api/events?subject={job_id}. */
+/** The history: every sync with its result. Its timeline is GET /api/events?subject={job_id}. */
 export const syncRoutes: RouteModule = (app, { db, cursors }) => {
   const list = 'syncs';
   app.route({
@@ -52,7 +52,7 @@ export const syncRoutes: RouteModule = (app, { db, cursors }) => {
       const { job_id: jobId } = request.params;
       const job = await getJob({ db }, { tenantId, jobId });
       if (job.pipeline === pipelineName) return renderSync(job);
-      throw jobErrors.raise.job_not_found(`Job ${jobId} is no sync`);
+      throw jobErrors.raise.job_not_found(`Job ${jobId} is not a sync`);
     },
   });
 };

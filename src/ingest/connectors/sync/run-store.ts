@@ -12,12 +12,12 @@ export interface RunSeeker {
   jobId: string;
 }
 
-/** So many jobs of a connector are looked through for runs that failed: Airbyte lists only its newest runs. */
+/** How many jobs of a connector are searched for failed runs: Airbyte lists only its newest runs. */
 const maxJobs = 100;
 
 /**
- * Which of these runs other jobs follow or have followed: over all tenants those that a job ends with, and those of the
- * connector that a job left behind when they failed.
+ * Which of these runs other jobs follow or have followed: over all tenants the last run of each job, and those of the
+ * connector that a job gave up when they failed.
  */
 export function listHeldRuns(
   tx: Tx,
@@ -48,7 +48,7 @@ export function listHeldRuns(
 }
 
 /**
- * Somebody canceled the run in Airbyte, so the job is canceled as well. Inside a slice's transaction, which has locked
+ * Somebody canceled the run in Airbyte, so the job is canceled too. Runs inside a slice's transaction, which has locked
  * the row; the newer epoch ends the slice's lease.
  */
 export async function cancelWithRun(

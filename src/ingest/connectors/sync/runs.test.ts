@@ -24,17 +24,17 @@ function choose(runs: AirbyteJob[], rest: Partial<Candidates> = {}) {
 }
 
 describe('the run to adopt', () => {
-  test('is the newest that is active, also when it is older than the trigger', () => {
+  test('is the newest active one, even when it is older than the trigger', () => {
     expect(choose([run('2', 'running', -60_000), run('1', 'succeeded', -90_000)])).toBe('2 other');
   });
 
-  test('is one of any status when it was made since the trigger, with half a minute for the clocks', () => {
+  test('may have any status when it was created since the trigger, with half a minute for the clocks', () => {
     expect(choose([run('1', 'succeeded', 5_000)])).toBe('1 ours');
     expect(choose([run('1', 'failed', -29_000)])).toBe('1 ours');
     expect(choose([run('1', 'succeeded', -31_000)])).toBeNull();
   });
 
-  test('is nobody’s: what another job holds is passed over', () => {
+  test('is never one that another job holds', () => {
     const runs = [run('2', 'succeeded', 5_000), run('1', 'succeeded', 1_000)];
     expect(choose(runs, { held: [{ runId: '2', status: 'success' }] })).toBe('1 ours');
     const held = runs.map(({ runId }) => ({ runId, status: 'success' }));
@@ -42,7 +42,7 @@ describe('the run to adopt', () => {
     expect(choose([run('1', 'running', 0)], { held: [{ runId: '1', status: 'running' }] })).toBeNull();
   });
 
-  test('may be one that a dead letter has given up, as long as it is active', () => {
+  test('may be one that a dead letter gave up, as long as it is active', () => {
     const held = [{ runId: '1', status: 'dead_letter' }];
     expect(choose([run('1', 'running', -60_000)], { held })).toBe('1 other');
     expect(choose([run('1', 'succeeded', 5_000)], { held })).toBeNull();

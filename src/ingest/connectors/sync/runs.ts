@@ -7,7 +7,7 @@ const skewMs = 30_000;
 export interface Candidates {
   /** Newest first. */
   runs: readonly AirbyteJob[];
-  /** Since when a trigger of ours may have made a run; null: none can have. */
+  /** Since when our trigger may have created a run; null when it cannot have. */
   since: Date | null;
   /** Runs that other jobs follow or have followed. */
   held: readonly HeldRun[];
@@ -17,18 +17,18 @@ export interface Candidates {
 
 export interface FoundRun {
   run: AirbyteJob;
-  /** Made since our trigger, so it is what the lost answer was about. */
+  /** Created since our trigger, so the lost response was about it. */
   isOurs: boolean;
 }
 
-/** The newest run that is active, or that may be the one which our trigger made, and that no other job holds. */
+/** The newest run that no other job holds and that is active or may have been created by our trigger. */
 export function chooseRun({ runs, since, held, past }: Candidates): FoundRun | null {
   for (const run of runs) {
     if (past.includes(run.runId)) continue;
     const isOurs = since !== null && run.createdAt.getTime() >= since.getTime() - skewMs;
     const holders = held.filter(({ runId }) => runId === run.runId);
     if (!isTerminal(run.status)) {
-      // A dead letter has given the run up (its deadline passed, say), and the job that follows it may take it.
+      // A dead letter has given the run up, for example at its deadline, so the next job may take it.
       if (holders.every(({ status }) => status === 'dead_letter')) return { run, isOurs };
     } else if (isOurs && holders.length === 0) {
       return { run, isOurs };

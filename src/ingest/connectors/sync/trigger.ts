@@ -4,7 +4,7 @@ import type { AirbyteAnswer, AirbyteJob, AirbyteProblem } from '../airbyte/types
 import { isTerminal } from '../airbyte/types.ts';
 import { findConnector } from '../store.ts';
 import type { Connector } from '../types.ts';
-import { type AirbyteTurn, waiting } from './airbyte-turn.ts';
+import { type AirbyteCalls, waiting } from './airbyte-calls.ts';
 import { checkpointOf, doubtMs, kept, type SyncCheckpoint, withoutIntent } from './checkpoint.ts';
 import type { SyncWorkerDeps } from './deps.ts';
 import { dead, outcomeOf } from './outcomes.ts';
@@ -14,20 +14,20 @@ import { chooseRun, type FoundRun } from './runs.ts';
 interface Attempt {
   deps: SyncWorkerDeps;
   slice: Slice;
-  turn: AirbyteTurn;
+  calls: AirbyteCalls;
   connector: Connector;
   checkpoint: SyncCheckpoint;
 }
 
 /**
- * Has Airbyte start a sync, or finds the one that it has started already. `POST /jobs` takes no idempotency key: the
- * intent is committed before it, and as long as no answer is known, the connection's jobs are looked up before
+ * Makes Airbyte start a sync, or finds the one that it has already started. `POST /jobs` takes no idempotency key: the
+ * intent is committed before it, and as long as no response is known, the connection's jobs are looked up before
  * anything is triggered again.
  */
 export async function triggerSync(
   deps: SyncWorkerDeps,
   slice: Slice,
-  turn: AirbyteTurn,
+  calls: AirbyteCalls,
 ): Promise<SliceResult> {
   const { tenantId, subjectId: connectorId, checkpoint } = slice.job;
   const connector = await slice.transaction((tx) => findConnector(tx, { tenantId, connectorId }));
@@ -37,7 +37,7 @@ export async function triggerSync(
   const attempt = {
     deps,
     slice,
-    turn,
+    calls,
     connector,
     checkpoint: { ...checkpointOf(checkpoint), waitingFor: null },
   };
@@ -53,7 +53,7 @@ function intentOf({ checkpoint }: Attempt): Date | null {
   return checkpoint.triggerStartedAt === null ? null : new Date(checkpoint.triggerStartedAt);
 }
 
-/** Null: there is nothing to follow by now. */
+/** Returns null when there is no run to follow yet. */
 async function lookUp(attempt: Attempt, since: Date): Promise<SliceResult | null> {
   const answer = await listRuns(attempt);
   if (answer.type !== 'ok') return fail(attempt, answer.problem);
@@ -61,7 +61,7 @@ async function lookUp(attempt: Attempt, since: Date): Promise<SliceResult | null
   return found === null ? null : meet(attempt, found);
 }
 
-/** A trigger that Airbyte is still busy with has no run yet, so nothing found is no proof before its time is over. */
+/** Airbyte may still be creating the run, so finding none proves nothing before the time is over. */
 function waitForLost({ deps, slice, checkpoint }: Attempt): SliceResult | null {
   const { pollMs, lostTriggerMs } = deps.policy;
   const leftMs = doubtMs(checkpoint, { nowMs: deps.clock.nowMs(), lostTriggerMs });
@@ -69,9 +69,9 @@ function waitForLost({ deps, slice, checkpoint }: Attempt): SliceResult | null {
   return waiting(slice, { waitingFor: 'lost_trigger', delayMs: Math.min(pollMs, leftMs) });
 }
 
-function listRuns({ turn, connector }: Attempt): Promise<AirbyteAnswer<AirbyteJob[]>> {
+function listRuns({ calls, connector }: Attempt): Promise<AirbyteAnswer<AirbyteJob[]>> {
   const { airbyteConnectionId: connectionId } = connector;
-  return turn.ask('list_jobs', (client, options) => client.listJobs({ connectionId }, options));
+  return calls.ask('list_jobs', (client, options) => client.listJobs({ connectionId }, options));
 }
 
 async function choose(
@@ -84,7 +84,7 @@ async function choose(
   return chooseRun({ runs, since, held, past: checkpoint.failedRuns });
 }
 
-/** A place in the window of the connector and in that of its external account; waiting uses no attempt. */
+/** Takes a place in the connector's window and in its external account's; waiting uses no attempt. */
 async function refuseTooEarly({ deps, slice, connector }: Attempt): Promise<SliceResult | null> {
   const { policy, limits } = deps;
   const ownMs = (connector.minIntervalSeconds ?? 0) * 1000;
@@ -100,11 +100,11 @@ async function refuseTooEarly({ deps, slice, connector }: Attempt): Promise<Slic
   return waiting(slice, { waitingFor: 'rate_limit', delayMs: answer.retryInMs });
 }
 
-/** `since`: an earlier trigger of this job whose answer nobody knows. */
+/** `since`: an earlier trigger of this job whose response is unknown. */
 async function post(attempt: Attempt, since: Date | null): Promise<SliceResult> {
-  const { deps, slice, turn, connector } = attempt;
+  const { deps, slice, calls, connector } = attempt;
   const now = new Date(deps.clock.nowMs());
-  // The oldest trigger without an answer counts: its run may come to light late.
+  // The oldest trigger without a response counts: its run may appear late.
   const intent = since ?? now;
   attempt.checkpoint = {
     ...attempt.checkpoint,
@@ -112,11 +112,11 @@ async function post(attempt: Attempt, since: Date | null): Promise<SliceResult> 
     unansweredSince: now.toISOString(),
   };
   await slice.transaction(async () => {}, { checkpoint: kept(attempt.checkpoint), stage: 'triggering' });
-  const answer = await turn.ask('trigger', (client, options) =>
+  const answer = await calls.ask('trigger', (client, options) =>
     client.triggerSync(connector.airbyteConnectionId, options),
   );
   if (answer.type === 'ok') return follow(attempt, { run: answer.value, isOurs: true });
-  // Whoever answered is through with it, whatever the answer; what was not sent had no effect.
+  // Any response means that Airbyte is done with it; what was not sent had no effect.
   if (answer.problem.status !== null || answer.type === 'definite') {
     attempt.checkpoint = { ...attempt.checkpoint, unansweredSince: null };
   }
@@ -125,7 +125,7 @@ async function post(attempt: Attempt, since: Date | null): Promise<SliceResult> 
     return known ?? fail(attempt, answer.problem);
   }
   const { problem } = answer;
-  // Airbyte has said no to this trigger; only an earlier one may still have made a run.
+  // Airbyte refused this trigger; only an earlier one may still have created a run.
   if (since === null) attempt.checkpoint = withoutIntent(attempt.checkpoint);
   if (problem.code === 'already_running') return meetActive(attempt, problem, since);
   if (problem.code === 'state_conflict') return lookAtConnection(attempt, problem);
@@ -140,11 +140,11 @@ async function meetActive(
   const answer = await listRuns(attempt);
   if (answer.type !== 'ok') return fail(attempt, answer.problem);
   const found = await choose(attempt, answer.value, since);
-  // It ended a moment ago, or it is no sync: the next try will tell.
+  // It has just ended, or it is not a sync: the next try will show.
   return found === null ? fail(attempt, problem) : meet(attempt, found);
 }
 
-/** What we triggered ourselves is followed in any case; about others' syncs the connector has a policy. */
+/** A run that we triggered is always followed; for others the connector has a policy. */
 async function meet(attempt: Attempt, found: FoundRun): Promise<SliceResult> {
   const { connector, deps } = attempt;
   if (found.isOurs || connector.onActiveSync === 'adopt') {
@@ -153,7 +153,7 @@ async function meet(attempt: Attempt, found: FoundRun): Promise<SliceResult> {
   }
   const { runId, status } = found.run;
   if (connector.onActiveSync === 'fail') {
-    const message = `Run ${runId} of Airbyte (${status}) was active already, and on_active_sync is fail`;
+    const message = `Run ${runId} of Airbyte (${status}) was already active, and on_active_sync is fail`;
     return { outcome: dead('already_running', message, 'conflict'), ...without(attempt) };
   }
   const result = { records_synced: 0, bytes_synced: 0, code: 'skipped_active', active_run_id: runId };
@@ -178,7 +178,7 @@ function without({ checkpoint }: Attempt): { checkpoint: Record<string, unknown>
   return { checkpoint: kept(withoutIntent(checkpoint)) };
 }
 
-/** From here on the run id is known, and only polling follows. */
+/** From here on the run id is known, and the sync is only polled. */
 function follow(attempt: Attempt, { run, isOurs }: FoundRun): SliceResult {
   const { deps, slice, connector } = attempt;
   const { job } = slice;
@@ -209,11 +209,11 @@ function follow(attempt: Attempt, { run, isOurs }: FoundRun): SliceResult {
   };
 }
 
-/** 409 `state-conflict`: the connection itself tells why. */
+/** 409 `state-conflict`: the connection's own status says why. */
 async function lookAtConnection(attempt: Attempt, problem: AirbyteProblem): Promise<SliceResult> {
-  const { turn, connector } = attempt;
+  const { calls, connector } = attempt;
   const { airbyteConnectionId } = connector;
-  const answer = await turn.ask('get_connection', (client, options) =>
+  const answer = await calls.ask('get_connection', (client, options) =>
     client.getConnection(airbyteConnectionId, options),
   );
   if (answer.type !== 'ok') return fail(attempt, answer.problem);
@@ -224,13 +224,13 @@ async function lookAtConnection(attempt: Attempt, problem: AirbyteProblem): Prom
 }
 
 async function fail(attempt: Attempt, problem: AirbyteProblem): Promise<SliceResult> {
-  const { deps, slice, turn } = attempt;
+  const { deps, slice, calls } = attempt;
   const checkpoint = kept(attempt.checkpoint);
   if (problem.class !== 'auth') return { outcome: outcomeOf(problem, slice.job, deps.policy), checkpoint };
-  const isLockedOut = await turn.areCredentialsBad(problem);
+  const isLockedOut = await calls.areCredentialsBad(problem);
   if (isLockedOut === 'no') return { outcome: outcomeOf(problem, slice.job, deps.policy), checkpoint };
   if (isLockedOut === 'unknown') {
-    // Whether it is this connection or all of Airbyte cannot be told at the moment.
+    // It is not clear yet whether only this connection is affected.
     const unclear = { ...problem, class: 'server_error' } as const;
     return { outcome: outcomeOf(unclear, slice.job, deps.policy), checkpoint };
   }

@@ -14,11 +14,11 @@ import { type ConnectorKey, type Notice, pipelineName } from '../types.ts';
 const words = z.string().catch('');
 const count = z.number().int().nonnegative().nullish().catch(null);
 
-/** What Airbyte sends, as far as it is of use. It is only a hint: what does not fit is left out, not refused. */
+/** The useful part of what Airbyte sends. It is only a hint: what does not fit is ignored, not refused. */
 const noticeBody = z.object({
   data: z.object({
     connection: z.object({ id: z.string().refine(isUsableId) }),
-    // Beyond 2^53 it is no safe integer any more, and a hint all the same.
+    // Beyond 2^53 it is not a safe integer, but still a hint.
     jobId: z.union([z.number(), z.string().regex(/^\d{1,19}$/)]).transform(String),
     success: z.boolean().nullish().catch(null),
     errorMessage: words.nullish(),
@@ -28,7 +28,7 @@ const noticeBody = z.object({
   }),
 });
 
-/** Both are hashed first: equal lengths, and the time of the comparison tells nothing. */
+/** Compares hashes: equal lengths, so the time of the comparison reveals nothing. */
 export function assertHookSecret(given: string, secret: string): void {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   if (timingSafeEqual(digest(given), digest(secret))) return;
@@ -43,8 +43,8 @@ export interface NoticeDeps {
 }
 
 /**
- * Notes what Airbyte says about a run and looks at it at once instead of at the next poll. Whether it is true is told
- * by Airbyte's API alone. Answers whether it was about a connector of ours.
+ * Records what Airbyte says about a run and polls it at once instead of later. Only Airbyte's API decides whether
+ * it is true. Returns whether it was about a known connector.
  */
 export async function takeNotice(deps: NoticeDeps, body: unknown): Promise<boolean> {
   const parsed = noticeBody.safeParse(body);
@@ -75,7 +75,7 @@ async function hurry(
   await deps.db.tenant(tenantId, async (tx) => {
     await saveNotice(tx, { tenantId, connectorId }, notice);
     const active = await findActive(tx, { tenantId, pipeline: pipelineName, subjectId: connectorId });
-    // A sync that waits to be triggered waits for a limit, which a webhook does not lift.
+    // A sync that has not been triggered waits for a limit, which a webhook does not lift.
     if (!active?.runId) return;
     await unparkJob(tx, active);
     tx.afterCommit(() => deps.wake.announce('jobs'));
@@ -83,8 +83,8 @@ async function hurry(
 }
 
 /**
- * PostgreSQL takes neither NUL nor half a surrogate pair in JSON. Scrubbed once nothing is left to take out of the
- * middle of a secret, and before the text is cut: half a secret is one too.
+ * PostgreSQL accepts neither NUL nor half a surrogate pair in JSON. Scrubbed after those are removed, because they
+ * could split a secret, and before the text is shortened: half a secret is still a secret.
  */
 function storable(
   text: string,

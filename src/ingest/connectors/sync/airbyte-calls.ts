@@ -4,14 +4,14 @@ import type { Logger } from '../../../lib/log.ts';
 import type { AirbyteAnswer, AirbyteClient, AirbyteProblem, CallOptions } from '../airbyte/types.ts';
 import type { ConnectorMetrics } from '../metrics.ts';
 import { checkpointOf, kept, type SyncCheckpoint } from './checkpoint.ts';
-import type { RequestGate } from './request-gate.ts';
+import type { RequestLimiter } from './request-limiter.ts';
 
 export const dependency = 'airbyte';
 
-export interface TurnDeps {
+export interface AirbyteCallDeps {
   /** Null: this process has no credentials for Airbyte. */
   client: AirbyteClient | null;
-  gate: RequestGate;
+  requests: RequestLimiter;
   breakers: CircuitBreakers;
   trouble: Trouble;
   metrics: ConnectorMetrics;
@@ -21,15 +21,15 @@ export interface TurnDeps {
 
 const unconfiguredWaitMs = 30_000;
 /**
- * After a 429 the whole process is silent for this long, because Airbyte counts requests per user. The sync itself
- * waits for as long as Retry-After says; the others find out soon enough whether it is meant for them too.
+ * After a 429 the whole process sends nothing for this long, because Airbyte counts requests per user. The sync itself
+ * waits as long as Retry-After says; the others soon find out whether the limit holds for them too.
  */
 const throttledPauseMs = { usual: 1_000, most: 5_000 };
 const connectorsInTrouble = 3;
 
 /**
- * Which connectors have failed since Airbyte last answered. One alone may be its own fault; when several fail, Airbyte
- * does, and their jobs wait for it instead of using up their retries.
+ * Which connectors have failed since Airbyte last responded. One alone may be its own fault; when several fail, Airbyte
+ * is at fault, and their jobs wait for it instead of using up their retries.
  */
 export class Trouble {
   readonly #connectors = new Set<string>();
@@ -44,36 +44,36 @@ export class Trouble {
   }
 }
 
-/** Lets a slice talk to Airbyte if there is room, and if Airbyte is not known to be down; otherwise it waits. */
-export async function takeTurn(
-  deps: TurnDeps,
+/** Lets a slice call Airbyte if there is room and Airbyte is not known to be down; otherwise the slice waits. */
+export async function callAirbyte(
+  deps: AirbyteCallDeps,
   slice: Slice,
-  work: (turn: AirbyteTurn) => Promise<SliceResult>,
+  work: (calls: AirbyteCalls) => Promise<SliceResult>,
 ): Promise<SliceResult> {
-  const { client, gate, breakers } = deps;
+  const { client, requests, breakers } = deps;
   if (client === null)
     return waiting(slice, { waitingFor: 'airbyte_not_configured', delayMs: unconfiguredWaitMs });
-  const entry = gate.enter();
+  const entry = requests.enter();
   if (!entry.granted) return waiting(slice, { waitingFor: null, delayMs: entry.retryInMs });
   try {
     const answer = await breakers.check(dependency);
     if (!answer.allowed) {
-      // A little later than asked for, each by itself, so that not all of them come back at once.
+      // Each waits a little longer than asked, so that they do not all come back at once.
       const delayMs = answer.retryInMs * (1 + Math.random() / 4);
       return waiting(slice, { waitingFor: 'airbyte_unavailable', delayMs });
     }
-    const turn = new AirbyteTurn(deps, slice, { client, isProbe: answer.isProbe });
+    const calls = new AirbyteCalls(deps, slice, { client, isProbe: answer.isProbe });
     try {
-      return await work(turn);
+      return await work(calls);
     } finally {
-      await turn.end();
+      await calls.end();
     }
   } finally {
-    gate.leave();
+    requests.leave();
   }
 }
 
-/** `wait` with the reason in the checkpoint, which is written only when it is another one than before. */
+/** `wait` with the reason in the checkpoint, which is written only when the reason has changed. */
 export function waiting(
   slice: Slice,
   { waitingFor, delayMs }: { waitingFor: string | null; delayMs: number },
@@ -87,15 +87,15 @@ export function waiting(
 
 type Call<T> = (client: AirbyteClient, options: CallOptions) => Promise<AirbyteAnswer<T>>;
 
-/** The calls of one slice. Each is preceded by a look at the lease, because fencing cannot undo a POST. */
-export class AirbyteTurn {
-  readonly #deps: TurnDeps;
+/** The calls of one slice. Each is preceded by a lease check, because fencing cannot undo a POST. */
+export class AirbyteCalls {
+  readonly #deps: AirbyteCallDeps;
   readonly #slice: Slice;
   readonly #client: AirbyteClient;
   #isProbe: boolean;
 
   constructor(
-    deps: TurnDeps,
+    deps: AirbyteCallDeps,
     slice: Slice,
     { client, isProbe }: { client: AirbyteClient; isProbe: boolean },
   ) {
@@ -116,18 +116,18 @@ export class AirbyteTurn {
     return answer;
   }
 
-  /** A slice that lost its lease before it could ask leaves the probe to the next one. */
+  /** A slice that lost its lease before it could call returns the probe to the next one. */
   async end(): Promise<void> {
     if (!this.#isProbe) return;
     this.#isProbe = false;
     await this.#deps.breakers.returnProbe(dependency).catch((error: unknown) => {
-      this.#deps.logger.debug({ err: error, dependency }, 'a probe could not be returned; it runs out');
+      this.#deps.logger.debug({ err: error, dependency }, 'a probe could not be returned; it will expire');
     });
   }
 
   /**
-   * After a 401 or 403: are we locked out altogether? Then it is not this connector's fault, the breaker opens and
-   * everybody waits.
+   * After a 401 or 403: are the shared credentials refused? Then it is not this connector's fault: the breaker opens
+   * and every sync waits.
    */
   async areCredentialsBad(problem: AirbyteProblem): Promise<'yes' | 'no' | 'unknown'> {
     const answer = await this.ask('probe', (client, options) => client.probe(options));
@@ -144,7 +144,7 @@ export class AirbyteTurn {
   }
 
   async #learn(problem: AirbyteProblem | null): Promise<void> {
-    const { trouble, gate } = this.#deps;
+    const { trouble, requests } = this.#deps;
     const isDown = problem !== null && ['server_error', 'timeout', 'connection'].includes(problem.class);
     if (isDown) {
       const isGeneral = trouble.note(`${this.#slice.job.tenantId} ${this.#slice.job.subjectId}`);
@@ -154,9 +154,9 @@ export class AirbyteTurn {
     trouble.clear();
     if (problem?.class === 'rate_limit') {
       this.#deps.metrics.throttled();
-      gate.closeFor(Math.min(problem.retryAfterMs ?? throttledPauseMs.usual, throttledPauseMs.most));
+      requests.closeFor(Math.min(problem.retryAfterMs ?? throttledPauseMs.usual, throttledPauseMs.most));
     }
-    // Who is refused learns more from the probe that follows.
+    // After a refusal the following probe tells more.
     if (this.#isProbe && problem?.class !== 'auth') {
       this.#isProbe = false;
       await this.#deps.breakers.recordSuccess(dependency);

@@ -1,33 +1,33 @@
-export interface GateOptions {
-  /** How many may be inside at a time. */
+export interface RequestLimits {
+  /** How many slices may call Airbyte at a time. */
   concurrency: number;
   perSecond: number;
   nowMs?: () => number;
 }
 
-export type GateAnswer = { granted: true } | { granted: false; retryInMs: number };
+export type Admission = { granted: true } | { granted: false; retryInMs: number };
 
-/** Nobody is sent away for longer than this, however many wait. */
+/** The longest time for which a caller is turned away, however many wait. */
 const maxWaitMs = 5 * 60_000;
 
 /**
- * How much of Airbyte one process may use: so many slices at a time, and so many per second. Whoever is turned away is
- * told to come back one after the other, so that thousands of syncs do not all ask again at once. Nothing is kept of
- * those who wait, so the memory is the same for ten syncs and for ten thousand.
+ * Limits one process's use of Airbyte: so many slices at a time, and so many per second. Callers that are turned away
+ * are told when to come back, one after the other, so that thousands of syncs do not all return at once. Callers are
+ * not stored, so memory is the same for ten syncs and for ten thousand.
  */
-export class RequestGate {
+export class RequestLimiter {
   readonly #concurrency: number;
   readonly #spacingMs: number;
   readonly #nowMs: () => number;
   #inside = 0;
-  /** Starts that may be made at once; grows with time up to the concurrency. */
+  /** Starts that are allowed at once; grows with time up to the concurrency. */
   #tokens: number;
   #countedAtMs: number;
-  /** When the last of those who were turned away comes back. */
+  /** When the last caller that was turned away comes back. */
   #lineEndMs = 0;
   #closedUntilMs = 0;
 
-  constructor({ concurrency, perSecond, nowMs = () => performance.now() }: GateOptions) {
+  constructor({ concurrency, perSecond, nowMs = () => performance.now() }: RequestLimits) {
     this.#concurrency = concurrency;
     this.#spacingMs = 1000 / perSecond;
     this.#nowMs = nowMs;
@@ -35,8 +35,8 @@ export class RequestGate {
     this.#countedAtMs = nowMs();
   }
 
-  /** Whoever is granted leaves again. */
-  enter(): GateAnswer {
+  /** A caller that got in must call `leave`. */
+  enter(): Admission {
     const nowMs = this.#nowMs();
     this.#refill(nowMs);
     const isOpen = nowMs >= this.#closedUntilMs;
@@ -53,7 +53,7 @@ export class RequestGate {
     this.#inside -= 1;
   }
 
-  /** Airbyte counts requests per user: when it says stop to one sync, it means all. */
+  /** Airbyte counts requests per user: when it throttles one sync, it means all. */
   closeFor(ms: number): void {
     const untilMs = this.#nowMs() + Math.min(ms, maxWaitMs);
     this.#closedUntilMs = Math.max(this.#closedUntilMs, untilMs);
