@@ -105,6 +105,25 @@ export const sqlPlace: Rule = (file) => {
   return [...imports, ...texts];
 };
 
+/** A route reads at most; what writes is a decision, and those are made in services. */
+export const routeTransactions: Rule = (file) => {
+  if (!isProduct(file) || !/(^|[/-])routes(\.ts|\/)/.test(file.path)) return [];
+  const lines = lineCounter(file.text);
+  const writing = ['tenant', 'kernel', 'transaction', 'statement'];
+  return nodesOf(file)
+    .filter(({ type, callee }) => type === 'CallExpression' && isDatabaseCall(callee as Node, writing))
+    .map(
+      (node) => `${file.path}:${lines(node.start)} opens a writing transaction: use db.read, or a service.`,
+    );
+};
+
+function isDatabaseCall(callee: Node, methods: readonly string[]): boolean {
+  if (callee.type !== 'MemberExpression') return false;
+  const [object, property] = [callee.object as Node, callee.property as Node];
+  const owner = object.type === 'MemberExpression' ? (object.property as Node) : object;
+  return (owner.name === 'db' || owner.name === '#db') && methods.includes(property.name ?? '');
+}
+
 export const fileName: Rule = (file) => {
   const base = path.posix.basename(file.path);
   const breaches: string[] = [];

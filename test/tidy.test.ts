@@ -12,6 +12,7 @@ import {
   lineWidth,
   migrationNames,
   type Rule,
+  routeTransactions,
   sqlPlace,
   storeImports,
 } from './tidy-rules.ts';
@@ -47,6 +48,7 @@ describe('the repository', () => {
   test('imports only downward: api and cli, ingest, kernel, lib', () => check(importDirection));
   test('has stores that import only lib and types', () => check(storeImports));
   test('has SQL only in stores and lib', () => check(sqlPlace));
+  test('opens no writing transaction in a route', () => check(routeTransactions));
   test('has file names that say what is in the file', () => check(fileName));
   test('has no function longer than a screen', () => check(functionLength));
   test('has no file that is too long', () => {
@@ -187,6 +189,25 @@ describe('SQL', () => {
     for (const text of sentences) {
       expect(breaches(sqlPlace, 'src/api/a.ts', `export const s = '${text}';`), text).toEqual([]);
     }
+  });
+});
+
+describe('a transaction', () => {
+  test('that may write is refused in a route and allowed in a service', () => {
+    const uses = [
+      'db.tenant(t, work)',
+      'deps.db.tenant(t, work)',
+      'db.kernel(work)',
+      'this.#db.transaction(c, work)',
+    ];
+    for (const use of uses) {
+      const text = `export class A { #db = db; a() { return ${use}; } }`;
+      expect(breaches(routeTransactions, 'src/ingest/items/routes.ts', text), use).toHaveLength(1);
+      expect(breaches(routeTransactions, 'src/api/routes/users.ts', text), use).toHaveLength(1);
+      expect(breaches(routeTransactions, 'src/ingest/items/service.ts', text), use).toEqual([]);
+    }
+    const read = 'export const a = () => db.read(tenantId, work);';
+    expect(breaches(routeTransactions, 'src/ingest/items/grid/pending-routes.ts', read)).toEqual([]);
   });
 });
 

@@ -80,7 +80,7 @@ function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
     handler: async (request) => {
       const { tenantId } = principalOf(request);
       const page = pageRequest(request.query, { list, cursors });
-      const rows = await db.tenant(tenantId, (tx) => listConnectors(tx, { tenantId, ...page }));
+      const rows = await db.read(tenantId, (tx) => listConnectors(tx, { tenantId, ...page }));
       const last = await lastSyncs(db, tenantId, rows);
       const render = (row: Connector) => renderConnector(row, last.get(row.connectorId));
       const { limit } = request.query;
@@ -106,7 +106,7 @@ async function lastSyncs(
   connectors: readonly Connector[],
 ): Promise<Map<string, LastSync>> {
   const connectorIds = connectors.map(({ connectorId }) => connectorId);
-  const rows = await db.tenant(tenantId, (tx) => listLastJobs(tx, { tenantId, connectorIds }));
+  const rows = await db.read(tenantId, (tx) => listLastJobs(tx, { tenantId, connectorIds }));
   return new Map(rows.map((row) => [row.connectorId, row]));
 }
 

@@ -78,7 +78,7 @@ function installCount(app: RouteApp, { db }: Parameters<RouteModule>[1]): void {
       const principal = principalOf(request);
       const scope = { tenantId: principal.tenantId, ownerId: ownerFilter(principal) };
       const filter = { ...request.query, ...scope, limit: countedAtMost + 1 };
-      const found = await db.tenant(scope.tenantId, (tx) => countJobsUpTo(tx, filter));
+      const found = await db.read(scope.tenantId, (tx) => countJobsUpTo(tx, filter));
       return { count: Math.min(found, countedAtMost), isExact: found <= countedAtMost };
     },
   });

@@ -86,8 +86,8 @@ export function overviewRoutes(deps: OverviewDeps): RouteModule {
 async function readOverview(db: Database, options: OverviewDeps & { scope: Scope; asOf: Date }) {
   const { scope, asOf, rowCounters } = options;
   const period = periodUntil(asOf);
-  const workersAlive = await db.kernel(countWorkersAlive);
-  return db.tenant(scope.tenantId, async (tx) => {
+  const workersAlive = await db.readAcross(countWorkersAlive);
+  return db.read(scope.tenantId, async (tx) => {
     const attention = (await countOpenDeadLetters(tx, scope)).map((row): Attention => {
       return { kind: 'dead_letters', code: row.errorCode, ...row, subjectId: null };
     });

@@ -23,7 +23,7 @@ function installStatistic(app: RouteApp, { db }: RouteDeps, { url, summary, row,
     handler: async (request) => {
       const principal = principalOf(request);
       const scope: Scope = { tenantId: principal.tenantId, ownerId: ownerFilter(principal) };
-      return { data: await db.tenant(principal.tenantId, (tx: Tx) => read(tx, scope)) };
+      return { data: await db.read(principal.tenantId, (tx: Tx) => read(tx, scope)) };
     },
   });
 }
@@ -36,6 +36,6 @@ function installProcessStatistic(app: RouteApp, { db }: RouteDeps, statistic: Pr
     url,
     config: { action: 'stats.read' },
     schema: { tags, summary, response: { 200: z.object({ data: z.array(row) }), ...problems() } },
-    handler: async () => ({ data: await db.kernel(read) }),
+    handler: async () => ({ data: await db.readAcross(read) }),
   });
 }

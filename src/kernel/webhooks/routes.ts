@@ -62,7 +62,7 @@ function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
     handler: async (request) => {
       const { tenantId } = principalOf(request);
       const page = pageRequest(request.query, { list, cursors });
-      const rows = await db.tenant(tenantId, (tx) => listEndpoints(tx, { tenantId, ...page }));
+      const rows = await db.read(tenantId, (tx) => listEndpoints(tx, { tenantId, ...page }));
       const { limit } = request.query;
       return pageOf(rows, { limit, list, cursors, key: (row) => row.webhookId, render: renderEndpoint });
     },

@@ -19,6 +19,7 @@ export type DatabaseRole =
 export interface TransactionContext {
   role: DatabaseRole;
   tenantId?: string;
+  isReadOnly?: boolean;
   /** Settings that hold until the end of this transaction, such as `idle_in_transaction_session_timeout`. */
   settings?: Record<string, string>;
   /** After this long, or on this signal, the connection is ended: in a cut network an answer never comes. */
@@ -104,7 +105,17 @@ export class Database {
     return this.transaction({ role: 'sluice_kernel' }, work);
   }
 
-  /** One statement in a transaction of its own, context and all in one round trip. */
+  /** A transaction that PostgreSQL keeps from writing: the only kind that a route may open. */
+  read<T>(tenantId: string, work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.transaction({ role: 'sluice_tenant', tenantId, isReadOnly: true }, work);
+  }
+
+  /** The same over all tenants, for what only the kernel's role may see. */
+  readAcross<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    return this.transaction({ role: 'sluice_kernel', isReadOnly: true }, work);
+  }
+
+  /** One statement in its own transaction, context and all in one round trip. */
   async statement<Row extends object>(context: TransactionContext, statement: Sql): Promise<Row[]> {
     const { client, wait } = await this.#connect();
     const connectedAt = performance.now();
@@ -142,7 +153,7 @@ export class Database {
     const unwatch = watch(client, context, this.#silenceMs);
     try {
       const opening = [
-        'begin',
+        context.isReadOnly ? 'begin read only' : 'begin',
         contextStatement(context, this.#settings),
         ...(first ? [inlineParameters(first)] : []),
       ];

@@ -35,7 +35,7 @@ function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
       const { limit, status = null } = request.query;
       const list = `webhooks/${webhookId}/${status ?? ''}`;
       const page = { tenantId, webhookId, status, ...pageRequest(request.query, { list, cursors }) };
-      const rows = await db.tenant(tenantId, (tx) => listDeliveries(tx, page));
+      const rows = await db.read(tenantId, (tx) => listDeliveries(tx, page));
       return pageOf(rows, { limit, list, cursors, key: (row) => row.deliveryId, render: renderDelivery });
     },
   });
