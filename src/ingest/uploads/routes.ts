@@ -13,21 +13,20 @@ import {
 import { storedText } from '../../kernel/http/stored-text.ts';
 import { cancel } from '../../kernel/jobs/service.ts';
 import { ownerFilter, type Principal } from '../../kernel/tenancy/types.ts';
-import { columnRecord } from './intake/column-records.ts';
-import { mappingSchema } from './intake/fields.ts';
+import { columnRecord, keyOf, mappingSchema, uploadParams as params } from './intake/fields.ts';
 import { type ReceivedUpload, receiveForm, receiveReference } from './intake/form.ts';
 import { type IntakeDeps, takeIn } from './intake/intake.ts';
 import { readMapping, replaceMapping } from './intake/mapping-store.ts';
-import { keyOf, uploadParams as params } from './intake/upload-key.ts';
 import { installProduction } from './promotion/production-routes.ts';
 import { entityTypes, type HeaderMapping, platforms } from './reports/types.ts';
 import { writeRejected } from './review/rejected.ts';
 import { installReview } from './review/routes.ts';
-import { getUpload, promote, undo } from './service.ts';
+import { getUpload, releaseForPromotion } from './service.ts';
 import { listStagedRows } from './staging/store.ts';
 import { listUploads } from './store.ts';
 import { type Upload, uploadStatuses } from './types.ts';
-import { renderStagedRow, renderUpload, stagedRowReply, undoCounts, uploadReply } from './views.ts';
+import { installUndo } from './undo/routes.ts';
+import { renderStagedRow, renderUpload, stagedRowReply, uploadReply } from './views.ts';
 
 export interface UploadRoutesDeps extends IntakeDeps {
   ingestFolder: string | null;
@@ -44,6 +43,7 @@ export function uploadRoutes(deps: UploadRoutesDeps): RouteModule {
     installRejected(app, routeDeps);
     installReview(app, routeDeps, deps);
     installControl(app, deps);
+    installUndo(app, deps);
     installProduction(app, routeDeps);
   };
 }
@@ -215,7 +215,7 @@ function installControl(app: RouteApp, deps: UploadRoutesDeps): void {
     },
     handler: async (request, reply) => {
       const { mapping, force_partial: forcePartial } = request.body ?? {};
-      const upload = await promote(deps, keyOf(request), {
+      const upload = await releaseForPromotion(deps, keyOf(request), {
         mapping: mapping as HeaderMapping | undefined,
         forcePartial,
       });
@@ -237,25 +237,6 @@ function installControl(app: RouteApp, deps: UploadRoutesDeps): void {
       const { jobId } = await getUpload(deps, key);
       await cancel(deps, { tenantId: key.tenantId, jobId });
       return renderUpload(await getUpload(deps, key));
-    },
-  });
-  app.route({
-    method: 'POST',
-    url: '/api/uploads/:upload_id/undo',
-    config: { action: 'upload.control' },
-    schema: {
-      tags,
-      summary: 'Delete what an upload created and nobody touched since',
-      params,
-      response: {
-        200: z.object({ upload: uploadReply, deleted: undoCounts, not_undone: undoCounts }),
-        ...problems(404, 409, 413, 415),
-      },
-    },
-    handler: async (request) => {
-      const key = keyOf(request);
-      const report = await undo(deps, key);
-      return { upload: renderUpload(await getUpload(deps, key)), ...report };
     },
   });
 }

@@ -7,7 +7,6 @@ import type { UploadMetrics } from './metrics.ts';
 import { endPromotion } from './promotion/end-promotion.ts';
 import type { HeaderMapping } from './reports/types.ts';
 import { checkpointOf } from './staging/checkpoint.ts';
-import { retryClassOf } from './staging/retrying.ts';
 import { releaseSlot } from './staging/slots.ts';
 import { deleteStagingOf, listExpiredStaging } from './staging/store.ts';
 import {
@@ -17,18 +16,8 @@ import {
   listAbandoned,
   moveUpload,
   saveDecision,
-  saveMapping,
 } from './store.ts';
 import type { OwnedUploadKey, Upload, UploadKey } from './types.ts';
-import {
-  countLeft,
-  deleteCreatedAdSets,
-  deleteCreatedAds,
-  deleteCreatedCampaigns,
-  markUndone,
-  releaseEntities,
-  undoMetrics,
-} from './undo/store.ts';
 
 export interface UploadServiceDeps {
   db: Database;
@@ -46,14 +35,16 @@ async function getUploadIn(tx: Tx, key: OwnedUploadKey): Promise<Upload> {
 }
 
 /** Lets an upload that was held for review go on, with what the reviewer decided. */
-export function promote(
+export function releaseForPromotion(
   deps: UploadServiceDeps,
   key: OwnedUploadKey,
   decision: { mapping?: HeaderMapping | undefined; forcePartial?: boolean | undefined },
 ): Promise<Upload> {
   return deps.db.tenant(key.tenantId, async (tx) => {
     const upload = await getUploadIn(tx, key);
-    const saved = await tx.as('sluice_intake', (own) => saveDecision(own, upload, decision));
+    const saved = await tx.as('sluice_intake', (own) =>
+      saveDecision(own, upload, { ...decision, review: false }),
+    );
     if (!saved) throw notHeld(upload);
     await unparkJob(tx, upload);
     tx.afterCommit(() => deps.wake.announce('jobs'));
@@ -65,7 +56,10 @@ export function promote(
 export function remap(deps: UploadServiceDeps, key: OwnedUploadKey, mapping: HeaderMapping): Promise<Upload> {
   return deps.db.tenant(key.tenantId, async (tx) => {
     const upload = await getUploadIn(tx, key);
-    if (!(await tx.as('sluice_intake', (own) => saveMapping(own, upload, mapping)))) throw notHeld(upload);
+    const isSaved = await tx.as('sluice_intake', (own) =>
+      saveDecision(own, upload, { mapping, review: true }),
+    );
+    if (!isSaved) throw notHeld(upload);
     const saved = await getUploadIn(tx, key);
     if (saved.mappingVersion === upload.mappingVersion) return saved;
     await recordMove(deps, tx, saved, 'remapped', { mapping });
@@ -79,104 +73,6 @@ function notHeld({ uploadId, status, review }: Upload): Error {
   const state = review ? `${status} (to be held for review)` : status;
   return uploadErrors.raise.upload_state_conflict(
     `Upload ${uploadId} is ${state}; only one that is held for review in staging_complete can be mapped or promoted`,
-    { details: { status } },
-  );
-}
-
-export interface UndoReport {
-  deleted: { campaigns: number; ad_sets: number; ads: number; daily_metrics: number };
-  /** What the upload touched and which stays: it updated these rows, or another upload confirmed or changed them. */
-  not_undone: { campaigns: number; ad_sets: number; ads: number; daily_metrics: number };
-}
-
-const undoBatch = 20_000;
-
-/**
- * Deletes what the upload created and nobody else stated or changed; what others only confirmed goes when the last of
- * them is undone. Metrics go first and in pieces: an undo that was interrupted is asked for again and goes on. The
- * record keeps its status and says when.
- */
-export async function undo(deps: UploadServiceDeps, key: OwnedUploadKey): Promise<UndoReport> {
-  const upload = await getUpload(deps, key);
-  assertUndoable(upload);
-  const metrics = { deleted: 0, left: 0 };
-  let afterId = 0;
-  for (;;) {
-    const piece = { ...upload, afterId, limit: undoBatch };
-    const { deleted, left, lastId } = await unlessInTheWay(() =>
-      asPromoter(deps, upload, (tx) => undoMetrics(tx, piece)),
-    );
-    metrics.deleted += deleted;
-    metrics.left += left;
-    if (lastId === null) break;
-    afterId = lastId;
-  }
-  return unlessInTheWay(() =>
-    deps.db.tenant(upload.tenantId, async (tx) => {
-      const report = await tx.as('sluice_promote', (own) => endUndo(own, upload, metrics));
-      await recordMove(deps, tx, upload, 'undone', { ...report });
-      return report;
-    }),
-  );
-}
-
-const undoTries = 4;
-
-/**
- * A promotion at the same moment may deadlock with an undo, or hang a row on a parent that undo is about to delete.
- * Nothing of the transaction was kept then, and the next look finds the row and leaves its parent.
- */
-async function unlessInTheWay<T>(work: () => Promise<T>): Promise<T> {
-  for (let tried = 1; ; tried += 1) {
-    try {
-      return await work();
-    } catch (error) {
-      const retryClass = retryClassOf(error);
-      if (retryClass === null || retryClass === 'connection' || tried >= undoTries) throw error;
-    }
-  }
-}
-
-function asPromoter<T>(
-  { db }: UploadServiceDeps,
-  { tenantId }: UploadKey,
-  work: (tx: Tx) => Promise<T>,
-): Promise<T> {
-  return db.transaction({ role: 'sluice_promote', tenantId }, work);
-}
-
-async function endUndo(
-  tx: Tx,
-  upload: Upload,
-  metrics: { deleted: number; left: number },
-): Promise<UndoReport> {
-  // The record's row is locked first: of two that undo at once, one is told that it is done.
-  if (!(await markUndone(tx, upload))) throw notUndoable({ ...upload, undoneAt: new Date() });
-  const ads = await deleteCreatedAds(tx, upload);
-  const adSets = await deleteCreatedAdSets(tx, upload);
-  const campaigns = await deleteCreatedCampaigns(tx, upload);
-  const left = await countLeft(tx, upload);
-  await releaseEntities(tx, upload);
-  return {
-    deleted: { campaigns, ad_sets: adSets, ads, daily_metrics: metrics.deleted },
-    not_undone: {
-      campaigns: left.campaigns,
-      ad_sets: left.adSets,
-      ads: left.ads,
-      daily_metrics: metrics.left,
-    },
-  };
-}
-
-export function assertUndoable(upload: Upload): void {
-  if (!['completed', 'partial'].includes(upload.status) || upload.undoneAt !== null)
-    throw notUndoable(upload);
-}
-
-function notUndoable({ uploadId, status, undoneAt }: Upload): Error {
-  const why = undoneAt === null ? `is ${status}` : 'was undone before';
-  return uploadErrors.raise.upload_state_conflict(
-    `Upload ${uploadId} ${why}; only completed and partial uploads can be undone, once`,
     { details: { status } },
   );
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { useDatabase } from '../../../test/support/worlds/database.ts';
 import { adLine, adReport, gate, range, useUploadRuns } from '../../../test/support/worlds/upload-runs.ts';
 import { cancel, pause, resume } from '../../kernel/jobs/service.ts';
-import { promote } from './service.ts';
+import { releaseForPromotion } from './service.ts';
 import { moveUpload } from './store.ts';
 import { type Upload, type UploadStatus, uploadStatuses } from './types.ts';
 
@@ -189,7 +189,7 @@ describe('a decision about an upload that is held', () => {
           const result = await real.advance(slice);
           if (!isDecided) {
             isDecided = true;
-            await promote(kernel, { ...place, uploadId: slice.job.subjectId }, {});
+            await releaseForPromotion(kernel, { ...place, uploadId: slice.job.subjectId }, {});
           }
           return result;
         },
@@ -227,7 +227,11 @@ describe('a decision about an upload that is held', () => {
     const upload = await uploads.take(place, report, { review: true });
     await kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
     slots.length = 0;
-    await promote(kernel, { ...place, uploadId: upload.uploadId }, { mapping: { 'Link clicks': null } });
+    await releaseForPromotion(
+      kernel,
+      { ...place, uploadId: upload.uploadId },
+      { mapping: { 'Link clicks': null } },
+    );
     await kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
     expect(await uploads.upload(upload)).toMatchObject({
       status: 'completed',

@@ -1,5 +1,5 @@
 import type { Tx } from '../../lib/postgres/db.ts';
-import { sql } from '../../lib/postgres/sql.ts';
+import { sql, trustedSql } from '../../lib/postgres/sql.ts';
 import {
   type HeaderMapping,
   type NewUpload,
@@ -12,9 +12,21 @@ import {
   type UploadStatus,
   type WarningCount,
 } from './types.ts';
-import { uploadColumns } from './upload-columns.ts';
 
-/** The record of uploads and the slots that they work in. */
+/** An `Upload`, read from `data_uploads u`. */
+const uploadColumns = trustedSql(`
+  u.tenant_id as "tenantId", u.upload_id as "uploadId", u.workspace_id as "workspaceId", u.client_id as "clientId",
+  u.platform, u.source, u.filename, u.file_id as "fileId", u.file_url as "fileUrl", u.status,
+  u.force_partial as "forcePartial", u.review, u.mapping, u.mapping_version as "mappingVersion", u.job_id as "jobId",
+  u.row_count as "rowCount", u.total_rows as "totalRows", u.valid_rows as "validRows", u.invalid_rows as "invalidRows",
+  u.promoted_rows as "promotedRows", u.failed_rows as "failedRows", u.campaigns_upserted as "campaignsUpserted",
+  u.ad_sets_upserted as "adSetsUpserted", u.ads_upserted as "adsUpserted",
+  u.daily_metrics_upserted as "dailyMetricsUpserted",
+  array(select to_char(d, 'YYYY-MM-DD') from unnest(u.affected_dates) d) as "affectedDates", u.warnings, u.layout,
+  u.error_code as "errorCode", u.error_text as "errorText", u.event_emitted as "eventEmitted",
+  u.created_by as "createdBy", u.user_id as "userId", u.created_at as "createdAt", u.updated_at as "updatedAt",
+  u.finished_at as "finishedAt", u.undone_at as "undoneAt"`);
+
 export async function insertUpload(tx: Tx, upload: NewUpload): Promise<Upload> {
   const [row] = await tx.rows<Upload>(sql`
     insert into data_uploads as u (
@@ -137,38 +149,19 @@ export async function saveParseFigures(
        and upload_id = ${uploadId}`);
 }
 
-/** What a person decides while the upload is held, or before it has begun. */
+/** What a reviewer decides about a held upload. Returns false when it is not held. What is absent stays as it was. */
 export async function saveDecision(
   tx: Tx,
   { tenantId, uploadId }: UploadKey,
-  decision: { mapping?: unknown; forcePartial?: boolean | undefined },
+  decision: { review: boolean; mapping?: HeaderMapping | undefined; forcePartial?: boolean | undefined },
 ): Promise<boolean> {
   const mapping = decision.mapping === undefined ? null : JSON.stringify(decision.mapping);
   const saved = await tx.run(sql`
     update data_uploads
-       set review = false,
+       set review = ${decision.review},
            mapping = coalesce(${mapping}::jsonb, mapping),
            mapping_version = mapping_version + case when ${mapping}::jsonb <> mapping then 1 else 0 end,
            force_partial = coalesce(${decision.forcePartial ?? null}, force_partial),
-           updated_at = clock_timestamp()
-     where tenant_id = ${tenantId}
-       and upload_id = ${uploadId}
-       and status = 'staging_complete'
-       and review`);
-  return saved === 1;
-}
-
-/** Another mapping for an upload that is held; it stays held and is read again. False when it is not held. */
-export async function saveMapping(
-  tx: Tx,
-  { tenantId, uploadId }: UploadKey,
-  mapping: HeaderMapping,
-): Promise<boolean> {
-  const text = JSON.stringify(mapping);
-  const saved = await tx.run(sql`
-    update data_uploads
-       set mapping = ${text}::jsonb,
-           mapping_version = mapping_version + case when ${text}::jsonb <> mapping then 1 else 0 end,
            updated_at = clock_timestamp()
      where tenant_id = ${tenantId}
        and upload_id = ${uploadId}

@@ -1,6 +1,6 @@
 import type { EntityType, FieldProblem, HeaderMapping, Platform } from './reports/types.ts';
 
-export type { EntityType, HeaderMapping, Platform } from './reports/types.ts';
+export type { EntityKind, EntityType, HeaderMapping, Platform } from './reports/types.ts';
 
 export const pipelineName = 'uploads';
 

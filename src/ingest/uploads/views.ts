@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { timestamp } from '../../kernel/http/replies.ts';
-import { columnRecord } from './intake/column-records.ts';
+import { columnRecord } from './intake/fields.ts';
 import { entityTypes, platforms, reportFields } from './reports/types.ts';
 import { isBeingChecked, type StagedRow, type Upload, uploadSources, uploadStatuses } from './types.ts';
 
@@ -132,14 +132,6 @@ export function renderStagedRow(row: StagedRow): z.output<typeof stagedRowReply>
     promotion_warning: row.promotionWarning,
   };
 }
-
-/** Figures of undo, by entity. */
-export const undoCounts = z.object({
-  campaigns: z.int(),
-  ad_sets: z.int(),
-  ads: z.int(),
-  daily_metrics: z.int(),
-});
 
 const exampleRow = z.object({
   row_index: z.int(),

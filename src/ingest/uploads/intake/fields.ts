@@ -1,14 +1,24 @@
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { principalOf } from '../../../kernel/http/route.ts';
+import { storedText } from '../../../kernel/http/stored-text.ts';
+import { ownerFilter } from '../../../kernel/tenancy/types.ts';
 import type { FieldProblem } from '../../../lib/errors.ts';
 import { uploadErrors } from '../errors.ts';
 import { platforms, reportFields } from '../reports/types.ts';
-import { uploadSources } from '../types.ts';
-import { checkedColumns } from './column-records.ts';
+import { type OwnedUploadKey, uploadSources } from '../types.ts';
 
-/** PostgreSQL stores neither. */
-const isStorable = (text: string) => !/[\0\p{Surrogate}]/u.test(text);
-const notStorable = 'must not hold a NUL or half a character';
-const storedText = (max: number) => z.string().max(max).refine(isStorable, notStorable);
+export const uploadParams = z.strictObject({ upload_id: z.uuid() });
+
+/** The upload that a request names, as its caller may see it. */
+export function keyOf(request: FastifyRequest & { params: { upload_id: string } }): OwnedUploadKey {
+  const principal = principalOf(request);
+  return {
+    tenantId: principal.tenantId,
+    uploadId: request.params.upload_id,
+    ownerId: ownerFilter(principal),
+  };
+}
 
 export const mappingSchema = checkedColumns(storedText(500).min(1), z.enum(reportFields).nullable());
 
@@ -77,4 +87,43 @@ export function readFilename(given: string | null): string | null {
     'The name of the file is not allowed; send another one in the field filename',
     { fields: [{ pointer: '/filename', message }] },
   );
+}
+
+// Objects whose keys are the columns of somebody's file. Not `z.record`, which drops a key `__proto__`: that is a
+// column like any other. Object.entries and Object.fromEntries deal in own properties only, so no prototype is touched.
+
+/** For replies: what is given goes out as it is. */
+export function columnRecord<Value>(value: z.ZodType<Value>): z.ZodType<Record<string, Value>> {
+  return anyRecord(z.string(), value) as unknown as z.ZodType<Record<string, Value>>;
+}
+
+/** For input: each key and each value is checked, and what is wrong is said at its column. */
+export function checkedColumns<Value>(column: z.ZodType<string>, value: z.ZodType<Value>) {
+  return anyRecord(column, value).transform((given: unknown, context): Record<string, Value> => {
+    if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+      context.addIssue({ code: 'custom', message: 'must be an object, for example {"Money out": "spend"}' });
+      return z.NEVER;
+    }
+    const entries = Object.entries(given).map(([name, chosen]): [string, Value] => {
+      const [key, checked] = [column.safeParse(name), value.safeParse(chosen)];
+      for (const { message } of key.error?.issues ?? []) {
+        context.addIssue({ code: 'custom', message: `has a header that is not allowed: ${message}` });
+      }
+      for (const { message } of checked.error?.issues ?? []) {
+        context.addIssue({ code: 'custom', path: [name], message });
+      }
+      return [name, checked.data as Value];
+    });
+    return Object.fromEntries(entries);
+  });
+}
+
+function anyRecord(column: z.ZodType<string>, value: z.ZodType) {
+  const [propertyNames, additionalProperties] = [column, value].map(schemaOf);
+  return z.any().meta({ type: 'object', propertyNames, additionalProperties });
+}
+
+function schemaOf(schema: z.ZodType) {
+  const { $schema: _, ...bare } = z.toJSONSchema(schema);
+  return bare;
 }

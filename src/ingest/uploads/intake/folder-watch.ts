@@ -5,8 +5,7 @@ import { isSluiceError, type SluiceError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
 import { recordRefusal } from '../events.ts';
 import { findDropped, insertDropped, isRecordedAlready, tenantExists } from './dropped-store.ts';
-import { readIntakeFields } from './fields.ts';
-import { type IntakeDeps, storeContent, takeIn } from './intake.ts';
+import { fieldsOf, type IntakeDeps, storeContent, takeIn } from './intake.ts';
 
 /** `tenant/workspace_id/platform/file` below the folder. */
 interface DroppedFile {
@@ -150,11 +149,7 @@ export class FolderWatch {
   }
 
   async #makeUpload(found: DroppedFile): Promise<void> {
-    const fields = readIntakeFields({
-      workspace_id: found.workspaceId,
-      platform: found.platform,
-      source: 'manual',
-    });
+    const fields = fieldsOf(found);
     const stored = await storeContent(this.#deps, createReadStream(found.file));
     await takeIn(this.#deps, {
       tenantId: found.tenantId,

@@ -11,7 +11,7 @@ import { recordMove } from '../events.ts';
 import { sniffReport } from '../reports/reading/sniff.ts';
 import { insertUpload, workspaceExists } from '../store.ts';
 import { pipelineName, type Upload } from '../types.ts';
-import type { IntakeFields } from './fields.ts';
+import { type IntakeFields, readIntakeFields } from './fields.ts';
 import { readMapping } from './mapping-store.ts';
 
 export interface IntakeDeps extends JobsDeps {
@@ -154,4 +154,49 @@ export async function assertWorkspace(
   throw uploadErrors.raise.workspace_unknown(`The tenant has no workspace ${workspaceId}`, {
     fields: [{ pointer: '/workspace_id', message: 'must be a workspace of the tenant' }],
   });
+}
+
+/** Where the reports of a place outside belong. */
+export interface UploadTarget {
+  platform: string;
+  workspaceId: string;
+}
+
+export interface FileIntake extends UploadTarget {
+  tenantId: string;
+  userId: string;
+  filename: string;
+  content: Readable;
+  beforeCommit: BeforeCommit<Upload>;
+}
+
+/** The way in for reports that do not come with a request. */
+export interface UploadIntake {
+  maxBytes: number;
+  /** Throws what would be wrong with every file: a platform that is not known, a workspace that is gone. */
+  check(tenantId: string, target: UploadTarget): Promise<void>;
+  take(file: FileIntake): Promise<Upload>;
+}
+
+export function uploadIntake(deps: IntakeDeps): UploadIntake {
+  return {
+    maxBytes: deps.maxUploadBytes,
+    check: async (tenantId, target) => {
+      const { workspace_id: workspaceId } = fieldsOf(target);
+      await deps.db.tenant(tenantId, (tx) => assertWorkspace(tx, { tenantId, workspaceId }));
+    },
+    take: async ({ content, userId, ...file }) =>
+      takeIn(deps, {
+        ...file,
+        userId,
+        createdBy: userId,
+        fields: fieldsOf(file),
+        stored: await storeContent(deps, content),
+      }),
+  };
+}
+
+/** The fields of a report that comes without a form. */
+export function fieldsOf({ platform, workspaceId }: UploadTarget): IntakeFields {
+  return readIntakeFields({ workspace_id: workspaceId, platform, source: 'manual' });
 }

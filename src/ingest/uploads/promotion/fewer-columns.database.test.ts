@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { useDatabase } from '../../../../test/support/worlds/database.ts';
 import { type Place, type Run, useUploadRuns } from '../../../../test/support/worlds/upload-runs.ts';
 import { preview } from '../review/review.ts';
-import { promote } from '../service.ts';
+import { releaseForPromotion } from '../service.ts';
 
 const database = useDatabase();
 const uploads = useUploadRuns(database);
@@ -19,7 +19,7 @@ async function send({ kernel, deps }: Run, place: Place, content: string) {
   const drive = () => kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
   await drive();
   const { daily_metrics: counts } = await preview(deps, upload);
-  await promote(deps, upload, {});
+  await releaseForPromotion(deps, upload, {});
   await drive();
   expect(await uploads.upload(upload)).toMatchObject({ status: 'completed', promoted_rows: 1 });
   return counts;

@@ -1,16 +1,8 @@
 import { z } from 'zod';
 import { listOf, pageOf, pageQuery, pageRequest, problems, timestamp } from '../../../kernel/http/replies.ts';
 import { principalOf, type RouteApp, type RouteDeps } from '../../../kernel/http/route.ts';
-import type { Tx } from '../../../lib/postgres/db.ts';
-import { platforms } from '../reports/types.ts';
-import {
-  listAdSets,
-  listAds,
-  listCampaigns,
-  listMetrics,
-  type ProductionFilter,
-  type ProductionRow,
-} from './production-store.ts';
+import { type EntityKind, platforms } from '../reports/types.ts';
+import { listEntities, listMetrics, type ProductionRow } from './production-store.ts';
 
 const tags = ['ad data'];
 
@@ -48,14 +40,7 @@ const campaignReply = z
   .object({ campaign_id: z.uuid(), ...entity, type: z.string().nullable() })
   .meta({ id: 'Campaign' });
 const adSetReply = z.object({ ad_set_id: z.uuid(), ...parent, ...entity }).meta({ id: 'AdSet' });
-const adReply = z
-  .object({
-    ad_id: z.uuid(),
-    ...parent,
-    ...adSetParent,
-    ...entity,
-  })
-  .meta({ id: 'Ad' });
+const adReply = z.object({ ad_id: z.uuid(), ...parent, ...adSetParent, ...entity }).meta({ id: 'Ad' });
 const metricReply = z
   .object({
     metric_id: z.int(),
@@ -83,34 +68,24 @@ const filterQuery = {
   upload_id: z.uuid().optional().describe('What this upload created, or was the last to confirm or change'),
 };
 
-type EntityList = (tx: Tx, filter: ProductionFilter & { after: string | null }) => Promise<ProductionRow[]>;
-
 /** The four tables that uploads are promoted into. */
 export function installProduction(app: RouteApp, deps: RouteDeps): void {
   installEntity(app, deps, {
+    kind: 'campaign',
     url: '/api/campaigns',
     what: 'campaigns',
-    id: 'campaign_id',
     reply: campaignReply,
-    list: listCampaigns,
   });
-  installEntity(app, deps, {
-    url: '/api/ad-sets',
-    what: 'ad sets',
-    id: 'ad_set_id',
-    reply: adSetReply,
-    list: listAdSets,
-  });
-  installEntity(app, deps, { url: '/api/ads', what: 'ads', id: 'ad_id', reply: adReply, list: listAds });
+  installEntity(app, deps, { kind: 'ad_set', url: '/api/ad-sets', what: 'ad sets', reply: adSetReply });
+  installEntity(app, deps, { kind: 'ad', url: '/api/ads', what: 'ads', reply: adReply });
   installMetrics(app, deps);
 }
 
 function installEntity(
   app: RouteApp,
   { db, cursors }: RouteDeps,
-  entityRoute: { url: string; what: string; id: string; reply: z.ZodType; list: EntityList },
+  { kind, url, what, reply }: { kind: EntityKind; url: string; what: string; reply: z.ZodType },
 ): void {
-  const { url, what, id, reply } = entityRoute;
   app.route({
     method: 'GET',
     url,
@@ -126,9 +101,10 @@ function installEntity(
       const { limit, workspace_id: workspaceId, platform, upload_id: uploadId } = request.query;
       const page = pageRequest(request.query, { list: what, cursors });
       const rows = await db.tenant(tenantId, (tx) =>
-        entityRoute.list(tx, { tenantId, workspaceId, platform, uploadId, ...page }),
+        listEntities(tx, kind, { tenantId, workspaceId, platform, uploadId, ...page }),
       );
-      return pageOf(rows, { limit, list: what, cursors, key: (row) => String(row[id]), render: renderRow });
+      const key = (row: ProductionRow) => String(row[`${kind}_id`]);
+      return pageOf(rows, { limit, list: what, cursors, key, render: renderRow });
     },
   });
 }

@@ -3,8 +3,8 @@ import { useDatabase } from '../../../../test/support/worlds/database.ts';
 import { adLine, adReport, range, useUploadRuns } from '../../../../test/support/worlds/upload-runs.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql } from '../../../lib/postgres/sql.ts';
-import { adoptParents, byHash, insertMetrics, upsertMetrics } from './metrics-store.ts';
-import { resolveAds } from './store.ts';
+import { byHash, insertMetrics, upsertMetrics } from './metrics-store.ts';
+import { adoptParents, resolveEntities } from './store.ts';
 
 const database = useDatabase();
 const uploads = useUploadRuns(database);
@@ -45,7 +45,9 @@ test.each([
       );
     // A few thousand, whatever the plan. Row by row through all of them would be a million and a half.
     const limit = 100_000;
-    expect(await costOf((tx) => resolveAds(tx, upload, batch))).toBeLessThan(limit);
+    expect(await costOf((tx) => resolveEntities(tx, upload, { kind: 'ad', rowIndexes: batch }))).toBeLessThan(
+      limit,
+    );
     const rowIndexes = { rowIndexes: batch };
     expect(await costOf((tx) => upsertMetrics(tx, upload, rowIndexes))).toBeLessThan(limit);
     expect(await costOf((tx) => insertMetrics(tx, upload, rowIndexes))).toBeLessThan(limit);

@@ -10,9 +10,9 @@ import {
   useUploadRuns,
 } from '../../../../test/support/worlds/upload-runs.ts';
 import { sql } from '../../../lib/postgres/sql.ts';
-import { previewUndo } from '../review/review.ts';
-import { promote, undo } from '../service.ts';
+import { releaseForPromotion } from '../service.ts';
 import type { Upload } from '../types.ts';
+import { previewUndo, undo } from '../undo/undo.ts';
 
 const database = useDatabase();
 const uploads = useUploadRuns(database);
@@ -224,7 +224,7 @@ describe('undoing an upload', () => {
     for (const content of contents) pair.push(await uploads.take(place, content, { review: true }));
     await drive();
     for (const at of order) {
-      await promote(deps, key(pair[at] as Upload), {});
+      await releaseForPromotion(deps, key(pair[at] as Upload), {});
       await drive();
     }
     return { place, deps, pair };

@@ -5,6 +5,8 @@ export type Platform = (typeof platforms)[number];
 /** What a line of a report can be about; also the order in which entities are promoted. */
 export const entityTypes = ['campaign', 'ad_set', 'ad', 'daily_metric'] as const;
 export type EntityType = (typeof entityTypes)[number];
+/** The entities that daily metrics belong to. */
+export type EntityKind = Exclude<EntityType, 'daily_metric'>;
 
 /** The canonical fields that columns of a report are mapped to. */
 export const reportFields = [

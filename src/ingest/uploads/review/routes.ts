@@ -1,12 +1,11 @@
 import { z } from 'zod';
 import { problems } from '../../../kernel/http/replies.ts';
 import type { RouteApp, RouteDeps } from '../../../kernel/http/route.ts';
-import { mappingSchema } from '../intake/fields.ts';
-import { keyOf, uploadParams as params } from '../intake/upload-key.ts';
+import { keyOf, mappingSchema, uploadParams as params } from '../intake/fields.ts';
 import type { HeaderMapping } from '../reports/types.ts';
 import { remap, type UploadServiceDeps } from '../service.ts';
-import { problemsReply, renderUpload, undoCounts, uploadReply } from '../views.ts';
-import { listProblems, preview, previewUndo } from './review.ts';
+import { problemsReply, renderUpload, uploadReply } from '../views.ts';
+import { listProblems, preview } from './review.ts';
 
 const tags = ['uploads'];
 
@@ -14,7 +13,6 @@ const tags = ['uploads'];
 export function installReview(app: RouteApp, routeDeps: RouteDeps, deps: UploadServiceDeps): void {
   installPreview(app, routeDeps);
   installProblems(app, routeDeps);
-  installUndoPreview(app, routeDeps);
   installMapping(app, deps);
 }
 
@@ -54,24 +52,6 @@ function installProblems(app: RouteApp, { db }: RouteDeps): void {
       response: { 200: problemsReply, ...problems(404) },
     },
     handler: (request) => listProblems({ db }, keyOf(request)),
-  });
-}
-
-function installUndoPreview(app: RouteApp, { db }: RouteDeps): void {
-  app.route({
-    method: 'GET',
-    url: '/api/uploads/:upload_id/undo',
-    config: { action: 'upload.read' },
-    schema: {
-      tags,
-      summary: 'What undoing an upload would delete and what it would leave',
-      params,
-      response: {
-        200: z.object({ deleted: undoCounts, not_undone: undoCounts }).meta({ id: 'UndoPreview' }),
-        ...problems(404, 409),
-      },
-    },
-    handler: (request) => previewUndo({ db }, keyOf(request)),
   });
 }
 

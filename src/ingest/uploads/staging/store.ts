@@ -2,7 +2,6 @@ import { copyFrom } from '../../../lib/postgres/copy.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql } from '../../../lib/postgres/sql.ts';
 import type { StagedRow, UploadKey } from '../types.ts';
-import { rawData } from './staging-columns.ts';
 
 /**
  * Writes rows in the text format of COPY. COPY is refused on tables with row-level security, so it goes through a
@@ -60,10 +59,7 @@ export interface StagedFilter extends UploadKey {
 export function listStagedRows(tx: Tx, filter: StagedFilter): Promise<StagedRow[]> {
   const { after } = filter;
   return tx.rows<StagedRow>(sql`
-    select s.row_index as "rowIndex", s.entity_type as "entityType", s.natural_key_hash as "naturalKeyHash",
-           ${rawData()} as "rawData", s.validation_status as "validationStatus",
-           s.validation_errors as "validationErrors", s.promotion_error as "promotionError",
-           s.promotion_warning as "promotionWarning"
+    select ${stagedColumns}
       from staging_rows s
      where s.tenant_id = ${filter.tenantId}
        and s.upload_id = ${filter.uploadId}
@@ -75,16 +71,24 @@ export function listStagedRows(tx: Tx, filter: StagedFilter): Promise<StagedRow[
      limit ${filter.limit}`);
 }
 
+/** A `StagedRow`, from `staging_rows s`. The raw data of facts is put together from their columns. */
+const stagedColumns = sql`s.row_index as "rowIndex", s.entity_type as "entityType",
+  s.natural_key_hash as "naturalKeyHash", coalesce(s.raw_data, jsonb_build_object(
+    'metric_date', s.metric_date, 'campaign_external_id', s.campaign_external_id,
+    'ad_set_external_id', s.ad_set_external_id, 'ad_external_id', s.ad_external_id,
+    'impressions', s.impressions, 'clicks', s.clicks, 'reach', s.reach, 'spend', s.spend,
+    'conversions', s.conversions, 'conversion_value', s.conversion_value, 'currency', s.currency)) as "rawData",
+  s.validation_status as "validationStatus",
+  s.validation_errors as "validationErrors", s.promotion_error as "promotionError",
+  s.promotion_warning as "promotionWarning"`;
+
 /** Lines that were refused, by validation or by promotion, in the order of the file. */
 export function listRefusedRows(
   tx: Tx,
   { tenantId, uploadId, afterRow, limit }: UploadKey & { afterRow: number; limit: number },
 ): Promise<StagedRow[]> {
   return tx.rows<StagedRow>(sql`
-    select s.row_index as "rowIndex", s.entity_type as "entityType", s.natural_key_hash as "naturalKeyHash",
-           ${rawData()} as "rawData", s.validation_status as "validationStatus",
-           s.validation_errors as "validationErrors", s.promotion_error as "promotionError",
-           s.promotion_warning as "promotionWarning"
+    select ${stagedColumns}
       from staging_rows s
      where s.tenant_id = ${tenantId}
        and s.upload_id = ${uploadId}
