@@ -1,5 +1,5 @@
 import type { Files } from '../../kernel/files/types.ts';
-import { decideRetry, retryPolicies } from '../../kernel/jobs/retry.ts';
+import { decideRetry } from '../../kernel/jobs/retry.ts';
 import type { Job, Outcome, Slice, SliceResult } from '../../kernel/jobs/types.ts';
 import type { WakeUp } from '../../kernel/jobs/wake-up.ts';
 import { isSluiceError, messageOf, type SluiceError } from '../../lib/errors.ts';
@@ -14,7 +14,14 @@ import { withRepeatedFacts } from './promotion/repeated-facts.ts';
 import { profileOf } from './reports/profile.ts';
 import { checkpointOf, stateOf, type UploadCheckpoint } from './staging/checkpoint.ts';
 import { type ParseReport, parseOn } from './staging/parse.ts';
-import { RetriesExhausted, type RetryClass, type Retrying, retrying, type Wait } from './staging/retrying.ts';
+import {
+  RetriesExhausted,
+  type RetryClass,
+  type RetryOptions,
+  uploadRetries,
+  type Wait,
+  withRetries,
+} from './staging/retries.ts';
 import { releaseSlot } from './staging/slots.ts';
 import { noFigures } from './staging/staging.ts';
 import { analyzeStaging, countReplaced, deleteStagingOf } from './staging/store.ts';
@@ -65,7 +72,7 @@ class UploadRun {
   readonly #deps: UploadWorkerDeps;
   readonly #slice: Slice;
   readonly #deadlineMs: number;
-  readonly #retries: Retrying;
+  readonly #retries: RetryOptions;
   #checkpoint: UploadCheckpoint;
 
   constructor(deps: UploadWorkerDeps, slice: Slice) {
@@ -78,7 +85,7 @@ class UploadRun {
 
   async advance(): Promise<SliceResult> {
     for (;;) {
-      const result = await retrying(() => this.#advanceOnce(), this.#retries);
+      const result = await withRetries(() => this.#advanceOnce(), this.#retries);
       if (result) return result;
       if (performance.now() >= this.#deadlineMs || this.#slice.shouldYield()) return goOn;
     }
@@ -266,7 +273,7 @@ class UploadRun {
     const { job } = this.#slice;
     this.#deps.logger.warn({ err: error, job_id: job.jobId, code: reason.code }, 'an upload failed');
     if (reason.code === 'storage_busy') {
-      const decision = decideRetry(retryPolicies.uploads.rate_limit, job.retryCount);
+      const decision = decideRetry(uploadRetries.rate_limit, job.retryCount);
       const failure = { code: reason.code, message: reason.message, class: 'rate_limit' };
       if (decision.retry) return { outcome: { type: 'retry', failure, delayMs: decision.delayMs } };
     }

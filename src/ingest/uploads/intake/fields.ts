@@ -98,7 +98,7 @@ export function columnRecord<Value>(value: z.ZodType<Value>): z.ZodType<Record<s
 }
 
 /** For input: each key and each value is checked, and what is wrong is said at its column. */
-export function checkedColumns<Value>(column: z.ZodType<string>, value: z.ZodType<Value>) {
+function checkedColumns<Value>(column: z.ZodType<string>, value: z.ZodType<Value>) {
   return anyRecord(column, value).transform((given: unknown, context): Record<string, Value> => {
     if (typeof given !== 'object' || given === null || Array.isArray(given)) {
       context.addIssue({ code: 'custom', message: 'must be an object, for example {"Money out": "spend"}' });

@@ -146,7 +146,7 @@ async function recordUpload(deps: IntakeDeps, tx: Tx, intake: Intake): Promise<U
 }
 
 /** A workspace of another tenant is refused in the words of one that does not exist. */
-export async function assertWorkspace(
+async function assertWorkspace(
   tx: Tx,
   { tenantId, workspaceId }: { tenantId: string; workspaceId: string },
 ): Promise<void> {

@@ -7,7 +7,7 @@ import { adLine, adReport, range, useUploadRuns } from '../../../../test/support
 import type { Files } from '../../../kernel/files/types.ts';
 import { defineErrors } from '../../../lib/errors.ts';
 import { Database } from '../../../lib/postgres/db.ts';
-import { retrying } from '../staging/retrying.ts';
+import { withRetries } from '../staging/retries.ts';
 
 const database = useDatabase();
 const uploads = useUploadRuns(database);
@@ -235,7 +235,7 @@ describe('a storage that asks to slow down', () => {
 test('a retry that waits by the clock ends with its signal', async () => {
   const controller = new AbortController();
   const tries = { count: 0 };
-  const trying = retrying(
+  const trying = withRetries(
     async () => {
       tries.count += 1;
       throw Object.assign(new Error('gone'), { code: '23503' });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { RetriesExhausted } from '../staging/retrying.ts';
+import { RetriesExhausted } from '../staging/retries.ts';
 import { type Approach, nextApproach } from './promote.ts';
 
 const rowError = Object.assign(new Error('value out of range'), { code: '22003' });

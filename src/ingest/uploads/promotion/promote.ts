@@ -2,16 +2,16 @@ import type { Job, Slice } from '../../../kernel/jobs/types.ts';
 import { messageOf } from '../../../lib/errors.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { inSavepoint } from '../../../lib/postgres/savepoint.ts';
-import { nameTooLong } from '../reports/lines/name-keys.ts';
+import { nameTooLong } from '../reports/lines/ids.ts';
 import { type EntityType, entityTypes } from '../reports/types.ts';
 import { checkpointOf, stateOf, type UploadCheckpoint } from '../staging/checkpoint.ts';
 import {
   ParentInFlight,
   RetriesExhausted,
-  type Retrying,
+  type RetryOptions,
   retryClassOf,
-  retrying,
-} from '../staging/retrying.ts';
+  withRetries,
+} from '../staging/retries.ts';
 import { isWorthStatistics, promotionBatchRows, type Upload, type WarningCount } from '../types.ts';
 import { noteRows, type RowNote } from './end-store.ts';
 import {
@@ -33,7 +33,7 @@ import {
 export interface PromoteOptions {
   /** The slice ends after the first batch that finishes past this time. */
   deadlineMs: number;
-  retries: Retrying;
+  retries: RetryOptions;
 }
 
 /** How facts are written: `insert` is faster and works only as long as production has none of them. */
@@ -72,14 +72,14 @@ export async function promoteOn(slice: Slice, upload: Upload, options: PromoteOp
 async function promoteBatch(
   slice: Slice,
   upload: Upload,
-  start: { checkpoint: UploadCheckpoint; factWriting: FactWriting; retries: Retrying },
+  start: { checkpoint: UploadCheckpoint; factWriting: FactWriting; retries: RetryOptions },
 ): Promise<{ next: UploadCheckpoint | null; factWriting: FactWriting }> {
   const { checkpoint, retries } = start;
   let { factWriting } = start;
   let approach: Approach = { write: factWriting, needsParents: true };
   for (;;) {
     try {
-      const { next, report } = await retrying((failed) => {
+      const { next, report } = await withRetries((failed) => {
         const mayHaveLostParents = failed.parent_in_flight > 0;
         return tryBatch(slice, upload, { checkpoint, approach, mayHaveLostParents });
       }, retries);

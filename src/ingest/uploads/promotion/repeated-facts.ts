@@ -1,4 +1,4 @@
-import { shortened } from '../reports/shortened.ts';
+import { shortened } from '../reports/shown-text.ts';
 import type { Upload, WarningCount } from '../types.ts';
 
 const code = 'repeated_facts';

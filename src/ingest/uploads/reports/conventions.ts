@@ -1,6 +1,5 @@
 import { declaredConventions } from './lines/rejected-rows.ts';
-import type { Language, MappedColumns } from './profile-types.ts';
-import type { RawRow, ReportField, ReportLayout } from './types.ts';
+import type { Language, MappedColumns, RawRow, ReportField, ReportLayout } from './types.ts';
 import { cellOrder, type DateOrder, orderEvidence } from './values/dates.ts';
 import { type DecimalMark, decimalEvidence, hangsOnMark } from './values/numbers.ts';
 

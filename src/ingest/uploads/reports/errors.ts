@@ -61,3 +61,22 @@ export const reportErrors = defineErrors({
     'Split the report, for example by month, and upload the parts.',
   ),
 });
+
+/** What makes a readable file useless as a report. Each ends the upload with the one sentence of its message. */
+export const profileErrors = defineErrors({
+  no_data_available: invalid(
+    422,
+    'The report is empty',
+    'Choose a period and an account with delivery in the ad platform, export again and upload that file.',
+  ),
+  bulk_sheet_not_a_report: invalid(
+    422,
+    'The file is a sheet for bulk changes and not a report',
+    'Download a report (in Google Ads: Reports, or the download button above the table) and upload that.',
+  ),
+  required_columns_missing: invalid(
+    422,
+    'The report lacks columns that are needed',
+    'Add the named columns to the report and export it again, or map columns of the file to them.',
+  ),
+});

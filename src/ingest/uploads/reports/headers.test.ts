@@ -4,8 +4,7 @@ import { google } from './platforms/google.ts';
 import { meta } from './platforms/meta.ts';
 import { tiktok } from './platforms/tiktok.ts';
 import { profileOf } from './profile.ts';
-import { languages, type MappedColumns } from './profile-types.ts';
-import { type ReportField, reportFields } from './types.ts';
+import { languages, type MappedColumns, type ReportField, reportFields } from './types.ts';
 
 const definitions = [meta, google, tiktok];
 const headersOf = (columns: MappedColumns, field: ReportField) =>

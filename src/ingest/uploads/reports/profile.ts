@@ -5,8 +5,7 @@ import { compileLines } from './lines/lines.ts';
 import { google } from './platforms/google.ts';
 import { meta } from './platforms/meta.ts';
 import { tiktok } from './platforms/tiktok.ts';
-import type { PlatformDefinition, PlatformProfile } from './profile-types.ts';
-import type { Platform } from './types.ts';
+import type { Platform, PlatformDefinition, PlatformProfile } from './types.ts';
 
 const definitions: Record<Platform, PlatformDefinition> = { meta, google, tiktok };
 

@@ -8,8 +8,7 @@ import {
   rejectionHeaders,
 } from '../reports/lines/rejected-rows.ts';
 import { profileOf } from '../reports/profile.ts';
-import type { FieldColumn, MappedColumns } from '../reports/profile-types.ts';
-import type { ReportField } from '../reports/types.ts';
+import type { FieldColumn, MappedColumns, ReportField } from '../reports/types.ts';
 import { type DecimalMark, shiftDecimal } from '../reports/values/numbers.ts';
 import { listRefusedRows } from '../staging/store.ts';
 import type { StagedRow, Upload } from '../types.ts';

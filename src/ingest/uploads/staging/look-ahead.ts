@@ -1,8 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Convention, type ReportConventions, settled, weighRows } from '../reports/conventions.ts';
-import type { MappedColumns } from '../reports/profile-types.ts';
 import type { ReportReader } from '../reports/reading/types.ts';
-import type { ReportLayout, ResumePoint } from '../reports/types.ts';
+import type { MappedColumns, ReportLayout, ResumePoint } from '../reports/types.ts';
 
 /** Few enough that a heartbeat does not wait for them; nothing of them is kept. */
 const rowsPerLook = 500;

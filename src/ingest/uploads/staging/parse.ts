@@ -8,15 +8,22 @@ import {
   sampleRows,
   weighRows,
 } from '../reports/conventions.ts';
-import type { MappedColumns, PlatformProfile } from '../reports/profile-types.ts';
 import { openReport } from '../reports/reading/open-report.ts';
 import type { ReportReader } from '../reports/reading/types.ts';
-import { sampleColumns } from '../reports/samples.ts';
-import type { ParsedLine, RawRow, ReportLayout, ResumePoint, RowBatch } from '../reports/types.ts';
+import { sampleColumns } from '../reports/shown-text.ts';
+import type {
+  MappedColumns,
+  ParsedLine,
+  PlatformProfile,
+  RawRow,
+  ReportLayout,
+  ResumePoint,
+  RowBatch,
+} from '../reports/types.ts';
 import type { Upload } from '../types.ts';
 import { checkpointOf, stateOf, type UploadCheckpoint } from './checkpoint.ts';
 import { lookAhead } from './look-ahead.ts';
-import { type Retrying, retrying } from './retrying.ts';
+import { type RetryOptions, withRetries } from './retries.ts';
 import { StagingWriter } from './staging.ts';
 import { copyStagingRows } from './store.ts';
 
@@ -36,7 +43,7 @@ export interface ParseOptions {
   deadlineMs: number;
   /** Smaller where batches are to be tried without large files. */
   linesPerBatch?: number | undefined;
-  retries: Retrying;
+  retries: RetryOptions;
 }
 
 /** How far parsing has come, and what was found out about the file, for people. */
@@ -184,11 +191,11 @@ async function parseBatch(batch: RowBatch, lines: LineParser, writer: StagingWri
 class Staging {
   readonly writer: StagingWriter;
   readonly #slice: Slice;
-  readonly #retries: Retrying;
+  readonly #retries: RetryOptions;
   #checkpoint: UploadCheckpoint;
   #writing: Promise<void> = Promise.resolve();
 
-  constructor(slice: Slice, upload: Upload, checkpoint: UploadCheckpoint, retries: Retrying) {
+  constructor(slice: Slice, upload: Upload, checkpoint: UploadCheckpoint, retries: RetryOptions) {
     this.#slice = slice;
     this.#checkpoint = checkpoint;
     this.#retries = retries;
@@ -237,7 +244,7 @@ class Staging {
 
   #begin(chunks: Buffer[], next: UploadCheckpoint): void {
     this.#checkpoint = next;
-    this.#writing = retrying(() => this.#commit(chunks, next), this.#retries);
+    this.#writing = withRetries(() => this.#commit(chunks, next), this.#retries);
     // Whoever waits for it next hears of the failure; until then it must not end the process.
     this.#writing.catch(() => {});
   }

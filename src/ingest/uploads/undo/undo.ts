@@ -2,7 +2,7 @@ import type { Tx } from '../../../lib/postgres/db.ts';
 import { uploadErrors } from '../errors.ts';
 import { recordMove } from '../events.ts';
 import { getUpload, type UploadServiceDeps } from '../service.ts';
-import { retryClassOf } from '../staging/retrying.ts';
+import { retryClassOf } from '../staging/retries.ts';
 import type { OwnedUploadKey, Upload } from '../types.ts';
 import {
   countLeft,

@@ -1,7 +1,13 @@
 import { nearestName } from '../../../../lib/nearest-name.ts';
 import { headerKey, readHeaderName } from '../header-names.ts';
-import { type AliasTable, type Language, languages, type PlatformDefinition } from '../profile-types.ts';
-import { type ReportField, reportFields } from '../types.ts';
+import {
+  type AliasTable,
+  type Language,
+  languages,
+  type PlatformDefinition,
+  type ReportField,
+  reportFields,
+} from '../types.ts';
 
 export interface AliasHit {
   field: ReportField;

@@ -1,13 +1,16 @@
 import { areRejectedRecords } from '../lines/rejected-rows.ts';
 import {
   type FieldColumn,
+  type HeaderMapping,
   type Language,
   languages,
   type MapOptions,
   type MappedColumns,
   type MappingNote,
-} from '../profile-types.ts';
-import { type HeaderMapping, type Platform, type ReportField, reportFields } from '../types.ts';
+  type Platform,
+  type ReportField,
+  reportFields,
+} from '../types.ts';
 import type { AliasHit, HeaderAliases, KnownHeader } from './aliases.ts';
 
 export interface MappingTask extends MapOptions {

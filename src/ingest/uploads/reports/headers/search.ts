@@ -1,9 +1,8 @@
 import type { SluiceError } from '../../../../lib/errors.ts';
+import { profileErrors } from '../errors.ts';
 import { headerKey } from '../header-names.ts';
-import { profileErrors } from '../profile-errors.ts';
-import type { MappedColumns, PlatformDefinition } from '../profile-types.ts';
-import { sampleColumns } from '../samples.ts';
-import type { HeaderMapping, ReportField } from '../types.ts';
+import { sampleColumns, shortened } from '../shown-text.ts';
+import type { HeaderMapping, MappedColumns, PlatformDefinition, ReportField } from '../types.ts';
 import type { HeaderAliases } from './aliases.ts';
 import { chosenField, mapHeaders } from './mapping.ts';
 
@@ -183,5 +182,4 @@ function listed(seen: string[]): string {
   return names.join(', ') + more;
 }
 
-const shorten = (text: string) =>
-  (text.length > 60 ? `${text.slice(0, 60)}…` : text).replaceAll('\0', '\ufffd');
+const shorten = (text: string) => shortened(text, 61);

@@ -1,5 +1,4 @@
-import type { FieldColumn } from '../profile-types.ts';
-import type { FieldProblem, LineWarning } from '../types.ts';
+import type { FieldColumn, FieldProblem, LineWarning } from '../types.ts';
 import { isNullName } from '../values/numbers.ts';
 
 /** What one row says and what is wrong with it, while it is being read. */

@@ -1,10 +1,8 @@
-import { copyOf } from '../copied-text.ts';
-import type { MappedColumns } from '../profile-types.ts';
-import type { DimensionEntity, ReportField } from '../types.ts';
+import { copyOf } from '../shown-text.ts';
+import type { DimensionEntity, MappedColumns, ReportField } from '../types.ts';
 import { isNullName } from '../values/numbers.ts';
 import { cellReader, type LineNotes } from './cells.ts';
-import { readId } from './ids.ts';
-import { keyOfNames } from './name-keys.ts';
+import { keyOfNames, readId } from './ids.ts';
 import { problemOf } from './problems.ts';
 
 export interface LineEntities {

@@ -1,5 +1,4 @@
-import type { FieldColumn, LineContext, MappedColumns } from '../profile-types.ts';
-import type { MetricEntity, ReportField } from '../types.ts';
+import type { FieldColumn, LineContext, MappedColumns, MetricEntity, ReportField } from '../types.ts';
 import { currencyOf } from '../values/currencies.ts';
 import {
   contradictsMark,

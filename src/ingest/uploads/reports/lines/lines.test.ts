@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ReportConventions } from '../conventions.ts';
 import { profileOf } from '../profile.ts';
-import type { MapOptions } from '../profile-types.ts';
-import type { ParsedLine, Platform } from '../types.ts';
+import type { MapOptions, ParsedLine, Platform } from '../types.ts';
 
 const undecided: ReportConventions = { decimalMark: null, dateOrder: null };
 

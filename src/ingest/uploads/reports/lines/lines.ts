@@ -1,5 +1,12 @@
-import type { LineContext, MappedColumns, PlatformDefinition } from '../profile-types.ts';
-import type { FieldProblem, ParsedLine, RawRow, ReportField } from '../types.ts';
+import type {
+  FieldProblem,
+  LineContext,
+  MappedColumns,
+  ParsedLine,
+  PlatformDefinition,
+  RawRow,
+  ReportField,
+} from '../types.ts';
 import { dateReader } from '../values/dates.ts';
 import { isNullName } from '../values/numbers.ts';
 import { cellReader, type LineNotes } from './cells.ts';

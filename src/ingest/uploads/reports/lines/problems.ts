@@ -1,6 +1,5 @@
-import type { FieldColumn, MappedColumns } from '../profile-types.ts';
-import { shortened, storable } from '../shortened.ts';
-import type { FieldProblem, LineWarning, ReportField } from '../types.ts';
+import { shortened, withoutNul } from '../shown-text.ts';
+import type { FieldColumn, FieldProblem, LineWarning, MappedColumns, ReportField } from '../types.ts';
 import type { DecimalMark, NumberStyle } from '../values/numbers.ts';
 import type { LineNotes } from './cells.ts';
 
@@ -123,9 +122,9 @@ export function sourceOf({ headers }: MappedColumns, cells: readonly string[]): 
   const uses = new Map<string, number>();
   const names = Math.max(headers.length, cells.length);
   return Array.from({ length: names }, (_, at) => {
-    const header = storable(headers[at] ?? `(column ${at + 1})`);
+    const header = withoutNul(headers[at] ?? `(column ${at + 1})`);
     const use = (uses.get(header) ?? 0) + 1;
     uses.set(header, use);
-    return [use === 1 ? header : `${header} (${use})`, storable(cells[at] ?? '')];
+    return [use === 1 ? header : `${header} (${use})`, withoutNul(cells[at] ?? '')];
   });
 }

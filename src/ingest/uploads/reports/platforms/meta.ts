@@ -1,4 +1,4 @@
-import type { PlatformDefinition } from '../profile-types.ts';
+import type { PlatformDefinition } from '../types.ts';
 
 /**
  * Meta (Facebook, Instagram). Clicks are link clicks where the export has them, else all clicks. Conversions are

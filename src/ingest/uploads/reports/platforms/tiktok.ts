@@ -1,4 +1,4 @@
-import type { PlatformDefinition } from '../profile-types.ts';
+import type { PlatformDefinition } from '../types.ts';
 
 /** TikTok Ads. Clicks are those to the destination where the export tells them apart, else all clicks. */
 export const tiktok: PlatformDefinition = {

@@ -1,8 +1,7 @@
 import type { SluiceError } from '../../../../lib/errors.ts';
 import { reportErrors } from '../errors.ts';
-import { shortened } from '../shortened.ts';
+import { rowProblem, shortened, shownLength } from '../shown-text.ts';
 import type { FieldProblem, RawRow } from '../types.ts';
-import { rowProblem, shownLength } from './row-problem.ts';
 import type { DelimitedLayout, ReadingLimits, RowScanner, ScannedText, Stop } from './types.ts';
 
 const quote = 34;

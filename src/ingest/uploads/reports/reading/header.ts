@@ -1,5 +1,6 @@
 import { isSluiceError, type SluiceError } from '../../../../lib/errors.ts';
 import { reportErrors } from '../errors.ts';
+import { copyOf } from '../shown-text.ts';
 import type { RawRow } from '../types.ts';
 import { DelimitedScanner } from './delimited-scanner.ts';
 import type { DelimitedLayout, Encoding, HeaderFinder, ReadingLimits, ScannedText } from './types.ts';
@@ -103,11 +104,6 @@ function plausibility(rows: readonly (readonly string[])[]): number {
 function titleOf(cells: readonly string[], delimiter: string): string {
   const end = cells.findLastIndex((cell) => cell !== '') + 1;
   return copyOf(cells.slice(0, end).join(delimiter));
-}
-
-/** A cell may be a part of the whole head, which must not stay in memory for the sake of a name. */
-function copyOf(cell: string): string {
-  return Buffer.from(cell, 'utf16le').toString('utf16le');
 }
 
 function headTooLarge(line: number, { headBytes }: ReadingLimits): SluiceError {

@@ -1,4 +1,5 @@
 import { isSluiceError, type SluiceError } from '../../../../lib/errors.ts';
+import { rowProblem, shownLength } from '../shown-text.ts';
 import type { FieldProblem, RawRow } from '../types.ts';
 import { cutOff, notAnObject, tooLarge, tooMany, truncated, unexpected } from './json-errors.ts';
 import { RecordFlattener } from './json-flatten.ts';
@@ -13,7 +14,6 @@ import {
   tooDeep,
   valueEnd,
 } from './json-text.ts';
-import { rowProblem, shownLength } from './row-problem.ts';
 import type { JsonLayout, JsonShape, ReadingLimits, RowScanner, ScannedText, Stop } from './types.ts';
 
 /**
