@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { storedText } from '../../kernel/http/stored-text.ts';
-import type { AdapterSettings, Place, Target } from './types.ts';
+import { toCamelCase } from '../../lib/snake-case.ts';
+import type { AdapterSettings } from './types.ts';
 
 /** How adapters are written in requests. */
 const name = z
@@ -12,6 +13,9 @@ const name = z
 
 export const adapterFormParts = { name, fileId: z.uuid() };
 
+/** What is left out of a request is null in the adapter. */
+const orNull = <Value>(value: Value | null | undefined) => value ?? null;
+
 /** Control characters would begin a further command or header. */
 const line = (max: number) =>
   storedText(max).refine((text) => !/\p{Cc}/u.test(text), 'must not hold control characters');
@@ -21,7 +25,10 @@ const secretName = line(200).min(1).describe('The name of a secret of the tenant
 const target = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('items'),
-    processor: line(200).nullish().describe('Null: the usual one for what each file turns out to be'),
+    processor: line(200)
+      .nullish()
+      .transform(orNull)
+      .describe('Null: the usual one for what each file turns out to be'),
     options: z
       .record(z.string(), z.unknown())
       .refine(
@@ -42,8 +49,9 @@ const shared = {
   pattern: line(200)
     .min(1)
     .nullish()
+    .transform(orNull)
     .describe('Names of files: `*` stands for anything, `?` for one character'),
-  every_minutes: z.int().min(1).max(44_640).nullish().describe('Null: only by hand'),
+  every_minutes: z.int().min(1).max(44_640).nullish().transform(orNull).describe('Null: only by hand'),
   after: z
     .enum(['leave', 'move'])
     .default('leave')
@@ -74,6 +82,7 @@ export const adapterForm = z.discriminatedUnion('kind', [
     endpoint: line(2_000)
       .refine((text) => /^https?:\/\//i.test(text) && URL.canParse(text), 'must be an http(s) address')
       .nullish()
+      .transform(orNull)
       .describe('Null: Amazon’s own of the region'),
     region: z
       .string()
@@ -102,6 +111,7 @@ export const adapterForm = z.discriminatedUnion('kind', [
     tls: z.boolean().default(true).describe('Explicit FTPS; false sends the password in the clear'),
     ca_certificate: storedText(20_000)
       .nullish()
+      .transform(orNull)
       .describe('PEM, for a server whose certificate no public authority has signed'),
     ...shared,
   }),
@@ -110,48 +120,15 @@ export const adapterForm = z.discriminatedUnion('kind', [
 export type AdapterForm = z.output<typeof adapterForm>;
 
 export function settingsOf(form: AdapterForm): AdapterSettings {
+  const { target: given, pattern, every_minutes, after, settle_seconds, ...place } = form;
   return {
-    place: placeOf(form),
-    target: targetOf(form.target),
-    pattern: form.pattern ?? null,
-    everyMinutes: form.every_minutes ?? null,
-    after: form.after,
-    settleSeconds: form.settle_seconds,
+    place: toCamelCase(place),
+    target: given.kind === 'items' ? given : toCamelCase(given),
+    pattern,
+    everyMinutes: every_minutes,
+    after,
+    settleSeconds: settle_seconds,
   };
-}
-
-function placeOf(form: AdapterForm): Place {
-  switch (form.kind) {
-    case 'folder':
-      return { kind: 'folder', path: form.path };
-    case 's3':
-      return {
-        kind: 's3',
-        endpoint: form.endpoint ?? null,
-        region: form.region,
-        bucket: form.bucket,
-        prefix: form.prefix,
-        pathStyle: form.path_style,
-        accessKeyIdSecret: form.access_key_id_secret,
-        secretAccessKeySecret: form.secret_access_key_secret,
-      };
-    case 'ftp':
-      return {
-        kind: 'ftp',
-        host: form.host,
-        port: form.port,
-        path: form.path,
-        user: form.user,
-        passwordSecret: form.password_secret,
-        tls: form.tls,
-        caCertificate: form.ca_certificate ?? null,
-      };
-  }
-}
-
-function targetOf(given: AdapterForm['target']): Target {
-  if (given.kind === 'items') return { ...given, processor: given.processor ?? null };
-  return { kind: 'uploads', platform: given.platform, workspaceId: given.workspace_id };
 }
 
 function isBelow(path: string): boolean {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../kernel/http/replies.ts';
 import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../../kernel/http/route.ts';
 import type { Database } from '../../lib/postgres/db.ts';
-import { countFiles, listFiles, listFilesOf } from './files/file-list-store.ts';
+import { countFiles, listFiles } from './files/store.ts';
 import { adapterForm, adapterFormParts, settingsOf } from './form.ts';
 import {
   type AdapterDeps,
@@ -190,9 +190,7 @@ function installFiles(app: RouteApp, { db, cursors }: RouteDeps): void {
       const { state, limit } = request.query;
       const page = { ...key, ...pageRequest(request.query, { list, cursors }) };
       await getAdapter({ db }, key);
-      const rows = await db.tenant(key.tenantId, (tx) =>
-        state === undefined ? listFiles(tx, page) : listFilesOf(tx, { ...page, state }),
-      );
+      const rows = await db.tenant(key.tenantId, (tx) => listFiles(tx, { ...page, state }));
       return pageOf(rows, { limit, list, cursors, key: (row) => row.fileId, render: renderFile });
     },
   });

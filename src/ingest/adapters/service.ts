@@ -4,11 +4,11 @@ import { assertLiteral, parseTarget } from '../../lib/fetch/target.ts';
 import type { Database } from '../../lib/postgres/db.ts';
 import { assertPlace as assertS3Place } from '../../lib/s3/place.ts';
 import { adapterErrors } from './errors.ts';
-import { findFile, reopenFailed } from './files/file-list-store.ts';
 import { isWanted } from './files/file-names.ts';
+import { findFile, reopenFailed } from './files/store.ts';
 import { emptyReport, type ScanDeps, type ScanLimits, scanAdapter } from './scan/scan.ts';
 import { scanSoon } from './scan/store.ts';
-import { openSource } from './sources/open-source.ts';
+import { openPlace } from './sources/open-place.ts';
 import {
   countAdapters,
   deleteAdapter,
@@ -81,7 +81,7 @@ export async function checkAdapter(deps: AdapterDeps, key: AdapterKey): Promise<
   const adapter = await getAdapter(deps, key);
   try {
     await deps.doors[adapter.target.kind].check(adapter.tenantId, adapter.target);
-    const source = await openSource(deps, adapter);
+    const source = await openPlace(deps, adapter);
     try {
       return { ok: true, files: await firstNames(source, adapter), errorCode: null, error: null };
     } finally {

@@ -1,7 +1,15 @@
 import type { Tx } from '../../lib/postgres/db.ts';
-import { sql } from '../../lib/postgres/sql.ts';
-import { adapterColumns } from './adapter-columns.ts';
+import { sql, trustedSql } from '../../lib/postgres/sql.ts';
 import type { Adapter, AdapterKey, AdapterSettings } from './types.ts';
+
+/** An `Adapter`, from `adapters a`. */
+const adapterColumns = trustedSql(`
+  a.tenant_id as "tenantId", a.name, a.place, a.target, a.pattern, a.every_minutes as "everyMinutes", a.after,
+  a.settle_seconds as "settleSeconds", a.next_scan_at as "nextScanAt", a.failures_in_row as "failuresInRow",
+  a.last_scan_at as "lastScanAt", a.last_success_at as "lastSuccessAt", a.last_result as "lastResult",
+  a.last_error as "lastError", a.last_error_code as "lastErrorCode", a.scanning_by as "scanningBy",
+  coalesce(a.scan_until > clock_timestamp(), false) as "isScanning", a.created_by as "createdBy",
+  a.created_at as "createdAt", a.updated_at as "updatedAt"`);
 
 export interface NewAdapter extends AdapterKey, AdapterSettings {
   createdBy: string;

@@ -142,7 +142,7 @@ export interface FileSource {
 }
 
 /** A file that is handed to the house which makes something of it. */
-export interface Delivery {
+export interface IncomingFile {
   tenantId: string;
   userId: string;
   target: Target;
@@ -157,7 +157,7 @@ export interface TargetDoor {
   maxBytes: number;
   /** Throws what keeps every file out: an unknown processor, a workspace that is gone, an ingest that is off. */
   check(tenantId: string, target: Target): Promise<void>;
-  takeIn(delivery: Delivery): Promise<void>;
+  takeIn(file: IncomingFile): Promise<void>;
 }
 
 export type TargetDoors = Record<Target['kind'], TargetDoor>;

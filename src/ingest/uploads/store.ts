@@ -2,6 +2,7 @@ import type { Tx } from '../../lib/postgres/db.ts';
 import { sql, trustedSql } from '../../lib/postgres/sql.ts';
 import {
   type HeaderMapping,
+  isFinished,
   type NewUpload,
   type OwnedUploadKey,
   type Platform,
@@ -91,14 +92,6 @@ export async function workspaceExists(
   return found !== null;
 }
 
-/** What a move sets beside the status; what is absent stays as it was. */
-export interface MoveDetails {
-  errorCode?: string;
-  errorText?: string;
-  /** Whose move it is: members read the events of their own uploads. */
-  event?: Record<string, unknown>;
-}
-
 /**
  * Moves the record if its state allows it; false when it does not. Only the columns that every worker's role may
  * write. At the end every row was promoted or has failed, valid or not.
@@ -107,9 +100,9 @@ export async function moveUpload(
   tx: Tx,
   { tenantId, uploadId }: UploadKey,
   to: UploadStatus,
-  details: MoveDetails = {},
+  details: { errorCode?: string; errorText?: string } = {},
 ): Promise<boolean> {
-  const isEnd = statesBefore(to).length > 0 && ['completed', 'partial', 'failed'].includes(to);
+  const isEnd = isFinished(to);
   const moved = await tx.run(sql`
     update data_uploads
        set status = ${to},

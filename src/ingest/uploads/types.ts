@@ -55,7 +55,8 @@ export interface WarningCount {
   count: number;
 }
 
-export interface Upload extends UploadKey {
+/** What intake writes. */
+export interface NewUpload extends UploadKey {
   workspaceId: string;
   clientId: string | null;
   platform: Platform;
@@ -63,12 +64,17 @@ export interface Upload extends UploadKey {
   filename: string | null;
   fileId: string;
   fileUrl: string;
-  status: UploadStatus;
   forcePartial: boolean;
   review: boolean;
   mapping: HeaderMapping;
-  mappingVersion: number;
   jobId: string;
+  createdBy: string;
+  userId: string;
+}
+
+export interface Upload extends NewUpload {
+  status: UploadStatus;
+  mappingVersion: number;
   rowCount: number | null;
   totalRows: number;
   validRows: number;
@@ -85,8 +91,6 @@ export interface Upload extends UploadKey {
   errorCode: string | null;
   errorText: string | null;
   eventEmitted: boolean;
-  createdBy: string;
-  userId: string;
   createdAt: Date;
   updatedAt: Date;
   finishedAt: Date | null;
@@ -100,26 +104,6 @@ export interface Upload extends UploadKey {
 export function isBeingChecked({ status, review, layout, mappingVersion }: Upload): boolean {
   return status === 'staging_complete' && review && (layout?.mapping_version ?? 0) !== mappingVersion;
 }
-
-/** What intake writes. */
-export type NewUpload = Pick<
-  Upload,
-  | 'tenantId'
-  | 'uploadId'
-  | 'workspaceId'
-  | 'clientId'
-  | 'platform'
-  | 'source'
-  | 'filename'
-  | 'fileId'
-  | 'fileUrl'
-  | 'forcePartial'
-  | 'review'
-  | 'mapping'
-  | 'jobId'
-  | 'createdBy'
-  | 'userId'
->;
 
 export interface StagedRow {
   rowIndex: number;

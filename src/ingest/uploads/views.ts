@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { timestamp } from '../../kernel/http/replies.ts';
+import { toSnakeCase } from '../../lib/snake-case.ts';
 import { columnRecord } from './intake/fields.ts';
 import { entityTypes, platforms, reportFields } from './reports/types.ts';
 import { isBeingChecked, type StagedRow, type Upload, uploadSources, uploadStatuses } from './types.ts';
@@ -65,42 +66,8 @@ export const uploadReply = z
   .meta({ id: 'Upload' });
 
 export function renderUpload(upload: Upload): z.output<typeof uploadReply> {
-  return {
-    upload_id: upload.uploadId,
-    workspace_id: upload.workspaceId,
-    client_id: upload.clientId,
-    platform: upload.platform,
-    source: upload.source,
-    filename: upload.filename,
-    file_url: upload.fileUrl,
-    status: upload.status,
-    force_partial: upload.forcePartial,
-    review: upload.review,
-    mapping: upload.mapping,
-    job_id: upload.jobId,
-    row_count: upload.rowCount,
-    total_rows: upload.totalRows,
-    valid_rows: upload.validRows,
-    invalid_rows: upload.invalidRows,
-    promoted_rows: upload.promotedRows,
-    failed_rows: upload.failedRows,
-    campaigns_upserted: upload.campaignsUpserted,
-    ad_sets_upserted: upload.adSetsUpserted,
-    ads_upserted: upload.adsUpserted,
-    daily_metrics_upserted: upload.dailyMetricsUpserted,
-    affected_dates: upload.affectedDates,
-    warnings: upload.warnings,
-    layout: upload.layout,
-    checking: isBeingChecked(upload),
-    error_code: upload.errorCode,
-    error_text: upload.errorText,
-    event_emitted: upload.eventEmitted,
-    created_by: upload.createdBy,
-    created_at: upload.createdAt.toISOString(),
-    updated_at: upload.updatedAt.toISOString(),
-    finished_at: upload.finishedAt?.toISOString() ?? null,
-    undone_at: upload.undoneAt?.toISOString() ?? null,
-  };
+  const { tenantId: _, fileId: _file, userId: _user, mappingVersion: _version, ...shown } = upload;
+  return { ...toSnakeCase(shown), checking: isBeingChecked(upload) };
 }
 
 export const stagedRowReply = z
@@ -121,16 +88,7 @@ export const stagedRowReply = z
   .meta({ id: 'StagedRow' });
 
 export function renderStagedRow(row: StagedRow): z.output<typeof stagedRowReply> {
-  return {
-    row_index: row.rowIndex,
-    entity_type: row.entityType,
-    natural_key_hash: row.naturalKeyHash,
-    raw_data: row.rawData,
-    validation_status: row.validationStatus,
-    validation_errors: row.validationErrors,
-    promotion_error: row.promotionError,
-    promotion_warning: row.promotionWarning,
-  };
+  return toSnakeCase(row);
 }
 
 const exampleRow = z.object({

@@ -11,11 +11,10 @@ import { testDoors } from '../../../../test/support/worlds/adapter-house.ts';
 import { newTenant, useDatabase } from '../../../../test/support/worlds/database.ts';
 import { useKernel } from '../../../../test/support/worlds/kernel.ts';
 import { createGuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
-import { listFiles } from '../files/file-list-store.ts';
-import { listEnded } from '../files/file-store.ts';
+import { listEnded, listFiles } from '../files/store.ts';
 import { AdapterMetrics } from '../metrics.ts';
 import { putAdapter } from '../store.ts';
-import type { Adapter, Delivery, TargetDoors } from '../types.ts';
+import type { Adapter, IncomingFile, TargetDoors } from '../types.ts';
 import { type ScanDeps, scanAdapter } from './scan.ts';
 
 // What chance seldom brings about, at the very moment: somebody steps in while a file is under way.
@@ -51,7 +50,7 @@ const fileAt = (name: string) => path.join(root, tenantId, name);
 const drop = (name: string, text = 'sku\n1\n2\n') => writeFile(fileAt(name), text);
 
 /** The product's own doors; `stepIn` runs when a file is about to be handed over. */
-function depsWith(stepIn: (delivery: Delivery) => Promise<void> = async () => {}): ScanDeps {
+function depsWith(stepIn: (delivery: IncomingFile) => Promise<void> = async () => {}): ScanDeps {
   const doors = testDoors(database.db, held.kernel);
   const watched: TargetDoors = {
     ...doors,
@@ -90,7 +89,7 @@ test('a scan that another one has taken over during an ingest leaves no job behi
 
 test('of two files at once with equal content one makes the job, and the other is its duplicate', async () => {
   await drop('a.csv');
-  let first: Delivery | undefined;
+  let first: IncomingFile | undefined;
   const report = await scan(
     depsWith(async (delivery) => {
       first = delivery;

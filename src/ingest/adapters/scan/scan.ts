@@ -3,9 +3,9 @@ import { newId } from '../../../lib/ids.ts';
 import type { Logger } from '../../../lib/log.ts';
 import type { Database } from '../../../lib/postgres/db.ts';
 import { isWanted } from '../files/file-names.ts';
-import { forgetUnseen, listEnded, listMovedWaiting, readClock, recordLooks } from '../files/file-store.ts';
+import { forgetUnseen, listEnded, listMovedWaiting, readClock, recordLooks } from '../files/store.ts';
 import type { AdapterMetrics } from '../metrics.ts';
-import { openSource, type SourceDeps } from '../sources/open-source.ts';
+import { openPlace, type SourceDeps } from '../sources/open-place.ts';
 import type {
   Adapter,
   AdapterFile,
@@ -18,9 +18,9 @@ import type {
   TargetDoors,
 } from '../types.ts';
 import { HeldScan } from './lease.ts';
-import { isAside, Mover } from './mover.ts';
+import { isAside, moveAside } from './moving.ts';
 import { endScan } from './store.ts';
-import { Taking } from './taking.ts';
+import { failMissing, takeFile } from './taking.ts';
 
 export interface ScanDeps extends SourceDeps {
   db: Database;
@@ -72,10 +72,11 @@ export function emptyReport({ name }: { name: string }): ScanReport {
   };
 }
 
-/** What a scan works with. */
-interface Hands {
-  taking: Taking;
-  mover: Mover;
+/** A scan that holds its lease and has opened the adapter's place. */
+export interface OpenScan {
+  deps: ScanDeps;
+  adapter: Adapter;
+  held: HeldScan;
   source: FileSource;
 }
 
@@ -108,7 +109,7 @@ class Scan {
     try {
       const { tenantId, target } = this.#adapter;
       await this.#deps.doors[target.kind].check(tenantId, target);
-      source = await openSource(this.#deps, this.#adapter);
+      source = await openPlace(this.#deps, this.#adapter);
       await this.#lookThrough(source);
     } catch (error) {
       this.error = error;
@@ -125,33 +126,31 @@ class Scan {
 
   async #lookThrough(source: FileSource): Promise<void> {
     const since = await this.#held.write(readClock);
-    const taking = new Taking(this.#deps, { adapter: this.#adapter, held: this.#held, source });
-    const mover = new Mover(this.#held, { adapter: this.#adapter, source });
-    const hands = { taking, mover, source };
+    const scan = { deps: this.#deps, adapter: this.#adapter, held: this.#held, source };
     let batches = 0;
     for await (const files of source.list((name) => isWanted(name, this.#adapter.pattern))) {
       if (batches >= maxBatches || (files.length > 0 && this.#mustStop())) {
         this.#report.isComplete = false;
         break;
       }
-      await this.#goThrough(files, hands);
+      await this.#goThrough(files, scan);
       batches += 1;
     }
     if (this.#report.isComplete) await this.#forgetUnseen(since);
-    await this.#retryMoved(hands);
+    await this.#retryMoved(scan);
   }
 
   /** Takes in what is ready before it asks for more: what was dealt with and stays costs no more than a look. */
-  async #goThrough(batch: readonly FoundFile[], hands: Hands): Promise<void> {
+  async #goThrough(batch: readonly FoundFile[], scan: OpenScan): Promise<void> {
     if (batch.length === 0) return;
     this.#report.seen += batch.length;
     const files = new Map(batch.map((file) => [file.path, file]));
     const { ended, waiting } = await this.#look(batch);
     // What was taken in and not moved yet: its process died in between, or the place refused.
-    for (const row of ended) await this.#move(hands.mover, { row, file: row });
+    for (const row of ended) await this.#move(scan, { row, file: row });
     for (const row of waiting.sort((one, other) => (one.path < other.path ? -1 : 1))) {
       const file = files.get(row.path);
-      if (!file || !this.#isReady(file, { row, source: hands.source })) continue;
+      if (!file || !this.#isReady(file, { row, source: scan.source })) continue;
       if (this.#mustStop()) {
         this.#report.isComplete = false;
         this.#note(row, {
@@ -160,7 +159,7 @@ class Scan {
         });
         continue;
       }
-      await this.#takeAndMove({ ...hands, row, file });
+      await this.#takeAndMove(scan, { row, file });
     }
   }
 
@@ -193,14 +192,14 @@ class Scan {
     await this.#held.write((tx) => forgetUnseen(tx, { tenantId, name, since, limit: forgetSize }));
   }
 
-  async #takeAndMove({ taking, mover, row, file }: Hands & Shown): Promise<void> {
-    const { end, outcome, reason } = await taking.take(row, file);
+  async #takeAndMove(scan: OpenScan, { row, file }: Shown): Promise<void> {
+    const { end, outcome, reason } = await takeFile(scan, row, file);
     this.#note({ ...row, ...end }, { outcome, reason });
-    if (end !== null) await this.#move(mover, { row: { ...row, ...end }, file });
+    if (end !== null) await this.#move(scan, { row: { ...row, ...end }, file });
   }
 
-  /** Files that failed, were moved aside, and are to be tried again from there. */
-  async #retryMoved(given: Hands): Promise<void> {
+  /** Retries files that failed and were moved aside, from where they are now. */
+  async #retryMoved(scan: OpenScan): Promise<void> {
     const { tenantId, name } = this.#adapter;
     const rows = await this.#held.write((tx) => listMovedWaiting(tx, { tenantId, name, limit: maxRetried }));
     for (const row of rows) {
@@ -208,19 +207,19 @@ class Scan {
         this.#report.isComplete = false;
         return;
       }
-      const file = await given.source.find(row.movedTo ?? row.path);
+      const file = await scan.source.find(row.movedTo ?? row.path);
       if (file !== null) {
-        await this.#takeAndMove({ ...given, row, file });
+        await this.#takeAndMove(scan, { row, file });
         continue;
       }
-      const { end, reason } = await given.taking.gone(row);
+      const { end, reason } = await failMissing(scan, row);
       this.#note({ ...row, ...end }, { outcome: 'failed', reason });
     }
   }
 
-  async #move(mover: Mover, { row, file }: { row: AdapterFile; file: FileLook }): Promise<void> {
+  async #move(scan: OpenScan, { row, file }: { row: AdapterFile; file: FileLook }): Promise<void> {
     if (this.#adapter.after !== 'move' || isAside(row)) return;
-    const trouble = await mover.move(row, file);
+    const trouble = await moveAside(scan, row, file);
     if (trouble === null) this.#report.moved += 1;
     else this.#note(row, { outcome: 'not_moved', reason: trouble });
   }

@@ -14,7 +14,7 @@ export interface SourceDeps {
 }
 
 /** Connects to the place of an adapter. Whoever opens it closes it. */
-export function openSource(
+export function openPlace(
   deps: SourceDeps,
   { tenantId, place }: Pick<Adapter, 'tenantId' | 'place'>,
 ): Promise<FileSource> {

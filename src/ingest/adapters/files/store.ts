@@ -1,7 +1,86 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
-import { sql } from '../../../lib/postgres/sql.ts';
-import { fileColumns } from '../adapter-columns.ts';
+import { sql, trustedSql } from '../../../lib/postgres/sql.ts';
 import type { AdapterFile, AdapterKey, FileKey, FileState, FoundFile } from '../types.ts';
+
+/** An `AdapterFile`, from `adapter_files f`. */
+const fileColumns = trustedSql(`
+  f.tenant_id as "tenantId", f.file_id as "fileId", f.adapter, f.path, f.size_bytes as "sizeBytes", f.version, f.state,
+  f.looks, (extract(epoch from clock_timestamp() - f.same_since) * 1000)::float8 as "sameForMs", f.attempts, f.sha256,
+  f.job_id as "jobId", f.upload_id as "uploadId", f.duplicate_of as "duplicateOf", f.reason_code as "reasonCode",
+  f.reason, f.moved_to as "movedTo", f.found_at as "foundAt", f.last_seen_at as "lastSeenAt",
+  f.finished_at as "finishedAt"`);
+
+export interface FilePage extends AdapterKey {
+  state?: FileState | undefined;
+  after: string | null;
+  limit: number;
+}
+
+/** Newest first. */
+export function listFiles(tx: Tx, { tenantId, name, state, after, limit }: FilePage): Promise<AdapterFile[]> {
+  return tx.rows<AdapterFile>(sql`
+    select ${fileColumns}
+      from adapter_files f
+     where f.tenant_id = ${tenantId}
+       and f.adapter = ${name}
+       and (${state ?? null}::text is null or f.state = ${state ?? null})
+       and (${after}::uuid is null or f.file_id < ${after}::uuid)
+     order by f.file_id desc
+     limit ${limit}`);
+}
+
+export function findFile(
+  tx: Tx,
+  { tenantId, name, fileId }: AdapterKey & FileKey,
+): Promise<AdapterFile | null> {
+  return tx.find<AdapterFile>(sql`
+    select ${fileColumns}
+      from adapter_files f
+     where f.tenant_id = ${tenantId}
+       and f.adapter = ${name}
+       and f.file_id = ${fileId}`);
+}
+
+/** How many files of each adapter are in which state. */
+export function countFiles(
+  tx: Tx,
+  { tenantId, names }: { tenantId: string; names: readonly string[] },
+): Promise<{ adapter: string; state: FileState; count: number }[]> {
+  return tx.rows(sql`
+    select adapter, state, count(*) as count
+      from adapter_files
+     where tenant_id = ${tenantId}
+       and adapter = any(${names}::text[])
+     group by adapter, state`);
+}
+
+/** Another version of the path that waits already is the one to be tried; false then too. */
+export async function reopenFailed(
+  tx: Tx,
+  { tenantId, name, fileId }: AdapterKey & FileKey,
+): Promise<boolean> {
+  const reopened = await tx.run(sql`
+    update adapter_files f
+       set state = 'waiting',
+           attempts = 0,
+           looks = 2,
+           same_since = clock_timestamp() - interval '1 day',
+           finished_at = null,
+           reason_code = null,
+           reason = null
+     where f.tenant_id = ${tenantId}
+       and f.adapter = ${name}
+       and f.file_id = ${fileId}
+       and f.state = 'failed'
+       and (f.moved_to is not null or not exists (
+         select from adapter_files other
+          where other.tenant_id = f.tenant_id
+            and other.adapter = f.adapter
+            and other.path = f.path
+            and other.state = 'waiting'
+            and other.moved_to is null))`);
+  return reopened === 1;
+}
 
 /**
  * Of files as they are shown now: what has ended already. In the order of nothing. All paths are asked for at once:
@@ -113,7 +192,7 @@ export async function countAttempt(tx: Tx, { tenantId, fileId }: FileKey): Promi
 }
 
 /** It waits on, and says why. What was not its own fault takes no attempt. */
-export async function postpone(
+export async function keepWaiting(
   tx: Tx,
   file: FileKey & { reasonCode: string; reason: string; isItsFault: boolean; looksAnew: boolean },
 ): Promise<void> {
