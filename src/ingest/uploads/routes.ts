@@ -16,12 +16,12 @@ import { ownerFilter, type Principal } from '../../kernel/tenancy/types.ts';
 import { columnRecord, keyOf, mappingSchema, uploadParams as params } from './intake/fields.ts';
 import { type ReceivedUpload, receiveForm, receiveReference } from './intake/form.ts';
 import { type IntakeDeps, takeIn } from './intake/intake.ts';
-import { readMapping, replaceMapping } from './intake/mapping-store.ts';
+import { readMapping } from './intake/mapping-store.ts';
 import { installProduction } from './promotion/production-routes.ts';
 import { entityTypes, type HeaderMapping, platforms } from './reports/types.ts';
 import { writeRejected } from './review/rejected.ts';
 import { installReview } from './review/routes.ts';
-import { getUpload, releaseForPromotion } from './service.ts';
+import { getUpload, releaseForPromotion, saveMapping } from './service.ts';
 import { listStagedRows } from './staging/store.ts';
 import { listUploads } from './store.ts';
 import { type Upload, uploadStatuses } from './types.ts';
@@ -280,7 +280,7 @@ function installMappings(app: RouteApp, { db }: RouteDeps): void {
       const { tenantId, userId } = principalOf(request);
       const { platform } = request.body;
       const mapping = request.body.mapping as HeaderMapping;
-      await db.tenant(tenantId, (tx) => replaceMapping(tx, { tenantId, platform, mapping, userId }));
+      await saveMapping({ db }, { tenantId, platform, mapping, userId });
       return { platform, mapping };
     },
   });

@@ -1,22 +1,16 @@
 import { unparkJob } from '../../kernel/jobs/shared-store.ts';
 import type { WakeUp } from '../../kernel/jobs/wake-up.ts';
-import type { Database, Tx } from '../../lib/postgres/db.ts';
+import type { Database, DatabaseRole, Tx } from '../../lib/postgres/db.ts';
 import { uploadErrors } from './errors.ts';
 import { recordMove } from './events.ts';
+import { replaceMapping } from './intake/mapping-store.ts';
 import type { UploadMetrics } from './metrics.ts';
 import { endPromotion } from './promotion/end-promotion.ts';
 import type { HeaderMapping } from './reports/types.ts';
 import { checkpointOf } from './staging/checkpoint.ts';
 import { releaseSlot } from './staging/slots.ts';
 import { deleteStagingOf, listExpiredStaging } from './staging/store.ts';
-import {
-  type AbandonedUpload,
-  expireHeld,
-  findUpload,
-  listAbandoned,
-  moveUpload,
-  saveDecision,
-} from './store.ts';
+import { type AbandonedUpload, findUpload, listAbandoned, moveUpload, saveDecision } from './store.ts';
 import type { OwnedUploadKey, Upload, UploadKey } from './types.ts';
 
 export interface UploadServiceDeps {
@@ -77,6 +71,14 @@ function notHeld({ uploadId, status, review }: Upload): Error {
   );
 }
 
+/** Replaces what the columns of a platform's reports are mapped to in later uploads. */
+export function saveMapping(
+  { db }: Pick<UploadServiceDeps, 'db'>,
+  given: Pick<Upload, 'tenantId' | 'platform' | 'mapping' | 'userId'>,
+): Promise<void> {
+  return db.tenant(given.tenantId, (tx) => replaceMapping(tx, given));
+}
+
 const purgeBatch = 10_000;
 
 /** For upkeep: staged rows are kept for some days. What still waits for a reviewer then ends with them. */
@@ -105,19 +107,31 @@ export async function purgeStaging(
   return report;
 }
 
-/** Answers how many staged rows went with it; null when it does not wait any more. */
+/** Returns how many staged rows were deleted with it; null when it no longer waits. */
 function expire(deps: UploadServiceDeps, key: UploadKey): Promise<number | null> {
   return deps.db.tenant(key.tenantId, async (tx) => {
     const upload = await findUpload(tx, key);
     if (!upload) return null;
     const errorText = 'The upload was held for review until its staged rows expired; upload the file again.';
-    const details = { errorCode: 'staging_expired', errorText };
-    if (!(await tx.as('sluice_intake', (own) => expireHeld(own, upload, details)))) return null;
-    await recordMove(deps, tx, upload, 'failed', { error_code: 'staging_expired', error_text: errorText });
+    const reason = { errorCode: 'staging_expired', errorText, ifHeld: true };
+    if (!(await failUpload(deps, tx, upload, reason))) return null;
     await unparkJob(tx, upload);
-    // No upload ever has lost rows and still waits for a decision.
+    // In the same transaction: no upload may wait for a decision with only a part of its rows.
     return tx.as('sluice_cleanup', (own) => deleteStagingOf(own, key, purgeBatch));
   });
+}
+
+/** Fails an upload that has promoted nothing, with its event. Returns false when its state does not allow it. */
+export async function failUpload(
+  deps: { wake: WakeUp },
+  tx: Tx,
+  upload: Upload,
+  reason: { errorCode: string; errorText: string; ifHeld?: boolean; role?: DatabaseRole },
+): Promise<boolean> {
+  const { errorCode, errorText, role = 'sluice_intake' } = reason;
+  const isMoved = await tx.as(role, (own) => moveUpload(own, upload, 'failed', reason));
+  if (isMoved) await recordMove(deps, tx, upload, 'failed', { error_code: errorCode, error_text: errorText });
+  return isMoved;
 }
 
 /** For upkeep: a job that was given up after crashes cannot tell its upload; this does. */
@@ -155,7 +169,5 @@ async function failOne(
     await endPromotion(deps, tx, upload, checkpointOf(checkpoint), details);
     return;
   }
-  const moved = await tx.as('sluice_intake', (own) => moveUpload(own, upload, 'failed', details));
-  const data = { error_code: details.errorCode, error_text: errorMessage };
-  if (moved) await recordMove(deps, tx, upload, 'failed', data);
+  await failUpload(deps, tx, upload, details);
 }

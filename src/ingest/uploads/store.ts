@@ -93,14 +93,14 @@ export async function workspaceExists(
 }
 
 /**
- * Moves the record if its state allows it; false when it does not. Only the columns that every worker's role may
- * write. At the end every row was promoted or has failed, valid or not.
+ * Moves the upload if its state allows it, and returns whether it did. With `ifHeld` it must wait for a reviewer too.
+ * Writes only columns that every worker's role may write. At the end every row is promoted or failed, valid or not.
  */
 export async function moveUpload(
   tx: Tx,
   { tenantId, uploadId }: UploadKey,
   to: UploadStatus,
-  details: { errorCode?: string; errorText?: string } = {},
+  details: { errorCode?: string; errorText?: string; ifHeld?: boolean } = {},
 ): Promise<boolean> {
   const isEnd = isFinished(to);
   const moved = await tx.run(sql`
@@ -113,7 +113,8 @@ export async function moveUpload(
            updated_at = clock_timestamp()
      where tenant_id = ${tenantId}
        and upload_id = ${uploadId}
-       and status = any(${statesBefore(to)})`);
+       and status = any(${statesBefore(to)})
+       and (${details.ifHeld !== true} or (status = 'staging_complete' and review))`);
   return moved === 1;
 }
 
@@ -161,27 +162,6 @@ export async function saveDecision(
        and status = 'staging_complete'
        and review`);
   return saved === 1;
-}
-
-/** Ends an upload that still waits for a decision; false when somebody has decided meanwhile. */
-export async function expireHeld(
-  tx: Tx,
-  { tenantId, uploadId }: UploadKey,
-  reason: { errorCode: string; errorText: string },
-): Promise<boolean> {
-  const expired = await tx.run(sql`
-    update data_uploads
-       set status = 'failed',
-           error_code = ${reason.errorCode},
-           error_text = ${reason.errorText},
-           failed_rows = total_rows - promoted_rows,
-           finished_at = clock_timestamp(),
-           updated_at = clock_timestamp()
-     where tenant_id = ${tenantId}
-       and upload_id = ${uploadId}
-       and status = 'staging_complete'
-       and review`);
-  return expired === 1;
 }
 
 /**

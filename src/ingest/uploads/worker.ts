@@ -12,8 +12,9 @@ import { endPromotion } from './promotion/end-promotion.ts';
 import { promoteOn } from './promotion/promote.ts';
 import { withRepeatedFacts } from './promotion/repeated-facts.ts';
 import { profileOf } from './reports/profile.ts';
+import { failUpload } from './service.ts';
 import { checkpointOf, stateOf, type UploadCheckpoint } from './staging/checkpoint.ts';
-import { type ParseReport, parseOn } from './staging/parse.ts';
+import { holdUnmapped, type ParseReport, parseOn } from './staging/parse.ts';
 import {
   RetriesExhausted,
   type RetryClass,
@@ -27,7 +28,6 @@ import { noFigures } from './staging/staging.ts';
 import { analyzeStaging, countReplaced, deleteStagingOf } from './staging/store.ts';
 import { openStored } from './staging/stored-file.ts';
 import { verdictOn } from './staging/threshold.ts';
-import { holdUnmapped } from './staging/unmapped.ts';
 import { findUpload, moveUpload, saveParseFigures, takeSlot } from './store.ts';
 import {
   isBeingChecked,
@@ -154,7 +154,8 @@ class UploadRun {
 
   async #parseOn(upload: Upload): Promise<ParseReport> {
     const open = await openStored(this.#deps, upload);
-    const report = await parseOn(this.#resumed(), upload, {
+    const report = await parseOn(this.#slice, upload, {
+      checkpoint: this.#checkpoint,
       profile: profileOf(upload.platform),
       open,
       linesPerBatch: this.#deps.linesPerBatch,
@@ -163,11 +164,6 @@ class UploadRun {
     });
     this.#checkpoint = report.checkpoint;
     return report;
-  }
-
-  /** The slice with the checkpoint that this run has reached by now. */
-  #resumed(): Slice {
-    return { ...this.#slice, job: { ...this.#slice.job, checkpoint: { ...this.#checkpoint } } };
   }
 
   async #decide(upload: Upload): Promise<SliceResult | null> {
@@ -224,7 +220,8 @@ class UploadRun {
   }
 
   async #promote(upload: Upload): Promise<SliceResult | null> {
-    const isDone = await promoteOn(this.#resumed(), upload, {
+    const isDone = await promoteOn(this.#slice, upload, {
+      checkpoint: this.#checkpoint,
       deadlineMs: this.#deadlineMs,
       retries: this.#retries,
     });
@@ -294,12 +291,10 @@ class UploadRun {
       return;
     }
     const { totalRows, validRows, invalidRows, warnings } = checkpointOf(fresh.checkpoint).figures;
-    const moved = await tx.as('sluice_parse', async (own) => {
-      await saveParseFigures(own, upload, { totalRows, validRows, invalidRows, warnings, layout: null });
-      return moveUpload(own, upload, 'failed', details);
-    });
-    const data = { error_code: reason.code, error_text: reason.message };
-    if (moved) await recordMove(this.#deps, tx, upload, 'failed', data);
+    await tx.as('sluice_parse', (own) =>
+      saveParseFigures(own, upload, { totalRows, validRows, invalidRows, warnings, layout: null }),
+    );
+    await failUpload(this.#deps, tx, upload, { ...details, role: 'sluice_parse' });
   }
 }
 
@@ -359,16 +354,14 @@ export async function cancelUpload(deps: { wake: WakeUp }, tx: Tx, job: Job): Pr
   const { tenantId, subjectId: uploadId } = job;
   const upload = await findUpload(tx, { tenantId, uploadId });
   if (!upload || isFinished(upload.status)) return;
-  const { canceled_by_user: reason } = uploadFailures.definitions;
-  const details = { errorCode: 'canceled_by_user', errorText: reason.title };
-  const canceled =
+  const errorText = uploadFailures.definitions.canceled_by_user.title;
+  const isCanceled =
     upload.status !== 'promoting' &&
-    (await tx.as('sluice_intake', (own) => moveUpload(own, upload, 'failed', details)));
-  if (!canceled) throw promoting(upload);
-  await recordMove(deps, tx, upload, 'failed', { error_code: 'canceled_by_user', error_text: reason.title });
+    (await failUpload(deps, tx, upload, { errorCode: 'canceled_by_user', errorText }));
+  if (!isCanceled) throw cannotCancel(upload);
 }
 
-function promoting({ uploadId }: Upload): Error {
+function cannotCancel({ uploadId }: Upload): Error {
   return uploadErrors.raise.upload_promoting(
     `Upload ${uploadId} is being promoted: rows are in production already`,
   );

@@ -31,6 +31,8 @@ import {
 } from './store.ts';
 
 export interface PromoteOptions {
+  /** How far this slice has come. */
+  checkpoint: UploadCheckpoint;
   /** The slice ends after the first batch that finishes past this time. */
   deadlineMs: number;
   retries: RetryOptions;
@@ -57,7 +59,7 @@ interface BatchReport {
 
 /** Promotes batch after batch, campaigns first and facts last. Returns true when nothing is left. */
 export async function promoteOn(slice: Slice, upload: Upload, options: PromoteOptions): Promise<boolean> {
-  let checkpoint = checkpointOf(slice.job.checkpoint);
+  let { checkpoint } = options;
   // What stopped one batch will stop those after it too; every slice starts with `insert` again.
   let factWriting: FactWriting = 'insert';
   for (;;) {

@@ -1,5 +1,13 @@
 import { declaredConventions } from './lines/rejected-rows.ts';
-import type { Language, MappedColumns, RawRow, ReportField, ReportLayout } from './types.ts';
+import {
+  amountFields,
+  countFields,
+  type Language,
+  type MappedColumns,
+  type RawRow,
+  type ReportField,
+  type ReportLayout,
+} from './types.ts';
 import { cellOrder, type DateOrder, orderEvidence } from './values/dates.ts';
 import { type DecimalMark, decimalEvidence, hangsOnMark } from './values/numbers.ts';
 
@@ -24,7 +32,7 @@ export interface ReportConventions {
 export type Convention = 'decimalMark' | 'dateOrder';
 
 /** Nothing else in the file proves anything: the guesses stand. */
-export function settled(conventions: ReportConventions): ReportConventions {
+export function assumeProven(conventions: ReportConventions): ReportConventions {
   return { ...conventions, unproven: [] };
 }
 
@@ -85,38 +93,24 @@ export function weighRows(
   return { conventions: { ...conventions, ...proven, unproven: open }, hanging };
 }
 
-const counts: ReportField[] = ['impressions', 'clicks', 'reach'];
-const amounts: ReportField[] = ['spend', 'conversions', 'conversion_value'];
 const dates: ReportField[] = ['metric_date', 'period_start', 'period_end'];
 
-// Spanish has the comma in Spain and the point in Mexico, so it decides nothing.
-const decimalMarks: Record<Language, DecimalMark | null> = {
-  en: '.',
-  ja: '.',
-  zh: '.',
-  de: ',',
-  fr: ',',
-  pt: ',',
-  it: ',',
-  nl: ',',
-  pl: ',',
-  tr: ',',
-  es: null,
-};
-
-// English has both orders; Japanese and Chinese begin with the year.
-const dateOrders: Record<Language, DateOrder | null> = {
-  en: null,
-  ja: null,
-  zh: null,
-  de: 'dmy',
-  fr: 'dmy',
-  pt: 'dmy',
-  it: 'dmy',
-  nl: 'dmy',
-  pl: 'dmy',
-  tr: 'dmy',
-  es: 'dmy',
+/**
+ * How a language writes what can be read in two ways; null where it has both. Spanish has the comma in Spain and the
+ * point in Mexico. English has both orders of dates; Japanese and Chinese begin with the year.
+ */
+const habits: Record<Language, { decimalMark: DecimalMark | null; dateOrder: DateOrder | null }> = {
+  en: { decimalMark: '.', dateOrder: null },
+  ja: { decimalMark: '.', dateOrder: null },
+  zh: { decimalMark: '.', dateOrder: null },
+  de: { decimalMark: ',', dateOrder: 'dmy' },
+  fr: { decimalMark: ',', dateOrder: 'dmy' },
+  pt: { decimalMark: ',', dateOrder: 'dmy' },
+  it: { decimalMark: ',', dateOrder: 'dmy' },
+  nl: { decimalMark: ',', dateOrder: 'dmy' },
+  pl: { decimalMark: ',', dateOrder: 'dmy' },
+  tr: { decimalMark: ',', dateOrder: 'dmy' },
+  es: { decimalMark: null, dateOrder: 'dmy' },
 };
 
 interface Sampled {
@@ -140,7 +134,7 @@ function decideMark({ columns, layout, rows }: Sampled & { layout: ReportLayout 
   const [first] = proven;
   if (first !== undefined)
     return proven.size === 1 ? { decimalMark: first } : { decimalMark: null, contestedMark: first };
-  const spoken = onlyOf(new Set(columns.languages.map((language) => decimalMarks[language])));
+  const spoken = onlyOf(new Set(columns.languages.map((language) => habits[language].decimalMark)));
   const isSemicolon = layout.format === 'delimited' && layout.delimiter === ';';
   return { decimalMark: spoken ?? (isSemicolon ? ',' : null), unproven: ['decimalMark'] };
 }
@@ -155,7 +149,7 @@ function decideDateOrder({ columns, layout, rows }: Sampled & { layout: ReportLa
   }
   if (proven.size > 0) return { dateOrder: onlyOf(proven) };
   const titles = layout.format === 'delimited' ? orderEvidence(layout.titleLines.join('\n')) : null;
-  const spoken = onlyOf(new Set(columns.languages.map((language) => dateOrders[language])));
+  const spoken = onlyOf(new Set(columns.languages.map((language) => habits[language].dateOrder)));
   return { dateOrder: titles ?? spoken, unproven: ['dateOrder'] };
 }
 
@@ -203,13 +197,13 @@ function* datesIn({ columns, rows }: Sampled): Generator<string> {
 
 function numberPlaces(columns: MappedColumns): { index: number; isCount: boolean }[] {
   return [
-    ...placesOf(columns, counts).map((index) => ({ index, isCount: true })),
-    ...placesOf(columns, amounts).map((index) => ({ index, isCount: false })),
+    ...placesOf(columns, countFields).map((index) => ({ index, isCount: true })),
+    ...placesOf(columns, amountFields).map((index) => ({ index, isCount: false })),
   ];
 }
 
 /** Figures in millionths are written by programs and prove nothing. */
-function placesOf({ fields }: MappedColumns, wanted: ReportField[]): number[] {
+function placesOf({ fields }: MappedColumns, wanted: readonly ReportField[]): number[] {
   const columns = wanted.flatMap((field) => fields[field] ?? []);
   return columns.filter(({ unit }) => unit === 'plain').map(({ index }) => index);
 }

@@ -36,6 +36,9 @@ export const reportFields = [
 ] as const;
 export type ReportField = (typeof reportFields)[number];
 
+export const countFields: readonly ReportField[] = ['impressions', 'clicks', 'reach'];
+export const amountFields: readonly ReportField[] = ['spend', 'conversions', 'conversion_value'];
+
 /** Why a value was not accepted; `value` is what stood in the file, shortened. */
 export interface FieldProblem {
   field: string;

@@ -8,7 +8,7 @@ import {
   rejectionHeaders,
 } from '../reports/lines/rejected-rows.ts';
 import { profileOf } from '../reports/profile.ts';
-import type { FieldColumn, MappedColumns, ReportField } from '../reports/types.ts';
+import { amountFields, type FieldColumn, type MappedColumns, type ReportField } from '../reports/types.ts';
 import { type DecimalMark, shiftDecimal } from '../reports/values/numbers.ts';
 import { listRefusedRows } from '../staging/store.ts';
 import type { StagedRow, Upload } from '../types.ts';
@@ -94,13 +94,11 @@ function factCells({ rawData }: StagedRow, { columns, decimalMark }: Sheet): str
   for (const [field, [column]] of Object.entries(columns.fields) as [ReportField, FieldColumn[]][]) {
     if (column === undefined) continue;
     const value = writtenValue(rawData, field, column);
-    const hasComma = decimalMark === ',' && amounts.includes(field);
+    const hasComma = decimalMark === ',' && amountFields.includes(field);
     cells[column.index] = hasComma ? value.replace('.', ',') : value;
   }
   return cells;
 }
-
-const amounts: ReportField[] = ['spend', 'conversions', 'conversion_value'];
 
 function writtenValue(rawData: StagedRow['rawData'], field: ReportField, { unit }: FieldColumn): string {
   const level = /^(campaign|ad_set|ad)_(id|name)$/.exec(field);

@@ -1,5 +1,5 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Convention, type ReportConventions, settled, weighRows } from '../reports/conventions.ts';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { assumeProven, type Convention, type ReportConventions, weighRows } from '../reports/conventions.ts';
 import type { ReportReader } from '../reports/reading/types.ts';
 import type { MappedColumns, ReportLayout, ResumePoint } from '../reports/types.ts';
 
@@ -9,7 +9,7 @@ const rowsPerLook = 500;
 export interface LookTask {
   lines: {
     readonly conventions: ReportConventions | null;
-    settle(conventions: ReportConventions): void;
+    useConventions(conventions: ReportConventions): void;
     mapColumns(layout: ReportLayout): MappedColumns;
   };
   /** What rows before these hang on. */
@@ -36,13 +36,13 @@ export async function lookAhead(
     // Headers of JSON grow while it is read.
     if (columns?.headers.length !== layout.headers.length) columns = lines.mapColumns(layout);
     if (lines.conventions === null) throw new Error('Rows are looked at only after the first ones');
-    lines.settle(weighRows(lines.conventions, { columns, rows }).conventions);
+    lines.useConventions(weighRows(lines.conventions, { columns, rows }).conventions);
     if (!hanging.some((one) => lines.conventions?.unproven?.includes(one))) return { stoppedAt: null };
-    await nextTurn();
+    await yieldToEventLoop();
     signal.throwIfAborted();
     looked += rows.length;
     if (resume !== null && looked >= leastRows && isTime()) return { stoppedAt: resume };
   }
-  if (lines.conventions !== null) lines.settle(settled(lines.conventions));
+  if (lines.conventions !== null) lines.useConventions(assumeProven(lines.conventions));
   return { stoppedAt: null };
 }

@@ -1,5 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Job, Slice } from '../../../kernel/jobs/types.ts';
+import { isSluiceError } from '../../../lib/errors.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import {
   type Convention,
@@ -8,6 +9,7 @@ import {
   sampleRows,
   weighRows,
 } from '../reports/conventions.ts';
+import { profileOf } from '../reports/profile.ts';
 import { openReport } from '../reports/reading/open-report.ts';
 import type { ReportReader } from '../reports/reading/types.ts';
 import { sampleColumns } from '../reports/shown-text.ts';
@@ -31,11 +33,13 @@ import { copyStagingRows } from './store.ts';
  * Lines that are parsed between two looks at the event loop: a heartbeat must never wait for a file, and the batch
  * before is sent only as fast as the loop turns.
  */
-const linesPerTurn = 100;
+const linesPerYield = 100;
 /** Lines that one transaction stages. */
 const usualLinesPerBatch = 5_000;
 
 export interface ParseOptions {
+  /** How far this slice has come. */
+  checkpoint: UploadCheckpoint;
   profile: PlatformProfile;
   /** Opens the stored file at a byte. */
   open: (fromByte: number) => AsyncIterable<Uint8Array>;
@@ -57,7 +61,7 @@ export interface ParseReport {
  * `isParsed` of the checkpoint says whether the end of the file was reached.
  */
 export async function parseOn(slice: Slice, upload: Upload, options: ParseOptions): Promise<ParseReport> {
-  const checkpoint = checkpointOf(slice.job.checkpoint);
+  const { checkpoint } = options;
   const openAt = (resume: ResumePoint | null) =>
     openReport(options.open, {
       findHeader: (lines) => options.profile.findHeader(lines, { mapping: upload.mapping }),
@@ -88,7 +92,7 @@ export async function parseOn(slice: Slice, upload: Upload, options: ParseOption
     return lines.report(await staging.end({ isParsed: true }));
   } finally {
     // Whatever stopped the parsing: what was being written is written or given up before anything else happens.
-    await staging.settle();
+    await staging.finishWriting();
   }
 }
 
@@ -136,11 +140,11 @@ class LineParser {
       this.#conventions = decideConventions(this.#columns, { layout, sample: rows.slice(0, sampleRows) });
     }
     const { conventions, hanging } = weighRows(this.#conventions, { columns: this.#columns, rows });
-    this.settle(conventions);
+    this.useConventions(conventions);
     return hanging;
   }
 
-  settle(conventions: ReportConventions): void {
+  useConventions(conventions: ReportConventions): void {
     if (conventions !== this.#conventions) this.#parse = null;
     this.#conventions = conventions;
   }
@@ -163,27 +167,59 @@ class LineParser {
   report(checkpoint: UploadCheckpoint): ParseReport {
     // A slice that found nothing but the end of the file has mapped no columns yet.
     const columns = this.#columns ?? this.mapColumns(this.#reader.layout);
-    const fields = Object.entries(columns.fields);
     return {
       checkpoint,
       layout: {
         ...this.#reader.layout,
+        ...describeColumns(columns),
         mapping_version: this.#upload.mappingVersion,
         samples: this.#samples ?? [],
-        sources: Object.fromEntries(fields.map(([field, found]) => [field, found[0]?.header])),
-        unmapped: columns.unmapped.map(({ header, suggestion }) => ({ header, suggestion })),
-        notes: columns.notes,
-        currency: columns.currency ?? null,
         conventions: this.#conventions,
       },
     };
   }
 }
 
+/** The part of a layout that says how the columns are mapped. */
+function describeColumns({ fields, unmapped, notes, currency }: MappedColumns) {
+  return {
+    sources: Object.fromEntries(Object.entries(fields).map(([field, found]) => [field, found[0]?.header])),
+    unmapped: unmapped.map(({ header, suggestion }) => ({ header, suggestion })),
+    notes,
+    currency,
+  };
+}
+
+/**
+ * Holds a file whose columns are unknown, if it is to be reviewed: it waits for a mapping, with its headers and what
+ * they may mean, and without rows. The stored checkpoint does not move, so promoting it without a mapping reads it
+ * again and fails. Throws every other error.
+ */
+export function holdUnmapped(error: unknown, upload: Upload, checkpoint: UploadCheckpoint): ParseReport {
+  const isHeld = upload.review && isSluiceError(error) && error.code === 'required_columns_missing';
+  if (!isHeld) throw error;
+  const { headers, missing, samples } = error.details as Record<'headers' | 'missing', string[]> & {
+    samples: string[][];
+  };
+  const columns = profileOf(upload.platform).mapHeaders(headers, { mapping: upload.mapping });
+  const warnings = [{ code: error.code, message: error.message, count: 1 }];
+  return {
+    checkpoint: { ...checkpoint, isParsed: true, figures: { ...checkpoint.figures, warnings } },
+    layout: {
+      ...describeColumns(columns),
+      mapping_version: upload.mappingVersion,
+      headers,
+      samples,
+      missing,
+      conventions: null,
+    },
+  };
+}
+
 async function parseBatch(batch: RowBatch, lines: LineParser, writer: StagingWriter): Promise<void> {
   for (let at = 0; at < batch.rows.length; at += 1) {
     writer.add(lines.parse(batch.rows[at] as RawRow));
-    if (at % linesPerTurn === linesPerTurn - 1) await nextTurn();
+    if (at % linesPerYield === linesPerYield - 1) await yieldToEventLoop();
   }
 }
 
@@ -238,7 +274,7 @@ class Staging {
     return this.#checkpoint;
   }
 
-  async settle(): Promise<void> {
+  async finishWriting(): Promise<void> {
     await this.#writing.catch(() => {});
   }
 

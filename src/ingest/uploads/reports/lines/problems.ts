@@ -1,21 +1,16 @@
 import { shortened, withoutNul } from '../shown-text.ts';
-import type { FieldColumn, FieldProblem, LineWarning, MappedColumns, ReportField } from '../types.ts';
+import {
+  type FieldColumn,
+  type FieldProblem,
+  type LineWarning,
+  type MappedColumns,
+  reportFields,
+} from '../types.ts';
 import type { DecimalMark, NumberStyle } from '../values/numbers.ts';
 import type { LineNotes } from './cells.ts';
 
-const strictFields: ReportField[] = [
-  'metric_date',
-  'campaign_id',
-  'ad_set_id',
-  'ad_id',
-  'impressions',
-  'clicks',
-  'reach',
-  'spend',
-  'conversions',
-  'conversion_value',
-  'currency',
-];
+/** Dates, ids and figures: a cell of these fields cannot be read if it contains a NUL. */
+const strictFields = reportFields.filter((field) => !/^period_|_(name|status|type)$/.test(field));
 
 interface ProblemTask {
   field: string;
@@ -51,7 +46,7 @@ export function isOverlong(
 
 /** U+0000 comes from a damaged file and cannot be stored, in whatever column it stands. */
 export function nulCheck({ headers, fields }: MappedColumns) {
-  // Dates, ids and figures do not read with a NUL in them, so a row without problems has none there.
+  // So a row without problems has no NUL in them.
   const strict = new Set(strictFields.flatMap((field) => fields[field]?.map(({ index }) => index) ?? []));
   const all = [...headers.keys()];
   const lenient = all.filter((at) => !strict.has(at));

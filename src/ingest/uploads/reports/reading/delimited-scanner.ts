@@ -43,13 +43,13 @@ export class DelimitedScanner implements RowScanner {
   readonly #limits: ReadingLimits;
   #text = '';
   #isLast = false;
-  #at = 0;
+  at = 0;
   #nextQuote = -1;
   #nextDelimiter = -1;
   #nextFeed = -1;
   #nextReturn = -1;
-  #rowIndex: number;
-  #line: number;
+  nextRowIndex: number;
+  nextLine: number;
   readonly #isStrict: boolean;
   #problem: FieldProblem | null = null;
   #skipped: SkippedRow | null = null;
@@ -64,25 +64,13 @@ export class DelimitedScanner implements RowScanner {
     this.#delimiter = layout.delimiter;
     this.#delimiterCode = layout.delimiter.charCodeAt(0);
     this.#limits = limits;
-    this.#rowIndex = start.rowIndex;
-    this.#line = start.line;
-  }
-
-  get at(): number {
-    return this.#at;
+    this.nextRowIndex = start.rowIndex;
+    this.nextLine = start.line;
   }
 
   /** Blank lines behind a row belong to it. */
   get rowsEnd(): number | null {
-    return this.#skipped === null ? this.#at : this.#skipped.start;
-  }
-
-  get nextRowIndex(): number {
-    return this.#rowIndex;
-  }
-
-  get nextLine(): number {
-    return this.#line;
+    return this.#skipped === null ? this.at : this.#skipped.start;
   }
 
   layout(): DelimitedLayout {
@@ -92,7 +80,7 @@ export class DelimitedScanner implements RowScanner {
   look({ text, isLast }: ScannedText): void {
     this.#text = text;
     this.#isLast = isLast;
-    this.#at = 0;
+    this.at = 0;
     if (this.#skipped !== null) this.#skipped.start = null;
     this.#forgetPlaces();
   }
@@ -107,7 +95,7 @@ export class DelimitedScanner implements RowScanner {
   fill(rows: RawRow[], maxRows: number): Stop {
     const width = this.#layout.headers.length;
     while (rows.length < maxRows) {
-      const line = this.#line;
+      const line = this.nextLine;
       this.#problem = null;
       const found = this.#skipped === null ? this.#nextRow() : 'too long';
       const cells = found === 'too long' ? this.#passSkipped() : found;
@@ -115,8 +103,8 @@ export class DelimitedScanner implements RowScanner {
       const problem: FieldProblem | null = this.#problem;
       if (problem === null && isBlank(cells)) continue;
       while (cells.length < width) cells.push('');
-      rows.push({ rowIndex: this.#rowIndex, line, cells, ...(problem === null ? {} : { problem }) });
-      this.#rowIndex += 1;
+      rows.push({ rowIndex: this.nextRowIndex, line, cells, ...(problem === null ? {} : { problem }) });
+      this.nextRowIndex += 1;
     }
     return 'full';
   }
@@ -124,7 +112,7 @@ export class DelimitedScanner implements RowScanner {
   /** Null when the text does not hold another whole row; a row that is too long is left for `#passSkipped`. */
   #nextRow(): Found {
     const text = this.#text;
-    const start = this.#at;
+    const start = this.at;
     if (start >= text.length) return null;
     if (this.#nextFeed < start) this.#nextFeed = this.#find('\n', start);
     if (this.#nextReturn < start) this.#nextReturn = this.#find('\r', start);
@@ -137,7 +125,7 @@ export class DelimitedScanner implements RowScanner {
     if (after === null) return null;
     if (end - start > this.#limits.rowLength) return this.#skip(start);
     const cells = this.#split(start, end);
-    this.#at = after;
+    this.at = after;
     this.#endLine();
     return cells;
   }
@@ -159,7 +147,7 @@ export class DelimitedScanner implements RowScanner {
   /** A row with a quote in its first line, which may go on in the next. */
   #nextQuotedRow(lineEnd: number): Found {
     const text = this.#text;
-    const start = this.#at;
+    const start = this.at;
     const cells: string[] = [];
     let from = start;
     for (;;) {
@@ -178,8 +166,8 @@ export class DelimitedScanner implements RowScanner {
       const after = this.#afterBreak(end);
       if (after === null) return null;
       if (end - start > this.#limits.rowLength) return this.#skip(start);
-      if (lineEnd < end) this.#line += breaksIn(text.slice(start, end));
-      this.#at = after;
+      if (lineEnd < end) this.nextLine += breaksIn(text.slice(start, end));
+      this.at = after;
       this.#endLine();
       return cells;
     }
@@ -195,7 +183,7 @@ export class DelimitedScanner implements RowScanner {
     if (this.#isStrict) throw error;
     const value = this.#text.slice(start, start + Math.min(shownLength, this.#limits.rowLength));
     this.#skipped = { problem: rowProblem(error, { value }), start, column: 0, breaks: 0, isInCell: false };
-    this.#at = start;
+    this.at = start;
     this.#forgetPlaces();
     return 'too long';
   }
@@ -205,34 +193,34 @@ export class DelimitedScanner implements RowScanner {
     const skipped = this.#skipped;
     if (skipped === null) throw new Error('Only a row that was begun to be skipped is passed');
     for (;;) {
-      if (this.#at === this.#text.length && !this.#isLast) return null;
+      if (this.at === this.#text.length && !this.#isLast) return null;
       if (!skipped.isInCell && !this.#passQuotes(skipped)) return null;
       skipped.isInCell = true;
-      this.#at = this.#plainEnd(this.#at);
-      const after = this.#at === this.#text.length && !this.#isLast ? null : this.#afterBreak(this.#at);
+      this.at = this.#plainEnd(this.at);
+      const after = this.at === this.#text.length && !this.#isLast ? null : this.#afterBreak(this.at);
       if (after === null) return null;
-      const isCellEnd = this.#text.charCodeAt(this.#at) === this.#delimiterCode;
-      this.#at = after;
+      const isCellEnd = this.#text.charCodeAt(this.at) === this.#delimiterCode;
+      this.at = after;
       if (!isCellEnd) break;
       skipped.isInCell = false;
       skipped.column += 1;
     }
     this.#problem = skipped.problem;
     this.#skipped = null;
-    this.#line += skipped.breaks;
+    this.nextLine += skipped.breaks;
     this.#endLine();
     return [];
   }
 
   /** Passes the quoted beginning of a cell, if it has one. False when that does not end in this text. */
   #passQuotes(skipped: SkippedRow): boolean {
-    const from = this.#at;
+    const from = this.at;
     if (this.#text.charCodeAt(from) !== quote) return true;
     const close = this.#closingQuote(from, skipped.column);
     // At the end of the text it may be the first of a doubled one.
     if (close === -1 || (close + 1 === this.#text.length && !this.#isLast)) return false;
     skipped.breaks += breaksIn(this.#text.slice(from, close));
-    this.#at = close + 1;
+    this.at = close + 1;
     return true;
   }
 
@@ -289,8 +277,8 @@ export class DelimitedScanner implements RowScanner {
   }
 
   #endLine(): void {
-    this.#line += 1;
-    if (this.#line - 1 <= this.#limits.lines) return;
+    this.nextLine += 1;
+    if (this.nextLine - 1 <= this.#limits.lines) return;
     throw reportErrors.raise.report_too_many_lines(
       `The report has more than ${this.#limits.lines} lines, the most allowed.`,
       { details: { max_lines: this.#limits.lines } },
@@ -302,33 +290,33 @@ export class DelimitedScanner implements RowScanner {
       ? ['A quote is not closed', `nothing closes within ${this.#limits.rowLength} characters`]
       : ['The report ends inside quotes', 'nothing closes'];
     return reportErrors.raise.report_quote_unclosed(
-      `${what}: the row that begins on line ${this.#line} opens a quote in column ${column + 1} that ${how}.`,
-      { details: { line: this.#line, column: column + 1 } },
+      `${what}: the row that begins on line ${this.nextLine} opens a quote in column ${column + 1} that ${how}.`,
+      { details: { line: this.nextLine, column: column + 1 } },
     );
   }
 
   #cellTooLarge(column: number): SluiceError {
     const most = this.#limits.cellLength;
     return reportErrors.raise.report_cell_too_large(
-      `The row that begins on line ${this.#line} has a value of more than ${most} characters, the most allowed, ` +
+      `The row that begins on line ${this.nextLine} has a value of more than ${most} characters, the most allowed, ` +
         `in column ${column + 1}; a quote that is not closed looks like this too.`,
-      { details: { line: this.#line, column: column + 1, max_characters: most } },
+      { details: { line: this.nextLine, column: column + 1, max_characters: most } },
     );
   }
 
   #rowTooLarge(): SluiceError {
     const most = this.#limits.rowLength;
     return reportErrors.raise.report_row_too_large(
-      `The row that begins on line ${this.#line} has more than ${most} characters, the most allowed.`,
-      { details: { line: this.#line, max_characters: most } },
+      `The row that begins on line ${this.nextLine} has more than ${most} characters, the most allowed.`,
+      { details: { line: this.nextLine, max_characters: most } },
     );
   }
 
   #tooManyColumns(): SluiceError {
     const most = this.#limits.columns;
     return reportErrors.raise.report_too_many_columns(
-      `Line ${this.#line} of the report has more than ${most} columns, the most allowed.`,
-      { details: { line: this.#line, max_columns: most } },
+      `Line ${this.nextLine} of the report has more than ${most} columns, the most allowed.`,
+      { details: { line: this.nextLine, max_columns: most } },
     );
   }
 }
