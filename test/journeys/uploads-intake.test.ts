@@ -200,7 +200,7 @@ test.each(Object.entries(binaries))(
       uploads.post(admin(), bytes, { workspace_id: intake.workspaceId }),
     );
     expectRefusal(answer, { status: 415, code: 'upload_not_text', pointer: '/file', says });
-    expect(answer.body.errors).toMatchObject([{ message: expect.stringMatching(/allowed .* CSV or JSON/) }]);
+    expect(answer.body.errors).toMatchObject([{ message: expect.stringMatching(/must be a CSV or JSON/) }]);
   },
 );
 

@@ -20,17 +20,17 @@ export interface AdapterHouseOptions {
   blockPrivateAddresses: boolean;
   adapterFolder: string | null;
   adapterMaxCount: number;
-  /** How long a scan may be silent before another process takes over. */
+  /** How long a scan may miss its heartbeats before another process takes over. */
   leaseMs: number;
 }
 
 /** The house of adapters, wired. */
 export interface AdapterHouse {
-  /** The ways into the houses that make something of files: they need a kernel, so they come after this one. */
+  /** Connects the houses that ingest files. They need a kernel, so they are opened after this one. */
   connect(given: { doors: TargetDoors; workerId: string }): void;
   routes: RouteModule;
   tasks: UpkeepTask[];
-  /** Scans what is due and waits for it, for installations that only a cron drives. */
+  /** Runs the due scans and waits for them, for installations that only a cron job drives. */
   scanDue(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -43,7 +43,7 @@ export function openAdapterHouse(options: AdapterHouseOptions): AdapterHouse {
   adapterMetrics.watchOldest(() => readOldest(options));
   let connected: { doors: TargetDoors; workerId: string } | undefined;
   const depsOf = (): AdapterDeps => {
-    if (!connected) throw new Error('The house of adapters is not connected to the other houses yet');
+    if (!connected) throw new Error('The adapters house is not connected to the other houses yet');
     return { ...options, ...connected, adapterMetrics };
   };
   const scheduler = new ScanScheduler(depsOf, logger);
@@ -57,12 +57,12 @@ export function openAdapterHouse(options: AdapterHouseOptions): AdapterHouse {
     stop: () => scheduler.stop(),
   };
 
-  /** A scrape of the metrics must not fail because the database does. */
+  /** Reading the metrics must not fail when the database does. */
   async function readOldest({ logger: log }: AdapterHouseOptions): Promise<number | null> {
     try {
       return await db.kernel(oldestSuccessSeconds);
     } catch (error) {
-      log.warn({ err: error }, 'the age of scans could not be read for the metrics');
+      log.warn({ err: error }, 'the age of the last scans could not be read for the metrics');
       return null;
     }
   }

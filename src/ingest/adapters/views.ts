@@ -90,7 +90,7 @@ export const fileReply = z
     adapter: z.string(),
     path: z.string(),
     size_bytes: z.int(),
-    version: z.string().describe('The time of change or the etag that the place gives'),
+    version: z.string().describe('The modification time or etag that the place reports'),
     sha256: z.string().nullable(),
     state: z.enum(fileStates),
     reason_code: z.string().nullable(),
@@ -114,9 +114,9 @@ export function renderFile(file: AdapterFile): z.output<typeof fileReply> {
 export const scanReply = z
   .object({
     adapter: z.string(),
-    busy: z.boolean().describe('Another scan is at work on it; nothing was done'),
+    busy: z.boolean().describe('Another scan is running; nothing was done'),
     scanning_by: z.string().nullable(),
-    complete: z.boolean().describe('False: there is more to do, and the next scan goes on'),
+    complete: z.boolean().describe('False: there is more to do, and the next scan continues'),
     ...counts,
     error_code: z.string().nullable(),
     error: z.string().nullable(),
@@ -148,8 +148,8 @@ export function renderScan(report: ScanReport): z.output<typeof scanReply> {
 export const checkReply = z
   .object({
     ok: z.boolean(),
-    files: z.array(z.string()).describe('At most five names that a scan would look at'),
+    files: z.array(z.string()).describe('Up to five names that a scan would read'),
     error_code: z.string().nullable(),
-    error: z.string().nullable().describe('What is wrong, in words'),
+    error: z.string().nullable().describe('What is wrong'),
   })
   .meta({ id: 'AdapterCheck' });

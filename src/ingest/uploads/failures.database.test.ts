@@ -64,7 +64,7 @@ describe('a file that cannot be read', () => {
     expect(await uploads.upload(upload)).toMatchObject({
       status: 'failed',
       error_code: 'file_lost',
-      error_text: `The stored file of upload ${upload.uploadId} is gone; upload it again.`,
+      error_text: `The stored file of upload ${upload.uploadId} is missing; upload it again.`,
     });
     const slots = await database.owner('select from upload_slots where upload_id = $1', [upload.uploadId]);
     expect(slots).toHaveLength(0);

@@ -25,7 +25,7 @@ export interface UploadHouseOptions {
   ingestFolder: string | null;
   uploadWatchFolder: string | null;
   uploadSliceMs: number;
-  /** Lines that one transaction stages; the usual number when it is not given. */
+  /** How many lines one transaction stages; a default applies when it is not given. */
   linesPerBatch?: number | undefined;
 }
 
@@ -33,7 +33,7 @@ export interface UploadHouseOptions {
 export interface UploadHouse {
   pipeline: Pipeline;
   routes(kernel: Kernel): RouteModule[];
-  /** For files that do not come with a request. */
+  /** For files that arrive without a request. */
   intake(kernel: Kernel): UploadIntake;
   tasks(kernel: Kernel): UpkeepTask[];
 }
@@ -59,7 +59,7 @@ export function openUploadHouse(options: UploadHouseOptions): UploadHouse {
     intake: (kernel) => uploadIntake(intakeDeps(kernel)),
     tasks: (kernel) => [
       {
-        // Daily work, spread over the day: a run is bounded, and what it leaves goes with the next.
+        // Runs every hour, because a run is bounded: the next one deletes what it left.
         name: 'purge_staging',
         everyMs: hourMs,
         run: async () => ({ ...(await purgeStaging(deps, { days: options.stagingRetentionDays })) }),

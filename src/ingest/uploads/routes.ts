@@ -55,7 +55,7 @@ function installIntake(app: RouteApp, deps: UploadRoutesDeps): void {
     method: 'POST',
     url: '/api/uploads',
     config: { action: 'upload.create', idempotent: 'by_handler', anyKeys: true },
-    // The form around the file needs a little room.
+    // Room for the form around the file.
     bodyLimit: deps.maxUploadBytes + 1024 * 1024,
     schema: {
       tags,
@@ -92,12 +92,12 @@ function installIntake(app: RouteApp, deps: UploadRoutesDeps): void {
   });
 }
 
-/** What makes two requests with one Idempotency-Key the same: all fields and the bytes of the file. */
+/** Two requests with one Idempotency-Key are the same if all fields and the bytes of the file are. */
 function claimFor(request: FastifyRequest, { fields, stored }: ReceivedUpload): Promise<KeptAnswer | null> {
   return request.receipt.claim({ ...fields, sha256: stored.sha256 });
 }
 
-/** Whom a request names counts only from a service, which uploads for others. */
+/** Only a service may name another creator, because it uploads for others. */
 function creatorOf({ role, userId }: Principal, { fields }: ReceivedUpload): string {
   return role === 'service' ? (fields.created_by ?? userId) : userId;
 }
@@ -116,7 +116,7 @@ function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
         workspace_id: z.uuid().optional(),
         status: z.enum(uploadStatuses).optional(),
         platform: z.enum(platforms).optional(),
-        filename: storedText(200).min(1).optional().describe('A part of the file’s name'),
+        filename: storedText(200).min(1).optional().describe('Part of the file name'),
       }),
       response: { 200: listOf(uploadReply), ...problems() },
     },
@@ -148,7 +148,7 @@ function installRows(app: RouteApp, { db, cursors }: RouteDeps): void {
     config: { action: 'upload.read' },
     schema: {
       tags,
-      summary: 'The staged rows of an upload, in the order of the file',
+      summary: 'List the staged rows of an upload in the order of the file',
       params,
       querystring: z.strictObject({
         ...pageQuery,
@@ -185,7 +185,8 @@ function installRejected(app: RouteApp, { db }: RouteDeps): void {
     config: { action: 'upload.read' },
     schema: {
       tags,
-      summary: 'The rows that were refused, as CSV with their reasons; corrected, it can be uploaded again',
+      summary:
+        'Download the refused rows as CSV with their reasons; the corrected file can be uploaded again',
       params,
       response: { 200: z.any().describe('The file'), ...problems(404) },
     },
@@ -228,7 +229,7 @@ function installControl(app: RouteApp, deps: UploadRoutesDeps): void {
     config: { action: 'upload.control' },
     schema: {
       tags,
-      summary: 'Cancel an upload that is not being promoted yet',
+      summary: 'Cancel an upload that is not yet being promoted',
       params,
       response: { 200: uploadReply, ...problems(404, 409, 413, 415) },
     },
@@ -251,7 +252,7 @@ function installMappings(app: RouteApp, { db }: RouteDeps): void {
     config: { action: 'upload.read' },
     schema: {
       tags,
-      summary: 'What columns were mapped to before, by platform',
+      summary: 'List the saved column mappings by platform',
       querystring: z.strictObject({ platform: z.enum(platforms).optional() }),
       response: { 200: z.object({ data: z.array(reply) }), ...problems() },
     },
@@ -272,7 +273,7 @@ function installMappings(app: RouteApp, { db }: RouteDeps): void {
     config: { action: 'upload.control', anyKeys: true },
     schema: {
       tags,
-      summary: 'Replace what columns of a platform’s reports are mapped to',
+      summary: 'Replace the saved column mapping of a platform',
       body: z.strictObject({ platform: z.enum(platforms), mapping: mappingSchema }),
       response: { 200: reply, ...problems(413, 415) },
     },

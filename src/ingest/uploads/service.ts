@@ -28,7 +28,7 @@ async function getUploadIn(tx: Tx, key: OwnedUploadKey): Promise<Upload> {
   throw uploadErrors.raise.upload_not_found(`There is no upload ${key.uploadId}`);
 }
 
-/** Lets an upload that was held for review go on, with what the reviewer decided. */
+/** Ends the review of a held upload: its job continues and promotes it with what the reviewer decided. */
 export function releaseForPromotion(
   deps: UploadServiceDeps,
   key: OwnedUploadKey,
@@ -46,7 +46,7 @@ export function releaseForPromotion(
   });
 }
 
-/** Another mapping for an upload that is held: the file is read again with it, and the upload stays held. */
+/** Changes the mapping of a held upload: the file is read again, and the upload stays held. */
 export function remap(deps: UploadServiceDeps, key: OwnedUploadKey, mapping: HeaderMapping): Promise<Upload> {
   return deps.db.tenant(key.tenantId, async (tx) => {
     const upload = await getUploadIn(tx, key);
@@ -64,9 +64,9 @@ export function remap(deps: UploadServiceDeps, key: OwnedUploadKey, mapping: Hea
 }
 
 function notHeld({ uploadId, status, review }: Upload): Error {
-  const state = review ? `${status} (to be held for review)` : status;
+  const state = review ? `${status} (will be held for review)` : status;
   return uploadErrors.raise.upload_state_conflict(
-    `Upload ${uploadId} is ${state}; only one that is held for review in staging_complete can be mapped or promoted`,
+    `Upload ${uploadId} is ${state}; only an upload held for review (staging_complete) can be mapped or promoted`,
     { details: { status } },
   );
 }
@@ -81,7 +81,7 @@ export function saveMapping(
 
 const purgeBatch = 10_000;
 
-/** For upkeep: staged rows are kept for some days. What still waits for a reviewer then ends with them. */
+/** For upkeep: deletes old staged rows. Uploads that still wait for a reviewer fail with them. */
 export async function purgeStaging(
   deps: UploadServiceDeps,
   { days }: { days: number },
@@ -91,7 +91,7 @@ export async function purgeStaging(
   for (const { isFinished, ...key } of old) {
     if (!isFinished) {
       const removed = await expire(deps, key);
-      // Somebody has decided since the look.
+      // A reviewer has decided since the list was read.
       if (removed === null) continue;
       report.expired += 1;
       report.removed += removed;
@@ -134,7 +134,7 @@ export async function failUpload(
   return isMoved;
 }
 
-/** For upkeep: a job that was given up after crashes cannot tell its upload; this does. */
+/** For upkeep: fails uploads whose job became a dead letter after crashes, because the job could not do it. */
 export async function failAbandoned(
   deps: UploadServiceDeps & { metrics: UploadMetrics },
 ): Promise<{ failed: number }> {
@@ -150,7 +150,7 @@ export async function failAbandoned(
   return { failed: abandoned.length };
 }
 
-/** One after the other; one that fails keeps no other from its turn. The first error is thrown in the end. */
+/** Runs all of them, one after the other, even if one fails. Throws the first error at the end. */
 async function runAll(works: (() => Promise<unknown>)[]): Promise<void> {
   const errors: unknown[] = [];
   for (const work of works) await work().catch((error: unknown) => errors.push(error));

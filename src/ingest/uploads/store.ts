@@ -14,7 +14,7 @@ import {
   type WarningCount,
 } from './types.ts';
 
-/** An `Upload`, read from `data_uploads u`. */
+/** An `Upload`, from `data_uploads u`. */
 const uploadColumns = trustedSql(`
   u.tenant_id as "tenantId", u.upload_id as "uploadId", u.workspace_id as "workspaceId", u.client_id as "clientId",
   u.platform, u.source, u.filename, u.file_id as "fileId", u.file_url as "fileUrl", u.status,
@@ -56,9 +56,9 @@ export interface UploadFilter {
   workspaceId?: string | undefined;
   status?: UploadStatus | undefined;
   platform?: Platform | undefined;
-  /** A part of the file's name, in whatever case. */
+  /** Part of the file name, in any case. */
   filename?: string | undefined;
-  /** Of the last upload of the page before. */
+  /** The id of the last upload on the previous page. */
   after: string | null;
   limit: number;
 }
@@ -165,8 +165,8 @@ export async function saveDecision(
 }
 
 /**
- * Takes one of the workspace's slots, if one is free that no older upload waits for. Uploads that somebody paused do
- * not hold the others up.
+ * Takes one of the workspace's slots, if one is free that no older upload waits for. A paused upload does not block
+ * the others.
  */
 export async function takeSlot(
   tx: Tx,
@@ -220,7 +220,7 @@ async function holdsSlot(tx: Tx, { tenantId, uploadId }: UploadKey): Promise<boo
   return held !== null;
 }
 
-/** The jobs of the uploads that wait for a slot of a workspace, oldest first. */
+/** The jobs of uploads that wait for a slot of a workspace, oldest first. */
 export function listWaitingJobs(
   tx: Tx,
   { tenantId, workspaceId }: { tenantId: string; workspaceId: string },
@@ -250,11 +250,11 @@ export interface AbandonedUpload extends UploadKey {
   checkpoint: Record<string, unknown>;
 }
 
-/** Uploads whose job died without them: a worker that was killed too often cannot tell them. */
+/** Unfinished uploads whose job is a dead letter: a worker that was killed could not fail them. */
 export function listAbandoned(tx: Tx, limit: number): Promise<AbandonedUpload[]> {
   return tx.rows<AbandonedUpload>(sql`
     select u.tenant_id as "tenantId", u.upload_id as "uploadId",
-           coalesce(j.error_message, 'The job of this upload ended without a word') as "errorMessage",
+           coalesce(j.error_message, 'The job of this upload ended without an error message') as "errorMessage",
            j.checkpoint
       from data_uploads u
       join ingestion_jobs j on j.tenant_id = u.tenant_id and j.job_id = u.job_id

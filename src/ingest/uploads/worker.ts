@@ -44,25 +44,25 @@ export interface UploadWorkerDeps {
   wake: WakeUp;
   logger: Logger;
   metrics: UploadMetrics;
-  /** A slice that has worked for this long ends at the next good place. */
+  /** After this time a slice ends at the next batch. */
   sliceMs: number;
-  /** Lines that one transaction stages; the usual number when it is not given. */
+  /** How many lines one transaction stages; a default applies when it is not given. */
   linesPerBatch?: number | undefined;
   wait?: Wait;
 }
 
 const slotWaitMs = 2_000;
-/** Somebody who decides wakes the job; this is only how often it looks by itself. */
+/** A decision wakes the job; this is only how often it checks by itself. */
 const reviewWaitMs = 10 * 60_000;
 
-/** Takes an upload as far as one slice goes, through as many of its states as it can. */
+/** Advances an upload by one slice, through as many states as time allows. */
 export async function advanceUpload(deps: UploadWorkerDeps, slice: Slice): Promise<SliceResult> {
   const run = new UploadRun(deps, slice);
   try {
     return await run.advance();
   } catch (error) {
     slice.signal.throwIfAborted();
-    // The storage is away: that says nothing about the upload, which waits for it.
+    // An unavailable storage says nothing about the upload, which waits for it.
     if (isSluiceError(error) && error.code === 'files_unavailable') throw error;
     return await run.fail(error);
   }
@@ -91,13 +91,13 @@ class UploadRun {
     }
   }
 
-  /** From what the database says: a try that was cut off may have got further than its answer. */
+  /** Starts from what the database says: a try whose connection broke may have committed. */
   async #advanceOnce(): Promise<SliceResult | null> {
     const upload = await this.#read();
     return isFinished(upload.status) ? this.#over(upload) : this.#step(upload);
   }
 
-  /** One state of the upload; null when it has moved on to the next. */
+  /** Processes one state of the upload. Returns null when it has moved on to the next. */
   #step(upload: Upload): Promise<SliceResult | null> {
     switch (upload.status) {
       case 'pending':
@@ -169,9 +169,9 @@ class UploadRun {
   async #decide(upload: Upload): Promise<SliceResult | null> {
     if (upload.review && !isBeingChecked(upload)) return this.#hold(upload);
     const isOutdated = upload.mappingVersion !== this.#checkpoint.mappingVersion;
-    // One that is under review is never promoted from here, however far an interrupted reading had come.
+    // An upload under review is never promoted from here, however far an interrupted parse had come.
     if (isOutdated || !this.#checkpoint.isParsed || upload.review) {
-      // It gave its slot back when it was held, and reading the file is work like any other.
+      // It gave up its slot when it was held, and parsing needs one.
       if (!(await this.#slice.transaction((tx) => takeSlot(tx, upload)))) return noSlot;
       return isOutdated ? this.#stageAgain(upload) : this.#parse(upload);
     }
@@ -185,17 +185,17 @@ class UploadRun {
     return isIn ? null : noSlot;
   }
 
-  /** Somebody wants to look first: the slot is for others meanwhile. */
+  /** Frees the slot while a person reviews the upload. */
   async #hold(upload: Upload): Promise<SliceResult> {
     await this.#slice.transaction((tx) => releaseSlot(this.#deps, tx, upload));
-    // Who decides wakes the job, but not while this slice is still ending: so it never waits longer than the upload
-    // has been lying here.
+    // A decision wakes the job, but not while this slice is still ending. So the job never waits longer than the upload
+    // has already waited.
     const lyingMs = Date.now() - upload.updatedAt.getTime();
     const delayMs = Math.min(Math.max(lyingMs, slotWaitMs), reviewWaitMs);
     return { outcome: { type: 'wait', delayMs } };
   }
 
-  /** The mapping was changed: what was staged with the old one goes, and the file is read from its beginning. */
+  /** Deletes what was staged with the previous mapping and reads the file from the beginning. */
   async #stageAgain(upload: Upload): Promise<SliceResult | null> {
     const { mappingVersion } = upload;
     const next: UploadCheckpoint = {
@@ -233,7 +233,7 @@ class UploadRun {
     return null;
   }
 
-  /** Moves the record under the worker's own role; events are the kernel's. */
+  /** Moves the upload under a role of its own; the event is written under the kernel's role. */
   async #move(
     tx: Tx,
     upload: Upload,
@@ -261,10 +261,10 @@ class UploadRun {
   readonly #onRetry = (retryClass: RetryClass, error: unknown): void => {
     this.#deps.metrics.retries.inc({ class: retryClass });
     const { jobId } = this.#slice.job;
-    this.#deps.logger.warn({ err: error, job_id: jobId, class: retryClass }, 'an upload tries again');
+    this.#deps.logger.warn({ err: error, job_id: jobId, class: retryClass }, 'an upload is retried');
   };
 
-  /** What an error means for the upload: the storage is busy and it waits, or it has failed. */
+  /** Retries later when the storage is busy; otherwise fails the upload. */
   async fail(error: unknown): Promise<SliceResult> {
     const reason = reasonOf(error);
     const { job } = this.#slice;
@@ -306,7 +306,7 @@ function dead({ code, message }: { code: string; message: string }): Outcome {
   return { type: 'dead', failure: { code, message, class: 'upload' } };
 }
 
-/** Who reviews has to know now what counting costs; the end of promotion counts for everybody. */
+/** Repeated facts are counted here for reviewers only: counting takes time, and promotion does it at its end. */
 async function warningsFor(
   tx: Tx,
   upload: Upload,
@@ -317,11 +317,11 @@ async function warningsFor(
   return withRepeatedFacts(warnings, { replacedRows: await countReplaced(tx, upload), layout });
 }
 
-/** Every failure gets a code and a sentence that a person can act on. */
+/** Every failure gets a code and a sentence that tells a person what to do. */
 function reasonOf(error: unknown): SluiceError {
   if (error instanceof RetriesExhausted) {
     return uploadFailures.raise.database_lost(
-      `The database failed too often while the upload was at work (${messageOf(error.cause)}).`,
+      `The database failed too often while the upload was processed (${messageOf(error.cause)}).`,
       { cause: error },
     );
   }
@@ -338,7 +338,7 @@ function reasonOf(error: unknown): SluiceError {
   throw error;
 }
 
-/** Slices of a canceled upload: its staged rows go. */
+/** Slices of a canceled upload delete its staged rows. */
 export async function cleanUpCanceled(deps: UploadWorkerDeps, slice: Slice): Promise<SliceResult> {
   const { tenantId, subjectId: uploadId } = slice.job;
   const removed = await slice.transaction(async (tx) => {
@@ -349,7 +349,7 @@ export async function cleanUpCanceled(deps: UploadWorkerDeps, slice: Slice): Pro
   return { outcome: removed === 0 ? { type: 'done' } : { type: 'continue' } };
 }
 
-/** In the transaction that cancels the job: the record fails with it, unless it is being promoted already. */
+/** Runs in the transaction that cancels the job. Throws when the upload is being promoted already. */
 export async function cancelUpload(deps: { wake: WakeUp }, tx: Tx, job: Job): Promise<void> {
   const { tenantId, subjectId: uploadId } = job;
   const upload = await findUpload(tx, { tenantId, uploadId });
@@ -363,6 +363,6 @@ export async function cancelUpload(deps: { wake: WakeUp }, tx: Tx, job: Job): Pr
 
 function cannotCancel({ uploadId }: Upload): Error {
   return uploadErrors.raise.upload_promoting(
-    `Upload ${uploadId} is being promoted: rows are in production already`,
+    `Upload ${uploadId} is being promoted: some rows are in production already`,
   );
 }

@@ -126,7 +126,7 @@ function latePipeline(open: () => UploadHouse): Pipeline {
   return {
     name: 'uploads',
     maxRetries: 5,
-    requeueRefusal: 'An upload cannot be requeued: correct the file and upload it again.',
+    requeueRefusal: 'An upload cannot be requeued. Correct the file and upload it again.',
     advance: (slice) => open().pipeline.advance(slice),
     cleanUp: (slice) => (open().pipeline.cleanUp as Hook<'cleanUp'>)(slice),
     onCancel: (tx, job) => (open().pipeline.onCancel as Hook<'onCancel'>)(tx, job),

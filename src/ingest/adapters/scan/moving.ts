@@ -21,7 +21,7 @@ export async function moveAside(
     const { fileId, path } = row;
     const now = await source.find(from);
     if (now !== null && !isSame(now, dealtWith)) {
-      return 'Another file has come in its place, which is dealt with first';
+      return 'Another file has taken its place and is ingested first';
     }
     const isTaken = (await source.find(`${folder}/${path}`)) !== null;
     const to = asidePath(path, { folder, fileId, isTaken });
@@ -38,7 +38,7 @@ function isSame(one: FileLook, other: FileLook): boolean {
   return one.sizeBytes === other.sizeBytes && one.version === other.version;
 }
 
-/** Whether it lies where it belongs, as far as is known. */
+/** Whether the file is recorded as moved to where it belongs. */
 export function isAside(row: AdapterFile): boolean {
   return row.movedTo?.startsWith(`${folderOf(row)}/`) ?? false;
 }

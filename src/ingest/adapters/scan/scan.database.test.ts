@@ -134,7 +134,7 @@ test('a file that grows while it is read is not taken in; the next scan takes it
   const first = await scan(growing);
   expect(asked).toBe(1);
   expect(first).toMatchObject({ ingested: 0, waiting: 1, error: null });
-  expect(first.files[0]?.reason).toContain('changed while it was read');
+  expect(first.files[0]?.reason).toContain('changed while it was being read');
   expect(await visibleJobs(database, tenantId)).toEqual([]);
   expect(await scan(deps)).toMatchObject({ ingested: 1 });
   expect(await visibleJobs(database, tenantId)).toEqual([2]);

@@ -32,18 +32,18 @@ export interface ScanDeps extends SourceDeps {
 }
 
 export interface ScanLimits {
-  /** After this long no further file is begun. */
+  /** After this time no further file is started. */
   budgetMs: number;
   signal?: AbortSignal | undefined;
 }
 
-/** Of files, or pages of a list: more than a place can have that anybody wants to look through. */
+/** A limit on the pages of a list, far above any place that is worth scanning. */
 const maxBatches = 10_000;
 const maxRetried = 500;
 const maxReported = 200;
 const forgetSize = 5_000;
 
-/** One look through an adapter's place: files that rest are taken in, each once. Never throws for what it meets. */
+/** Scans an adapter's place once and ingests each file that no longer changes. Errors are part of the report. */
 export async function scanAdapter(deps: ScanDeps, adapter: Adapter, limits: ScanLimits): Promise<ScanReport> {
   const held = await HeldScan.claim(deps, adapter);
   if (held === null) return { ...emptyReport(adapter), isBusy: true, scanningBy: adapter.scanningBy };
@@ -58,7 +58,7 @@ export async function scanAdapter(deps: ScanDeps, adapter: Adapter, limits: Scan
     const counts = { seen, ingested, duplicates, waiting, failed, moved };
     const line = { tenant_id: adapter.tenantId, adapter: adapter.name, ...counts, seconds, err: scan.error };
     if (report.error !== null) deps.logger.warn(line, 'a scan of an adapter ended early');
-    else deps.logger.debug(line, 'an adapter was looked through');
+    else deps.logger.debug(line, 'an adapter was scanned');
     return report;
   } finally {
     await held.giveBack();
@@ -80,7 +80,7 @@ export interface OpenScan {
   source: FileSource;
 }
 
-/** A file as it is shown now, and its record. */
+/** A file as the place lists it now, and its record. */
 interface Shown {
   row: AdapterFile;
   file: FoundFile;
@@ -140,13 +140,13 @@ class Scan {
     await this.#retryMoved(scan);
   }
 
-  /** Takes in what is ready before it asks for more: what was dealt with and stays costs no more than a look. */
+  /** Ingests the files of a batch that are ready. A file that was processed before costs only one lookup. */
   async #goThrough(batch: readonly FoundFile[], scan: OpenScan): Promise<void> {
     if (batch.length === 0) return;
     this.#report.seen += batch.length;
     const files = new Map(batch.map((file) => [file.path, file]));
     const { ended, waiting } = await this.#look(batch);
-    // What was taken in and not moved yet: its process died in between, or the place refused.
+    // These were ingested but not moved: the process died in between, or the place refused.
     for (const row of ended) await this.#move(scan, { row, file: row });
     for (const row of waiting.sort((one, other) => (one.path < other.path ? -1 : 1))) {
       const file = files.get(row.path);
@@ -155,7 +155,7 @@ class Scan {
         this.#report.isComplete = false;
         this.#note(row, {
           outcome: 'waiting',
-          reason: 'The scan had no more time for it; the next one goes on',
+          reason: 'The scan ran out of time; the next one continues',
         });
         continue;
       }
@@ -175,15 +175,15 @@ class Scan {
     });
   }
 
-  /** Looks the same for the second time, and nobody has written to it for a while. */
+  /** A file is ready when two scans have seen it unchanged and it has not changed for `settle_seconds`. */
   #isReady(file: FoundFile, { row, source }: { row: AdapterFile; source: FileSource }): boolean {
     const { settleSeconds } = this.#adapter;
     if (source.isAtomic || settleSeconds === 0) return true;
     const writtenMs = file.modifiedAt === null ? 0 : Date.now() - file.modifiedAt.getTime();
     const restsMs = Math.max(row.sameForMs, writtenMs);
     if (row.looks >= 2 && restsMs >= settleSeconds * 1000) return true;
-    const reason = row.looks < 2 ? 'It was seen for the first time as it is' : 'It was changed a moment ago';
-    this.#note(row, { outcome: 'waiting', reason: `${reason}; it may still be being written` });
+    const reason = row.looks < 2 ? 'This version was seen for the first time' : 'It changed a moment ago';
+    this.#note(row, { outcome: 'waiting', reason: `${reason}; it may still be written to` });
     return false;
   }
 
@@ -253,12 +253,15 @@ class Scan {
       const end = { ...this.#held.key, counts, error, errorCode, againInSeconds };
       await db.tenant(this.#adapter.tenantId, (tx) => endScan(tx, end));
     } catch (err) {
-      this.#deps.logger.warn({ err, adapter: this.#adapter.name }, 'how a scan ended could not be recorded');
+      this.#deps.logger.warn(
+        { err, adapter: this.#adapter.name },
+        'the result of a scan could not be recorded',
+      );
     }
   }
 }
 
-/** A program's own mistake has words that help nobody outside; the log has them. */
+/** The message of an unexpected error is marked as such; the log has the stack. */
 function describeError(error: unknown): string {
   return (isSluiceError(error) ? error.message : `Unexpected: ${messageOf(error)}`).slice(0, 2_000);
 }

@@ -14,20 +14,23 @@ import { FileCopy } from './file-copy.ts';
 import type { OpenScan } from './scan.ts';
 
 export interface Taken {
-  /** What its record is now; null: it waits on. */
+  /** The new state of its record; null when it keeps waiting. */
   end: FileEnd | null;
   outcome: FileOutcome;
   reason: string | null;
 }
 
-/** A file that takes its server down is tried again, but not for ever. */
+/** A file that crashes the server is retried, but not forever. */
 const maxAttempts = 10;
 
-/** Throws what stands in the way of every file; what is wrong with this one is recorded. */
+/**
+ * Ingests one file: copies it, checks that it has not changed meanwhile, and hands it over together with its record.
+ * Throws errors that concern every file; a fault of this file is recorded.
+ */
 export async function takeFile(scan: OpenScan, row: AdapterFile, file: FoundFile): Promise<Taken> {
   const attempts = await scan.held.write((tx) => countAttempt(tx, row));
   if (attempts > maxAttempts) {
-    const last = row.reason ?? 'the server ended while it was at work on it';
+    const last = row.reason ?? 'the server stopped while it was reading the file';
     return fail(
       scan,
       row,
@@ -47,19 +50,20 @@ export async function takeFile(scan: OpenScan, row: AdapterFile, file: FoundFile
   }
 }
 
-/** A file that was to be tried again and is not there. */
+/** For a file that was to be retried and no longer exists. */
 export function failMissing(scan: OpenScan, row: AdapterFile): Promise<Taken> {
   const where = JSON.stringify(row.movedTo ?? row.path);
-  return fail(scan, row, adapterFailures.raise.adapter_file_gone(`There is no file ${where} any more`));
+  return fail(scan, row, adapterFailures.raise.adapter_file_gone(`The file ${where} no longer exists`));
 }
 
 async function findChange(scan: OpenScan, file: FoundFile, copy: FileCopy): Promise<SluiceError | null> {
   const now = await scan.source.find(file.path);
-  if (now === null) return adapterFailures.raise.adapter_file_changed('It went away while it was read');
+  if (now === null)
+    return adapterFailures.raise.adapter_file_changed('It disappeared while it was being read');
   const isSame = now.version === file.version && now.sizeBytes === file.sizeBytes;
   if (isSame && copy.sizeBytes === file.sizeBytes) return null;
   return adapterFailures.raise.adapter_file_changed(
-    'It changed while it was read; it is read again once it rests',
+    'It changed while it was being read; it is read again once it stops changing',
   );
 }
 
@@ -77,7 +81,7 @@ async function handOver(scan: OpenScan, row: AdapterFile, copy: FileCopy): Promi
         await scan.held.fence(tx);
         Object.assign(end, { jobId, uploadId });
         if (await endFile(tx, end)) return;
-        throw adapterFailures.raise.adapter_scan_lost(`The file ${path} was dealt with meanwhile`);
+        throw adapterFailures.raise.adapter_scan_lost(`The file ${path} was processed by another scan`);
       },
     });
   } catch (error) {
@@ -88,7 +92,7 @@ async function handOver(scan: OpenScan, row: AdapterFile, copy: FileCopy): Promi
   return { end, outcome: 'ingested', reason: null };
 }
 
-/** Null: its content was not taken in before. */
+/** Returns null when its content was not ingested before. */
 async function endAsDuplicate(scan: OpenScan, row: AdapterFile, sha256: string): Promise<Taken | null> {
   const { tenantId, name } = scan.adapter;
   return scan.held.write(async (tx) => {
@@ -98,8 +102,8 @@ async function endAsDuplicate(scan: OpenScan, row: AdapterFile, sha256: string):
     const isTheSame = known.path === row.path && known.movedTo === null && row.movedTo === null;
     if (isTheSame) await renewVersion(tx, { tenantId, knownId, lookId: row.fileId });
     const reason = isTheSame
-      ? 'It was touched, and its content is what it was'
-      : `It has the content of ${known.path}, which was taken in before`;
+      ? 'Only its time of change is new; the content is the same'
+      : `It has the same content as ${known.path}, which was ingested before`;
     const end: FileEnd = {
       ...{ tenantId, fileId: isTheSame ? knownId : row.fileId, sha256, jobId, uploadId },
       ...{ state: isTheSame ? 'ingested' : 'duplicate', duplicateOf: isTheSame ? null : knownId },
@@ -112,7 +116,7 @@ async function endAsDuplicate(scan: OpenScan, row: AdapterFile, sha256: string):
 
 async function judge(scan: OpenScan, row: AdapterFile, error: unknown): Promise<Taken> {
   if (!isSluiceError(error)) {
-    // Nobody knows whose fault it is. The others go on; this one has its attempts.
+    // The cause is unknown. The other files continue; this one uses up an attempt.
     scan.deps.logger.error(
       { err: error, tenant_id: row.tenantId, path: row.path },
       'a file of an adapter failed',
@@ -154,7 +158,7 @@ function isChange({ code }: SluiceError): boolean {
   return ['adapter_file_changed', 's3_object_changed', 's3_object_missing'].includes(code);
 }
 
-/** A wrong key or a blocked address is a trouble of the place, whatever the file. */
+/** A wrong key or a blocked address is an error of the place and concerns every file. */
 function isOfThePlace({ code }: SluiceError): boolean {
   return /^(s3|adapter_refused|address|url|fetch|host|response|too_many_redirects)/.test(code);
 }

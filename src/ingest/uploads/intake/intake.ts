@@ -22,7 +22,7 @@ export interface IntakeDeps extends JobsDeps {
 export interface Intake {
   tenantId: string;
   userId: string;
-  /** Who the record says it is from: the caller, or whom a service names. */
+  /** The caller, or whom a service names. */
   createdBy: string;
   ipAddress?: string | null;
   fields: IntakeFields;
@@ -32,19 +32,19 @@ export interface Intake {
   beforeCommit?: BeforeCommit<Upload>;
 }
 
-/** The field of a request that a file comes in by: what is wrong with the file is said there. */
+/** The field of a request that holds the file; problems of the file point at it. */
 export type FileField = 'file' | 'file_ref';
 
-/** What is wrong with a file, and what is allowed. */
+/** Says what is wrong with a file and what is allowed. */
 export function fileProblem(
   { maxUploadBytes }: Pick<IntakeDeps, 'maxUploadBytes'>,
   { field = 'file', what }: { field?: FileField | undefined; what: string },
 ): FieldProblem[] {
-  const allowed = `allowed is a CSV or JSON file of 1 to ${maxUploadBytes} bytes`;
+  const allowed = `it must be a CSV or JSON file of 1 to ${maxUploadBytes} bytes`;
   return [{ pointer: `/${field}`, message: `${what}; ${allowed}` }];
 }
 
-/** Stores the bytes of a file that comes in. Nothing of it is kept if it is too large. */
+/** Stores the bytes of a file. If the file is too large, nothing is kept. */
 export async function storeContent(
   deps: IntakeDeps,
   content: Readable,
@@ -67,7 +67,7 @@ export async function storeContent(
 
 const sniffBytes = 64 * 1024;
 
-/** What can be told without parsing is refused here: an empty file, and one that is no text. */
+/** Refuses an empty file and one that is not text, before it is parsed. */
 async function assertReadable(deps: IntakeDeps, { stored, fileField: field }: Intake): Promise<void> {
   if (stored.sizeBytes === 0) {
     const fields = fileProblem(deps, { field, what: 'is empty' });
@@ -83,7 +83,7 @@ async function assertReadable(deps: IntakeDeps, { stored, fileField: field }: In
   });
 }
 
-/** The record, its file, its job and its event, in one transaction; if that fails, the bytes go too. */
+/** Creates the upload, its file, job and event in one transaction. If that fails, the stored bytes are deleted. */
 export async function takeIn(deps: IntakeDeps, intake: Intake): Promise<Upload> {
   try {
     await deps.quotas.assertRoom(intake.tenantId);
@@ -145,7 +145,7 @@ async function recordUpload(deps: IntakeDeps, tx: Tx, intake: Intake): Promise<U
   return upload;
 }
 
-/** A workspace of another tenant is refused in the words of one that does not exist. */
+/** A workspace of another tenant is refused with the same words as one that does not exist. */
 async function assertWorkspace(
   tx: Tx,
   { tenantId, workspaceId }: { tenantId: string; workspaceId: string },
@@ -156,7 +156,7 @@ async function assertWorkspace(
   });
 }
 
-/** Where the reports of a place outside belong. */
+/** What the reports from an outside place belong to. */
 export interface UploadTarget {
   platform: string;
   workspaceId: string;
@@ -170,10 +170,10 @@ export interface FileIntake extends UploadTarget {
   beforeCommit: BeforeCommit<Upload>;
 }
 
-/** The way in for reports that do not come with a request. */
+/** Uploads reports that arrive without a request. */
 export interface UploadIntake {
   maxBytes: number;
-  /** Throws what would be wrong with every file: a platform that is not known, a workspace that is gone. */
+  /** Throws if no file could be uploaded, because the platform or the workspace does not exist. */
   check(tenantId: string, target: UploadTarget): Promise<void>;
   take(file: FileIntake): Promise<Upload>;
 }

@@ -18,7 +18,7 @@ const origin = {
 const entity = {
   ...origin,
   external_id: z.string(),
-  is_name_key: z.boolean().describe('The external id is a path of names: the report had no ids'),
+  is_name_key: z.boolean().describe('The report had no ids, so the external id is a path of names'),
   name: z.string().nullable(),
   status: z.string().nullable(),
 };
@@ -33,7 +33,7 @@ const adSetParent = {
   ad_set_name: z.string().nullable(),
 };
 const decimal = z.number().nullable();
-/** Not `z.int()`, which refuses what JSON cannot say exactly: one such count would take the whole page with it. */
+/** Not `z.int()`, which refuses unsafe integers: one such count would fail the whole page. */
 const count = z.number().meta({ type: 'integer' }).nullable();
 
 const campaignReply = z
@@ -65,7 +65,10 @@ const filterQuery = {
   ...pageQuery,
   workspace_id: z.uuid().optional(),
   platform: z.enum(platforms).optional(),
-  upload_id: z.uuid().optional().describe('What this upload created, or was the last to confirm or change'),
+  upload_id: z
+    .uuid()
+    .optional()
+    .describe('Only rows that this upload created, or was the last to confirm or change'),
 };
 
 /** The four tables that uploads are promoted into. */
@@ -92,7 +95,7 @@ function installEntity(
     config: { action: 'upload.read' },
     schema: {
       tags,
-      summary: `List ${what} that uploads brought`,
+      summary: `List ${what} from uploads`,
       querystring: z.strictObject(filterQuery),
       response: { 200: listOf(reply), ...problems() },
     },
@@ -157,7 +160,7 @@ function installMetrics(app: RouteApp, { db, cursors }: RouteDeps): void {
 
 const decimals = new Set(['spend', 'conversions', 'conversion_value']);
 
-/** Decimals are exact in the database; as JSON numbers they are exact to 15 digits, which no account exceeds. */
+/** Decimals are exact in the database. As JSON numbers they are exact to 15 digits, which no account exceeds. */
 function renderRow(row: ProductionRow): ProductionRow {
   const entries = Object.entries(row).map(([name, value]) => {
     if (value instanceof Date) return [name, value.toISOString()];

@@ -295,13 +295,13 @@ async function putOrphans(
 
 const parentMissing = {
   code: 'parent_missing',
-  message: 'The campaign, ad set or ad of this row could not be stored; its figures stand without it.',
+  message: 'The campaign, ad set or ad of this row could not be stored; its figures are stored without it.',
 };
 
 const parentMissingCollision = {
   code: 'parent_missing_collision',
   message:
-    'The campaign, ad set or ad of this row could not be stored, and without it the row could not be told ' +
+    'The campaign, ad set or ad of this row could not be stored, and without it the row cannot be told apart ' +
     'from another one of the same day.',
 };
 

@@ -9,7 +9,7 @@ import type { Platform, PlatformDefinition, PlatformProfile } from './types.ts';
 
 const definitions: Record<Platform, PlatformDefinition> = { meta, google, tiktok };
 
-/** How the reports of a platform are understood. Make one per file: it remembers suggestions. */
+/** How the reports of a platform are read. Create one per file: it caches suggestions. */
 export function profileOf(platform: Platform): PlatformProfile {
   const definition = definitions[platform];
   const aliases = headerAliases(definition);

@@ -1,11 +1,11 @@
 import type { SluiceError } from '../../../lib/errors.ts';
 import type { ReportConventions } from './conventions.ts';
 
-/** The advertising platforms whose reports are understood. */
+/** The advertising platforms whose reports can be read. */
 export const platforms = ['meta', 'google', 'tiktok'] as const;
 export type Platform = (typeof platforms)[number];
 
-/** What a line of a report can be about; also the order in which entities are promoted. */
+/** What a line of a report can state, in the order of promotion. */
 export const entityTypes = ['campaign', 'ad_set', 'ad', 'daily_metric'] as const;
 export type EntityType = (typeof entityTypes)[number];
 /** The entities that daily metrics belong to. */
@@ -39,7 +39,7 @@ export type ReportField = (typeof reportFields)[number];
 export const countFields: readonly ReportField[] = ['impressions', 'clicks', 'reach'];
 export const amountFields: readonly ReportField[] = ['spend', 'conversions', 'conversion_value'];
 
-/** Why a value was not accepted; `value` is what stood in the file, shortened. */
+/** Why a value was not accepted. `value` is the text in the file, shortened. */
 export interface FieldProblem {
   field: string;
   code: string;
@@ -47,42 +47,42 @@ export interface FieldProblem {
   value: string | null;
 }
 
-/** What is odd about a line that is taken all the same. */
+/** What is odd about a line that is accepted anyway. */
 export interface LineWarning {
   code: string;
   message: string;
 }
 
 /**
- * A row as it stands in the file, before anything is made of it. `cells[i]` belongs to `headers[i]` of its reader.
- * JSON records are flattened to the same form; their headers are paths such as `metrics.costMicros`.
+ * A row as it is in the file. `cells[i]` belongs to `headers[i]` of its reader. JSON records are flattened to the same
+ * form; their headers are paths such as `metrics.costMicros`.
  */
 export interface RawRow {
-  /** From 0: data rows of the file, without titles, header, blank lines. */
+  /** From 0, without titles, header and blank lines. */
   rowIndex: number;
-  /** From 1: where in the file it begins; for JSON the number of the record. */
+  /** The line where it begins, from 1; for JSON the number of the record. */
   line: number;
   cells: readonly string[];
-  /** Why nothing can be made of the row: it is broken in itself. The rows after it are well. */
+  /** Set when the row itself is broken. The rows after it are not affected. */
   problem?: FieldProblem;
 }
 
-/** Where reading can go on after a batch without reading what came before it. */
+/** Where reading can resume after a batch. */
 export interface ResumePoint {
-  /** In the file, of the first byte that was not read as part of a row. */
+  /** The first byte of the file that is not part of a row read so far. */
   byteOffset: number;
   nextRowIndex: number;
   nextLine: number;
   layout: ReportLayout;
 }
 
-/** What was found out about the file at its beginning. Plain JSON, so that it can be kept in a checkpoint. */
+/** What is known about the file from its beginning. Plain JSON, so that it can be saved in a checkpoint. */
 export type ReportLayout =
   | {
       format: 'delimited';
       encoding: 'utf-8' | 'utf-16le' | 'utf-16be' | 'shift_jis' | 'windows-1252';
       delimiter: string;
-      /** As written, in file order; may hold doubles and empty names. */
+      /** As written, in file order; may contain repeated and empty names. */
       headers: string[];
       /** The lines above the header (title, date range), for people. */
       titleLines: string[];
@@ -91,19 +91,19 @@ export type ReportLayout =
       format: 'json';
       encoding: 'utf-8' | 'utf-16le' | 'utf-16be' | 'shift_jis' | 'windows-1252';
       shape: 'array' | 'ndjson' | 'meta' | 'google' | 'tiktok';
-      /** Paths seen so far; grows while reading. */
+      /** The paths seen so far; grows while reading. */
       headers: string[];
     };
 
 export interface RowBatch {
   rows: RawRow[];
-  /** After the last row of the batch; null when this place cannot be returned to. */
+  /** After the last row of the batch; null when reading cannot resume there. */
   resume: ResumePoint | null;
 }
 
 /** A campaign, ad set or ad that a line names. */
 export interface DimensionEntity {
-  /** The platform's id; or, in a report without ids, `name:` and the path of names as a JSON array. */
+  /** The platform's id or, in a report without ids, `name:` and the path of names as a JSON array. */
   externalId: string;
   /** True when `externalId` is made of names: a rename will look like a new entity. */
   isNameKey: boolean;
@@ -127,14 +127,14 @@ export interface MetricEntity {
   currency: string | null;
 }
 
-/** What became of one data row. */
+/** The result of parsing one data row. */
 export type ParsedLine =
   | { kind: 'total'; rowIndex: number; line: number }
   | {
       kind: 'valid';
       rowIndex: number;
       line: number;
-      /** Null only in reports that name an ad set or an ad by its id and nothing above it. */
+      /** Null only in reports that name an ad set or ad by its id and no campaign. */
       campaign: DimensionEntity | null;
       adSet: DimensionEntity | null;
       ad: DimensionEntity | null;
@@ -146,7 +146,7 @@ export type ParsedLine =
       rowIndex: number;
       line: number;
       problems: FieldProblem[];
-      /** The row as it stood in the file, header to cell; doubled headers get ` (2)`, ` (3)`. */
+      /** The row of the file as headers and cells; repeated headers get ` (2)`, ` (3)`. */
       source: [header: string, cell: string][];
     };
 
@@ -157,13 +157,13 @@ export type HeaderMapping = Record<string, ReportField | null>;
 export const languages = ['en', 'de', 'fr', 'es', 'pt', 'it', 'nl', 'pl', 'tr', 'ja', 'zh'] as const;
 export type Language = (typeof languages)[number];
 
-/** Names of a field's column, best first, with `|` between them: where several are in a file, the first counts. */
+/** Names of a field's column, best first, separated by `|`. If a file has several of them, the first is used. */
 export type AliasTable = Partial<Record<ReportField, string>>;
 
-/** What is particular about one platform; everything else is common to all. */
+/** What is specific to one platform; everything else is the same for all. */
 export interface PlatformDefinition {
   platform: Platform;
-  /** As people call it. */
+  /** The name that people use. */
   title: string;
   /** Column names of the exports that people download. */
   aliases: Record<Language, AliasTable>;
@@ -171,9 +171,9 @@ export interface PlatformDefinition {
   api: AliasTable;
   /** API names of amounts in millionths of the currency. */
   micros: readonly string[];
-  /** A row without any name or id is the sum of the others. */
+  /** Whether a row without any name or id is the sum of the others. */
   blankNamesAreTotals: boolean;
-  /** How to get a report by day, for the error that says one is needed. */
+  /** How to get a report by day, for the error that asks for one. */
   dailyAdvice: string;
 }
 
@@ -188,25 +188,25 @@ export interface MappingNote {
   message: string;
 }
 
-/** Which column feeds which field. Plain JSON. */
+/** Which column each field is read from. Plain JSON. */
 export interface MappedColumns {
   platform: Platform;
   format: ReportLayout['format'];
   headers: string[];
-  /** Best first: of a row, the first column that holds something counts. Several only for doubles and in JSON. */
+  /** Best first: the first non-empty column of a row is used. Several only for repeated headers and in JSON. */
   fields: Partial<Record<ReportField, FieldColumn[]>>;
   /** ISO 4217, when the header of an amount names it. */
   currency: string | null;
-  /** Columns that feed nothing, with the field they may have meant. */
+  /** Columns that are not read, with the field that each may mean. */
   unmapped: { index: number; header: string; suggestion: ReportField | null }[];
-  /** What a person should know about how the choice was made. */
+  /** What a person should know about how the columns were chosen. */
   notes: MappingNote[];
-  /** Of the header, as far as it can be told; several when it reads the same in them. */
+  /** The possible languages of the header; several when it is the same in them. */
   languages: Language[];
 }
 
 export interface MapOptions {
-  /** A person's choice; goes before every alias. */
+  /** A person's choice; it takes precedence over every alias. */
   mapping?: HeaderMapping | undefined;
   /** Paths of JSON members follow the API's order of preference. Default `delimited`. */
   format?: ReportLayout['format'] | undefined;
@@ -218,17 +218,17 @@ export interface LineContext {
 
 export interface PlatformProfile {
   platform: Platform;
-  /** Which of the first lines is the header, or why this is no report. */
+  /** Which of the first lines is the header, or why the file is not a report. */
   findHeader(
     candidateLines: readonly (readonly string[])[],
     options?: Pick<MapOptions, 'mapping'>,
   ): { at: number } | { fails: SluiceError };
   mapHeaders(headers: readonly string[], options?: MapOptions): MappedColumns;
   /**
-   * The file's error when columns are missing without which no line can be understood; null when all are there. Of the
-   * rows it keeps some values, for people who map the columns.
+   * Returns the error of a file that lacks required columns, or null. The error includes some values of the rows, for
+   * people who map the columns.
    */
   findMissing(columns: MappedColumns, rows?: readonly (readonly string[])[]): SluiceError | null;
-  /** Cheap, so it can be done again when the headers of a JSON file have grown. */
+  /** Cheap, so it can be repeated when the headers of a JSON file have grown. */
   compileLines(columns: MappedColumns, context: LineContext): (row: RawRow) => ParsedLine;
 }

@@ -16,7 +16,7 @@ export interface UploadPreview {
   threshold: { total_rows: number; valid_rows: number; percent_needed: number; is_met: boolean };
 }
 
-/** What promoting the staged rows would create, update and leave as it is; for an upload that is held for review. */
+/** What promoting the staged rows would create, update and leave unchanged; for an upload held for review. */
 export async function preview(deps: ReadDeps, key: OwnedUploadKey): Promise<UploadPreview> {
   const upload = await getUpload(deps, key);
   if (upload.status !== 'staging_complete' || isBeingChecked(upload)) throw notStaged(upload);
@@ -39,7 +39,7 @@ function notStaged(upload: Upload): Error {
   const { uploadId, status } = upload;
   const state = isBeingChecked(upload) ? 'being read again with another mapping' : status;
   return uploadErrors.raise.upload_state_conflict(
-    `Upload ${uploadId} is ${state}; only what is staged and not yet promoted (staging_complete) can be previewed`,
+    `Upload ${uploadId} is ${state}; only a staged upload that is not yet promoted (staging_complete) can be previewed`,
     { details: { status } },
   );
 }
@@ -54,7 +54,7 @@ export interface UploadProblem extends ProblemAdvice {
 
 const maxGroups = 50;
 
-/** Why rows were refused. Staged rows are kept for some days only: afterwards there is nothing to tell. */
+/** Why rows were refused. Staged rows are kept for some days only; after that the list is empty. */
 export async function listProblems(
   deps: ReadDeps,
   key: OwnedUploadKey,

@@ -9,7 +9,7 @@ import { listProblems, preview } from './review.ts';
 
 const tags = ['uploads'];
 
-/** What a person looks at before deciding, and changes meanwhile. */
+/** What a person checks and changes before deciding about a held upload. */
 export function installReview(app: RouteApp, routeDeps: RouteDeps, deps: UploadServiceDeps): void {
   installPreview(app, routeDeps);
   installProblems(app, routeDeps);
@@ -20,14 +20,14 @@ function installPreview(app: RouteApp, { db }: RouteDeps): void {
   const counts = z.object({ created: z.int(), updated: z.int(), unchanged: z.int() });
   const threshold = z
     .object({ total_rows: z.int(), valid_rows: z.int(), percent_needed: z.int(), is_met: z.boolean() })
-    .describe('Below it, promoting needs force_partial');
+    .describe('If it is not met, promoting needs force_partial');
   app.route({
     method: 'GET',
     url: '/api/uploads/:upload_id/preview',
     config: { action: 'upload.read' },
     schema: {
       tags,
-      summary: 'What promoting an upload that is held would create, update and leave as it is',
+      summary: 'Preview what promoting a held upload would create, update and leave unchanged',
       params,
       response: {
         200: z
@@ -47,7 +47,7 @@ function installProblems(app: RouteApp, { db }: RouteDeps): void {
     config: { action: 'upload.read' },
     schema: {
       tags,
-      summary: 'Why rows were refused, grouped by reason with the fix and example rows, most frequent first',
+      summary: 'List why rows were refused: reasons with fix and example rows, most frequent first',
       params,
       response: { 200: problemsReply, ...problems(404) },
     },
@@ -62,7 +62,7 @@ function installMapping(app: RouteApp, deps: UploadServiceDeps): void {
     config: { action: 'upload.control', anyKeys: true },
     schema: {
       tags,
-      summary: 'Map the columns of an upload that is held; the file is read again and the upload stays held',
+      summary: 'Map the columns of a held upload; the file is read again and the upload stays held',
       params,
       body: z.strictObject({ mapping: mappingSchema }),
       response: { 202: uploadReply, ...problems(404, 409, 413, 415) },

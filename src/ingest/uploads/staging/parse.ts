@@ -30,11 +30,11 @@ import { StagingWriter } from './staging.ts';
 import { copyStagingRows } from './store.ts';
 
 /**
- * Lines that are parsed between two looks at the event loop: a heartbeat must never wait for a file, and the batch
- * before is sent only as fast as the loop turns.
+ * How many lines are parsed before the event loop runs: a heartbeat must not wait for a file, and the previous batch is
+ * sent only while the loop runs.
  */
 const linesPerYield = 100;
-/** Lines that one transaction stages. */
+/** How many lines one transaction stages. */
 const usualLinesPerBatch = 5_000;
 
 export interface ParseOptions {
@@ -43,22 +43,22 @@ export interface ParseOptions {
   profile: PlatformProfile;
   /** Opens the stored file at a byte. */
   open: (fromByte: number) => AsyncIterable<Uint8Array>;
-  /** The slice ends at the first good place after this. */
+  /** The slice ends after the first batch that finishes past this time. */
   deadlineMs: number;
-  /** Smaller where batches are to be tried without large files. */
+  /** Tests make it smaller, to have several batches without large files. */
   linesPerBatch?: number | undefined;
   retries: RetryOptions;
 }
 
-/** How far parsing has come, and what was found out about the file, for people. */
+/** The progress of parsing, and a description of the file for people. */
 export interface ParseReport {
   checkpoint: UploadCheckpoint;
   layout: Record<string, unknown>;
 }
 
 /**
- * Reads the file on from the checkpoint and stages its lines. While one batch is being written, the next is parsed.
- * `isParsed` of the checkpoint says whether the end of the file was reached.
+ * Reads the file from the checkpoint on and stages its lines. While one batch is written, the next is parsed.
+ * `isParsed` in the checkpoint says whether the end of the file was reached.
  */
 export async function parseOn(slice: Slice, upload: Upload, options: ParseOptions): Promise<ParseReport> {
   const { checkpoint } = options;
@@ -91,19 +91,19 @@ export async function parseOn(slice: Slice, upload: Upload, options: ParseOption
     }
     return lines.report(await staging.end({ isParsed: true }));
   } finally {
-    // Whatever stopped the parsing: what was being written is written or given up before anything else happens.
+    // Whatever stopped the parsing, the write in progress must end first.
     await staging.finishWriting();
   }
 }
 
-/** Makes lines of rows. Headers of JSON grow while it is read; the columns are mapped anew when they have. */
+/** Turns rows into lines. The headers of a JSON file grow while it is read; then the columns are mapped again. */
 class LineParser {
   readonly #reader: ReportReader;
   readonly #upload: Upload;
   readonly #profile: PlatformProfile;
   #conventions: ReportConventions | null;
   #columns: MappedColumns | null = null;
-  /** By column, from the first rows that this slice has read. */
+  /** Values of each column, from the first rows that this slice has read. */
   #samples: string[][] | null = null;
   #parse: ((row: RawRow) => ParsedLine) | null = null;
 
@@ -117,14 +117,14 @@ class LineParser {
     this.#conventions = options.conventions;
   }
 
-  /** How the file is read so far; null before the first row. */
+  /** Null before the first row. */
   get conventions(): ReportConventions | null {
     return this.#conventions;
   }
 
   /**
-   * Decides, with the first rows of the file, how it writes what can be read in two ways. What is left of that, and
-   * cells of these rows hang on, is answered: the rows must not be parsed before it is settled.
+   * Decides from the first rows how ambiguous numbers and dates are read. Returns the conventions that cells of these
+   * rows depend on and that are still unproven: the rows must not be parsed before these are decided.
    */
   prepare(rows: readonly RawRow[]): Convention[] {
     const { layout } = this.#reader;
@@ -223,7 +223,7 @@ async function parseBatch(batch: RowBatch, lines: LineParser, writer: StagingWri
   }
 }
 
-/** Writes batches one after the other, each with its checkpoint in one transaction. */
+/** Writes batches one after the other, each in one transaction with its checkpoint. */
 class Staging {
   readonly writer: StagingWriter;
   readonly #slice: Slice;
@@ -242,18 +242,18 @@ class Staging {
     return this.#checkpoint.lookedUpTo;
   }
 
-  /** Begins to write what the writer has, once the batch before has been written. */
+  /** Starts to write the rows of the writer, once the previous batch is written. */
   async write(resume: ResumePoint | null, conventions: ReportConventions | null): Promise<void> {
     const chunks = this.writer.take();
     const figures = this.writer.figures;
     await this.#writing;
-    // Without a place to return to, a new start begins where this checkpoint stands: figures and all stay there.
+    // Without a place to resume at, a restart begins at the previous checkpoint, so that one is kept.
     const place = { resume, figures, conventions, lookedUpTo: null };
     const moved = resume === null ? this.#checkpoint : { ...this.#checkpoint, ...place };
     this.#begin(chunks, { ...moved, step: this.#checkpoint.step + 1 });
   }
 
-  /** Keeps how far the rest of the file was looked through, and what that has shown. */
+  /** Saves how far the rest of the file was searched, and what that has shown. */
   async pause(conventions: ReportConventions | null, lookedUpTo: ResumePoint): Promise<UploadCheckpoint> {
     await this.#writing;
     this.#begin([], { ...this.#checkpoint, conventions, lookedUpTo, step: this.#checkpoint.step + 1 });
@@ -281,7 +281,7 @@ class Staging {
   #begin(chunks: Buffer[], next: UploadCheckpoint): void {
     this.#checkpoint = next;
     this.#writing = withRetries(() => this.#commit(chunks, next), this.#retries);
-    // Whoever waits for it next hears of the failure; until then it must not end the process.
+    // The next await gets the error; until then an unhandled rejection must not end the process.
     this.#writing.catch(() => {});
   }
 

@@ -45,7 +45,7 @@ test('reasons are told in words, the most frequent first', () => {
     ),
   ).toBe(
     'None of the 9 rows is valid. Mostly: the row has more cells than the header (4 rows); ' +
-      'the id has other signs than digits (campaign id, 3 rows); the number cannot be read (spend, 2 rows).',
+      'the id contains characters other than digits (campaign id, 3 rows); the number cannot be read (spend, 2 rows).',
   );
 });
 

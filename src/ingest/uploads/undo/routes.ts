@@ -17,7 +17,7 @@ export function installUndo(app: RouteApp, deps: UploadServiceDeps): void {
     config: { action: 'upload.read' },
     schema: {
       tags,
-      summary: 'What undoing an upload would delete and what it would leave',
+      summary: 'Preview what undoing an upload would delete and keep',
       params,
       response: {
         200: z.object({ deleted: counts, not_undone: counts }).meta({ id: 'UndoPreview' }),
@@ -32,7 +32,7 @@ export function installUndo(app: RouteApp, deps: UploadServiceDeps): void {
     config: { action: 'upload.control' },
     schema: {
       tags,
-      summary: 'Delete what an upload created and nobody touched since',
+      summary: 'Undo an upload: delete what it created and no other upload uses',
       params,
       response: {
         200: z.object({ upload: uploadReply, deleted: counts, not_undone: counts }),

@@ -113,7 +113,7 @@ function assertUndoable(upload: Upload): void {
 }
 
 function notUndoable({ uploadId, status, undoneAt }: Upload): Error {
-  const why = undoneAt === null ? `is ${status}` : 'was undone before';
+  const why = undoneAt === null ? `is ${status}` : 'was undone already';
   return uploadErrors.raise.upload_state_conflict(
     `Upload ${uploadId} ${why}; only completed and partial uploads can be undone, once`,
     { details: { status } },

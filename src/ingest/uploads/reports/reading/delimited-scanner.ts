@@ -14,10 +14,10 @@ export interface ScannerStart {
   line: number;
 }
 
-/** A row that is too long to be kept, while its end is looked for. */
+/** A row that is too long to be kept, while the scanner looks for its end. */
 interface SkippedRow {
   problem: FieldProblem;
-  /** In the text at work; null once that is another one. */
+  /** Its position in the current text; null when it began in an earlier text. */
   start: number | null;
   column: number;
   breaks: number;
@@ -27,14 +27,14 @@ interface SkippedRow {
 type Found = string[] | 'too long' | null;
 
 /**
- * Cuts delimited text into rows by RFC 4180, with LF, CRLF or CR at the end of a line, and makes the best of what is
- * not by the book: quotes inside a cell are literal, text after a closing quote belongs to the cell, short rows are
- * filled up, long ones kept. Rows without any text are skipped, like the `,,,` that spreadsheets write for them.
- * A row that passes a limit comes as one with a problem, and of what is too long only the beginning is kept; only a
- * quote that nothing closes is the file's fault, because no row can be found behind it.
+ * Splits delimited text into rows by RFC 4180, with LF, CRLF or CR at the end of a line. It tolerates deviations: a
+ * quote inside a cell is literal, text after a closing quote belongs to the cell, short rows are padded, long ones are
+ * kept. Rows without any text are skipped, like the `,,,` that spreadsheets write. A row that exceeds a limit becomes a
+ * row with a problem, and only the beginning of what is too long is kept. Only a quote that is never closed is an error
+ * of the whole file, because no row can be found after it.
  *
- * The places of the next quote, delimiter and line break are kept from row to row, because searching for them anew in
- * each row of a file that has none would take time in the square of its length.
+ * The positions of the next quote, delimiter and line break are kept from row to row: searching for them in each row of
+ * a file that has none would take quadratic time.
  */
 export class DelimitedScanner implements RowScanner {
   readonly #layout: DelimitedLayout;
@@ -54,7 +54,7 @@ export class DelimitedScanner implements RowScanner {
   #problem: FieldProblem | null = null;
   #skipped: SkippedRow | null = null;
 
-  /** `isStrict` throws what is wrong with a row. */
+  /** With `isStrict`, a problem of a row is thrown. */
   constructor(
     layout: DelimitedLayout,
     { limits, start, isStrict = false }: { limits: ReadingLimits; start: ScannerStart; isStrict?: boolean },
@@ -68,7 +68,7 @@ export class DelimitedScanner implements RowScanner {
     this.nextLine = start.line;
   }
 
-  /** Blank lines behind a row belong to it. */
+  /** Blank lines after a row belong to it. */
   get rowsEnd(): number | null {
     return this.#skipped === null ? this.at : this.#skipped.start;
   }
@@ -109,7 +109,7 @@ export class DelimitedScanner implements RowScanner {
     return 'full';
   }
 
-  /** Null when the text does not hold another whole row; a row that is too long is left for `#passSkipped`. */
+  /** Null when the text contains no further whole row. A row that is too long is left to `#passSkipped`. */
   #nextRow(): Found {
     const text = this.#text;
     const start = this.at;
@@ -130,7 +130,7 @@ export class DelimitedScanner implements RowScanner {
     return cells;
   }
 
-  /** Cells of a line without quotes. */
+  /** The cells of a line without quotes. */
   #split(start: number, end: number): string[] {
     const text = this.#text;
     const cells: string[] = [];
@@ -144,7 +144,7 @@ export class DelimitedScanner implements RowScanner {
     }
   }
 
-  /** A row with a quote in its first line, which may go on in the next. */
+  /** A row with a quote in its first line; it may continue in the next line. */
   #nextQuotedRow(lineEnd: number): Found {
     const text = this.#text;
     const start = this.at;
@@ -173,7 +173,7 @@ export class DelimitedScanner implements RowScanner {
     }
   }
 
-  /** A row that goes on beyond the text is given up as soon as it is certain to be too long. */
+  /** A row that continues beyond the text is skipped as soon as it is certainly too long. */
   #unfinished(start: number): Found {
     return this.#text.length - start > this.#limits.rowLength ? this.#skip(start) : null;
   }
@@ -188,10 +188,10 @@ export class DelimitedScanner implements RowScanner {
     return 'too long';
   }
 
-  /** Goes to the end of the skipped row, cell by cell, and keeps nothing of it; null when it is not in this text. */
+  /** Moves to the end of the skipped row, cell by cell. Returns null when the end is not in this text. */
   #passSkipped(): string[] | null {
     const skipped = this.#skipped;
-    if (skipped === null) throw new Error('Only a row that was begun to be skipped is passed');
+    if (skipped === null) throw new Error('There is no skipped row to pass');
     for (;;) {
       if (this.at === this.#text.length && !this.#isLast) return null;
       if (!skipped.isInCell && !this.#passQuotes(skipped)) return null;
@@ -212,30 +212,30 @@ export class DelimitedScanner implements RowScanner {
     return [];
   }
 
-  /** Passes the quoted beginning of a cell, if it has one. False when that does not end in this text. */
+  /** Passes the quoted beginning of a cell, if it has one. Returns false when the quotes do not end in this text. */
   #passQuotes(skipped: SkippedRow): boolean {
     const from = this.at;
     if (this.#text.charCodeAt(from) !== quote) return true;
     const close = this.#closingQuote(from, skipped.column);
-    // At the end of the text it may be the first of a doubled one.
+    // At the end of the text it may be the first of two quotes.
     if (close === -1 || (close + 1 === this.#text.length && !this.#isLast)) return false;
     skipped.breaks += breaksIn(this.#text.slice(from, close));
     this.at = close + 1;
     return true;
   }
 
-  /** The quote that closes the one at `start`; -1 when it is not in this text. */
+  /** The position of the quote that closes the one at `start`; -1 when it is not in this text. */
   #closingQuote(start: number, column: number): number {
     const text = this.#text;
     let close = text.indexOf('"', start + 1);
     while (close !== -1 && text.charCodeAt(close + 1) === quote) close = text.indexOf('"', close + 2);
-    // A row is never as long as this, so the quote was not meant to open a cell that is.
+    // No row is this long, so the quote was not meant to open a cell.
     const isTooFar = (close === -1 ? text.length : close) - start > this.#limits.rowLength;
     if (isTooFar || (close === -1 && this.#isLast)) throw this.#unclosed(column, isTooFar);
     return close;
   }
 
-  /** Where the delimiter or line break is that ends a cell without quotes. */
+  /** The position of the delimiter or line break that ends a cell without quotes. */
   #plainEnd(from: number): number {
     if (this.#nextDelimiter < from) this.#nextDelimiter = this.#find(this.#delimiter, from);
     if (this.#nextFeed < from) this.#nextFeed = this.#find('\n', from);
@@ -243,7 +243,7 @@ export class DelimitedScanner implements RowScanner {
     return Math.min(this.#nextDelimiter, this.#nextFeed, this.#nextReturn, this.#text.length);
   }
 
-  /** Where the next line begins; null when it could still be the LF of a CRLF, which is not in the text yet. */
+  /** Where the next line begins; null when the LF of a CRLF may still follow in the next text. */
   #afterBreak(end: number): number | null {
     const text = this.#text;
     if (end === text.length) return end;
@@ -299,7 +299,7 @@ export class DelimitedScanner implements RowScanner {
     const most = this.#limits.cellLength;
     return reportErrors.raise.report_cell_too_large(
       `The row that begins on line ${this.nextLine} has a value of more than ${most} characters, the most allowed, ` +
-        `in column ${column + 1}; a quote that is not closed looks like this too.`,
+        `in column ${column + 1}; an unclosed quote has the same effect.`,
       { details: { line: this.nextLine, column: column + 1, max_characters: most } },
     );
   }
@@ -330,7 +330,7 @@ function unquote(inside: string): string {
   return inside.includes('"') ? inside.replaceAll('""', '"') : inside;
 }
 
-/** How many line breaks, of whatever kind, a text has. */
+/** How many line breaks of any kind a text has. */
 export function breaksIn(text: string): number {
   return text.split(/\r\n|\n|\r/).length - 1;
 }

@@ -17,12 +17,12 @@ import {
 import type { JsonLayout, JsonShape, ReadingLimits, RowScanner, ScannedText, Stop } from './types.ts';
 
 /**
- * What is open around the records: `root` is an array of answers, `envelope` an answer, `inner` the object in TikTok's
- * answer, `list` the array of records.
+ * What is open around the records: `root` is an array of responses, `envelope` a response, `inner` the object inside
+ * TikTok's response, `list` the array of records.
  */
 type Frame = 'root' | 'envelope' | 'inner' | 'list';
 
-/** What may come next; the words complete "… where … should be". */
+/** What may come next. The words complete "… where … should be". */
 const expectations = {
   start: 'an object or "["',
   firstElement: 'an object or "]"',
@@ -38,19 +38,19 @@ type Expected = keyof typeof expectations;
 export interface JsonScannerStart {
   rowIndex: number;
   line: number;
-  /** Where a record was just read; null at the beginning of the file. */
+  /** Set when reading resumes after a record; null at the beginning of the file. */
   resumed: { isRootArray: boolean } | null;
 }
 
-/** Rows that are held until a record is whole: a file that begins with so many broken ones is none of records. */
+/** A file that begins with this many broken records does not consist of records. */
 const maxHeld = 20;
 
 /**
- * Finds the records in an array, in lines of objects and in the answers of the platforms, one whole record at a time.
- * Everything around the records is read and checked, but kept only where it tells of an error.
+ * Finds the records in an array, in lines of objects and in responses of the platforms, one whole record at a time.
+ * Everything around the records is read and checked, but kept only if it reports an error.
  *
- * A broken record among lines of objects is a row with a problem, and reading goes on at the next line; so is an
- * element of an array that is no object. Any other damage leaves nothing to go on from, and is the file's.
+ * A broken record among lines of objects becomes a row with a problem, and reading continues at the next line. The same
+ * holds for an array element that is not an object. Any other damage is an error of the whole file.
  */
 export class JsonScanner implements RowScanner {
   readonly #layout: JsonLayout;
@@ -58,7 +58,7 @@ export class JsonScanner implements RowScanner {
   readonly #flattener: RecordFlattener;
   readonly #byteAt: (unit: number) => number;
   readonly #frames: Frame[];
-  /** The members of the answer at work, without its records. */
+  /** The members of the current response, without its records. */
   #members = new Map<string, unknown>();
   #expected: Expected;
   #text = '';
@@ -68,9 +68,9 @@ export class JsonScanner implements RowScanner {
   nextRowIndex: number;
   nextLine: number;
   #snapshot: JsonLayout;
-  /** The broken record that is being passed, until the next line that can begin a record. */
+  /** The broken record that is being passed, up to the next line that can begin a record. */
   #damage: { problem: FieldProblem; isLineDone: boolean } | null = null;
-  /** Broken records before the first whole one, with what the file is refused for if none comes. */
+  /** Broken records before the first whole one, and the error of the file if none follows. */
   #held: { rows: RawRow[]; error: SluiceError | null } = { rows: [], error: null };
   #isProven: boolean;
 
@@ -92,7 +92,7 @@ export class JsonScanner implements RowScanner {
   }
 
   layout(): JsonLayout {
-    // Headers only ever grow, so their number tells whether the last copy is still true.
+    // Headers only grow, so their number tells whether the last copy is up to date.
     if (this.#snapshot.headers.length !== this.#layout.headers.length) this.#snapshot = copyOf(this.#layout);
     return this.#snapshot;
   }
@@ -122,7 +122,7 @@ export class JsonScanner implements RowScanner {
     return 'full';
   }
 
-  /** Takes one mark, member or record. False when it is not whole in this text; nothing is taken then. */
+  /** Reads one mark, member or record. Returns false, and reads nothing, when it is not whole in this text. */
   #step(rows: RawRow[]): boolean {
     const mark = this.#text.charAt(this.at);
     const top = this.#frames.at(-1);
@@ -148,14 +148,14 @@ export class JsonScanner implements RowScanner {
     return this.#takeRecord(end, rows);
   }
 
-  /** A record among others, each of which begins a line. */
+  /** A record in a file where each record begins a line. */
   #passLine(mark: string, rows: RawRow[]): boolean {
-    if (mark !== '{') return this.#beginDamage(notAnObject(this.#place(), 'no JSON object'));
+    if (mark !== '{') return this.#beginDamage(notAnObject(this.#place(), 'not a JSON object'));
     const end = recordEnd(this.#text, this.at, this.#limits.jsonDepth);
     const length = (end.kind === 'unfinished' ? this.#text.length : end.at) - this.at;
     if (length > this.#limits.rowLength) {
       const error = tooLarge(this.#place(), this.#limits.rowLength);
-      // One document without end, most likely: there is no reason to read on for another record.
+      // Most likely one endless document, so another record is not worth looking for.
       if (this.nextRowIndex === 0) throw error;
       return this.#beginDamage(error);
     }
@@ -173,7 +173,7 @@ export class JsonScanner implements RowScanner {
     return this.#takeRecord(end.at, rows);
   }
 
-  /** Whether lines behind the one at work begin like records: the file does not end with it then. */
+  /** Whether later lines begin like records, so that the current record is not the last. */
   #hasLater(): boolean {
     return this.#isLast && /\n[ \t]*\{/.test(this.#text.slice(this.at));
   }
@@ -202,7 +202,7 @@ export class JsonScanner implements RowScanner {
     return true;
   }
 
-  /** A value that is too large is the record's own trouble. */
+  /** A value that is too large is a problem of the record only. */
   #flatten(text: string): Pick<RawRow, 'cells' | 'problem'> {
     try {
       return { cells: this.#flattener.flatten(text, this.nextLine) };
@@ -212,7 +212,7 @@ export class JsonScanner implements RowScanner {
     }
   }
 
-  /** More rows than were asked for may come at once when the first record is whole at last: never resumed between. */
+  /** The first whole record may add more rows than were asked for. Reading is never resumed between them. */
   #addRow(row: Pick<RawRow, 'cells' | 'problem'>, rows: RawRow[]): void {
     const made = { rowIndex: this.nextRowIndex, line: this.nextLine, ...row };
     this.nextRowIndex += 1;
@@ -227,7 +227,7 @@ export class JsonScanner implements RowScanner {
     if (this.#held.rows.length === maxHeld) this.#refuseUnproven();
   }
 
-  /** False when there is too little text to show. */
+  /** Returns false when there is not enough text to show yet. */
   #beginDamage(error: SluiceError): boolean {
     const feed = this.#text.indexOf('\n', this.at);
     const lineEnd = feed === -1 ? this.#text.length : feed;
@@ -239,7 +239,7 @@ export class JsonScanner implements RowScanner {
     return true;
   }
 
-  /** Lines that can only be the inside of a broken record go with it; nothing of what is passed is kept. */
+  /** Passes lines that can only be the inside of a broken record. Nothing of them is kept. */
   #passDamage(damage: { problem: FieldProblem; isLineDone: boolean }, rows: RawRow[]): boolean {
     for (;;) {
       if (!damage.isLineDone) {
@@ -258,7 +258,7 @@ export class JsonScanner implements RowScanner {
     return true;
   }
 
-  /** A member of an answer. The one with the records is opened, any other passed as a whole. */
+  /** A member of a response. The one with the records is opened, any other is passed as a whole. */
   #passMember(mark: string): boolean {
     if (mark === '}' && this.#expected === 'firstKey') return this.#close();
     if (mark !== '"') throw unexpected(this.#place(), { mark, expected: expectations[this.#expected] });
@@ -281,7 +281,7 @@ export class JsonScanner implements RowScanner {
     return this.#passOther(key, from);
   }
 
-  /** Which frame a member opens; null when no records are in it. */
+  /** The frame that a member opens; null when it contains no records. */
   #frameOf(key: string, first: string): Frame | null {
     const isInner = this.#frames.at(-1) === 'inner';
     const { shape } = this.#layout;
@@ -343,7 +343,7 @@ export class JsonScanner implements RowScanner {
     if (error !== null) throw error;
   }
 
-  /** What is not whole in the last text never will be; what is too large need not become whole. */
+  /** Throws when the rest is incomplete in the last text, or too large already. */
   #starve(): 'starved' {
     if (this.#isLast) throw this.#truncated();
     if (this.#text.length - this.at > this.#limits.rowLength)
@@ -371,7 +371,7 @@ export class JsonScanner implements RowScanner {
   }
 }
 
-/** What is open around a record of this shape. */
+/** The frames around a record of this shape. */
 function framesAround(shape: JsonShape, { isRootArray }: { isRootArray: boolean }): Frame[] {
   if (shape === 'ndjson') return [];
   if (shape === 'array') return ['list'];

@@ -1,7 +1,7 @@
 import { foldLetters } from '../header-names.ts';
 import { copyOf } from '../shown-text.ts';
 
-/** What `03/04/2026` means in a file. */
+/** The order of day and month in `03/04/2026`. */
 export type DateOrder = 'dmy' | 'mdy';
 
 export interface DateFault {
@@ -10,8 +10,8 @@ export interface DateFault {
 }
 
 /**
- * The day as YYYY-MM-DD, exactly as written: never shifted to another time zone. Day and month of `03/04/2026` are told
- * apart by the file's order, and by nothing when that is null.
+ * The day as YYYY-MM-DD, as written: never shifted to another time zone. The file's order decides which part of
+ * `03/04/2026` is the day; when it is null, such a date is ambiguous.
  */
 export function readDate(text: string, order: DateOrder | null): string | DateFault {
   if (isIsoDay(text))
@@ -31,14 +31,14 @@ export function dateReader(order: DateOrder | null): (text: string) => string | 
     const found = known.get(text);
     if (found !== undefined) return found;
     const read = readDate(text, order);
-    // Bounded, or a column of rubbish would be remembered as a whole.
+    // Bounded, or a column of garbage would fill the memory.
     if (known.size >= maxKnownDates) known.clear();
     known.set(copyOf(text), read);
     return read;
   };
 }
 
-/** The order that a text with dates in it (a cell, a title line) proves; null when it proves none or both. */
+/** The order that a text with dates (a cell, a title line) proves; null when it proves none or both. */
 export function orderEvidence(evidence: string): DateOrder | null {
   const text = evidence.slice(0, maxEvidenceLength);
   const found = new Set<DateOrder>();
@@ -56,9 +56,9 @@ export function orderEvidence(evidence: string): DateOrder | null {
   return found.size === 1 ? only : null;
 }
 
-/** What a cell that holds one date says about the order in its file; `either` when it needs to be told. */
+/** The order that a cell with one date proves; `either` when its meaning depends on the order. */
 export function cellOrder(cell: string): DateOrder | 'either' | null {
-  // ISO, points and months in words, which most files have, say nothing and need nothing.
+  // ISO dates, points and months in words, which most files have, neither prove nor need an order.
   if (cell.charCodeAt(4) === 45 || !numbersFirst.test(cell)) return null;
   const read = readDate(cell, null);
   if (typeof read === 'string') return orderEvidence(cell);
@@ -69,7 +69,7 @@ export function cellOrder(cell: string): DateOrder | 'either' | null {
 const numbersFirst = /^\s*[\d\uff10-\uff19]{1,2}[/\-\uff0f\uff0d]/;
 const maxKnownDates = 20_000;
 const maxDateLength = 64;
-// Of a title as long as a cell may be, looking for words would take minutes.
+// Searching a title of the maximum cell length for words would take minutes.
 const maxEvidenceLength = 1_000;
 const numericDates = /(?<!\d)(\d{1,2})[/-](\d{1,2})[/-]\d{4}(?!\d)/g;
 const timeOfDay = /[T ](\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)(?: ?(?:Z|UTC|[+-]\d{2}:?\d{2}))?$/;
@@ -94,7 +94,7 @@ function readNumericDate(text: string, order: DateOrder | null): string | DateFa
   const [, first, mark, second, year] = yearLast.exec(text) ?? [];
   if (first === undefined || second === undefined) return null;
   const parts = { first: Number(first), second: Number(second), year: Number(year) };
-  // Points stand between day, month and year in no other order.
+  // Dates with points always have the order day, month, year.
   return mark === '.' ? inOrder(parts, 'dmy') : readYearLast(parts, order);
 }
 
@@ -187,18 +187,17 @@ function realDay(year: number, month: number, day: number): string | null {
 const faults = {
   invalid: {
     code: 'invalid_date',
-    message:
-      'This is not a day of the calendar between 2000 and 2199. Write it as YYYY-MM-DD, for example 2026-03-27.',
+    message: 'This is not a date between 2000 and 2199. Write it as YYYY-MM-DD, for example 2026-03-27.',
   },
   notInDmy: {
     code: 'invalid_date',
     message:
-      'This is no day in the order day/month/year, which the other dates of the file have. Write it as YYYY-MM-DD.',
+      'This is not a valid date in the order day/month/year, which the rest of the file uses. Write it as YYYY-MM-DD.',
   },
   notInMdy: {
     code: 'invalid_date',
     message:
-      'This is no day in the order month/day/year, which the other dates of the file have. Write it as YYYY-MM-DD.',
+      'This is not a valid date in the order month/day/year, which the rest of the file uses. Write it as YYYY-MM-DD.',
   },
   ambiguous: {
     code: 'ambiguous_date',
@@ -208,6 +207,6 @@ const faults = {
   },
   notDaily: {
     code: 'not_a_daily_row',
-    message: 'This names an hour and not a day. Export the report by day: only daily figures are kept.',
+    message: 'This is an hour and not a day. Export the report by day: only daily figures are stored.',
   },
 } as const satisfies Record<string, DateFault>;
