@@ -49,7 +49,7 @@ export function uploadRoutes(deps: UploadRoutesDeps): RouteModule {
 }
 
 function installIntake(app: RouteApp, deps: UploadRoutesDeps): void {
-  const answer = ({ uploadId, status }: Upload) => ({ upload_id: uploadId, status });
+  const created = ({ uploadId, status }: Upload) => ({ upload_id: uploadId, status });
   const place = ({ uploadId }: Upload) => ({ location: `/api/uploads/${uploadId}` });
   app.route({
     method: 'POST',
@@ -85,9 +85,9 @@ function installIntake(app: RouteApp, deps: UploadRoutesDeps): void {
         userId: principal.userId,
         createdBy: creatorOf(principal, received),
         ipAddress: request.ip,
-        beforeCommit: request.receipt.keeping(201, answer, place),
+        beforeCommit: request.receipt.keeping(201, created, place),
       });
-      return reply.code(201).headers(place(upload)).send(answer(upload));
+      return reply.code(201).headers(place(upload)).send(created(upload));
     },
   });
 }

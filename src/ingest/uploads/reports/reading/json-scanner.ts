@@ -375,8 +375,8 @@ export class JsonScanner implements RowScanner {
 function framesAround(shape: JsonShape, { isRootArray }: { isRootArray: boolean }): Frame[] {
   if (shape === 'ndjson') return [];
   if (shape === 'array') return ['list'];
-  const answer: Frame[] = shape === 'tiktok' ? ['envelope', 'inner', 'list'] : ['envelope', 'list'];
-  return isRootArray ? ['root', ...answer] : answer;
+  const frames: Frame[] = shape === 'tiktok' ? ['envelope', 'inner', 'list'] : ['envelope', 'list'];
+  return isRootArray ? ['root', ...frames] : frames;
 }
 
 function copyOf(layout: JsonLayout): JsonLayout {
