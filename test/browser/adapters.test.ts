@@ -63,7 +63,7 @@ test('what is wrong with a place is said in the words of the server', async () =
   await dialog.getByRole('button', { name: 'Make it' }).click();
   await page.getByRole('heading', { name: 'later' }).waitFor();
   await page.getByText('failing').first().waitFor();
-  await page.getByText('is not there').first().waitFor();
+  await page.getByText('does not exist').first().waitFor();
   await page.getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('button', { name: 'Delete it' }).click();
   await page.waitForURL(/\/adapters$/);

@@ -35,7 +35,7 @@ describe('a folder', () => {
     await drop('b.csv', 'sku\n1\n2\n3\n');
     const first = await adapters.scan(tenant, 'in');
     expect(first).toMatchObject({ seen: 2, ingested: 0, waiting: 2, error: null });
-    expect(first.files[0]?.reason).toContain('may still be being written');
+    expect(first.files[0]?.reason).toContain('may still be written to');
     const second = await adapters.scan(tenant, 'in');
     expect(second).toMatchObject({ seen: 2, ingested: 2, waiting: 0, failed: 0 });
     expect(second.files.map(({ path: name, outcome }) => [name, outcome])).toEqual([
@@ -244,7 +244,7 @@ describe('a folder adapter', () => {
     await adapters.scan(tenant, 'in');
     const failing = await adapters.get(tenant, 'in');
     expect(failing).toMatchObject({ state: 'failing', failures_in_row: 2 });
-    expect(failing.last_error).toContain('is not there');
+    expect(failing.last_error).toContain('does not exist');
     // The next try comes much sooner than the schedule says.
     expect(Date.parse(failing.next_scan_at ?? '')).toBeLessThan(Date.now() + 50 * 60_000);
     await mkdir(at('later'));

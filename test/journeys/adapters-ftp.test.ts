@@ -142,7 +142,7 @@ function troubleTests(stage: Stage): void {
     await stage.adapters.put(stage.tenant, 'in', stage.ftp({ password_secret: 'wrong' }));
     const refused = await stage.adapters.check(stage.tenant, 'in');
     expect(refused).toMatchObject({ ok: false, error_code: 'adapter_refused' });
-    expect(refused.error).toContain('does not accept user and password');
+    expect(refused.error).toContain('rejected the user or password');
     await stage.adapters.put(stage.tenant, 'in', stage.ftp({ path: '/there/is/no/such' }));
     expect((await stage.adapters.check(stage.tenant, 'in')).error).toContain('/there/is/no/such');
     await stage.adapters.put(stage.tenant, 'in', stage.ftp());

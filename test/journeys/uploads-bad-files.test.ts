@@ -135,7 +135,9 @@ test('a report of four weeks in one line fails, because not a single row is a da
     error_code: 'no_valid_rows',
     total_rows: 20,
     invalid_rows: 20,
-    error_text: expect.stringMatching(/None of the 20 rows .*the row is not about one day \(day, 20 rows\)/),
+    error_text: expect.stringMatching(
+      /None of the 20 rows .*the row covers more than one day \(day, 20 rows\)/,
+    ),
   });
 });
 
@@ -246,7 +248,8 @@ describe('the threshold', () => {
     });
     expect(record.error_text).toMatch(/89 of 100 rows \(89 %\).* 90 % .*11 were refused/);
     expect(record.error_text).toContain(
-      'Mostly: the number cannot be read (spend, 5 rows); the id has other signs than digits (campaign id, 3 rows); ' +
+      'Mostly: the number cannot be read (spend, 5 rows); the id contains characters other than digits ' +
+        '(campaign id, 3 rows); ' +
         'the date cannot be read (day, 2 rows).',
     );
     expect(await leftOf(claims.tenantId)).toEqual(nothing);

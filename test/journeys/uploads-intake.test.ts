@@ -200,7 +200,7 @@ test.each(Object.entries(binaries))(
       uploads.post(admin(), bytes, { workspace_id: intake.workspaceId }),
     );
     expectRefusal(answer, { status: 415, code: 'upload_not_text', pointer: '/file', says });
-    expect(answer.body.errors).toMatchObject([{ message: expect.stringMatching(/allowed .* CSV or JSON/) }]);
+    expect(answer.body.errors).toMatchObject([{ message: expect.stringMatching(/must be a CSV or JSON/) }]);
   },
 );
 
@@ -275,7 +275,7 @@ describe('an Idempotency-Key', () => {
       [csv, { force_partial: 'true' }],
     ] as const) {
       const answer = await leavingNothing(() => uploads.post(admin(), content, { ...fields, ...more }, key));
-      expectRefusal(answer, { status: 422, code: 'idempotency_key_reused', says: /other content/ });
+      expectRefusal(answer, { status: 422, code: 'idempotency_key_reused', says: /different content/ });
     }
   });
 

@@ -16,7 +16,7 @@ export interface Ad {
   created_at: string;
   updated_at: string;
   external_id: string;
-  /** The external id is a path of names: the report had no ids */
+  /** The report had no ids, so the external id is a path of names */
   is_name_key: boolean;
   name: string | null;
   status: string | null;
@@ -35,7 +35,7 @@ export interface AdSet {
   created_at: string;
   updated_at: string;
   external_id: string;
-  /** The external id is a path of names: the report had no ids */
+  /** The report had no ids, so the external id is a path of names */
   is_name_key: boolean;
   name: string | null;
   status: string | null;
@@ -98,10 +98,10 @@ export interface Adapter {
 
 export interface AdapterCheck {
   ok: boolean;
-  /** At most five names that a scan would look at */
+  /** Up to five names that a scan would read */
   files: string[];
   error_code: string | null;
-  /** What is wrong, in words */
+  /** What is wrong */
   error: string | null;
 }
 
@@ -110,7 +110,7 @@ export interface AdapterFile {
   adapter: string;
   path: string;
   size_bytes: number;
-  /** The time of change or the etag that the place gives */
+  /** The modification time or etag that the place reports */
   version: string;
   sha256: string | null;
   state: 'waiting' | 'ingested' | 'duplicate' | 'failed';
@@ -128,10 +128,10 @@ export interface AdapterFile {
 
 export interface AdapterScan {
   adapter: string;
-  /** Another scan is at work on it; nothing was done */
+  /** Another scan is running; nothing was done */
   busy: boolean;
   scanning_by: string | null;
-  /** False: there is more to do, and the next scan goes on */
+  /** False: there is more to do, and the next scan continues */
   complete: boolean;
   seen: number;
   ingested: number;
@@ -189,7 +189,7 @@ export interface Campaign {
   created_at: string;
   updated_at: string;
   external_id: string;
-  /** The external id is a path of names: the report had no ids */
+  /** The report had no ids, so the external id is a path of names */
   is_name_key: boolean;
   name: string | null;
   status: string | null;
@@ -946,18 +946,18 @@ export interface Upload {
   layout: {
     format?: string;
     encoding?: string;
-    /** The columns, as the file names them */
+    /** The columns as named in the file */
     headers?: string[];
-    /** By column: some of its values */
+    /** Some values of each column */
     samples?: string[][];
-    /** By field: the column that it is read from */
+    /** The column that each field is read from */
     sources?: Record<string, string>;
-    /** Columns that are not read, with the field that they may mean */
+    /** Columns that are not read, with the field that each may mean */
     unmapped?: {
       header: string;
       suggestion: 'metric_date' | 'period_start' | 'period_end' | 'campaign_id' | 'campaign_name' | 'campaign_status' | 'campaign_type' | 'ad_set_id' | 'ad_set_name' | 'ad_set_status' | 'ad_id' | 'ad_name' | 'ad_status' | 'impressions' | 'clicks' | 'reach' | 'spend' | 'conversions' | 'conversion_value' | 'currency' | null;
     }[];
-    /** Fields without which nothing can be read */
+    /** Required fields that have no column */
     missing?: string[];
     notes?: {
       code: string;
@@ -966,7 +966,7 @@ export interface Upload {
     currency?: string | null;
     [name: string]: unknown;
   } | null;
-  /** Held, and being read again with another mapping: figures are those of the mapping before */
+  /** Held and being read again with another mapping; the figures are still those of the previous one */
   checking: boolean;
   error_code: string | null;
   error_text: string | null;
@@ -1004,7 +1004,7 @@ export interface UploadPreview {
     updated: number;
     unchanged: number;
   };
-  /** Below it, promoting needs force_partial */
+  /** If it is not met, promoting needs force_partial */
   threshold: {
     total_rows: number;
     valid_rows: number;
@@ -1018,25 +1018,25 @@ export interface UploadProblem {
   field: string;
   title: string;
   fix: string;
-  /** Rows with this problem; a row with several counts in each */
+  /** Rows with this problem; a row with several problems counts for each */
   count: number;
-  /** Of the first example */
+  /** The message of the first example */
   message: string;
   example_rows: {
     row_index: number;
     message: string;
-    /** What stood in the field */
+    /** The value of the field in the file */
     value: string | null;
-    /** The row by column; of wide rows only some */
+    /** The row by column; only some columns of wide rows */
     cells: Record<string, string>;
   }[];
 }
 
 export interface UploadProblems {
   data: UploadProblem[];
-  /** All rows that were refused, each once */
+  /** How many rows were refused; each counts once */
   refused_rows: number;
-  /** There are rarer reasons that are not listed */
+  /** There are less frequent reasons that are not listed */
   has_more: boolean;
 }
 
@@ -1158,7 +1158,7 @@ export interface Workspace {
 /** Every path: per method its path parameters, query, JSON body and the reply when all went well. */
 export interface Paths {
   '/api/ad-sets': {
-    /** List ad sets that uploads brought. Right: `upload.read`. */
+    /** List ad sets from uploads. Right: `upload.read`. */
     get: {
       path: undefined;
       query: {
@@ -1168,7 +1168,7 @@ export interface Paths {
         cursor?: string;
         workspace_id?: string;
         platform?: 'meta' | 'google' | 'tiktok';
-        /** What this upload created, or was the last to confirm or change */
+        /** Only rows that this upload created, or was the last to confirm or change */
         upload_id?: string;
       };
       body: undefined;
@@ -1180,7 +1180,7 @@ export interface Paths {
     };
   };
   '/api/ads': {
-    /** List ads that uploads brought. Right: `upload.read`. */
+    /** List ads from uploads. Right: `upload.read`. */
     get: {
       path: undefined;
       query: {
@@ -1190,7 +1190,7 @@ export interface Paths {
         cursor?: string;
         workspace_id?: string;
         platform?: 'meta' | 'google' | 'tiktok';
-        /** What this upload created, or was the last to confirm or change */
+        /** Only rows that this upload created, or was the last to confirm or change */
         upload_id?: string;
       };
       body: undefined;
@@ -1243,7 +1243,7 @@ export interface Paths {
     };
   };
   '/api/campaigns': {
-    /** List campaigns that uploads brought. Right: `upload.read`. */
+    /** List campaigns from uploads. Right: `upload.read`. */
     get: {
       path: undefined;
       query: {
@@ -1253,7 +1253,7 @@ export interface Paths {
         cursor?: string;
         workspace_id?: string;
         platform?: 'meta' | 'google' | 'tiktok';
-        /** What this upload created, or was the last to confirm or change */
+        /** Only rows that this upload created, or was the last to confirm or change */
         upload_id?: string;
       };
       body: undefined;
@@ -1489,7 +1489,7 @@ export interface Paths {
         cursor?: string;
         workspace_id?: string;
         platform?: 'meta' | 'google' | 'tiktok';
-        /** What this upload created, or was the last to confirm or change */
+        /** Only rows that this upload created, or was the last to confirm or change */
         upload_id?: string;
         /** First day */
         from?: string;
@@ -1613,7 +1613,7 @@ export interface Paths {
     };
   };
   '/api/ingestion/adapters': {
-    /** List adapters by their names. Right: `adapter.read`. */
+    /** List adapters by name. Right: `adapter.read`. */
     get: {
       path: undefined;
       query: {
@@ -1640,7 +1640,7 @@ export interface Paths {
       body: undefined;
       reply: Adapter;
     };
-    /** Make an adapter, or change it: a folder, an S3 prefix or an FTP directory to look through. Right: `adapter.manage`. */
+    /** Create or change an adapter: a folder, an S3 prefix or an FTP directory to scan. Right: `adapter.manage`. */
     put: {
       path: {
         name: string;
@@ -1648,12 +1648,12 @@ export interface Paths {
       query: undefined;
       body: {
         kind: 'folder';
-        /** Below the tenant’s folder in ADAPTER_FOLDER; empty: that folder itself */
+        /** Inside the tenant’s folder in ADAPTER_FOLDER; empty: that folder itself */
         path?: string;
-        /** What becomes of a file: an item job, or an upload of a report */
+        /** What a file becomes: an item job or an upload */
         target: {
           kind: 'items';
-          /** Null: the usual one for what each file turns out to be */
+          /** Null: the default processor for each kind of file */
           processor?: string | null;
           options?: Record<string, unknown>;
         } | {
@@ -1661,31 +1661,31 @@ export interface Paths {
           platform: 'meta' | 'google' | 'tiktok';
           workspace_id: string;
         };
-        /** Names of files: `*` stands for anything, `?` for one character */
+        /** Which file names to ingest: `*` matches anything, `?` one character */
         pattern?: string | null;
-        /** Null: only by hand */
+        /** Null: only scanned on request */
         every_minutes?: number | null;
-        /** `move`: to `done/` and `failed/` beside it, once it was dealt with */
+        /** `move`: to `done/` or `failed/` beside it, once the file is processed */
         after?: 'leave' | 'move';
-        /** How long a file must rest before it is read */
+        /** How long a file must stay unchanged before it is read */
         settle_seconds?: number;
       } | {
         kind: 's3';
-        /** Null: Amazon’s own of the region */
+        /** Null: Amazon’s endpoint for the region */
         endpoint?: string | null;
         region?: string;
         bucket: string;
-        /** What keys begin with, for example `in/` */
+        /** The start of the keys, for example `in/` */
         prefix?: string;
         path_style?: boolean;
-        /** The name of a secret of the tenant (PUT /api/secrets/{name}) */
+        /** The name of one of the tenant’s secrets (PUT /api/secrets/{name}) */
         access_key_id_secret: string;
-        /** The name of a secret of the tenant (PUT /api/secrets/{name}) */
+        /** The name of one of the tenant’s secrets (PUT /api/secrets/{name}) */
         secret_access_key_secret: string;
-        /** What becomes of a file: an item job, or an upload of a report */
+        /** What a file becomes: an item job or an upload */
         target: {
           kind: 'items';
-          /** Null: the usual one for what each file turns out to be */
+          /** Null: the default processor for each kind of file */
           processor?: string | null;
           options?: Record<string, unknown>;
         } | {
@@ -1693,31 +1693,31 @@ export interface Paths {
           platform: 'meta' | 'google' | 'tiktok';
           workspace_id: string;
         };
-        /** Names of files: `*` stands for anything, `?` for one character */
+        /** Which file names to ingest: `*` matches anything, `?` one character */
         pattern?: string | null;
-        /** Null: only by hand */
+        /** Null: only scanned on request */
         every_minutes?: number | null;
-        /** `move`: to `done/` and `failed/` beside it, once it was dealt with */
+        /** `move`: to `done/` or `failed/` beside it, once the file is processed */
         after?: 'leave' | 'move';
-        /** How long a file must rest before it is read */
+        /** How long a file must stay unchanged before it is read */
         settle_seconds?: number;
       } | {
         kind: 'ftp';
-        /** A name or an IP address */
+        /** A host name or an IP address */
         host: string;
         port?: number;
         path?: string;
         user?: string;
-        /** The name of a secret of the tenant (PUT /api/secrets/{name}) */
+        /** The name of one of the tenant’s secrets (PUT /api/secrets/{name}) */
         password_secret: string;
-        /** Explicit FTPS; false sends the password in the clear */
+        /** Explicit FTPS; false sends the password unencrypted */
         tls?: boolean;
-        /** PEM, for a server whose certificate no public authority has signed */
+        /** PEM, for a server whose certificate is not signed by a public authority */
         ca_certificate?: string | null;
-        /** What becomes of a file: an item job, or an upload of a report */
+        /** What a file becomes: an item job or an upload */
         target: {
           kind: 'items';
-          /** Null: the usual one for what each file turns out to be */
+          /** Null: the default processor for each kind of file */
           processor?: string | null;
           options?: Record<string, unknown>;
         } | {
@@ -1725,18 +1725,18 @@ export interface Paths {
           platform: 'meta' | 'google' | 'tiktok';
           workspace_id: string;
         };
-        /** Names of files: `*` stands for anything, `?` for one character */
+        /** Which file names to ingest: `*` matches anything, `?` one character */
         pattern?: string | null;
-        /** Null: only by hand */
+        /** Null: only scanned on request */
         every_minutes?: number | null;
-        /** `move`: to `done/` and `failed/` beside it, once it was dealt with */
+        /** `move`: to `done/` or `failed/` beside it, once the file is processed */
         after?: 'leave' | 'move';
-        /** How long a file must rest before it is read */
+        /** How long a file must stay unchanged before it is read */
         settle_seconds?: number;
       };
       reply: Adapter;
     };
-    /** Delete an adapter and what is known of its files; the files and their jobs stay. Right: `adapter.manage`. */
+    /** Delete an adapter and its records of files; the files and their jobs stay. Right: `adapter.manage`. */
     delete: {
       path: {
         name: string;
@@ -1747,7 +1747,7 @@ export interface Paths {
     };
   };
   '/api/ingestion/adapters/{name}/check': {
-    /** Connect to an adapter’s place and see what is there; nothing is taken in. Right: `adapter.manage`. */
+    /** Test an adapter: connect and list a few files; nothing is ingested. Right: `adapter.manage`. */
     post: {
       path: {
         name: string;
@@ -1758,7 +1758,7 @@ export interface Paths {
     };
   };
   '/api/ingestion/adapters/{name}/files': {
-    /** List the files that an adapter has found, newest first, each with what became of it. Right: `adapter.read`. */
+    /** List the files that an adapter has found, newest first, with the outcome of each. Right: `adapter.read`. */
     get: {
       path: {
         name: string;
@@ -1779,7 +1779,7 @@ export interface Paths {
     };
   };
   '/api/ingestion/adapters/{name}/files/{file_id}/retry': {
-    /** Try a file again that failed; a scan follows by itself. Right: `adapter.scan`. */
+    /** Retry a failed file; a scan follows automatically. Right: `adapter.scan`. */
     post: {
       path: {
         name: string;
@@ -1857,7 +1857,7 @@ export interface Paths {
     };
   };
   '/api/ingestion/scan': {
-    /** Look through an adapter now, or through all: files that rest are taken in, each once. A file is taken in when two looks in a row have seen it unchanged and it has rested for `settle_seconds`; objects in S3 appear whole and are taken in at once. Right: `adapter.scan`. */
+    /** Scan one adapter or all of them now; each file that no longer changes is ingested once. A file is ingested when two scans in a row find it unchanged and it has not changed for `settle_seconds`; S3 objects appear whole and are ingested at once. Right: `adapter.scan`. */
     post: {
       path: undefined;
       query: undefined;
@@ -2978,7 +2978,7 @@ export interface Paths {
         workspace_id?: string;
         status?: 'pending' | 'processing' | 'staging_complete' | 'promoting' | 'completed' | 'partial' | 'failed';
         platform?: 'meta' | 'google' | 'tiktok';
-        /** A part of the file’s name */
+        /** Part of the file name */
         filename?: string;
       };
       body: undefined;
@@ -2990,7 +2990,7 @@ export interface Paths {
     };
   };
   '/api/uploads/mappings': {
-    /** What columns were mapped to before, by platform. Right: `upload.read`. */
+    /** List the saved column mappings by platform. Right: `upload.read`. */
     get: {
       path: undefined;
       query: {
@@ -3001,7 +3001,7 @@ export interface Paths {
         data: UploadMapping[];
       };
     };
-    /** Replace what columns of a platform’s reports are mapped to. Right: `upload.control`. */
+    /** Replace the saved column mapping of a platform. Right: `upload.control`. */
     put: {
       path: undefined;
       query: undefined;
@@ -3024,7 +3024,7 @@ export interface Paths {
     };
   };
   '/api/uploads/{upload_id}/cancel': {
-    /** Cancel an upload that is not being promoted yet. Right: `upload.control`. */
+    /** Cancel an upload that is not yet being promoted. Right: `upload.control`. */
     post: {
       path: {
         upload_id: string;
@@ -3035,7 +3035,7 @@ export interface Paths {
     };
   };
   '/api/uploads/{upload_id}/mapping': {
-    /** Map the columns of an upload that is held; the file is read again and the upload stays held. Right: `upload.control`. */
+    /** Map the columns of a held upload; the file is read again and the upload stays held. Right: `upload.control`. */
     put: {
       path: {
         upload_id: string;
@@ -3048,7 +3048,7 @@ export interface Paths {
     };
   };
   '/api/uploads/{upload_id}/preview': {
-    /** What promoting an upload that is held would create, update and leave as it is. Right: `upload.read`. */
+    /** Preview what promoting a held upload would create, update and leave unchanged. Right: `upload.read`. */
     get: {
       path: {
         upload_id: string;
@@ -3059,7 +3059,7 @@ export interface Paths {
     };
   };
   '/api/uploads/{upload_id}/problems': {
-    /** Why rows were refused, grouped by reason with the fix and example rows, most frequent first. Right: `upload.read`. */
+    /** List why rows were refused: reasons with fix and example rows, most frequent first. Right: `upload.read`. */
     get: {
       path: {
         upload_id: string;
@@ -3084,7 +3084,7 @@ export interface Paths {
     };
   };
   '/api/uploads/{upload_id}/rejected.csv': {
-    /** The rows that were refused, as CSV with their reasons; corrected, it can be uploaded again. Right: `upload.read`. */
+    /** Download the refused rows as CSV with their reasons; the corrected file can be uploaded again. Right: `upload.read`. */
     get: {
       path: {
         upload_id: string;
@@ -3095,7 +3095,7 @@ export interface Paths {
     };
   };
   '/api/uploads/{upload_id}/rows': {
-    /** The staged rows of an upload, in the order of the file. Right: `upload.read`. */
+    /** List the staged rows of an upload in the order of the file. Right: `upload.read`. */
     get: {
       path: {
         upload_id: string;
@@ -3117,7 +3117,7 @@ export interface Paths {
     };
   };
   '/api/uploads/{upload_id}/undo': {
-    /** What undoing an upload would delete and what it would leave. Right: `upload.read`. */
+    /** Preview what undoing an upload would delete and keep. Right: `upload.read`. */
     get: {
       path: {
         upload_id: string;
@@ -3126,7 +3126,7 @@ export interface Paths {
       body: undefined;
       reply: UndoPreview;
     };
-    /** Delete what an upload created and nobody touched since. Right: `upload.control`. */
+    /** Undo an upload: delete what it created and no other upload uses. Right: `upload.control`. */
     post: {
       path: {
         upload_id: string;

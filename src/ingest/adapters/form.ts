@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { storedText } from '../../kernel/http/stored-text.ts';
-import type { AdapterSettings, Place, Target } from './types.ts';
+import { toCamelCase } from '../../lib/snake-case.ts';
+import type { AdapterSettings } from './types.ts';
 
-/** How adapters are written in requests. */
+/** Adapters as requests write them. */
 const name = z
   .string()
   .regex(
@@ -12,16 +13,24 @@ const name = z
 
 export const adapterFormParts = { name, fileId: z.uuid() };
 
-/** Control characters would begin a further command or header. */
-const line = (max: number) =>
-  storedText(max).refine((text) => !/\p{Cc}/u.test(text), 'must not hold control characters');
+/** What is left out of a request is null in the adapter. */
+const orNull = <Value>(value: Value | null | undefined) => value ?? null;
 
-const secretName = line(200).min(1).describe('The name of a secret of the tenant (PUT /api/secrets/{name})');
+/** A control character could start another command or header. */
+const line = (max: number) =>
+  storedText(max).refine((text) => !/\p{Cc}/u.test(text), 'must not contain control characters');
+
+const secretName = line(200)
+  .min(1)
+  .describe('The name of one of the tenant’s secrets (PUT /api/secrets/{name})');
 
 const target = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('items'),
-    processor: line(200).nullish().describe('Null: the usual one for what each file turns out to be'),
+    processor: line(200)
+      .nullish()
+      .transform(orNull)
+      .describe('Null: the default processor for each kind of file'),
     options: z
       .record(z.string(), z.unknown())
       .refine(
@@ -38,22 +47,29 @@ const target = z.discriminatedUnion('kind', [
 ]);
 
 const shared = {
-  target: target.describe('What becomes of a file: an item job, or an upload of a report'),
+  target: target.describe('What a file becomes: an item job or an upload'),
   pattern: line(200)
     .min(1)
     .nullish()
-    .describe('Names of files: `*` stands for anything, `?` for one character'),
-  every_minutes: z.int().min(1).max(44_640).nullish().describe('Null: only by hand'),
+    .transform(orNull)
+    .describe('Which file names to ingest: `*` matches anything, `?` one character'),
+  every_minutes: z
+    .int()
+    .min(1)
+    .max(44_640)
+    .nullish()
+    .transform(orNull)
+    .describe('Null: only scanned on request'),
   after: z
     .enum(['leave', 'move'])
     .default('leave')
-    .describe('`move`: to `done/` and `failed/` beside it, once it was dealt with'),
+    .describe('`move`: to `done/` or `failed/` beside it, once the file is processed'),
   settle_seconds: z
     .int()
     .min(0)
     .max(86_400)
     .default(10)
-    .describe('How long a file must rest before it is read'),
+    .describe('How long a file must stay unchanged before it is read'),
 };
 
 const port = z
@@ -65,16 +81,17 @@ export const adapterForm = z.discriminatedUnion('kind', [
     kind: z.literal('folder'),
     path: line(1_000)
       .default('')
-      .refine(isBelow, 'must not begin with a slash, nor lead upwards')
-      .describe('Below the tenant’s folder in ADAPTER_FOLDER; empty: that folder itself'),
+      .refine(isBelow, 'must not start with a slash or contain `..`')
+      .describe('Inside the tenant’s folder in ADAPTER_FOLDER; empty: that folder itself'),
     ...shared,
   }),
   z.strictObject({
     kind: z.literal('s3'),
     endpoint: line(2_000)
-      .refine((text) => /^https?:\/\//i.test(text) && URL.canParse(text), 'must be an http(s) address')
+      .refine((text) => /^https?:\/\//i.test(text) && URL.canParse(text), 'must be an http or https URL')
       .nullish()
-      .describe('Null: Amazon’s own of the region'),
+      .transform(orNull)
+      .describe('Null: Amazon’s endpoint for the region'),
     region: z
       .string()
       .regex(/^[A-Za-z0-9-]{1,100}$/, 'must be letters, digits and dashes')
@@ -86,7 +103,7 @@ export const adapterForm = z.discriminatedUnion('kind', [
         'must be 3 to 255 letters, digits, dots, dashes and underscores',
       )
       .meta({ examples: ['reports'] }),
-    prefix: line(900).default('').describe('What keys begin with, for example `in/`'),
+    prefix: line(900).default('').describe('The start of the keys, for example `in/`'),
     path_style: z.boolean().default(false),
     access_key_id_secret: secretName,
     secret_access_key_secret: secretName,
@@ -94,15 +111,16 @@ export const adapterForm = z.discriminatedUnion('kind', [
   }),
   z.strictObject({
     kind: z.literal('ftp'),
-    host: line(253).min(1).describe('A name or an IP address'),
+    host: line(253).min(1).describe('A host name or an IP address'),
     port: port.default(21),
     path: line(1_000).min(1).default('/'),
     user: line(200).min(1).default('anonymous'),
     password_secret: secretName,
-    tls: z.boolean().default(true).describe('Explicit FTPS; false sends the password in the clear'),
+    tls: z.boolean().default(true).describe('Explicit FTPS; false sends the password unencrypted'),
     ca_certificate: storedText(20_000)
       .nullish()
-      .describe('PEM, for a server whose certificate no public authority has signed'),
+      .transform(orNull)
+      .describe('PEM, for a server whose certificate is not signed by a public authority'),
     ...shared,
   }),
 ]);
@@ -110,48 +128,15 @@ export const adapterForm = z.discriminatedUnion('kind', [
 export type AdapterForm = z.output<typeof adapterForm>;
 
 export function settingsOf(form: AdapterForm): AdapterSettings {
+  const { target: given, pattern, every_minutes, after, settle_seconds, ...place } = form;
   return {
-    place: placeOf(form),
-    target: targetOf(form.target),
-    pattern: form.pattern ?? null,
-    everyMinutes: form.every_minutes ?? null,
-    after: form.after,
-    settleSeconds: form.settle_seconds,
+    place: toCamelCase(place),
+    target: given.kind === 'items' ? given : toCamelCase(given),
+    pattern,
+    everyMinutes: every_minutes,
+    after,
+    settleSeconds: settle_seconds,
   };
-}
-
-function placeOf(form: AdapterForm): Place {
-  switch (form.kind) {
-    case 'folder':
-      return { kind: 'folder', path: form.path };
-    case 's3':
-      return {
-        kind: 's3',
-        endpoint: form.endpoint ?? null,
-        region: form.region,
-        bucket: form.bucket,
-        prefix: form.prefix,
-        pathStyle: form.path_style,
-        accessKeyIdSecret: form.access_key_id_secret,
-        secretAccessKeySecret: form.secret_access_key_secret,
-      };
-    case 'ftp':
-      return {
-        kind: 'ftp',
-        host: form.host,
-        port: form.port,
-        path: form.path,
-        user: form.user,
-        passwordSecret: form.password_secret,
-        tls: form.tls,
-        caCertificate: form.ca_certificate ?? null,
-      };
-  }
-}
-
-function targetOf(given: AdapterForm['target']): Target {
-  if (given.kind === 'items') return { ...given, processor: given.processor ?? null };
-  return { kind: 'uploads', platform: given.platform, workspaceId: given.workspace_id };
 }
 
 function isBelow(path: string): boolean {
@@ -160,7 +145,7 @@ function isBelow(path: string): boolean {
 
 const maxLevels = 64;
 
-/** What PostgreSQL keeps in JSON as it is. */
+/** Whether PostgreSQL stores the value in JSON unchanged. */
 function isStorable(value: unknown, level = 0): boolean {
   if (level > maxLevels) return false;
   if (typeof value === 'string') return !/[\0\p{Surrogate}]/u.test(value);

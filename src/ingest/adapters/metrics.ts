@@ -11,13 +11,13 @@ export class AdapterMetrics {
     const registers = [registry];
     this.#files = new Counter({
       name: 'sluice_adapter_files_total',
-      help: 'Files that scans of adapters have dealt with, by what came of it',
+      help: 'Files that adapter scans have processed, by outcome',
       labelNames: ['outcome'],
       registers,
     });
     this.#seconds = new Histogram({
       name: 'sluice_adapter_scan_seconds',
-      help: 'How long scans of adapters took, by how they ended',
+      help: 'How long adapter scans took, by outcome',
       labelNames: ['kind', 'outcome'],
       buckets: [0.1, 0.5, 1, 5, 15, 60, 300, 1_800],
       registers,
@@ -35,7 +35,7 @@ export class AdapterMetrics {
   watchOldest(read: () => Promise<number | null>): void {
     new Gauge({
       name: 'sluice_adapter_last_success_age_seconds',
-      help: 'How long ago the scheduled adapter that waits longest was last looked through without an error',
+      help: 'Seconds since the last successful scan of the scheduled adapter that has waited longest',
       registers: [this.#registry],
       async collect() {
         const seconds = await read();

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../kernel/http/replies.ts';
 import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../../kernel/http/route.ts';
 import type { Database } from '../../lib/postgres/db.ts';
-import { countFiles, listFiles, listFilesOf } from './files/file-list-store.ts';
+import { countFiles, listFiles } from './files/store.ts';
 import { adapterForm, adapterFormParts, settingsOf } from './form.ts';
 import {
   type AdapterDeps,
@@ -30,7 +30,7 @@ import {
 const tags = ['adapters'];
 const params = z.strictObject({ name: adapterFormParts.name });
 const base = '/api/ingestion/adapters';
-/** No further file is begun after this long: proxies give up waiting not much later. */
+/** No further file is started after this time: proxies time out not much later. */
 const scanBudgetMs = 25_000;
 
 export function adapterRoutes(deps: AdapterDeps): RouteModule {
@@ -54,14 +54,14 @@ function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
     config: { action: 'adapter.read' },
     schema: {
       tags,
-      summary: 'List adapters by their names',
+      summary: 'List adapters by name',
       querystring: z.strictObject(pageQuery),
       response: { 200: listOf(adapterReply), ...problems() },
     },
     handler: async (request) => {
       const { tenantId } = principalOf(request);
       const page = pageRequest(request.query, { list, cursors });
-      const rows = await db.tenant(tenantId, (tx) => listAdapters(tx, { tenantId, ...page }));
+      const rows = await db.read(tenantId, (tx) => listAdapters(tx, { tenantId, ...page }));
       const files = await countsOf(db, tenantId, rows);
       const render = (row: Adapter) => renderAdapter(row, files.get(row.name));
       const { limit } = request.query;
@@ -88,7 +88,7 @@ async function countsOf(
   rows: readonly Adapter[],
 ): Promise<Map<string, FileCounts>> {
   const names = rows.map(({ name }) => name);
-  const found = await db.tenant(tenantId, (tx) => countFiles(tx, { tenantId, names }));
+  const found = await db.read(tenantId, (tx) => countFiles(tx, { tenantId, names }));
   const counts = new Map<string, FileCounts>();
   for (const { adapter, state, count } of found) {
     counts.set(adapter, { ...counts.get(adapter), [state]: count });
@@ -103,7 +103,7 @@ function installChanges(app: RouteApp, deps: AdapterDeps): void {
     config: { action: 'adapter.manage' },
     schema: {
       tags,
-      summary: 'Make an adapter, or change it: a folder, an S3 prefix or an FTP directory to look through',
+      summary: 'Create or change an adapter: a folder, an S3 prefix or an FTP directory to scan',
       params,
       body: adapterForm,
       response: { 200: adapterReply, 201: adapterReply, ...problems(404, 413, 415, 422) },
@@ -123,7 +123,7 @@ function installChanges(app: RouteApp, deps: AdapterDeps): void {
     config: { action: 'adapter.manage' },
     schema: {
       tags,
-      summary: 'Delete an adapter and what is known of its files; the files and their jobs stay',
+      summary: 'Delete an adapter and its records of files; the files and their jobs stay',
       params,
       response: { 204: z.null(), ...problems(404) },
     },
@@ -141,7 +141,7 @@ function installWork(app: RouteApp, deps: AdapterDeps): void {
     config: { action: 'adapter.manage' },
     schema: {
       tags,
-      summary: 'Connect to an adapter’s place and see what is there; nothing is taken in',
+      summary: 'Test an adapter: connect and list a few files; nothing is ingested',
       params,
       response: { 200: checkReply, ...problems(404, 413, 415) },
     },
@@ -156,10 +156,10 @@ function installWork(app: RouteApp, deps: AdapterDeps): void {
     config: { action: 'adapter.scan' },
     schema: {
       tags,
-      summary: 'Look through an adapter now, or through all: files that rest are taken in, each once',
+      summary: 'Scan one adapter or all of them now; each file that no longer changes is ingested once',
       description:
-        'A file is taken in when two looks in a row have seen it unchanged and it has rested for `settle_seconds`; ' +
-        'objects in S3 appear whole and are taken in at once.',
+        'A file is ingested when two scans in a row find it unchanged and it has not changed for `settle_seconds`; ' +
+        'S3 objects appear whole and are ingested at once.',
       body: z.strictObject({ adapter: adapterFormParts.name.optional() }).nullish(),
       response: { 200: z.object({ data: z.array(scanReply) }), ...problems(404, 413, 415) },
     },
@@ -180,7 +180,7 @@ function installFiles(app: RouteApp, { db, cursors }: RouteDeps): void {
     config: { action: 'adapter.read' },
     schema: {
       tags,
-      summary: 'List the files that an adapter has found, newest first, each with what became of it',
+      summary: 'List the files that an adapter has found, newest first, with the outcome of each',
       params,
       querystring: z.strictObject({ ...pageQuery, state: z.enum(fileStates).optional() }),
       response: { 200: listOf(fileReply), ...problems(404) },
@@ -190,9 +190,7 @@ function installFiles(app: RouteApp, { db, cursors }: RouteDeps): void {
       const { state, limit } = request.query;
       const page = { ...key, ...pageRequest(request.query, { list, cursors }) };
       await getAdapter({ db }, key);
-      const rows = await db.tenant(key.tenantId, (tx) =>
-        state === undefined ? listFiles(tx, page) : listFilesOf(tx, { ...page, state }),
-      );
+      const rows = await db.read(key.tenantId, (tx) => listFiles(tx, { ...page, state }));
       return pageOf(rows, { limit, list, cursors, key: (row) => row.fileId, render: renderFile });
     },
   });
@@ -202,7 +200,7 @@ function installFiles(app: RouteApp, { db, cursors }: RouteDeps): void {
     config: { action: 'adapter.scan' },
     schema: {
       tags,
-      summary: 'Try a file again that failed; a scan follows by itself',
+      summary: 'Retry a failed file; a scan follows automatically',
       params: params.extend({ file_id: adapterFormParts.fileId }),
       response: { 200: fileReply, ...problems(404, 409, 413, 415) },
     },

@@ -4,11 +4,11 @@ import { assertLiteral, parseTarget } from '../../lib/fetch/target.ts';
 import type { Database } from '../../lib/postgres/db.ts';
 import { assertPlace as assertS3Place } from '../../lib/s3/place.ts';
 import { adapterErrors } from './errors.ts';
-import { findFile, reopenFailed } from './files/file-list-store.ts';
 import { isWanted } from './files/file-names.ts';
+import { findFile, reopenFailed } from './files/store.ts';
 import { emptyReport, type ScanDeps, type ScanLimits, scanAdapter } from './scan/scan.ts';
 import { scanSoon } from './scan/store.ts';
-import { openSource } from './sources/open-source.ts';
+import { openPlace } from './sources/open-place.ts';
 import {
   countAdapters,
   deleteAdapter,
@@ -23,7 +23,7 @@ export interface AdapterDeps extends ScanDeps {
   adapterMaxCount: number;
 }
 
-/** What can be known to be wrong is refused here; what has to be tried, `checkAdapter` tries. */
+/** Refuses what is known to be wrong; `checkAdapter` tries the connection. */
 export async function saveAdapter(
   deps: AdapterDeps,
   adapter: NewAdapter,
@@ -35,9 +35,7 @@ export async function saveAdapter(
     const before = await findAdapter(tx, adapter);
     const limit = deps.adapterMaxCount;
     if (before === null && (await countAdapters(tx, { tenantId, limit })) >= limit) {
-      throw adapterErrors.raise.adapter_limit_reached(
-        `The tenant has ${limit} adapters, and may not have more`,
-      );
+      throw adapterErrors.raise.adapter_limit_reached(`The tenant has ${limit} adapters, the most allowed`);
     }
     return putAdapter(tx, adapter);
   });
@@ -46,7 +44,7 @@ export async function saveAdapter(
 function assertPlace({ adapterFolder, blockPrivateAddresses }: AdapterDeps, place: Place): void {
   if (place.kind === 'folder' && adapterFolder === null) {
     throw adapterErrors.raise.adapter_invalid(
-      'There is no folder for adapters on this server; the operator sets ADAPTER_FOLDER',
+      'This server has no folder for adapters; the operator sets ADAPTER_FOLDER',
       { fields: [{ pointer: '/kind', message: 'must be s3 or ftp on this server' }] },
     );
   }
@@ -61,7 +59,7 @@ export async function getAdapter({ db }: { db: Database }, key: AdapterKey): Pro
   throw missing(key);
 }
 
-/** With what is known of its files: an adapter that is made again takes all of them in again. */
+/** Deletes its records of files too: an adapter created again ingests all of them again. */
 export async function removeAdapter({ db }: { db: Database }, key: AdapterKey): Promise<void> {
   if (!(await db.tenant(key.tenantId, (tx) => deleteAdapter(tx, key)))) throw missing(key);
 }
@@ -76,12 +74,12 @@ export interface AdapterCheck {
 const batchesForCheck = 20;
 const shownNames = 5;
 
-/** Connects and looks, and takes nothing in. */
+/** Connects and lists a few files; nothing is ingested. */
 export async function checkAdapter(deps: AdapterDeps, key: AdapterKey): Promise<AdapterCheck> {
   const adapter = await getAdapter(deps, key);
   try {
     await deps.doors[adapter.target.kind].check(adapter.tenantId, adapter.target);
-    const source = await openSource(deps, adapter);
+    const source = await openPlace(deps, adapter);
     try {
       return { ok: true, files: await firstNames(source, adapter), errorCode: null, error: null };
     } finally {
@@ -94,7 +92,7 @@ export async function checkAdapter(deps: AdapterDeps, key: AdapterKey): Promise<
   }
 }
 
-/** Of the first files that a scan would look at. */
+/** The names of the first files that a scan would read. */
 async function firstNames(source: FileSource, { pattern }: Adapter): Promise<string[]> {
   const names: string[] = [];
   let batches = 0;
@@ -108,7 +106,7 @@ async function firstNames(source: FileSource, { pattern }: Adapter): Promise<str
 
 const maxScanned = 1_000;
 
-/** One adapter, or all of the tenant's, one after the other within the time that there is. */
+/** Scans one adapter, or all of the tenant's one after the other within the time limit. */
 export async function scanNow(
   deps: AdapterDeps,
   { tenantId, name, limits }: { tenantId: string; name: string | null; limits: ScanLimits },
@@ -132,7 +130,7 @@ export async function scanNow(
   return reports;
 }
 
-/** Where nothing may be taken in at all, a scan is refused like every other ingest. */
+/** When ingestion is disabled, a scan is refused like every other ingestion. */
 async function assertOpen(deps: AdapterDeps, adapters: readonly Adapter[]): Promise<void> {
   let closed: SluiceError | null = null;
   for (const { tenantId, target } of adapters) {
@@ -145,7 +143,7 @@ async function assertOpen(deps: AdapterDeps, adapters: readonly Adapter[]): Prom
 
 const asIs = (error: unknown): unknown => error;
 
-/** A file that failed waits again, and its adapter is looked through soon, also one that has no schedule. */
+/** Lets a failed file wait again and schedules a scan soon, even for an adapter without a schedule. */
 export function retryFile({ db }: { db: Database }, key: AdapterKey & FileKey): Promise<AdapterFile> {
   return db.tenant(key.tenantId, async (tx) => {
     const before = await findFile(tx, key);
@@ -153,8 +151,9 @@ export function retryFile({ db }: { db: Database }, key: AdapterKey & FileKey): 
       throw adapterErrors.raise.adapter_file_not_found(`Adapter ${key.name} has no file ${key.fileId}`);
     }
     if (!(await reopenFailed(tx, key))) {
-      const why = before.state === 'failed' ? 'a newer version of it waits already' : `it is ${before.state}`;
-      throw adapterErrors.raise.adapter_file_not_failed(`The file ${before.path} is not tried again: ${why}`);
+      const why =
+        before.state === 'failed' ? 'a newer version of it is waiting already' : `it is ${before.state}`;
+      throw adapterErrors.raise.adapter_file_not_failed(`The file ${before.path} cannot be retried: ${why}`);
     }
     await scanSoon(tx, key);
     return (await findFile(tx, key)) ?? before;

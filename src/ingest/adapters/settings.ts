@@ -7,7 +7,7 @@ export const adapterSettings = {
     ...text({ max: 4_000 }),
     default: null,
     describe:
-      'Folder adapters read below this folder, each tenant in the folder that has its id. Unset: no folder adapters.',
+      'Folder adapters read here, each tenant in the subfolder named after its id. Unset: no folder adapters.',
   }),
   adapterMaxCount: setting({
     env: 'ADAPTER_MAX_COUNT',

@@ -1,15 +1,23 @@
 import type { Tx } from '../../lib/postgres/db.ts';
-import { sql } from '../../lib/postgres/sql.ts';
-import { adapterColumns } from './adapter-columns.ts';
+import { sql, trustedSql } from '../../lib/postgres/sql.ts';
 import type { Adapter, AdapterKey, AdapterSettings } from './types.ts';
+
+/** An `Adapter`, from `adapters a`. */
+const adapterColumns = trustedSql(`
+  a.tenant_id as "tenantId", a.name, a.place, a.target, a.pattern, a.every_minutes as "everyMinutes", a.after,
+  a.settle_seconds as "settleSeconds", a.next_scan_at as "nextScanAt", a.failures_in_row as "failuresInRow",
+  a.last_scan_at as "lastScanAt", a.last_success_at as "lastSuccessAt", a.last_result as "lastResult",
+  a.last_error as "lastError", a.last_error_code as "lastErrorCode", a.scanning_by as "scanningBy",
+  coalesce(a.scan_until > clock_timestamp(), false) as "isScanning", a.created_by as "createdBy",
+  a.created_at as "createdAt", a.updated_at as "updatedAt"`);
 
 export interface NewAdapter extends AdapterKey, AdapterSettings {
   createdBy: string;
 }
 
 /**
- * Made, or changed to this; `isNew` tells which. A schedule begins at once, and a change forgets the last failure: it
- * may have been made because of it.
+ * Creates or changes an adapter; `isNew` says which. A schedule starts at once. A change clears the last failure, which
+ * may have been the reason for it.
  */
 export async function putAdapter(tx: Tx, adapter: NewAdapter): Promise<Adapter & { isNew: boolean }> {
   const { place, target } = adapter;
@@ -33,7 +41,7 @@ export async function putAdapter(tx: Tx, adapter: NewAdapter): Promise<Adapter &
            last_error_code = null,
            updated_at = clock_timestamp()
     returning ${adapterColumns}, a.xmax = 0 as "isNew"`);
-  if (!row) throw new Error(`The row of adapter ${adapter.name} was not returned by its own insert`);
+  if (!row) throw new Error(`The row of adapter ${adapter.name} was not returned by its insert`);
   return row;
 }
 
@@ -45,7 +53,7 @@ export function findAdapter(tx: Tx, { tenantId, name }: AdapterKey): Promise<Ada
        and a.name = ${name}`);
 }
 
-/** By their names. */
+/** Ordered by name. */
 export function listAdapters(
   tx: Tx,
   { tenantId, after, limit }: { tenantId: string; after: string | null; limit: number },
@@ -59,7 +67,7 @@ export function listAdapters(
      limit ${limit}`);
 }
 
-/** Counted only as far as the limit goes. */
+/** Counts up to the limit. */
 export async function countAdapters(
   tx: Tx,
   { tenantId, limit }: { tenantId: string; limit: number },
@@ -70,7 +78,7 @@ export async function countAdapters(
   return row?.count ?? 0;
 }
 
-/** With what is known of its files. */
+/** Deletes its records of files too. */
 export async function deleteAdapter(tx: Tx, { tenantId, name }: AdapterKey): Promise<boolean> {
   const deleted = await tx.run(sql`
     delete from adapters
@@ -79,7 +87,7 @@ export async function deleteAdapter(tx: Tx, { tenantId, name }: AdapterKey): Pro
   return deleted === 1;
 }
 
-/** For the metrics, over all tenants: how long ago the scheduled adapter that waits longest was last looked through. */
+/** For the metrics, over all tenants: the age of the oldest last success among scheduled adapters. */
 export async function oldestSuccessSeconds(tx: Tx): Promise<number> {
   const row = await tx.find<{ seconds: number }>(sql`
     select coalesce(max(extract(epoch from clock_timestamp() - coalesce(last_success_at, created_at))), 0)::float8

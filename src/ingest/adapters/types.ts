@@ -1,7 +1,6 @@
 import type { Readable, Writable } from 'node:stream';
 import type { Tx } from '../../lib/postgres/db.ts';
 
-/** The nouns of adapters: places outside, and the files that are found there. */
 export const adapterKinds = ['folder', 's3', 'ftp'] as const;
 
 export const fileStates = ['waiting', 'ingested', 'duplicate', 'failed'] as const;
@@ -9,7 +8,7 @@ export type FileState = (typeof fileStates)[number];
 
 export interface FolderPlace {
   kind: 'folder';
-  /** Below the tenant's folder in ADAPTER_FOLDER. */
+  /** Inside the tenant's folder in ADAPTER_FOLDER. */
   path: string;
 }
 
@@ -33,7 +32,7 @@ export interface FtpPlace {
   passwordSecret: string;
   /** Explicit FTPS. */
   tls: boolean;
-  /** PEM, for a server whose certificate no public authority has signed. */
+  /** PEM, for a server whose certificate is not signed by a public authority. */
   caCertificate: string | null;
 }
 
@@ -41,7 +40,7 @@ export type Place = FolderPlace | S3Place | FtpPlace;
 
 export interface ItemsTarget {
   kind: 'items';
-  /** Null: the usual one for what each file turns out to be. */
+  /** Null: the default processor for each kind of file. */
   processor: string | null;
   options: Record<string, unknown>;
 }
@@ -62,9 +61,9 @@ export interface AdapterKey {
 export interface AdapterSettings {
   place: Place;
   target: Target;
-  /** Names of files: `*` and `?` stand for anything. */
+  /** Matches file names with `*` and `?`. */
   pattern: string | null;
-  /** Null: only by hand. */
+  /** Null: only scanned on request. */
   everyMinutes: number | null;
   after: 'leave' | 'move';
   settleSeconds: number;
@@ -78,7 +77,7 @@ export interface Adapter extends AdapterKey, AdapterSettings {
   lastResult: ScanCounts | null;
   lastError: string | null;
   lastErrorCode: string | null;
-  /** Of the scan that runs. */
+  /** The worker of the running scan. */
   scanningBy: string | null;
   isScanning: boolean;
   createdBy: string;
@@ -98,7 +97,7 @@ export interface AdapterFile extends FileKey {
   version: string;
   state: FileState;
   looks: number;
-  /** Since it was first seen as it is. */
+  /** How long it has been unchanged. */
   sameForMs: number;
   attempts: number;
   sha256: string | null;
@@ -113,57 +112,57 @@ export interface AdapterFile extends FileKey {
   finishedAt: Date | null;
 }
 
-/** `version` changes when the content does. */
+/** `version` changes with the content. */
 export interface FileLook {
   sizeBytes: number;
   version: string;
 }
 
-/** A file as its place shows it. */
+/** A file as its place lists it. */
 export interface FoundFile extends FileLook {
   path: string;
-  /** By a clock that is ours; null when the place has its own. */
+  /** By this machine's clock; null when the place has its own clock. */
   modifiedAt: Date | null;
 }
 
-/** An open place. Paths are those of its files: what the place shows, and nothing above it. */
+/** An open place. Paths are relative to it. */
 export interface FileSource {
-  /** Files appear whole or not at all: there is nothing to wait for. */
+  /** Files appear only when they are complete, so there is no need to wait. */
   readonly isAtomic: boolean;
-  /** Some at a time, in no order, and only names that are wanted: of those nothing more is asked. */
+  /** Yields batches in no order. Only files with wanted names are listed or queried. */
   list(isWanted: (name: string) => boolean): AsyncIterable<FoundFile[]>;
-  /** Null when it is gone. */
+  /** Returns null when the file does not exist. */
   find(path: string): Promise<FoundFile | null>;
-  /** Reads it to its end, or throws. */
+  /** Reads the whole file, or throws. */
   read(file: FoundFile, into: Writable): Promise<void>;
-  /** Makes the folder of the new path if that is missing. */
+  /** Creates the folder of the new path if it does not exist. */
   move(names: { from: string; to: string }): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A file that is handed to the house which makes something of it. */
-export interface Delivery {
+/** A file for the house that ingests it. */
+export interface IncomingFile {
   tenantId: string;
   userId: string;
   target: Target;
   fileName: string;
   content: Readable;
-  /** Runs in the transaction that makes the job. */
+  /** Runs in the transaction that creates the job. */
   record(tx: Tx, made: { jobId: string; uploadId: string | null }): Promise<void>;
 }
 
-/** The way into another house, as src/installation.ts hands it in. */
+/** The entry to another house; src/installation.ts provides it. */
 export interface TargetDoor {
   maxBytes: number;
-  /** Throws what keeps every file out: an unknown processor, a workspace that is gone, an ingest that is off. */
+  /** Throws if no file can be ingested: unknown processor or workspace, or ingestion is disabled. */
   check(tenantId: string, target: Target): Promise<void>;
-  takeIn(delivery: Delivery): Promise<void>;
+  takeIn(file: IncomingFile): Promise<void>;
 }
 
 export type TargetDoors = Record<Target['kind'], TargetDoor>;
 
 export interface ScanCounts {
-  /** Files that fit the pattern. */
+  /** Files that match the pattern. */
   seen: number;
   ingested: number;
   duplicates: number;
@@ -185,17 +184,17 @@ export interface ScannedFile {
 
 export interface ScanReport extends ScanCounts {
   adapter: string;
-  /** Another scan is at work on it; nothing was done. */
+  /** Another scan is running; nothing was done. */
   isBusy: boolean;
   scanningBy: string | null;
-  /** False: there is more to do, and the next scan goes on. */
+  /** False: there is more to do, and the next scan continues. */
   isComplete: boolean;
   files: ScannedFile[];
   errorCode: string | null;
   error: string | null;
 }
 
-/** The lease of a scan: only who knows the token may write for it. */
+/** The lease of a scan. Only the holder of the token may write. */
 export interface ScanLease extends AdapterKey {
   token: string;
 }

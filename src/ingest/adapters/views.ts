@@ -1,14 +1,13 @@
 import { z } from 'zod';
 import { timestamp } from '../../kernel/http/replies.ts';
+import { toSnakeCase } from '../../lib/snake-case.ts';
 import {
   type Adapter,
   type AdapterFile,
   adapterKinds,
   type FileState,
   fileStates,
-  type Place,
   type ScanReport,
-  type Target,
 } from './types.ts';
 
 const counts = {
@@ -68,32 +67,14 @@ export const adapterReply = z
 export type FileCounts = Partial<Record<FileState, number>>;
 
 export function renderAdapter(adapter: Adapter, files: FileCounts = {}): z.output<typeof adapterReply> {
+  const { tenantId: _, place, target, isScanning, ...shown } = adapter;
   return {
-    name: adapter.name,
-    ...renderPlace(adapter.place),
-    target: renderTarget(adapter.target),
-    pattern: adapter.pattern,
-    every_minutes: adapter.everyMinutes,
-    after: adapter.after,
-    settle_seconds: adapter.settleSeconds,
+    ...toSnakeCase(shown),
+    ...toSnakeCase(place),
+    target: target.kind === 'items' ? target : toSnakeCase(target),
     state: stateOf(adapter),
-    scanning_by: adapter.isScanning ? adapter.scanningBy : null,
-    next_scan_at: adapter.nextScanAt?.toISOString() ?? null,
-    last_scan_at: adapter.lastScanAt?.toISOString() ?? null,
-    last_success_at: adapter.lastSuccessAt?.toISOString() ?? null,
-    last_result: adapter.lastResult,
-    last_error: adapter.lastError,
-    last_error_code: adapter.lastErrorCode,
-    failures_in_row: adapter.failuresInRow,
-    files: {
-      waiting: files.waiting ?? 0,
-      ingested: files.ingested ?? 0,
-      duplicate: files.duplicate ?? 0,
-      failed: files.failed ?? 0,
-    },
-    created_by: adapter.createdBy,
-    created_at: adapter.createdAt.toISOString(),
-    updated_at: adapter.updatedAt.toISOString(),
+    scanning_by: isScanning ? adapter.scanningBy : null,
+    files: { waiting: 0, ingested: 0, duplicate: 0, failed: 0, ...files },
   };
 }
 
@@ -103,38 +84,13 @@ function stateOf({ isScanning, lastError, lastScanAt }: Adapter): 'new' | 'scann
   return lastScanAt === null ? 'new' : 'ok';
 }
 
-function renderPlace(place: Place) {
-  switch (place.kind) {
-    case 'folder':
-      return place;
-    case 's3': {
-      const { kind, endpoint, region, bucket, prefix } = place;
-      return {
-        ...{ kind, endpoint, region, bucket, prefix, path_style: place.pathStyle },
-        access_key_id_secret: place.accessKeyIdSecret,
-        secret_access_key_secret: place.secretAccessKeySecret,
-      };
-    }
-    case 'ftp': {
-      const { kind, host, port, path, user, tls } = place;
-      const { passwordSecret: password_secret, caCertificate: ca_certificate } = place;
-      return { kind, host, port, path, user, tls, password_secret, ca_certificate };
-    }
-  }
-}
-
-function renderTarget(target: Target) {
-  if (target.kind === 'items') return target;
-  return { kind: target.kind, platform: target.platform, workspace_id: target.workspaceId };
-}
-
 export const fileReply = z
   .object({
     file_id: z.uuid(),
     adapter: z.string(),
     path: z.string(),
     size_bytes: z.int(),
-    version: z.string().describe('The time of change or the etag that the place gives'),
+    version: z.string().describe('The modification time or etag that the place reports'),
     sha256: z.string().nullable(),
     state: z.enum(fileStates),
     reason_code: z.string().nullable(),
@@ -151,33 +107,16 @@ export const fileReply = z
   .meta({ id: 'AdapterFile' });
 
 export function renderFile(file: AdapterFile): z.output<typeof fileReply> {
-  return {
-    file_id: file.fileId,
-    adapter: file.adapter,
-    path: file.path,
-    size_bytes: file.sizeBytes,
-    version: file.version,
-    sha256: file.sha256,
-    state: file.state,
-    reason_code: file.reasonCode,
-    reason: file.reason,
-    attempts: file.attempts,
-    jobId: file.jobId,
-    uploadId: file.uploadId,
-    duplicate_of: file.duplicateOf,
-    moved_to: file.movedTo,
-    found_at: file.foundAt.toISOString(),
-    last_seen_at: file.lastSeenAt.toISOString(),
-    finished_at: file.finishedAt?.toISOString() ?? null,
-  };
+  const { tenantId: _, looks: _looks, sameForMs: _sameForMs, jobId, uploadId, ...shown } = file;
+  return { ...toSnakeCase(shown), jobId, uploadId };
 }
 
 export const scanReply = z
   .object({
     adapter: z.string(),
-    busy: z.boolean().describe('Another scan is at work on it; nothing was done'),
+    busy: z.boolean().describe('Another scan is running; nothing was done'),
     scanning_by: z.string().nullable(),
-    complete: z.boolean().describe('False: there is more to do, and the next scan goes on'),
+    complete: z.boolean().describe('False: there is more to do, and the next scan continues'),
     ...counts,
     error_code: z.string().nullable(),
     error: z.string().nullable(),
@@ -209,8 +148,8 @@ export function renderScan(report: ScanReport): z.output<typeof scanReply> {
 export const checkReply = z
   .object({
     ok: z.boolean(),
-    files: z.array(z.string()).describe('At most five names that a scan would look at'),
+    files: z.array(z.string()).describe('Up to five names that a scan would read'),
     error_code: z.string().nullable(),
-    error: z.string().nullable().describe('What is wrong, in words'),
+    error: z.string().nullable().describe('What is wrong'),
   })
   .meta({ id: 'AdapterCheck' });

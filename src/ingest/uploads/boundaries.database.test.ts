@@ -4,7 +4,7 @@ import { useDatabase } from '../../../test/support/worlds/database.ts';
 import { adLine, adReport, type Place, useUploadRuns } from '../../../test/support/worlds/upload-runs.ts';
 import type { Upload } from './types.ts';
 
-/** What each worker may write, from the rule: everything that is not named here is refused. */
+/** What each role may write; everything that is not listed is refused. */
 const tables = [
   'data_uploads',
   'staging_rows',
@@ -35,7 +35,7 @@ const mayWrite: Record<Role, Partial<Record<Table, readonly Right[]>>> = {
   sluice_tenant: {},
 };
 
-/** Columns by which the roles that may update a table are told apart. */
+/** Columns that only some of the roles that may update a table may change. */
 const columns: Partial<Record<Table, Record<string, readonly Role[]>>> = {
   data_uploads: {
     status: ['sluice_intake', 'sluice_parse', 'sluice_promote'],
@@ -88,7 +88,7 @@ beforeAll(async () => {
 });
 afterAll(() => client.end());
 
-/** Tries a statement under a role, as its tenant, and takes it back: the code of the refusal, or null. */
+/** Runs a statement under a role and tenant and rolls it back. Returns the code of the refusal, or null. */
 async function attempt(role: Role, text: string): Promise<string | null> {
   await client.query('begin');
   try {
@@ -150,7 +150,7 @@ function statementFor(table: Table, right: Right): string {
   const where = `where tenant_id = '${place.tenantId}'`;
   if (right === 'insert') return insertInto(table);
   if (right === 'update') return `update ${table} set ${firstColumn[table]} = ${firstColumn[table]} ${where}`;
-  // Nothing hangs on the facts; of the entities the leaves would do, but a key that is hung on is refused later.
+  // No row references facts. Referenced keys of entities are refused later, by another check.
   return `delete from ${table} ${where}`;
 }
 
@@ -161,7 +161,7 @@ describe.each(Object.keys(mayWrite) as Role[])('%s', (role) => {
 
   test.each(cases)('may %s %s: %s', async (right, table, isAllowed) => {
     const code = await attempt(role, statementFor(table, right));
-    // A parent that facts hang on cannot be deleted, but that is another refusal than a missing right.
+    // A parent with facts cannot be deleted, but that is a different refusal than a missing permission.
     if (isAllowed) expect([null, '23503']).toContain(code);
     else expect(code).toBe('42501');
   });
@@ -200,7 +200,7 @@ test('no role sees or writes a row of another tenant', async () => {
   await client.query('rollback');
 });
 
-test('nobody writes without stepping into a role', async () => {
+test('nobody can write without a role', async () => {
   await expect(client.query(insertInto('campaigns'))).rejects.toMatchObject({ code: '42501' });
   await expect(client.query('select from data_uploads')).rejects.toMatchObject({ code: '42501' });
 });

@@ -12,7 +12,7 @@ async function completesOf({ uploadId }: { uploadId: string }) {
   return events.filter(({ type }) => type === 'ingestion.complete').map(({ data }) => data);
 }
 
-test('the event says exactly what arrived: rows, distinct keys and days', async () => {
+test('the event states exactly what arrived: rows, distinct keys and days', async () => {
   const place = await uploads.place();
   const clientId = '11111111-2222-4333-8444-555555555555';
   const { kernel } = await uploads.start();
@@ -54,13 +54,13 @@ test('the event says exactly what arrived: rows, distinct keys and days', async 
   expect(await uploads.upload(upload)).toMatchObject({ event_emitted: true, row_count: 24 });
 });
 
-test('the final status and the event are there together or not at all', async () => {
+test('the final status and the event are committed together or not at all', async () => {
   const place = await uploads.place();
   const upload = await uploads.take(place, adReport([adLine(1)]));
   let broken = 0;
   const refused = new AbortController();
   const { kernel } = await uploads.start({
-    // The job is free again at once: the cycle ends with the slice in which the event was refused.
+    // The job is released at once: the cycle ends with the slice in which the event was refused.
     pipeline: (real) => ({
       ...real,
       advance: (slice) =>
@@ -71,7 +71,7 @@ test('the final status and the event are there together or not at all', async ()
     }),
     hooks: {
       inside: async (tx) => {
-        // In the transaction that ends it, the event is refused at first.
+        // The event is refused at first, in the transaction that ends the upload.
         if (broken === 0) await tx.run(sql`select set_config('app.refuse_complete', 'yes', true)`);
       },
     },
@@ -148,7 +148,7 @@ test.each([
   expect(await completesOf(upload)).toHaveLength(1);
 });
 
-/** The database refuses facts from the second batch on, as it would without a right. */
+/** The database refuses facts from the second batch on, as with a missing permission. */
 async function refuseLater(tenantId: string, entity: string): Promise<void> {
   await database.owner(`
     create or replace function refuse_later() returns trigger language plpgsql as $$
@@ -160,7 +160,7 @@ async function refuseLater(tenantId: string, entity: string): Promise<void> {
     end $$`);
 }
 
-test('a critical error after committed batches keeps what was promoted: partial, with an event of just that', {
+test('a critical error after committed batches keeps what was promoted, and the event states exactly that', {
   timeout: 60_000,
 }, async () => {
   const place = await uploads.place();
@@ -221,7 +221,7 @@ test('a critical error before the first fact fails the upload, and counts only t
   expect(await completesOf(upload)).toEqual([]);
 });
 
-test('an upload whose job was given up in the middle of promotion is partial, once, with its event', {
+test('an upload whose job becomes a dead letter during promotion is partial, with one event', {
   timeout: 60_000,
 }, async () => {
   const place = await uploads.place();

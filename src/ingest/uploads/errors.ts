@@ -1,18 +1,18 @@
 import { defineErrors } from '../../lib/errors.ts';
 
-/** What a caller of the API can do wrong with uploads. What is wrong with a file is in reports/. */
+/** Errors of requests about uploads. Errors of files are in reports/errors.ts. */
 export const uploadErrors = defineErrors({
   upload_not_found: {
     kind: 'not_found',
     status: 404,
-    title: 'There is no such upload',
-    next: 'Check the id; a member sees only its own uploads.',
+    title: 'Upload not found',
+    next: 'Check the id. Members see only their own uploads.',
   },
   upload_form_invalid: {
     kind: 'invalid',
     status: 400,
-    title: 'A field of the upload is missing or wrong',
-    next: 'Correct the fields that `errors` points at and send the upload again. Nothing was stored.',
+    title: 'A field of the upload is missing or invalid',
+    next: 'Correct the fields listed in `errors` and send the upload again. Nothing was stored.',
   },
   upload_file_missing: {
     kind: 'invalid',
@@ -41,84 +41,84 @@ export const uploadErrors = defineErrors({
   upload_file_ref_refused: {
     kind: 'invalid',
     status: 422,
-    title: 'The file reference cannot be followed',
-    next: 'Name a file in the folder of your tenant below the one that the operator configured (INGEST_FOLDER).',
+    title: 'The referenced file cannot be used',
+    next: 'Name a file in your tenant’s folder inside INGEST_FOLDER, which the operator configures.',
   },
   workspace_unknown: {
     kind: 'forbidden',
     status: 403,
-    title: 'The workspace is not one of the tenant’s own',
-    next: 'Use a workspace_id of GET /api/workspaces.',
+    title: 'The workspace does not belong to the tenant',
+    next: 'Use a workspace_id from GET /api/workspaces.',
   },
   upload_state_conflict: {
     kind: 'conflict',
     status: 409,
     title: 'The upload’s state does not allow this',
-    next: 'Look at the upload’s status; the message names the states that allow it.',
+    next: 'Check the upload’s status. The message names the states that allow this.',
   },
   upload_promoting: {
     kind: 'conflict',
     status: 409,
-    title: 'The upload is being promoted and cannot be canceled any more',
-    next: 'Wait until it has ended, then undo it.',
+    title: 'The upload is being promoted and can no longer be canceled',
+    next: 'Wait until it has finished, then undo it.',
   },
   mapping_invalid: {
     kind: 'invalid',
     status: 422,
-    title: 'The mapping of columns is wrong',
+    title: 'The column mapping is invalid',
     next: 'Map each header to one of the fields that the message lists, or to null to leave it out.',
   },
 });
 
-/** Why an upload itself failed: codes in `error_code`, with a sentence for a person in `error_text`. */
+/** Why an upload failed: the code is in its `error_code`, with a sentence for people in `error_text`. */
 export const uploadFailures = defineErrors({
   file_lost: {
     kind: 'not_found',
     status: 422,
-    title: 'The stored file is gone',
+    title: 'The stored file is missing',
     next: 'Upload the file again.',
   },
   too_many_invalid_rows: {
     kind: 'invalid',
     status: 422,
     title: 'Too many rows are invalid',
-    next: 'Correct the rows (download the rejected ones), or upload with force_partial to promote the valid ones.',
+    next: 'Download the rejected rows and correct them, or upload with force_partial to promote the valid ones.',
   },
   no_valid_rows: {
     kind: 'invalid',
     status: 422,
-    title: 'Not a single row is valid',
-    next: 'Download the rejected rows: each has its reason.',
+    title: 'No row is valid',
+    next: 'Download the rejected rows: each states its reason.',
   },
   no_rows_promoted: {
     kind: 'invalid',
     status: 422,
-    title: 'Not a single row could be promoted',
-    next: 'Download the rejected rows: each has its reason.',
+    title: 'No row could be promoted',
+    next: 'Download the rejected rows: each states its reason.',
   },
   database_refused: {
     kind: 'forbidden',
     status: 500,
     title: 'The database refused a write',
-    next: 'Run `sluice doctor` on the server: the roles and policies of the database are not as they should be.',
+    next: 'Run `sluice doctor` on the server: it checks the roles and policies of the database.',
   },
   database_lost: {
     kind: 'transient',
     status: 503,
-    title: 'The database was lost again and again',
-    next: 'Upload the file again once the database is well.',
+    title: 'The database connection was lost repeatedly',
+    next: 'Upload the file again once the database is available.',
   },
   storage_busy: {
     kind: 'rate_limited',
     status: 503,
-    title: 'The file storage asked to slow down too often',
+    title: 'The file storage kept asking to slow down',
     next: 'Upload the file again later.',
   },
   canceled_by_user: {
     kind: 'conflict',
     status: 409,
     title: 'Canceled by user',
-    next: 'Upload the file again if it was a mistake.',
+    next: 'Upload the file again if this was a mistake.',
   },
   staging_expired: {
     kind: 'conflict',

@@ -5,10 +5,10 @@ import type { Tx } from '../../lib/postgres/db.ts';
 import type { PromotionFigures } from './promotion/end-store.ts';
 import type { Upload, UploadStatus } from './types.ts';
 
-/** What happens to an upload without another status: it was mapped anew, read again with that, or taken back. */
+/** What can happen to an upload without a change of status: it is remapped, read again, or undone. */
 type Happening = 'remapped' | 'checked' | 'undone';
 
-/** `upload.<status>` in the transaction that moves the record; `upload.<happening>` when it keeps its status. */
+/** Records `upload.<status>` in the transaction that moves the upload, or `upload.<happening>`. */
 export async function recordMove(
   deps: { wake: WakeUp },
   tx: Tx,
@@ -39,7 +39,7 @@ function isHappening(word: string): word is Happening {
   return ['remapped', 'checked', 'undone'].includes(word);
 }
 
-/** `upload.refused`: of a file that came without a request, nobody else hears why it did not become an upload. */
+/** Records `upload.refused`. For a file that came without a request, this is the only way to report the reason. */
 export async function recordRefusal(
   deps: { wake: WakeUp },
   tx: Tx,
@@ -72,7 +72,7 @@ export async function recordRefusal(
   });
 }
 
-/** The IngestionCompleteEvent: once per upload, with the final status in the same transaction. */
+/** Records `ingestion.complete`, once per upload, in the transaction that sets the final status. */
 export async function recordIngestionComplete(
   deps: { wake: WakeUp },
   tx: Tx,

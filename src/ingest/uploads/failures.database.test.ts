@@ -7,13 +7,13 @@ import { sql } from '../../lib/postgres/sql.ts';
 const database = useDatabase();
 const uploads = useUploadRuns(database);
 
-/** What a test changes about the database is changed back. */
+/** Reverts what a test changes about the database. */
 const undoings: string[] = [];
 afterEach(async () => {
   for (const statement of undoings.splice(0)) await database.owner(statement);
 });
 
-/** Runs this PL/pgSQL before a row of one tenant is written; `%TENANT%` keeps the tests apart. */
+/** Runs this PL/pgSQL before a row of one tenant is written; `%TENANT%` separates the tests. */
 async function addTrigger(table: string, tenantId: string, body: string): Promise<void> {
   await database.owner(`
     create or replace function refuse_${table}() returns trigger language plpgsql as $$
@@ -31,7 +31,7 @@ async function terminate(tx: Tx): Promise<void> {
   await database.owner('select pg_terminate_backend($1)', [own?.pid]);
 }
 
-/** Which kind of rows comes next. */
+/** The kind of rows that comes next. */
 async function promotedEntity({ jobId }: { jobId: string }): Promise<string | undefined> {
   const [row] = await database.owner<{ entity: string }>(
     `select checkpoint #>> '{promotion,entityType}' as entity from ingestion_jobs where job_id = $1`,
@@ -55,7 +55,7 @@ const refusedOf = (uploadId: string) =>
   );
 
 describe('a file that cannot be read', () => {
-  test('whose bytes are gone fails at once with a sentence, and gives its slot back', async () => {
+  test('fails at once with a reason and frees its slot when its bytes are missing', async () => {
     const { kernel } = await uploads.start();
     const place = await uploads.place();
     const upload = await uploads.take(place, adReport([adLine(1)]));
@@ -64,7 +64,7 @@ describe('a file that cannot be read', () => {
     expect(await uploads.upload(upload)).toMatchObject({
       status: 'failed',
       error_code: 'file_lost',
-      error_text: `The stored file of upload ${upload.uploadId} is gone; upload it again.`,
+      error_text: `The stored file of upload ${upload.uploadId} is missing; upload it again.`,
     });
     const slots = await database.owner('select from upload_slots where upload_id = $1', [upload.uploadId]);
     expect(slots).toHaveLength(0);
@@ -74,7 +74,7 @@ describe('a file that cannot be read', () => {
   test.each([
     ['no report', 'once upon a time\nthere was a text\n'],
     ['JSON that breaks off', `[{"campaign_id":"120210000000000001","date_start":"2026-03-01"`],
-  ])('because it is %s fails with a sentence and no event', async (_what, content) => {
+  ])('fails with a reason and no event when it is %s', async (_what, content) => {
     const { kernel } = await uploads.start();
     const place = await uploads.place();
     const upload = await uploads.take(place, content);
@@ -86,7 +86,7 @@ describe('a file that cannot be read', () => {
   });
 });
 
-test('rows that cannot be parsed or are invalid are left out with their reasons, the rest is promoted', async () => {
+test('rows that cannot be parsed or are invalid are left out with reasons, and the rest is promoted', async () => {
   const { kernel } = await uploads.start();
   const place = await uploads.place();
   const lines = range(40).map((n) => adLine(n));
@@ -113,7 +113,7 @@ test('rows that cannot be parsed or are invalid are left out with their reasons,
 });
 
 describe('a parent that cannot be stored', () => {
-  test('is looked for three times more, then its facts stand without it and say so', async () => {
+  test('is looked up three more times, and then its facts are stored without it, with a warning', async () => {
     const { kernel, delays } = await uploads.start();
     const place = await uploads.place();
     await addTrigger(
@@ -146,7 +146,7 @@ describe('a parent that cannot be stored', () => {
     expect(metrics).toEqual([{ has_parent: true }, { has_parent: false }, { has_parent: false }]);
   });
 
-  test('makes two facts fail rather than become one, when nothing else tells them apart', async () => {
+  test('fails two facts instead of merging them when nothing else distinguishes them', async () => {
     const { kernel } = await uploads.start();
     const place = await uploads.place();
     await addTrigger(
@@ -169,7 +169,7 @@ describe('a parent that cannot be stored', () => {
     expect(await refusedOf(upload.uploadId)).toEqual([{ row_index: 2, code: 'parent_missing_collision' }]);
   });
 
-  test('is counted once in the warnings, also when the batch has to be taken apart', async () => {
+  test('is counted once in the warnings, even when the batch is split', async () => {
     const { kernel } = await uploads.start();
     const place = await uploads.place();
     await addTrigger(
@@ -193,7 +193,7 @@ describe('a parent that cannot be stored', () => {
     });
   });
 
-  test('because it was deleted meanwhile leaves its facts without it', async () => {
+  test('leaves its facts without a parent when it was deleted meanwhile', async () => {
     const place = await uploads.place();
     let hasFacts = false;
     const { kernel } = await uploads.start({
@@ -217,7 +217,7 @@ describe('a parent that cannot be stored', () => {
 });
 
 describe('a lost connection', () => {
-  test('in any transaction of an upload is tried again after 1 s, and no row is lost or doubled', {
+  test('is retried after 1 s in any transaction of an upload, and no row is lost or doubled', {
     timeout: 240_000,
   }, async () => {
     for (let at = 1; ; at += 1) {
@@ -244,7 +244,7 @@ describe('a lost connection', () => {
     }
   });
 
-  test('that is lost each time fails the upload after three retries of 1, 2 and 4 s', async () => {
+  test('fails the upload after three retries of 1, 2 and 4 s when it happens each time', async () => {
     const place = await uploads.place();
     let killed = 0;
     const { kernel, delays } = await uploads.start({
@@ -265,13 +265,13 @@ describe('a lost connection', () => {
   });
 });
 
-test('a statement that takes too long is tried three times more, then the upload fails', async () => {
+test('a statement that takes too long is retried three times, and then the upload fails', async () => {
   const place = await uploads.place();
   await addTrigger('daily_metrics', place.tenantId, 'perform pg_sleep(60);');
   let limited = 0;
   const { kernel, delays } = await uploads.start({
     hooks: {
-      // Only the facts and their tries: on a busy machine any other statement may take that long, too.
+      // Only the statements for facts: on a busy machine any other statement may take that long too.
       inside: async (tx, _count, { job }) => {
         if (limited === 4 || (await promotedEntity(job)) !== 'daily_metric') return;
         limited += 1;
@@ -286,7 +286,7 @@ test('a statement that takes too long is tried three times more, then the upload
 });
 
 describe('a write that the database refuses', () => {
-  test('for want of a right fails the upload at once, with the reason', async () => {
+  test('fails the upload at once with the reason when a permission is missing', async () => {
     await database.owner('revoke insert on daily_metrics from sluice_promote');
     undoings.push('grant insert on daily_metrics to sluice_promote');
     const { kernel, delays } = await uploads.start();
@@ -303,7 +303,7 @@ describe('a write that the database refuses', () => {
     expect(await completes(upload.uploadId)).toBe(0);
   });
 
-  test('by a policy fails the upload at once, with the reason', async () => {
+  test('fails the upload at once with the reason when a policy refuses it', async () => {
     await database.owner(
       `create policy none_of_this on daily_metrics as restrictive for insert to sluice_promote with check (false)`,
     );
@@ -315,7 +315,7 @@ describe('a write that the database refuses', () => {
     expect(await uploads.upload(upload)).toMatchObject({ status: 'failed', error_code: 'database_refused' });
   });
 
-  test('by an unexpected unique index loses exactly the rows that it refuses', async () => {
+  test('loses exactly the refused rows when an unexpected unique index refuses them', async () => {
     const place = await uploads.place();
     await database.owner(
       `create unique index no_doubles on daily_metrics (spend) where tenant_id = '${place.tenantId}'`,

@@ -5,13 +5,13 @@ import { adReport, range, useUploadRuns } from '../../../test/support/worlds/upl
 const database = useDatabase();
 const uploads = useUploadRuns(database);
 
-/** The slice itself has a longer one: any process loses this when a busy machine keeps it waiting. */
+/** The slice itself has a longer lease: on a busy machine, any process would lose this one. */
 const leaseMs = 1_500;
 
 test('a slice that parses 20 MB could keep a lease of 1.5 s', { timeout: 180_000 }, async () => {
   const place = await uploads.place();
   const run = await uploads.start({ leaseMs: 60_000, heartbeatMs: 300, sliceMs: 600_000 });
-  // Few entities and many days: as a year's report of an account is.
+  // Few entities and many days, like a report of an account for a year.
   const id = (kind: number, n: number) => `1202${kind}${String(n).padStart(12, '0')}`;
   const day = (n: number) => new Date(Date.UTC(2020, 0, 1 + (n % 2_000))).toISOString().slice(0, 10);
   const name = 'A campaign with a name of the length that people give to campaigns';
@@ -45,7 +45,7 @@ test('a slice that parses 20 MB could keep a lease of 1.5 s', { timeout: 180_000
   expect(dropped.values).toEqual([]);
   const refused = await run.kernel.metrics.zombieWritesRefused.get();
   expect(refused.values[0]?.value ?? 0).toBe(0);
-  // One claim, and the lease that it got was renewed again and again, mostly soon enough for the short one.
+  // One claim, whose lease was renewed repeatedly, usually soon enough for the short lease.
   const [job] = await database.owner<{ epoch: number }>(
     'select lease_epoch::integer as epoch from ingestion_jobs where job_id = $1',
     [upload.jobId],
@@ -55,6 +55,6 @@ test('a slice that parses 20 MB could keep a lease of 1.5 s', { timeout: 180_000
   const times = [...beats].sort((a, b) => a - b);
   const gaps = times.slice(1).map((time, at) => time - (times[at] ?? 0));
   expect(gaps.sort((a, b) => a - b)[gaps.length >> 1]).toBeLessThan(leaseMs);
-  // In time of the processor, which does not pass while the process waits for its turn.
+  // Measured in CPU time, which does not pass while the process waits to run.
   expect(longestWorkMs).toBeLessThan(leaseMs);
 });

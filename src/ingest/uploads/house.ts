@@ -1,7 +1,6 @@
 import { defineHouse } from '../../kernel/house/house.ts';
 import { uploadErrors, uploadFailures } from './errors.ts';
-import { reportErrors } from './reports/errors.ts';
-import { profileErrors } from './reports/profile-errors.ts';
+import { profileErrors, reportErrors } from './reports/errors.ts';
 import { uploadSettings } from './settings.ts';
 
 /** Ad reports, through staging and validation into production tables. */

@@ -11,19 +11,19 @@ export class UploadMetrics {
     const registers = [registry];
     this.rows = new Counter({
       name: 'sluice_upload_rows_total',
-      help: 'Rows of reports, by what became of them',
+      help: 'Rows of reports, by outcome',
       labelNames: ['platform', 'outcome'],
       registers,
     });
     this.uploads = new Counter({
       name: 'sluice_uploads_total',
-      help: 'Uploads that came to an end, by status',
+      help: 'Finished uploads, by final status',
       labelNames: ['platform', 'status'],
       registers,
     });
     this.retries = new Counter({
       name: 'sluice_upload_retries_total',
-      help: 'Transactions of uploads that were tried again, by class of the retry table',
+      help: 'Retried transactions of uploads, by class of the retry table',
       labelNames: ['class'],
       registers,
     });

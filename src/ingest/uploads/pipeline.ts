@@ -3,7 +3,7 @@ import type { Pipeline } from '../../kernel/jobs/types.ts';
 import { pipelineName } from './types.ts';
 import { advanceUpload, cancelUpload, cleanUpCanceled, type UploadWorkerDeps } from './worker.ts';
 
-/** Uploads as a pipeline of the kernel: one job each, parsed and promoted slice by slice. */
+/** Uploads as a pipeline: one job per upload, parsed and promoted in slices. */
 export function uploadsPipeline(deps: UploadWorkerDeps): Pipeline {
   return {
     name: pipelineName,
@@ -12,7 +12,7 @@ export function uploadsPipeline(deps: UploadWorkerDeps): Pipeline {
     cleanUp: (slice) => cleanUpCanceled(deps, slice),
     onCancel: (tx, job) => cancelUpload(deps, tx, job),
     onError: unexpectedOutcome,
-    requeueRefusal: 'An upload cannot be requeued: correct the file and upload it again.',
+    requeueRefusal: 'An upload cannot be requeued. Correct the file and upload it again.',
     remaining: () => null,
   };
 }

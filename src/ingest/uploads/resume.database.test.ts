@@ -18,13 +18,13 @@ const uploads = useUploadRuns(database);
 
 const lines = 7;
 /**
- * Three batches of staging, so that there is a middle to be cut off in. Without a heartbeat meanwhile: a worker that
- * has lost its job is to find out by what it writes.
+ * Three batches of staging, so that a worker can be interrupted in the middle. There is no heartbeat meanwhile: a
+ * worker that has lost its job must find out when it writes.
  */
 const batches = { linesPerBatch: 3, heartbeatMs: 60_000 };
 const report = adReport(range(lines).map((n) => adLine(n, { campaign: (n % 2) + 1 })));
 
-/** Everything that an upload leaves, whatever happened on its way. */
+/** Everything that an upload leaves in the database. */
 async function leavings({ uploadId }: Upload) {
   const [staged] = await database.owner<{ facts: number; rows: number }>(
     `select count(*) filter (where entity_type = 'daily_metric')::integer as facts,
@@ -64,7 +64,7 @@ const whole = {
   sources: 10,
 };
 
-/** Runs one upload with these hooks, then lets another kernel end what the first one left. */
+/** Runs one upload with these hooks, then lets another kernel finish what the first one left. */
 async function runTwice(hooks: RunHooks) {
   const place = await uploads.place();
   let transactions = 0;
@@ -89,7 +89,7 @@ async function runTwice(hooks: RunHooks) {
   return { upload, first, second, transactions, refused, left };
 }
 
-test('an upload that nobody disturbs leaves one fact per row, and one event', {
+test('an undisturbed upload leaves one fact per row and one event', {
   timeout: 60_000,
 }, async () => {
   const { left, second } = await runTwice({});
@@ -97,7 +97,7 @@ test('an upload that nobody disturbs leaves one fact per row, and one event', {
   expect(second.reads).toEqual([]);
 });
 
-test('a worker that loses its job before any of its transactions writes nothing more, and the next one ends it', {
+test('a worker that loses its job before any of its transactions writes nothing more, and the next one finishes it', {
   timeout: 240_000,
 }, async () => {
   for (let at = 1; ; at += 1) {
@@ -116,7 +116,7 @@ test('a worker that loses its job before any of its transactions writes nothing 
   }
 });
 
-test('a worker that dies after any of its transactions leaves nothing undone and nothing done twice', {
+test('a worker that dies after any of its transactions leaves nothing out and nothing done twice', {
   timeout: 240_000,
 }, async () => {
   for (let at = 1; ; at += 1) {
@@ -133,7 +133,7 @@ test('a worker that dies after any of its transactions leaves nothing undone and
   }
 });
 
-test('a worker that was stopped while another one ended its upload changes nothing when it wakes', {
+test('a worker that was stopped while another one finished its upload changes nothing when it wakes', {
   timeout: 60_000,
 }, async () => {
   for (const at of [3, 6, 10, 14]) {
@@ -170,7 +170,7 @@ test('a worker that was stopped while another one ended its upload changes nothi
   }
 });
 
-test('a commit whose answer is lost is neither repeated nor left out, whichever it is', {
+test('a commit whose response is lost is neither repeated nor left out, whichever it is', {
   timeout: 240_000,
 }, async () => {
   const { hostname, username, password, pathname } = new URL(database.appUrl);
@@ -196,11 +196,11 @@ test('a commit whose answer is lost is neither repeated nor left out, whichever 
       const upload = await uploads.take(place, report);
       await kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
       await kernel.stop(1_000);
-      expect(await leavings(upload), `lost the answer to commit ${at}`).toEqual(whole);
+      expect(await leavings(upload), `lost the response to commit ${at}`).toEqual(whole);
       if (armed === 0) break;
       expect(delays.length).toBeLessThanOrEqual(1);
       noticed += delays.length;
-      // The rescuer commits too, and now and then loses its answer in the upload's place: then once more.
+      // The rescuer commits too, and sometimes it loses the response instead of the upload: then try once more.
       if (delays.length === 0) at -= 1;
     }
     expect(noticed).toBeGreaterThan(8);
@@ -210,7 +210,7 @@ test('a commit whose answer is lost is neither repeated nor left out, whichever 
   }
 });
 
-test('reading goes on at the byte where the last transaction stopped, and not at the beginning', async () => {
+test('reading resumes at the byte where the last transaction stopped, not at the beginning', async () => {
   const place = await uploads.place();
   const content = adReport(range(400).map((n) => adLine(n)));
   let resumeAt = 0;

@@ -13,21 +13,20 @@ import {
 import { storedText } from '../../kernel/http/stored-text.ts';
 import { cancel } from '../../kernel/jobs/service.ts';
 import { ownerFilter, type Principal } from '../../kernel/tenancy/types.ts';
-import { columnRecord } from './intake/column-records.ts';
-import { mappingSchema } from './intake/fields.ts';
+import { columnRecord, keyOf, mappingSchema, uploadParams as params } from './intake/fields.ts';
 import { type ReceivedUpload, receiveForm, receiveReference } from './intake/form.ts';
 import { type IntakeDeps, takeIn } from './intake/intake.ts';
-import { readMapping, replaceMapping } from './intake/mapping-store.ts';
-import { keyOf, uploadParams as params } from './intake/upload-key.ts';
+import { readMapping } from './intake/mapping-store.ts';
 import { installProduction } from './promotion/production-routes.ts';
 import { entityTypes, type HeaderMapping, platforms } from './reports/types.ts';
 import { writeRejected } from './review/rejected.ts';
 import { installReview } from './review/routes.ts';
-import { getUpload, promote, undo } from './service.ts';
+import { getUpload, releaseForPromotion, saveMapping } from './service.ts';
 import { listStagedRows } from './staging/store.ts';
 import { listUploads } from './store.ts';
 import { type Upload, uploadStatuses } from './types.ts';
-import { renderStagedRow, renderUpload, stagedRowReply, undoCounts, uploadReply } from './views.ts';
+import { installUndo } from './undo/routes.ts';
+import { renderStagedRow, renderUpload, stagedRowReply, uploadReply } from './views.ts';
 
 export interface UploadRoutesDeps extends IntakeDeps {
   ingestFolder: string | null;
@@ -44,18 +43,19 @@ export function uploadRoutes(deps: UploadRoutesDeps): RouteModule {
     installRejected(app, routeDeps);
     installReview(app, routeDeps, deps);
     installControl(app, deps);
+    installUndo(app, deps);
     installProduction(app, routeDeps);
   };
 }
 
 function installIntake(app: RouteApp, deps: UploadRoutesDeps): void {
-  const answer = ({ uploadId, status }: Upload) => ({ upload_id: uploadId, status });
+  const created = ({ uploadId, status }: Upload) => ({ upload_id: uploadId, status });
   const place = ({ uploadId }: Upload) => ({ location: `/api/uploads/${uploadId}` });
   app.route({
     method: 'POST',
     url: '/api/uploads',
     config: { action: 'upload.create', idempotent: 'by_handler', anyKeys: true },
-    // The form around the file needs a little room.
+    // Room for the form around the file.
     bodyLimit: deps.maxUploadBytes + 1024 * 1024,
     schema: {
       tags,
@@ -85,19 +85,19 @@ function installIntake(app: RouteApp, deps: UploadRoutesDeps): void {
         userId: principal.userId,
         createdBy: creatorOf(principal, received),
         ipAddress: request.ip,
-        beforeCommit: request.receipt.keeping(201, answer, place),
+        beforeCommit: request.receipt.keeping(201, created, place),
       });
-      return reply.code(201).headers(place(upload)).send(answer(upload));
+      return reply.code(201).headers(place(upload)).send(created(upload));
     },
   });
 }
 
-/** What makes two requests with one Idempotency-Key the same: all fields and the bytes of the file. */
+/** Two requests with one Idempotency-Key are the same if all fields and the bytes of the file are. */
 function claimFor(request: FastifyRequest, { fields, stored }: ReceivedUpload): Promise<KeptAnswer | null> {
   return request.receipt.claim({ ...fields, sha256: stored.sha256 });
 }
 
-/** Whom a request names counts only from a service, which uploads for others. */
+/** Only a service may name another creator, because it uploads for others. */
 function creatorOf({ role, userId }: Principal, { fields }: ReceivedUpload): string {
   return role === 'service' ? (fields.created_by ?? userId) : userId;
 }
@@ -116,7 +116,7 @@ function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
         workspace_id: z.uuid().optional(),
         status: z.enum(uploadStatuses).optional(),
         platform: z.enum(platforms).optional(),
-        filename: storedText(200).min(1).optional().describe('A part of the file’s name'),
+        filename: storedText(200).min(1).optional().describe('Part of the file name'),
       }),
       response: { 200: listOf(uploadReply), ...problems() },
     },
@@ -125,7 +125,7 @@ function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
       const { limit, status, platform, filename, workspace_id: workspaceId } = request.query;
       const page = pageRequest(request.query, { list, cursors });
       const scope = { tenantId: principal.tenantId, ownerId: ownerFilter(principal) };
-      const rows = await db.tenant(principal.tenantId, (tx) =>
+      const rows = await db.read(principal.tenantId, (tx) =>
         listUploads(tx, { ...scope, ...page, status, platform, filename, workspaceId }),
       );
       return pageOf(rows, { limit, list, cursors, key: (row) => row.uploadId, render: renderUpload });
@@ -148,7 +148,7 @@ function installRows(app: RouteApp, { db, cursors }: RouteDeps): void {
     config: { action: 'upload.read' },
     schema: {
       tags,
-      summary: 'The staged rows of an upload, in the order of the file',
+      summary: 'List the staged rows of an upload in the order of the file',
       params,
       querystring: z.strictObject({
         ...pageQuery,
@@ -163,7 +163,7 @@ function installRows(app: RouteApp, { db, cursors }: RouteDeps): void {
       const [rowIndex, afterEntity] = cursor === undefined ? [] : cursors.decode(list, cursor);
       const after =
         cursor === undefined ? null : { rowIndex: Number(rowIndex), entityType: String(afterEntity) };
-      const rows = await db.tenant(upload.tenantId, (tx) =>
+      const rows = await db.read(upload.tenantId, (tx) =>
         listStagedRows(tx, { ...upload, validationStatus, entityType, after, limit: limit + 1 }),
       );
       const shown = rows.slice(0, limit);
@@ -185,7 +185,8 @@ function installRejected(app: RouteApp, { db }: RouteDeps): void {
     config: { action: 'upload.read' },
     schema: {
       tags,
-      summary: 'The rows that were refused, as CSV with their reasons; corrected, it can be uploaded again',
+      summary:
+        'Download the refused rows as CSV with their reasons; the corrected file can be uploaded again',
       params,
       response: { 200: z.any().describe('The file'), ...problems(404) },
     },
@@ -215,7 +216,7 @@ function installControl(app: RouteApp, deps: UploadRoutesDeps): void {
     },
     handler: async (request, reply) => {
       const { mapping, force_partial: forcePartial } = request.body ?? {};
-      const upload = await promote(deps, keyOf(request), {
+      const upload = await releaseForPromotion(deps, keyOf(request), {
         mapping: mapping as HeaderMapping | undefined,
         forcePartial,
       });
@@ -228,7 +229,7 @@ function installControl(app: RouteApp, deps: UploadRoutesDeps): void {
     config: { action: 'upload.control' },
     schema: {
       tags,
-      summary: 'Cancel an upload that is not being promoted yet',
+      summary: 'Cancel an upload that is not yet being promoted',
       params,
       response: { 200: uploadReply, ...problems(404, 409, 413, 415) },
     },
@@ -237,25 +238,6 @@ function installControl(app: RouteApp, deps: UploadRoutesDeps): void {
       const { jobId } = await getUpload(deps, key);
       await cancel(deps, { tenantId: key.tenantId, jobId });
       return renderUpload(await getUpload(deps, key));
-    },
-  });
-  app.route({
-    method: 'POST',
-    url: '/api/uploads/:upload_id/undo',
-    config: { action: 'upload.control' },
-    schema: {
-      tags,
-      summary: 'Delete what an upload created and nobody touched since',
-      params,
-      response: {
-        200: z.object({ upload: uploadReply, deleted: undoCounts, not_undone: undoCounts }),
-        ...problems(404, 409, 413, 415),
-      },
-    },
-    handler: async (request) => {
-      const key = keyOf(request);
-      const report = await undo(deps, key);
-      return { upload: renderUpload(await getUpload(deps, key)), ...report };
     },
   });
 }
@@ -270,14 +252,14 @@ function installMappings(app: RouteApp, { db }: RouteDeps): void {
     config: { action: 'upload.read' },
     schema: {
       tags,
-      summary: 'What columns were mapped to before, by platform',
+      summary: 'List the saved column mappings by platform',
       querystring: z.strictObject({ platform: z.enum(platforms).optional() }),
       response: { 200: z.object({ data: z.array(reply) }), ...problems() },
     },
     handler: async (request) => {
       const { tenantId } = principalOf(request);
       const wanted = request.query.platform === undefined ? platforms : [request.query.platform];
-      return db.tenant(tenantId, async (tx) => {
+      return db.read(tenantId, async (tx) => {
         const data = [];
         for (const platform of wanted)
           data.push({ platform, mapping: await readMapping(tx, { tenantId, platform }) });
@@ -291,7 +273,7 @@ function installMappings(app: RouteApp, { db }: RouteDeps): void {
     config: { action: 'upload.control', anyKeys: true },
     schema: {
       tags,
-      summary: 'Replace what columns of a platform’s reports are mapped to',
+      summary: 'Replace the saved column mapping of a platform',
       body: z.strictObject({ platform: z.enum(platforms), mapping: mappingSchema }),
       response: { 200: reply, ...problems(413, 415) },
     },
@@ -299,7 +281,7 @@ function installMappings(app: RouteApp, { db }: RouteDeps): void {
       const { tenantId, userId } = principalOf(request);
       const { platform } = request.body;
       const mapping = request.body.mapping as HeaderMapping;
-      await db.tenant(tenantId, (tx) => replaceMapping(tx, { tenantId, platform, mapping, userId }));
+      await saveMapping({ db }, { tenantId, platform, mapping, userId });
       return { platform, mapping };
     },
   });

@@ -1,34 +1,17 @@
 import { unparkJob } from '../../kernel/jobs/shared-store.ts';
 import type { WakeUp } from '../../kernel/jobs/wake-up.ts';
-import type { Database, Tx } from '../../lib/postgres/db.ts';
+import type { Database, DatabaseRole, Tx } from '../../lib/postgres/db.ts';
 import { uploadErrors } from './errors.ts';
 import { recordMove } from './events.ts';
+import { replaceMapping } from './intake/mapping-store.ts';
 import type { UploadMetrics } from './metrics.ts';
 import { endPromotion } from './promotion/end-promotion.ts';
 import type { HeaderMapping } from './reports/types.ts';
 import { checkpointOf } from './staging/checkpoint.ts';
-import { retryClassOf } from './staging/retrying.ts';
 import { releaseSlot } from './staging/slots.ts';
 import { deleteStagingOf, listExpiredStaging } from './staging/store.ts';
-import {
-  type AbandonedUpload,
-  expireHeld,
-  findUpload,
-  listAbandoned,
-  moveUpload,
-  saveDecision,
-  saveMapping,
-} from './store.ts';
+import { type AbandonedUpload, findUpload, listAbandoned, moveUpload, saveDecision } from './store.ts';
 import type { OwnedUploadKey, Upload, UploadKey } from './types.ts';
-import {
-  countLeft,
-  deleteCreatedAdSets,
-  deleteCreatedAds,
-  deleteCreatedCampaigns,
-  markUndone,
-  releaseEntities,
-  undoMetrics,
-} from './undo/store.ts';
 
 export interface UploadServiceDeps {
   db: Database;
@@ -45,15 +28,17 @@ async function getUploadIn(tx: Tx, key: OwnedUploadKey): Promise<Upload> {
   throw uploadErrors.raise.upload_not_found(`There is no upload ${key.uploadId}`);
 }
 
-/** Lets an upload that was held for review go on, with what the reviewer decided. */
-export function promote(
+/** Ends the review of a held upload: its job continues and promotes it with what the reviewer decided. */
+export function releaseForPromotion(
   deps: UploadServiceDeps,
   key: OwnedUploadKey,
   decision: { mapping?: HeaderMapping | undefined; forcePartial?: boolean | undefined },
 ): Promise<Upload> {
   return deps.db.tenant(key.tenantId, async (tx) => {
     const upload = await getUploadIn(tx, key);
-    const saved = await tx.as('sluice_intake', (own) => saveDecision(own, upload, decision));
+    const saved = await tx.as('sluice_intake', (own) =>
+      saveDecision(own, upload, { ...decision, review: false }),
+    );
     if (!saved) throw notHeld(upload);
     await unparkJob(tx, upload);
     tx.afterCommit(() => deps.wake.announce('jobs'));
@@ -61,11 +46,14 @@ export function promote(
   });
 }
 
-/** Another mapping for an upload that is held: the file is read again with it, and the upload stays held. */
+/** Changes the mapping of a held upload: the file is read again, and the upload stays held. */
 export function remap(deps: UploadServiceDeps, key: OwnedUploadKey, mapping: HeaderMapping): Promise<Upload> {
   return deps.db.tenant(key.tenantId, async (tx) => {
     const upload = await getUploadIn(tx, key);
-    if (!(await tx.as('sluice_intake', (own) => saveMapping(own, upload, mapping)))) throw notHeld(upload);
+    const isSaved = await tx.as('sluice_intake', (own) =>
+      saveDecision(own, upload, { mapping, review: true }),
+    );
+    if (!isSaved) throw notHeld(upload);
     const saved = await getUploadIn(tx, key);
     if (saved.mappingVersion === upload.mappingVersion) return saved;
     await recordMove(deps, tx, saved, 'remapped', { mapping });
@@ -76,114 +64,24 @@ export function remap(deps: UploadServiceDeps, key: OwnedUploadKey, mapping: Hea
 }
 
 function notHeld({ uploadId, status, review }: Upload): Error {
-  const state = review ? `${status} (to be held for review)` : status;
+  const state = review ? `${status} (will be held for review)` : status;
   return uploadErrors.raise.upload_state_conflict(
-    `Upload ${uploadId} is ${state}; only one that is held for review in staging_complete can be mapped or promoted`,
+    `Upload ${uploadId} is ${state}; only an upload held for review (staging_complete) can be mapped or promoted`,
     { details: { status } },
   );
 }
 
-export interface UndoReport {
-  deleted: { campaigns: number; ad_sets: number; ads: number; daily_metrics: number };
-  /** What the upload touched and which stays: it updated these rows, or another upload confirmed or changed them. */
-  not_undone: { campaigns: number; ad_sets: number; ads: number; daily_metrics: number };
-}
-
-const undoBatch = 20_000;
-
-/**
- * Deletes what the upload created and nobody else stated or changed; what others only confirmed goes when the last of
- * them is undone. Metrics go first and in pieces: an undo that was interrupted is asked for again and goes on. The
- * record keeps its status and says when.
- */
-export async function undo(deps: UploadServiceDeps, key: OwnedUploadKey): Promise<UndoReport> {
-  const upload = await getUpload(deps, key);
-  assertUndoable(upload);
-  const metrics = { deleted: 0, left: 0 };
-  let afterId = 0;
-  for (;;) {
-    const piece = { ...upload, afterId, limit: undoBatch };
-    const { deleted, left, lastId } = await unlessInTheWay(() =>
-      asPromoter(deps, upload, (tx) => undoMetrics(tx, piece)),
-    );
-    metrics.deleted += deleted;
-    metrics.left += left;
-    if (lastId === null) break;
-    afterId = lastId;
-  }
-  return unlessInTheWay(() =>
-    deps.db.tenant(upload.tenantId, async (tx) => {
-      const report = await tx.as('sluice_promote', (own) => endUndo(own, upload, metrics));
-      await recordMove(deps, tx, upload, 'undone', { ...report });
-      return report;
-    }),
-  );
-}
-
-const undoTries = 4;
-
-/**
- * A promotion at the same moment may deadlock with an undo, or hang a row on a parent that undo is about to delete.
- * Nothing of the transaction was kept then, and the next look finds the row and leaves its parent.
- */
-async function unlessInTheWay<T>(work: () => Promise<T>): Promise<T> {
-  for (let tried = 1; ; tried += 1) {
-    try {
-      return await work();
-    } catch (error) {
-      const retryClass = retryClassOf(error);
-      if (retryClass === null || retryClass === 'connection' || tried >= undoTries) throw error;
-    }
-  }
-}
-
-function asPromoter<T>(
-  { db }: UploadServiceDeps,
-  { tenantId }: UploadKey,
-  work: (tx: Tx) => Promise<T>,
-): Promise<T> {
-  return db.transaction({ role: 'sluice_promote', tenantId }, work);
-}
-
-async function endUndo(
-  tx: Tx,
-  upload: Upload,
-  metrics: { deleted: number; left: number },
-): Promise<UndoReport> {
-  // The record's row is locked first: of two that undo at once, one is told that it is done.
-  if (!(await markUndone(tx, upload))) throw notUndoable({ ...upload, undoneAt: new Date() });
-  const ads = await deleteCreatedAds(tx, upload);
-  const adSets = await deleteCreatedAdSets(tx, upload);
-  const campaigns = await deleteCreatedCampaigns(tx, upload);
-  const left = await countLeft(tx, upload);
-  await releaseEntities(tx, upload);
-  return {
-    deleted: { campaigns, ad_sets: adSets, ads, daily_metrics: metrics.deleted },
-    not_undone: {
-      campaigns: left.campaigns,
-      ad_sets: left.adSets,
-      ads: left.ads,
-      daily_metrics: metrics.left,
-    },
-  };
-}
-
-export function assertUndoable(upload: Upload): void {
-  if (!['completed', 'partial'].includes(upload.status) || upload.undoneAt !== null)
-    throw notUndoable(upload);
-}
-
-function notUndoable({ uploadId, status, undoneAt }: Upload): Error {
-  const why = undoneAt === null ? `is ${status}` : 'was undone before';
-  return uploadErrors.raise.upload_state_conflict(
-    `Upload ${uploadId} ${why}; only completed and partial uploads can be undone, once`,
-    { details: { status } },
-  );
+/** Replaces what the columns of a platform's reports are mapped to in later uploads. */
+export function saveMapping(
+  { db }: Pick<UploadServiceDeps, 'db'>,
+  given: Pick<Upload, 'tenantId' | 'platform' | 'mapping' | 'userId'>,
+): Promise<void> {
+  return db.tenant(given.tenantId, (tx) => replaceMapping(tx, given));
 }
 
 const purgeBatch = 10_000;
 
-/** For upkeep: staged rows are kept for some days. What still waits for a reviewer then ends with them. */
+/** For upkeep: deletes old staged rows. Uploads that still wait for a reviewer fail with them. */
 export async function purgeStaging(
   deps: UploadServiceDeps,
   { days }: { days: number },
@@ -193,7 +91,7 @@ export async function purgeStaging(
   for (const { isFinished, ...key } of old) {
     if (!isFinished) {
       const removed = await expire(deps, key);
-      // Somebody has decided since the look.
+      // A reviewer has decided since the list was read.
       if (removed === null) continue;
       report.expired += 1;
       report.removed += removed;
@@ -209,22 +107,34 @@ export async function purgeStaging(
   return report;
 }
 
-/** Answers how many staged rows went with it; null when it does not wait any more. */
+/** Returns how many staged rows were deleted with it; null when it no longer waits. */
 function expire(deps: UploadServiceDeps, key: UploadKey): Promise<number | null> {
   return deps.db.tenant(key.tenantId, async (tx) => {
     const upload = await findUpload(tx, key);
     if (!upload) return null;
     const errorText = 'The upload was held for review until its staged rows expired; upload the file again.';
-    const details = { errorCode: 'staging_expired', errorText };
-    if (!(await tx.as('sluice_intake', (own) => expireHeld(own, upload, details)))) return null;
-    await recordMove(deps, tx, upload, 'failed', { error_code: 'staging_expired', error_text: errorText });
+    const reason = { errorCode: 'staging_expired', errorText, ifHeld: true };
+    if (!(await failUpload(deps, tx, upload, reason))) return null;
     await unparkJob(tx, upload);
-    // No upload ever has lost rows and still waits for a decision.
+    // In the same transaction: no upload may wait for a decision with only a part of its rows.
     return tx.as('sluice_cleanup', (own) => deleteStagingOf(own, key, purgeBatch));
   });
 }
 
-/** For upkeep: a job that was given up after crashes cannot tell its upload; this does. */
+/** Fails an upload that has promoted nothing, with its event. Returns false when its state does not allow it. */
+export async function failUpload(
+  deps: { wake: WakeUp },
+  tx: Tx,
+  upload: Upload,
+  reason: { errorCode: string; errorText: string; ifHeld?: boolean; role?: DatabaseRole },
+): Promise<boolean> {
+  const { errorCode, errorText, role = 'sluice_intake' } = reason;
+  const isMoved = await tx.as(role, (own) => moveUpload(own, upload, 'failed', reason));
+  if (isMoved) await recordMove(deps, tx, upload, 'failed', { error_code: errorCode, error_text: errorText });
+  return isMoved;
+}
+
+/** For upkeep: fails uploads whose job became a dead letter after crashes, because the job could not do it. */
 export async function failAbandoned(
   deps: UploadServiceDeps & { metrics: UploadMetrics },
 ): Promise<{ failed: number }> {
@@ -240,7 +150,7 @@ export async function failAbandoned(
   return { failed: abandoned.length };
 }
 
-/** One after the other; one that fails keeps no other from its turn. The first error is thrown in the end. */
+/** Runs all of them, one after the other, even if one fails. Throws the first error at the end. */
 async function runAll(works: (() => Promise<unknown>)[]): Promise<void> {
   const errors: unknown[] = [];
   for (const work of works) await work().catch((error: unknown) => errors.push(error));
@@ -259,7 +169,5 @@ async function failOne(
     await endPromotion(deps, tx, upload, checkpointOf(checkpoint), details);
     return;
   }
-  const moved = await tx.as('sluice_intake', (own) => moveUpload(own, upload, 'failed', details));
-  const data = { error_code: details.errorCode, error_text: errorMessage };
-  if (moved) await recordMove(deps, tx, upload, 'failed', data);
+  await failUpload(deps, tx, upload, details);
 }

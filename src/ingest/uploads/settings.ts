@@ -8,7 +8,7 @@ export const uploadSettings = {
     env: 'MAX_REPORT_BYTES',
     ...wholeNumber({ min: 1024, max: 10 * 1024 * mebibyte, unit: 'bytes' }),
     default: 50 * mebibyte,
-    describe: 'The largest ad report that POST /api/uploads takes.',
+    describe: 'The largest ad report that POST /api/uploads accepts.',
   }),
   stagingRetentionDays: setting({
     env: 'STAGING_RETENTION_DAYS',
@@ -21,12 +21,12 @@ export const uploadSettings = {
     ...text({ max: 4_000 }),
     default: null,
     describe:
-      'Reports that are dropped below this folder as tenant/workspace_id/platform/file are taken in. Unset: none.',
+      'Reports dropped here as tenant/workspace_id/platform/file are uploaded. Unset: no folder is watched.',
   }),
   uploadSliceMs: setting({
     env: 'UPLOAD_SLICE_MS',
     ...wholeNumber({ min: 50, max: 600_000, unit: 'milliseconds' }),
     default: 5_000,
-    describe: 'How long a slice of an upload should take before others get their turn.',
+    describe: 'How long a slice of an upload may take before other jobs get their turn.',
   }),
 };

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { useDatabase } from '../../../test/support/worlds/database.ts';
 import { adLine, adReport, gate, range, useUploadRuns } from '../../../test/support/worlds/upload-runs.ts';
 import { cancel, pause, resume } from '../../kernel/jobs/service.ts';
-import { promote } from './service.ts';
+import { releaseForPromotion } from './service.ts';
 import { moveUpload } from './store.ts';
 import { type Upload, type UploadStatus, uploadStatuses } from './types.ts';
 
@@ -10,7 +10,7 @@ const database = useDatabase();
 const uploads = useUploadRuns(database);
 const report = adReport(range(3).map((n) => adLine(n)));
 
-/** Written from the document, not from the code. */
+/** Taken from the documentation, not from the code. */
 const legal: Record<UploadStatus, UploadStatus[]> = {
   pending: ['processing', 'failed'],
   processing: ['staging_complete', 'failed'],
@@ -24,7 +24,7 @@ const legal: Record<UploadStatus, UploadStatus[]> = {
 describe('the record', () => {
   const pairs = uploadStatuses.flatMap((from) => uploadStatuses.map((to) => [from, to] as const));
 
-  test.each(pairs)('from %s to %s moves only if the document says so', async (from, to) => {
+  test.each(pairs)('moves from %s to %s only if the table of moves allows it', async (from, to) => {
     const place = await uploads.place();
     const upload = await uploads.take(place, report);
     await database.owner(
@@ -75,7 +75,7 @@ async function stopIn(status: UploadStatus) {
 
 describe('canceling', () => {
   test.each(['pending', 'processing', 'staging_complete'] as const)(
-    'an upload that is %s fails it as canceled, and takes its staged rows and its slot away',
+    'an upload that is %s fails it as canceled, deletes its staged rows and frees its slot',
     async (status) => {
       const place = await uploads.place();
       const { kernel, reached, goOn } = await stopIn(status);
@@ -114,7 +114,7 @@ describe('canceling', () => {
     expect(await uploads.upload(upload)).toMatchObject({ status: 'completed', promoted_rows: 3 });
   });
 
-  test('an upload that is over is refused with 409 and changes nothing', async () => {
+  test('a finished upload is refused with 409 and changes nothing', async () => {
     const place = await uploads.place();
     const { kernel } = await uploads.start();
     const upload = await uploads.take(place, report);
@@ -123,7 +123,7 @@ describe('canceling', () => {
     expect(await uploads.upload(upload)).toMatchObject({ status: 'completed' });
   });
 
-  test('an upload before anybody has taken it leaves nothing to clean up', async () => {
+  test('an upload that no worker has claimed leaves nothing to clean up', async () => {
     const place = await uploads.place();
     const { kernel } = await uploads.start();
     const upload = await uploads.take(place, report);
@@ -132,7 +132,7 @@ describe('canceling', () => {
     expect(await leftOf(upload)).toEqual({ slots: 0, staged: 0 });
   });
 
-  test('an upload that is held for review takes its staged rows away', async () => {
+  test('an upload that is held for review deletes its staged rows', async () => {
     const place = await uploads.place();
     const { kernel } = await uploads.start();
     const upload = await uploads.take(place, report, { review: true });
@@ -146,7 +146,7 @@ describe('canceling', () => {
 
 describe('pausing', () => {
   test.each(['processing', 'promoting'] as const)(
-    'an upload that is %s keeps what it has, and resuming ends it with every row once',
+    'an upload that is %s keeps its rows, and resuming completes it with every row once',
     async (status) => {
       const place = await uploads.place();
       const { kernel, reached, goOn } = await stopIn(status);
@@ -165,7 +165,7 @@ describe('pausing', () => {
     },
   );
 
-  test('an upload before it has begun keeps it pending until it is resumed', async () => {
+  test('an upload that has not started keeps it pending until it is resumed', async () => {
     const place = await uploads.place();
     const { kernel } = await uploads.start();
     const upload = await uploads.take(place, report);
@@ -178,8 +178,8 @@ describe('pausing', () => {
   });
 });
 
-describe('a decision about an upload that is held', () => {
-  test('is not slept over when it comes while the slice that holds it still ends', async () => {
+describe('a decision about a held upload', () => {
+  test('is not missed when it comes while the slice that holds the upload is ending', async () => {
     const place = await uploads.place();
     let isDecided = false;
     const { kernel } = await uploads.start({
@@ -189,7 +189,7 @@ describe('a decision about an upload that is held', () => {
           const result = await real.advance(slice);
           if (!isDecided) {
             isDecided = true;
-            await promote(kernel, { ...place, uploadId: slice.job.subjectId }, {});
+            await releaseForPromotion(kernel, { ...place, uploadId: slice.job.subjectId }, {});
           }
           return result;
         },
@@ -208,7 +208,7 @@ describe('a decision about an upload that is held', () => {
     expect(await uploads.upload(upload)).toMatchObject({ status: 'completed' });
   });
 
-  test('with another mapping stages the file again, in a slot, and every row once', async () => {
+  test('stages the file again with another mapping, in a slot, and every row once', async () => {
     const place = await uploads.place();
     const slots: number[] = [];
     const { kernel } = await uploads.start({
@@ -227,7 +227,11 @@ describe('a decision about an upload that is held', () => {
     const upload = await uploads.take(place, report, { review: true });
     await kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
     slots.length = 0;
-    await promote(kernel, { ...place, uploadId: upload.uploadId }, { mapping: { 'Link clicks': null } });
+    await releaseForPromotion(
+      kernel,
+      { ...place, uploadId: upload.uploadId },
+      { mapping: { 'Link clicks': null } },
+    );
     await kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
     expect(await uploads.upload(upload)).toMatchObject({
       status: 'completed',
@@ -239,7 +243,7 @@ describe('a decision about an upload that is held', () => {
       [upload.uploadId],
     );
     expect(clicks).toEqual([{ clicks: null }, { clicks: null }, { clicks: null }]);
-    // Without a slot are only the look at it, the taking of the slot itself, and what follows its end.
+    // Only reading the upload, taking the slot, and what follows its end happen without a slot.
     expect(slots.indexOf(1)).toBeLessThanOrEqual(2);
     expect(slots.filter((held) => held === 0).length).toBeLessThanOrEqual(3);
   });

@@ -1,7 +1,8 @@
 import type { Tx } from '../../lib/postgres/db.ts';
-import { sql } from '../../lib/postgres/sql.ts';
+import { sql, trustedSql } from '../../lib/postgres/sql.ts';
 import {
   type HeaderMapping,
+  isFinished,
   type NewUpload,
   type OwnedUploadKey,
   type Platform,
@@ -12,9 +13,21 @@ import {
   type UploadStatus,
   type WarningCount,
 } from './types.ts';
-import { uploadColumns } from './upload-columns.ts';
 
-/** The record of uploads and the slots that they work in. */
+/** An `Upload`, from `data_uploads u`. */
+const uploadColumns = trustedSql(`
+  u.tenant_id as "tenantId", u.upload_id as "uploadId", u.workspace_id as "workspaceId", u.client_id as "clientId",
+  u.platform, u.source, u.filename, u.file_id as "fileId", u.file_url as "fileUrl", u.status,
+  u.force_partial as "forcePartial", u.review, u.mapping, u.mapping_version as "mappingVersion", u.job_id as "jobId",
+  u.row_count as "rowCount", u.total_rows as "totalRows", u.valid_rows as "validRows", u.invalid_rows as "invalidRows",
+  u.promoted_rows as "promotedRows", u.failed_rows as "failedRows", u.campaigns_upserted as "campaignsUpserted",
+  u.ad_sets_upserted as "adSetsUpserted", u.ads_upserted as "adsUpserted",
+  u.daily_metrics_upserted as "dailyMetricsUpserted",
+  array(select to_char(d, 'YYYY-MM-DD') from unnest(u.affected_dates) d) as "affectedDates", u.warnings, u.layout,
+  u.error_code as "errorCode", u.error_text as "errorText", u.event_emitted as "eventEmitted",
+  u.created_by as "createdBy", u.user_id as "userId", u.created_at as "createdAt", u.updated_at as "updatedAt",
+  u.finished_at as "finishedAt", u.undone_at as "undoneAt"`);
+
 export async function insertUpload(tx: Tx, upload: NewUpload): Promise<Upload> {
   const [row] = await tx.rows<Upload>(sql`
     insert into data_uploads as u (
@@ -43,9 +56,9 @@ export interface UploadFilter {
   workspaceId?: string | undefined;
   status?: UploadStatus | undefined;
   platform?: Platform | undefined;
-  /** A part of the file's name, in whatever case. */
+  /** Part of the file name, in any case. */
   filename?: string | undefined;
-  /** Of the last upload of the page before. */
+  /** The id of the last upload on the previous page. */
   after: string | null;
   limit: number;
 }
@@ -79,25 +92,17 @@ export async function workspaceExists(
   return found !== null;
 }
 
-/** What a move sets beside the status; what is absent stays as it was. */
-export interface MoveDetails {
-  errorCode?: string;
-  errorText?: string;
-  /** Whose move it is: members read the events of their own uploads. */
-  event?: Record<string, unknown>;
-}
-
 /**
- * Moves the record if its state allows it; false when it does not. Only the columns that every worker's role may
- * write. At the end every row was promoted or has failed, valid or not.
+ * Moves the upload if its state allows it, and returns whether it did. With `ifHeld` it must wait for a reviewer too.
+ * Writes only columns that every worker's role may write. At the end every row is promoted or failed, valid or not.
  */
 export async function moveUpload(
   tx: Tx,
   { tenantId, uploadId }: UploadKey,
   to: UploadStatus,
-  details: MoveDetails = {},
+  details: { errorCode?: string; errorText?: string; ifHeld?: boolean } = {},
 ): Promise<boolean> {
-  const isEnd = statesBefore(to).length > 0 && ['completed', 'partial', 'failed'].includes(to);
+  const isEnd = isFinished(to);
   const moved = await tx.run(sql`
     update data_uploads
        set status = ${to},
@@ -108,7 +113,8 @@ export async function moveUpload(
            updated_at = clock_timestamp()
      where tenant_id = ${tenantId}
        and upload_id = ${uploadId}
-       and status = any(${statesBefore(to)})`);
+       and status = any(${statesBefore(to)})
+       and (${details.ifHeld !== true} or (status = 'staging_complete' and review))`);
   return moved === 1;
 }
 
@@ -137,16 +143,16 @@ export async function saveParseFigures(
        and upload_id = ${uploadId}`);
 }
 
-/** What a person decides while the upload is held, or before it has begun. */
+/** What a reviewer decides about a held upload. Returns false when it is not held. What is absent stays as it was. */
 export async function saveDecision(
   tx: Tx,
   { tenantId, uploadId }: UploadKey,
-  decision: { mapping?: unknown; forcePartial?: boolean | undefined },
+  decision: { review: boolean; mapping?: HeaderMapping | undefined; forcePartial?: boolean | undefined },
 ): Promise<boolean> {
   const mapping = decision.mapping === undefined ? null : JSON.stringify(decision.mapping);
   const saved = await tx.run(sql`
     update data_uploads
-       set review = false,
+       set review = ${decision.review},
            mapping = coalesce(${mapping}::jsonb, mapping),
            mapping_version = mapping_version + case when ${mapping}::jsonb <> mapping then 1 else 0 end,
            force_partial = coalesce(${decision.forcePartial ?? null}, force_partial),
@@ -158,49 +164,9 @@ export async function saveDecision(
   return saved === 1;
 }
 
-/** Another mapping for an upload that is held; it stays held and is read again. False when it is not held. */
-export async function saveMapping(
-  tx: Tx,
-  { tenantId, uploadId }: UploadKey,
-  mapping: HeaderMapping,
-): Promise<boolean> {
-  const text = JSON.stringify(mapping);
-  const saved = await tx.run(sql`
-    update data_uploads
-       set mapping = ${text}::jsonb,
-           mapping_version = mapping_version + case when ${text}::jsonb <> mapping then 1 else 0 end,
-           updated_at = clock_timestamp()
-     where tenant_id = ${tenantId}
-       and upload_id = ${uploadId}
-       and status = 'staging_complete'
-       and review`);
-  return saved === 1;
-}
-
-/** Ends an upload that still waits for a decision; false when somebody has decided meanwhile. */
-export async function expireHeld(
-  tx: Tx,
-  { tenantId, uploadId }: UploadKey,
-  reason: { errorCode: string; errorText: string },
-): Promise<boolean> {
-  const expired = await tx.run(sql`
-    update data_uploads
-       set status = 'failed',
-           error_code = ${reason.errorCode},
-           error_text = ${reason.errorText},
-           failed_rows = total_rows - promoted_rows,
-           finished_at = clock_timestamp(),
-           updated_at = clock_timestamp()
-     where tenant_id = ${tenantId}
-       and upload_id = ${uploadId}
-       and status = 'staging_complete'
-       and review`);
-  return expired === 1;
-}
-
 /**
- * Takes one of the workspace's slots, if one is free that no older upload waits for. Uploads that somebody paused do
- * not hold the others up.
+ * Takes one of the workspace's slots, if one is free that no older upload waits for. A paused upload does not block
+ * the others.
  */
 export async function takeSlot(
   tx: Tx,
@@ -254,7 +220,7 @@ async function holdsSlot(tx: Tx, { tenantId, uploadId }: UploadKey): Promise<boo
   return held !== null;
 }
 
-/** The jobs of the uploads that wait for a slot of a workspace, oldest first. */
+/** The jobs of uploads that wait for a slot of a workspace, oldest first. */
 export function listWaitingJobs(
   tx: Tx,
   { tenantId, workspaceId }: { tenantId: string; workspaceId: string },
@@ -284,11 +250,11 @@ export interface AbandonedUpload extends UploadKey {
   checkpoint: Record<string, unknown>;
 }
 
-/** Uploads whose job died without them: a worker that was killed too often cannot tell them. */
+/** Unfinished uploads whose job is a dead letter: a worker that was killed could not fail them. */
 export function listAbandoned(tx: Tx, limit: number): Promise<AbandonedUpload[]> {
   return tx.rows<AbandonedUpload>(sql`
     select u.tenant_id as "tenantId", u.upload_id as "uploadId",
-           coalesce(j.error_message, 'The job of this upload ended without a word') as "errorMessage",
+           coalesce(j.error_message, 'The job of this upload ended without an error message') as "errorMessage",
            j.checkpoint
       from data_uploads u
       join ingestion_jobs j on j.tenant_id = u.tenant_id and j.job_id = u.job_id

@@ -1,6 +1,6 @@
 import type { EntityType, FieldProblem, HeaderMapping, Platform } from './reports/types.ts';
 
-export type { EntityType, HeaderMapping, Platform } from './reports/types.ts';
+export type { EntityKind, EntityType, HeaderMapping, Platform } from './reports/types.ts';
 
 export const pipelineName = 'uploads';
 
@@ -18,7 +18,7 @@ export const uploadStatuses = [
 ] as const;
 export type UploadStatus = (typeof uploadStatuses)[number];
 
-/** Every legal move and no other. */
+/** All legal moves. */
 const uploadMoves: Record<UploadStatus, readonly UploadStatus[]> = {
   pending: ['processing', 'failed'],
   processing: ['staging_complete', 'failed'],
@@ -33,7 +33,7 @@ export function isFinished(status: UploadStatus): boolean {
   return uploadMoves[status].length === 0;
 }
 
-/** The states from which `to` may be reached. */
+/** The states from which an upload may move to `to`. */
 export function statesBefore(to: UploadStatus): UploadStatus[] {
   return uploadStatuses.filter((from) => uploadMoves[from].includes(to));
 }
@@ -43,19 +43,20 @@ export interface UploadKey {
   uploadId: string;
 }
 
-/** An upload as its caller may see it: `ownerId` is given for members, who see only their own. */
+/** `ownerId` is given for members, who see only their own uploads. */
 export interface OwnedUploadKey extends UploadKey {
   ownerId?: string | undefined;
 }
 
-/** A kind of warning and how many lines had it. */
+/** A kind of warning and the number of lines that have it. */
 export interface WarningCount {
   code: string;
   message: string;
   count: number;
 }
 
-export interface Upload extends UploadKey {
+/** What intake writes. */
+export interface NewUpload extends UploadKey {
   workspaceId: string;
   clientId: string | null;
   platform: Platform;
@@ -63,12 +64,17 @@ export interface Upload extends UploadKey {
   filename: string | null;
   fileId: string;
   fileUrl: string;
-  status: UploadStatus;
   forcePartial: boolean;
   review: boolean;
   mapping: HeaderMapping;
-  mappingVersion: number;
   jobId: string;
+  createdBy: string;
+  userId: string;
+}
+
+export interface Upload extends NewUpload {
+  status: UploadStatus;
+  mappingVersion: number;
   rowCount: number | null;
   totalRows: number;
   validRows: number;
@@ -85,8 +91,6 @@ export interface Upload extends UploadKey {
   errorCode: string | null;
   errorText: string | null;
   eventEmitted: boolean;
-  createdBy: string;
-  userId: string;
   createdAt: Date;
   updatedAt: Date;
   finishedAt: Date | null;
@@ -94,32 +98,12 @@ export interface Upload extends UploadKey {
 }
 
 /**
- * Whether an upload that is held is being read again, because its mapping was changed: rows and figures are not those
- * of its mapping yet. The layout says which mapping the file was read with last.
+ * Whether a held upload is being read again because its mapping was changed. Until then its rows and figures are those
+ * of the previous mapping. The layout records which mapping the file was read with.
  */
 export function isBeingChecked({ status, review, layout, mappingVersion }: Upload): boolean {
   return status === 'staging_complete' && review && (layout?.mapping_version ?? 0) !== mappingVersion;
 }
-
-/** What intake writes. */
-export type NewUpload = Pick<
-  Upload,
-  | 'tenantId'
-  | 'uploadId'
-  | 'workspaceId'
-  | 'clientId'
-  | 'platform'
-  | 'source'
-  | 'filename'
-  | 'fileId'
-  | 'fileUrl'
-  | 'forcePartial'
-  | 'review'
-  | 'mapping'
-  | 'jobId'
-  | 'createdBy'
-  | 'userId'
->;
 
 export interface StagedRow {
   rowIndex: number;
@@ -132,16 +116,16 @@ export interface StagedRow {
   promotionWarning: { code: string; message: string } | null;
 }
 
-/** Staged rows that one transaction promotes. */
+/** How many staged rows one transaction promotes. */
 export const promotionBatchRows = 1_000;
 
-/** Below this the planner cannot go far wrong, and counting would cost more than it saves. */
+/** For smaller uploads, ANALYZE would cost more than better query plans save. */
 export function isWorthStatistics({ validRows }: Pick<Upload, 'validRows'>): boolean {
   return validRows >= 5_000;
 }
 
-/** How many uploads of a workspace may be at work at once. */
+/** How many uploads of a workspace may be processed at once. */
 export const slotsPerWorkspace = 3;
 
-/** Below this percentage of valid rows an upload is not promoted, unless its sender insists. */
+/** Below this percentage of valid rows an upload is not promoted, unless `force_partial` is set. */
 export const validPercentNeeded = 90;

@@ -32,7 +32,7 @@ async function age({ uploadId }: Upload, days: number): Promise<void> {
 const staged = (upload: Upload) => uploads.count('staging_rows', upload);
 
 describe('the purge of staging', () => {
-  test('takes staged rows that are older than 7 days, and leaves younger ones and production', async () => {
+  test('deletes staged rows older than 7 days, and leaves newer ones and production', async () => {
     const place = await uploads.place();
     const { kernel, deps } = await uploads.start();
     const [old, young] = [await uploads.take(place, report), await uploads.take(place, report)];
@@ -51,7 +51,7 @@ describe('the purge of staging', () => {
     expect(await purgeStaging(deps, { days: 7 })).toEqual({ removed: 0, expired: 0 });
   });
 
-  test('goes in batches: no transaction deletes more than 10,000 rows', async () => {
+  test('runs in batches: no transaction deletes more than 10,000 rows', async () => {
     const place = await uploads.place();
     const { deps, kernel } = await uploads.start();
     const upload = await uploads.take(place, report);
@@ -83,7 +83,7 @@ describe('the purge of staging', () => {
     }
   });
 
-  test('ends an upload that was held for review until then, and leaves work in progress alone', async () => {
+  test('fails an upload that was held for review until then, and leaves work in progress alone', async () => {
     const place = await uploads.place();
     const { kernel, deps } = await uploads.start();
     const drive = () => kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
@@ -106,7 +106,7 @@ describe('the purge of staging', () => {
     expect(job?.status).toBe('dead_letter');
   });
 
-  test('reaches the expired ones, however many uploads in progress are older', async () => {
+  test('reaches expired uploads, however many uploads in progress are older', async () => {
     const place = await uploads.place();
     const { kernel, deps } = await uploads.start();
     const upload = await uploads.take(place, report);
@@ -129,7 +129,7 @@ describe('the purge of staging', () => {
     expect(await staged(upload)).toBe(0);
   });
 
-  test('does not end an upload that somebody lets go at that moment', async () => {
+  test('does not fail an upload that a reviewer releases at that moment', async () => {
     const place = await uploads.place();
     const { kernel, deps } = await uploads.start();
     const drive = () => kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
@@ -187,7 +187,7 @@ describe('the watched folder', () => {
     return file;
   }
 
-  /** As if it had been written a while ago. */
+  /** Makes the file look as if it was written a while ago. */
   async function rest(file: string, secondsAgo = 60): Promise<void> {
     const time = new Date(Date.now() - secondsAgo * 1_000);
     await utimes(file, time, time);
@@ -204,7 +204,7 @@ describe('the watched folder', () => {
       [tenantId],
     );
 
-  test('gives each file once, and again only when it has changed', async () => {
+  test('uploads each file once, and again only when it has changed', async () => {
     const place = await uploads.place();
     const run = await uploads.start();
     const watcher = watch(run);
@@ -222,7 +222,7 @@ describe('the watched folder', () => {
     expect(await restarted.scan()).toEqual({ taken: 1, refused: 0, misplaced: 0 });
   });
 
-  test('gives each file once to two workers that look at the same time', async () => {
+  test('uploads each file once when two workers scan at the same time', async () => {
     const place = await uploads.place();
     const run = await uploads.start();
     const watchers = [watch(run), watch(run)];
@@ -238,7 +238,7 @@ describe('the watched folder', () => {
     expect(jobs?.n).toBe(5);
   });
 
-  test('leaves a file alone that still grows, or was changed just now', async () => {
+  test('ignores a file that still grows or has just changed', async () => {
     const place = await uploads.place();
     const watcher = watch(await uploads.start());
     const file = await drop(place, 'growing.csv', report);
@@ -246,7 +246,7 @@ describe('the watched folder', () => {
     await appendFile(file, `${adLine(7)}\n`);
     await rest(file, 50);
     expect(await watcher.scan()).toEqual({ taken: 0, refused: 0, misplaced: 0 });
-    // A minute ahead: however late the looks come, it was changed just now.
+    // A minute ahead, so that the file counts as just changed however late the scans come.
     await rest(file, -60);
     await watcher.scan();
     expect(await watcher.scan()).toEqual({ taken: 0, refused: 0, misplaced: 0 });
@@ -255,7 +255,7 @@ describe('the watched folder', () => {
     expect(await watcher.scan()).toEqual({ taken: 1, refused: 0, misplaced: 0 });
   });
 
-  test('records why a file was refused, once, and goes on with the others', async () => {
+  test('records once why a file was refused, and continues with the others', async () => {
     const place = await uploads.place();
     const watcher = watch(await uploads.start());
     await drop(place, 'empty.csv', '');
@@ -272,7 +272,7 @@ describe('the watched folder', () => {
       'report.csv',
     ]);
     expect(refused.every(({ error_text }) => error_text.length > 10)).toBe(true);
-    // Where a person of the tenant looks: the log of events has each refusal once, with what to do.
+    // The tenant's events contain each refusal once, with what to do.
     const events = await database.owner<{ data: Record<string, string> }>(
       "select data from events where tenant_id = $1 and type = 'upload.refused' order by data ->> 'filename'",
       [place.tenantId],
@@ -288,7 +288,7 @@ describe('the watched folder', () => {
     ]);
   });
 
-  test('counts and names what lies in nobody’s folder or at the wrong depth, and says it once', async () => {
+  test('counts files outside every tenant’s folder or at the wrong depth, and logs them once', async () => {
     const place = await uploads.place();
     const said: string[] = [];
     const logger = pino({ level: 'warn' }, { write: (line) => said.push(JSON.parse(line).path) });
@@ -304,7 +304,7 @@ describe('the watched folder', () => {
     expect(await takenOf(place)).toEqual([{ filename: 'mine.csv', status: 'pending' }]);
   });
 
-  test('goes on with the other files when one cannot be taken at the moment', async () => {
+  test('continues with the other files when one cannot be uploaded at the moment', async () => {
     const [first, second] = [await uploads.place(), await uploads.place()];
     const run = await uploads.start();
     const watcher = watch(run);

@@ -1,24 +1,25 @@
 import { z } from 'zod';
 import { timestamp } from '../../kernel/http/replies.ts';
-import { columnRecord } from './intake/column-records.ts';
+import { toSnakeCase } from '../../lib/snake-case.ts';
+import { columnRecord } from './intake/fields.ts';
 import { entityTypes, platforms, reportFields } from './reports/types.ts';
 import { isBeingChecked, type StagedRow, type Upload, uploadSources, uploadStatuses } from './types.ts';
 
 const note = z.object({ code: z.string(), message: z.string() });
 const warning = z.object({ code: z.string(), message: z.string(), count: z.int() });
 
-/** What was found out about the file; records of before have fewer members. */
+/** What is known about the file. Uploads from older versions have fewer members. */
 const layoutReply = z.looseObject({
   format: z.string().optional(),
   encoding: z.string().optional(),
-  headers: z.array(z.string()).optional().describe('The columns, as the file names them'),
-  samples: z.array(z.array(z.string())).optional().describe('By column: some of its values'),
-  sources: z.record(z.string(), z.string()).optional().describe('By field: the column that it is read from'),
+  headers: z.array(z.string()).optional().describe('The columns as named in the file'),
+  samples: z.array(z.array(z.string())).optional().describe('Some values of each column'),
+  sources: z.record(z.string(), z.string()).optional().describe('The column that each field is read from'),
   unmapped: z
     .array(z.object({ header: z.string(), suggestion: z.enum(reportFields).nullable() }))
     .optional()
-    .describe('Columns that are not read, with the field that they may mean'),
-  missing: z.array(z.string()).optional().describe('Fields without which nothing can be read'),
+    .describe('Columns that are not read, with the field that each may mean'),
+  missing: z.array(z.string()).optional().describe('Required fields that have no column'),
   notes: z.array(note).optional(),
   currency: z.string().nullish(),
 });
@@ -52,7 +53,9 @@ export const uploadReply = z
     layout: layoutReply.nullable(),
     checking: z
       .boolean()
-      .describe('Held, and being read again with another mapping: figures are those of the mapping before'),
+      .describe(
+        'Held and being read again with another mapping; the figures are still those of the previous one',
+      ),
     error_code: z.string().nullable(),
     error_text: z.string().nullable(),
     event_emitted: z.boolean(),
@@ -65,42 +68,8 @@ export const uploadReply = z
   .meta({ id: 'Upload' });
 
 export function renderUpload(upload: Upload): z.output<typeof uploadReply> {
-  return {
-    upload_id: upload.uploadId,
-    workspace_id: upload.workspaceId,
-    client_id: upload.clientId,
-    platform: upload.platform,
-    source: upload.source,
-    filename: upload.filename,
-    file_url: upload.fileUrl,
-    status: upload.status,
-    force_partial: upload.forcePartial,
-    review: upload.review,
-    mapping: upload.mapping,
-    job_id: upload.jobId,
-    row_count: upload.rowCount,
-    total_rows: upload.totalRows,
-    valid_rows: upload.validRows,
-    invalid_rows: upload.invalidRows,
-    promoted_rows: upload.promotedRows,
-    failed_rows: upload.failedRows,
-    campaigns_upserted: upload.campaignsUpserted,
-    ad_sets_upserted: upload.adSetsUpserted,
-    ads_upserted: upload.adsUpserted,
-    daily_metrics_upserted: upload.dailyMetricsUpserted,
-    affected_dates: upload.affectedDates,
-    warnings: upload.warnings,
-    layout: upload.layout,
-    checking: isBeingChecked(upload),
-    error_code: upload.errorCode,
-    error_text: upload.errorText,
-    event_emitted: upload.eventEmitted,
-    created_by: upload.createdBy,
-    created_at: upload.createdAt.toISOString(),
-    updated_at: upload.updatedAt.toISOString(),
-    finished_at: upload.finishedAt?.toISOString() ?? null,
-    undone_at: upload.undoneAt?.toISOString() ?? null,
-  };
+  const { tenantId: _, fileId: _file, userId: _user, mappingVersion: _version, ...shown } = upload;
+  return { ...toSnakeCase(shown), checking: isBeingChecked(upload) };
 }
 
 export const stagedRowReply = z
@@ -121,31 +90,14 @@ export const stagedRowReply = z
   .meta({ id: 'StagedRow' });
 
 export function renderStagedRow(row: StagedRow): z.output<typeof stagedRowReply> {
-  return {
-    row_index: row.rowIndex,
-    entity_type: row.entityType,
-    natural_key_hash: row.naturalKeyHash,
-    raw_data: row.rawData,
-    validation_status: row.validationStatus,
-    validation_errors: row.validationErrors,
-    promotion_error: row.promotionError,
-    promotion_warning: row.promotionWarning,
-  };
+  return toSnakeCase(row);
 }
-
-/** Figures of undo, by entity. */
-export const undoCounts = z.object({
-  campaigns: z.int(),
-  ad_sets: z.int(),
-  ads: z.int(),
-  daily_metrics: z.int(),
-});
 
 const exampleRow = z.object({
   row_index: z.int(),
   message: z.string(),
-  value: z.string().nullable().describe('What stood in the field'),
-  cells: columnRecord(z.string()).describe('The row by column; of wide rows only some'),
+  value: z.string().nullable().describe('The value of the field in the file'),
+  cells: columnRecord(z.string()).describe('The row by column; only some columns of wide rows'),
 });
 
 export const problemsReply = z
@@ -157,13 +109,13 @@ export const problemsReply = z
           field: z.string(),
           title: z.string(),
           fix: z.string(),
-          count: z.int().describe('Rows with this problem; a row with several counts in each'),
-          message: z.string().describe('Of the first example'),
+          count: z.int().describe('Rows with this problem; a row with several problems counts for each'),
+          message: z.string().describe('The message of the first example'),
           example_rows: z.array(exampleRow),
         })
         .meta({ id: 'UploadProblem' }),
     ),
-    refused_rows: z.int().describe('All rows that were refused, each once'),
-    has_more: z.boolean().describe('There are rarer reasons that are not listed'),
+    refused_rows: z.int().describe('How many rows were refused; each counts once'),
+    has_more: z.boolean().describe('There are less frequent reasons that are not listed'),
   })
   .meta({ id: 'UploadProblems' });

@@ -1,5 +1,5 @@
 import type { Files } from '../../kernel/files/types.ts';
-import { decideRetry, retryPolicies } from '../../kernel/jobs/retry.ts';
+import { decideRetry } from '../../kernel/jobs/retry.ts';
 import type { Job, Outcome, Slice, SliceResult } from '../../kernel/jobs/types.ts';
 import type { WakeUp } from '../../kernel/jobs/wake-up.ts';
 import { isSluiceError, messageOf, type SluiceError } from '../../lib/errors.ts';
@@ -12,15 +12,22 @@ import { endPromotion } from './promotion/end-promotion.ts';
 import { promoteOn } from './promotion/promote.ts';
 import { withRepeatedFacts } from './promotion/repeated-facts.ts';
 import { profileOf } from './reports/profile.ts';
+import { failUpload } from './service.ts';
 import { checkpointOf, stateOf, type UploadCheckpoint } from './staging/checkpoint.ts';
-import { type ParseReport, parseOn } from './staging/parse.ts';
-import { RetriesExhausted, type RetryClass, type Retrying, retrying, type Wait } from './staging/retrying.ts';
+import { holdUnmapped, type ParseReport, parseOn } from './staging/parse.ts';
+import {
+  RetriesExhausted,
+  type RetryClass,
+  type RetryOptions,
+  uploadRetries,
+  type Wait,
+  withRetries,
+} from './staging/retries.ts';
 import { releaseSlot } from './staging/slots.ts';
 import { noFigures } from './staging/staging.ts';
 import { analyzeStaging, countReplaced, deleteStagingOf } from './staging/store.ts';
 import { openStored } from './staging/stored-file.ts';
 import { verdictOn } from './staging/threshold.ts';
-import { holdUnmapped } from './staging/unmapped.ts';
 import { findUpload, moveUpload, saveParseFigures, takeSlot } from './store.ts';
 import {
   isBeingChecked,
@@ -37,25 +44,25 @@ export interface UploadWorkerDeps {
   wake: WakeUp;
   logger: Logger;
   metrics: UploadMetrics;
-  /** A slice that has worked for this long ends at the next good place. */
+  /** After this time a slice ends at the next batch. */
   sliceMs: number;
-  /** Lines that one transaction stages; the usual number when it is not given. */
+  /** How many lines one transaction stages; a default applies when it is not given. */
   linesPerBatch?: number | undefined;
   wait?: Wait;
 }
 
 const slotWaitMs = 2_000;
-/** Somebody who decides wakes the job; this is only how often it looks by itself. */
+/** A decision wakes the job; this is only how often it checks by itself. */
 const reviewWaitMs = 10 * 60_000;
 
-/** Takes an upload as far as one slice goes, through as many of its states as it can. */
+/** Advances an upload by one slice, through as many states as time allows. */
 export async function advanceUpload(deps: UploadWorkerDeps, slice: Slice): Promise<SliceResult> {
   const run = new UploadRun(deps, slice);
   try {
     return await run.advance();
   } catch (error) {
     slice.signal.throwIfAborted();
-    // The storage is away: that says nothing about the upload, which waits for it.
+    // An unavailable storage says nothing about the upload, which waits for it.
     if (isSluiceError(error) && error.code === 'files_unavailable') throw error;
     return await run.fail(error);
   }
@@ -65,7 +72,7 @@ class UploadRun {
   readonly #deps: UploadWorkerDeps;
   readonly #slice: Slice;
   readonly #deadlineMs: number;
-  readonly #retries: Retrying;
+  readonly #retries: RetryOptions;
   #checkpoint: UploadCheckpoint;
 
   constructor(deps: UploadWorkerDeps, slice: Slice) {
@@ -78,19 +85,19 @@ class UploadRun {
 
   async advance(): Promise<SliceResult> {
     for (;;) {
-      const result = await retrying(() => this.#advanceOnce(), this.#retries);
+      const result = await withRetries(() => this.#advanceOnce(), this.#retries);
       if (result) return result;
       if (performance.now() >= this.#deadlineMs || this.#slice.shouldYield()) return goOn;
     }
   }
 
-  /** From what the database says: a try that was cut off may have got further than its answer. */
+  /** Starts from what the database says: a try whose connection broke may have committed. */
   async #advanceOnce(): Promise<SliceResult | null> {
     const upload = await this.#read();
     return isFinished(upload.status) ? this.#over(upload) : this.#step(upload);
   }
 
-  /** One state of the upload; null when it has moved on to the next. */
+  /** Processes one state of the upload. Returns null when it has moved on to the next. */
   #step(upload: Upload): Promise<SliceResult | null> {
     switch (upload.status) {
       case 'pending':
@@ -147,7 +154,8 @@ class UploadRun {
 
   async #parseOn(upload: Upload): Promise<ParseReport> {
     const open = await openStored(this.#deps, upload);
-    const report = await parseOn(this.#resumed(), upload, {
+    const report = await parseOn(this.#slice, upload, {
+      checkpoint: this.#checkpoint,
       profile: profileOf(upload.platform),
       open,
       linesPerBatch: this.#deps.linesPerBatch,
@@ -158,17 +166,12 @@ class UploadRun {
     return report;
   }
 
-  /** The slice with the checkpoint that this run has reached by now. */
-  #resumed(): Slice {
-    return { ...this.#slice, job: { ...this.#slice.job, checkpoint: { ...this.#checkpoint } } };
-  }
-
   async #decide(upload: Upload): Promise<SliceResult | null> {
     if (upload.review && !isBeingChecked(upload)) return this.#hold(upload);
     const isOutdated = upload.mappingVersion !== this.#checkpoint.mappingVersion;
-    // One that is under review is never promoted from here, however far an interrupted reading had come.
+    // An upload under review is never promoted from here, however far an interrupted parse had come.
     if (isOutdated || !this.#checkpoint.isParsed || upload.review) {
-      // It gave its slot back when it was held, and reading the file is work like any other.
+      // It gave up its slot when it was held, and parsing needs one.
       if (!(await this.#slice.transaction((tx) => takeSlot(tx, upload)))) return noSlot;
       return isOutdated ? this.#stageAgain(upload) : this.#parse(upload);
     }
@@ -182,17 +185,17 @@ class UploadRun {
     return isIn ? null : noSlot;
   }
 
-  /** Somebody wants to look first: the slot is for others meanwhile. */
+  /** Frees the slot while a person reviews the upload. */
   async #hold(upload: Upload): Promise<SliceResult> {
     await this.#slice.transaction((tx) => releaseSlot(this.#deps, tx, upload));
-    // Who decides wakes the job, but not while this slice is still ending: so it never waits longer than the upload
-    // has been lying here.
+    // A decision wakes the job, but not while this slice is still ending. So the job never waits longer than the upload
+    // has already waited.
     const lyingMs = Date.now() - upload.updatedAt.getTime();
     const delayMs = Math.min(Math.max(lyingMs, slotWaitMs), reviewWaitMs);
     return { outcome: { type: 'wait', delayMs } };
   }
 
-  /** The mapping was changed: what was staged with the old one goes, and the file is read from its beginning. */
+  /** Deletes what was staged with the previous mapping and reads the file from the beginning. */
   async #stageAgain(upload: Upload): Promise<SliceResult | null> {
     const { mappingVersion } = upload;
     const next: UploadCheckpoint = {
@@ -217,7 +220,8 @@ class UploadRun {
   }
 
   async #promote(upload: Upload): Promise<SliceResult | null> {
-    const isDone = await promoteOn(this.#resumed(), upload, {
+    const isDone = await promoteOn(this.#slice, upload, {
+      checkpoint: this.#checkpoint,
       deadlineMs: this.#deadlineMs,
       retries: this.#retries,
     });
@@ -229,7 +233,7 @@ class UploadRun {
     return null;
   }
 
-  /** Moves the record under the worker's own role; events are the kernel's. */
+  /** Moves the upload under a role of its own; the event is written under the kernel's role. */
   async #move(
     tx: Tx,
     upload: Upload,
@@ -257,16 +261,16 @@ class UploadRun {
   readonly #onRetry = (retryClass: RetryClass, error: unknown): void => {
     this.#deps.metrics.retries.inc({ class: retryClass });
     const { jobId } = this.#slice.job;
-    this.#deps.logger.warn({ err: error, job_id: jobId, class: retryClass }, 'an upload tries again');
+    this.#deps.logger.warn({ err: error, job_id: jobId, class: retryClass }, 'an upload is retried');
   };
 
-  /** What an error means for the upload: the storage is busy and it waits, or it has failed. */
+  /** Retries later when the storage is busy; otherwise fails the upload. */
   async fail(error: unknown): Promise<SliceResult> {
     const reason = reasonOf(error);
     const { job } = this.#slice;
     this.#deps.logger.warn({ err: error, job_id: job.jobId, code: reason.code }, 'an upload failed');
     if (reason.code === 'storage_busy') {
-      const decision = decideRetry(retryPolicies.uploads.rate_limit, job.retryCount);
+      const decision = decideRetry(uploadRetries.rate_limit, job.retryCount);
       const failure = { code: reason.code, message: reason.message, class: 'rate_limit' };
       if (decision.retry) return { outcome: { type: 'retry', failure, delayMs: decision.delayMs } };
     }
@@ -287,12 +291,10 @@ class UploadRun {
       return;
     }
     const { totalRows, validRows, invalidRows, warnings } = checkpointOf(fresh.checkpoint).figures;
-    const moved = await tx.as('sluice_parse', async (own) => {
-      await saveParseFigures(own, upload, { totalRows, validRows, invalidRows, warnings, layout: null });
-      return moveUpload(own, upload, 'failed', details);
-    });
-    const data = { error_code: reason.code, error_text: reason.message };
-    if (moved) await recordMove(this.#deps, tx, upload, 'failed', data);
+    await tx.as('sluice_parse', (own) =>
+      saveParseFigures(own, upload, { totalRows, validRows, invalidRows, warnings, layout: null }),
+    );
+    await failUpload(this.#deps, tx, upload, { ...details, role: 'sluice_parse' });
   }
 }
 
@@ -304,7 +306,7 @@ function dead({ code, message }: { code: string; message: string }): Outcome {
   return { type: 'dead', failure: { code, message, class: 'upload' } };
 }
 
-/** Who reviews has to know now what counting costs; the end of promotion counts for everybody. */
+/** Repeated facts are counted here for reviewers only: counting takes time, and promotion does it at its end. */
 async function warningsFor(
   tx: Tx,
   upload: Upload,
@@ -315,11 +317,11 @@ async function warningsFor(
   return withRepeatedFacts(warnings, { replacedRows: await countReplaced(tx, upload), layout });
 }
 
-/** Every failure gets a code and a sentence that a person can act on. */
+/** Every failure gets a code and a sentence that tells a person what to do. */
 function reasonOf(error: unknown): SluiceError {
   if (error instanceof RetriesExhausted) {
     return uploadFailures.raise.database_lost(
-      `The database failed too often while the upload was at work (${messageOf(error.cause)}).`,
+      `The database failed too often while the upload was processed (${messageOf(error.cause)}).`,
       { cause: error },
     );
   }
@@ -336,7 +338,7 @@ function reasonOf(error: unknown): SluiceError {
   throw error;
 }
 
-/** Slices of a canceled upload: its staged rows go. */
+/** Slices of a canceled upload delete its staged rows. */
 export async function cleanUpCanceled(deps: UploadWorkerDeps, slice: Slice): Promise<SliceResult> {
   const { tenantId, subjectId: uploadId } = slice.job;
   const removed = await slice.transaction(async (tx) => {
@@ -347,22 +349,20 @@ export async function cleanUpCanceled(deps: UploadWorkerDeps, slice: Slice): Pro
   return { outcome: removed === 0 ? { type: 'done' } : { type: 'continue' } };
 }
 
-/** In the transaction that cancels the job: the record fails with it, unless it is being promoted already. */
+/** Runs in the transaction that cancels the job. Throws when the upload is being promoted already. */
 export async function cancelUpload(deps: { wake: WakeUp }, tx: Tx, job: Job): Promise<void> {
   const { tenantId, subjectId: uploadId } = job;
   const upload = await findUpload(tx, { tenantId, uploadId });
   if (!upload || isFinished(upload.status)) return;
-  const { canceled_by_user: reason } = uploadFailures.definitions;
-  const details = { errorCode: 'canceled_by_user', errorText: reason.title };
-  const canceled =
+  const errorText = uploadFailures.definitions.canceled_by_user.title;
+  const isCanceled =
     upload.status !== 'promoting' &&
-    (await tx.as('sluice_intake', (own) => moveUpload(own, upload, 'failed', details)));
-  if (!canceled) throw promoting(upload);
-  await recordMove(deps, tx, upload, 'failed', { error_code: 'canceled_by_user', error_text: reason.title });
+    (await failUpload(deps, tx, upload, { errorCode: 'canceled_by_user', errorText }));
+  if (!isCanceled) throw cannotCancel(upload);
 }
 
-function promoting({ uploadId }: Upload): Error {
+function cannotCancel({ uploadId }: Upload): Error {
   return uploadErrors.raise.upload_promoting(
-    `Upload ${uploadId} is being promoted: rows are in production already`,
+    `Upload ${uploadId} is being promoted: some rows are in production already`,
   );
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { delaysOf } from '../../../test/support/probes/retry-delays.ts';
 import { decideRetry, type RetryPolicy, retryPolicies } from './retry.ts';
 
-const { uploads, knowledge, scrapes, items, unexpected } = retryPolicies;
+const { knowledge, scrapes, items, unexpected } = retryPolicies;
 const backoff = { type: 'exponential', baseMs: 60_000, capMs: 3_600_000, jitter: 0.25 } as const;
 const server: RetryPolicy = { maxRetries: 5, delay: backoff };
 const rateLimit: RetryPolicy = { ...server, honoursRetryAfter: true };
@@ -51,32 +51,6 @@ describe('exponential backoff', () => {
     fc.assert(
       fc.property(fc.nat({ max: 10 }), fc.nat(), (attempt, retryAfterMs) => {
         expect(decideRetry(never, attempt, { retryAfterMs })).toEqual({ retry: false });
-      }),
-    );
-  });
-});
-
-describe('uploads', () => {
-  test('wait 1, 2 and 4 s for connections', () => {
-    expect(delaysOf(uploads.connection)).toEqual(seconds(1, 2, 4));
-  });
-  test('wait 100, 200 and 400 ms after deadlocks and for parents in flight', () => {
-    expect(delaysOf(uploads.deadlock)).toEqual([100, 200, 400]);
-    expect(delaysOf(uploads.parent_in_flight)).toEqual([100, 200, 400]);
-  });
-  test('wait 60 s five times at rate limits, and an hour-long Retry-After changes nothing', () => {
-    expect(delaysOf(uploads.rate_limit)).toEqual(seconds(60, 60, 60, 60, 60));
-    expect(decideRetry(uploads.rate_limit, 0, { retryAfterMs: 3_600_000 })).toMatchObject({
-      delayMs: 60_000,
-      fromRetryAfter: false,
-    });
-  });
-  test('have no jitter: whatever the coin shows, the delay is the same', () => {
-    fc.assert(
-      fc.property(coin, (random) => {
-        for (const policy of Object.values(uploads)) {
-          expect(delaysOf(policy, random)).toEqual(delaysOf(policy));
-        }
       }),
     );
   });

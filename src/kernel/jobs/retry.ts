@@ -39,12 +39,6 @@ export function decideRetry(
 
 /** The retry table: one policy per pipeline and class of error. */
 export const retryPolicies = {
-  uploads: {
-    connection: { maxRetries: 3, delay: { type: 'exponential', baseMs: 1_000, capMs: 4_000, jitter: 0 } },
-    deadlock: { maxRetries: 3, delay: { type: 'exponential', baseMs: 100, capMs: 400, jitter: 0 } },
-    rate_limit: { maxRetries: 5, delay: { type: 'fixed', delayMs: 60_000 } },
-    parent_in_flight: { maxRetries: 3, delay: { type: 'exponential', baseMs: 100, capMs: 400, jitter: 0 } },
-  },
   knowledge: {
     // Three attempts: two retries after min(2^attempt * 2, 60) seconds, attempt from 1.
     chunk: { maxRetries: 2, delay: { type: 'exponential', baseMs: 4_000, capMs: 60_000, jitter: 0 } },

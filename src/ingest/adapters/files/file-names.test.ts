@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { asidePath, isWanted, matches } from './file-names.ts';
 
-test('files that are still written by their names, and hidden ones, are not looked at', () => {
+test('hidden files and files with names of unfinished downloads are ignored', () => {
   for (const name of ['.x.csv', 'a.csv.part', 'a.TMP', 'a.filepart', 'a.csv.crdownload', 'a\nb.csv', '']) {
     expect(isWanted(name, null), name).toBe(name === '');
   }
   expect(isWanted('part.csv', null)).toBe(true);
 });
 
-test('a pattern fits whole names, with stars and question marks, in any letter case', () => {
+test('a pattern matches whole names, with stars and question marks, in any case', () => {
   expect(matches('orders-01.CSV', '*.csv')).toBe(true);
   expect(matches('orders-01.csv.gz', '*.csv')).toBe(false);
   expect(matches('a1b', 'a?b')).toBe(true);
@@ -18,14 +18,14 @@ test('a pattern fits whole names, with stars and question marks, in any letter c
   expect(matches('', '?')).toBe(false);
 });
 
-test('a hostile pattern takes no long time', () => {
+test('a hostile pattern does not take long', () => {
   const startedMs = performance.now();
   expect(matches('a'.repeat(1_000), `${'*a'.repeat(100)}b`)).toBe(false);
-  // The naive way takes longer than the world is old.
+  // A naive matcher would practically never finish.
   expect(performance.now() - startedMs).toBeLessThan(60_000);
 });
 
-test('a name that is taken gets a part of the file’s id before its ending', () => {
+test('a name that is taken gets part of the file’s id before its extension', () => {
   const fileId = '0199a000-0000-7000-8000-0123456789ab';
   expect(asidePath('a.csv', { folder: 'done', fileId, isTaken: false })).toBe('done/a.csv');
   expect(asidePath('a.csv', { folder: 'failed', fileId, isTaken: true })).toBe('failed/a.0123456789ab.csv');

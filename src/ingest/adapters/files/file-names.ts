@@ -1,16 +1,16 @@
-/** Names that programs give to files which they still write. */
+/** Names that programs use for files they are still writing. */
 const unfinished = /\.(?:part|partial|tmp|temp|filepart|crdownload|swp)$/i;
 const maxPathBytes = 1_024;
 
-/** Whether a scan looks at a file of this name at all. */
+/** Whether a scan considers a file with this name. */
 export function isWanted(name: string, pattern: string | null): boolean {
   if (name.startsWith('.') || unfinished.test(name)) return false;
-  // What no row can hold, and what could be read as a further command by an FTP server.
+  // These cannot be stored, or an FTP server could read them as another command.
   if (/[\p{Cc}\p{Cs}]/u.test(name) || Buffer.byteLength(name) > maxPathBytes) return false;
   return pattern === null || matches(name, pattern);
 }
 
-/** `*` stands for any characters, `?` for one; no letter case. Takes no longer than name times pattern. */
+/** `*` matches any characters, `?` one; case is ignored. Takes at most name length times pattern length. */
 export function matches(name: string, pattern: string): boolean {
   const text = [...name.toLowerCase()];
   const wanted = [...pattern.toLowerCase()];
@@ -27,7 +27,7 @@ export function matches(name: string, pattern: string): boolean {
       at += 1;
       look += 1;
     } else if (star >= 0) {
-      // The last star takes one character more.
+      // Let the last star match one more character.
       from += 1;
       at = from;
       look = star + 1;
@@ -39,7 +39,7 @@ export function matches(name: string, pattern: string): boolean {
   return look === wanted.length;
 }
 
-/** Where a file goes when it was dealt with. A name that is taken gets a part of the file's id. */
+/** Where a processed file is moved to. If the name is taken, part of the file's id is added. */
 export function asidePath(
   name: string,
   { folder, fileId, isTaken }: { folder: 'done' | 'failed'; fileId: string; isTaken: boolean },

@@ -4,8 +4,8 @@ import { openTemporary, type TemporaryFile } from '../../../lib/formats/spool.ts
 import { adapterFailures } from '../errors.ts';
 
 /**
- * A copy of a file that is being read, on this machine's disk. What is hashed is what is then taken in, and the place
- * that it came from need not be held open meanwhile.
+ * A copy of a file on the local disk. The bytes that are hashed are the bytes that are ingested, and the connection to
+ * the place can be closed meanwhile.
  */
 export class FileCopy extends Writable {
   readonly #file: TemporaryFile;
@@ -27,13 +27,13 @@ export class FileCopy extends Writable {
     return this.#file.sizeBytes;
   }
 
-  /** Of everything; once it has ended. */
+  /** The hash of all bytes; available at the end. */
   get sha256(): string {
-    if (this.#sha256 === null) throw new Error('A copy has its hash only at its end');
+    if (this.#sha256 === null) throw new Error('The hash of a copy is known only at its end');
     return this.#sha256;
   }
 
-  /** From the beginning. Closing it does not close the copy. */
+  /** Reads from the beginning. Closing the stream does not close the copy. */
   content(): Readable {
     return this.#file.content();
   }

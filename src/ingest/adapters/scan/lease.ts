@@ -13,8 +13,8 @@ interface LeaseDeps {
 }
 
 /**
- * The right to look through an adapter, on any machine. It is kept alive while the scan lives; every write checks it
- * in its own transaction, so that a process which slept past its lease writes nothing more.
+ * The lease of a scan: only one process at a time scans an adapter. It is renewed while the scan runs. Every write
+ * checks it in the same transaction, so a process that slept past its lease writes nothing more.
  */
 export class HeldScan {
   readonly key: ScanLease;
@@ -29,7 +29,7 @@ export class HeldScan {
     this.#timer.unref();
   }
 
-  /** Null: another scan is at work. */
+  /** Returns null when another scan is running. */
   static async claim(deps: LeaseDeps, { tenantId, name }: AdapterKey): Promise<HeldScan | null> {
     const key = { tenantId, name, token: newId() };
     const { leaseMs, workerId: scanningBy } = deps;
@@ -41,7 +41,7 @@ export class HeldScan {
     return this.#lost.signal.aborted;
   }
 
-  /** One transaction of the scan; nothing of it happens once another scan has taken over. */
+  /** Runs one transaction of the scan. Throws, and writes nothing, once another scan has taken over. */
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     return this.#deps.db.tenant(this.key.tenantId, async (tx) => {
       await this.fence(tx);
@@ -53,7 +53,7 @@ export class HeldScan {
     if (await holdScan(tx, this.key)) return;
     this.#lost.abort();
     throw adapterFailures.raise.adapter_scan_lost(
-      `The scan of adapter ${this.key.name} was silent for too long; another one has taken over`,
+      `The scan of adapter ${this.key.name} lost its lease; another scan has taken over`,
     );
   }
 
@@ -61,13 +61,15 @@ export class HeldScan {
     clearInterval(this.#timer);
   }
 
-  /** For a scan that could not even say how it went. */
+  /** For a scan that could not record its result. */
   async giveBack(): Promise<void> {
     this.stop();
     const { db, logger } = this.#deps;
     await db
       .tenant(this.key.tenantId, (tx) => dropScan(tx, this.key))
-      .catch((err: unknown) => logger.warn({ err, ...this.key }, 'a scan is left to expire'));
+      .catch((err: unknown) =>
+        logger.warn({ err, ...this.key }, 'the lease of a scan could not be released and will expire'),
+      );
   }
 
   async #keep(): Promise<void> {
@@ -76,7 +78,7 @@ export class HeldScan {
       if (await db.tenant(this.key.tenantId, (tx) => keepScan(tx, { ...this.key, leaseMs }))) return;
       this.#lost.abort();
     } catch (err) {
-      // The next heartbeat tries again; what the scan writes meanwhile is fenced anyway.
+      // The next heartbeat tries again. The scan's writes are fenced in any case.
       logger.warn({ err, tenant_id: this.key.tenantId, adapter: this.key.name }, 'a scan missed a heartbeat');
     }
   }

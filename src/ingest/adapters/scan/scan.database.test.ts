@@ -11,14 +11,13 @@ import { testDoors } from '../../../../test/support/worlds/adapter-house.ts';
 import { newTenant, useDatabase } from '../../../../test/support/worlds/database.ts';
 import { useKernel } from '../../../../test/support/worlds/kernel.ts';
 import { createGuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
-import { listFiles } from '../files/file-list-store.ts';
-import { listEnded } from '../files/file-store.ts';
+import { listEnded, listFiles } from '../files/store.ts';
 import { AdapterMetrics } from '../metrics.ts';
 import { putAdapter } from '../store.ts';
-import type { Adapter, Delivery, TargetDoors } from '../types.ts';
+import type { Adapter, IncomingFile, TargetDoors } from '../types.ts';
 import { type ScanDeps, scanAdapter } from './scan.ts';
 
-// What chance seldom brings about, at the very moment: somebody steps in while a file is under way.
+// Rare races, forced at the right moment: something else happens while a file is being ingested.
 const database = useDatabase();
 const held = useKernel(database);
 const registry = new Registry();
@@ -50,8 +49,8 @@ beforeEach(async () => {
 const fileAt = (name: string) => path.join(root, tenantId, name);
 const drop = (name: string, text = 'sku\n1\n2\n') => writeFile(fileAt(name), text);
 
-/** The product's own doors; `stepIn` runs when a file is about to be handed over. */
-function depsWith(stepIn: (delivery: Delivery) => Promise<void> = async () => {}): ScanDeps {
+/** The real target doors; `stepIn` runs just before a file is handed over. */
+function depsWith(stepIn: (delivery: IncomingFile) => Promise<void> = async () => {}): ScanDeps {
   const doors = testDoors(database.db, held.kernel);
   const watched: TargetDoors = {
     ...doors,
@@ -74,7 +73,7 @@ const scan = (deps: ScanDeps) => scanAdapter(deps, adapter, { budgetMs: 60_000 }
 const files = () =>
   database.db.tenant(tenantId, (tx) => listFiles(tx, { tenantId, name: 'in', after: null, limit: 100 }));
 
-test('a scan that another one has taken over during an ingest leaves no job behind', async () => {
+test('a scan that loses its lease while it ingests a file leaves no job behind', async () => {
   await drop('a.csv');
   const report = await scan(
     depsWith(async () => {
@@ -88,13 +87,13 @@ test('a scan that another one has taken over during an ingest leaves no job behi
   expect(await files()).toMatchObject([{ state: 'waiting', jobId: null }]);
 });
 
-test('of two files at once with equal content one makes the job, and the other is its duplicate', async () => {
+test('of two files with the same content at once, one creates the job and the other is a duplicate', async () => {
   await drop('a.csv');
-  let first: Delivery | undefined;
+  let first: IncomingFile | undefined;
   const report = await scan(
     depsWith(async (delivery) => {
       first = delivery;
-      // The other one commits while this one is still being read in.
+      // The other file commits while this one is still being read.
       await database.owner(
         `insert into adapter_files
            (tenant_id, file_id, adapter, path, size_bytes, version, state, sha256, job_id, finished_at)
@@ -113,7 +112,7 @@ test('of two files at once with equal content one makes the job, and the other i
   expect(copy).toMatchObject({ state: 'duplicate', duplicateOf: twin?.fileId, jobId: twin?.jobId });
 });
 
-test('a file that grows while it is read is not taken in; the next scan takes it whole', async () => {
+test('a file that grows while it is read is not ingested; the next scan ingests it whole', async () => {
   await drop('a.csv', 'sku\n1\n');
   let asked = 0;
   const deps = depsWith();
@@ -123,7 +122,7 @@ test('a file that grows while it is read is not taken in; the next scan takes it
       ...deps.doors,
       items: {
         ...deps.doors.items,
-        // Asked for right before the file is read.
+        // Called right before the file is read.
         get maxBytes() {
           asked += 1;
           appendFileSync(fileAt('a.csv'), '9\n');
@@ -135,27 +134,27 @@ test('a file that grows while it is read is not taken in; the next scan takes it
   const first = await scan(growing);
   expect(asked).toBe(1);
   expect(first).toMatchObject({ ingested: 0, waiting: 1, error: null });
-  expect(first.files[0]?.reason).toContain('changed while it was read');
+  expect(first.files[0]?.reason).toContain('changed while it was being read');
   expect(await visibleJobs(database, tenantId)).toEqual([]);
   expect(await scan(deps)).toMatchObject({ ingested: 1 });
   expect(await visibleJobs(database, tenantId)).toEqual([2]);
 });
 
-test('a file that fails for no known reason does not stop the others, and is given up in the end', async () => {
+test('a file that fails for an unknown reason does not stop the others, and is given up in the end', async () => {
   await drop('a.csv', 'sku\n1\n');
   await drop('b.csv', 'sku\n2\n');
   const deps = depsWith(async ({ fileName }) => {
-    if (fileName === 'a.csv') throw new TypeError('a mistake of ours');
+    if (fileName === 'a.csv') throw new TypeError('an unexpected mistake');
   });
   expect(await scan(deps)).toMatchObject({ ingested: 1, waiting: 1, error: null });
   for (let again = 0; again < 9; again += 1) await scan(deps);
   expect(await scan(deps)).toMatchObject({ failed: 1 });
   const failed = (await files()).find(({ path: name }) => name === 'a.csv');
   expect(failed).toMatchObject({ state: 'failed', reasonCode: 'adapter_file_gave_up' });
-  expect(failed?.reason).toContain('a mistake of ours');
+  expect(failed?.reason).toContain('an unexpected mistake');
 });
 
-test('a file that is replaced while the one before is taken in is not moved away unread', async () => {
+test('a file that replaces another while that is ingested is not moved away unread', async () => {
   adapter = { ...adapter, after: 'move' };
   await drop('a.csv', 'sku\n1\n');
   const replacing = depsWith(() => drop('a.csv', 'sku\n1\n2\n3\n'));
@@ -167,11 +166,11 @@ test('a file that is replaced while the one before is taken in is not moved away
   expect(await readdir(fileAt(''))).toEqual(['done']);
 });
 
-test('files that were dealt with and stay do not keep a scan from the others, however many', async () => {
+test('processed files that stay in place do not keep a scan from the others, however many there are', async () => {
   await drop('0.csv');
   const others = Array.from({ length: 20_000 }, (_, at) => `${at + 1}.csv`);
   await Promise.all(others.map((name) => link(fileAt('0.csv'), fileAt(name))));
-  // All are one file by several names, and look alike.
+  // All names are links to one file, so they have the same version.
   const { mtimeNs, ino } = await stat(fileAt('0.csv'), { bigint: true });
   await database.owner(
     `insert into adapter_files (tenant_id, file_id, adapter, path, size_bytes, version, state, finished_at)
@@ -182,7 +181,7 @@ test('files that were dealt with and stay do not keep a scan from the others, ho
   expect(await scan(depsWith())).toMatchObject({ seen: 20_009, ingested: 8, isComplete: true, error: null });
 }, 120_000);
 
-test('a look at a batch reads no record twice, before the first statistics of the table too', async () => {
+test('looking up a batch reads no record twice, even without statistics on the table', async () => {
   await database.owner('alter table adapter_files set (autovacuum_enabled = false)');
   await database.owner(
     `insert into adapter_files (tenant_id, file_id, adapter, path, size_bytes, version, state, finished_at)
@@ -199,7 +198,7 @@ test('a look at a batch reads no record twice, before the first statistics of th
   expect(rows).toBeLessThanOrEqual(5_000);
 });
 
-test('a second scan of an adapter that is being scanned does nothing, and says who is at work', async () => {
+test('a second scan of an adapter that is being scanned does nothing, and names the running one', async () => {
   await drop('a.csv');
   let second: Awaited<ReturnType<typeof scan>> | undefined;
   const deps = depsWith(async () => {
@@ -219,7 +218,7 @@ test('a file that is larger than allowed fails with the limit in its reason', as
   expect(report.files[0]?.reason).toContain('more than 5 bytes');
 });
 
-test('what scans do is counted', async () => {
+test('the metrics count scans and files', async () => {
   const count = async (name: string) => {
     const metric = await registry.getSingleMetric(name)?.get();
     return metric?.values.reduce((sum, { value }) => sum + value, 0) ?? 0;

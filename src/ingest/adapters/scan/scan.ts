@@ -3,9 +3,9 @@ import { newId } from '../../../lib/ids.ts';
 import type { Logger } from '../../../lib/log.ts';
 import type { Database } from '../../../lib/postgres/db.ts';
 import { isWanted } from '../files/file-names.ts';
-import { forgetUnseen, listEnded, listMovedWaiting, readClock, recordLooks } from '../files/file-store.ts';
+import { forgetUnseen, listEnded, listMovedWaiting, readClock, recordLooks } from '../files/store.ts';
 import type { AdapterMetrics } from '../metrics.ts';
-import { openSource, type SourceDeps } from '../sources/open-source.ts';
+import { openPlace, type SourceDeps } from '../sources/open-place.ts';
 import type {
   Adapter,
   AdapterFile,
@@ -18,9 +18,9 @@ import type {
   TargetDoors,
 } from '../types.ts';
 import { HeldScan } from './lease.ts';
-import { isAside, Mover } from './mover.ts';
+import { isAside, moveAside } from './moving.ts';
 import { endScan } from './store.ts';
-import { Taking } from './taking.ts';
+import { failMissing, takeFile } from './taking.ts';
 
 export interface ScanDeps extends SourceDeps {
   db: Database;
@@ -32,18 +32,18 @@ export interface ScanDeps extends SourceDeps {
 }
 
 export interface ScanLimits {
-  /** After this long no further file is begun. */
+  /** After this time no further file is started. */
   budgetMs: number;
   signal?: AbortSignal | undefined;
 }
 
-/** Of files, or pages of a list: more than a place can have that anybody wants to look through. */
+/** A limit on the pages of a list, far above any place that is worth scanning. */
 const maxBatches = 10_000;
 const maxRetried = 500;
 const maxReported = 200;
 const forgetSize = 5_000;
 
-/** One look through an adapter's place: files that rest are taken in, each once. Never throws for what it meets. */
+/** Scans an adapter's place once and ingests each file that no longer changes. Errors are part of the report. */
 export async function scanAdapter(deps: ScanDeps, adapter: Adapter, limits: ScanLimits): Promise<ScanReport> {
   const held = await HeldScan.claim(deps, adapter);
   if (held === null) return { ...emptyReport(adapter), isBusy: true, scanningBy: adapter.scanningBy };
@@ -58,7 +58,7 @@ export async function scanAdapter(deps: ScanDeps, adapter: Adapter, limits: Scan
     const counts = { seen, ingested, duplicates, waiting, failed, moved };
     const line = { tenant_id: adapter.tenantId, adapter: adapter.name, ...counts, seconds, err: scan.error };
     if (report.error !== null) deps.logger.warn(line, 'a scan of an adapter ended early');
-    else deps.logger.debug(line, 'an adapter was looked through');
+    else deps.logger.debug(line, 'an adapter was scanned');
     return report;
   } finally {
     await held.giveBack();
@@ -72,14 +72,15 @@ export function emptyReport({ name }: { name: string }): ScanReport {
   };
 }
 
-/** What a scan works with. */
-interface Hands {
-  taking: Taking;
-  mover: Mover;
+/** A scan that holds its lease and has opened the adapter's place. */
+export interface OpenScan {
+  deps: ScanDeps;
+  adapter: Adapter;
+  held: HeldScan;
   source: FileSource;
 }
 
-/** A file as it is shown now, and its record. */
+/** A file as the place lists it now, and its record. */
 interface Shown {
   row: AdapterFile;
   file: FoundFile;
@@ -108,7 +109,7 @@ class Scan {
     try {
       const { tenantId, target } = this.#adapter;
       await this.#deps.doors[target.kind].check(tenantId, target);
-      source = await openSource(this.#deps, this.#adapter);
+      source = await openPlace(this.#deps, this.#adapter);
       await this.#lookThrough(source);
     } catch (error) {
       this.error = error;
@@ -125,42 +126,40 @@ class Scan {
 
   async #lookThrough(source: FileSource): Promise<void> {
     const since = await this.#held.write(readClock);
-    const taking = new Taking(this.#deps, { adapter: this.#adapter, held: this.#held, source });
-    const mover = new Mover(this.#held, { adapter: this.#adapter, source });
-    const hands = { taking, mover, source };
+    const scan = { deps: this.#deps, adapter: this.#adapter, held: this.#held, source };
     let batches = 0;
     for await (const files of source.list((name) => isWanted(name, this.#adapter.pattern))) {
       if (batches >= maxBatches || (files.length > 0 && this.#mustStop())) {
         this.#report.isComplete = false;
         break;
       }
-      await this.#goThrough(files, hands);
+      await this.#goThrough(files, scan);
       batches += 1;
     }
     if (this.#report.isComplete) await this.#forgetUnseen(since);
-    await this.#retryMoved(hands);
+    await this.#retryMoved(scan);
   }
 
-  /** Takes in what is ready before it asks for more: what was dealt with and stays costs no more than a look. */
-  async #goThrough(batch: readonly FoundFile[], hands: Hands): Promise<void> {
+  /** Ingests the files of a batch that are ready. A file that was processed before costs only one lookup. */
+  async #goThrough(batch: readonly FoundFile[], scan: OpenScan): Promise<void> {
     if (batch.length === 0) return;
     this.#report.seen += batch.length;
     const files = new Map(batch.map((file) => [file.path, file]));
     const { ended, waiting } = await this.#look(batch);
-    // What was taken in and not moved yet: its process died in between, or the place refused.
-    for (const row of ended) await this.#move(hands.mover, { row, file: row });
+    // These were ingested but not moved: the process died in between, or the place refused.
+    for (const row of ended) await this.#move(scan, { row, file: row });
     for (const row of waiting.sort((one, other) => (one.path < other.path ? -1 : 1))) {
       const file = files.get(row.path);
-      if (!file || !this.#isReady(file, { row, source: hands.source })) continue;
+      if (!file || !this.#isReady(file, { row, source: scan.source })) continue;
       if (this.#mustStop()) {
         this.#report.isComplete = false;
         this.#note(row, {
           outcome: 'waiting',
-          reason: 'The scan had no more time for it; the next one goes on',
+          reason: 'The scan ran out of time; the next one continues',
         });
         continue;
       }
-      await this.#takeAndMove({ ...hands, row, file });
+      await this.#takeAndMove(scan, { row, file });
     }
   }
 
@@ -176,15 +175,15 @@ class Scan {
     });
   }
 
-  /** Looks the same for the second time, and nobody has written to it for a while. */
+  /** A file is ready when two scans have seen it unchanged and it has not changed for `settle_seconds`. */
   #isReady(file: FoundFile, { row, source }: { row: AdapterFile; source: FileSource }): boolean {
     const { settleSeconds } = this.#adapter;
     if (source.isAtomic || settleSeconds === 0) return true;
     const writtenMs = file.modifiedAt === null ? 0 : Date.now() - file.modifiedAt.getTime();
     const restsMs = Math.max(row.sameForMs, writtenMs);
     if (row.looks >= 2 && restsMs >= settleSeconds * 1000) return true;
-    const reason = row.looks < 2 ? 'It was seen for the first time as it is' : 'It was changed a moment ago';
-    this.#note(row, { outcome: 'waiting', reason: `${reason}; it may still be being written` });
+    const reason = row.looks < 2 ? 'This version was seen for the first time' : 'It changed a moment ago';
+    this.#note(row, { outcome: 'waiting', reason: `${reason}; it may still be written to` });
     return false;
   }
 
@@ -193,14 +192,14 @@ class Scan {
     await this.#held.write((tx) => forgetUnseen(tx, { tenantId, name, since, limit: forgetSize }));
   }
 
-  async #takeAndMove({ taking, mover, row, file }: Hands & Shown): Promise<void> {
-    const { end, outcome, reason } = await taking.take(row, file);
+  async #takeAndMove(scan: OpenScan, { row, file }: Shown): Promise<void> {
+    const { end, outcome, reason } = await takeFile(scan, row, file);
     this.#note({ ...row, ...end }, { outcome, reason });
-    if (end !== null) await this.#move(mover, { row: { ...row, ...end }, file });
+    if (end !== null) await this.#move(scan, { row: { ...row, ...end }, file });
   }
 
-  /** Files that failed, were moved aside, and are to be tried again from there. */
-  async #retryMoved(given: Hands): Promise<void> {
+  /** Retries files that failed and were moved aside, from where they are now. */
+  async #retryMoved(scan: OpenScan): Promise<void> {
     const { tenantId, name } = this.#adapter;
     const rows = await this.#held.write((tx) => listMovedWaiting(tx, { tenantId, name, limit: maxRetried }));
     for (const row of rows) {
@@ -208,19 +207,19 @@ class Scan {
         this.#report.isComplete = false;
         return;
       }
-      const file = await given.source.find(row.movedTo ?? row.path);
+      const file = await scan.source.find(row.movedTo ?? row.path);
       if (file !== null) {
-        await this.#takeAndMove({ ...given, row, file });
+        await this.#takeAndMove(scan, { row, file });
         continue;
       }
-      const { end, reason } = await given.taking.gone(row);
+      const { end, reason } = await failMissing(scan, row);
       this.#note({ ...row, ...end }, { outcome: 'failed', reason });
     }
   }
 
-  async #move(mover: Mover, { row, file }: { row: AdapterFile; file: FileLook }): Promise<void> {
+  async #move(scan: OpenScan, { row, file }: { row: AdapterFile; file: FileLook }): Promise<void> {
     if (this.#adapter.after !== 'move' || isAside(row)) return;
-    const trouble = await mover.move(row, file);
+    const trouble = await moveAside(scan, row, file);
     if (trouble === null) this.#report.moved += 1;
     else this.#note(row, { outcome: 'not_moved', reason: trouble });
   }
@@ -254,12 +253,15 @@ class Scan {
       const end = { ...this.#held.key, counts, error, errorCode, againInSeconds };
       await db.tenant(this.#adapter.tenantId, (tx) => endScan(tx, end));
     } catch (err) {
-      this.#deps.logger.warn({ err, adapter: this.#adapter.name }, 'how a scan ended could not be recorded');
+      this.#deps.logger.warn(
+        { err, adapter: this.#adapter.name },
+        'the result of a scan could not be recorded',
+      );
     }
   }
 }
 
-/** A program's own mistake has words that help nobody outside; the log has them. */
+/** The message of an unexpected error is marked as such; the log has the stack. */
 function describeError(error: unknown): string {
   return (isSluiceError(error) ? error.message : `Unexpected: ${messageOf(error)}`).slice(0, 2_000);
 }

@@ -6,10 +6,10 @@ import { listDueAdapters } from './store.ts';
 
 const maxAtOnce = 2;
 const budgetMs = 10 * 60_000;
-/** Of a cycle, which has its jobs to do as well. */
+/** For a cycle, which has to process jobs too. */
 const cycleBudgetMs = 60_000;
 
-/** Starts the scans that are due. They run beside upkeep, which must not wait for a file of gigabytes. */
+/** Starts the scans that are due. They run beside upkeep, which must not wait for files of several gigabytes. */
 export class ScanScheduler {
   readonly #deps: ScanDeps;
   readonly #logger: Logger;
@@ -29,7 +29,7 @@ export class ScanScheduler {
     return { started: due.length, running: this.#running.size };
   }
 
-  /** For a cycle that a cron runs: what is due is scanned, and waited for. */
+  /** For a cycle that a cron job runs: runs the due scans and waits for them. */
   async runDue(): Promise<void> {
     const deadlineMs = performance.now() + cycleBudgetMs;
     for (;;) {
@@ -39,7 +39,7 @@ export class ScanScheduler {
     }
   }
 
-  /** A file that has begun is finished, if that takes no longer than the grace period; no further one is begun. */
+  /** Finishes the files that were started, within the grace period, and starts no further ones. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.all(this.#running.values());
@@ -59,7 +59,10 @@ export class ScanScheduler {
       if (adapter === null) return;
       await scanAdapter(deps, adapter, { budgetMs, signal: this.#stopping.signal });
     } catch (err) {
-      this.#logger.warn({ err, tenant_id: key.tenantId, adapter: key.name }, 'a scan could not begin or end');
+      this.#logger.warn(
+        { err, tenant_id: key.tenantId, adapter: key.name },
+        'a scan could not start or finish',
+      );
     }
   }
 }

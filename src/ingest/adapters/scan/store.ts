@@ -2,7 +2,7 @@ import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql } from '../../../lib/postgres/sql.ts';
 import type { AdapterKey, ScanCounts, ScanLease } from '../types.ts';
 
-/** Whoever looks through an adapter holds its lease. Null: another one does, or the adapter is gone. */
+/** Takes the lease of an adapter. Returns false when another scan holds it or the adapter does not exist. */
 export async function claimScan(
   tx: Tx,
   claim: AdapterKey & { token: string; leaseMs: number; scanningBy: string },
@@ -32,7 +32,7 @@ export async function keepScan(tx: Tx, lease: ScanLease & { leaseMs: number }): 
   return kept === 1;
 }
 
-/** The fence: until the end of the transaction nobody takes the scan over. False: somebody has. */
+/** The fence: no other scan can take over until the transaction ends. Returns false when one has. */
 export async function holdScan(tx: Tx, { tenantId, name, token }: ScanLease): Promise<boolean> {
   const held = await tx.find(sql`
     select 1 as held
@@ -45,8 +45,8 @@ export async function holdScan(tx: Tx, { tenantId, name, token }: ScanLease): Pr
 }
 
 /**
- * The next scan comes when the schedule says so; sooner when this one left files that must rest or that it did not get
- * to, and later after failures.
+ * The next scan follows the schedule. It comes sooner when this one left files that were not ready or not reached, and
+ * later after failures.
  */
 export async function endScan(
   tx: Tx,
@@ -54,7 +54,7 @@ export async function endScan(
     counts: ScanCounts;
     errorCode: string | null;
     error: string | null;
-    /** How soon it should be looked at again, if it is scheduled; null: when its turn comes. */
+    /** How soon a scheduled adapter should be scanned again; null: by its schedule. */
     againInSeconds: number | null;
   },
 ): Promise<boolean> {
@@ -85,7 +85,7 @@ export async function endScan(
   return ended === 1;
 }
 
-/** A scan that did not come to its end gives its lease back, so that nobody has to wait for it to expire. */
+/** Releases the lease of a scan that did not finish, so that it need not expire. */
 export async function dropScan(tx: Tx, { tenantId, name, token }: ScanLease): Promise<void> {
   await tx.run(sql`
     update adapters
@@ -97,7 +97,7 @@ export async function dropScan(tx: Tx, { tenantId, name, token }: ScanLease): Pr
        and scan_token = ${token}`);
 }
 
-/** The schedule's question, over all tenants: what is due and not being looked through. */
+/** The adapters of all tenants that are due and not being scanned. */
 export function listDueAdapters(tx: Tx, { limit }: { limit: number }): Promise<AdapterKey[]> {
   return tx.rows<AdapterKey>(sql`
     select tenant_id as "tenantId", name

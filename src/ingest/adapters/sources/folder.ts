@@ -10,8 +10,8 @@ import { adapterFailures } from '../errors.ts';
 import type { FileSource, FolderPlace, FoundFile } from '../types.ts';
 
 /**
- * A folder of the server: what lies directly in it. Tenants see nothing of each other, because each has a folder of
- * its own below the root; links are not followed out of it.
+ * The files directly in a folder of the server. Each tenant has a folder of its own inside the root, so tenants cannot
+ * see each other's files. Links that lead outside it are not followed.
  */
 export async function openFolder(
   place: FolderPlace,
@@ -19,7 +19,7 @@ export async function openFolder(
 ): Promise<FileSource> {
   if (root === null) {
     throw adapterFailures.raise.adapter_folder_missing(
-      'No folder is configured on this server; the operator sets ADAPTER_FOLDER',
+      'This server has no folder for adapters; the operator sets ADAPTER_FOLDER',
     );
   }
   const home = tenantFolder(root, tenantId);
@@ -36,22 +36,22 @@ export async function openFolder(
 }
 
 async function findFolder(home: string, below: string): Promise<string> {
-  const where = `The folder ${JSON.stringify(below)} below the tenant’s folder in ADAPTER_FOLDER`;
+  const where = `The folder ${JSON.stringify(below)} in the tenant’s part of ADAPTER_FOLDER`;
   try {
     const base = await realpath(home);
     const folder = await realpath(path.join(base, below));
     if (folder !== base && !folder.startsWith(`${base}${path.sep}`)) {
-      throw adapterFailures.raise.adapter_folder_missing(`${where} leads out of it`);
+      throw adapterFailures.raise.adapter_folder_missing(`${where} leads outside it`);
     }
     await access(folder, constants.R_OK | constants.X_OK);
     if (!(await lstat(folder)).isDirectory()) {
-      throw adapterFailures.raise.adapter_folder_missing(`${where} is no folder`);
+      throw adapterFailures.raise.adapter_folder_missing(`${where} is not a folder`);
     }
     return folder;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined || code.startsWith('adapter_')) throw error;
-    const why = isMissing(error) ? 'is not there' : `cannot be read (${code})`;
+    const why = isMissing(error) ? 'does not exist' : `cannot be read (${code})`;
     throw adapterFailures.raise.adapter_folder_missing(`${where} ${why}`, { cause: error });
   }
 }
@@ -73,7 +73,7 @@ async function* list(folder: string, isWanted: (name: string) => boolean): Async
   yield files;
 }
 
-/** The inode is part of the version: a file that replaces another with the same size and time is another one. */
+/** The inode is part of the version: a file that replaces another one may have the same size and time. */
 async function find(file: string, name: string): Promise<FoundFile | null> {
   try {
     const found = await lstat(file, { bigint: true });
@@ -92,13 +92,13 @@ async function find(file: string, name: string): Promise<FoundFile | null> {
 
 async function read(file: string, into: Writable): Promise<void> {
   const name = path.basename(file);
-  // A link that took the file's place is refused, and a pipe is not waited for.
+  // Refuse a link that replaced the file, and do not wait for a pipe.
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
   const handle = await open(file, flags).catch((error: unknown) => {
     throw unreadable(name, error);
   });
   try {
-    if (!(await handle.stat()).isFile()) throw unreadable(name, new Error('it is no file'));
+    if (!(await handle.stat()).isFile()) throw unreadable(name, new Error('it is not a file'));
     await pipeline(handle.createReadStream({ autoClose: false }), into);
   } finally {
     await handle.close();
@@ -117,7 +117,7 @@ async function move(home: string, { from, to }: { from: string; to: string }): P
   await mkdir(folder, { recursive: true });
   const base = await realpath(home);
   if (!(await realpath(folder)).startsWith(`${base}${path.sep}`)) {
-    throw adapterFailures.raise.adapter_refused(`The folder ${path.basename(folder)} leads out of its root`);
+    throw adapterFailures.raise.adapter_refused(`The folder ${path.basename(folder)} leads outside its root`);
   }
   await rename(from, to);
 }

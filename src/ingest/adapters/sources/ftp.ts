@@ -17,11 +17,11 @@ export interface FtpOptions {
 const defaultTimeoutMs = 30_000;
 const maxListingBytes = 16 * 1024 * 1024;
 
-/** An FTP directory: what lies directly in it. Plain FTP, or FTP that is made safe by TLS before the login. */
+/** The files directly in an FTP directory. Plain FTP, or FTP with TLS before the login. */
 export async function openFtp(place: FtpPlace, options: FtpOptions): Promise<FileSource> {
   const password = await options.secret(place.passwordSecret);
   const address = await findAddress(place.host, options);
-  // Data connections go to the address that was checked, whatever the server says: no bouncing to inner machines.
+  // Data connections go to the checked address, whatever the server says, so it cannot redirect to internal hosts.
   const client = new Client(options.timeoutMs ?? defaultTimeoutMs, {
     allowSeparateTransferHost: false,
     maxListingBytes,
@@ -46,7 +46,7 @@ export async function openFtp(place: FtpPlace, options: FtpOptions): Promise<Fil
   };
 }
 
-/** The address is looked up once and connected to as it is, so that a second look-up cannot lead elsewhere. */
+/** The address is resolved once and used for the connection, so a second lookup cannot lead elsewhere. */
 async function findAddress(host: string, { refuse, resolve = systemResolver }: FtpOptions): Promise<string> {
   assertLiteral(host, refuse);
   if (isIP(host) !== 0) return host;
@@ -74,13 +74,13 @@ async function connect(
     user,
     password,
     secure,
-    // Node checks a certificate against `host`, which is the address here, unless it is told the name.
+    // Node checks the certificate against `host`, which is the address here, unless the name is given.
     secureOptions: { host, ...name, ...trust },
   });
   await client.cd(place.path);
 }
 
-/** Says what goes wrong in the words of the adapter. */
+/** Turns errors into errors of the adapter. */
 type Asked = <T>(work: () => Promise<T>) => Promise<T>;
 
 const batchSize = 500;
@@ -99,7 +99,7 @@ async function* list(
   }
 }
 
-/** A listing without exact times is made exact: a minute is too coarse to tell one version from the next. */
+/** Asks for the exact time if the listing lacks it: minutes are too coarse to distinguish versions. */
 async function foundOf(client: Client, entry: FileInfo): Promise<FoundFile> {
   const at = entry.modifiedAt ?? (await findTime(client, entry.name));
   const version = at === null ? `listed ${entry.rawModifiedAt}` : at.toISOString();
@@ -110,7 +110,7 @@ async function findTime(client: Client, name: string): Promise<Date | null> {
   try {
     return await client.lastMod(name);
   } catch (error) {
-    // A server that does not know the command, or a file that has just gone.
+    // The server does not know the command, or the file has just disappeared.
     if (error instanceof FTPError) return null;
     throw error;
   }
@@ -123,7 +123,7 @@ async function find(client: Client, name: string): Promise<FoundFile | null> {
     if (at !== null) return { path: name, sizeBytes, version: at.toISOString(), modifiedAt: null };
   } catch (error) {
     if (!(error instanceof FTPError)) throw error;
-    // 550: there is none. Anything else is a server that knows no sizes; its listing does.
+    // 550: the file does not exist. Any other code: the server cannot report sizes, but its listing can.
     if (error.code === 550) return null;
   }
   const entry = (await client.list()).find((one) => one.isFile && one.name === name);
@@ -147,7 +147,7 @@ async function read(
 
 async function move(client: Client, { from, to }: { from: string; to: string }): Promise<void> {
   const slash = to.lastIndexOf('/');
-  // That it is there already is an error too; whether the folder can be used, the renaming shows.
+  // An existing folder is an error too. The rename shows whether the folder can be used.
   if (slash > 0) await client.sendIgnoringError(`MKD ${to.slice(0, slash)}`);
   await client.rename(from, to);
 }
@@ -156,7 +156,7 @@ function toFailure(error: unknown, { host, port, path }: FtpPlace): Error {
   if (isSluiceError(error)) return error;
   const server = `The FTP server ${host}:${port}`;
   if (error instanceof FTPError) {
-    const what = error.code === 530 ? 'does not accept user and password' : `refuses (path ${path})`;
+    const what = error.code === 530 ? 'rejected the user or password' : `refused the request (path ${path})`;
     return adapterFailures.raise.adapter_refused(`${server} ${what}: ${error.message}`, { cause: error });
   }
   return adapterFailures.raise.adapter_unreachable(`${server} cannot be reached: ${messageOf(error)}`, {

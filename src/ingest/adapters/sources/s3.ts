@@ -6,7 +6,7 @@ import type { S3Client, S3Fetch, S3Object } from '../../../lib/s3/types.ts';
 import { adapterFailures } from '../errors.ts';
 import type { FileSource, FoundFile, S3Place } from '../types.ts';
 
-/** An S3 prefix: the objects whose names go on without a further slash. */
+/** The objects directly under an S3 prefix, without a further slash in their keys. */
 export async function openS3(
   place: S3Place,
   { fetch, secret }: { fetch: S3Fetch; secret(name: string): Promise<string> },
@@ -37,7 +37,7 @@ export async function openS3(
   };
 }
 
-/** Behind every key that begins like this. */
+/** Sorts after every key with the same start. */
 const last = '\u{10FFFF}';
 
 async function* list(
@@ -53,7 +53,7 @@ async function* list(
   } while (after !== null);
 }
 
-/** What was moved to `done/` may be a million objects: a page that ends within a folder goes on behind it. */
+/** `done/` may contain a million objects, so a page that ends inside a folder continues after it. */
 function behindFolder(key: string, prefix: string): string | null {
   const slash = key.indexOf('/', prefix.length);
   return slash === -1 ? null : `${key.slice(0, slash + 1)}${last}`;
@@ -80,7 +80,7 @@ async function read(
   }
 }
 
-/** The list was allowed, so the key is good: this object has rights of its own, or lies in an archive. */
+/** Listing was allowed, so the key is valid: this object has its own permissions or is archived. */
 function isOfTheObject(error: unknown): error is SluiceError {
   return isSluiceError(error) && ['s3_access_denied', 's3_request_refused'].includes(error.code);
 }

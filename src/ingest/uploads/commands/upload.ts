@@ -188,7 +188,7 @@ const undoTimeoutMs = 600_000;
 function addUndo(upload: Command): void {
   const command = upload
     .command('undo')
-    .description('Delete what an upload created and nobody touched since. Asks before it does.')
+    .description('Undo an upload: delete what it created and no other upload uses. Asks before it does.')
     .argument('<upload>', 'its id', parseUploadId)
     .option('--yes', 'do not ask');
   addClientFlags(command).action(

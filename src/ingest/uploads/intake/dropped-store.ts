@@ -16,7 +16,7 @@ export async function tenantExists(tx: Tx, tenantId: string): Promise<boolean> {
   return found !== null;
 }
 
-/** Whether an error is that another worker has recorded the same file a moment before. */
+/** Whether the error says that another worker has just recorded the same file. */
 export function isRecordedAlready(error: unknown): boolean {
   const { code, constraint } = error as { code?: unknown; constraint?: unknown };
   return code === '23505' && constraint === 'dropped_files_pkey';

@@ -1,18 +1,28 @@
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { principalOf } from '../../../kernel/http/route.ts';
+import { storedText } from '../../../kernel/http/stored-text.ts';
+import { ownerFilter } from '../../../kernel/tenancy/types.ts';
 import type { FieldProblem } from '../../../lib/errors.ts';
 import { uploadErrors } from '../errors.ts';
 import { platforms, reportFields } from '../reports/types.ts';
-import { uploadSources } from '../types.ts';
-import { checkedColumns } from './column-records.ts';
+import { type OwnedUploadKey, uploadSources } from '../types.ts';
 
-/** PostgreSQL stores neither. */
-const isStorable = (text: string) => !/[\0\p{Surrogate}]/u.test(text);
-const notStorable = 'must not hold a NUL or half a character';
-const storedText = (max: number) => z.string().max(max).refine(isStorable, notStorable);
+export const uploadParams = z.strictObject({ upload_id: z.uuid() });
+
+/** The upload that a request names, limited to what the caller may see. */
+export function keyOf(request: FastifyRequest & { params: { upload_id: string } }): OwnedUploadKey {
+  const principal = principalOf(request);
+  return {
+    tenantId: principal.tenantId,
+    uploadId: request.params.upload_id,
+    ownerId: ownerFilter(principal),
+  };
+}
 
 export const mappingSchema = checkedColumns(storedText(500).min(1), z.enum(reportFields).nullable());
 
-/** A form has only texts; JSON may use real booleans. */
+/** A form has only strings; JSON may use booleans. */
 const flag = z
   .union([z.boolean(), z.enum(['true', 'false', '1', '0', ''])], 'must be true or false')
   .default(false)
@@ -50,10 +60,9 @@ export const intakeFields = z.strictObject({
 });
 export type IntakeFields = z.output<typeof intakeFields>;
 
-/** For messages. */
 export const allowedParts = `allowed are ${Object.keys(intakeFields.shape).join(', ')} and file`;
 
-/** Every violation at once, each with its field and what is allowed. */
+/** Throws one error with all violations, each with its field and what is allowed. */
 export function readIntakeFields(given: Record<string, unknown>): IntakeFields {
   const parsed = intakeFields.safeParse(given);
   if (parsed.success) return parsed.data;
@@ -64,17 +73,56 @@ export function readIntakeFields(given: Record<string, unknown>): IntakeFields {
     return [{ pointer: `/${issue.path.join('/')}`, message: issue.message }];
   });
   const names = [...new Set(fields.map(({ pointer }) => pointer.slice(1)))].join(', ');
-  throw uploadErrors.raise.upload_form_invalid(`These fields are missing or wrong: ${names}`, { fields });
+  throw uploadErrors.raise.upload_form_invalid(`These fields are missing or invalid: ${names}`, { fields });
 }
 
-/** The name that a file comes with, when no field gives it another. */
+/** Checks the file's own name, which is used when the field `filename` is not given. */
 export function readFilename(given: string | null): string | null {
   if (given === null || given === '') return null;
   const parsed = filename.safeParse(given);
   if (parsed.success) return parsed.data;
   const message = parsed.error.issues.map((issue) => issue.message).join(', ');
   throw uploadErrors.raise.upload_form_invalid(
-    'The name of the file is not allowed; send another one in the field filename',
+    'The file name is not allowed; send another one in the field filename',
     { fields: [{ pointer: '/filename', message }] },
   );
+}
+
+// Objects whose keys are the columns of a file. Not `z.record`, which drops the key `__proto__`: it is a column like
+// any other. Object.entries and Object.fromEntries use own properties only, so no prototype is touched.
+
+/** For replies: the record is sent unchanged. */
+export function columnRecord<Value>(value: z.ZodType<Value>): z.ZodType<Record<string, Value>> {
+  return anyRecord(z.string(), value) as unknown as z.ZodType<Record<string, Value>>;
+}
+
+/** For input: every key and value is checked, and each problem points at its column. */
+function checkedColumns<Value>(column: z.ZodType<string>, value: z.ZodType<Value>) {
+  return anyRecord(column, value).transform((given: unknown, context): Record<string, Value> => {
+    if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+      context.addIssue({ code: 'custom', message: 'must be an object, for example {"Money out": "spend"}' });
+      return z.NEVER;
+    }
+    const entries = Object.entries(given).map(([name, chosen]): [string, Value] => {
+      const [key, checked] = [column.safeParse(name), value.safeParse(chosen)];
+      for (const { message } of key.error?.issues ?? []) {
+        context.addIssue({ code: 'custom', message: `has an invalid header: ${message}` });
+      }
+      for (const { message } of checked.error?.issues ?? []) {
+        context.addIssue({ code: 'custom', path: [name], message });
+      }
+      return [name, checked.data as Value];
+    });
+    return Object.fromEntries(entries);
+  });
+}
+
+function anyRecord(column: z.ZodType<string>, value: z.ZodType) {
+  const [propertyNames, additionalProperties] = [column, value].map(schemaOf);
+  return z.any().meta({ type: 'object', propertyNames, additionalProperties });
+}
+
+function schemaOf(schema: z.ZodType) {
+  const { $schema: _, ...bare } = z.toJSONSchema(schema);
+  return bare;
 }

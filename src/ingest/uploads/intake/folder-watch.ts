@@ -5,8 +5,7 @@ import { isSluiceError, type SluiceError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
 import { recordRefusal } from '../events.ts';
 import { findDropped, insertDropped, isRecordedAlready, tenantExists } from './dropped-store.ts';
-import { readIntakeFields } from './fields.ts';
-import { type IntakeDeps, storeContent, takeIn } from './intake.ts';
+import { fieldsOf, type IntakeDeps, storeContent, takeIn } from './intake.ts';
 
 /** `tenant/workspace_id/platform/file` below the folder. */
 interface DroppedFile {
@@ -25,20 +24,20 @@ export interface WatchDeps extends IntakeDeps {
 
 type Outcome = 'taken' | 'refused' | 'misplaced' | null;
 
-/** A file that was changed less long ago than this may still be being written. */
+/** A file that changed more recently than this may still be written to. */
 const restMs = 2_000;
 const maxFiles = 100;
 
 /**
- * Takes in files that people drop into a folder, each once: by its path, size and time of change, which are recorded
- * in the transaction that makes the upload. Files are left where they are.
+ * Uploads files that people drop into a folder, each once. Its path, size and modification time are recorded in the
+ * transaction that creates the upload. The files stay where they are.
  */
 export class FolderWatch {
   readonly #deps: WatchDeps;
   readonly #folder: string;
-  /** Size and time of change at the last look: a file that still grows is left alone. */
+  /** Size and modification time at the last scan: a file that still grows is left alone. */
   #lastLook = new Map<string, string>();
-  /** What lies in nobody's folder was said once, and is not said again at every look. */
+  /** Misplaced files that were logged already; each is logged once. */
   #misplaced = new Set<string>();
 
   constructor(deps: WatchDeps, folder: string) {
@@ -46,7 +45,7 @@ export class FolderWatch {
     this.#folder = folder;
   }
 
-  /** `misplaced` counts files that belong to no tenant by where they lie, and wait for somebody to move them. */
+  /** `misplaced` counts files outside every tenant's folder; somebody has to move them. */
   async scan(): Promise<{ taken: number; refused: number; misplaced: number }> {
     const { files, misplaced } = await this.#list();
     const report = { taken: 0, refused: 0 };
@@ -71,7 +70,7 @@ export class FolderWatch {
       if (this.#misplaced.has(below)) continue;
       this.#deps.logger.warn(
         { path: below },
-        'a dropped file is in no tenant’s folder; allowed is tenant/workspace_id/platform/file',
+        'a dropped file is in no tenant’s folder; expected tenant/workspace_id/platform/file',
       );
     }
     this.#misplaced = misplaced;
@@ -105,13 +104,13 @@ export class FolderWatch {
     return { files, misplaced };
   }
 
-  /** Whatever keeps one file from being taken now must not keep the others from it; it is tried again. */
+  /** An error with one file must not stop the others; the next scan tries the file again. */
   async #takeOrPostpone(found: DroppedFile): Promise<Outcome> {
     try {
       return await this.#take(found);
     } catch (error) {
       if (!isRecordedAlready(error)) {
-        this.#deps.logger.warn({ err: error, path: found.path }, 'a dropped file could not be taken yet');
+        this.#deps.logger.warn({ err: error, path: found.path }, 'a dropped file could not be uploaded yet');
       }
       return null;
     }
@@ -127,14 +126,14 @@ export class FolderWatch {
       await this.#makeUpload(found);
       return 'taken';
     } catch (error) {
-      // What is wrong with the file is recorded, so that it is not tried for ever; anything else is tried again.
+      // A fault of the file is recorded, so that it is not tried again; any other error is.
       if (!isOfTheFile(error)) throw error;
       await this.#refuse(found, error);
       return 'refused';
     }
   }
 
-  /** The reason goes to the tenant's log with the record that keeps the file from being tried again. */
+  /** Records the reason as an event, with the record that keeps the file from being tried again. */
   async #refuse(found: DroppedFile, error: SluiceError): Promise<void> {
     await this.#deps.db.tenant(found.tenantId, async (tx) => {
       await tx.as('sluice_intake', (own) =>
@@ -150,11 +149,7 @@ export class FolderWatch {
   }
 
   async #makeUpload(found: DroppedFile): Promise<void> {
-    const fields = readIntakeFields({
-      workspace_id: found.workspaceId,
-      platform: found.platform,
-      source: 'manual',
-    });
+    const fields = fieldsOf(found);
     const stored = await storeContent(this.#deps, createReadStream(found.file));
     await takeIn(this.#deps, {
       tenantId: found.tenantId,
@@ -163,14 +158,14 @@ export class FolderWatch {
       fields,
       filename: path.basename(found.file),
       stored,
-      // Another worker that looks at the same moment meets this row and takes its own upload back.
+      // A worker that scans at the same moment conflicts with this row and rolls its upload back.
       beforeCommit: (tx, { uploadId }) =>
         tx.as('sluice_intake', (own) => insertDropped(own, { ...found, uploadId, errorText: null })),
     });
   }
 }
 
-/** A folder of a workspace that the tenant does not have is as wrong as the file in it. */
+/** A file in the folder of a workspace that the tenant does not have counts as faulty too. */
 function isOfTheFile(error: unknown): error is SluiceError {
   return isSluiceError(error) && (error.kind === 'invalid' || error.code === 'workspace_unknown');
 }

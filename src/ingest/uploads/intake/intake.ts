@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { forgetUnlessCommitted, recordFile } from '../../../kernel/files/service.ts';
 import type { Files, StoredContent } from '../../../kernel/files/types.ts';
+import type { FileDoor, ReportTarget } from '../../../kernel/house/doors.ts';
 import type { BeforeCommit } from '../../../kernel/jobs/service.ts';
 import { dispatchIn, type JobsDeps } from '../../../kernel/jobs/service.ts';
 import { type FieldProblem, isSluiceError } from '../../../lib/errors.ts';
@@ -11,7 +12,7 @@ import { recordMove } from '../events.ts';
 import { sniffReport } from '../reports/reading/sniff.ts';
 import { insertUpload, workspaceExists } from '../store.ts';
 import { pipelineName, type Upload } from '../types.ts';
-import type { IntakeFields } from './fields.ts';
+import { type IntakeFields, readIntakeFields } from './fields.ts';
 import { readMapping } from './mapping-store.ts';
 
 export interface IntakeDeps extends JobsDeps {
@@ -22,7 +23,7 @@ export interface IntakeDeps extends JobsDeps {
 export interface Intake {
   tenantId: string;
   userId: string;
-  /** Who the record says it is from: the caller, or whom a service names. */
+  /** The caller, or whom a service names. */
   createdBy: string;
   ipAddress?: string | null;
   fields: IntakeFields;
@@ -32,19 +33,19 @@ export interface Intake {
   beforeCommit?: BeforeCommit<Upload>;
 }
 
-/** The field of a request that a file comes in by: what is wrong with the file is said there. */
+/** The field of a request that holds the file; problems of the file point at it. */
 export type FileField = 'file' | 'file_ref';
 
-/** What is wrong with a file, and what is allowed. */
+/** Says what is wrong with a file and what is allowed. */
 export function fileProblem(
   { maxUploadBytes }: Pick<IntakeDeps, 'maxUploadBytes'>,
   { field = 'file', what }: { field?: FileField | undefined; what: string },
 ): FieldProblem[] {
-  const allowed = `allowed is a CSV or JSON file of 1 to ${maxUploadBytes} bytes`;
+  const allowed = `it must be a CSV or JSON file of 1 to ${maxUploadBytes} bytes`;
   return [{ pointer: `/${field}`, message: `${what}; ${allowed}` }];
 }
 
-/** Stores the bytes of a file that comes in. Nothing of it is kept if it is too large. */
+/** Stores the bytes of a file. If the file is too large, nothing is kept. */
 export async function storeContent(
   deps: IntakeDeps,
   content: Readable,
@@ -67,7 +68,7 @@ export async function storeContent(
 
 const sniffBytes = 64 * 1024;
 
-/** What can be told without parsing is refused here: an empty file, and one that is no text. */
+/** Refuses an empty file and one that is not text, before it is parsed. */
 async function assertReadable(deps: IntakeDeps, { stored, fileField: field }: Intake): Promise<void> {
   if (stored.sizeBytes === 0) {
     const fields = fileProblem(deps, { field, what: 'is empty' });
@@ -83,7 +84,7 @@ async function assertReadable(deps: IntakeDeps, { stored, fileField: field }: In
   });
 }
 
-/** The record, its file, its job and its event, in one transaction; if that fails, the bytes go too. */
+/** Creates the upload, its file, job and event in one transaction. If that fails, the stored bytes are deleted. */
 export async function takeIn(deps: IntakeDeps, intake: Intake): Promise<Upload> {
   try {
     await deps.quotas.assertRoom(intake.tenantId);
@@ -145,8 +146,8 @@ async function recordUpload(deps: IntakeDeps, tx: Tx, intake: Intake): Promise<U
   return upload;
 }
 
-/** A workspace of another tenant is refused in the words of one that does not exist. */
-export async function assertWorkspace(
+/** A workspace of another tenant is refused with the same words as one that does not exist. */
+async function assertWorkspace(
   tx: Tx,
   { tenantId, workspaceId }: { tenantId: string; workspaceId: string },
 ): Promise<void> {
@@ -154,4 +155,27 @@ export async function assertWorkspace(
   throw uploadErrors.raise.workspace_unknown(`The tenant has no workspace ${workspaceId}`, {
     fields: [{ pointer: '/workspace_id', message: 'must be a workspace of the tenant' }],
   });
+}
+
+/** The way in for reports that do not come with a request. */
+export function uploadDoor(deps: IntakeDeps): FileDoor<ReportTarget> {
+  return {
+    maxBytes: deps.maxUploadBytes,
+    check: async (tenantId, target) => {
+      const { workspace_id: workspaceId } = fieldsOf(target);
+      await deps.db.tenant(tenantId, (tx) => assertWorkspace(tx, { tenantId, workspaceId }));
+    },
+    takeIn: async ({ target, tenantId, userId, fileName, content, record }) => {
+      await takeIn(deps, {
+        ...{ tenantId, userId, createdBy: userId, filename: fileName, fields: fieldsOf(target) },
+        stored: await storeContent(deps, content),
+        beforeCommit: (tx, { jobId, uploadId }) => record(tx, { jobId, uploadId }),
+      });
+    },
+  };
+}
+
+/** The fields of a report that comes without a form. */
+export function fieldsOf({ platform, workspaceId }: ReportTarget): IntakeFields {
+  return readIntakeFields({ workspace_id: workspaceId, platform, source: 'manual' });
 }

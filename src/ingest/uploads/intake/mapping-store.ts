@@ -2,7 +2,7 @@ import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql } from '../../../lib/postgres/sql.ts';
 import type { HeaderMapping, Platform, Upload } from '../types.ts';
 
-/** What people mapped by hand is remembered once an import came through with it. */
+/** Saves a mapping made by hand, for later uploads. Called when an upload with it has succeeded. */
 export async function rememberMapping(
   tx: Tx,
   { tenantId, platform, mapping, userId }: Pick<Upload, 'tenantId' | 'platform' | 'mapping' | 'userId'>,
@@ -31,7 +31,7 @@ export async function readMapping(
   return row?.mapping ?? {};
 }
 
-/** Replaces everything that is remembered for a platform. */
+/** Replaces the saved mapping of a platform. */
 export async function replaceMapping(
   tx: Tx,
   given: Pick<Upload, 'tenantId' | 'platform' | 'mapping' | 'userId'>,

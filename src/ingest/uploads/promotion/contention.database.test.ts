@@ -7,7 +7,7 @@ import { adLine, adReport, range, useUploadRuns } from '../../../../test/support
 import type { Files } from '../../../kernel/files/types.ts';
 import { defineErrors } from '../../../lib/errors.ts';
 import { Database } from '../../../lib/postgres/db.ts';
-import { retrying } from '../staging/retrying.ts';
+import { withRetries } from '../staging/retries.ts';
 
 const database = useDatabase();
 const uploads = useUploadRuns(database);
@@ -27,7 +27,7 @@ const refusedOf = (uploadId: string) =>
   );
 
 describe('a deadlock', () => {
-  /** A session that holds the second of two rows and wants the first, each time the upload has it. */
+  /** A session that locks the second of two rows and requests the first, each time the upload has locked it. */
   async function openRival(tenantId: string) {
     const client = new pg.Client({ connectionString: database.ownerUrl });
     await client.connect();
@@ -52,7 +52,7 @@ describe('a deadlock', () => {
       for (let time = 0; time < times; time += 1) {
         await eventually(isFirstTaken, 'the upload has the first row', 30_000);
         await client.query('savepoint again');
-        // Waits for the row that the upload has, until the database has ended the upload's transaction.
+        // Waits for the row that the upload has locked, until the database aborts the upload's transaction.
         await spend(10);
         await client.query('rollback to savepoint again');
         if (time + 1 === times) await client.query('rollback');
@@ -62,7 +62,7 @@ describe('a deadlock', () => {
     };
   }
 
-  /** Whoever has got the first row goes on to the second when the rival waits, or has gone: so the circle is closed. */
+  /** The upload requests the second row once the rival waits or has gone, which closes the cycle. */
   async function letMeet(tenantId: string, rival: number): Promise<void> {
     await database.owner(`
       create or replace function meet_rival() returns trigger language plpgsql as $$
@@ -83,14 +83,14 @@ describe('a deadlock', () => {
     );
     const db = new Database({ url: database.appUrl, applicationName: 'sluice-rival', maxConnections: 5 });
     const place = await uploads.place();
-    // One ad on 1,300 days: the first two are what the rival and the upload meet on.
+    // One ad on 1,300 days: the rival and the upload conflict on the first two.
     const day = (n: number) => new Date(Date.UTC(2020, 0, n)).toISOString().slice(0, 10);
     const lines = (spend: string) =>
       range(1_300).map((n) =>
         adLine(n, { spend, day: day(n) }).replace(/Ad \d+,12023\d+/, 'Ad,12023000000000001'),
       );
     let turns = 0;
-    // A retry that came at once could take the row again before the rival, which waits for it, wakes up.
+    // An immediate retry could lock the row again before the waiting rival wakes up.
     const meanwhile = (n: number) => eventually(async () => turns >= n, `the rival has had its turn ${n}`);
     const first = await uploads.start({ db, meanwhile });
     await uploads.take(place, adReport(lines('1.00')));
@@ -107,13 +107,13 @@ describe('a deadlock', () => {
     return { upload, delays: first.delays, tenantId: place.tenantId };
   }
 
-  test('is tried again, and the upload completes', { timeout: 60_000 }, async () => {
+  test('is retried, and the upload completes', { timeout: 60_000 }, async () => {
     const { upload, delays } = await meetDeadlocks(1);
     expect(delays).toEqual([100]);
     expect(await uploads.upload(upload)).toMatchObject({ status: 'completed', promoted_rows: 1_300 });
   });
 
-  test('that comes back after 100, 200 and 400 ms fails its batch, and the rest goes on', {
+  test('fails its batch after retries of 100, 200 and 400 ms, and the rest continues', {
     timeout: 60_000,
   }, async () => {
     const { upload, delays, tenantId } = await meetDeadlocks(4);
@@ -135,14 +135,14 @@ describe('a deadlock', () => {
   });
 });
 
-describe('a fact that somebody else is writing at that moment', () => {
+describe('a fact that another upload is writing at the same moment', () => {
   const spentOn = (tenantId: string, day: string) =>
     database.owner<{ spend: string }>(
       'select spend::text from daily_metrics where tenant_id = $1 and metric_date = $2',
       [tenantId, day],
     );
 
-  /** An ad with one day, a session that writes its second day, and an upload that brings the same day meanwhile. */
+  /** An ad with one day, a session that writes its second day, and an upload with the same day. */
   async function meet(rivalIsNewer: boolean) {
     const place = await uploads.place();
     const { kernel } = await uploads.start();
@@ -214,7 +214,7 @@ describe('a storage that asks to slow down', () => {
     return { upload, times, delays: retries.map(({ delay }) => delay) };
   }
 
-  test('is asked again five times, every 60 s, and then the upload fails', async () => {
+  test('is retried five times, every 60 s, and then the upload fails', async () => {
     const { upload, delays } = await driveRetries(6);
     expect(delays).toEqual([60, 60, 60, 60, 60]);
     expect(await uploads.upload(upload)).toMatchObject({
@@ -224,7 +224,7 @@ describe('a storage that asks to slow down', () => {
     });
   });
 
-  test('and then does not lets the upload complete', async () => {
+  test('lets the upload complete once it recovers', async () => {
     const { upload, delays, times } = await driveRetries(5);
     expect(delays).toEqual([60, 60, 60, 60, 60]);
     expect(times.left).toBe(0);
@@ -232,10 +232,10 @@ describe('a storage that asks to slow down', () => {
   });
 });
 
-test('a retry that waits by the clock ends with its signal', async () => {
+test('a waiting retry ends when its signal is aborted', async () => {
   const controller = new AbortController();
   const tries = { count: 0 };
-  const trying = retrying(
+  const trying = withRetries(
     async () => {
       tries.count += 1;
       throw Object.assign(new Error('gone'), { code: '23503' });

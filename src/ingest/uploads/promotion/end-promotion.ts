@@ -10,7 +10,7 @@ import type { Upload, UploadStatus } from '../types.ts';
 import { failUnpromoted, finishPromotion, type PromotionFigures, readPromotionFigures } from './end-store.ts';
 import { withRepeatedFacts } from './repeated-facts.ts';
 
-/** Counting the distinct keys of a large file would go to the disk and back with the usual four megabytes. */
+/** With the default of 4 MB, counting the distinct keys of a large file would spill to disk. */
 const inMemory = { work_mem: '64MB' };
 
 interface EndDeps {
@@ -19,8 +19,8 @@ interface EndDeps {
 }
 
 /**
- * The last transaction of an upload: figures, final status, and the event that goes with it, together or not at all.
- * With `failure` something broke on the way: what was promoted before stays and counts.
+ * Ends an upload: writes figures, final status and event together. With `failure`, promotion broke off: what was
+ * promoted before stays and counts.
  */
 export async function endPromotion(
   deps: EndDeps,
@@ -42,7 +42,7 @@ export async function endPromotion(
     inMemory,
   );
   const end = { ...figures, ...endOf(figures, failure), warnings: warningsOf(upload, checkpoint, figures) };
-  // Somebody finished it already: then the event is out as well.
+  // The upload was finished already, and so was its event.
   if (!(await tx.as('sluice_promote', (own) => finishPromotion(own, upload, end)))) return;
   const { status, errorCode, errorText } = end;
   await recordMove(deps, tx, upload, status, {
@@ -80,7 +80,7 @@ function endOf(
   return {
     status: 'partial',
     errorCode: 'rows_refused',
-    errorText: `${failedRows} of ${total} rows were refused; download them with their reasons, correct and send them.`,
+    errorText: `${failedRows} of ${total} rows were refused. Download and correct them, then upload them again.`,
   };
 }
 

@@ -2,22 +2,24 @@ import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql } from '../../../lib/postgres/sql.ts';
 import type { EntityType, Upload, UploadKey, UploadStatus, WarningCount } from '../types.ts';
 
-/** Rows that could not be promoted, and rows with a word about how they were. */
+/** Why a row was not promoted, or what is odd about how it was. */
 export interface RowNote {
   rowIndex: number;
   code: string;
   message: string;
 }
 
-export async function markFailed(
+const noteColumns = { failed: sql`promotion_error`, warned: sql`promotion_warning` };
+
+export async function noteRows(
   tx: Tx,
   { tenantId, uploadId }: UploadKey,
-  entityType: EntityType,
-  notes: RowNote[],
+  { entityType, as, notes }: { entityType: EntityType; as: keyof typeof noteColumns; notes: RowNote[] },
 ): Promise<void> {
+  if (notes.length === 0) return;
   await tx.run(sql`
     update staging_rows s
-       set promotion_error = jsonb_build_object('code', n.code, 'message', n.message)
+       set ${noteColumns[as]} = jsonb_build_object('code', n.code, 'message', n.message)
       from jsonb_to_recordset(${JSON.stringify(notes)}::jsonb) as n ("rowIndex" integer, code text, message text)
      where s.tenant_id = ${tenantId}
        and s.upload_id = ${uploadId}
@@ -25,26 +27,7 @@ export async function markFailed(
        and s.row_index = n."rowIndex"`);
 }
 
-export async function markWarned(
-  tx: Tx,
-  { tenantId, uploadId }: UploadKey,
-  entityType: EntityType,
-  notes: RowNote[],
-): Promise<void> {
-  await tx.run(sql`
-    update staging_rows s
-       set promotion_warning = jsonb_build_object('code', n.code, 'message', n.message)
-      from jsonb_to_recordset(${JSON.stringify(notes)}::jsonb) as n ("rowIndex" integer, code text, message text)
-     where s.tenant_id = ${tenantId}
-       and s.upload_id = ${uploadId}
-       and s.entity_type = ${entityType}
-       and s.row_index = n."rowIndex"`);
-}
-
-/**
- * Promotion broke off: whatever lies behind the last batch was not promoted, and each row says why. `later` are the
- * entities whose turn had not come.
- */
+/** After a promotion broke off: gives every row behind the last batch the reason. `later` are entities not begun. */
 export async function failUnpromoted(
   tx: Tx,
   { tenantId, uploadId }: UploadKey,
@@ -66,23 +49,6 @@ export async function failUnpromoted(
        and promotion_error is null`);
 }
 
-/** Parents that were resolved and have been deleted since: what names them has to look again. */
-export async function forgetLostParents(tx: Tx, { tenantId, uploadId }: UploadKey): Promise<void> {
-  await tx.run(sql`
-    delete from staging_id_resolution r
-     where r.tenant_id = ${tenantId}
-       and r.upload_id = ${uploadId}
-       and not exists (
-         select from campaigns p
-          where r.entity_type = 'campaign' and p.tenant_id = ${tenantId} and p.campaign_id = r.production_id)
-       and not exists (
-         select from ad_sets p
-          where r.entity_type = 'ad_set' and p.tenant_id = ${tenantId} and p.ad_set_id = r.production_id)
-       and not exists (
-         select from ads p
-          where r.entity_type = 'ad' and p.tenant_id = ${tenantId} and p.ad_id = r.production_id)`);
-}
-
 export interface PromotionFigures {
   promotedRows: number;
   failedRows: number;
@@ -90,12 +56,12 @@ export interface PromotionFigures {
   adSetsUpserted: number;
   adsUpserted: number;
   dailyMetricsUpserted: number;
-  /** Lines of which a later line of the file has the same key. */
+  /** Lines that a later line of the file replaces, because it has the same key. */
   replacedRows: number;
   affectedDates: string[];
 }
 
-/** Counted from the staged rows after the last batch: distinct keys, and the days that they touched. */
+/** Counts the staged rows after the last batch: distinct keys, and the days that they touched. */
 export async function readPromotionFigures(
   tx: Tx,
   { tenantId, uploadId, validRows, invalidRows }: Upload,
@@ -135,7 +101,7 @@ export async function readPromotionFigures(
   };
 }
 
-/** The end of a promotion. Answers false when the record is not being promoted any more. */
+/** Returns false when the upload is no longer being promoted. */
 export async function finishPromotion(
   tx: Tx,
   { tenantId, uploadId }: UploadKey,

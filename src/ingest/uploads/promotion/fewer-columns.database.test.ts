@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { useDatabase } from '../../../../test/support/worlds/database.ts';
 import { type Place, type Run, useUploadRuns } from '../../../../test/support/worlds/upload-runs.ts';
 import { preview } from '../review/review.ts';
-import { promote } from '../service.ts';
+import { releaseForPromotion } from '../service.ts';
 
 const database = useDatabase();
 const uploads = useUploadRuns(database);
@@ -13,13 +13,13 @@ const wide = (figures: string) =>
 const narrow = (header: string, value: string) =>
   `Campaign name,Day,Campaign ID,${header}\nSummer,2026-03-01,120210000000000001,${value}\n`;
 
-/** Sends a report, looks at the preview, and lets it through. */
+/** Sends a report, reads the preview, and promotes it. */
 async function send({ kernel, deps }: Run, place: Place, content: string) {
   const upload = await uploads.take(place, content, { review: true });
   const drive = () => kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
   await drive();
   const { daily_metrics: counts } = await preview(deps, upload);
-  await promote(deps, upload, {});
+  await releaseForPromotion(deps, upload, {});
   await drive();
   expect(await uploads.upload(upload)).toMatchObject({ status: 'completed', promoted_rows: 1 });
   return counts;
@@ -40,7 +40,7 @@ const updated = { created: 0, updated: 1, unchanged: 0 };
 const unchanged = { created: 0, updated: 0, unchanged: 1 };
 const first = { impressions: 100, clicks: 10, reach: null, spend: 5.5, conversions: 2, currency: 'USD' };
 
-test('a report with fewer columns leaves the figures that it does not have', async () => {
+test('a report with fewer columns leaves the figures of the missing columns unchanged', async () => {
   const place = await uploads.place();
   const run = await uploads.start();
   expect(await send(run, place, wide('100,10,5.5,2'))).toEqual(created);
@@ -51,7 +51,7 @@ test('a report with fewer columns leaves the figures that it does not have', asy
   expect(await send(run, place, report)).toEqual(unchanged);
 });
 
-test('an empty cell of a column that is there takes the figure away', async () => {
+test('an empty cell in an existing column clears the figure', async () => {
   const place = await uploads.place();
   const run = await uploads.start();
   await send(run, place, wide('100,10,5.5,2'));
@@ -60,7 +60,7 @@ test('an empty cell of a column that is there takes the figure away', async () =
   expect(await send(run, place, narrow('Impressions', ''))).toEqual(unchanged);
 });
 
-test('a currency in the header of an amount counts, and without one the stored currency stays', async () => {
+test('a currency in the header of an amount is stored, and without one the stored currency stays', async () => {
   const place = await uploads.place();
   const run = await uploads.start();
   await send(run, place, wide('100,10,5.5,2'));

@@ -14,7 +14,7 @@ const eightOfTen = adReport([
   adLine(10).replace('2026-03-01', 'the first of March'),
 ]);
 
-/** Takes a file in and goes as far as it goes without a decision. */
+/** Uploads a file and runs it as far as possible without a decision. */
 async function send(content: string, options: { review?: boolean } = {}) {
   const place = await uploads.place();
   const { kernel, deps } = await uploads.start();
@@ -36,7 +36,7 @@ test('an upload with too few valid rows has failed with all of its rows', async 
   expect(await figuresOf(upload)).toEqual({ ...nothingPromoted, code: 'too_many_invalid_rows' });
 });
 
-test('an upload without a single valid row has failed with all of its rows', async () => {
+test('an upload without a valid row has failed with all of its rows', async () => {
   const { upload } = await send(adReport(range(3).map((n) => adLine(n, { day: 'some day' }))));
   expect(await figuresOf(upload)).toMatchObject({ code: 'no_valid_rows', total: 3, promoted: 0, failed: 3 });
 });
@@ -60,7 +60,7 @@ test('an upload that was held until its staged rows expired has failed with all 
   expect(await figuresOf(upload)).toEqual({ ...nothingPromoted, code: 'staging_expired' });
 });
 
-test('an upload whose job was given up after it was parsed has failed with all of its rows', async () => {
+test('an upload whose job becomes a dead letter after parsing has failed with all of its rows', async () => {
   const { upload, deps } = await send(eightOfTen, { review: true });
   await database.owner(
     `update ingestion_jobs

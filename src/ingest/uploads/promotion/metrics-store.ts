@@ -1,37 +1,55 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
-import { type Sql, sql } from '../../../lib/postgres/sql.ts';
-import { differsFrom, figureColumns, figuresAfter } from './figure-columns.ts';
+import { type Sql, sql, trustedSql } from '../../../lib/postgres/sql.ts';
+import type { Upload } from '../types.ts';
 import {
+  areStaged,
   asOf,
+  commaList,
   isConcerned,
   isNewest,
-  isOfClient,
   provenanceAfter,
   resolvedId,
   type Target,
-} from './promotion-columns.ts';
+} from './store.ts';
 
-/** For facts: the parents of a batch are unknown to the planner, which would go through all of them for each row. */
+const figures = [
+  'impressions',
+  'clicks',
+  'reach',
+  'spend',
+  'conversions',
+  'conversion_value',
+  'currency',
+] as const;
+const figureColumns = figuresOf((figure) => trustedSql(figure));
+const statedColumns = sql`tenant_id, workspace_id, client_id, platform, metric_date, campaign_id, ad_set_id, ad_id,
+        ${figureColumns}, as_of, created_by_upload, last_upload`;
+
+function figuresOf(write: (figure: (typeof figures)[number]) => Sql): Sql {
+  return commaList(figures.map(write));
+}
+
+/** For facts: the planner knows nothing about the parents of a batch and would go through all of them for each row. */
 export const byHash = {
   enable_nestloop: 'off',
-  // What is forbidden and used all the same, because there is no other way, looks as dear as worth compiling.
+  // A nested loop that is used all the same looks so expensive that PostgreSQL would compile the query.
   jit: 'off',
 };
 
-/** Which staged facts: the next ones behind a row, or these. */
+/** The next staged facts after a row, or these. */
 export type FactSelection = { afterRow: number; limit: number } | { rowIndexes: readonly number[] };
 
 export interface MetricsReport {
-  /** Null: there was none. */
+  /** Null when no row was selected. */
   lastRow: number | null;
-  /** Rows of which a parent is not resolved; they are left out, and the caller decides what becomes of them. */
+  /** Rows with an unresolved parent. They are not written; the caller decides what to do with them. */
   orphans: number[];
 }
 
 /**
- * Facts of a batch into production, as far as there is none yet of their ads in these days: `isNew` says whether that
- * is so, and otherwise nothing is written. Without the way out for conflicts an insert takes 40 % less. Who writes the
- * same facts at the same moment makes it fail by the unique key, and then they are upserted.
+ * Inserts the facts of a batch if production has none yet for their ads on these days; otherwise `isNew` is false and
+ * nothing is written. Without a conflict clause the insert takes 40 % less time. If somebody writes the same facts at
+ * the same moment, the unique key makes it fail, and the caller upserts them.
  */
 export async function insertMetrics(
   tx: Tx,
@@ -56,8 +74,7 @@ export async function insertMetrics(
                group by w.ad_id, w.ad_set_id, w.campaign_id) g
     ), put as (
       insert into daily_metrics (
-        tenant_id, workspace_id, client_id, platform, metric_date, campaign_id, ad_set_id, ad_id, impressions, clicks,
-        reach, spend, conversions, conversion_value, currency, as_of, created_by_upload, last_upload)
+        ${statedColumns})
       ${lastOfEachKey(target, sql`(select v.is_new from novelty v)`)}
     )
     select (select v.is_new from novelty v) as "isNew", ${reported()}
@@ -65,7 +82,7 @@ export async function insertMetrics(
   return report ?? { isNew: true, lastRow: null, orphans: [] };
 }
 
-/** Facts of a batch into production, over what is there already unless a newer upload put it there. */
+/** Writes the facts of a batch over those in production, except where a newer upload wrote them. */
 export async function upsertMetrics(
   tx: Tx,
   target: Target,
@@ -75,8 +92,7 @@ export async function upsertMetrics(
   const report = await tx.find<MetricsReport>(sql`
     with ${facts(target, selection)}, put as (
       insert into daily_metrics as p (
-        tenant_id, workspace_id, client_id, platform, metric_date, campaign_id, ad_set_id, ad_id, impressions, clicks,
-        reach, spend, conversions, conversion_value, currency, as_of, created_by_upload, last_upload)
+        ${statedColumns})
       ${lastOfEachKey(target, sql`true`)}
       on conflict on constraint daily_metrics_key do update
          set (${figureColumns}) = row(${figuresAfter(target, said, { where: isNewest })}),
@@ -89,16 +105,13 @@ export async function upsertMetrics(
   return report ?? { lastRow: null, orphans: [] };
 }
 
-/** `whole`: the staged facts with the production ids of their parents, each of which is looked up once. */
+/** `whole`: the staged facts with the production ids of their parents. Each parent is looked up once. */
 function facts(target: Target, selection: FactSelection): Sql {
   return sql`staged as materialized (
       select s.row_index, s.metric_date, s.campaign_external_id, s.ad_set_external_id, s.ad_external_id,
-             s.impressions, s.clicks, s.reach, s.spend, s.conversions, s.conversion_value, s.currency
+             ${figuresOf((figure) => trustedSql(`s.${figure}`))}
         from staging_rows s
-       where s.tenant_id = ${target.tenantId}
-         and s.upload_id = ${target.uploadId}
-         and s.entity_type = 'daily_metric'
-         and ${isSelected(selection)}
+       where ${isSelected(target, selection)}
     ), named as (
       select distinct s.campaign_external_id, s.ad_set_external_id, s.ad_external_id
         from staged s
@@ -124,26 +137,23 @@ function facts(target: Target, selection: FactSelection): Sql {
     )`;
 }
 
-/** Numbered rows are asked for by their range as well: without statistics all rows of the upload would be read. */
-function isSelected(selection: FactSelection): Sql {
-  if ('rowIndexes' in selection) {
-    const { rowIndexes } = selection;
-    return sql`s.row_index between ${rowIndexes[0]} and ${rowIndexes.at(-1)}
-         and s.row_index = any(${rowIndexes}::integer[])`;
-  }
-  return sql`s.validation_status = 'valid'
+function isSelected(target: Target, selection: FactSelection): Sql {
+  if ('rowIndexes' in selection) return areStaged(target, 'daily_metric', selection.rowIndexes);
+  return sql`s.tenant_id = ${target.tenantId}
+         and s.upload_id = ${target.uploadId}
+         and s.entity_type = 'daily_metric'
+         and s.validation_status = 'valid'
          and s.row_index > ${selection.afterRow}
        order by s.row_index
        limit ${selection.limit}`;
 }
 
-/** Sorted by key, so that two uploads lock in the same order. */
+/** The rows are sorted by key so that two uploads lock them in the same order. */
 function lastOfEachKey(target: Target, condition: Sql): Sql {
   return sql`select distinct on (w.ad_id, w.ad_set_id, w.campaign_id, w.metric_date)
              ${target.tenantId}, ${target.workspaceId}::uuid, ${target.clientId}::uuid, ${target.platform},
-             w.metric_date, w.campaign_id, w.ad_set_id, w.ad_id, w.impressions, w.clicks, w.reach, w.spend,
-             w.conversions, w.conversion_value, w.currency, ${asOf(target)},
-             ${target.uploadId}::uuid, ${target.uploadId}::uuid
+             w.metric_date, w.campaign_id, w.ad_set_id, w.ad_id, ${figuresOf((figure) => trustedSql(`w.${figure}`))},
+             ${asOf(target)}, ${target.uploadId}::uuid, ${target.uploadId}::uuid
         from whole w
        where not w.lacks_parent
          and ${condition}
@@ -155,65 +165,20 @@ function reported(): Sql {
            coalesce(array_agg(w.row_index order by w.row_index) filter (where w.lacks_parent), '{}') as orphans`;
 }
 
-/** Parents that this upload could not make itself may be there all the same: another upload has just made them. */
-export async function adoptParents(tx: Tx, target: Target, rowIndexes: number[]): Promise<void> {
-  await tx.run(sql`
-    with named as materialized (
-      select distinct e.entity_type, e.external_id
-        from staging_rows s,
-             lateral (values
-               ('campaign', s.campaign_external_id),
-               ('ad_set', s.ad_set_external_id),
-               ('ad', s.ad_external_id)) e (entity_type, external_id)
-       where s.tenant_id = ${target.tenantId}
-         and s.upload_id = ${target.uploadId}
-         and s.entity_type = 'daily_metric'
-         and s.row_index between ${rowIndexes[0]} and ${rowIndexes.at(-1)}
-         and s.row_index = any(${rowIndexes}::integer[])
-    )
-    insert into staging_id_resolution (tenant_id, upload_id, entity_type, external_id, production_id)
-    select ${target.tenantId}, ${target.uploadId}::uuid, 'campaign', p.external_id, p.campaign_id
-      from campaigns p
-     where p.tenant_id = ${target.tenantId}
-       and p.workspace_id = ${target.workspaceId}
-       and ${isOfClient(target)}
-       and p.platform = ${target.platform}
-       and p.external_id = any(array(select n.external_id from named n where n.entity_type = 'campaign'))
-     union all
-    select ${target.tenantId}, ${target.uploadId}::uuid, 'ad_set', p.external_id, p.ad_set_id
-      from ad_sets p
-     where p.tenant_id = ${target.tenantId}
-       and p.workspace_id = ${target.workspaceId}
-       and ${isOfClient(target)}
-       and p.platform = ${target.platform}
-       and p.external_id = any(array(select n.external_id from named n where n.entity_type = 'ad_set'))
-     union all
-    select ${target.tenantId}, ${target.uploadId}::uuid, 'ad', p.external_id, p.ad_id
-      from ads p
-     where p.tenant_id = ${target.tenantId}
-       and p.workspace_id = ${target.workspaceId}
-       and ${isOfClient(target)}
-       and p.platform = ${target.platform}
-       and p.external_id = any(array(select n.external_id from named n where n.entity_type = 'ad'))
-    on conflict (tenant_id, upload_id, entity_type, external_id) do nothing`);
-}
-
 /**
- * A fact whose parent cannot be found: it is kept with NULL in the parent's place. False when another fact already
- * stands at that key: the two must not become one.
+ * Writes a fact whose parent cannot be found, with NULL as its parent. Returns false when another fact has that key
+ * already: the two must not be merged.
  */
 export async function upsertUnresolvedMetric(tx: Tx, target: Target, rowIndex: number): Promise<boolean> {
   const said = sql`excluded`;
   const put = await tx.run(sql`
     insert into daily_metrics as p (
-      tenant_id, workspace_id, client_id, platform, metric_date, campaign_id, ad_set_id, ad_id, impressions, clicks,
-      reach, spend, conversions, conversion_value, currency, unresolved_key, as_of, created_by_upload, last_upload)
+      ${statedColumns}, unresolved_key)
     select ${target.tenantId}, ${target.workspaceId}::uuid, ${target.clientId}::uuid, ${target.platform},
            s.metric_date, ${resolvedId(target, 'campaign', sql`s.campaign_external_id`)},
            ${resolvedId(target, 'ad_set', sql`s.ad_set_external_id`)},
-           ${resolvedId(target, 'ad', sql`s.ad_external_id`)}, s.impressions, s.clicks, s.reach, s.spend,
-           s.conversions, s.conversion_value, s.currency, s.natural_key_hash, ${asOf(target)},
-           ${target.uploadId}::uuid, ${target.uploadId}::uuid
+           ${resolvedId(target, 'ad', sql`s.ad_external_id`)}, ${figuresOf((figure) => trustedSql(`s.${figure}`))},
+           ${asOf(target)}, ${target.uploadId}::uuid, ${target.uploadId}::uuid, s.natural_key_hash
       from staging_rows s
      where s.tenant_id = ${target.tenantId}
        and s.upload_id = ${target.uploadId}
@@ -224,4 +189,37 @@ export async function upsertUnresolvedMetric(tx: Tx, target: Target, rowIndex: n
            ${provenanceAfter(differsFrom(target, said))}
      where p.unresolved_key = excluded.unresolved_key`);
   return put === 1;
+}
+
+/**
+ * What fact `p` of production holds after the upload's row `said` is applied. A figure that the file has no column for
+ * stays as it is; an empty cell of an existing column clears it. Nothing changes where the condition does not hold.
+ */
+function figuresAfter(
+  { layout }: Pick<Upload, 'layout'>,
+  said: Sql,
+  { where = sql`true` }: { where?: Sql } = {},
+): Sql {
+  const has = statedFigures(layout);
+  return figuresOf((figure) => {
+    const column = trustedSql(figure);
+    return has(figure)
+      ? sql`case when ${where} then ${said}.${column} else p.${column} end`
+      : sql`p.${column}`;
+  });
+}
+
+/** Whether the upload's row `said` states other figures than fact `p` of production. */
+export function differsFrom(target: Pick<Upload, 'layout'>, said: Sql): Sql {
+  const held = figuresOf((figure) => trustedSql(`p.${figure}`));
+  return sql`((${held}) is distinct from (${figuresAfter(target, said)}))`;
+}
+
+/** Which figures the file has columns for. Older layouts did not record it; then all of them count. */
+function statedFigures(layout: Upload['layout']): (field: string) => boolean {
+  const sources = layout?.sources as Record<string, string> | undefined;
+  // The header of an amount may name the currency of every row.
+  const hasCurrency = typeof layout?.currency === 'string';
+  return (field) =>
+    sources === undefined || Object.hasOwn(sources, field) || (field === 'currency' && hasCurrency);
 }

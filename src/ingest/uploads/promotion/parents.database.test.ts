@@ -42,13 +42,13 @@ const factValues = (parentId: string) => [place.tenantId, place.workspaceId, par
 describe.each(parents)('a fact and its parent among the $table', (parent) => {
   const remove = `delete from ${parent.table} where ${parent.column} = $1`;
 
-  test('a fact whose parent is not there is refused', async () => {
+  test('a fact whose parent does not exist is refused', async () => {
     await expect(database.owner(insertFact(parent), factValues(randomUUID()))).rejects.toMatchObject({
       code: '23503',
     });
   });
 
-  test('a parent of another tenant is not there', async () => {
+  test('a parent of another tenant cannot be used', async () => {
     const other = await uploads.place();
     const id = await insertParent(parent);
     await expect(
@@ -56,7 +56,7 @@ describe.each(parents)('a fact and its parent among the $table', (parent) => {
     ).rejects.toMatchObject({ code: '23503' });
   });
 
-  test('a parent that has facts is not deleted, and one whose facts are gone is', async () => {
+  test('a parent with facts cannot be deleted, and one without facts can', async () => {
     const id = await insertParent(parent);
     await database.owner(insertFact(parent), factValues(id));
     await expect(database.owner(remove, [id])).rejects.toMatchObject({ code: '23503' });
@@ -64,7 +64,7 @@ describe.each(parents)('a fact and its parent among the $table', (parent) => {
     await database.owner(remove, [id]);
   });
 
-  test('who deletes a parent waits for a fact that is being written, and is then refused', async () => {
+  test('deleting a parent waits for a fact that is being written, and is then refused', async () => {
     const id = await insertParent(parent);
     const [writer, deleter] = [await openSession(database), await openSession(database)];
     await writer.query('begin');
@@ -78,7 +78,7 @@ describe.each(parents)('a fact and its parent among the $table', (parent) => {
     expect(await deletion).toBe('23503');
   });
 
-  test('who writes a fact waits for its parent that is being deleted, and is then refused', async () => {
+  test('writing a fact waits for its parent that is being deleted, and is then refused', async () => {
     const id = await insertParent(parent);
     const [writer, deleter] = [await openSession(database), await openSession(database)];
     await deleter.query('begin');
@@ -92,7 +92,7 @@ describe.each(parents)('a fact and its parent among the $table', (parent) => {
     expect(await writing).toBe('23503');
   });
 
-  test('neither the parent nor the fact gets another key', async () => {
+  test('neither the parent nor the fact can change its key', async () => {
     const id = await insertParent(parent);
     await database.owner(insertFact(parent), factValues(id));
     const change = (table: string) =>

@@ -1,16 +1,8 @@
 import { z } from 'zod';
 import { listOf, pageOf, pageQuery, pageRequest, problems, timestamp } from '../../../kernel/http/replies.ts';
 import { principalOf, type RouteApp, type RouteDeps } from '../../../kernel/http/route.ts';
-import type { Tx } from '../../../lib/postgres/db.ts';
-import { platforms } from '../reports/types.ts';
-import {
-  listAdSets,
-  listAds,
-  listCampaigns,
-  listMetrics,
-  type ProductionFilter,
-  type ProductionRow,
-} from './production-store.ts';
+import { type EntityKind, platforms } from '../reports/types.ts';
+import { listEntities, listMetrics, type ProductionRow } from './production-store.ts';
 
 const tags = ['ad data'];
 
@@ -26,7 +18,7 @@ const origin = {
 const entity = {
   ...origin,
   external_id: z.string(),
-  is_name_key: z.boolean().describe('The external id is a path of names: the report had no ids'),
+  is_name_key: z.boolean().describe('The report had no ids, so the external id is a path of names'),
   name: z.string().nullable(),
   status: z.string().nullable(),
 };
@@ -41,21 +33,14 @@ const adSetParent = {
   ad_set_name: z.string().nullable(),
 };
 const decimal = z.number().nullable();
-/** Not `z.int()`, which refuses what JSON cannot say exactly: one such count would take the whole page with it. */
+/** Not `z.int()`, which refuses unsafe integers: one such count would fail the whole page. */
 const count = z.number().meta({ type: 'integer' }).nullable();
 
 const campaignReply = z
   .object({ campaign_id: z.uuid(), ...entity, type: z.string().nullable() })
   .meta({ id: 'Campaign' });
 const adSetReply = z.object({ ad_set_id: z.uuid(), ...parent, ...entity }).meta({ id: 'AdSet' });
-const adReply = z
-  .object({
-    ad_id: z.uuid(),
-    ...parent,
-    ...adSetParent,
-    ...entity,
-  })
-  .meta({ id: 'Ad' });
+const adReply = z.object({ ad_id: z.uuid(), ...parent, ...adSetParent, ...entity }).meta({ id: 'Ad' });
 const metricReply = z
   .object({
     metric_id: z.int(),
@@ -80,44 +65,37 @@ const filterQuery = {
   ...pageQuery,
   workspace_id: z.uuid().optional(),
   platform: z.enum(platforms).optional(),
-  upload_id: z.uuid().optional().describe('What this upload created, or was the last to confirm or change'),
+  upload_id: z
+    .uuid()
+    .optional()
+    .describe('Only rows that this upload created, or was the last to confirm or change'),
 };
-
-type EntityList = (tx: Tx, filter: ProductionFilter & { after: string | null }) => Promise<ProductionRow[]>;
 
 /** The four tables that uploads are promoted into. */
 export function installProduction(app: RouteApp, deps: RouteDeps): void {
   installEntity(app, deps, {
+    kind: 'campaign',
     url: '/api/campaigns',
     what: 'campaigns',
-    id: 'campaign_id',
     reply: campaignReply,
-    list: listCampaigns,
   });
-  installEntity(app, deps, {
-    url: '/api/ad-sets',
-    what: 'ad sets',
-    id: 'ad_set_id',
-    reply: adSetReply,
-    list: listAdSets,
-  });
-  installEntity(app, deps, { url: '/api/ads', what: 'ads', id: 'ad_id', reply: adReply, list: listAds });
+  installEntity(app, deps, { kind: 'ad_set', url: '/api/ad-sets', what: 'ad sets', reply: adSetReply });
+  installEntity(app, deps, { kind: 'ad', url: '/api/ads', what: 'ads', reply: adReply });
   installMetrics(app, deps);
 }
 
 function installEntity(
   app: RouteApp,
   { db, cursors }: RouteDeps,
-  entityRoute: { url: string; what: string; id: string; reply: z.ZodType; list: EntityList },
+  { kind, url, what, reply }: { kind: EntityKind; url: string; what: string; reply: z.ZodType },
 ): void {
-  const { url, what, id, reply } = entityRoute;
   app.route({
     method: 'GET',
     url,
     config: { action: 'upload.read' },
     schema: {
       tags,
-      summary: `List ${what} that uploads brought`,
+      summary: `List ${what} from uploads`,
       querystring: z.strictObject(filterQuery),
       response: { 200: listOf(reply), ...problems() },
     },
@@ -125,10 +103,11 @@ function installEntity(
       const { tenantId } = principalOf(request);
       const { limit, workspace_id: workspaceId, platform, upload_id: uploadId } = request.query;
       const page = pageRequest(request.query, { list: what, cursors });
-      const rows = await db.tenant(tenantId, (tx) =>
-        entityRoute.list(tx, { tenantId, workspaceId, platform, uploadId, ...page }),
+      const rows = await db.read(tenantId, (tx) =>
+        listEntities(tx, kind, { tenantId, workspaceId, platform, uploadId, ...page }),
       );
-      return pageOf(rows, { limit, list: what, cursors, key: (row) => String(row[id]), render: renderRow });
+      const key = (row: ProductionRow) => String(row[`${kind}_id`]);
+      return pageOf(rows, { limit, list: what, cursors, key, render: renderRow });
     },
   });
 }
@@ -162,7 +141,7 @@ function installMetrics(app: RouteApp, { db, cursors }: RouteDeps): void {
       } = request.query;
       const [date, id] = cursor === undefined ? [] : cursors.decode(list, cursor);
       const after = cursor === undefined ? null : { date: String(date), id: Number(id) };
-      const rows = await db.tenant(tenantId, (tx) =>
+      const rows = await db.read(tenantId, (tx) =>
         listMetrics(tx, { tenantId, workspaceId, platform, uploadId, from, to, after, limit: limit + 1 }),
       );
       const shown = rows.slice(0, limit);
@@ -181,7 +160,7 @@ function installMetrics(app: RouteApp, { db, cursors }: RouteDeps): void {
 
 const decimals = new Set(['spend', 'conversions', 'conversion_value']);
 
-/** Decimals are exact in the database; as JSON numbers they are exact to 15 digits, which no account exceeds. */
+/** Decimals are exact in the database. As JSON numbers they are exact to 15 digits, which no account exceeds. */
 function renderRow(row: ProductionRow): ProductionRow {
   const entries = Object.entries(row).map(([name, value]) => {
     if (value instanceof Date) return [name, value.toISOString()];

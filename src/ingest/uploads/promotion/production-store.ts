@@ -1,75 +1,35 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
-import { sql } from '../../../lib/postgres/sql.ts';
+import { type Sql, sql, trustedSql } from '../../../lib/postgres/sql.ts';
+import type { EntityKind } from '../types.ts';
+import { eachColumn, entityTables } from './store.ts';
 
-/** What was promoted, for reading. Rows come as the API shows them. */
+/** What was promoted, for reading. Rows have the names that the API shows. */
 export interface ProductionFilter {
   tenantId: string;
   workspaceId?: string | undefined;
   platform?: string | undefined;
-  /** What this upload created or was the last to confirm or change. */
+  /** Only rows that this upload created, or was the last to confirm or change. */
   uploadId?: string | undefined;
   limit: number;
 }
 
 export type ProductionRow = Record<string, unknown>;
 
-export function listCampaigns(
+export function listEntities(
   tx: Tx,
+  kind: EntityKind,
   filter: ProductionFilter & { after: string | null },
 ): Promise<ProductionRow[]> {
+  const { table, id, parents, texts } = entityTables[kind];
+  const above = named(parents);
   return tx.rows<ProductionRow>(sql`
-    select p.campaign_id, p.workspace_id, p.client_id, p.platform, p.external_id, p.is_name_key, p.name, p.status,
-           p.type, p.created_by_upload, p.last_upload, p.created_at, p.updated_at
-      from campaigns p
-     where p.tenant_id = ${filter.tenantId}
-       and (${filter.workspaceId ?? null}::uuid is null or p.workspace_id = ${filter.workspaceId ?? null})
-       and (${filter.platform ?? null}::text is null or p.platform = ${filter.platform ?? null})
-       and (${filter.uploadId ?? null}::uuid is null
-            or ${filter.uploadId ?? null} in (p.created_by_upload, p.last_upload, p.confirmed_by_upload))
-       and (${filter.after}::uuid is null or p.campaign_id > ${filter.after})
-     order by p.campaign_id
-     limit ${filter.limit}`);
-}
-
-export function listAdSets(
-  tx: Tx,
-  filter: ProductionFilter & { after: string | null },
-): Promise<ProductionRow[]> {
-  return tx.rows<ProductionRow>(sql`
-    select p.ad_set_id, p.campaign_id, c.external_id as campaign_external_id, c.name as campaign_name, p.workspace_id,
-           p.client_id, p.platform, p.external_id, p.is_name_key, p.name, p.status, p.created_by_upload, p.last_upload,
-           p.created_at, p.updated_at
-      from ad_sets p
-      left join campaigns c on c.tenant_id = p.tenant_id and c.campaign_id = p.campaign_id
-     where p.tenant_id = ${filter.tenantId}
-       and (${filter.workspaceId ?? null}::uuid is null or p.workspace_id = ${filter.workspaceId ?? null})
-       and (${filter.platform ?? null}::text is null or p.platform = ${filter.platform ?? null})
-       and (${filter.uploadId ?? null}::uuid is null
-            or ${filter.uploadId ?? null} in (p.created_by_upload, p.last_upload, p.confirmed_by_upload))
-       and (${filter.after}::uuid is null or p.ad_set_id > ${filter.after})
-     order by p.ad_set_id
-     limit ${filter.limit}`);
-}
-
-export function listAds(
-  tx: Tx,
-  filter: ProductionFilter & { after: string | null },
-): Promise<ProductionRow[]> {
-  return tx.rows<ProductionRow>(sql`
-    select p.ad_id, p.campaign_id, c.external_id as campaign_external_id, c.name as campaign_name, p.ad_set_id,
-           s.external_id as ad_set_external_id, s.name as ad_set_name, p.workspace_id, p.client_id, p.platform,
-           p.external_id, p.is_name_key, p.name, p.status, p.created_by_upload, p.last_upload, p.created_at,
-           p.updated_at
-      from ads p
-      left join campaigns c on c.tenant_id = p.tenant_id and c.campaign_id = p.campaign_id
-      left join ad_sets s on s.tenant_id = p.tenant_id and s.ad_set_id = p.ad_set_id
-     where p.tenant_id = ${filter.tenantId}
-       and (${filter.workspaceId ?? null}::uuid is null or p.workspace_id = ${filter.workspaceId ?? null})
-       and (${filter.platform ?? null}::text is null or p.platform = ${filter.platform ?? null})
-       and (${filter.uploadId ?? null}::uuid is null
-            or ${filter.uploadId ?? null} in (p.created_by_upload, p.last_upload, p.confirmed_by_upload))
-       and (${filter.after}::uuid is null or p.ad_id > ${filter.after})
-     order by p.ad_id
+    select p.${id}, ${above.columns} ${eachColumn(texts, (column) => `p.${column}`)}, p.external_id, p.is_name_key,
+           ${originColumns}
+      from ${table} p
+      ${above.joins}
+     where ${isWanted(filter)}
+       and (${filter.after}::uuid is null or p.${id} > ${filter.after})
+     order by p.${id}
      limit ${filter.limit}`);
 }
 
@@ -82,25 +42,45 @@ export function listMetrics(
   },
 ): Promise<ProductionRow[]> {
   const { after } = filter;
+  const above = named(['campaign', 'ad_set', 'ad']);
   return tx.rows<ProductionRow>(sql`
-    select p.metric_id, p.metric_date, p.workspace_id, p.client_id, p.platform, p.campaign_id,
-           c.external_id as campaign_external_id, c.name as campaign_name, p.ad_set_id,
-           s.external_id as ad_set_external_id, s.name as ad_set_name, p.ad_id, a.external_id as ad_external_id,
-           a.name as ad_name, p.impressions, p.clicks, p.reach, p.spend, p.conversions,
-           p.conversion_value, p.currency, p.created_by_upload, p.last_upload, p.created_at, p.updated_at
+    select p.metric_id, p.metric_date, ${above.columns} p.impressions, p.clicks, p.reach, p.spend, p.conversions,
+           p.conversion_value, p.currency, ${originColumns}
       from daily_metrics p
-      left join campaigns c on c.tenant_id = p.tenant_id and c.campaign_id = p.campaign_id
-      left join ad_sets s on s.tenant_id = p.tenant_id and s.ad_set_id = p.ad_set_id
-      left join ads a on a.tenant_id = p.tenant_id and a.ad_id = p.ad_id
-     where p.tenant_id = ${filter.tenantId}
-       and (${filter.workspaceId ?? null}::uuid is null or p.workspace_id = ${filter.workspaceId ?? null})
-       and (${filter.platform ?? null}::text is null or p.platform = ${filter.platform ?? null})
-       and (${filter.uploadId ?? null}::uuid is null
-            or ${filter.uploadId ?? null} in (p.created_by_upload, p.last_upload, p.confirmed_by_upload))
+      ${above.joins}
+     where ${isWanted(filter)}
        and (${filter.from ?? null}::date is null or p.metric_date >= ${filter.from ?? null})
        and (${filter.to ?? null}::date is null or p.metric_date <= ${filter.to ?? null})
        and (${after === null}
             or (p.metric_date, p.metric_id) > (${after?.date ?? null}::date, ${after?.id ?? 0}::bigint))
      order by p.metric_date, p.metric_id
      limit ${filter.limit}`);
+}
+
+const originColumns = sql`p.workspace_id, p.client_id, p.platform, p.created_by_upload, p.last_upload, p.created_at,
+           p.updated_at`;
+
+/** The parents of rows `p`: their ids, external ids and names, and the joins that these need. */
+function named(parents: readonly EntityKind[]): { columns: Sql; joins: Sql } {
+  const joins = parents.map((parent) => {
+    const { table, id } = entityTables[parent];
+    const alias = trustedSql(parent);
+    return sql`left join ${table} ${alias} on ${alias}.tenant_id = p.tenant_id and ${alias}.${id} = p.${id}`;
+  });
+  return {
+    columns: trustedSql(
+      parents
+        .map((one) => `p.${one}_id, ${one}.external_id as ${one}_external_id, ${one}.name as ${one}_name,`)
+        .join(' '),
+    ),
+    joins: joins.reduce((all, join) => sql`${all} ${join}`, sql``),
+  };
+}
+
+function isWanted({ tenantId, workspaceId, platform, uploadId }: ProductionFilter): Sql {
+  return sql`p.tenant_id = ${tenantId}
+       and (${workspaceId ?? null}::uuid is null or p.workspace_id = ${workspaceId ?? null})
+       and (${platform ?? null}::text is null or p.platform = ${platform ?? null})
+       and (${uploadId ?? null}::uuid is null
+            or ${uploadId ?? null} in (p.created_by_upload, p.last_upload, p.confirmed_by_upload))`;
 }

@@ -2,21 +2,19 @@ import type { Job, Slice } from '../../../kernel/jobs/types.ts';
 import { messageOf } from '../../../lib/errors.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { inSavepoint } from '../../../lib/postgres/savepoint.ts';
-import { nameTooLong } from '../reports/lines/name-keys.ts';
+import { nameTooLong } from '../reports/lines/ids.ts';
 import { type EntityType, entityTypes } from '../reports/types.ts';
 import { checkpointOf, stateOf, type UploadCheckpoint } from '../staging/checkpoint.ts';
 import {
   ParentInFlight,
   RetriesExhausted,
-  type RetryClass,
-  type Retrying,
+  type RetryOptions,
   retryClassOf,
-  retrying,
-} from '../staging/retrying.ts';
+  withRetries,
+} from '../staging/retries.ts';
 import { isWorthStatistics, promotionBatchRows, type Upload, type WarningCount } from '../types.ts';
-import { forgetLostParents, markFailed, markWarned, type RowNote } from './end-store.ts';
+import { noteRows, type RowNote } from './end-store.ts';
 import {
-  adoptParents,
   byHash,
   insertMetrics,
   type MetricsReport,
@@ -24,53 +22,51 @@ import {
   upsertUnresolvedMetric,
 } from './metrics-store.ts';
 import {
+  adoptParents,
   analyzeEntities,
+  forgetLostParents,
   listBatch,
-  resolveAdSets,
-  resolveAds,
-  resolveCampaigns,
-  upsertAdSets,
-  upsertAds,
-  upsertCampaigns,
+  resolveEntities,
+  upsertEntities,
 } from './store.ts';
 
 export interface PromoteOptions {
-  /** The slice ends at the first good place after this. */
+  /** How far this slice has come. */
+  checkpoint: UploadCheckpoint;
+  /** The slice ends after the first batch that finishes past this time. */
   deadlineMs: number;
-  retries: Retrying;
+  retries: RetryOptions;
 }
 
-/** How a batch is gone about: set-based at first, row by row where that fails, given up where nothing helps. */
-interface Manner {
-  /** Isolate bad rows by halves. */
-  isolate: boolean;
-  /** Take facts whose parent is missing, with NULL in its place. */
-  withoutParents: boolean;
-  /** Parents that were there and were deleted since (by an undo) are looked for anew. */
-  forgetsLost: boolean;
-  /** Rows whose batch is given up, with the reason. */
-  giveUp: string | null;
-  /** Insert facts without looking for conflicts, as long as there are none. */
-  areFactsNew: boolean;
-}
+/** How facts are written: `insert` is faster and works only as long as production has none of them. */
+type FactWriting = 'insert' | 'upsert';
 
-type Novelty = Pick<Manner, 'areFactsNew'>;
+/**
+ * How a batch is written. A batch starts with all rows at once; `nextApproach` says what follows a failure. `isolate`
+ * finds bad rows by halving the batch; `give_up` marks every row as failed.
+ */
+export type Approach =
+  | { write: FactWriting | 'isolate'; needsParents: boolean }
+  | { write: 'give_up'; reason: string };
 
 interface BatchReport {
   isEmpty: boolean;
   lastRow: number;
   warned: number;
+  /** Production has some of these facts already, so the batches that follow need not try to insert theirs. */
+  areFactsKnown?: boolean;
 }
 
-/** Promotes batch after batch, campaigns first and facts last. True when nothing is left. */
+/** Promotes batch after batch, campaigns first and facts last. Returns true when nothing is left. */
 export async function promoteOn(slice: Slice, upload: Upload, options: PromoteOptions): Promise<boolean> {
-  let checkpoint = checkpointOf(slice.job.checkpoint);
-  // What one batch met the following ones will meet too; every slice tries anew.
-  const novelty = { areFactsNew: true };
+  let { checkpoint } = options;
+  // What stopped one batch will stop those after it too; every slice starts with `insert` again.
+  let factWriting: FactWriting = 'insert';
   for (;;) {
-    const next = await promoteBatch(slice, upload, { checkpoint, novelty, ...options });
-    if (next === null) return true;
-    checkpoint = next;
+    const batch = await promoteBatch(slice, upload, { checkpoint, factWriting, retries: options.retries });
+    if (batch.next === null) return true;
+    checkpoint = batch.next;
+    factWriting = batch.factWriting;
     if (performance.now() >= options.deadlineMs || slice.shouldYield()) return false;
   }
 }
@@ -78,69 +74,73 @@ export async function promoteOn(slice: Slice, upload: Upload, options: PromoteOp
 async function promoteBatch(
   slice: Slice,
   upload: Upload,
-  { checkpoint, retries, novelty }: PromoteOptions & { checkpoint: UploadCheckpoint; novelty: Novelty },
-): Promise<UploadCheckpoint | null> {
-  const manner: Manner = {
-    isolate: false,
-    withoutParents: false,
-    forgetsLost: false,
-    giveUp: null,
-    ...novelty,
-  };
-  const run = (failed: Record<RetryClass, number>) => {
-    manner.forgetsLost = manner.withoutParents || failed.parent_in_flight > 0;
-    return tryBatch(slice, upload, checkpoint, manner);
-  };
+  start: { checkpoint: UploadCheckpoint; factWriting: FactWriting; retries: RetryOptions },
+): Promise<{ next: UploadCheckpoint | null; factWriting: FactWriting }> {
+  const { checkpoint, retries } = start;
+  let { factWriting } = start;
+  let approach: Approach = { write: factWriting, needsParents: true };
   for (;;) {
     try {
-      return await retrying(run, retries);
+      const { next, report } = await withRetries((failed) => {
+        const mayHaveLostParents = failed.parent_in_flight > 0;
+        return tryBatch(slice, upload, { checkpoint, approach, mayHaveLostParents });
+      }, retries);
+      return { next, factWriting: report?.areFactsKnown ? 'upsert' : factWriting };
     } catch (error) {
-      changeManner(manner, error);
-    } finally {
-      novelty.areFactsNew = manner.areFactsNew;
+      approach = nextApproach(approach, error);
+      if (approach.write === 'upsert') factWriting = 'upsert';
     }
   }
 }
 
-/** What to do differently after this error; thrown on when there is nothing. */
-function changeManner(manner: Manner, error: unknown): void {
+/** How to go on after a failure. Throws the error when nothing else can be tried. */
+export function nextApproach(failed: Approach, error: unknown): Approach {
+  if (failed.write === 'give_up') throw error;
+  const { write, needsParents } = failed;
   if (error instanceof RetriesExhausted) {
-    if (error.retryClass === 'parent_in_flight' && !manner.withoutParents) manner.withoutParents = true;
-    else if (error.retryClass === 'parent_in_flight' && !manner.isolate) manner.isolate = true;
-    else if (error.retryClass === 'deadlock' && manner.giveUp === null)
-      manner.giveUp = messageOf(error.cause);
-    else throw error;
-  } else if (isRowError(error) && manner.areFactsNew) manner.areFactsNew = false;
-  else if (isRowError(error) && !manner.isolate) manner.isolate = true;
-  else throw error;
+    if (error.retryClass === 'deadlock') return { write: 'give_up', reason: messageOf(error.cause) };
+    if (error.retryClass !== 'parent_in_flight') throw error;
+    if (needsParents) return { write, needsParents: false };
+    if (write !== 'isolate') return { write: 'isolate', needsParents };
+  } else if (isRowError(error)) {
+    if (write === 'insert') return { write: 'upsert', needsParents };
+    if (write === 'upsert') return { write: 'isolate', needsParents };
+  }
+  throw error;
 }
 
-/** A value, a constraint or a limit: some row is at fault, and the others need not suffer for it. */
+/** A bad value, a broken constraint or an exceeded limit: one row is at fault, and the others can be written. */
 function isRowError(error: unknown): boolean {
   const code = (error as { code?: unknown }).code;
   return typeof code === 'string' && /^(22|23|54)[0-9A-Z]{3}$/.test(code);
 }
 
-/** One transaction. Answers the checkpoint behind it, or null when there was nothing left to do. */
+interface BatchTry {
+  approach: Approach;
+  /** A parent was missing in an earlier try: resolved parents may have been deleted since, by an undo. */
+  mayHaveLostParents: boolean;
+}
+
+/** One transaction. `next` is the checkpoint after it, or null when nothing was left to do. */
 async function tryBatch(
   slice: Slice,
   upload: Upload,
-  checkpoint: UploadCheckpoint,
-  manner: Manner,
-): Promise<UploadCheckpoint | null> {
+  { checkpoint, ...attempt }: BatchTry & { checkpoint: UploadCheckpoint },
+): Promise<{ next: UploadCheckpoint | null; report: BatchReport | null }> {
   let next: UploadCheckpoint | null = null;
+  let report: BatchReport | null = null;
   await slice.transaction(
     async (tx: Tx, job: Job) => {
       const current = checkpointOf(job.checkpoint);
-      // The answer to an earlier COMMIT of this very batch was lost, but it took effect.
+      // An earlier COMMIT of this very batch took effect, but its response was lost.
       if (current.step > checkpoint.step) {
         next = current;
         return;
       }
       const { entityType, afterRow } = current.promotion;
-      const report = await tx.as(
+      report = await tx.as(
         'sluice_promote',
-        (own) => runBatch(own, upload, { entityType, afterRow, manner }),
+        (own) => runBatch(own, upload, { entityType, afterRow, ...attempt }),
         entityType === 'daily_metric' ? byHash : {},
       );
       if (report.isEmpty && entityType === 'ad' && isWorthStatistics(upload)) await analyzeEntities(tx);
@@ -148,7 +148,7 @@ async function tryBatch(
     },
     () => stateOf(next ?? checkpoint),
   );
-  return next;
+  return { next, report };
 }
 
 function after(current: UploadCheckpoint, report: BatchReport): UploadCheckpoint | null {
@@ -166,70 +166,64 @@ function after(current: UploadCheckpoint, report: BatchReport): UploadCheckpoint
 async function runBatch(
   tx: Tx,
   upload: Upload,
-  batch: { entityType: EntityType; afterRow: number; manner: Manner },
+  batch: BatchTry & { entityType: EntityType; afterRow: number },
 ): Promise<BatchReport> {
-  const { entityType, manner } = batch;
-  if (entityType === 'daily_metric' && isOrdinary(manner)) return runFacts(tx, upload, batch);
+  const { entityType, approach, mayHaveLostParents } = batch;
+  const { write } = approach;
+  const isUsual = (write === 'insert' || write === 'upsert') && approach.needsParents && !mayHaveLostParents;
+  if (entityType === 'daily_metric' && isUsual) return runFacts(tx, upload, { ...batch, write });
   const rows = await listBatch(tx, { ...upload, ...batch, limit: promotionBatchRows });
   const lastRow = rows.at(-1) ?? batch.afterRow;
   if (rows.length === 0) return { isEmpty: true, lastRow, warned: 0 };
-  if (manner.giveUp !== null) {
-    const reason = { code: 'batch_failed', message: `The batch could not be written: ${manner.giveUp}` };
-    await markFailed(
-      tx,
-      upload,
-      entityType,
-      rows.map((rowIndex) => ({ rowIndex, ...reason })),
-    );
+  if (write === 'give_up') {
+    const reason = { code: 'batch_failed', message: `The batch could not be written: ${approach.reason}` };
+    const notes = rows.map((rowIndex) => ({ rowIndex, ...reason }));
+    await noteRows(tx, upload, { entityType, as: 'failed', notes });
     return { isEmpty: false, lastRow, warned: 0 };
   }
-  if (manner.forgetsLost) await forgetLostParents(tx, upload);
+  const { needsParents } = approach;
+  if (!needsParents || mayHaveLostParents) await forgetLostParents(tx, upload);
   const notes: Notes = { failed: [], warned: [] };
   const put = async (some: number[]) => {
-    // What is noted on the way counts only if the rows got through: a half that fails is put again in pieces.
+    // Notes count only if the rows got through: a half that fails is written again in smaller parts.
     const own: Notes = { failed: [], warned: [] };
-    await putRows(tx, upload, { entityType, rows: some, manner, notes: own });
+    await putRows(tx, upload, { entityType, rows: some, needsParents, notes: own });
     notes.failed.push(...own.failed);
     notes.warned.push(...own.warned);
   };
-  if (manner.isolate) await isolate(tx, rows, { put, manner, failed: notes.failed });
+  if (write === 'isolate') await isolate(tx, rows, { put, needsParents, failed: notes.failed });
   else await put(rows);
-  if (notes.failed.length > 0) await markFailed(tx, upload, entityType, notes.failed);
-  if (notes.warned.length > 0) await markWarned(tx, upload, entityType, notes.warned);
+  await noteRows(tx, upload, { entityType, as: 'failed', notes: notes.failed });
+  await noteRows(tx, upload, { entityType, as: 'warned', notes: notes.warned });
   return { isEmpty: false, lastRow, warned: notes.warned.length };
 }
 
-function isOrdinary({ isolate, withoutParents, forgetsLost, giveUp }: Manner): boolean {
-  return !isolate && !withoutParents && !forgetsLost && giveUp === null;
-}
-
-/** Nearly every batch of facts: they are found and written by one statement. */
+/** Nearly every batch of facts: one statement finds and writes them. */
 async function runFacts(
   tx: Tx,
   upload: Upload,
-  { afterRow, manner }: { afterRow: number; manner: Manner },
+  { afterRow, write }: { afterRow: number; write: FactWriting },
 ): Promise<BatchReport> {
-  const { lastRow, orphans } = await putFacts(tx, upload, { afterRow, manner });
+  const { lastRow, orphans, areFactsKnown } = await putFacts(tx, upload, { afterRow, write });
   if (lastRow === null) return { isEmpty: true, lastRow: afterRow, warned: 0 };
-  // Either they find their parents now or the batch is tried again: there is nothing to note yet.
+  // Either they find their parents now or the batch is tried again, so there is nothing to note yet.
   if (orphans.length > 0) {
-    await putOrphans(tx, upload, { orphans, manner, notes: { failed: [], warned: [] } });
+    await putOrphans(tx, upload, { orphans, needsParents: true, notes: { failed: [], warned: [] } });
   }
-  return { isEmpty: false, lastRow, warned: 0 };
+  return { isEmpty: false, lastRow, warned: 0, areFactsKnown };
 }
 
 async function putFacts(
   tx: Tx,
   upload: Upload,
-  { afterRow, manner }: { afterRow: number; manner: Manner },
-): Promise<MetricsReport> {
+  { afterRow, write }: { afterRow: number; write: FactWriting },
+): Promise<MetricsReport & { areFactsKnown: boolean }> {
   const batch = { afterRow, limit: promotionBatchRows };
-  if (manner.areFactsNew) {
+  if (write === 'insert') {
     const { isNew, ...report } = await insertMetrics(tx, upload, batch);
-    if (isNew) return report;
-    manner.areFactsNew = false;
+    if (isNew) return { ...report, areFactsKnown: false };
   }
-  return upsertMetrics(tx, upload, batch);
+  return { ...(await upsertMetrics(tx, upload, batch)), areFactsKnown: true };
 }
 
 interface Notes {
@@ -237,16 +231,16 @@ interface Notes {
   warned: RowNote[];
 }
 
-/** Halves a batch that fails until the bad rows are alone; what is good goes through. */
+/** Halves a batch that fails until the bad rows are alone; the good rows are written. */
 async function isolate(
   tx: Tx,
   rows: number[],
-  by: { put: (rows: number[]) => Promise<void>; manner: Manner; failed: RowNote[] },
+  by: { put: (rows: number[]) => Promise<void>; needsParents: boolean; failed: RowNote[] },
 ): Promise<void> {
   try {
     await inSavepoint(tx, () => by.put(rows));
   } catch (error) {
-    const mayHelp = retryClassOf(error) !== null && !by.manner.withoutParents;
+    const mayHelp = retryClassOf(error) !== null && by.needsParents;
     if (!isRowError(error) || mayHelp) throw error;
     const [only] = rows;
     if (rows.length === 1 && only !== undefined) {
@@ -259,7 +253,7 @@ async function isolate(
   }
 }
 
-/** What is too long for an index is a name that stands for an id; everything else is told in the database's words. */
+/** Only a name that serves as an id can be too long for an index; for the rest the database's message is given. */
 function refusalOf(error: unknown): Omit<RowNote, 'rowIndex'> {
   if ((error as { code?: unknown }).code === '54000') return nameTooLong;
   return { code: 'refused_by_database', message: messageOf(error) };
@@ -269,56 +263,46 @@ async function putRows(
   tx: Tx,
   upload: Upload,
   {
-    entityType,
-    rows,
-    manner,
-    notes,
-  }: { entityType: EntityType; rows: number[]; manner: Manner; notes: Notes },
+    entityType: kind,
+    rows: rowIndexes,
+    ...how
+  }: { entityType: EntityType; rows: number[]; needsParents: boolean; notes: Notes },
 ): Promise<void> {
-  switch (entityType) {
-    case 'campaign':
-      await upsertCampaigns(tx, upload, rows);
-      return resolveCampaigns(tx, upload, rows);
-    case 'ad_set':
-      await upsertAdSets(tx, upload, rows);
-      return resolveAdSets(tx, upload, rows);
-    case 'ad':
-      await upsertAds(tx, upload, rows);
-      return resolveAds(tx, upload, rows);
-    case 'daily_metric': {
-      const { orphans } = await upsertMetrics(tx, upload, { rowIndexes: rows });
-      if (orphans.length > 0) await putOrphans(tx, upload, { orphans, manner, notes });
-    }
+  if (kind !== 'daily_metric') {
+    await upsertEntities(tx, upload, { kind, rowIndexes });
+    await resolveEntities(tx, upload, { kind, rowIndexes });
+    return;
   }
+  const { orphans } = await upsertMetrics(tx, upload, { rowIndexes });
+  if (orphans.length > 0) await putOrphans(tx, upload, { orphans, ...how });
 }
 
-/** Facts without a parent: looked for once more, and in the end taken without it or refused. */
+/** Looks up missing parents once more. Facts whose parent is still missing are written without it or refused. */
 async function putOrphans(
   tx: Tx,
   upload: Upload,
-  { orphans, manner, notes }: { orphans: number[]; manner: Manner; notes: Notes },
+  { orphans, needsParents, notes }: { orphans: number[]; needsParents: boolean; notes: Notes },
 ): Promise<void> {
   await adoptParents(tx, upload, orphans);
   const { orphans: left } = await upsertMetrics(tx, upload, { rowIndexes: orphans });
-  if (left.length > 0 && !manner.withoutParents) throw new ParentInFlight(left);
+  if (left.length > 0 && needsParents) throw new ParentInFlight(left);
   for (const rowIndex of left) {
-    if (await upsertUnresolvedMetric(tx, upload, rowIndex)) {
-      notes.warned.push({ rowIndex, ...parentMissing });
-    } else {
-      notes.failed.push({
-        rowIndex,
-        code: 'parent_missing_collision',
-        message:
-          'The campaign, ad set or ad of this row could not be stored, and without it the row could not be told ' +
-          'from another one of the same day.',
-      });
-    }
+    const isWritten = await upsertUnresolvedMetric(tx, upload, rowIndex);
+    if (isWritten) notes.warned.push({ rowIndex, ...parentMissing });
+    else notes.failed.push({ rowIndex, ...parentMissingCollision });
   }
 }
 
 const parentMissing = {
   code: 'parent_missing',
-  message: 'The campaign, ad set or ad of this row could not be stored; its figures stand without it.',
+  message: 'The campaign, ad set or ad of this row could not be stored; its figures are stored without it.',
+};
+
+const parentMissingCollision = {
+  code: 'parent_missing_collision',
+  message:
+    'The campaign, ad set or ad of this row could not be stored, and without it the row cannot be told apart ' +
+    'from another one of the same day.',
 };
 
 function withWarnings(warnings: WarningCount[], count: number): WarningCount[] {

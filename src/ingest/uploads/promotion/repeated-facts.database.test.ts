@@ -22,7 +22,7 @@ const warning = {
   ),
 };
 
-test('lines that are about one fact are named in a warning, with the columns that nobody reads', async () => {
+test('lines about the same fact cause a warning that names the unread columns', async () => {
   const place = await uploads.place();
   const { kernel } = await uploads.start();
   const upload = await uploads.take(place, report(byDevice), { platform: 'google' });
@@ -35,7 +35,7 @@ test('lines that are about one fact are named in a warning, with the columns tha
   });
 });
 
-test('one line for each fact brings no warning', async () => {
+test('one line per fact causes no warning', async () => {
   const place = await uploads.place();
   const { kernel } = await uploads.start();
   const upload = await uploads.take(place, report(byDevice.slice(2)), { platform: 'google' });
@@ -43,7 +43,7 @@ test('one line for each fact brings no warning', async () => {
   expect(await uploads.upload(upload)).toMatchObject({ status: 'completed', warnings: [] });
 });
 
-test('who reviews an upload has the warning before it is promoted, and once afterwards', async () => {
+test('a reviewer sees the warning before promotion, and it appears once afterwards', async () => {
   const place = await uploads.place();
   const { kernel } = await uploads.start();
   const upload = await uploads.take(place, report(byDevice), { platform: 'google', review: true });
@@ -55,7 +55,7 @@ test('who reviews an upload has the warning before it is promoted, and once afte
   expect(await uploads.upload(upload)).toMatchObject({ status: 'completed', warnings: [warning] });
 });
 
-test('a worker that loses its job before any of its transactions makes no other warning', {
+test('a worker that loses its job before any of its transactions does not change the warning', {
   timeout: 120_000,
 }, async () => {
   for (let at = 1; ; at += 1) {

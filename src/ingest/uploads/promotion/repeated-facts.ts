@@ -1,4 +1,4 @@
-import { shortened } from '../reports/shortened.ts';
+import { shortened } from '../reports/shown-text.ts';
 import type { Upload, WarningCount } from '../types.ts';
 
 const code = 'repeated_facts';
@@ -6,10 +6,9 @@ const maxColumns = 5;
 const maxHeaderLength = 60;
 
 /**
- * The warnings with a word about lines that a later line of the file replaced, because both are about one fact: what a
- * report is broken down by and nobody reads, a device or an age, makes several lines of one. The last of them wins, so
- * the figures of the others are missing from the sum. Counted from staged rows, it is the same however often the upload
- * was interrupted.
+ * Adds a warning about lines that a later line of the file replaced, because both are about the same fact. A breakdown
+ * that is not read, such as device or age, causes this. The last line wins, so the figures of the others are missing
+ * from the sum. The count comes from staged rows, so interruptions do not change it.
  */
 export function withRepeatedFacts(
   warnings: WarningCount[],
@@ -18,12 +17,13 @@ export function withRepeatedFacts(
   const others = warnings.filter((one) => one.code !== code);
   if (replacedRows === 0) return others;
   const message =
-    'Several lines are about the same day of the same campaign, ad set or ad: the last one counts, the others are ' +
-    `not added to it. Export the report without the breakdown that splits them, and upload it again.${unread(layout)}`;
+    'Several lines are about the same day of the same campaign, ad set or ad: the last one is used, and the others ' +
+    'are not added to it. Export the report without the breakdown that splits them, and upload it again.' +
+    unread(layout);
   return [...others, { code, message, count: replacedRows }];
 }
 
-/** The columns that may have told the lines apart. */
+/** Names the columns that may distinguish the lines. */
 function unread(layout: Upload['layout']): string {
   const unmapped = (layout?.unmapped ?? []) as { header: string }[];
   const headers = unmapped.map(({ header }) => header.trim()).filter((header) => header !== '');

@@ -1,22 +1,116 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
-import { sql } from '../../../lib/postgres/sql.ts';
-import type { EntityType, UploadKey } from '../types.ts';
-import {
-  asOf,
-  isConcerned,
-  isNewest,
-  isOfClient,
-  provenanceAfter,
-  resolvedId,
-  type Target,
-} from './promotion-columns.ts';
+import { type Sql, sql, trustedSql } from '../../../lib/postgres/sql.ts';
+import type { EntityKind, EntityType, Upload, UploadKey } from '../types.ts';
 
-/** What dimensions have just become: facts look their parents up by plans that are made with these figures. */
+/** The upload whose rows are promoted, and the place in production that they go to. */
+export type Target = Pick<
+  Upload,
+  'tenantId' | 'uploadId' | 'workspaceId' | 'clientId' | 'platform' | 'layout'
+>;
+
+interface EntityTable {
+  table: Sql;
+  id: Sql;
+  /** The kinds that a row belongs to; its columns `<parent>_id` hold their ids. */
+  parents: readonly EntityKind[];
+  /** The columns that a report fills with text. */
+  texts: readonly string[];
+}
+
+export const entityTables: Record<EntityKind, EntityTable> = {
+  campaign: {
+    table: sql`campaigns`,
+    id: sql`campaign_id`,
+    parents: [],
+    texts: ['name', 'status', 'type'],
+  },
+  ad_set: {
+    table: sql`ad_sets`,
+    id: sql`ad_set_id`,
+    parents: ['campaign'],
+    texts: ['name', 'status'],
+  },
+  ad: {
+    table: sql`ads`,
+    id: sql`ad_id`,
+    parents: ['campaign', 'ad_set'],
+    texts: ['name', 'status'],
+  },
+};
+
+/** Fragments with commas between them. */
+export function commaList(fragments: readonly Sql[]): Sql {
+  return fragments.reduce((list, fragment) => sql`${list}, ${fragment}`);
+}
+
+/** One fragment per column, with commas between them. `write` gets names from `entityTables`, never from outside. */
+export function eachColumn(columns: readonly string[], write: (column: string) => string): Sql {
+  return trustedSql(columns.map(write).join(', '));
+}
+
+/** When the upload came in, read from the database: two can arrive within one millisecond of a JavaScript date. */
+export function asOf({ tenantId, uploadId }: UploadKey): Sql {
+  return sql`(
+    select u.created_at
+      from data_uploads u
+     where u.tenant_id = ${tenantId}
+       and u.upload_id = ${uploadId})`;
+}
+
+/**
+ * The production row that an external id stands for in this upload. A subquery per row: without statistics on a new
+ * upload, the planner sometimes runs a join without the index.
+ */
+export function resolvedId(
+  { tenantId, uploadId }: UploadKey,
+  entityType: EntityType | Sql,
+  externalId: Sql,
+): Sql {
+  return sql`(
+    select r.production_id
+      from staging_id_resolution r
+     where r.tenant_id = ${tenantId}
+       and r.upload_id = ${uploadId}
+       and r.entity_type = ${entityType}
+       and r.external_id = ${externalId})`;
+}
+
+/** For an upsert of row `p`: the upload is at least as new as the row's values, so its values replace them. */
+export const isNewest = sql`p.as_of <= excluded.as_of`;
+
+/** An older upload that is promoted late changes no value, but undo must know that it stated the row first. */
+const isFirst = sql`(p.as_of > excluded.as_of and p.created_by_upload = p.last_upload)`;
+
+/** Which rows `p` an upsert touches at all. */
+export const isConcerned = sql`(${isNewest} or ${isFirst})`;
+
+/**
+ * Which uploads created row `p`, gave its values, and confirmed them, as if uploads were promoted in the order in which
+ * they came in. `isDifferent` says whether the upload's values differ from the row's. Undo relies on this: stating the
+ * same values again is a confirmation and not a change.
+ */
+export function provenanceAfter(isDifferent: Sql): Sql {
+  return sql`
+           as_of = greatest(p.as_of, excluded.as_of),
+           created_by_upload = case when ${isFirst} then excluded.created_by_upload else p.created_by_upload end,
+           last_upload = case
+             when ${isNewest} and ${isDifferent} then excluded.last_upload
+             when ${isFirst} and not ${isDifferent} then excluded.last_upload
+             else p.last_upload end,
+           confirmed_by_upload = case
+             when ${isNewest} and ${isDifferent} then null
+             when ${isNewest} then nullif(excluded.last_upload, p.last_upload)
+             when ${isFirst} and not ${isDifferent} then coalesce(p.confirmed_by_upload, p.last_upload)
+             else p.confirmed_by_upload end,
+           updated_at = case when ${isNewest} and ${isDifferent} then clock_timestamp() else p.updated_at end`;
+}
+
+/** Facts look up their parents with query plans that depend on the statistics of the entities just written. */
 export async function analyzeEntities(tx: Tx): Promise<void> {
   await tx.run(sql`select analyze_entities()`);
 }
 
-/** The next staged rows of an entity that are to be promoted, in the order of the file. */
+/** The next valid staged rows of an entity, in the order of the file. */
 export async function listBatch(
   tx: Tx,
   batch: UploadKey & { entityType: EntityType; afterRow: number; limit: number },
@@ -34,184 +128,143 @@ export async function listBatch(
   return rows.map(({ rowIndex }) => rowIndex);
 }
 
+/** Numbered staged rows `s` of one entity. */
+export function areStaged(
+  { tenantId, uploadId }: UploadKey,
+  entityType: EntityType,
+  rowIndexes: readonly number[],
+): Sql {
+  // The range is given as well: without statistics, which a file that was just staged never has, PostgreSQL before 17
+  // would read all rows of the upload to find the numbered ones.
+  return sql`s.tenant_id = ${tenantId}
+         and s.upload_id = ${uploadId}
+         and s.entity_type = ${entityType}
+         and s.row_index between ${rowIndexes[0]} and ${rowIndexes.at(-1)}
+         and s.row_index = any(${rowIndexes}::integer[])`;
+}
+
 /**
- * The rows of a batch are asked for by their range as well as by number: without statistics, which a file that was just
- * staged never has, PostgreSQL before 17 would read all rows of the upload to find the numbered ones.
- *
- * Campaigns of a batch into production. The last of several rows of one key wins. Rows of a newer upload are left as
- * they are, and rows that say nothing new only learn that this upload confirmed them. Sorted by key, so that two
- * uploads lock in the same order.
+ * Writes the campaigns, ad sets or ads of a batch to production. The last of several rows with one key wins. Values of
+ * a newer upload stay, and a row that states nothing new is only marked as confirmed. The rows are sorted by key so
+ * that two uploads lock them in the same order.
  */
-export async function upsertCampaigns(tx: Tx, target: Target, rowIndexes: number[]): Promise<void> {
+export async function upsertEntities(
+  tx: Tx,
+  target: Target,
+  { kind, rowIndexes }: { kind: EntityKind; rowIndexes: readonly number[] },
+): Promise<void> {
+  const { table, parents, texts } = entityTables[kind];
+  const columns = [...parents.map((parent) => `${parent}_id`), ...texts];
+  const named = eachColumn(columns, (column) => column);
+  const stated = commaList([
+    ...parents.map((parent) => {
+      const externalId = trustedSql(`s.raw_data ->> '${parent}_external_id'`);
+      return sql`${resolvedId(target, parent, externalId)} as ${trustedSql(`${parent}_id`)}`;
+    }),
+    ...texts.map((column) => trustedSql(`s.raw_data ->> '${column}' as ${column}`)),
+  ]);
   await tx.run(sql`
     with staged as materialized (
       select distinct on (s.raw_data ->> 'external_id')
              s.raw_data ->> 'external_id' as external_id, (s.raw_data ->> 'is_name_key')::boolean as is_name_key,
-             s.raw_data ->> 'name' as name, s.raw_data ->> 'status' as status, s.raw_data ->> 'type' as type
+             ${stated}
         from staging_rows s
-       where s.tenant_id = ${target.tenantId}
-         and s.upload_id = ${target.uploadId}
-         and s.entity_type = 'campaign'
-         and s.row_index between ${rowIndexes[0]} and ${rowIndexes.at(-1)}
-         and s.row_index = any(${rowIndexes}::integer[])
+       where ${areStaged(target, kind, rowIndexes)}
        order by s.raw_data ->> 'external_id', s.row_index desc
     )
-    insert into campaigns as p (
-      tenant_id, workspace_id, client_id, platform, external_id, is_name_key, name, status, type, as_of,
-      created_by_upload, last_upload)
+    insert into ${table} as p (
+      tenant_id, workspace_id, client_id, platform, external_id, is_name_key, ${named}, as_of, created_by_upload,
+      last_upload)
     select ${target.tenantId}, ${target.workspaceId}, ${target.clientId}, ${target.platform}, s.external_id,
-           s.is_name_key, s.name, s.status, s.type, ${asOf(target)}, ${target.uploadId}, ${target.uploadId}
-      from staged s
-     order by s.external_id
-    on conflict (tenant_id, workspace_id, client_id, platform, external_id) do update
-       set name = case when ${isNewest} then coalesce(excluded.name, p.name) else p.name end,
-           status = case when ${isNewest} then coalesce(excluded.status, p.status) else p.status end,
-           type = case when ${isNewest} then coalesce(excluded.type, p.type) else p.type end,
-           ${provenanceAfter(sql`((p.name, p.status, p.type)
-                  is distinct from (coalesce(excluded.name, p.name), coalesce(excluded.status, p.status),
-                                    coalesce(excluded.type, p.type)))`)}
-     where ${isConcerned}`);
-}
-
-export async function upsertAdSets(tx: Tx, target: Target, rowIndexes: number[]): Promise<void> {
-  await tx.run(sql`
-    with staged as materialized (
-      select distinct on (s.raw_data ->> 'external_id')
-             s.raw_data ->> 'external_id' as external_id, (s.raw_data ->> 'is_name_key')::boolean as is_name_key,
-             s.raw_data ->> 'name' as name, s.raw_data ->> 'status' as status,
-             ${resolvedId(target, 'campaign', sql`s.raw_data ->> 'campaign_external_id'`)} as campaign_id
-        from staging_rows s
-       where s.tenant_id = ${target.tenantId}
-         and s.upload_id = ${target.uploadId}
-         and s.entity_type = 'ad_set'
-         and s.row_index between ${rowIndexes[0]} and ${rowIndexes.at(-1)}
-         and s.row_index = any(${rowIndexes}::integer[])
-       order by s.raw_data ->> 'external_id', s.row_index desc
-    )
-    insert into ad_sets as p (
-      tenant_id, workspace_id, client_id, platform, external_id, is_name_key, campaign_id, name, status, as_of,
-      created_by_upload, last_upload)
-    select ${target.tenantId}, ${target.workspaceId}, ${target.clientId}, ${target.platform}, s.external_id,
-           s.is_name_key, s.campaign_id, s.name, s.status, ${asOf(target)}, ${target.uploadId}, ${target.uploadId}
-      from staged s
-     order by s.external_id
-    on conflict (tenant_id, workspace_id, client_id, platform, external_id) do update
-       set campaign_id = case
-             when ${isNewest} then coalesce(excluded.campaign_id, p.campaign_id) else p.campaign_id end,
-           name = case when ${isNewest} then coalesce(excluded.name, p.name) else p.name end,
-           status = case when ${isNewest} then coalesce(excluded.status, p.status) else p.status end,
-           ${provenanceAfter(sql`((p.campaign_id, p.name, p.status)
-                  is distinct from (coalesce(excluded.campaign_id, p.campaign_id), coalesce(excluded.name, p.name),
-                                    coalesce(excluded.status, p.status)))`)}
-     where ${isConcerned}`);
-}
-
-export async function upsertAds(tx: Tx, target: Target, rowIndexes: number[]): Promise<void> {
-  await tx.run(sql`
-    with staged as materialized (
-      select distinct on (s.raw_data ->> 'external_id')
-             s.raw_data ->> 'external_id' as external_id, (s.raw_data ->> 'is_name_key')::boolean as is_name_key,
-             s.raw_data ->> 'name' as name, s.raw_data ->> 'status' as status,
-             ${resolvedId(target, 'campaign', sql`s.raw_data ->> 'campaign_external_id'`)} as campaign_id,
-             ${resolvedId(target, 'ad_set', sql`s.raw_data ->> 'ad_set_external_id'`)} as ad_set_id
-        from staging_rows s
-       where s.tenant_id = ${target.tenantId}
-         and s.upload_id = ${target.uploadId}
-         and s.entity_type = 'ad'
-         and s.row_index between ${rowIndexes[0]} and ${rowIndexes.at(-1)}
-         and s.row_index = any(${rowIndexes}::integer[])
-       order by s.raw_data ->> 'external_id', s.row_index desc
-    )
-    insert into ads as p (
-      tenant_id, workspace_id, client_id, platform, external_id, is_name_key, campaign_id, ad_set_id, name, status,
-      as_of, created_by_upload, last_upload)
-    select ${target.tenantId}, ${target.workspaceId}, ${target.clientId}, ${target.platform}, s.external_id,
-           s.is_name_key, s.campaign_id, s.ad_set_id, s.name, s.status, ${asOf(target)}, ${target.uploadId},
+           s.is_name_key, ${eachColumn(columns, (column) => `s.${column}`)}, ${asOf(target)}, ${target.uploadId},
            ${target.uploadId}
       from staged s
      order by s.external_id
     on conflict (tenant_id, workspace_id, client_id, platform, external_id) do update
-       set campaign_id = case
-             when ${isNewest} then coalesce(excluded.campaign_id, p.campaign_id) else p.campaign_id end,
-           ad_set_id = case when ${isNewest} then coalesce(excluded.ad_set_id, p.ad_set_id) else p.ad_set_id end,
-           name = case when ${isNewest} then coalesce(excluded.name, p.name) else p.name end,
-           status = case when ${isNewest} then coalesce(excluded.status, p.status) else p.status end,
-           ${provenanceAfter(sql`((p.campaign_id, p.ad_set_id, p.name, p.status)
-                  is distinct from (coalesce(excluded.campaign_id, p.campaign_id),
-                                    coalesce(excluded.ad_set_id, p.ad_set_id), coalesce(excluded.name, p.name),
-                                    coalesce(excluded.status, p.status)))`)}
+       set (${named}) = row(${eachColumn(
+         columns,
+         (column) =>
+           `case when ${isNewest.text} then coalesce(excluded.${column}, p.${column}) else p.${column} end`,
+       )}),
+           ${provenanceAfter(sql`((${eachColumn(columns, (column) => `p.${column}`)}) is distinct from
+                  (${eachColumn(columns, (column) => `coalesce(excluded.${column}, p.${column})`)}))`)}
      where ${isConcerned}`);
 }
 
 /**
- * Remembers which production rows the external ids of a batch stand for. The ids are taken out of the JSON first: its
- * operators are not leakproof, and under a policy no index is used by what they say.
+ * Remembers which production rows the external ids of a batch stand for. The ids are read from the JSON first: its
+ * operators are not leakproof, so under a row-level security policy they prevent the use of an index.
  */
-export async function resolveCampaigns(tx: Tx, target: Target, rowIndexes: number[]): Promise<void> {
+export async function resolveEntities(
+  tx: Tx,
+  target: Target,
+  { kind, rowIndexes }: { kind: EntityKind; rowIndexes: readonly number[] },
+): Promise<void> {
   await tx.run(sql`
     with named as materialized (
       select distinct s.raw_data ->> 'external_id' as external_id
         from staging_rows s
-       where s.tenant_id = ${target.tenantId}
-         and s.upload_id = ${target.uploadId}
-         and s.entity_type = 'campaign'
-         and s.row_index between ${rowIndexes[0]} and ${rowIndexes.at(-1)}
-         and s.row_index = any(${rowIndexes}::integer[])
+       where ${areStaged(target, kind, rowIndexes)}
     )
     insert into staging_id_resolution (tenant_id, upload_id, entity_type, external_id, production_id)
-    select ${target.tenantId}, ${target.uploadId}::uuid, 'campaign', p.external_id, p.campaign_id
-      from campaigns p
-     where p.tenant_id = ${target.tenantId}
-       and p.workspace_id = ${target.workspaceId}
-       and ${isOfClient(target)}
-       and p.platform = ${target.platform}
-       and p.external_id = any(array(select n.external_id from named n))
+    ${productionIds(target, kind, sql`select n.external_id from named n`)}
     on conflict (tenant_id, upload_id, entity_type, external_id) do update
        set production_id = excluded.production_id`);
 }
 
-export async function resolveAdSets(tx: Tx, target: Target, rowIndexes: number[]): Promise<void> {
+/** Finds parents that this upload did not create itself but another upload just has. */
+export async function adoptParents(tx: Tx, target: Target, rowIndexes: readonly number[]): Promise<void> {
+  const idsOf = (kind: EntityKind) =>
+    productionIds(target, kind, sql`select n.external_id from named n where n.entity_type = ${kind}`);
   await tx.run(sql`
     with named as materialized (
-      select distinct s.raw_data ->> 'external_id' as external_id
-        from staging_rows s
-       where s.tenant_id = ${target.tenantId}
-         and s.upload_id = ${target.uploadId}
-         and s.entity_type = 'ad_set'
-         and s.row_index between ${rowIndexes[0]} and ${rowIndexes.at(-1)}
-         and s.row_index = any(${rowIndexes}::integer[])
+      select distinct e.entity_type, e.external_id
+        from staging_rows s,
+             lateral (values
+               ('campaign', s.campaign_external_id),
+               ('ad_set', s.ad_set_external_id),
+               ('ad', s.ad_external_id)) e (entity_type, external_id)
+       where ${areStaged(target, 'daily_metric', rowIndexes)}
     )
     insert into staging_id_resolution (tenant_id, upload_id, entity_type, external_id, production_id)
-    select ${target.tenantId}, ${target.uploadId}::uuid, 'ad_set', p.external_id, p.ad_set_id
-      from ad_sets p
-     where p.tenant_id = ${target.tenantId}
-       and p.workspace_id = ${target.workspaceId}
-       and ${isOfClient(target)}
-       and p.platform = ${target.platform}
-       and p.external_id = any(array(select n.external_id from named n))
-    on conflict (tenant_id, upload_id, entity_type, external_id) do update
-       set production_id = excluded.production_id`);
+    ${idsOf('campaign')}
+     union all
+    ${idsOf('ad_set')}
+     union all
+    ${idsOf('ad')}
+    on conflict (tenant_id, upload_id, entity_type, external_id) do nothing`);
 }
 
-export async function resolveAds(tx: Tx, target: Target, rowIndexes: number[]): Promise<void> {
-  await tx.run(sql`
-    with named as materialized (
-      select distinct s.raw_data ->> 'external_id' as external_id
-        from staging_rows s
-       where s.tenant_id = ${target.tenantId}
-         and s.upload_id = ${target.uploadId}
-         and s.entity_type = 'ad'
-         and s.row_index between ${rowIndexes[0]} and ${rowIndexes.at(-1)}
-         and s.row_index = any(${rowIndexes}::integer[])
-    )
-    insert into staging_id_resolution (tenant_id, upload_id, entity_type, external_id, production_id)
-    select ${target.tenantId}, ${target.uploadId}::uuid, 'ad', p.external_id, p.ad_id
-      from ads p
+/** Rows for `staging_id_resolution`: the production rows of the target with these external ids. */
+function productionIds(target: Target, kind: EntityKind, externalIds: Sql): Sql {
+  const { table, id } = entityTables[kind];
+  return sql`select ${target.tenantId}, ${target.uploadId}::uuid, ${kind}::text, p.external_id, p.${id}
+      from ${table} p
      where p.tenant_id = ${target.tenantId}
        and p.workspace_id = ${target.workspaceId}
        and ${isOfClient(target)}
        and p.platform = ${target.platform}
-       and p.external_id = any(array(select n.external_id from named n))
-    on conflict (tenant_id, upload_id, entity_type, external_id) do update
-       set production_id = excluded.production_id`);
+       and p.external_id = any(array(${externalIds}))`;
+}
+
+/** For production rows `p`. `is not distinct from` would read the index of the whole workspace for every row. */
+function isOfClient({ clientId }: Pick<Target, 'clientId'>): Sql {
+  return clientId === null ? sql`p.client_id is null` : sql`p.client_id = ${clientId}`;
+}
+
+/** Forgets parents that were resolved and have been deleted since, so that they are looked up again. */
+export async function forgetLostParents(tx: Tx, { tenantId, uploadId }: UploadKey): Promise<void> {
+  const isLost = (kind: EntityKind) => {
+    const { table, id } = entityTables[kind];
+    return sql`not exists (
+         select from ${table} p
+          where r.entity_type = ${kind} and p.tenant_id = ${tenantId} and p.${id} = r.production_id)`;
+  };
+  await tx.run(sql`
+    delete from staging_id_resolution r
+     where r.tenant_id = ${tenantId}
+       and r.upload_id = ${uploadId}
+       and ${isLost('campaign')}
+       and ${isLost('ad_set')}
+       and ${isLost('ad')}`);
 }

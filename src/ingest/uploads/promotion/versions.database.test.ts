@@ -10,9 +10,9 @@ import {
   useUploadRuns,
 } from '../../../../test/support/worlds/upload-runs.ts';
 import { sql } from '../../../lib/postgres/sql.ts';
-import { previewUndo } from '../review/review.ts';
-import { promote, undo } from '../service.ts';
+import { releaseForPromotion } from '../service.ts';
 import type { Upload } from '../types.ts';
+import { previewUndo, undo } from '../undo/undo.ts';
 
 const database = useDatabase();
 const uploads = useUploadRuns(database);
@@ -38,28 +38,31 @@ const countsIn = async ({ tenantId }: Place) => {
   return row;
 };
 
-describe('of two uploads with the same keys', () => {
+describe('two uploads with the same keys', () => {
   const older = adReport([adLine(1, { name: 'Old', spend: '1.00' })]);
   const newer = adReport([adLine(1, { name: 'New', spend: '2.00' }).replace('Ad 1,', 'Ad one,')]);
 
   test.each([
-    ['in their order', false],
-    ['in the other order', true],
-  ])('promoted %s the newer one wins, for entities and for facts', async (_how, isTurned) => {
-    const place = await uploads.place();
-    const { kernel } = await uploads.start();
-    const pair = [
-      await uploads.take(place, older, { review: true }),
-      await uploads.take(place, newer, { review: true }),
-    ];
-    await kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
-    for (const one of isTurned ? pair.reverse() : pair) await release(one, kernel);
-    expect(await valuesIn(place)).toEqual({ campaign: 'New', ad: 'Ad one', spend: 2 });
-    for (const one of pair)
-      expect(await uploads.upload(one)).toMatchObject({ status: 'completed', promoted_rows: 1 });
-  });
+    ['in order', false],
+    ['in reverse order', true],
+  ])(
+    'keep the newer values, for entities and for facts, when they are promoted %s',
+    async (_how, isTurned) => {
+      const place = await uploads.place();
+      const { kernel } = await uploads.start();
+      const pair = [
+        await uploads.take(place, older, { review: true }),
+        await uploads.take(place, newer, { review: true }),
+      ];
+      await kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
+      for (const one of isTurned ? pair.reverse() : pair) await release(one, kernel);
+      expect(await valuesIn(place)).toEqual({ campaign: 'New', ad: 'Ad one', spend: 2 });
+      for (const one of pair)
+        expect(await uploads.upload(one)).toMatchObject({ status: 'completed', promoted_rows: 1 });
+    },
+  );
 
-  test('that came in within one millisecond the newer one wins as well', async () => {
+  test('keep the newer values, even when they came in within one millisecond', async () => {
     const place = await uploads.place();
     const { kernel } = await uploads.start();
     const [first, second] = [
@@ -81,7 +84,7 @@ describe('of two uploads with the same keys', () => {
     expect(await valuesIn(place)).toEqual({ campaign: 'New', ad: 'Ad one', spend: 2 });
   });
 
-  test('that are promoted at once both complete, whichever order their rows have', {
+  test('both complete when they are promoted at once, whatever the order of their rows', {
     timeout: 60_000,
   }, async () => {
     const place = await uploads.place();
@@ -109,7 +112,7 @@ describe('of two uploads with the same keys', () => {
   }
 });
 
-test('uploading the same file again changes no value and no time of change', async () => {
+test('uploading the same file again changes no value and no modification time', async () => {
   const place = await uploads.place();
   const { kernel } = await uploads.start();
   const content = adReport(range(4).map((n) => adLine(n)));
@@ -141,7 +144,7 @@ describe('undoing an upload', () => {
   const key = ({ tenantId, uploadId }: Upload) => ({ tenantId, uploadId });
   const nothing = { campaigns: 0, ad_sets: 0, ads: 0, daily_metrics: 0 };
 
-  test('deletes what it created, keeps its status, and can be done once; the file can be uploaded again', async () => {
+  test('deletes what it created, keeps its status and works once; the file can be uploaded again', async () => {
     const place = await uploads.place();
     const { kernel, deps } = await uploads.start();
     const content = adReport(range(3).map((n) => adLine(n)));
@@ -162,7 +165,7 @@ describe('undoing an upload', () => {
     expect(await countsIn(place)).toEqual({ campaigns: 1, ad_sets: 1, ads: 3, daily_metrics: 3 });
   });
 
-  test('leaves what a later upload has touched, and lists what it had updated itself', async () => {
+  test('leaves what a later upload has touched, and lists what the upload itself had updated', async () => {
     const place = await uploads.place();
     const { kernel, deps } = await uploads.start();
     const first = await uploads.take(place, adReport([adLine(1), adLine(2)]));
@@ -180,15 +183,15 @@ describe('undoing an upload', () => {
     expect(await valuesIn(place)).toEqual({ campaign: 'Campaign 1', ad: 'Ad 2', spend: 5 });
   });
 
-  describe('of a file that was sent twice', () => {
+  describe('when a file was sent twice', () => {
     const all = { campaigns: 1, ad_sets: 1, ads: 3, daily_metrics: 3 };
 
     test.each([
       ['the first', { undone: [0, 1], promoted: [0, 1] }],
       ['the second', { undone: [1, 0], promoted: [0, 1] }],
-      ['the first, which was promoted last,', { undone: [0, 1], promoted: [1, 0] }],
-      ['the second, which was promoted before,', { undone: [1, 0], promoted: [1, 0] }],
-    ])('begins with %s and leaves everything, and then nothing', async (_which, { undone, promoted }) => {
+      ['the first, which was promoted last', { undone: [0, 1], promoted: [1, 0] }],
+      ['the second, which was promoted first', { undone: [1, 0], promoted: [1, 0] }],
+    ])('leaves everything after undoing %s, and then nothing', async (_which, { undone, promoted }) => {
       const content = adReport(range(3).map((n) => adLine(n)));
       const { place, deps, pair } = await sendPair([content, content], promoted);
       const [one, other] = undone.map((at) => pair[at] as Upload) as [Upload, Upload];
@@ -204,9 +207,9 @@ describe('undoing an upload', () => {
   });
 
   test.each([
-    ['before', [0, 1]],
-    ['after', [1, 0]],
-  ])('that changed what an older one says leaves it, promoted %s it', async (_when, promoted) => {
+    ['after', [0, 1]],
+    ['before', [1, 0]],
+  ])('leaves what the upload changed when it was promoted %s an older one', async (_when, promoted) => {
     const older = adReport([adLine(1, { name: 'Old' })]);
     const newer = adReport([adLine(1, { name: 'New', spend: '2.00' })]);
     const { place, deps, pair } = await sendPair([older, newer], promoted);
@@ -215,7 +218,7 @@ describe('undoing an upload', () => {
     expect(await valuesIn(place)).toEqual({ campaign: 'New', ad: 'Ad 1', spend: 2 });
   });
 
-  /** Takes two files in, and promotes them in this order. */
+  /** Uploads two files and promotes them in this order. */
   async function sendPair(contents: string[], order: number[]) {
     const place = await uploads.place();
     const { kernel, deps } = await uploads.start();
@@ -224,13 +227,13 @@ describe('undoing an upload', () => {
     for (const content of contents) pair.push(await uploads.take(place, content, { review: true }));
     await drive();
     for (const at of order) {
-      await promote(deps, key(pair[at] as Upload), {});
+      await releaseForPromotion(deps, key(pair[at] as Upload), {});
       await drive();
     }
     return { place, deps, pair };
   }
 
-  test.each(['failed', 'pending'])('that is %s is refused with 409', async (status) => {
+  test.each(['failed', 'pending'])('is refused with 409 when it is %s', async (status) => {
     const place = await uploads.place();
     const { kernel, deps } = await uploads.start();
     const upload = await uploads.take(place, 'no report');
@@ -242,7 +245,7 @@ describe('undoing an upload', () => {
     });
   });
 
-  test('twice at the same moment works once', async () => {
+  test('works once when it is requested twice at the same moment', async () => {
     const place = await uploads.place();
     const { kernel, deps } = await uploads.start();
     const upload = await uploads.take(place, adReport(range(3).map((n) => adLine(n))));
@@ -254,7 +257,7 @@ describe('undoing an upload', () => {
     });
   });
 
-  test('while somebody hangs a fact on one of its campaigns leaves that campaign', async () => {
+  test('leaves a campaign that gets a new fact at the same moment', async () => {
     const place = await uploads.place();
     const { kernel, deps } = await uploads.start();
     const upload = await uploads.take(place, adReport([adLine(1)]));

@@ -22,7 +22,7 @@ const english = ['Day', 'Campaign', 'Clicks', 'Cost'];
 const german = ['Tag', 'Kampagne', 'Klicks', 'Kosten'];
 const spanish = ['Día', 'Campaña', 'Clics', 'Coste'];
 
-test('without evidence in cells the language of the headers decides the decimal mark', () => {
+test('the language of the headers decides the decimal mark when cells prove nothing', () => {
   expect([english, german, spanish].map((headers) => decide({ headers }).decimalMark)).toEqual([
     '.',
     ',',
@@ -30,11 +30,11 @@ test('without evidence in cells the language of the headers decides the decimal 
   ]);
 });
 
-test('a semicolon between the cells decides where the language leaves it open', () => {
+test('a semicolon as delimiter decides when the language does not', () => {
   expect(decide({ headers: spanish, delimiter: ';' }).decimalMark).toBe(',');
 });
 
-test('a cell that can be read in one way only goes before the language', () => {
+test('an unambiguous cell takes precedence over the language', () => {
   const row = (cost: string) => [['2026-03-27', 'A', '5', cost]];
   expect(decide({ headers: german, rows: row('103606.77') }).decimalMark).toBe('.');
   expect(decide({ headers: english, rows: row('12,5') }).decimalMark).toBe(',');
@@ -45,7 +45,7 @@ test('thousands in a column of counts prove the decimal mark of the amounts', ()
   expect(decide({ headers: spanish, rows: [['2026-03-27', 'A', '1,234', '1,234']] }).decimalMark).toBe('.');
 });
 
-test('cells that contradict each other decide nothing, not even with the language', () => {
+test('cells that contradict each other decide nothing, whatever the language', () => {
   const rows = [
     ['2026-03-27', 'A', '5', '12.5'],
     ['2026-03-27', 'A', '5', '12,5'],
@@ -53,13 +53,13 @@ test('cells that contradict each other decide nothing, not even with the languag
   expect(decide({ headers: german, rows }).decimalMark).toBeNull();
 });
 
-test('only the first rows of the file count, however many are shown', () => {
+test('only the first rows of the file count, however many are given', () => {
   const rows = Array.from({ length: sampleRows }, () => ['2026-03-27', 'A', '5', '10']);
   const late = [...rows, ['27/03/2026', 'A', '5', '12,5']];
   expect(decide({ headers: english, rows: late })).toEqual(decide({ headers: english, rows }));
 });
 
-test('the order of dates comes from cells, then titles, then the language, and English has none', () => {
+test('the order of dates comes from cells, then titles, then the language, but never from English', () => {
   const dated = (day: string) => [[day, 'A', '1', '1']];
   expect(decide({ headers: english, rows: dated('27/03/2026') }).dateOrder).toBe('dmy');
   expect(decide({ headers: english, rows: dated('03/27/2026') }).dateOrder).toBe('mdy');
@@ -82,14 +82,14 @@ test('dates that contradict each other leave the order undecided', () => {
   expect(decide({ headers: german, rows }).dateOrder).toBeNull();
 });
 
-/** What was decided at first, and what rows behind the sample make of it. */
+/** The first decision, and what rows after the sample change about it. */
 function weigh(headers: string[], later: string[][]) {
   const columns = profileOf('google').mapHeaders(headers);
   const rows = later.map((cells, at): RawRow => ({ rowIndex: at + 500, line: at + 502, cells }));
   return weighRows(decide({ headers }), { columns, rows });
 }
 
-test('only what cells prove is settled: titles and languages are guesses', () => {
+test('only cells prove something: titles and languages are guesses', () => {
   expect(decide({ headers: german }).unproven).toEqual(['decimalMark', 'dateOrder']);
   expect(decide({ headers: english, titleLines: ['27 March 2026 - 23 April 2026'] }).unproven).toEqual([
     'decimalMark',
@@ -99,7 +99,7 @@ test('only what cells prove is settled: titles and languages are guesses', () =>
   expect(decide({ headers: english, rows }).unproven).toEqual([]);
 });
 
-test('the first later cell that proves something goes before guesses, and later ones change nothing', () => {
+test('the first later cell that proves something replaces guesses, and later ones change nothing', () => {
   const { conventions, hanging } = weigh(german, [
     ['03/04/2026', 'A', '1', '1.234'],
     ['03/27/2026', 'A', '1', '12.5'],
@@ -109,7 +109,7 @@ test('the first later cell that proves something goes before guesses, and later 
   expect(hanging).toEqual([]);
 });
 
-test('rows hang on a convention only when a cell of theirs can be read in two ways', () => {
+test('rows depend on a convention only when one of their cells can be read in two ways', () => {
   const hanging = (day: string, cost: string) => weigh(english, [[day, 'A', '1', cost]]).hanging;
   expect(hanging('2026-03-04', '1234')).toEqual([]);
   expect(hanging('04.03.2026', '--')).toEqual([]);
@@ -120,7 +120,7 @@ test('rows hang on a convention only when a cell of theirs can be read in two wa
   expect(hanging('3-4-2026 00:00', '1.234')).toEqual(['decimalMark', 'dateOrder']);
 });
 
-test('a date that is no day in any order proves none', () => {
+test('a date that is invalid in every order proves nothing', () => {
   expect(weigh(english, [['45/03/2026', 'A', '1', '1']]).conventions.unproven).toContain('dateOrder');
 });
 
@@ -136,14 +136,14 @@ test('JSON has the decimal point in every language', () => {
   expect(decideConventions(columns, { layout: layoutOf, sample: [] }).decimalMark).toBe('.');
 });
 
-test('a title as long as the reader lets through is looked at in no time', () => {
+test('a title of the maximum length is examined quickly', () => {
   const before = process.cpuUsage();
   expect(decide({ headers: english, titleLines: ['a'.repeat(100_000)] }).dateOrder).toBeNull();
-  // Time at work: a busy machine may keep the process waiting for as long.
+  // Measured in CPU time: on a busy machine the process may have to wait.
   expect(process.cpuUsage(before).user / 1_000).toBeLessThan(2_000);
 });
 
-test('what was decided survives being kept as JSON', () => {
+test('decided conventions survive being stored as JSON', () => {
   const decided = decide({ headers: german, rows: [['27/03/2026', 'A', '5', '12,5']] });
   expect(JSON.parse(JSON.stringify(decided))).toEqual(decided);
 });

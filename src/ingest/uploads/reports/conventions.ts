@@ -1,12 +1,19 @@
 import { declaredConventions } from './lines/rejected-rows.ts';
-import type { Language, MappedColumns } from './profile-types.ts';
-import type { RawRow, ReportField, ReportLayout } from './types.ts';
+import {
+  amountFields,
+  countFields,
+  type Language,
+  type MappedColumns,
+  type RawRow,
+  type ReportField,
+  type ReportLayout,
+} from './types.ts';
 import { cellOrder, type DateOrder, orderEvidence } from './values/dates.ts';
 import { type DecimalMark, decimalEvidence, hangsOnMark } from './values/numbers.ts';
 
 /**
- * How a file writes what can be read in two ways. Kept with the file's checkpoint: what a row means must not depend on
- * where a batch begins. Plain JSON.
+ * How a file writes numbers and dates that can be read in two ways. Saved with the checkpoint, because the meaning of a
+ * row must not depend on where a batch begins. Plain JSON.
  */
 export interface ReportConventions {
   /** Decides `1,234` and `1.234` in amounts. */
@@ -14,35 +21,35 @@ export interface ReportConventions {
   /** Decides `03/04/2026`. */
   dateOrder: DateOrder | null;
   /**
-   * What no cell has proven so far. The value above is a guess then that no cell was read by yet: the first cell that
-   * hangs on it has the rest of the file looked through. None when it is not given.
+   * What no cell has proven so far. The value above is then a guess that no cell was read with yet: the first cell that
+   * depends on it makes the parser search the rest of the file. Absent means that everything is proven.
    */
   unproven?: Convention[];
-  /** The mark that was shown first, where the beginning of the file shows both and nothing is decided. */
+  /** The mark that appears first, when the beginning of the file shows both and nothing is decided. */
   contestedMark?: DecimalMark;
 }
 
 export type Convention = 'decimalMark' | 'dateOrder';
 
-/** Nothing else in the file proves anything: the guesses stand. */
-export function settled(conventions: ReportConventions): ReportConventions {
+/** For when the whole file proves nothing: the guesses become final. */
+export function assumeProven(conventions: ReportConventions): ReportConventions {
   return { ...conventions, unproven: [] };
 }
 
-/** So many rows from the file's beginning are looked at, however large the first batch is. */
+/** How many rows from the beginning of the file are examined, however large the first batch is. */
 export const sampleRows = 200;
 
 export interface ConventionEvidence {
   layout: ReportLayout;
-  /** Rows from the beginning of the file; of more than `sampleRows`, the others do not count. */
+  /** Rows from the beginning of the file; only the first `sampleRows` count. */
   sample: readonly RawRow[];
 }
 
 /**
- * Evidence in this order: what a file of ours says about itself; cells of the sample that can be read in one way only
- * (when they contradict each other, nothing is decided); for dates then the title lines; then what the language of the
- * headers does; for numbers at last the semicolon, which spreadsheets write where the comma is the decimal mark. JSON
- * has the decimal point always. What only titles, language or semicolon say is unproven.
+ * The evidence, in this order: what a file written by us declares; cells of the sample that can be read in one way only
+ * (nothing is decided if they contradict each other); for dates, the title lines; the habit of the headers' language;
+ * for numbers, the semicolon, which spreadsheets write where the comma is the decimal mark. JSON always has the decimal
+ * point. What follows only from titles, language or semicolon is unproven.
  */
 export function decideConventions(
   columns: MappedColumns,
@@ -56,13 +63,13 @@ export function decideConventions(
 
 export interface Weighed {
   conventions: ReportConventions;
-  /** What cells of these rows hang on although nothing has proven it yet. */
+  /** Unproven conventions that cells of these rows depend on. */
   hanging: Convention[];
 }
 
 /**
- * Goes on where the sample proved nothing: the first cell of the file that can be read in one way only decides. Rows
- * must come in the order of the file. Costs nothing once all is proven.
+ * Decides what the sample did not prove: the first cell that can be read in one way only decides. Rows must come in the
+ * order of the file. Costs nothing once everything is proven.
  */
 export function weighRows(
   conventions: ReportConventions,
@@ -86,38 +93,24 @@ export function weighRows(
   return { conventions: { ...conventions, ...proven, unproven: open }, hanging };
 }
 
-const counts: ReportField[] = ['impressions', 'clicks', 'reach'];
-const amounts: ReportField[] = ['spend', 'conversions', 'conversion_value'];
 const dates: ReportField[] = ['metric_date', 'period_start', 'period_end'];
 
-// Spanish has the comma in Spain and the point in Mexico, so it decides nothing.
-const decimalMarks: Record<Language, DecimalMark | null> = {
-  en: '.',
-  ja: '.',
-  zh: '.',
-  de: ',',
-  fr: ',',
-  pt: ',',
-  it: ',',
-  nl: ',',
-  pl: ',',
-  tr: ',',
-  es: null,
-};
-
-// English has both orders; Japanese and Chinese begin with the year.
-const dateOrders: Record<Language, DateOrder | null> = {
-  en: null,
-  ja: null,
-  zh: null,
-  de: 'dmy',
-  fr: 'dmy',
-  pt: 'dmy',
-  it: 'dmy',
-  nl: 'dmy',
-  pl: 'dmy',
-  tr: 'dmy',
-  es: 'dmy',
+/**
+ * How a language writes what can be read in two ways; null where it has both. Spanish has the comma in Spain and the
+ * point in Mexico. English has both orders of dates; Japanese and Chinese begin with the year.
+ */
+const habits: Record<Language, { decimalMark: DecimalMark | null; dateOrder: DateOrder | null }> = {
+  en: { decimalMark: '.', dateOrder: null },
+  ja: { decimalMark: '.', dateOrder: null },
+  zh: { decimalMark: '.', dateOrder: null },
+  de: { decimalMark: ',', dateOrder: 'dmy' },
+  fr: { decimalMark: ',', dateOrder: 'dmy' },
+  pt: { decimalMark: ',', dateOrder: 'dmy' },
+  it: { decimalMark: ',', dateOrder: 'dmy' },
+  nl: { decimalMark: ',', dateOrder: 'dmy' },
+  pl: { decimalMark: ',', dateOrder: 'dmy' },
+  tr: { decimalMark: ',', dateOrder: 'dmy' },
+  es: { decimalMark: null, dateOrder: 'dmy' },
 };
 
 interface Sampled {
@@ -141,7 +134,7 @@ function decideMark({ columns, layout, rows }: Sampled & { layout: ReportLayout 
   const [first] = proven;
   if (first !== undefined)
     return proven.size === 1 ? { decimalMark: first } : { decimalMark: null, contestedMark: first };
-  const spoken = onlyOf(new Set(columns.languages.map((language) => decimalMarks[language])));
+  const spoken = onlyOf(new Set(columns.languages.map((language) => habits[language].decimalMark)));
   const isSemicolon = layout.format === 'delimited' && layout.delimiter === ';';
   return { decimalMark: spoken ?? (isSemicolon ? ',' : null), unproven: ['decimalMark'] };
 }
@@ -156,11 +149,11 @@ function decideDateOrder({ columns, layout, rows }: Sampled & { layout: ReportLa
   }
   if (proven.size > 0) return { dateOrder: onlyOf(proven) };
   const titles = layout.format === 'delimited' ? orderEvidence(layout.titleLines.join('\n')) : null;
-  const spoken = onlyOf(new Set(columns.languages.map((language) => dateOrders[language])));
+  const spoken = onlyOf(new Set(columns.languages.map((language) => habits[language].dateOrder)));
   return { dateOrder: titles ?? spoken, unproven: ['dateOrder'] };
 }
 
-/** The first mark that is proven, `either` when cells hang on it, null when there is nothing to decide. */
+/** Returns the first proven mark, `either` when cells depend on it, or null when nothing has to be decided. */
 function weighNumbers({ columns, rows }: Sampled): DecimalMark | 'either' | null {
   const places = numberPlaces(columns);
   let hangs = false;
@@ -177,14 +170,14 @@ function weighNumbers({ columns, rows }: Sampled): DecimalMark | 'either' | null
   return hangs ? 'either' : null;
 }
 
-/** Also the forms that become a point or a comma once a number is tidied. */
+/** Includes the Unicode forms that are normalized to a point or a comma. */
 const anyMark = /[.,\u2024\ufe50\ufe52\uff0c\uff0e]/;
 
 function weighDates(sampled: Sampled): DateOrder | 'either' | null {
   let hangs = false;
   let last = '';
   for (const cell of datesIn(sampled)) {
-    // Rows of one day mostly follow each other.
+    // Rows of one day usually follow each other.
     if (cell === last) continue;
     last = cell;
     const order = cellOrder(cell);
@@ -194,7 +187,7 @@ function weighDates(sampled: Sampled): DateOrder | 'either' | null {
   return hangs ? 'either' : null;
 }
 
-/** By rows, because the first proof counts. */
+/** Row by row, because the first proof counts. */
 function* datesIn({ columns, rows }: Sampled): Generator<string> {
   const places = placesOf(columns, dates);
   for (const { cells } of rows) {
@@ -204,13 +197,13 @@ function* datesIn({ columns, rows }: Sampled): Generator<string> {
 
 function numberPlaces(columns: MappedColumns): { index: number; isCount: boolean }[] {
   return [
-    ...placesOf(columns, counts).map((index) => ({ index, isCount: true })),
-    ...placesOf(columns, amounts).map((index) => ({ index, isCount: false })),
+    ...placesOf(columns, countFields).map((index) => ({ index, isCount: true })),
+    ...placesOf(columns, amountFields).map((index) => ({ index, isCount: false })),
   ];
 }
 
-/** Figures in millionths are written by programs and prove nothing. */
-function placesOf({ fields }: MappedColumns, wanted: ReportField[]): number[] {
+/** Figures in millionths are written by programs and prove nothing about the notation. */
+function placesOf({ fields }: MappedColumns, wanted: readonly ReportField[]): number[] {
   const columns = wanted.flatMap((field) => fields[field] ?? []);
   return columns.filter(({ unit }) => unit === 'plain').map(({ index }) => index);
 }

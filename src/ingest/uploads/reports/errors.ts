@@ -1,6 +1,6 @@
 import { defineErrors, type ErrorDefinition } from '../../../lib/errors.ts';
 
-const correct = 'Correct the file at the place that the message names, and upload it again.';
+const correct = 'Correct the file where the message says, and upload it again.';
 
 const invalid = (status: number, title: string, next: string = correct): ErrorDefinition => ({
   kind: 'invalid',
@@ -9,7 +9,7 @@ const invalid = (status: number, title: string, next: string = correct): ErrorDe
   next,
 });
 
-/** Why a whole report cannot be read. What is wrong with one row is kept with the row and never stops the file. */
+/** Why a whole report cannot be read. A fault of one row is stored with the row and never stops the file. */
 export const reportErrors = defineErrors({
   report_empty: invalid(
     422,
@@ -28,25 +28,25 @@ export const reportErrors = defineErrors({
   ),
   report_quote_unclosed: invalid(
     422,
-    'A quote of the report is not closed',
+    'A quote in the report is not closed',
     'Check that the file is complete and that the quote on the named line is closed, then upload it again.',
   ),
   report_json_malformed: invalid(422, 'The report is not valid JSON'),
   report_json_truncated: invalid(
     422,
     'The report ends before its JSON is complete',
-    'The file was probably cut off on its way: download it again from the platform and upload it.',
+    'The file was probably cut off in transfer: download it again from the platform and upload it.',
   ),
   report_json_too_deep: invalid(422, 'A record of the report is nested too deeply'),
   report_record_not_an_object: invalid(
     422,
     'A record of the report is not a JSON object',
-    'Upload an array of objects, one object per line, or the answer of a reporting API as it was received.',
+    'Upload an array of objects, one object per line, or the unchanged response of a reporting API.',
   ),
   report_platform_error: invalid(
     422,
-    'The report is an error message of the platform',
-    'Repair what the platform complains about, ask it for the report again, and upload that.',
+    'The report is an error message from the platform',
+    'Fix what the platform reports, request the report again, and upload it.',
   ),
   report_too_many_columns: invalid(
     422,
@@ -59,5 +59,24 @@ export const reportErrors = defineErrors({
     413,
     'The report has too many lines',
     'Split the report, for example by month, and upload the parts.',
+  ),
+});
+
+/** Why a readable file cannot be used as a report. Each fails the upload with its message. */
+export const profileErrors = defineErrors({
+  no_data_available: invalid(
+    422,
+    'The report is empty',
+    'Choose a period and an account with delivery in the ad platform, export again and upload that file.',
+  ),
+  bulk_sheet_not_a_report: invalid(
+    422,
+    'The file is a bulk-edit sheet and not a report',
+    'Download a report (in Google Ads: Reports, or the download button above the table) and upload that.',
+  ),
+  required_columns_missing: invalid(
+    422,
+    'The report lacks required columns',
+    'Add these columns to the report and export it again, or map columns of the file to them.',
   ),
 });

@@ -20,7 +20,7 @@ describe.each(Object.entries(shapes))('%s', (_, generate) => {
   const lines = parse(report);
   const valid = lines.filter((line) => line.kind === 'valid');
 
-  test('every row becomes the line that it stands for', () => {
+  test('every row becomes the expected line', () => {
     const seen = valid.map(({ rowIndex, campaign, adSet, ad, metric }) => ({
       rowIndex,
       campaign: campaign && keyOf(campaign),
@@ -48,7 +48,7 @@ describe.each(Object.entries(shapes))('%s', (_, generate) => {
     }
   });
 
-  test('days, campaigns, ad sets and ads are told apart', () => {
+  test('days, campaigns, ad sets and ads are distinguished', () => {
     const { dates, campaigns, adSets, ads } = report.expected;
     expect([...new Set(valid.map(({ metric }) => metric.metricDate))].sort()).toEqual(dates);
     expect(new Set(valid.flatMap(({ campaign }) => campaign?.externalId ?? [])).size).toBe(campaigns);
@@ -62,7 +62,7 @@ describe.each(Object.entries(shapes))('%s', (_, generate) => {
   });
 });
 
-test('a report without ids says once per line that names stand for them', () => {
+test('a report without ids has one warning per line that names are used instead', () => {
   const [total, first] = parse(meta.metaWithoutIds({ seed: 1, rows: 2 }));
   expect(total?.kind).toBe('total');
   expect(first?.kind === 'valid' && first.warnings.map(({ code }) => code)).toEqual(['name_key']);

@@ -1,20 +1,20 @@
 import { currencyOf } from './values/currencies.ts';
 
-/** A header as the aliases know it: letters and digits only, so that case, spaces and punctuation do not count. */
+/** A header without case, spaces and punctuation: letters and digits only, as the aliases are stored. */
 export function headerKey(text: string): string {
   return foldLetters(text).replaceAll(notLetterOrDigit, '');
 }
 
 export interface HeaderName {
-  /** Of the whole header, brackets included. */
+  /** The key of the whole header, brackets included. */
   key: string;
-  /** Without its last bracket, when that holds nothing but a currency or a level; else null. */
+  /** The key without its last bracket, if that contains only a currency or a level; else null. */
   plainKey: string | null;
-  /** ISO 4217, from the last bracket. */
+  /** The ISO 4217 code in the last bracket. */
   currency: string | null;
 }
 
-/** `Amount spent (AUD)` is `amountspent` in AUD; `Clicks (all)` stays another thing than `Clicks`. */
+/** `Amount spent (AUD)` is `amountspent` in AUD, but `Clicks (all)` is not the same as `Clicks`. */
 export function readHeaderName(header: string): HeaderName {
   if (header.length > maxHeaderLength) return { key: '', plainKey: null, currency: null };
   const text = header.normalize('NFKC').trim();
@@ -26,7 +26,7 @@ export function readHeaderName(header: string): HeaderName {
   return { key, plainKey: isHarmless ? headerKey(plain) : null, currency };
 }
 
-/** Lower case, without accents: `Día` and `dia`, `İ` and `i`, `Ｄａｙ` and `day` are the same. */
+/** Lower case without accents: `Día` and `dia`, `İ` and `i`, `Ｄａｙ` and `day` become the same. */
 export function foldLetters(text: string): string {
   return text
     .normalize('NFKC')
@@ -37,9 +37,9 @@ export function foldLetters(text: string): string {
     .replaceAll(lettersWithoutAccent, (letter) => substitutes[letter] ?? letter);
 }
 
-/** No column is called so: a cell of text below a title, perhaps as long as a cell may be. */
+/** No column has a longer name; a longer text is a cell, which can be very long. */
 const maxHeaderLength = 300;
-// Only the marks of Latin letters: the voicing marks of kana (U+3099) make another letter.
+// Only the marks of Latin letters: the voicing marks of kana (U+3099) make a different letter.
 const accents = /[\u0300-\u036f]/g;
 const notLetterOrDigit = /[^\p{L}\p{N}]+/gu;
 const lettersWithoutAccent = /[ıłøßæœ]/g;

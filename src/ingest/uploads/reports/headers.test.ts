@@ -4,8 +4,7 @@ import { google } from './platforms/google.ts';
 import { meta } from './platforms/meta.ts';
 import { tiktok } from './platforms/tiktok.ts';
 import { profileOf } from './profile.ts';
-import { languages, type MappedColumns } from './profile-types.ts';
-import { type ReportField, reportFields } from './types.ts';
+import { languages, type MappedColumns, type ReportField, reportFields } from './types.ts';
 
 const definitions = [meta, google, tiktok];
 const headersOf = (columns: MappedColumns, field: ReportField) =>
@@ -21,7 +20,7 @@ describe.each(definitions.flatMap((definition) => languages.map((language) => ({
     const best = fields.map((field) => table[field]?.split('|')[0] ?? '');
     const profile = profileOf(definition.platform);
 
-    test('the best name of every field leads to it, and the language is recognised', () => {
+    test('the best name of every field is mapped to it, and the language is recognized', () => {
       const columns = profile.mapHeaders(best);
       expect(fields.map((field) => headersOf(columns, field))).toEqual(best.map((header) => [header]));
       expect(columns.languages).toContain(language);
@@ -29,7 +28,7 @@ describe.each(definitions.flatMap((definition) => languages.map((language) => ({
       expect(profile.findMissing(columns)).toBeNull();
     });
 
-    test('every other name leads to its field among the best names of the others', () => {
+    test('every other name is mapped to its field beside the best names of the others', () => {
       for (const [at, field] of fields.entries()) {
         for (const name of table[field]?.split('|') ?? []) {
           const columns = profile.mapHeaders(best.with(at, name));
@@ -49,7 +48,7 @@ describe.each(definitions.flatMap((definition) => languages.map((language) => ({
   },
 );
 
-test('the currency in the bracket of a header is read, and signs that several currencies share are not', () => {
+test('the currency in the bracket of a header is read, except for signs that several currencies share', () => {
   const currencies = [
     'Amount spent (AUD)',
     'Importe gastado（EUR）',
@@ -72,7 +71,7 @@ test('the currency in the bracket of a header is read, and signs that several cu
   ]);
 });
 
-test('a bracket that is neither currency nor level makes another column, which is only suggested', () => {
+test('a header with any other bracket than a currency or level is only suggested', () => {
   const columns = profileOf('google').mapHeaders(['Day', 'Campaign', 'Cost', 'Conversions (by conv. time)']);
   expect(columns.fields.conversions).toBeUndefined();
   expect(columns.unmapped).toEqual([
@@ -80,7 +79,7 @@ test('a bracket that is neither currency nor level makes another column, which i
   ]);
 });
 
-test('ratios that contain the name of a figure are not taken for it', () => {
+test('a ratio whose name contains that of a figure is not read as the figure', () => {
   const headers = [
     'Cost / conv.',
     'Conv. rate',
@@ -92,7 +91,7 @@ test('ratios that contain the name of a figure are not taken for it', () => {
   for (const { platform } of definitions) expect(profileOf(platform).mapHeaders(headers).fields).toEqual({});
 });
 
-test('link clicks go before all clicks in an export of Meta, and that is said', () => {
+test('link clicks take precedence over all clicks in an export of Meta, with a note', () => {
   const columns = profileOf('meta').mapHeaders(['Clicks (all)', 'Results', 'Link clicks', 'Purchases']);
   expect([headersOf(columns, 'clicks'), headersOf(columns, 'conversions')]).toEqual([
     ['Link clicks'],
@@ -101,7 +100,7 @@ test('link clicks go before all clicks in an export of Meta, and that is said', 
   expect(columns.notes.map(({ code }) => code)).toEqual(['passed_over', 'passed_over']);
 });
 
-test('in JSON every member that can feed a field is kept, widest purchase and plain clicks first', () => {
+test('in JSON every member that can fill a field is kept, widest purchase and plain clicks first', () => {
   const paths = [
     'actions.offsite_conversion.fb_pixel_purchase',
     'actions.purchase',
@@ -124,13 +123,13 @@ test('cost in millionths is marked as such in both spellings of the API', () => 
   ]);
 });
 
-test('a doubled header feeds its field from the first column, and that is said', () => {
+test('a repeated header fills its field from the first column, with a note', () => {
   const columns = profileOf('meta').mapHeaders(['Results', 'Day', 'Results']);
   expect(columns.fields.conversions?.map(({ index }) => index)).toEqual([0, 2]);
   expect(columns.notes.map(({ code }) => code)).toEqual(['duplicate_header']);
 });
 
-test('what a person mapped goes before every alias, and null leaves a column out', () => {
+test('a person’s mapping takes precedence over every alias, and null leaves a column out', () => {
   const mapping = { Kostenpunkt: 'spend', Clicks: null, constructor: 'ad_name' } as const;
   const columns = profileOf('google').mapHeaders(['Cost', 'Kostenpunkt', 'Clicks', 'toString'], { mapping });
   expect(headersOf(columns, 'spend')).toEqual(['Kostenpunkt']);
@@ -138,7 +137,7 @@ test('what a person mapped goes before every alias, and null leaves a column out
   expect(columns.unmapped.map(({ header }) => header)).toEqual(['toString']);
 });
 
-test('an unknown header gets a suggestion by similarity, and none when nothing is near', () => {
+test('an unknown header gets a suggestion only if a name is similar', () => {
   const { unmapped } = profileOf('google').mapHeaders(['Impresions', 'Campain', 'Weather', '']);
   expect(unmapped.map(({ suggestion }) => suggestion)).toEqual(['impressions', 'campaign_name', null]);
 });
@@ -153,25 +152,25 @@ test('the header is the line with the most known names, below any titles', () =>
   expect(profileOf('google').findHeader(lines)).toEqual({ at: 2 });
 });
 
-test('a header that only a mapping understands is found with it', () => {
+test('a header that only a mapping knows is found with the mapping', () => {
   const lines = [['Foo', 'Bar', 'Baz']];
   const mapping = { Foo: 'metric_date', Bar: 'campaign_name', Baz: 'spend' } as const;
   expect(profileOf('google').findHeader(lines, { mapping })).toEqual({ at: 0 });
 });
 
 test.each([[[['No data available.']]], [[['Campaign name', 'Day', 'Reach'], ['No data available.']]]])(
-  'an export that says it has no data is an error of the file',
+  'an export that states that it has no data is an error of the file',
   (lines) => {
     expect(failOf(profileOf('meta').findHeader(lines))?.code).toBe('no_data_available');
   },
 );
 
-test('a sheet for bulk changes is not taken for a report', () => {
+test('a bulk-edit sheet is not read as a report', () => {
   const lines = [['Row Type', 'Action', 'Campaign status', 'Campaign', 'Day', 'Cost']];
   expect(failOf(profileOf('google').findHeader(lines))?.code).toBe('bulk_sheet_not_a_report');
 });
 
-test('missing columns are named with examples, what was seen and the nearest match', () => {
+test('missing columns are named with examples, the columns seen and the nearest match', () => {
   const fails = failOf(profileOf('google').findHeader([['Campaign', 'Dayy', 'Cost', 'Foo']]));
   expect(fails?.code).toBe('required_columns_missing');
   expect(fails?.message).toBe(
@@ -180,7 +179,7 @@ test('missing columns are named with examples, what was seen and the nearest mat
   );
 });
 
-test('a file without any known column says what it has', () => {
+test('the error of a file without any known column lists its columns', () => {
   const fails = failOf(
     profileOf('tiktok').findHeader([
       ['a', 'b'],
@@ -191,7 +190,7 @@ test('a file without any known column says what it has', () => {
   expect(failOf(profileOf('tiktok').findHeader([]))?.code).toBe('required_columns_missing');
 });
 
-test('a period needs its beginning and its end to stand for a day', () => {
+test('a period needs both its start and its end to mean a day', () => {
   const profile = profileOf('meta');
   expect(profile.findMissing(profile.mapHeaders(['Reporting starts', 'Campaign name', 'Reach']))?.code).toBe(
     'required_columns_missing',

@@ -5,12 +5,11 @@ import { compileLines } from './lines/lines.ts';
 import { google } from './platforms/google.ts';
 import { meta } from './platforms/meta.ts';
 import { tiktok } from './platforms/tiktok.ts';
-import type { PlatformDefinition, PlatformProfile } from './profile-types.ts';
-import type { Platform } from './types.ts';
+import type { Platform, PlatformDefinition, PlatformProfile } from './types.ts';
 
 const definitions: Record<Platform, PlatformDefinition> = { meta, google, tiktok };
 
-/** How the reports of a platform are understood. Make one per file: it remembers suggestions. */
+/** How the reports of a platform are read. Create one per file: it caches suggestions. */
 export function profileOf(platform: Platform): PlatformProfile {
   const definition = definitions[platform];
   const aliases = headerAliases(definition);

@@ -1,10 +1,15 @@
-/** The advertising platforms whose reports are understood. */
+import type { SluiceError } from '../../../lib/errors.ts';
+import type { ReportConventions } from './conventions.ts';
+
+/** The advertising platforms whose reports can be read. */
 export const platforms = ['meta', 'google', 'tiktok'] as const;
 export type Platform = (typeof platforms)[number];
 
-/** What a line of a report can be about; also the order in which entities are promoted. */
+/** What a line of a report can state, in the order of promotion. */
 export const entityTypes = ['campaign', 'ad_set', 'ad', 'daily_metric'] as const;
 export type EntityType = (typeof entityTypes)[number];
+/** The entities that daily metrics belong to. */
+export type EntityKind = Exclude<EntityType, 'daily_metric'>;
 
 /** The canonical fields that columns of a report are mapped to. */
 export const reportFields = [
@@ -31,7 +36,10 @@ export const reportFields = [
 ] as const;
 export type ReportField = (typeof reportFields)[number];
 
-/** Why a value was not accepted; `value` is what stood in the file, shortened. */
+export const countFields: readonly ReportField[] = ['impressions', 'clicks', 'reach'];
+export const amountFields: readonly ReportField[] = ['spend', 'conversions', 'conversion_value'];
+
+/** Why a value was not accepted. `value` is the text in the file, shortened. */
 export interface FieldProblem {
   field: string;
   code: string;
@@ -39,42 +47,42 @@ export interface FieldProblem {
   value: string | null;
 }
 
-/** What is odd about a line that is taken all the same. */
+/** What is odd about a line that is accepted anyway. */
 export interface LineWarning {
   code: string;
   message: string;
 }
 
 /**
- * A row as it stands in the file, before anything is made of it. `cells[i]` belongs to `headers[i]` of its reader.
- * JSON records are flattened to the same form; their headers are paths such as `metrics.costMicros`.
+ * A row as it is in the file. `cells[i]` belongs to `headers[i]` of its reader. JSON records are flattened to the same
+ * form; their headers are paths such as `metrics.costMicros`.
  */
 export interface RawRow {
-  /** From 0: data rows of the file, without titles, header, blank lines. */
+  /** From 0, without titles, header and blank lines. */
   rowIndex: number;
-  /** From 1: where in the file it begins; for JSON the number of the record. */
+  /** The line where it begins, from 1; for JSON the number of the record. */
   line: number;
   cells: readonly string[];
-  /** Why nothing can be made of the row: it is broken in itself. The rows after it are well. */
+  /** Set when the row itself is broken. The rows after it are not affected. */
   problem?: FieldProblem;
 }
 
-/** Where reading can go on after a batch without reading what came before it. */
+/** Where reading can resume after a batch. */
 export interface ResumePoint {
-  /** In the file, of the first byte that was not read as part of a row. */
+  /** The first byte of the file that is not part of a row read so far. */
   byteOffset: number;
   nextRowIndex: number;
   nextLine: number;
   layout: ReportLayout;
 }
 
-/** What was found out about the file at its beginning. Plain JSON, so that it can be kept in a checkpoint. */
+/** What is known about the file from its beginning. Plain JSON, so that it can be saved in a checkpoint. */
 export type ReportLayout =
   | {
       format: 'delimited';
       encoding: 'utf-8' | 'utf-16le' | 'utf-16be' | 'shift_jis' | 'windows-1252';
       delimiter: string;
-      /** As written, in file order; may hold doubles and empty names. */
+      /** As written, in file order; may contain repeated and empty names. */
       headers: string[];
       /** The lines above the header (title, date range), for people. */
       titleLines: string[];
@@ -83,19 +91,19 @@ export type ReportLayout =
       format: 'json';
       encoding: 'utf-8' | 'utf-16le' | 'utf-16be' | 'shift_jis' | 'windows-1252';
       shape: 'array' | 'ndjson' | 'meta' | 'google' | 'tiktok';
-      /** Paths seen so far; grows while reading. */
+      /** The paths seen so far; grows while reading. */
       headers: string[];
     };
 
 export interface RowBatch {
   rows: RawRow[];
-  /** After the last row of the batch; null when this place cannot be returned to. */
+  /** After the last row of the batch; null when reading cannot resume there. */
   resume: ResumePoint | null;
 }
 
 /** A campaign, ad set or ad that a line names. */
 export interface DimensionEntity {
-  /** The platform's id; or, in a report without ids, `name:` and the path of names as a JSON array. */
+  /** The platform's id or, in a report without ids, `name:` and the path of names as a JSON array. */
   externalId: string;
   /** True when `externalId` is made of names: a rename will look like a new entity. */
   isNameKey: boolean;
@@ -119,14 +127,14 @@ export interface MetricEntity {
   currency: string | null;
 }
 
-/** What became of one data row. */
+/** The result of parsing one data row. */
 export type ParsedLine =
   | { kind: 'total'; rowIndex: number; line: number }
   | {
       kind: 'valid';
       rowIndex: number;
       line: number;
-      /** Null only in reports that name an ad set or an ad by its id and nothing above it. */
+      /** Null only in reports that name an ad set or ad by its id and no campaign. */
       campaign: DimensionEntity | null;
       adSet: DimensionEntity | null;
       ad: DimensionEntity | null;
@@ -138,9 +146,89 @@ export type ParsedLine =
       rowIndex: number;
       line: number;
       problems: FieldProblem[];
-      /** The row as it stood in the file, header to cell; doubled headers get ` (2)`, ` (3)`. */
+      /** The row of the file as headers and cells; repeated headers get ` (2)`, ` (3)`. */
       source: [header: string, cell: string][];
     };
 
 /** A mapping that a person chose: header as written → canonical field, or null to leave the column out. */
 export type HeaderMapping = Record<string, ReportField | null>;
+
+/** The languages whose column names are known. `pt` is Portugal's and Brazil's, `zh` both scripts. */
+export const languages = ['en', 'de', 'fr', 'es', 'pt', 'it', 'nl', 'pl', 'tr', 'ja', 'zh'] as const;
+export type Language = (typeof languages)[number];
+
+/** Names of a field's column, best first, separated by `|`. If a file has several of them, the first is used. */
+export type AliasTable = Partial<Record<ReportField, string>>;
+
+/** What is specific to one platform; everything else is the same for all. */
+export interface PlatformDefinition {
+  platform: Platform;
+  /** The name that people use. */
+  title: string;
+  /** Column names of the exports that people download. */
+  aliases: Record<Language, AliasTable>;
+  /** Member names and paths of the platform's API, best first. */
+  api: AliasTable;
+  /** API names of amounts in millionths of the currency. */
+  micros: readonly string[];
+  /** Whether a row without any name or id is the sum of the others. */
+  blankNamesAreTotals: boolean;
+  /** How to get a report by day, for the error that asks for one. */
+  dailyAdvice: string;
+}
+
+export interface FieldColumn {
+  index: number;
+  header: string;
+  unit: 'plain' | 'micros';
+}
+
+export interface MappingNote {
+  code: 'duplicate_header' | 'passed_over' | 'ambiguous_header' | 'mapped_twice';
+  message: string;
+}
+
+/** Which column each field is read from. Plain JSON. */
+export interface MappedColumns {
+  platform: Platform;
+  format: ReportLayout['format'];
+  headers: string[];
+  /** Best first: the first non-empty column of a row is used. Several only for repeated headers and in JSON. */
+  fields: Partial<Record<ReportField, FieldColumn[]>>;
+  /** ISO 4217, when the header of an amount names it. */
+  currency: string | null;
+  /** Columns that are not read, with the field that each may mean. */
+  unmapped: { index: number; header: string; suggestion: ReportField | null }[];
+  /** What a person should know about how the columns were chosen. */
+  notes: MappingNote[];
+  /** The possible languages of the header; several when it is the same in them. */
+  languages: Language[];
+}
+
+export interface MapOptions {
+  /** A person's choice; it takes precedence over every alias. */
+  mapping?: HeaderMapping | undefined;
+  /** Paths of JSON members follow the API's order of preference. Default `delimited`. */
+  format?: ReportLayout['format'] | undefined;
+}
+
+export interface LineContext {
+  conventions: ReportConventions;
+}
+
+export interface PlatformProfile {
+  platform: Platform;
+  /** Which of the first lines is the header, or why the file is not a report. */
+  findHeader(
+    candidateLines: readonly (readonly string[])[],
+    options?: Pick<MapOptions, 'mapping'>,
+  ): { at: number } | { fails: SluiceError };
+  mapHeaders(headers: readonly string[], options?: MapOptions): MappedColumns;
+  /**
+   * Returns the error of a file that lacks required columns, or null. The error includes some values of the rows, for
+   * people who map the columns.
+   */
+  findMissing(columns: MappedColumns, rows?: readonly (readonly string[])[]): SluiceError | null;
+  /** Cheap, so it can be repeated when the headers of a JSON file have grown. */
+  compileLines(columns: MappedColumns, context: LineContext): (row: RawRow) => ParsedLine;
+}

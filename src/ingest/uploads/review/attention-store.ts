@@ -6,8 +6,8 @@ import { sql } from '../../../lib/postgres/sql.ts';
 const weekMs = 7 * 86_400_000;
 
 /**
- * Uploads that are held for review, and those that failed in the period. Ids are made in the order of time, so the
- * newer uploads are one stretch of the key; one that lay in review for more than a week before it failed is left out.
+ * Uploads that are held for review, and those that failed in the period. Ids are ordered by time, so recent uploads are
+ * one range of the key. An upload that was in review for more than a week before it failed is left out.
  */
 export function listUploadAttention(
   tx: Tx,

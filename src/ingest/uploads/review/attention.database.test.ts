@@ -46,7 +46,7 @@ beforeAll(async () => {
   ]);
 });
 
-test('uploads in review and those that failed today wait for somebody, and a member sees the own ones', async () => {
+test('uploads in review and those that failed today are listed, and a member sees only its own', async () => {
   const [held] = await make({ status: 'staging_complete', review: true, daysAgo: 20 });
   await make({ status: 'staging_complete', daysAgo: 0 });
   await make({ status: 'failed', errorCode: 'no_date', daysAgo: 0.1, count: 2 });
@@ -63,7 +63,7 @@ test('uploads in review and those that failed today wait for somebody, and a mem
 });
 
 test.each([false, true])(
-  'the many that ended long ago are not read (statistics: %s)',
+  'uploads that ended long ago are not read (statistics: %s)',
   async (withStatistics) => {
     await make({ status: 'completed', daysAgo: 30, count: 10_000 });
     if (withStatistics) await database.owner('analyze data_uploads');

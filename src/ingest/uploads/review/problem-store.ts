@@ -15,8 +15,8 @@ const maxCells = 60;
 const maxCellLength = 200;
 
 /**
- * Why rows were refused, the most frequent reason first, each with the first rows that it hit. The rows are read by the
- * index of refused ones; of wide rows only some cells are shown.
+ * Why rows were refused, the most frequent reason first, each with the first rows that have it. Uses the index of
+ * refused rows. Only some cells of wide rows are shown.
  */
 export function listProblemGroups(
   tx: Tx,

@@ -8,8 +8,7 @@ import {
   rejectionHeaders,
 } from '../reports/lines/rejected-rows.ts';
 import { profileOf } from '../reports/profile.ts';
-import type { FieldColumn, MappedColumns } from '../reports/profile-types.ts';
-import type { ReportField } from '../reports/types.ts';
+import { amountFields, type FieldColumn, type MappedColumns, type ReportField } from '../reports/types.ts';
 import { type DecimalMark, shiftDecimal } from '../reports/values/numbers.ts';
 import { listRefusedRows } from '../staging/store.ts';
 import type { StagedRow, Upload } from '../types.ts';
@@ -17,8 +16,8 @@ import type { StagedRow, Upload } from '../types.ts';
 const pageRows = 1_000;
 
 /**
- * The refused rows as CSV, with the columns of the file, how it was read, and the reason behind them. The extra columns
- * are such as no platform has, so a corrected file can be uploaded as it is, and is read as the first one was.
+ * The refused rows as CSV: the columns of the file, how it was read, and the reason. No platform has columns with these
+ * extra names, so the corrected file can be uploaded as it is, and is read like the first one.
  */
 export async function* writeRejected(db: Database, upload: Upload): AsyncGenerator<Buffer> {
   const sheet = sheetOf(upload);
@@ -38,22 +37,22 @@ export async function* writeRejected(db: Database, upload: Upload): AsyncGenerat
 
 interface Sheet {
   columns: MappedColumns;
-  /** Columns between those of the file and the reason, which only their headers are needed of. */
+  /** Columns between those of the file and the reason. Only their headers matter. */
   added: string[];
   decimalMark: DecimalMark | null;
 }
 
 function sheetOf(upload: Upload): Sheet {
   const columns = columnsOf(upload);
-  // Records of before say nothing, and those of files without known columns were read in no way.
+  // Older uploads did not record it, and a file without known columns was not read.
   const read = upload.layout?.conventions as Partial<Declared> | null | undefined;
-  // Records of JSON have the decimal point without saying so.
+  // JSON always has the decimal point.
   const decimalMark = columns.format === 'json' ? null : (read?.decimalMark ?? null);
   const header = declaringHeader({ decimalMark, dateOrder: read?.dateOrder ?? null });
   return { columns, added: header === null ? [] : [header], decimalMark };
 }
 
-/** The file's columns, doubled names told apart; the reasons of an earlier round make way for new ones. */
+/** The file's columns with repeated names numbered, without the reason column of an earlier round. */
 function columnsOf({ layout, mapping, platform }: Upload): MappedColumns {
   const given = Array.isArray(layout?.headers) ? (layout.headers as string[]) : [];
   const seen = new Map<string, number>();
@@ -74,7 +73,7 @@ function cellsOf(row: StagedRow, sheet: Sheet): string[] {
   const cells = columns.headers.map((header) =>
     textOf(Object.hasOwn(row.rawData, header) ? row.rawData[header] : null),
   );
-  // Behind the reason, where no header is: the row stays one with too many cells until somebody corrects it.
+  // Cells beyond the header go after the reason: the row still has too many cells until somebody corrects it.
   return [...cells, ...blank, reasonOf(row), ...cellsBeyond(row)];
 }
 
@@ -87,21 +86,19 @@ function cellsBeyond({ rawData }: StagedRow): string[] {
 }
 
 /**
- * A row that only promotion refused was normalised before: its values go back under the headers they came from, written
- * as the others are.
+ * A row that only promotion refused was normalized before. Its values go back under the headers that they came from, in
+ * the notation of the file.
  */
 function factCells({ rawData }: StagedRow, { columns, decimalMark }: Sheet): string[] {
   const cells = columns.headers.map(() => '');
   for (const [field, [column]] of Object.entries(columns.fields) as [ReportField, FieldColumn[]][]) {
     if (column === undefined) continue;
     const value = writtenValue(rawData, field, column);
-    const hasComma = decimalMark === ',' && amounts.includes(field);
+    const hasComma = decimalMark === ',' && amountFields.includes(field);
     cells[column.index] = hasComma ? value.replace('.', ',') : value;
   }
   return cells;
 }
-
-const amounts: ReportField[] = ['spend', 'conversions', 'conversion_value'];
 
 function writtenValue(rawData: StagedRow['rawData'], field: ReportField, { unit }: FieldColumn): string {
   const level = /^(campaign|ad_set|ad)_(id|name)$/.exec(field);
@@ -111,7 +108,7 @@ function writtenValue(rawData: StagedRow['rawData'], field: ReportField, { unit 
   return unit === 'micros' && value !== '' ? shiftDecimal(value, 6) : value;
 }
 
-/** `name:["Campaign","Ad set"]` stands for a name; of an entity with an id, production knows the name already. */
+/** `name:["Campaign","Ad set"]` stands for names. For an entity with an id, production has the name already. */
 function entityText(externalId: string, part: string | undefined): string {
   const path = externalId.startsWith('name:') ? (JSON.parse(externalId.slice(5)) as string[]) : null;
   if (part === 'id') return path === null ? externalId : '';

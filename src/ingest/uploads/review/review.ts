@@ -1,16 +1,9 @@
 import { uploadErrors } from '../errors.ts';
-import { assertUndoable, getUpload, type UndoReport, type UploadServiceDeps } from '../service.ts';
+import { getUpload, type UploadServiceDeps } from '../service.ts';
 import { adviceOn, type ProblemAdvice } from '../staging/problem-advice.ts';
 import { isEnough } from '../staging/threshold.ts';
 import { isBeingChecked, type OwnedUploadKey, type Upload, validPercentNeeded } from '../types.ts';
-import { estimateUndo } from '../undo/store.ts';
-import {
-  type PreviewCounts,
-  previewAdSets,
-  previewAds,
-  previewCampaigns,
-  previewMetrics,
-} from './preview-store.ts';
+import { type PreviewCounts, previewEntities, previewMetrics } from './preview-store.ts';
 import { countRefused, listProblemGroups } from './problem-store.ts';
 
 type ReadDeps = Pick<UploadServiceDeps, 'db'>;
@@ -23,15 +16,15 @@ export interface UploadPreview {
   threshold: { total_rows: number; valid_rows: number; percent_needed: number; is_met: boolean };
 }
 
-/** What promoting the staged rows would create, update and leave as it is; for an upload that is held for review. */
+/** What promoting the staged rows would create, update and leave unchanged; for an upload held for review. */
 export async function preview(deps: ReadDeps, key: OwnedUploadKey): Promise<UploadPreview> {
   const upload = await getUpload(deps, key);
   if (upload.status !== 'staging_complete' || isBeingChecked(upload)) throw notStaged(upload);
   const { totalRows, validRows } = upload;
   return deps.db.tenant(upload.tenantId, async (tx) => ({
-    campaigns: await previewCampaigns(tx, upload),
-    ad_sets: await previewAdSets(tx, upload),
-    ads: await previewAds(tx, upload),
+    campaigns: await previewEntities(tx, upload, 'campaign'),
+    ad_sets: await previewEntities(tx, upload, 'ad_set'),
+    ads: await previewEntities(tx, upload, 'ad'),
     daily_metrics: await previewMetrics(tx, upload),
     threshold: {
       total_rows: totalRows,
@@ -46,7 +39,7 @@ function notStaged(upload: Upload): Error {
   const { uploadId, status } = upload;
   const state = isBeingChecked(upload) ? 'being read again with another mapping' : status;
   return uploadErrors.raise.upload_state_conflict(
-    `Upload ${uploadId} is ${state}; only what is staged and not yet promoted (staging_complete) can be previewed`,
+    `Upload ${uploadId} is ${state}; only a staged upload that is not yet promoted (staging_complete) can be previewed`,
     { details: { status } },
   );
 }
@@ -61,7 +54,7 @@ export interface UploadProblem extends ProblemAdvice {
 
 const maxGroups = 50;
 
-/** Why rows were refused. Staged rows are kept for some days only: afterwards there is nothing to tell. */
+/** Why rows were refused. Staged rows are kept for some days only; after that the list is empty. */
 export async function listProblems(
   deps: ReadDeps,
   key: OwnedUploadKey,
@@ -77,20 +70,4 @@ export async function listProblems(
     return { code, field, ...adviceOn(code, message), count, message, example_rows: rows };
   });
   return { data, refused_rows: refused, has_more: groups.length > maxGroups };
-}
-
-/** What undo would answer if it were asked for now. */
-export async function previewUndo(deps: ReadDeps, key: OwnedUploadKey): Promise<UndoReport> {
-  const upload = await getUpload(deps, key);
-  assertUndoable(upload);
-  const { deleted, touched } = await deps.db.tenant(upload.tenantId, (tx) => estimateUndo(tx, upload));
-  return {
-    deleted,
-    not_undone: {
-      campaigns: touched.campaigns - deleted.campaigns,
-      ad_sets: touched.ad_sets - deleted.ad_sets,
-      ads: touched.ads - deleted.ads,
-      daily_metrics: touched.daily_metrics - deleted.daily_metrics,
-    },
-  };
 }

@@ -1,20 +1,18 @@
 import { z } from 'zod';
 import { problems } from '../../../kernel/http/replies.ts';
 import type { RouteApp, RouteDeps } from '../../../kernel/http/route.ts';
-import { mappingSchema } from '../intake/fields.ts';
-import { keyOf, uploadParams as params } from '../intake/upload-key.ts';
+import { keyOf, mappingSchema, uploadParams as params } from '../intake/fields.ts';
 import type { HeaderMapping } from '../reports/types.ts';
 import { remap, type UploadServiceDeps } from '../service.ts';
-import { problemsReply, renderUpload, undoCounts, uploadReply } from '../views.ts';
-import { listProblems, preview, previewUndo } from './review.ts';
+import { problemsReply, renderUpload, uploadReply } from '../views.ts';
+import { listProblems, preview } from './review.ts';
 
 const tags = ['uploads'];
 
-/** What a person looks at before deciding, and changes meanwhile. */
+/** What a person checks and changes before deciding about a held upload. */
 export function installReview(app: RouteApp, routeDeps: RouteDeps, deps: UploadServiceDeps): void {
   installPreview(app, routeDeps);
   installProblems(app, routeDeps);
-  installUndoPreview(app, routeDeps);
   installMapping(app, deps);
 }
 
@@ -22,14 +20,14 @@ function installPreview(app: RouteApp, { db }: RouteDeps): void {
   const counts = z.object({ created: z.int(), updated: z.int(), unchanged: z.int() });
   const threshold = z
     .object({ total_rows: z.int(), valid_rows: z.int(), percent_needed: z.int(), is_met: z.boolean() })
-    .describe('Below it, promoting needs force_partial');
+    .describe('If it is not met, promoting needs force_partial');
   app.route({
     method: 'GET',
     url: '/api/uploads/:upload_id/preview',
     config: { action: 'upload.read' },
     schema: {
       tags,
-      summary: 'What promoting an upload that is held would create, update and leave as it is',
+      summary: 'Preview what promoting a held upload would create, update and leave unchanged',
       params,
       response: {
         200: z
@@ -49,29 +47,11 @@ function installProblems(app: RouteApp, { db }: RouteDeps): void {
     config: { action: 'upload.read' },
     schema: {
       tags,
-      summary: 'Why rows were refused, grouped by reason with the fix and example rows, most frequent first',
+      summary: 'List why rows were refused: reasons with fix and example rows, most frequent first',
       params,
       response: { 200: problemsReply, ...problems(404) },
     },
     handler: (request) => listProblems({ db }, keyOf(request)),
-  });
-}
-
-function installUndoPreview(app: RouteApp, { db }: RouteDeps): void {
-  app.route({
-    method: 'GET',
-    url: '/api/uploads/:upload_id/undo',
-    config: { action: 'upload.read' },
-    schema: {
-      tags,
-      summary: 'What undoing an upload would delete and what it would leave',
-      params,
-      response: {
-        200: z.object({ deleted: undoCounts, not_undone: undoCounts }).meta({ id: 'UndoPreview' }),
-        ...problems(404, 409),
-      },
-    },
-    handler: (request) => previewUndo({ db }, keyOf(request)),
   });
 }
 
@@ -82,7 +62,7 @@ function installMapping(app: RouteApp, deps: UploadServiceDeps): void {
     config: { action: 'upload.control', anyKeys: true },
     schema: {
       tags,
-      summary: 'Map the columns of an upload that is held; the file is read again and the upload stays held',
+      summary: 'Map the columns of a held upload; the file is read again and the upload stays held',
       params,
       body: z.strictObject({ mapping: mappingSchema }),
       response: { 202: uploadReply, ...problems(404, 409, 413, 415) },

@@ -3,19 +3,19 @@ import { type EntityType, entityTypes, type ResumePoint } from '../reports/types
 import type { WarningCount } from '../types.ts';
 import { noFigures, type StagingFigures } from './staging.ts';
 
-/** How far an upload has come; it moves in the transactions that write the rows. */
+/** The progress of an upload. It is saved in the transactions that write the rows. */
 export interface UploadCheckpoint {
-  /** Counts the transactions: after a COMMIT without an answer it tells whether the last one took effect. */
+  /** Counts the transactions. If the response to a COMMIT is lost, this shows whether it took effect. */
   step: number;
-  /** Which mapping the staged rows were made with. */
+  /** The mapping that the staged rows were read with. */
   mappingVersion: number;
-  /** Where parsing goes on; null at the beginning of the file. */
+  /** Where parsing continues; null at the beginning of the file. */
   resume: ResumePoint | null;
   isParsed: boolean;
   figures: StagingFigures;
-  /** How the file writes what can be read in two ways, as far as the rows up to here needed it. */
+  /** How ambiguous numbers and dates are read, as far as the rows up to here needed it. */
   conventions: ReportConventions | null;
-  /** Up to where the rows after `resume` were looked through for what these conventions do not prove yet. */
+  /** How far the rows after `resume` were searched for proof of these conventions. */
   lookedUpTo: ResumePoint | null;
   promotion: { entityType: EntityType; afterRow: number; warnings: WarningCount[] };
 }
@@ -35,7 +35,7 @@ export function checkpointOf(checkpoint: Record<string, unknown>): UploadCheckpo
   return { ...structuredClone(start), ...(checkpoint as Partial<UploadCheckpoint>) };
 }
 
-/** As the kernel keeps it. */
+/** The checkpoint and counters as the kernel stores them. */
 export function stateOf(checkpoint: UploadCheckpoint): {
   checkpoint: Record<string, unknown>;
   counters: Record<string, number>;

@@ -3,7 +3,7 @@ import { useDatabase } from '../../../../test/support/worlds/database.ts';
 import { type RunOptions, range, useUploadRuns } from '../../../../test/support/worlds/upload-runs.ts';
 import type { Upload } from '../types.ts';
 
-// Numbers and dates that can be read in two ways, and what proves their meaning far behind them.
+// Ambiguous numbers and dates whose meaning is proven far behind them.
 const database = useDatabase();
 const uploads = useUploadRuns(database);
 
@@ -56,7 +56,7 @@ const counted = (values: Record<string, string>) => {
 };
 
 test.each([20, 250, 950])(
-  'what an amount means does not depend on the %i rows before what proves it',
+  'the meaning of an amount does not depend on the %i rows before the proof',
   async (before) => {
     const proof = [
       { name: 'P', spend: '12.345' },
@@ -75,12 +75,12 @@ test('the last row of a file proves the decimal mark of all rows before it', asy
   expect(counted(spend)).toEqual({ '1.234': 1_300, '0.5': 1 });
 });
 
-test('without any proof in the whole file the language of the headers decides', async () => {
+test('the language of the headers decides when the whole file proves nothing', async () => {
   const { spend } = await run(report(plain(600, { spend: '1,234' })));
   expect(counted(spend)).toEqual({ '1234': 600 });
 });
 
-test('days of the file that come later prove the order of the first ones', async () => {
+test('later dates of the file prove the order of the first ones', async () => {
   const days = range(31).flatMap((day) =>
     plain(20, { day: `${String(day).padStart(2, '0')}/03/2026` }).map((row, at) => ({
       ...row,
@@ -94,7 +94,7 @@ test('days of the file that come later prove the order of the first ones', async
   );
 });
 
-test('a number that contradicts what the file has shown is read as it proves, with a warning', async () => {
+test('an unambiguous number that contradicts the file is read by its own form, with a warning', async () => {
   const rows = [{ spend: '12.5' }, ...plain(300, { spend: '1,234' }), { name: 'Odd', spend: '0,5' }];
   const { status, spend, warnings } = await run(report(rows));
   expect(status).toBe('completed');
@@ -108,7 +108,7 @@ test('a number that contradicts what the file has shown is read as it proves, wi
   expect(message).toContain('1,234 is read as 1234 and 1.234 as 1.234');
 });
 
-test('marks that disagree in the first rows decide nothing, with a warning and a reason per row', async () => {
+test('decimal marks that disagree in the first rows decide nothing, with a warning and a reason per row', async () => {
   const rows = [...plain(30, { spend: '12.5' }), { spend: '1,234' }, { spend: '0,5' }];
   const { failed, spend, warnings } = await run(report(rows));
   expect(failed).toBe(1);
@@ -117,11 +117,11 @@ test('marks that disagree in the first rows decide nothing, with a warning and a
   expect(warnings[0]?.message).toContain('numbers such as 1,234 are refused');
 });
 
-test('files that leave nothing open are read once, and others only as far as it takes', {
+test('unambiguous files are read once, and others only as far as necessary', {
   timeout: 120_000,
 }, async () => {
-  // Longer than what is looked at for encoding and header, and so long that a piece which is read ahead and left, or
-  // not, makes no difference; held for review, because only reading counts here.
+  // Longer than what is read for encoding and header, and long enough that a piece read ahead makes no difference. Held
+  // for review, because only reading counts here.
   const name = 'C'.repeat(1_600);
   const bytesOf = async (row: Row, last: Row[] = []) => {
     const content = report([...plain(3_000, { name, ...row }), ...last]);
@@ -131,15 +131,15 @@ test('files that leave nothing open are read once, and others only as far as it 
   const once = await bytesOf({ spend: '1.25' });
   expect(await bytesOf({ spend: '100' })).toBeCloseTo(once, 1);
   expect(await bytesOf({ spend: '100' }, [{ spend: '1.234' }, { spend: '1,5' }])).toBeCloseTo(once, 1);
-  // Two thirds again: the first batch was there already.
+  // Two thirds again: the first batch had been read already.
   expect(await bytesOf({ spend: '1.234' }, [{ spend: '1,5' }])).toBeCloseTo(once + 2 / 3, 1);
 });
 
-test('a worker that dies or runs out of time while it looks ahead changes nothing about what is read', {
+test('a worker that dies or runs out of time while it looks ahead does not change the result', {
   timeout: 240_000,
 }, async () => {
   const rows = plain(1_805, { spend: '1,234', day: '01/03/2026' });
-  // The one is found before a stop and the other behind it.
+  // One proof is found before a stop and the other after it.
   const content = report(
     rows.with(900, { spend: '0,5', day: '02/03/2026' }).with(1_801, { spend: '1,234', day: '13/03/2026' }),
   );

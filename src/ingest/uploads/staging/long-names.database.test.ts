@@ -27,7 +27,7 @@ const reasonsOf = ({ uploadId }: Upload) =>
 
 const partial = { status: 'partial', error_code: 'rows_refused', promoted_rows: 39, failed_rows: 1 };
 
-test('one name that is too long to stand for an id is refused, and all other rows are promoted', async () => {
+test('a name that is too long to serve as an id is refused, and all other rows are promoted', async () => {
   const names = range(40).map((n) => (n === 8 ? randomBytes(1_750).toString('hex') : `Campaign ${n}`));
   const lines = names.map((name, at) => `${name},2026-03-01,${at},1.00`);
   const { upload, delays } = await send(
@@ -73,7 +73,7 @@ test('names of entities with ids are kept however long they are', async () => {
   expect(await uploads.upload(upload)).toMatchObject({ status: 'completed', promoted_rows: 1 });
 });
 
-test('a row that goes beyond a limit of the database is left out, and all others are promoted', async () => {
+test('a row that exceeds a limit of the database is left out, and all others are promoted', async () => {
   await database.owner(`
     create function refuse_long() returns trigger language plpgsql as $$
     begin

@@ -1,30 +1,29 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
-import { type Convention, type ReportConventions, settled, weighRows } from '../reports/conventions.ts';
-import type { MappedColumns } from '../reports/profile-types.ts';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
+import { assumeProven, type Convention, type ReportConventions, weighRows } from '../reports/conventions.ts';
 import type { ReportReader } from '../reports/reading/types.ts';
-import type { ReportLayout, ResumePoint } from '../reports/types.ts';
+import type { MappedColumns, ReportLayout, ResumePoint } from '../reports/types.ts';
 
-/** Few enough that a heartbeat does not wait for them; nothing of them is kept. */
+/** Few enough that heartbeats are not delayed. The rows are not kept. */
 const rowsPerLook = 500;
 
 export interface LookTask {
   lines: {
     readonly conventions: ReportConventions | null;
-    settle(conventions: ReportConventions): void;
+    useConventions(conventions: ReportConventions): void;
     mapColumns(layout: ReportLayout): MappedColumns;
   };
-  /** What rows before these hang on. */
+  /** The conventions that earlier rows depend on. */
   hanging: readonly Convention[];
-  /** So many are looked at before a slice ends, or the next would read more again than it looks at. */
+  /** The slice reads at least this many rows, or the next slice would mostly repeat its work. */
   leastRows: number;
   signal: AbortSignal;
-  /** Whether the slice should end. */
+  /** Whether the slice should end now. */
   isTime: () => boolean;
 }
 
 /**
- * Reads on without staging anything, until all that rows before hang on is proven or the file ends. Only for files that
- * need it. `stoppedAt` is where to go on in another slice; null when all is settled.
+ * Reads ahead without staging anything, until the conventions that earlier rows depend on are proven or the file ends.
+ * `stoppedAt` is where another slice continues; null when everything is decided.
  */
 export async function lookAhead(
   reader: ReportReader,
@@ -34,16 +33,16 @@ export async function lookAhead(
   let looked = 0;
   for await (const { rows, resume } of reader.batches(rowsPerLook)) {
     const { layout } = reader;
-    // Headers of JSON grow while it is read.
+    // The headers of a JSON file grow while it is read.
     if (columns?.headers.length !== layout.headers.length) columns = lines.mapColumns(layout);
-    if (lines.conventions === null) throw new Error('Rows are looked at only after the first ones');
-    lines.settle(weighRows(lines.conventions, { columns, rows }).conventions);
+    if (lines.conventions === null) throw new Error('lookAhead needs the conventions of the first rows');
+    lines.useConventions(weighRows(lines.conventions, { columns, rows }).conventions);
     if (!hanging.some((one) => lines.conventions?.unproven?.includes(one))) return { stoppedAt: null };
-    await nextTurn();
+    await yieldToEventLoop();
     signal.throwIfAborted();
     looked += rows.length;
     if (resume !== null && looked >= leastRows && isTime()) return { stoppedAt: resume };
   }
-  if (lines.conventions !== null) lines.settle(settled(lines.conventions));
+  if (lines.conventions !== null) lines.useConventions(assumeProven(lines.conventions));
   return { stoppedAt: null };
 }

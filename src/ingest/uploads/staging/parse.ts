@@ -1,5 +1,6 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as yieldToEventLoop } from 'node:timers/promises';
 import type { Job, Slice } from '../../../kernel/jobs/types.ts';
+import { isSluiceError } from '../../../lib/errors.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import {
   type Convention,
@@ -8,49 +9,59 @@ import {
   sampleRows,
   weighRows,
 } from '../reports/conventions.ts';
-import type { MappedColumns, PlatformProfile } from '../reports/profile-types.ts';
+import { profileOf } from '../reports/profile.ts';
 import { openReport } from '../reports/reading/open-report.ts';
 import type { ReportReader } from '../reports/reading/types.ts';
-import { sampleColumns } from '../reports/samples.ts';
-import type { ParsedLine, RawRow, ReportLayout, ResumePoint, RowBatch } from '../reports/types.ts';
+import { sampleColumns } from '../reports/shown-text.ts';
+import type {
+  MappedColumns,
+  ParsedLine,
+  PlatformProfile,
+  RawRow,
+  ReportLayout,
+  ResumePoint,
+  RowBatch,
+} from '../reports/types.ts';
 import type { Upload } from '../types.ts';
 import { checkpointOf, stateOf, type UploadCheckpoint } from './checkpoint.ts';
 import { lookAhead } from './look-ahead.ts';
-import { type Retrying, retrying } from './retrying.ts';
+import { type RetryOptions, withRetries } from './retries.ts';
 import { StagingWriter } from './staging.ts';
 import { copyStagingRows } from './store.ts';
 
 /**
- * Lines that are parsed between two looks at the event loop: a heartbeat must never wait for a file, and the batch
- * before is sent only as fast as the loop turns.
+ * How many lines are parsed before the event loop runs: a heartbeat must not wait for a file, and the previous batch is
+ * sent only while the loop runs.
  */
-const linesPerTurn = 100;
-/** Lines that one transaction stages. */
+const linesPerYield = 100;
+/** How many lines one transaction stages. */
 const usualLinesPerBatch = 5_000;
 
 export interface ParseOptions {
+  /** How far this slice has come. */
+  checkpoint: UploadCheckpoint;
   profile: PlatformProfile;
   /** Opens the stored file at a byte. */
   open: (fromByte: number) => AsyncIterable<Uint8Array>;
-  /** The slice ends at the first good place after this. */
+  /** The slice ends after the first batch that finishes past this time. */
   deadlineMs: number;
-  /** Smaller where batches are to be tried without large files. */
+  /** Tests make it smaller, to have several batches without large files. */
   linesPerBatch?: number | undefined;
-  retries: Retrying;
+  retries: RetryOptions;
 }
 
-/** How far parsing has come, and what was found out about the file, for people. */
+/** The progress of parsing, and a description of the file for people. */
 export interface ParseReport {
   checkpoint: UploadCheckpoint;
   layout: Record<string, unknown>;
 }
 
 /**
- * Reads the file on from the checkpoint and stages its lines. While one batch is being written, the next is parsed.
- * `isParsed` of the checkpoint says whether the end of the file was reached.
+ * Reads the file from the checkpoint on and stages its lines. While one batch is written, the next is parsed.
+ * `isParsed` in the checkpoint says whether the end of the file was reached.
  */
 export async function parseOn(slice: Slice, upload: Upload, options: ParseOptions): Promise<ParseReport> {
-  const checkpoint = checkpointOf(slice.job.checkpoint);
+  const { checkpoint } = options;
   const openAt = (resume: ResumePoint | null) =>
     openReport(options.open, {
       findHeader: (lines) => options.profile.findHeader(lines, { mapping: upload.mapping }),
@@ -80,19 +91,19 @@ export async function parseOn(slice: Slice, upload: Upload, options: ParseOption
     }
     return lines.report(await staging.end({ isParsed: true }));
   } finally {
-    // Whatever stopped the parsing: what was being written is written or given up before anything else happens.
-    await staging.settle();
+    // Whatever stopped the parsing, the write in progress must end first.
+    await staging.finishWriting();
   }
 }
 
-/** Makes lines of rows. Headers of JSON grow while it is read; the columns are mapped anew when they have. */
+/** Turns rows into lines. The headers of a JSON file grow while it is read; then the columns are mapped again. */
 class LineParser {
   readonly #reader: ReportReader;
   readonly #upload: Upload;
   readonly #profile: PlatformProfile;
   #conventions: ReportConventions | null;
   #columns: MappedColumns | null = null;
-  /** By column, from the first rows that this slice has read. */
+  /** Values of each column, from the first rows that this slice has read. */
   #samples: string[][] | null = null;
   #parse: ((row: RawRow) => ParsedLine) | null = null;
 
@@ -106,14 +117,14 @@ class LineParser {
     this.#conventions = options.conventions;
   }
 
-  /** How the file is read so far; null before the first row. */
+  /** Null before the first row. */
   get conventions(): ReportConventions | null {
     return this.#conventions;
   }
 
   /**
-   * Decides, with the first rows of the file, how it writes what can be read in two ways. What is left of that, and
-   * cells of these rows hang on, is answered: the rows must not be parsed before it is settled.
+   * Decides from the first rows how ambiguous numbers and dates are read. Returns the conventions that cells of these
+   * rows depend on and that are still unproven: the rows must not be parsed before these are decided.
    */
   prepare(rows: readonly RawRow[]): Convention[] {
     const { layout } = this.#reader;
@@ -129,11 +140,11 @@ class LineParser {
       this.#conventions = decideConventions(this.#columns, { layout, sample: rows.slice(0, sampleRows) });
     }
     const { conventions, hanging } = weighRows(this.#conventions, { columns: this.#columns, rows });
-    this.settle(conventions);
+    this.useConventions(conventions);
     return hanging;
   }
 
-  settle(conventions: ReportConventions): void {
+  useConventions(conventions: ReportConventions): void {
     if (conventions !== this.#conventions) this.#parse = null;
     this.#conventions = conventions;
   }
@@ -156,39 +167,71 @@ class LineParser {
   report(checkpoint: UploadCheckpoint): ParseReport {
     // A slice that found nothing but the end of the file has mapped no columns yet.
     const columns = this.#columns ?? this.mapColumns(this.#reader.layout);
-    const fields = Object.entries(columns.fields);
     return {
       checkpoint,
       layout: {
         ...this.#reader.layout,
+        ...describeColumns(columns),
         mapping_version: this.#upload.mappingVersion,
         samples: this.#samples ?? [],
-        sources: Object.fromEntries(fields.map(([field, found]) => [field, found[0]?.header])),
-        unmapped: columns.unmapped.map(({ header, suggestion }) => ({ header, suggestion })),
-        notes: columns.notes,
-        currency: columns.currency ?? null,
         conventions: this.#conventions,
       },
     };
   }
 }
 
+/** The part of a layout that says how the columns are mapped. */
+function describeColumns({ fields, unmapped, notes, currency }: MappedColumns) {
+  return {
+    sources: Object.fromEntries(Object.entries(fields).map(([field, found]) => [field, found[0]?.header])),
+    unmapped: unmapped.map(({ header, suggestion }) => ({ header, suggestion })),
+    notes,
+    currency,
+  };
+}
+
+/**
+ * Holds a file whose columns are unknown, if it is to be reviewed: it waits for a mapping, with its headers and what
+ * they may mean, and without rows. The stored checkpoint does not move, so promoting it without a mapping reads it
+ * again and fails. Throws every other error.
+ */
+export function holdUnmapped(error: unknown, upload: Upload, checkpoint: UploadCheckpoint): ParseReport {
+  const isHeld = upload.review && isSluiceError(error) && error.code === 'required_columns_missing';
+  if (!isHeld) throw error;
+  const { headers, missing, samples } = error.details as Record<'headers' | 'missing', string[]> & {
+    samples: string[][];
+  };
+  const columns = profileOf(upload.platform).mapHeaders(headers, { mapping: upload.mapping });
+  const warnings = [{ code: error.code, message: error.message, count: 1 }];
+  return {
+    checkpoint: { ...checkpoint, isParsed: true, figures: { ...checkpoint.figures, warnings } },
+    layout: {
+      ...describeColumns(columns),
+      mapping_version: upload.mappingVersion,
+      headers,
+      samples,
+      missing,
+      conventions: null,
+    },
+  };
+}
+
 async function parseBatch(batch: RowBatch, lines: LineParser, writer: StagingWriter): Promise<void> {
   for (let at = 0; at < batch.rows.length; at += 1) {
     writer.add(lines.parse(batch.rows[at] as RawRow));
-    if (at % linesPerTurn === linesPerTurn - 1) await nextTurn();
+    if (at % linesPerYield === linesPerYield - 1) await yieldToEventLoop();
   }
 }
 
-/** Writes batches one after the other, each with its checkpoint in one transaction. */
+/** Writes batches one after the other, each in one transaction with its checkpoint. */
 class Staging {
   readonly writer: StagingWriter;
   readonly #slice: Slice;
-  readonly #retries: Retrying;
+  readonly #retries: RetryOptions;
   #checkpoint: UploadCheckpoint;
   #writing: Promise<void> = Promise.resolve();
 
-  constructor(slice: Slice, upload: Upload, checkpoint: UploadCheckpoint, retries: Retrying) {
+  constructor(slice: Slice, upload: Upload, checkpoint: UploadCheckpoint, retries: RetryOptions) {
     this.#slice = slice;
     this.#checkpoint = checkpoint;
     this.#retries = retries;
@@ -199,18 +242,18 @@ class Staging {
     return this.#checkpoint.lookedUpTo;
   }
 
-  /** Begins to write what the writer has, once the batch before has been written. */
+  /** Starts to write the rows of the writer, once the previous batch is written. */
   async write(resume: ResumePoint | null, conventions: ReportConventions | null): Promise<void> {
     const chunks = this.writer.take();
     const figures = this.writer.figures;
     await this.#writing;
-    // Without a place to return to, a new start begins where this checkpoint stands: figures and all stay there.
+    // Without a place to resume at, a restart begins at the previous checkpoint, so that one is kept.
     const place = { resume, figures, conventions, lookedUpTo: null };
     const moved = resume === null ? this.#checkpoint : { ...this.#checkpoint, ...place };
     this.#begin(chunks, { ...moved, step: this.#checkpoint.step + 1 });
   }
 
-  /** Keeps how far the rest of the file was looked through, and what that has shown. */
+  /** Saves how far the rest of the file was searched, and what that has shown. */
   async pause(conventions: ReportConventions | null, lookedUpTo: ResumePoint): Promise<UploadCheckpoint> {
     await this.#writing;
     this.#begin([], { ...this.#checkpoint, conventions, lookedUpTo, step: this.#checkpoint.step + 1 });
@@ -231,14 +274,14 @@ class Staging {
     return this.#checkpoint;
   }
 
-  async settle(): Promise<void> {
+  async finishWriting(): Promise<void> {
     await this.#writing.catch(() => {});
   }
 
   #begin(chunks: Buffer[], next: UploadCheckpoint): void {
     this.#checkpoint = next;
-    this.#writing = retrying(() => this.#commit(chunks, next), this.#retries);
-    // Whoever waits for it next hears of the failure; until then it must not end the process.
+    this.#writing = withRetries(() => this.#commit(chunks, next), this.#retries);
+    // The next await gets the error; until then an unhandled rejection must not end the process.
     this.#writing.catch(() => {});
   }
 

@@ -1,4 +1,4 @@
-/** What a reason for refusing rows is called, and what a person does about it. */
+/** The name of a reason for refusing rows, and how to fix it. */
 export interface ProblemAdvice {
   title: string;
   fix: string;
@@ -7,7 +7,7 @@ export interface ProblemAdvice {
 const asExported =
   'Upload the file as the platform exported it, without opening and saving it in a spreadsheet.';
 const ourSide =
-  'The rows are well. Upload the rejected rows again; if it repeats, tell whoever runs this server.';
+  'The rows are valid. Upload the rejected rows again; if this happens again, tell the operator of this server.';
 
 const advice: Record<string, ProblemAdvice> = {
   invalid_date: {
@@ -23,21 +23,21 @@ const advice: Record<string, ProblemAdvice> = {
     fix: 'Fill in the day as YYYY-MM-DD, or export the report by day.',
   },
   not_a_daily_row: {
-    title: 'The row is not about one day',
-    fix: 'Export the report broken down by day: only daily figures are kept.',
+    title: 'The row covers more than one day',
+    fix: 'Export the report broken down by day: only daily figures are stored.',
   },
   id_damaged_by_spreadsheet: { title: 'The id was damaged by a spreadsheet', fix: asExported },
   number_damaged_by_spreadsheet: { title: 'The number was damaged by a spreadsheet', fix: asExported },
   invalid_id: {
-    title: 'The id has other signs than digits',
-    fix: 'Correct the id, or leave its column out in the step Columns to go by names.',
+    title: 'The id contains characters other than digits',
+    fix: 'Correct the id, or leave its column out in the step Columns so that names are used.',
   },
   missing_campaign: {
     title: 'The row names no campaign',
-    fix: 'Fill in the campaign’s name or id, or take the row out.',
+    fix: 'Fill in the campaign’s name or id, or remove the row.',
   },
   name_too_long: {
-    title: 'The name is too long to stand for an id',
+    title: 'The name is too long to serve as an id',
     fix: 'Add the ids of campaign, ad set and ad to the report, or shorten the names.',
   },
   invalid_number: {
@@ -52,26 +52,26 @@ const advice: Record<string, ProblemAdvice> = {
     title: 'A count has decimals',
     fix: 'Write a whole number, or map the column to a field for amounts.',
   },
-  negative_number: { title: 'A count is below zero', fix: 'Correct the cell, or leave it empty.' },
+  negative_number: { title: 'A count is negative', fix: 'Correct the cell, or leave it empty.' },
   number_out_of_range: {
     title: 'The number is too large or too long',
     fix: 'Correct the number, or check that the column is mapped to the right field.',
   },
   invalid_currency: {
-    title: 'The currency is not known',
+    title: 'The currency is unknown',
     fix: 'Write its ISO 4217 code, for example USD or EUR, or leave the cell empty.',
   },
   wrong_cell_count: {
     title: 'The row has more cells than the header',
-    fix: 'Put values that hold the delimiter or a line break in quotes, or export the file again.',
+    fix: 'Put values that contain the delimiter or a line break in quotes, or export the file again.',
   },
   json_malformed: {
     title: 'The record is not valid JSON',
-    fix: 'Write each record as one whole object on a line of its own, or export the file again.',
+    fix: 'Write each record as one complete object on its own line, or export the file again.',
   },
   json_truncated: {
     title: 'The file ends within the record',
-    fix: 'The file was probably cut off on its way: download it again from the platform and upload it.',
+    fix: 'The file was probably cut off in transfer: download it again from the platform and upload it.',
   },
   json_too_deep: {
     title: 'The record is nested too deeply',
@@ -79,33 +79,33 @@ const advice: Record<string, ProblemAdvice> = {
   },
   record_not_an_object: {
     title: 'The record is not a JSON object',
-    fix: 'Write each record as an object that names its fields, or take it out.',
+    fix: 'Write each record as an object with named fields, or remove it.',
   },
   cell_too_large: {
     title: 'A value is too long',
-    fix: 'Shorten the value; if the place before it has a quote that is not closed, close it.',
+    fix: 'Shorten the value. If a quote before it is not closed, close it.',
   },
   row_too_large: {
     title: 'The row is too long',
-    fix: 'Shorten the row; if it has a quote that is not closed, close it.',
+    fix: 'Shorten the row. If it has a quote that is not closed, close it.',
   },
   too_many_columns: {
     title: 'The row has too many cells',
-    fix: 'Put values that hold the delimiter in quotes, or export the file again.',
+    fix: 'Put values that contain the delimiter in quotes, or export the file again.',
   },
   nul_character: { title: 'The file is damaged here', fix: 'Export the file again.' },
   parent_missing_collision: {
-    title: 'The row would be mixed up with another',
+    title: 'The row cannot be told apart from another',
     fix: 'Add the ids of campaign, ad set and ad to the report and upload the rejected rows again.',
   },
   refused_by_database: {
     title: 'The database refused the row',
-    fix: 'Look at the message of the example, correct the row and upload it again.',
+    fix: 'Read the message of the example, correct the row and upload it again.',
   },
   batch_failed: { title: 'The row could not be written', fix: ourSide },
 };
 
-/** A code that has no words here still gets some: those of the row that had it. */
+/** For an unknown code, the message of the row is the advice. */
 export function adviceOn(code: string, message: string): ProblemAdvice {
   return Object.hasOwn(advice, code)
     ? (advice[code] as ProblemAdvice)

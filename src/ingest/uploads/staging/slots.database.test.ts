@@ -26,7 +26,7 @@ async function statuses({ tenantId, workspaceId }: Place): Promise<string[]> {
 
 const isAtWork = (status: string) => status === 'processing' || status === 'promoting';
 
-/** Uploads stop at this place until they are let go, one by one. */
+/** Uploads stop here until they are released, one by one. */
 function holdingHooks(status: string) {
   const held = new Map<string, () => void>();
   const done = new Set<string>();
@@ -44,7 +44,7 @@ function holdingHooks(status: string) {
   return { held, letGo, hooks: { before } };
 }
 
-test('of five uploads of a workspace on two kernels three are at work, and the others follow in their order', {
+test('three of five uploads of a workspace run at once on two kernels, and the others follow in order', {
   timeout: 60_000,
 }, async () => {
   const place = await uploads.place();
@@ -108,7 +108,7 @@ test('uploads of another workspace do not wait', { timeout: 60_000 }, async () =
   );
 });
 
-test('uploads that are held for review, failed or canceled leave their slots to others', async () => {
+test('uploads that are held for review, failed or canceled free their slots', async () => {
   const place = await uploads.place();
   const { kernel } = await uploads.start();
   const drive = () => kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
@@ -141,7 +141,7 @@ test('uploads that are held for review, failed or canceled leave their slots to 
   expect(taken).toHaveLength(0);
 });
 
-test('an upload that is paused at the head of the line holds nobody up, and runs when it is resumed', async () => {
+test('a paused upload at the head of the queue blocks no other, and runs when it is resumed', async () => {
   const place = await uploads.place();
   const { kernel } = await uploads.start();
   const drive = () => kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
@@ -157,7 +157,7 @@ test('an upload that is paused at the head of the line holds nobody up, and runs
 });
 
 test.each(['processing', 'promoting'])(
-  'an upload whose worker died too often while it was %s ends and leaves its slot',
+  'an upload whose worker died too often while it was %s fails and frees its slot',
   async (status) => {
     const place = await uploads.place();
     const { kernel, deps } = await uploads.start();
@@ -190,7 +190,7 @@ test.each(['processing', 'promoting'])(
   },
 );
 
-test('an abandoned upload that cannot be ended does not keep the others from it', async () => {
+test('an abandoned upload that cannot be failed does not stop the others', async () => {
   const [stuck, free] = [await uploads.place(), await uploads.place()];
   const { deps } = await uploads.start();
   const both = [await uploads.take(stuck, report), await uploads.take(free, report)];

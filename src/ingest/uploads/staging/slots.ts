@@ -4,7 +4,7 @@ import type { Tx } from '../../../lib/postgres/db.ts';
 import { freeSlot, listWaitingJobs } from '../store.ts';
 import type { UploadKey } from '../types.ts';
 
-/** Gives an upload's slot back, if it holds one, and wakes whoever waits for it. */
+/** Frees an upload's slot, if it holds one, and wakes the jobs that wait for a slot. */
 export async function releaseSlot(
   { wake }: { wake: WakeUp },
   tx: Tx,

@@ -6,24 +6,24 @@ import type { Upload, WarningCount } from '../types.ts';
 type ValidLine = Extract<ParsedLine, { kind: 'valid' }>;
 type InvalidLine = Extract<ParsedLine, { kind: 'invalid' }>;
 
-/** Figures of the lines that were staged so far. */
+/** Counts of the lines staged so far. */
 export interface StagingFigures {
   totalRows: number;
   validRows: number;
   invalidRows: number;
   warnings: WarningCount[];
-  /** Why lines were refused, the most frequent first. */
+  /** Why lines were refused. */
   problems: WarningCount[];
 }
 
 const maxKinds = 50;
 const rowsPerChunk = 200;
-/** Dimensions that a file has named before; beyond this many some are staged again, which changes nothing. */
+/** How many entities are remembered. Beyond this, some are staged again, which changes nothing. */
 const maxRemembered = 200_000;
 
 /**
  * Turns parsed lines into staging rows, in PostgreSQL's text format for COPY. A campaign, ad set or ad is staged only
- * when it differs from what this file said of it before: four rows for every line took 12 s for 50 MB.
+ * when the file has not stated the same before: staging four rows for every line took 12 s for 50 MB.
  */
 export class StagingWriter {
   readonly #upload: Pick<Upload, 'tenantId' | 'uploadId' | 'workspaceId' | 'clientId' | 'platform'>;
@@ -56,7 +56,7 @@ export class StagingWriter {
     if (this.#rows.length >= rowsPerChunk) this.#pack();
   }
 
-  /** The rows since the last call, ready to be sent. */
+  /** Returns the rows since the last call, ready to be sent. */
   take(): Buffer[] {
     this.#pack();
     const chunks = this.#chunks;
@@ -64,7 +64,7 @@ export class StagingWriter {
     return chunks;
   }
 
-  /** Many small strings would live until the batch is sent; as bytes they are outside of the heap and are sent so. */
+  /** Bytes live outside the heap; many small strings would stay in it until the batch is sent. */
   #pack(): void {
     if (this.#rows.length === 0) return;
     this.#chunks.push(Buffer.from(this.#rows.join('')));
@@ -115,7 +115,7 @@ export class StagingWriter {
     this.#rows.push(`${entity}\t${rowIndex}\t${hash}\t${copyText(storable(json))}\tvalid\t\\N\t${noFact}\n`);
   }
 
-  /** Whether this file has not yet said exactly this about the entity. */
+  /** Whether the file has not stated exactly this about the entity before. */
   #isNews(kind: string, key: string, entity: DimensionEntity, parent: string): boolean {
     const said = `${entity.name}\u0000${entity.status}\u0000${entity.type}\u0000${parent}`;
     const id = kind + key;
@@ -125,7 +125,7 @@ export class StagingWriter {
     return true;
   }
 
-  /** The same entities come line after line: what hangs on their ids alone is made once. */
+  /** Entities repeat from line to line, so what depends only on their ids is computed once. */
   #keysOf({ campaign, adSet, ad }: ValidLine): DimensionKeys {
     const id = `${campaign?.externalId ?? ''}\u0000${adSet?.externalId ?? ''}\u0000${ad?.externalId ?? ''}`;
     const known = this.#keys.get(id);
@@ -166,7 +166,7 @@ function dimensionJson(entity: DimensionEntity, more: Record<string, string | nu
   return JSON.stringify({ external_id: externalId, is_name_key: isNameKey, name, status, ...more });
 }
 
-/** Figures are decimal texts and stay what they are, to the last digit. */
+/** Figures are decimal texts and keep every digit. */
 function factColumns(metric: MetricEntity, entityColumns: string): string {
   const { impressions, clicks, reach, spend, conversions, conversionValue, currency } = metric;
   return (
@@ -176,21 +176,21 @@ function factColumns(metric: MetricEntity, entityColumns: string): string {
 }
 
 const none = '\\N';
-/** In the columns of facts, for rows that are none. */
+/** The fact columns of rows that are not facts. */
 const noFact = Array.from({ length: 11 }, () => none).join('\t');
 
-/** By hand: an object would lose `__proto__` and move columns with names like "7". */
+/** Written by hand: an object would lose `__proto__` and reorder columns with names like "7". */
 function jsonOfPairs(pairs: readonly [string, string][]): string {
   return `{${pairs.map(([header, cell]) => `${JSON.stringify(header)}:${JSON.stringify(cell)}`).join(',')}}`;
 }
 
-/** PostgreSQL stores no NUL and no half of a character; a replacement sign stands in for them. */
+/** PostgreSQL stores neither NUL nor lone surrogates; U+FFFD replaces them. */
 function storable(json: string): string {
   if (!json.includes('\\u')) return json;
   return json.replace(/(?<!\\)((?:\\\\)*)\\u(?:0000|d[89a-f][0-9a-f]{2})/gi, '$1\ufffd');
 }
 
-/** The same for a text of its own, so that an id is the same in facts and in what they belong to. */
+/** The same for plain text, so that an id is the same in facts and in their parents. */
 function storableText(text: string | undefined): string | null {
   return text?.replaceAll('\u0000', '\ufffd') ?? null;
 }

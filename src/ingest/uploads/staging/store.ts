@@ -2,11 +2,10 @@ import { copyFrom } from '../../../lib/postgres/copy.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql } from '../../../lib/postgres/sql.ts';
 import type { StagedRow, UploadKey } from '../types.ts';
-import { rawData } from './staging-columns.ts';
 
 /**
- * Writes rows in the text format of COPY. COPY is refused on tables with row-level security, so it goes through a
- * temporary one, which costs no write-ahead log, and the policy sees every row on the way from there.
+ * Writes rows in the text format of COPY. COPY is refused on tables with row-level security, so the rows go through a
+ * temporary table, which needs no write-ahead log. The policy checks every row on the way from there.
  */
 export async function copyStagingRows(
   tx: Tx,
@@ -32,12 +31,12 @@ export async function copyStagingRows(
       from pg_temp.incoming_rows`);
 }
 
-/** A file that was just staged is unknown to the planner, which then reads all of it for every batch. */
+/** Without statistics on a file that was just staged, the planner reads all of its rows for every batch. */
 export async function analyzeStaging(tx: Tx): Promise<void> {
   await tx.run(sql`select analyze_staging()`);
 }
 
-/** Lines of which a later line of the file has the same key; they will be replaced by it. */
+/** How many lines a later line of the file will replace, because it has the same key. */
 export async function countReplaced(tx: Tx, { tenantId, uploadId }: UploadKey): Promise<number> {
   const row = await tx.find<{ replaced: number }>(sql`
     select count(*) - count(distinct s.natural_key_hash) as replaced
@@ -52,7 +51,7 @@ export async function countReplaced(tx: Tx, { tenantId, uploadId }: UploadKey): 
 export interface StagedFilter extends UploadKey {
   validationStatus?: StagedRow['validationStatus'] | undefined;
   entityType?: StagedRow['entityType'] | undefined;
-  /** Of the last row of the page before. */
+  /** The last row on the previous page. */
   after: { rowIndex: number; entityType: string } | null;
   limit: number;
 }
@@ -60,10 +59,7 @@ export interface StagedFilter extends UploadKey {
 export function listStagedRows(tx: Tx, filter: StagedFilter): Promise<StagedRow[]> {
   const { after } = filter;
   return tx.rows<StagedRow>(sql`
-    select s.row_index as "rowIndex", s.entity_type as "entityType", s.natural_key_hash as "naturalKeyHash",
-           ${rawData()} as "rawData", s.validation_status as "validationStatus",
-           s.validation_errors as "validationErrors", s.promotion_error as "promotionError",
-           s.promotion_warning as "promotionWarning"
+    select ${stagedColumns}
       from staging_rows s
      where s.tenant_id = ${filter.tenantId}
        and s.upload_id = ${filter.uploadId}
@@ -75,16 +71,24 @@ export function listStagedRows(tx: Tx, filter: StagedFilter): Promise<StagedRow[
      limit ${filter.limit}`);
 }
 
-/** Lines that were refused, by validation or by promotion, in the order of the file. */
+/** A `StagedRow`, from `staging_rows s`. The raw data of facts is put together from their columns. */
+const stagedColumns = sql`s.row_index as "rowIndex", s.entity_type as "entityType",
+  s.natural_key_hash as "naturalKeyHash", coalesce(s.raw_data, jsonb_build_object(
+    'metric_date', s.metric_date, 'campaign_external_id', s.campaign_external_id,
+    'ad_set_external_id', s.ad_set_external_id, 'ad_external_id', s.ad_external_id,
+    'impressions', s.impressions, 'clicks', s.clicks, 'reach', s.reach, 'spend', s.spend,
+    'conversions', s.conversions, 'conversion_value', s.conversion_value, 'currency', s.currency)) as "rawData",
+  s.validation_status as "validationStatus",
+  s.validation_errors as "validationErrors", s.promotion_error as "promotionError",
+  s.promotion_warning as "promotionWarning"`;
+
+/** Lines that validation or promotion refused, in the order of the file. */
 export function listRefusedRows(
   tx: Tx,
   { tenantId, uploadId, afterRow, limit }: UploadKey & { afterRow: number; limit: number },
 ): Promise<StagedRow[]> {
   return tx.rows<StagedRow>(sql`
-    select s.row_index as "rowIndex", s.entity_type as "entityType", s.natural_key_hash as "naturalKeyHash",
-           ${rawData()} as "rawData", s.validation_status as "validationStatus",
-           s.validation_errors as "validationErrors", s.promotion_error as "promotionError",
-           s.promotion_warning as "promotionWarning"
+    select ${stagedColumns}
       from staging_rows s
      where s.tenant_id = ${tenantId}
        and s.upload_id = ${uploadId}
@@ -95,7 +99,7 @@ export function listRefusedRows(
      limit ${limit}`);
 }
 
-/** For cleanup: the staged rows of one upload, some at a time. */
+/** Deletes some of an upload's staged rows; returns 0 when none are left. */
 export async function deleteStagingOf(
   tx: Tx,
   { tenantId, uploadId }: UploadKey,
@@ -117,7 +121,7 @@ export async function deleteStagingOf(
   return 0;
 }
 
-/** Uploads that are over or held for review, and have staged rows older than this; work in progress is left alone. */
+/** Uploads with old staged rows that are finished or held for review. Work in progress is left alone. */
 export function listExpiredStaging(
   tx: Tx,
   { days, limit }: { days: number; limit: number },

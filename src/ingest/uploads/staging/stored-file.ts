@@ -6,7 +6,7 @@ import type { Database } from '../../../lib/postgres/db.ts';
 import { uploadFailures } from '../errors.ts';
 import type { Upload } from '../types.ts';
 
-/** Opens the upload's file at any byte. That it is there is looked at first: a file that is gone ends the upload. */
+/** Returns a function that opens the upload's file at any byte. Throws `file_lost` when the file is missing. */
 export async function openStored(
   { db, files }: { db: Database; files: Files },
   { tenantId, fileId, uploadId }: Upload,
@@ -14,7 +14,7 @@ export async function openStored(
   const file = await db.tenant(tenantId, (tx) => getFile(tx, { tenantId, fileId })).catch(lost);
   if (!(await files.exists(file.storageKey))) lost(new Error(`no content ${file.storageKey}`));
   return async function* read(fromByte: number) {
-    // A range beyond the end is an error in some storages.
+    // Some storages refuse a range beyond the end.
     if (fromByte >= file.sizeBytes) return;
     const content: Readable = await files.open(file.storageKey, { start: fromByte }).catch(lost);
     yield* content;
@@ -24,8 +24,11 @@ export async function openStored(
     if (isSluiceError(error) && error.kind !== 'not_found') throw error;
     if (!isSluiceError(error) && !(error instanceof Error && error.message.startsWith('no content')))
       throw error;
-    throw uploadFailures.raise.file_lost(`The stored file of upload ${uploadId} is gone; upload it again.`, {
-      cause: error,
-    });
+    throw uploadFailures.raise.file_lost(
+      `The stored file of upload ${uploadId} is missing; upload it again.`,
+      {
+        cause: error,
+      },
+    );
   }
 }

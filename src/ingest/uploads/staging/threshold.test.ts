@@ -3,7 +3,7 @@ import { verdictOn } from './threshold.ts';
 
 type Counts = Record<string, number>;
 
-/** What the upload's owner reads, with these problems by field and code. */
+/** The message for an upload with these problems by field and code. */
 function words({ valid, invalid }: { valid: number; invalid: number }, problems: Counts = {}): string {
   const verdict = verdictOn(
     {
@@ -18,7 +18,7 @@ function words({ valid, invalid }: { valid: number; invalid: number }, problems:
   return verdict?.message ?? '';
 }
 
-test('one row is spoken of as one, and many as many', () => {
+test('singular and plural follow the number of rows', () => {
   expect(words({ valid: 0, invalid: 1 })).toBe('The only row is not valid.');
   expect(words({ valid: 0, invalid: 2 })).toBe('None of the 2 rows is valid.');
   expect(words({ valid: 1, invalid: 1 })).toMatch(
@@ -29,7 +29,7 @@ test('one row is spoken of as one, and many as many', () => {
   );
 });
 
-test('reasons are told in words, the most frequent first', () => {
+test('reasons are given in words, the most frequent first', () => {
   expect(words({ valid: 0, invalid: 1 }, { 'metric_date: invalid_date': 1 })).toBe(
     'The only row is not valid. Why: the date cannot be read (day, 1 row).',
   );
@@ -45,11 +45,11 @@ test('reasons are told in words, the most frequent first', () => {
     ),
   ).toBe(
     'None of the 9 rows is valid. Mostly: the row has more cells than the header (4 rows); ' +
-      'the id has other signs than digits (campaign id, 3 rows); the number cannot be read (spend, 2 rows).',
+      'the id contains characters other than digits (campaign id, 3 rows); the number cannot be read (spend, 2 rows).',
   );
 });
 
-test('a header with a colon in it is still a place, and a code without words reads like some', () => {
+test('a header may contain a colon, and an unknown code is written as words', () => {
   expect(words({ valid: 0, invalid: 2 }, { 'Notes: mine: nul_character': 1, 'row: all_new': 2 })).toBe(
     'None of the 2 rows is valid. Why: all new (2 rows); the file is damaged here (Notes: mine, 1 row).',
   );

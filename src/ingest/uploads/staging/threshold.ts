@@ -5,7 +5,7 @@ import { validPercentNeeded, type WarningCount } from '../types.ts';
 import { adviceOn } from './problem-advice.ts';
 import type { StagingFigures } from './staging.ts';
 
-/** Why the upload must not be promoted; null when it may. */
+/** Returns the reason why the upload must not be promoted, or null. */
 export function verdictOn(
   figures: StagingFigures,
   { forcePartial }: { forcePartial: boolean },
@@ -13,7 +13,7 @@ export function verdictOn(
   const { totalRows, validRows, invalidRows } = figures;
   if (totalRows === 0) {
     return reportErrors.raise.report_empty(
-      'The report has no rows; choose a period with delivery in the ad platform, export it again and upload that file.',
+      'The report has no rows; choose a period with delivery in the ad platform, export it again and upload the file.',
     );
   }
   if (validRows === 0) {
@@ -29,21 +29,21 @@ export function verdictOn(
   );
 }
 
-/** Whole numbers: 9 of 10 is enough, whatever a division makes of it. */
+/** Compares whole numbers, so that 9 of 10 is enough without rounding errors. */
 export function isEnough({ totalRows, validRows }: Pick<StagingFigures, 'totalRows' | 'validRows'>): boolean {
   return validRows * 100 >= totalRows * validPercentNeeded;
 }
 
-/** The three most frequent reasons, as a sentence in the words of the list of problems. */
+/** The three most frequent reasons as a sentence, with the titles of the list of problems. */
 function topReasons({ problems }: StagingFigures): string {
   const top = [...problems].sort((a, b) => b.count - a.count).slice(0, 3);
   if (top.length === 0) return '';
   return `${problems.length > top.length ? 'Mostly' : 'Why'}: ${top.map(reasonWords).join('; ')}.`;
 }
 
-/** Of `metric_date: invalid_date`: `the date cannot be read (day, 2 rows)`. */
+/** Turns `metric_date: invalid_date` into `the date cannot be read (day, 2 rows)`. */
 function reasonWords({ code: fieldAndCode, message, count }: WarningCount): string {
-  // A damaged cell is told by its header, in which anything may stand; in a code there is no colon.
+  // The field may be a header, which can contain anything. The code contains no colon.
   const at = fieldAndCode.lastIndexOf(': ');
   const { title } = adviceOn(fieldAndCode.slice(at + 2), message);
   const field = fieldAndCode.slice(0, at).replace('metric_date', 'day').replaceAll('_', ' ');

@@ -1,11 +1,12 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { type Sql, sql } from '../../../lib/postgres/sql.ts';
-import type { UploadKey } from '../types.ts';
+import { entityTables } from '../promotion/store.ts';
+import type { EntityKind, UploadKey } from '../types.ts';
 
 /**
- * Takes back what an upload created, as far as nobody has stated it since: one pass over the metrics in pieces. What
- * another upload confirmed becomes that upload's, and where this one merely confirmed, it takes its word back: a row
- * goes once the last who stated it is undone. `lastId` is where the next piece begins; null when there is no more.
+ * Undoes the metrics of an upload, one piece per call. It deletes those that no other upload has stated. A metric that
+ * another upload confirmed is passed to that upload, and this upload's own confirmations are withdrawn. So a row is
+ * deleted once the last upload that states it is undone. `lastId` is where the next piece begins; null at the end.
  */
 export async function undoMetrics(
   tx: Tx,
@@ -42,7 +43,7 @@ export async function undoMetrics(
   return row ?? { deleted: 0, left: 0, lastId: null };
 }
 
-/** For production rows `p`: nobody else has stated what they say. */
+/** For production rows `p`: no other upload has stated their values. */
 function isOnlyOf(uploadId: string): Sql {
   return sql`(p.created_by_upload = ${uploadId} and p.last_upload = ${uploadId} and p.confirmed_by_upload is null)`;
 }
@@ -51,14 +52,14 @@ function isTouchedBy(uploadId: string): Sql {
   return sql`coalesce(${uploadId} in (p.created_by_upload, p.last_upload, p.confirmed_by_upload), false)`;
 }
 
-/** Rows that stay, and are no longer this upload's to delete or to keep. */
+/** Rows that stay and no longer depend on this upload. */
 function isReleasedBy(uploadId: string): Sql {
   return sql`(p.confirmed_by_upload = ${uploadId}
            or (p.created_by_upload = ${uploadId} and p.last_upload = ${uploadId}
                and p.confirmed_by_upload is not null))`;
 }
 
-/** What it gave first and another upload confirmed is as if that one had given it. */
+/** A row that this upload created and another confirmed becomes a row that the other created. */
 function releasedFrom(uploadId: string): Sql {
   return sql`created_by_upload = case
                when p.confirmed_by_upload = ${uploadId} then p.created_by_upload else p.confirmed_by_upload end,
@@ -67,63 +68,47 @@ function releasedFrom(uploadId: string): Sql {
              confirmed_by_upload = null`;
 }
 
-/** From the leaves upwards: an ad set or a campaign goes only when nothing hangs on it any more. */
-export async function deleteCreatedAds(tx: Tx, { tenantId, uploadId }: UploadKey): Promise<number> {
+/** Deletes entities of one kind, except those that something still belongs to. Call it for ads first, then upwards. */
+export async function deleteCreated(
+  tx: Tx,
+  { tenantId, uploadId }: UploadKey,
+  kind: EntityKind,
+): Promise<number> {
+  const { table, id } = entityTables[kind];
+  const children = Object.values(entityTables)
+    .filter(({ parents }) => parents.includes(kind))
+    .map((child) => child.table);
+  const isUnused = [...children, sql`daily_metrics`].map(
+    (child) => sql`not exists (select from ${child} c where c.tenant_id = p.tenant_id and c.${id} = p.${id})`,
+  );
   return tx.run(sql`
-    delete from ads p
+    delete from ${table} p
      where p.tenant_id = ${tenantId}
-       and ${isOnlyOf(uploadId)}
-       and not exists (select from daily_metrics m where m.tenant_id = p.tenant_id and m.ad_id = p.ad_id)`);
+       and ${isUnused.reduce((all, one) => sql`${all} and ${one}`, isOnlyOf(uploadId))}`);
 }
 
-export async function deleteCreatedAdSets(tx: Tx, { tenantId, uploadId }: UploadKey): Promise<number> {
-  return tx.run(sql`
-    delete from ad_sets p
-     where p.tenant_id = ${tenantId}
-       and ${isOnlyOf(uploadId)}
-       and not exists (select from ads a where a.tenant_id = p.tenant_id and a.ad_set_id = p.ad_set_id)
-       and not exists (select from daily_metrics m where m.tenant_id = p.tenant_id and m.ad_set_id = p.ad_set_id)`);
-}
-
-export async function deleteCreatedCampaigns(tx: Tx, { tenantId, uploadId }: UploadKey): Promise<number> {
-  return tx.run(sql`
-    delete from campaigns p
-     where p.tenant_id = ${tenantId}
-       and ${isOnlyOf(uploadId)}
-       and not exists (select from ad_sets a where a.tenant_id = p.tenant_id and a.campaign_id = p.campaign_id)
-       and not exists (select from ads a where a.tenant_id = p.tenant_id and a.campaign_id = p.campaign_id)
-       and not exists (select from daily_metrics m where m.tenant_id = p.tenant_id and m.campaign_id = p.campaign_id)`);
-}
-
-/** What the upload touched and undo leaves: values that it replaced cannot be brought back. */
+/** How many entities of one kind the upload touched and undo leaves: replaced values cannot be restored. */
 export async function countLeft(
   tx: Tx,
   { tenantId, uploadId }: UploadKey,
-): Promise<{ campaigns: number; adSets: number; ads: number }> {
-  const row = await tx.find<{ campaigns: number; adSets: number; ads: number }>(sql`
-    select (select count(*) from campaigns p
-             where p.tenant_id = ${tenantId} and ${isTouchedBy(uploadId)}) as campaigns,
-           (select count(*) from ad_sets p
-             where p.tenant_id = ${tenantId} and ${isTouchedBy(uploadId)}) as "adSets",
-           (select count(*) from ads p
-             where p.tenant_id = ${tenantId} and ${isTouchedBy(uploadId)}) as ads`);
-  return row ?? { campaigns: 0, adSets: 0, ads: 0 };
+  kind: EntityKind,
+): Promise<number> {
+  const row = await tx.find<{ count: number }>(sql`
+    select count(*) as count
+      from ${entityTables[kind].table} p
+     where p.tenant_id = ${tenantId}
+       and ${isTouchedBy(uploadId)}`);
+  return row?.count ?? 0;
 }
 
-/** Campaigns, ad sets and ads that stay become those of the uploads that confirmed them. */
-export async function releaseEntities(tx: Tx, { tenantId, uploadId }: UploadKey): Promise<void> {
+/** Passes the entities of one kind that stay to the uploads that confirmed them. */
+export async function releaseEntities(
+  tx: Tx,
+  { tenantId, uploadId }: UploadKey,
+  kind: EntityKind,
+): Promise<void> {
   await tx.run(sql`
-    update ads p
-       set ${releasedFrom(uploadId)}
-     where p.tenant_id = ${tenantId}
-       and ${isReleasedBy(uploadId)}`);
-  await tx.run(sql`
-    update ad_sets p
-       set ${releasedFrom(uploadId)}
-     where p.tenant_id = ${tenantId}
-       and ${isReleasedBy(uploadId)}`);
-  await tx.run(sql`
-    update campaigns p
+    update ${entityTables[kind].table} p
        set ${releasedFrom(uploadId)}
      where p.tenant_id = ${tenantId}
        and ${isReleasedBy(uploadId)}`);
@@ -137,8 +122,8 @@ export interface EntityCounts {
 }
 
 /**
- * What undo would find now: what the upload touched, and what of it can go. A parent goes when everything below it
- * goes. Everything that an upload touches lies in its workspace.
+ * What undo would do now: the rows that the upload touched, and those of them that would be deleted. A parent is
+ * deleted when everything below it is. Everything that an upload touches lies in its workspace.
  */
 export async function estimateUndo(
   tx: Tx,
@@ -192,7 +177,7 @@ export async function estimateUndo(
              'ad_sets', (select count(*) from own_ad_sets where goes),
              'ads', (select count(*) from own_ads where goes),
              'daily_metrics', (select count(*) from facts where goes)) as deleted`);
-  if (!row) throw new Error('A statement of counts gave no row');
+  if (!row) throw new Error('The query for the counts returned no row');
   return row;
 }
 

@@ -1,7 +1,13 @@
 import { nearestName } from '../../../../lib/nearest-name.ts';
 import { headerKey, readHeaderName } from '../header-names.ts';
-import { type AliasTable, type Language, languages, type PlatformDefinition } from '../profile-types.ts';
-import { type ReportField, reportFields } from '../types.ts';
+import {
+  type AliasTable,
+  type Language,
+  languages,
+  type PlatformDefinition,
+  type ReportField,
+  reportFields,
+} from '../types.ts';
 
 export interface AliasHit {
   field: ReportField;
@@ -13,16 +19,16 @@ export interface AliasHit {
 
 export interface KnownHeader {
   hits: readonly AliasHit[];
-  /** False when only the header without its bracket is known. */
+  /** False when only the header without its last bracket is known. */
   isWhole: boolean;
   currency: string | null;
 }
 
 export interface HeaderAliases {
   lookUp(header: string): KnownHeader;
-  /** The field whose names come nearest to an unknown header, or null. */
+  /** The field with the name most similar to an unknown header, or null. */
   suggest(header: string): ReportField | null;
-  /** Of the given headers, the one that comes nearest to a name of the field. */
+  /** The header that is most similar to a name of the field, or null. */
   nearestTo(field: ReportField, headers: readonly string[]): string | null;
 }
 
@@ -65,7 +71,7 @@ export function headerAliases(definition: PlatformDefinition): HeaderAliases {
       if (known !== undefined) return known;
       const nearest = byKey.has(key) ? key : nearestKey(key, keys);
       const field = nearest === null ? null : (byKey.get(nearest)?.[0]?.field ?? null);
-      // A JSON file can bring new paths without end.
+      // A JSON file can have an unlimited number of paths.
       if (suggestions.size < maxRemembered) suggestions.set(key, field);
       return field;
     },
@@ -76,7 +82,7 @@ export function headerAliases(definition: PlatformDefinition): HeaderAliases {
   };
 }
 
-/** Every profile also understands the canonical names themselves, as other programs write them. */
+/** Every profile also understands the canonical names, which other programs write. */
 const ownNames: AliasTable = {
   ...Object.fromEntries(reportFields.map((field) => [field, field])),
   metric_date: 'metric_date|date|day',
@@ -91,7 +97,7 @@ const ownNames: AliasTable = {
 
 const maxRemembered = 5_000;
 
-/** One letter away from a name of one letter is everything. */
+/** Very short headers are similar to everything, so they get no suggestion. */
 function nearestKey(key: string, keys: string[]): string | null {
   if (key.length < 3 || key.length > maxSuggestedLength) return null;
   const reach = Math.max(1, Math.floor(key.length / 4));

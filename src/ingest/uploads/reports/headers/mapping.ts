@@ -1,13 +1,16 @@
 import { areRejectedRecords } from '../lines/rejected-rows.ts';
 import {
   type FieldColumn,
+  type HeaderMapping,
   type Language,
   languages,
   type MapOptions,
   type MappedColumns,
   type MappingNote,
-} from '../profile-types.ts';
-import { type HeaderMapping, type Platform, type ReportField, reportFields } from '../types.ts';
+  type Platform,
+  type ReportField,
+  reportFields,
+} from '../types.ts';
 import type { AliasHit, HeaderAliases, KnownHeader } from './aliases.ts';
 
 export interface MappingTask extends MapOptions {
@@ -16,7 +19,7 @@ export interface MappingTask extends MapOptions {
   headers: readonly string[];
 }
 
-/** Decides which column feeds which field: a person's choice first, then the best name of each field. */
+/** Decides which column each field is read from: a person's choice first, then the best name of the field. */
 export function mapHeaders({ platform, aliases, headers, mapping, format }: MappingTask): MappedColumns {
   const isJson = format === 'json' || areRejectedRecords(headers);
   const known = headers.map((header) => aliases.lookUp(header));
@@ -55,10 +58,10 @@ export function mapHeaders({ platform, aliases, headers, mapping, format }: Mapp
   };
 }
 
-// Comparing with every name takes time, and nobody looks through more.
+// Comparing with every name takes time, and nobody reads more suggestions.
 const maxSuggestions = 200;
 
-/** Undefined: the person said nothing about this header; null: it is to be left out. */
+/** Undefined when the person did not map this header; null when it is to be left out. */
 export function chosenField(mapping: HeaderMapping | undefined, header: string) {
   if (mapping === undefined) return undefined;
   if (Object.hasOwn(mapping, header)) return mapping[header];
@@ -68,7 +71,7 @@ export function chosenField(mapping: HeaderMapping | undefined, header: string) 
 
 interface Candidate extends FieldColumn {
   field: ReportField;
-  /** Lower is better; a person's choice is below every alias. */
+  /** Lower is better; a person's choice ranks before every alias. */
   rank: number;
 }
 
@@ -98,16 +101,16 @@ function candidateOf({ header, index, entry, chosen, spoken, isJson, notes }: Ca
     notes.push({
       code: 'ambiguous_header',
       message:
-        `Column "${header}" can mean ${best.field} or ${rival.field}; it is taken as ${best.field}. ` +
+        `Column "${header}" can mean ${best.field} or ${rival.field}; it is read as ${best.field}. ` +
         'Map it if that is wrong.',
     });
   }
-  // The best rank among all languages, or the same header would count differently in two of them.
+  // The best rank in any language, or the same header would rank differently in two of them.
   const rank = Math.min(...entry.hits.filter((hit) => hit.field === best.field).map(rankOf));
   return [{ index, header, unit: best.unit, field: best.field, rank: rank + (entry.isWhole ? 0 : 0.5) }];
 }
 
-/** Names of the API count in a downloaded file too, but after the names that such a file has. */
+/** API names count in a downloaded file too, but rank after the names of downloads. */
 const otherFormat = 100;
 
 interface FieldTask {
@@ -118,8 +121,8 @@ interface FieldTask {
 }
 
 /**
- * In a table one column counts, and doubles of the same name stand in where it is empty. In JSON all count, best first:
- * a record leaves out what it has no value for, and what a record means must not depend on the records before it.
+ * In a table one column is used, and columns with the same name fill in where it is empty. In JSON all columns count,
+ * best first: records leave out empty values, and the meaning of a record must not depend on the records before it.
  */
 function columnsFor({ field, candidates, isJson, notes }: FieldTask): Candidate[] {
   const all = candidates.filter((candidate) => candidate.field === field);
@@ -132,7 +135,7 @@ function columnsFor({ field, candidates, isJson, notes }: FieldTask): Candidate[
     notes.push({
       code: 'duplicate_header',
       message:
-        `${doubles.length} columns are called "${best.header}"; the first counts for ${field}, ` +
+        `${doubles.length} columns are called "${best.header}"; the first is used for ${field}, ` +
         'the others only where it is empty.',
     });
   }
@@ -140,13 +143,13 @@ function columnsFor({ field, candidates, isJson, notes }: FieldTask): Candidate[
     if (doubles.includes(other)) continue;
     notes.push({
       code: other.rank === -1 ? 'mapped_twice' : 'passed_over',
-      message: `Column "${other.header}" is left out, because "${best.header}" already gives ${field}.`,
+      message: `Column "${other.header}" is left out, because "${best.header}" is already used for ${field}.`,
     });
   }
   return doubles;
 }
 
-/** The languages in which most of the headers are names; doubtful ones stay side by side. */
+/** The languages that know the most headers; several when they tie. */
 function spokenLanguages(known: readonly KnownHeader[]): Language[] {
   const counts = new Map<Language, number>();
   for (const { hits } of known) {

@@ -1,9 +1,8 @@
 import type { SluiceError } from '../../../../lib/errors.ts';
+import { profileErrors } from '../errors.ts';
 import { headerKey } from '../header-names.ts';
-import { profileErrors } from '../profile-errors.ts';
-import type { MappedColumns, PlatformDefinition } from '../profile-types.ts';
-import { sampleColumns } from '../samples.ts';
-import type { HeaderMapping, ReportField } from '../types.ts';
+import { sampleColumns, shortened } from '../shown-text.ts';
+import type { HeaderMapping, MappedColumns, PlatformDefinition, ReportField } from '../types.ts';
 import type { HeaderAliases } from './aliases.ts';
 import { chosenField, mapHeaders } from './mapping.ts';
 
@@ -14,10 +13,10 @@ export interface HeaderSearch {
   mapping?: HeaderMapping | undefined;
 }
 
-/** Cells of the first rows: what is in them helps people to say what a column is. */
+/** Cells of the first rows, which help people to recognize a column. */
 type SampleRows = readonly (readonly string[])[];
 
-/** The line with the most known names is the header; titles and rows have none or hardly any. */
+/** The line with the most known names is the header; titles and rows have hardly any. */
 export function findHeader(search: HeaderSearch): { at: number } | { fails: SluiceError } {
   const { definition, aliases, lines, mapping } = search;
   const scores = lines.map((cells) => countKnown(cells, { aliases, mapping }));
@@ -34,7 +33,7 @@ export function findHeader(search: HeaderSearch): { at: number } | { fails: Slui
   return fails === null ? { at } : { fails };
 }
 
-/** The error of a report without which columns no line can be understood; null when they are all there. */
+/** Returns the error of a report that lacks required columns, or null. */
 export function findMissing(
   columns: MappedColumns,
   { definition, aliases, rows }: Pick<HeaderSearch, 'definition' | 'aliases'> & { rows: SampleRows },
@@ -81,7 +80,7 @@ const needs: { what: string; fields: ReportField[]; isDay: boolean; isMet: (fiel
     what: 'the campaign',
     fields: ['campaign_name', 'campaign_id'],
     isDay: false,
-    // The ids of ad sets and ads are unique by themselves, and the platforms' APIs often send nothing else.
+    // The ids of ad sets and ads are unique, and the platforms' APIs often send nothing else.
     isMet: (fields) =>
       'campaign_name' in fields || 'campaign_id' in fields || 'ad_set_id' in fields || 'ad_id' in fields,
   },
@@ -107,7 +106,7 @@ function countKnown(
 const widest = (lines: HeaderSearch['lines']): readonly string[] =>
   lines.reduce((widest, cells) => (cells.length > widest.length ? cells : widest), []);
 
-/** Meta's empty export, in the languages whose column names are known. */
+/** Whether this is the notice of Meta's empty export, in one of the known languages. */
 function isNoDataNotice(cells: readonly string[]): boolean {
   const filled = cells.filter((cell) => cell.trim() !== '');
   return filled.length === 1 && noDataKeys.has(headerKey(filled[0] ?? ''));
@@ -159,7 +158,7 @@ const bulkPairs = [
 
 const bulkSheet = ({ title }: PlatformDefinition) =>
   profileErrors.raise.bulk_sheet_not_a_report(
-    `The file is a ${title} sheet for bulk changes (it has the columns "Row Type" and "Action") and not a report; ` +
+    `The file is a ${title} bulk-edit sheet (it has the columns "Row Type" and "Action") and not a report; ` +
       'download a report by day and upload that.',
   );
 
@@ -183,5 +182,4 @@ function listed(seen: string[]): string {
   return names.join(', ') + more;
 }
 
-const shorten = (text: string) =>
-  (text.length > 60 ? `${text.slice(0, 60)}…` : text).replaceAll('\0', '\ufffd');
+const shorten = (text: string) => shortened(text, 61);

@@ -1,19 +1,18 @@
-import type { FieldColumn } from '../profile-types.ts';
-import type { FieldProblem, LineWarning } from '../types.ts';
+import type { FieldColumn, FieldProblem, LineWarning } from '../types.ts';
 import { isNullName } from '../values/numbers.ts';
 
-/** What one row says and what is wrong with it, while it is being read. */
+/** What is noted about a row while it is read. */
 export interface LineNotes {
-  /** From 1: where in the file the row begins. */
+  /** The line of the file where the row begins, from 1. */
   line: number;
   problems: FieldProblem[];
   warnings: LineWarning[];
 }
 
-/** The text of a field in a row; '' when it has none. */
+/** Returns the text of a field in a row, or '' when it has none. */
 export type CellOf = (cells: readonly string[]) => string;
 
-/** The first of a field's columns that holds something; doubles and JSON have several. */
+/** Reads the first non-empty column of a field. Repeated headers and JSON have several columns per field. */
 export function cellReader(columns: readonly FieldColumn[] | undefined): CellOf {
   const [first, ...others] = columns ?? [];
   if (first === undefined) return () => '';

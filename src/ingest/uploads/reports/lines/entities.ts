@@ -1,20 +1,18 @@
-import { copyOf } from '../copied-text.ts';
-import type { MappedColumns } from '../profile-types.ts';
-import type { DimensionEntity, ReportField } from '../types.ts';
+import { copyOf } from '../shown-text.ts';
+import type { DimensionEntity, MappedColumns, ReportField } from '../types.ts';
 import { isNullName } from '../values/numbers.ts';
 import { cellReader, type LineNotes } from './cells.ts';
-import { readId } from './ids.ts';
-import { keyOfNames } from './name-keys.ts';
+import { keyOfNames, readId } from './ids.ts';
 import { problemOf } from './problems.ts';
 
 export interface LineEntities {
-  /** Null only in reports that name an ad set or an ad by its id and nothing above it, as platforms' APIs do. */
+  /** Null only in reports that name an ad set or ad by its id and no campaign, as platforms' APIs do. */
   campaign: DimensionEntity | null;
   adSet: DimensionEntity | null;
   ad: DimensionEntity | null;
 }
 
-/** Reads the campaign, ad set and ad of a row; null when what the row is about is missing or cannot be read. */
+/** Reads the campaign, ad set and ad of a row. Returns null when they are missing or cannot be read. */
 export function entityReader(columns: MappedColumns) {
   const readCampaign = levelReader('campaign', columns);
   const readAdSet = levelReader('ad_set', columns);
@@ -40,8 +38,8 @@ export function entityReader(columns: MappedColumns) {
 const nameKey = {
   code: 'name_key',
   message:
-    'The report has no ids, so names stand for them: a campaign, ad set or ad that is renamed will look like a new ' +
-    'one. Add the id columns to the report to avoid that.',
+    'The report has no ids, so names are used instead: a renamed campaign, ad set or ad will look like a new one. ' +
+    'Add the id columns to the report to avoid this.',
 };
 
 const missingCampaign = ({ fields }: MappedColumns) =>
@@ -50,18 +48,18 @@ const missingCampaign = ({ fields }: MappedColumns) =>
     columns: fields.campaign_name ?? fields.campaign_id,
     fault: {
       code: 'missing_campaign',
-      message: 'The row names no campaign. Fill in its name or id, or take the row out.',
+      message: 'The row names no campaign. Fill in its name or id, or remove the row.',
     },
     value: '',
   });
 
-/** What was made of a level's cells before; a report names few entities many times. */
+/** An entity that was read before: a report names few entities many times. */
 interface KnownEntity {
   id: string;
   name: string;
   status: string;
   type: string;
-  /** Null for an entity with an id, which is the same under every parent. */
+  /** Null for an entity with an id, which is the same whatever its parent. */
   parent: DimensionEntity | null;
   entity: DimensionEntity;
 }
@@ -114,14 +112,14 @@ function levelReader(level: 'campaign' | 'ad_set' | 'ad', { fields }: MappedColu
   };
 }
 
-/** By parent and id or name, so that no text has to be put together for looking up. */
+/** By parent and then by id or name, so that no key has to be concatenated for a lookup. */
 function knownEntities() {
   const byParent = new Map<DimensionEntity | null, Map<string, KnownEntity>>();
   let size = 0;
   let last: { key: string; parent: DimensionEntity | null; found: KnownEntity } | null = null;
   return {
     find(parent: DimensionEntity | null, key: string): KnownEntity | undefined {
-      // Rows of one entity mostly follow each other.
+      // Rows of one entity usually follow each other.
       if (last !== null && last.parent === parent && last.key === key) return last.found;
       const found = byParent.get(parent)?.get(key);
       if (found !== undefined) last = { key: found.id === key ? found.id : found.name, parent, found };

@@ -1,5 +1,4 @@
-import type { FieldColumn, LineContext, MappedColumns } from '../profile-types.ts';
-import type { MetricEntity, ReportField } from '../types.ts';
+import type { FieldColumn, LineContext, MappedColumns, MetricEntity, ReportField } from '../types.ts';
 import { currencyOf } from '../values/currencies.ts';
 import {
   contradictsMark,
@@ -16,7 +15,7 @@ import { marksDisagree, problemOf } from './problems.ts';
 
 type FigureOf = (cells: readonly string[], notes: LineNotes) => string | null;
 
-/** Reads the figures of a row; what cannot be read is null and noted as a problem. */
+/** Reads the figures of a row. A figure that cannot be read is null and noted as a problem. */
 export function figureReader({ fields, format, currency }: MappedColumns, { conventions }: LineContext) {
   const style: NumberStyle = { decimalMark: conventions.decimalMark, exponents: format === 'json' };
   const shownMark = shownMarkOf(conventions);
@@ -45,7 +44,7 @@ export function figureReader({ fields, format, currency }: MappedColumns, { conv
   });
 }
 
-/** The mark that the file is known to have; null while nothing shows any, so that nothing can contradict it. */
+/** The decimal mark that the file has shown, or null: then nothing can contradict it. */
 function shownMarkOf({ decimalMark, unproven, contestedMark }: LineContext['conventions']) {
   return unproven?.includes('decimalMark') ? null : (decimalMark ?? contestedMark ?? null);
 }
@@ -86,7 +85,7 @@ function numberReader({ field, columns, read, style, shownMark }: NumberTask): F
     for (const one of all) {
       const before = notes.problems.length;
       const number = one(cells, notes);
-      // A damaged value must not be hidden by a lesser column's.
+      // A value of a lower-ranked column must not hide a damaged one.
       if (number !== null || notes.problems.length > before) return number;
     }
     return null;
@@ -103,12 +102,12 @@ interface FaultTask {
 
 function noteFault({ field, column, fault, value, notes }: FaultTask): void {
   const problem = problemOf({ field, columns: [column], fault, value });
-  // "< 10" is what the platform has to say, so the row is as good as it gets.
+  // "< 10" is all that the platform states, so the row is accepted.
   if (fault.code === 'only_a_bound') notes.warnings.push({ code: fault.code, message: problem.message });
   else notes.problems.push(problem);
 }
 
-/** The row's own currency, else the one in the header of the amount. */
+/** The currency of the row, or else the one in the header of the amount. */
 function currencyReader({
   columns,
   fallback,

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ReportConventions } from '../conventions.ts';
 import { profileOf } from '../profile.ts';
-import type { MapOptions } from '../profile-types.ts';
-import type { ParsedLine, Platform } from '../types.ts';
+import type { MapOptions, ParsedLine, Platform } from '../types.ts';
 
 const undecided: ReportConventions = { decimalMark: null, dateOrder: null };
 
@@ -11,7 +10,7 @@ interface Setting extends MapOptions {
   conventions?: ReportConventions;
 }
 
-/** Makes lines of rows under a header, which is written `Day|Campaign`. */
+/** Turns rows into lines; the header is written as `Day|Campaign`. */
 function reading(header: string, { platform = 'google', conventions = undecided, ...options }: Setting = {}) {
   const profile = profileOf(platform);
   const columns = profile.mapHeaders(header.split('|'), options);
@@ -58,7 +57,7 @@ describe('ids and names', () => {
     expect(valid(read(`2026-03-27|${'9'.repeat(64)}|A|||1`)).campaign.externalId).toBe('9'.repeat(64));
   });
 
-  test('without ids the path of names is the key, with one warning', () => {
+  test('the path of names is the key when there are no ids, with one warning', () => {
     const byName = reading('Day|Campaign name|Ad set name|Ad name|Reach', { platform: 'meta' });
     const { campaign, adSet, ad, warnings } = valid(byName('2026-03-27|Summer "25"| Broad |Ad, 1|5'));
     expect(campaign).toEqual({
@@ -73,7 +72,7 @@ describe('ids and names', () => {
     expect(warnings.map(({ code }) => code)).toEqual(['name_key']);
   });
 
-  test('ad sets of one name in two campaigns of one name stay apart by the ids of the campaigns', () => {
+  test('ad sets with the same name in two campaigns with the same name are distinguished by the campaigns’ ids', () => {
     const first = valid(read('2026-03-27|1|Same||Broad|1'));
     const second = valid(read('2026-03-27|2|Same||Broad|1'));
     expect([first.adSet?.externalId, second.adSet?.externalId]).toEqual([
@@ -82,14 +81,14 @@ describe('ids and names', () => {
     ]);
   });
 
-  test('a change of name or status in the middle of a file is seen', () => {
+  test('a change of name or status in the middle of a file is noticed', () => {
     const readStatus = reading('Day|Campaign ID|Campaign|Campaign status|Campaign type|Clicks');
     const lines = ['Old|Enabled|Search', 'New|Enabled|Search', 'New|Paused|Search', 'New|Paused|Video'];
     const seen = lines.map((cells) => valid(readStatus(`2026-03-27|1|${cells}|1`)).campaign);
     expect(seen.map(({ name, status, type }) => `${name}|${status}|${type}`)).toEqual(lines);
   });
 
-  test('a report that names only ads by their ids is taken, without campaigns', () => {
+  test('a report that names only ads by their ids is accepted without campaigns', () => {
     const byAd = reading('dimensions.stat_time_day|dimensions.ad_id|metrics.spend', {
       platform: 'tiktok',
       format: 'json',
@@ -104,7 +103,7 @@ describe('ids and names', () => {
     expect(codesOf(byAd('2021-10-25 00:00:00||5.10'))).toEqual(['campaign_id: missing_campaign']);
   });
 
-  test('a row without a campaign is refused, and dashes are no name', () => {
+  test('a row without a campaign is refused, and dashes are not a name', () => {
     expect(codesOf(read('2026-03-27| --||3|S|1'))).toEqual(['campaign_name: missing_campaign']);
     expect(valid(read('2026-03-27|1|NA|--|-|1')).adSet).toBeNull();
     expect(valid(read('2026-03-27|1|NA|--|-|1')).campaign.name).toBe('NA');
@@ -114,11 +113,11 @@ describe('ids and names', () => {
 describe('days', () => {
   const read = reading('Day|Reporting starts|Reporting ends|Campaign name|Reach', { platform: 'meta' });
 
-  test('the day column goes before the period', () => {
+  test('the day column takes precedence over the period', () => {
     expect(valid(read('2026-03-28|2026-03-01|2026-03-31|A|1')).metric.metricDate).toBe('2026-03-28');
   });
 
-  test('a period of one day stands for that day', () => {
+  test('a period of one day means that day', () => {
     expect(valid(read('|2026-03-28|2026-03-28|A|1')).metric.metricDate).toBe('2026-03-28');
   });
 
@@ -169,7 +168,7 @@ describe('totals', () => {
     expect(valid(byName('Total: Sale|2026-03-27|2')).campaign.name).toBe('Total: Sale');
   });
 
-  test('a campaign that is called like a total is not dropped for want of a date when it has an id', () => {
+  test('a campaign that is called like a total is not dropped for lack of a date when it has an id', () => {
     expect(codesOf(google('|Total: Sale| --|55|1|2'))).toEqual(['metric_date: missing_date']);
   });
 
@@ -199,7 +198,7 @@ describe('totals', () => {
     expect(codesOf(meta('2026-03-01|2026-03-01||2026-03-01|5'))).toEqual(['campaign_name: missing_campaign']);
   });
 
-  test('blank names are no total on other platforms', () => {
+  test('blank names are not a total on other platforms', () => {
     expect(codesOf(tiktok('2026-03-01|-|5'))).toEqual(['campaign_name: missing_campaign']);
   });
 });
@@ -220,7 +219,7 @@ describe('figures', () => {
     });
   });
 
-  test('each wrong figure is a problem of its own that names its column', () => {
+  test('each invalid figure is a separate problem that names its column', () => {
     const line = read('2026-03-27|1|12.5|abc|1,234|Euros');
     expect(codesOf(line)).toEqual([
       'impressions: not_a_whole_number',
@@ -233,7 +232,7 @@ describe('figures', () => {
     );
   });
 
-  test('a count is at most what every program reads exactly, and the refusal says how much that is', () => {
+  test('a count is at most the largest safe integer, and the refusal states the limit', () => {
     const most = String(Number.MAX_SAFE_INTEGER);
     const exact = ['9007199254740991', '9,007,199,254,740,991', '0009007199254740991'];
     for (const cell of exact) {
@@ -247,7 +246,7 @@ describe('figures', () => {
     expect(valid(read(`2026-03-27|1|1|${'9'.repeat(18)}|2|`)).metric.spend).toBe('9'.repeat(18));
   });
 
-  test('a bound is no value, with a warning', () => {
+  test('a limit such as "< 10" is no value, with a warning', () => {
     const { metric, warnings } = valid(read('2026-03-27|1|< 10|1|2|'));
     expect([metric.impressions, warnings.map(({ code }) => code)]).toEqual([null, ['only_a_bound']]);
   });
@@ -265,7 +264,7 @@ describe('figures', () => {
     ]);
   });
 
-  test('the currency of a row goes before that of the header', () => {
+  test('the currency of a row takes precedence over that of the header', () => {
     const both = reading('Day|Campaign name|Amount spent (AUD)|Currency', { platform: 'meta' });
     const currencies = ['NZD', ''].map((cell) => valid(both(`2026-03-27|A|1|${cell}`)).metric.currency);
     expect(currencies).toEqual(['NZD', 'AUD']);
@@ -279,7 +278,7 @@ describe('figures', () => {
     expect([metric.spend, metric.conversions]).toEqual(['2500.000001', '4']);
   });
 
-  test('of several action types for one purchase the widest counts, and nothing is added up', () => {
+  test('the widest of several action types for one purchase is used, and nothing is added up', () => {
     const paths = 'date_start|date_stop|campaign_id|actions.purchase|actions.omni_purchase';
     const json = reading(paths, { platform: 'meta', format: 'json' });
     const conversions = ['5|7', '5|', '|7', '|'].map(
@@ -289,7 +288,7 @@ describe('figures', () => {
   });
 });
 
-test('what a JSON record means does not depend on the records read before or after it', () => {
+test('the meaning of a JSON record does not depend on the records before or after it', () => {
   const paths = [
     'date_start',
     'date_stop',
@@ -309,20 +308,20 @@ test('what a JSON record means does not depend on the records read before or aft
   }
 });
 
-test('cells as long as the reader lets through are refused at once', () => {
+test('cells of the maximum length are refused quickly', () => {
   const read = reading('Day|Campaign|Cost|Clicks');
   const long = ['1'.repeat(99_999), `${'1 '.repeat(40_000)}x`, ','.repeat(90_000), 'a'.repeat(100_000)];
   const before = process.cpuUsage();
   for (const cell of long) expect(codesOf(read(`${cell}|A|${cell}|${cell}`))).toHaveLength(3);
   profileOf('google').findHeader(long.map((cell) => [cell, `${cell}(`, `(${cell})`]));
-  // Time at work: a busy machine may keep the process waiting for as long.
+  // Measured in CPU time: on a busy machine the process may have to wait.
   expect(process.cpuUsage(before).user / 1_000).toBeLessThan(5_000);
 });
 
 describe('the form of a row', () => {
   const read = reading('Day|Campaign|Clicks');
 
-  test('more filled cells than columns are refused with what stands beyond', () => {
+  test('more non-empty cells than columns are refused, with the cells beyond the header', () => {
     const line = read('2026-03-27|A|1|oops');
     expect(codesOf(line)).toEqual(['row: wrong_cell_count']);
     expect(line).toMatchObject({
@@ -337,16 +336,16 @@ describe('the form of a row', () => {
     });
   });
 
-  test('empty cells beyond the header are let pass', () => {
+  test('empty cells beyond the header are ignored', () => {
     expect(read('2026-03-27|A|1|| ').kind).toBe('valid');
   });
 
-  test('a short row is padded, and refused only for what it needs', () => {
+  test('a short row is padded, and refused only if a required cell is missing', () => {
     expect(valid(read('2026-03-27|A')).metric.clicks).toBeNull();
     expect(codesOf(read('2026-03-27'))).toEqual(['campaign_name: missing_campaign']);
   });
 
-  test('a NUL is refused wherever it stands, and does not reach what is stored', () => {
+  test('a NUL is refused in every column and is never stored', () => {
     const wide = reading('Day|Campaign|Clicks|Notes');
     expect(codesOf(wide('2026-03-27|A\0|1|'))).toEqual(['Campaign: nul_character']);
     expect(codesOf(wide('2026-03-27|A|1|x\0'))).toEqual(['Notes: nul_character']);
@@ -355,14 +354,14 @@ describe('the form of a row', () => {
     expect(JSON.stringify(line)).not.toContain('\\u0000');
   });
 
-  test('a long value is shortened to 200 characters, and never in the middle of one', () => {
+  test('a long value is shortened to 200 characters, and never inside a surrogate pair', () => {
     const line = read(`2026-03-27|A|x${'😀'.repeat(300)}`);
     const value = line.kind === 'invalid' ? line.problems[0]?.value : null;
     expect(value?.length).toBeLessThanOrEqual(200);
     expect(Buffer.from(value ?? '').toString()).toBe(value);
   });
 
-  test('doubled headers are told apart in the row as it stood', () => {
+  test('repeated headers are numbered in the source of a row', () => {
     const doubled = reading('Day|Campaign name|Results|Results', { platform: 'meta' });
     const line = doubled('x|A|1|2');
     expect(line.kind === 'invalid' && line.source).toEqual([
@@ -373,7 +372,7 @@ describe('the form of a row', () => {
     ]);
   });
 
-  test('doubled columns: the first counts, the second stands in, and a contradiction is said', () => {
+  test('the first of two columns with one name is used, the second fills gaps, and a contradiction warns', () => {
     const doubled = reading('Day|Campaign name|Results|Results', { platform: 'meta' });
     const lines = ['1|1', '|2', '1|2'].map((cells) => valid(doubled(`2026-03-27|A|${cells}`)));
     expect(lines.map(({ metric }) => metric.conversions)).toEqual(['1', '2', '1']);
@@ -382,7 +381,7 @@ describe('the form of a row', () => {
     ).toEqual([false, false, true]);
   });
 
-  test('a row says all that is wrong with it at once', () => {
+  test('a row lists all of its problems at once', () => {
     expect(codesOf(read('soon||many'))).toEqual([
       'metric_date: invalid_date',
       'campaign_name: missing_campaign',

@@ -1,5 +1,12 @@
-import type { LineContext, MappedColumns, PlatformDefinition } from '../profile-types.ts';
-import type { FieldProblem, ParsedLine, RawRow, ReportField } from '../types.ts';
+import type {
+  FieldProblem,
+  LineContext,
+  MappedColumns,
+  ParsedLine,
+  PlatformDefinition,
+  RawRow,
+  ReportField,
+} from '../types.ts';
 import { dateReader } from '../values/dates.ts';
 import { isNullName } from '../values/numbers.ts';
 import { cellReader, type LineNotes } from './cells.ts';
@@ -16,8 +23,8 @@ export interface CompileTask {
 }
 
 /**
- * Makes the function that turns rows into lines. Runs once per row of the file (316,000 in a 50 MB report), so whatever
- * depends on the columns alone is decided here, and values that repeat are read once.
+ * Returns the function that turns rows into lines. It runs once per row of the file (316,000 in a 50 MB report), so
+ * whatever depends only on the columns is decided here, and repeated values are read once.
  */
 export function compileLines({ definition, columns, context }: CompileTask): (row: RawRow) => ParsedLine {
   const readDay = dayReader(columns, context);
@@ -53,7 +60,7 @@ export function compileLines({ definition, columns, context }: CompileTask): (ro
   };
 }
 
-/** The day of a row: its day column, else a period that begins and ends on the same day. */
+/** The day of a row: its day column, or else a period that begins and ends on the same day. */
 function dayReader({ fields }: MappedColumns, { conventions }: LineContext) {
   const read = dateReader(conventions.dateOrder);
   const dayCell = cellReader(fields.metric_date);
@@ -96,12 +103,12 @@ const missingDay = {
 
 const notDaily = ({ first, last }: { first: string; last: string }) => ({
   code: 'not_a_daily_row',
-  message: `The row sums up ${first} to ${last}, and only daily figures are kept. Export the report by day.`,
+  message: `The row covers ${first} to ${last}, but only daily figures are stored. Export the report by day.`,
 });
 
 /**
- * A total has a label for its first filled cell and neither a date nor an id; or, where the platform writes it so, no
- * name, no id and no day. A campaign that is really called "Total: Sale" has a date or an id.
+ * In a total, the first non-empty cell is a label, and there is neither a date nor an id. Some platforms write totals
+ * without name, id and day instead. A campaign that is really called "Total: Sale" has a date or an id.
  */
 function totalCheck({
   definition,

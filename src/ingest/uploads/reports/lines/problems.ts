@@ -1,22 +1,16 @@
-import type { FieldColumn, MappedColumns } from '../profile-types.ts';
-import { shortened, storable } from '../shortened.ts';
-import type { FieldProblem, LineWarning, ReportField } from '../types.ts';
+import { shortened, withoutNul } from '../shown-text.ts';
+import {
+  type FieldColumn,
+  type FieldProblem,
+  type LineWarning,
+  type MappedColumns,
+  reportFields,
+} from '../types.ts';
 import type { DecimalMark, NumberStyle } from '../values/numbers.ts';
 import type { LineNotes } from './cells.ts';
 
-const strictFields: ReportField[] = [
-  'metric_date',
-  'campaign_id',
-  'ad_set_id',
-  'ad_id',
-  'impressions',
-  'clicks',
-  'reach',
-  'spend',
-  'conversions',
-  'conversion_value',
-  'currency',
-];
+/** Dates, ids and figures: a cell of these fields cannot be read if it contains a NUL. */
+const strictFields = reportFields.filter((field) => !/^period_|_(name|status|type)$/.test(field));
 
 interface ProblemTask {
   field: string;
@@ -25,14 +19,14 @@ interface ProblemTask {
   value: string;
 }
 
-/** Names the column as it is called in the file: a person looks for that, not for our field. */
+/** Names the column as the file does: people look for that name and not for the field. */
 export function problemOf({ field, columns, fault, value }: ProblemTask): FieldProblem {
   const header = columns?.[0]?.header.trim();
   const message = header === undefined ? fault.message : `Column "${shortened(header)}": ${fault.message}`;
   return { field, code: fault.code, message, value: value === '' ? null : shortened(value) };
 }
 
-/** More filled cells than columns: a delimiter in a value is not in quotes, and nothing after it can be trusted. */
+/** More non-empty cells than columns: a delimiter in a value is not quoted, so nothing after it can be trusted. */
 export function isOverlong(
   cells: readonly string[],
   { width, problems }: { width: number; problems: FieldProblem[] },
@@ -50,9 +44,9 @@ export function isOverlong(
   return true;
 }
 
-/** U+0000 comes from a damaged file and cannot be stored, in whatever column it stands. */
+/** U+0000 comes from a damaged file and cannot be stored in any column. */
 export function nulCheck({ headers, fields }: MappedColumns) {
-  // Dates, ids and figures do not read with a NUL in them, so a row without problems has none there.
+  // So a row without problems has no NUL in them.
   const strict = new Set(strictFields.flatMap((field) => fields[field]?.map(({ index }) => index) ?? []));
   const all = [...headers.keys()];
   const lenient = all.filter((at) => !strict.has(at));
@@ -71,9 +65,9 @@ export function nulCheck({ headers, fields }: MappedColumns) {
   };
 }
 
-/** Says when columns of one name disagree; null when no field has doubles, so that usual files pay nothing. */
+/** Warns when columns with the same name disagree. Null when no name repeats, so that usual files pay nothing. */
 export function doublesCheck({ fields, format }: MappedColumns) {
-  // In JSON several members feed a field by design, and differ by design.
+  // In JSON several members fill one field by design, and may differ.
   const doubled = format === 'json' ? [] : Object.values(fields).filter((columns) => columns.length > 1);
   if (doubled.length === 0) return null;
   return (cells: readonly string[], warnings: LineWarning[]): void => {
@@ -85,7 +79,7 @@ export function doublesCheck({ fields, format }: MappedColumns) {
       const header = shortened(columns[0]?.header ?? '');
       warnings.push({
         code: 'duplicate_columns_disagree',
-        message: `The columns called "${header}" differ in this row; the first one counts.`,
+        message: `The columns called "${header}" differ in this row; the first one is used.`,
       });
     }
   };
@@ -95,13 +89,13 @@ interface Disagreement {
   column: FieldColumn;
   notes: LineNotes;
   cell: string;
-  /** What the cell was read as. */
+  /** The value that the cell was read as. */
   number: string;
   shownMark: DecimalMark;
   style: NumberStyle;
 }
 
-/** A number that reads in one way only, in a file whose other numbers show the other decimal mark. */
+/** Warns of an unambiguous number in a file whose other numbers have the other decimal mark. */
 export function marksDisagree(found: Disagreement): LineWarning {
   const { column, notes, cell, number, shownMark, style } = found;
   const [name, other, group] = shownMark === '.' ? ['point', 'comma', ','] : ['comma', 'point', '.'];
@@ -113,19 +107,19 @@ export function marksDisagree(found: Disagreement): LineWarning {
     code: 'decimal_marks_disagree',
     message:
       `Column "${shortened(column.header.trim())}", line ${notes.line}: "${shortened(cell)}" can only be read as ` +
-      `${number}, with a decimal ${other}, but other numbers of the file show a decimal ${name}, so ${doubtful}. ` +
-      'Check these numbers; if they are wrong, write all of them in one way and upload the file again.',
+      `${number}, with a decimal ${other}, but other numbers in the file have a decimal ${name}, so ${doubtful}. ` +
+      'Check these numbers; if they are wrong, write all of them the same way and upload the file again.',
   };
 }
 
-/** The row for people and for the file of rejected rows: each header once, with what stood there. */
+/** The row for people and for the file of rejected rows: each header once, with its cell. */
 export function sourceOf({ headers }: MappedColumns, cells: readonly string[]): [string, string][] {
   const uses = new Map<string, number>();
   const names = Math.max(headers.length, cells.length);
   return Array.from({ length: names }, (_, at) => {
-    const header = storable(headers[at] ?? `(column ${at + 1})`);
+    const header = withoutNul(headers[at] ?? `(column ${at + 1})`);
     const use = (uses.get(header) ?? 0) + 1;
     uses.set(header, use);
-    return [use === 1 ? header : `${header} (${use})`, storable(cells[at] ?? '')];
+    return [use === 1 ? header : `${header} (${use})`, withoutNul(cells[at] ?? '')];
   });
 }

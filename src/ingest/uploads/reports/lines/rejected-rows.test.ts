@@ -3,7 +3,7 @@ import { declaredConventions, declaringHeader, isAddedHeader } from './rejected-
 
 const nothing = { decimalMark: null, dateOrder: null };
 
-test('what a header of ours says is understood when it comes back', () => {
+test('a declaring header is understood when it comes back', () => {
   for (const decimalMark of ['.', ',', null] as const) {
     for (const dateOrder of ['dmy', 'mdy', null] as const) {
       const header = declaringHeader({ decimalMark, dateOrder });
@@ -14,7 +14,7 @@ test('what a header of ours says is understood when it comes back', () => {
   }
 });
 
-test('headers that only begin alike are columns of the report and say nothing', () => {
+test('headers that only begin like a declaring header are columns of the report', () => {
   for (const header of [
     'Read with',
     'Read with care',

@@ -4,13 +4,13 @@ import type { DateOrder } from '../values/dates.ts';
 import type { DecimalMark } from '../values/numbers.ts';
 
 /**
- * The column that we put behind the refused rows; a file that has one was written by us. Records of JSON come as a
- * table too, and are read by the rules of JSON again: under which of several names a figure stands differs from one
- * to the next, and numbers have the decimal point.
+ * The column that is added to refused rows; a file that has it was written by us. JSON records are written as a table
+ * too, and are read by the rules of JSON again: a figure may be under different names in different records, and numbers
+ * have the decimal point.
  */
 export const rejectionHeaders = { delimited: 'Rejection reason', json: 'Rejection reason (record)' } as const;
 
-/** How the cells of a file are to be read, as far as it is known. */
+/** How the cells of a file are to be read, as far as known. */
 export interface Declared {
   decimalMark: DecimalMark | null;
   dateOrder: DateOrder | null;
@@ -24,8 +24,8 @@ const orderWords: Record<DateOrder, string> = {
 const declares = 'Read with ';
 
 /**
- * The header of a column that says how the refused rows were read: among the few of them that come back, nothing may be
- * left that proves it. In a header, because rows are taken out, added and sorted. Null when there is nothing to say.
+ * The header of a column that declares how the refused rows were read: the few rows that come back may no longer prove
+ * it. It is a header because people remove, add and sort rows. Null when there is nothing to declare.
  */
 export function declaringHeader({ decimalMark, dateOrder }: Declared): string | null {
   const words = [decimalMark && markWords[decimalMark], dateOrder && orderWords[dateOrder]];
@@ -33,7 +33,7 @@ export function declaringHeader({ decimalMark, dateOrder }: Declared): string | 
   return said.length === 0 ? null : declares + said.join(', ');
 }
 
-/** What a header of that kind says; nothing for files that are not ours. */
+/** What such a header declares; nothing for files that were not written by us. */
 export function declaredConventions(headers: readonly string[]): Declared {
   const said = headers.map(wordsOf).find((words) => words.length > 0) ?? [];
   const marks = Object.keys(markWords) as DecimalMark[];
@@ -44,14 +44,14 @@ export function declaredConventions(headers: readonly string[]): Declared {
   };
 }
 
-/** Whether a column was added by us and is none of the report's. */
+/** Whether a column was added by us and is not part of the report. */
 export const isAddedHeader = (header: string): boolean =>
   isRejectionHeader(header) || wordsOf(header).length > 0;
 
 export const areRejectedRecords = (headers: readonly string[]): boolean =>
   headers.some((header) => header.trim() === rejectionHeaders.json);
 
-/** In a file that we wrote, apostrophes guard against spreadsheets and are no part of the values. */
+/** In a file written by us, apostrophes protect cells from spreadsheets and are not part of the values. */
 export function unguarding(headers: readonly string[]): (row: RawRow) => RawRow {
   const isOurs = headers.some(isRejectionHeader);
   return isOurs ? (row) => ({ ...row, cells: row.cells.map(unguardFormula) }) : (row) => row;
@@ -63,7 +63,7 @@ const isRejectionHeader = (header: string): boolean => rejections.includes(heade
 
 const allWords = [...Object.values(markWords), ...Object.values(orderWords)];
 
-/** The words of a declaring header; none when anything else stands there. */
+/** The words of a declaring header; empty when the header says anything else. */
 function wordsOf(header: string): string[] {
   const text = header.trim();
   const words = text.startsWith(declares) ? text.slice(declares.length).split(', ') : [];

@@ -1,9 +1,8 @@
 import { isNullName } from '../values/numbers.ts';
 
 /**
- * Whether a cell reads like the label of a total row: `Total: Campaigns`, `Gesamt: Konto`, `合計: キャンペーン`, `Total of 2
- * results`, `全2件の結果`. That alone makes no total: a campaign may be called "Total: Sale". A row is a total when its
- * first filled cell is such a label and it has neither a date nor an id.
+ * Whether a cell looks like the label of a total row: `Total: Campaigns`, `Gesamt: Konto`, `合計: キャンペーン`, `Total of 2
+ * results`, `全2件の結果`. The label alone is not enough: a campaign may be called "Total: Sale".
  */
 export function isTotalLabel(text: string): boolean {
   if (text.length > maxLabelLength) return false;
@@ -11,7 +10,7 @@ export function isTotalLabel(text: string): boolean {
   return wordLabel.test(label) || countLabel.test(label);
 }
 
-/** The first cell of a row that says anything. */
+/** The first non-empty cell of a row, or null. */
 export function firstFilled(cells: readonly string[]): string | null {
   for (const cell of cells) if (!isNullName(cell)) return cell;
   return null;

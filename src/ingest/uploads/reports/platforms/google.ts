@@ -1,4 +1,4 @@
-import type { PlatformDefinition } from '../profile-types.ts';
+import type { PlatformDefinition } from '../types.ts';
 
 /** Google Ads. Conversions are the column of that name, never "All conv.", which counts other actions too. */
 export const google: PlatformDefinition = {

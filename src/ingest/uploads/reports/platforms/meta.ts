@@ -1,10 +1,10 @@
-import type { PlatformDefinition } from '../profile-types.ts';
+import type { PlatformDefinition } from '../types.ts';
 
 /**
- * Meta (Facebook, Instagram). Clicks are link clicks where the export has them, else all clicks. Conversions are
- * purchases, else results, which mean something else in each campaign. In JSON the plain `clicks` go first: the API
- * leaves link clicks out of a record that has none, and a file must not mix the two. One purchase is reported under
- * several action types that contain each other; the widest that a record has counts, and they are never added up.
+ * Meta (Facebook, Instagram). Clicks are link clicks if the export has them, else all clicks. Conversions are
+ * purchases, else results, which mean something different in each campaign. In JSON the plain `clicks` come first: the
+ * API omits link clicks from a record that has none, and a file must not mix the two. One purchase is reported under
+ * several action types that include each other; the widest one in a record is used, and they are never added up.
  */
 export const meta: PlatformDefinition = {
   platform: 'meta',

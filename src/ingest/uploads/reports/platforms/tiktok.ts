@@ -1,6 +1,6 @@
-import type { PlatformDefinition } from '../profile-types.ts';
+import type { PlatformDefinition } from '../types.ts';
 
-/** TikTok Ads. Clicks are those to the destination where the export tells them apart, else all clicks. */
+/** TikTok Ads. Clicks are those to the destination if the export has them, else all clicks. */
 export const tiktok: PlatformDefinition = {
   platform: 'tiktok',
   title: 'TikTok Ads',

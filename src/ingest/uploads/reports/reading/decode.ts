@@ -6,14 +6,14 @@ import { decodeBrokenUtf8, utf8Length, wholeUtf8Bytes } from './utf8.ts';
 
 export interface Decoded {
   text: string;
-  /** How many bytes the units from `from` to `to` stand for, where `fromByte` is the place of `from`. */
+  /** How many bytes the units from `from` to `to` take up, where `fromByte` is the position of `from`. */
   measure(from: number, to: number, fromByte: number): number;
 }
 
 /**
- * Decodes bytes that begin with a whole character. Nothing is refused: what is not valid in the encoding becomes
- * U+FFFD, and the row that it stands in can still be judged. A character that is cut off at the end may come out
- * wrong or not at all: it belongs to a row that is not whole yet, and is decoded again with it.
+ * Decodes bytes that begin with a whole character. Invalid bytes become U+FFFD, so the row around them can still be
+ * checked. A character that is cut off at the end may come out wrong: it belongs to an incomplete row and is decoded
+ * again with it.
  */
 export function decode(
   bytes: Buffer,
@@ -30,7 +30,7 @@ function byteForByte(text: string): Decoded {
 }
 
 function utf8(bytes: Buffer, isLast: boolean): Decoded {
-  // What is cut off is left away here, because text that is not valid throughout takes the slow way.
+  // A cut-off character is left out here, because text that is not entirely valid takes the slow path.
   const whole = isLast ? bytes : bytes.subarray(0, wholeUtf8Bytes(bytes));
   if (isUtf8(whole)) {
     const text = whole.toString('utf8');
@@ -56,7 +56,7 @@ function walk(step: { units: number; fromByte: number; bytesAt: (at: number) => 
   for (let units = step.units; units > 0; ) {
     const length = step.bytesAt(at);
     at += length;
-    // Only a UTF-8 character beyond U+FFFF has four bytes, and it is the only one of two units.
+    // Only UTF-8 characters beyond U+FFFF have four bytes, and only they have two units.
     units -= length === 4 ? 2 : 1;
   }
   return at - step.fromByte;
@@ -66,7 +66,7 @@ function decodeUtf16(bytes: Buffer, { encoding, isLast }: { encoding: Encoding; 
   const even = bytes.subarray(0, bytes.length - (bytes.length % 2));
   const units = encoding === 'utf-16le' ? even : Buffer.from(even).swap16();
   const text = wellFormed(units.toString('utf16le'));
-  // Half a unit at the very end of a file is a character that was cut off.
+  // Half a unit at the very end of a file is a cut-off character.
   const isCut = isLast && bytes.length % 2 === 1;
   return {
     text: isCut ? `${text}\ufffd` : text,
@@ -74,10 +74,10 @@ function decodeUtf16(bytes: Buffer, { encoding, isLast }: { encoding: Encoding; 
   };
 }
 
-/** From 0x80 to 0x9F, where Windows-1252 differs from Latin-1; the five that it leaves open stay as they are. */
+/** 0x80 to 0x9F, where Windows-1252 differs from Latin-1; its five undefined bytes stay as they are. */
 const windows1252 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
 
-/** By hand, because some releases of Node decode windows-1252 as Latin-1. */
+/** Written by hand, because some releases of Node decode windows-1252 as Latin-1. */
 function decodeWindows1252(bytes: Buffer): string {
   return bytes
     .toString('latin1')

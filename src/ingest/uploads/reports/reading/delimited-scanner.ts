@@ -1,8 +1,7 @@
 import type { SluiceError } from '../../../../lib/errors.ts';
 import { reportErrors } from '../errors.ts';
-import { shortened } from '../shortened.ts';
+import { rowProblem, shortened, shownLength } from '../shown-text.ts';
 import type { FieldProblem, RawRow } from '../types.ts';
-import { rowProblem, shownLength } from './row-problem.ts';
 import type { DelimitedLayout, ReadingLimits, RowScanner, ScannedText, Stop } from './types.ts';
 
 const quote = 34;
@@ -15,10 +14,10 @@ export interface ScannerStart {
   line: number;
 }
 
-/** A row that is too long to be kept, while its end is looked for. */
+/** A row that is too long to be kept, while the scanner looks for its end. */
 interface SkippedRow {
   problem: FieldProblem;
-  /** In the text at work; null once that is another one. */
+  /** Its position in the current text; null when it began in an earlier text. */
   start: number | null;
   column: number;
   breaks: number;
@@ -28,14 +27,14 @@ interface SkippedRow {
 type Found = string[] | 'too long' | null;
 
 /**
- * Cuts delimited text into rows by RFC 4180, with LF, CRLF or CR at the end of a line, and makes the best of what is
- * not by the book: quotes inside a cell are literal, text after a closing quote belongs to the cell, short rows are
- * filled up, long ones kept. Rows without any text are skipped, like the `,,,` that spreadsheets write for them.
- * A row that passes a limit comes as one with a problem, and of what is too long only the beginning is kept; only a
- * quote that nothing closes is the file's fault, because no row can be found behind it.
+ * Splits delimited text into rows by RFC 4180, with LF, CRLF or CR at the end of a line. It tolerates deviations: a
+ * quote inside a cell is literal, text after a closing quote belongs to the cell, short rows are padded, long ones are
+ * kept. Rows without any text are skipped, like the `,,,` that spreadsheets write. A row that exceeds a limit becomes a
+ * row with a problem, and only the beginning of what is too long is kept. Only a quote that is never closed is an error
+ * of the whole file, because no row can be found after it.
  *
- * The places of the next quote, delimiter and line break are kept from row to row, because searching for them anew in
- * each row of a file that has none would take time in the square of its length.
+ * The positions of the next quote, delimiter and line break are kept from row to row: searching for them in each row of
+ * a file that has none would take quadratic time.
  */
 export class DelimitedScanner implements RowScanner {
   readonly #layout: DelimitedLayout;
@@ -44,18 +43,18 @@ export class DelimitedScanner implements RowScanner {
   readonly #limits: ReadingLimits;
   #text = '';
   #isLast = false;
-  #at = 0;
+  at = 0;
   #nextQuote = -1;
   #nextDelimiter = -1;
   #nextFeed = -1;
   #nextReturn = -1;
-  #rowIndex: number;
-  #line: number;
+  nextRowIndex: number;
+  nextLine: number;
   readonly #isStrict: boolean;
   #problem: FieldProblem | null = null;
   #skipped: SkippedRow | null = null;
 
-  /** `isStrict` throws what is wrong with a row. */
+  /** With `isStrict`, a problem of a row is thrown. */
   constructor(
     layout: DelimitedLayout,
     { limits, start, isStrict = false }: { limits: ReadingLimits; start: ScannerStart; isStrict?: boolean },
@@ -65,25 +64,13 @@ export class DelimitedScanner implements RowScanner {
     this.#delimiter = layout.delimiter;
     this.#delimiterCode = layout.delimiter.charCodeAt(0);
     this.#limits = limits;
-    this.#rowIndex = start.rowIndex;
-    this.#line = start.line;
+    this.nextRowIndex = start.rowIndex;
+    this.nextLine = start.line;
   }
 
-  get at(): number {
-    return this.#at;
-  }
-
-  /** Blank lines behind a row belong to it. */
+  /** Blank lines after a row belong to it. */
   get rowsEnd(): number | null {
-    return this.#skipped === null ? this.#at : this.#skipped.start;
-  }
-
-  get nextRowIndex(): number {
-    return this.#rowIndex;
-  }
-
-  get nextLine(): number {
-    return this.#line;
+    return this.#skipped === null ? this.at : this.#skipped.start;
   }
 
   layout(): DelimitedLayout {
@@ -93,7 +80,7 @@ export class DelimitedScanner implements RowScanner {
   look({ text, isLast }: ScannedText): void {
     this.#text = text;
     this.#isLast = isLast;
-    this.#at = 0;
+    this.at = 0;
     if (this.#skipped !== null) this.#skipped.start = null;
     this.#forgetPlaces();
   }
@@ -108,7 +95,7 @@ export class DelimitedScanner implements RowScanner {
   fill(rows: RawRow[], maxRows: number): Stop {
     const width = this.#layout.headers.length;
     while (rows.length < maxRows) {
-      const line = this.#line;
+      const line = this.nextLine;
       this.#problem = null;
       const found = this.#skipped === null ? this.#nextRow() : 'too long';
       const cells = found === 'too long' ? this.#passSkipped() : found;
@@ -116,16 +103,16 @@ export class DelimitedScanner implements RowScanner {
       const problem: FieldProblem | null = this.#problem;
       if (problem === null && isBlank(cells)) continue;
       while (cells.length < width) cells.push('');
-      rows.push({ rowIndex: this.#rowIndex, line, cells, ...(problem === null ? {} : { problem }) });
-      this.#rowIndex += 1;
+      rows.push({ rowIndex: this.nextRowIndex, line, cells, ...(problem === null ? {} : { problem }) });
+      this.nextRowIndex += 1;
     }
     return 'full';
   }
 
-  /** Null when the text does not hold another whole row; a row that is too long is left for `#passSkipped`. */
+  /** Null when the text contains no further whole row. A row that is too long is left to `#passSkipped`. */
   #nextRow(): Found {
     const text = this.#text;
-    const start = this.#at;
+    const start = this.at;
     if (start >= text.length) return null;
     if (this.#nextFeed < start) this.#nextFeed = this.#find('\n', start);
     if (this.#nextReturn < start) this.#nextReturn = this.#find('\r', start);
@@ -138,12 +125,12 @@ export class DelimitedScanner implements RowScanner {
     if (after === null) return null;
     if (end - start > this.#limits.rowLength) return this.#skip(start);
     const cells = this.#split(start, end);
-    this.#at = after;
+    this.at = after;
     this.#endLine();
     return cells;
   }
 
-  /** Cells of a line without quotes. */
+  /** The cells of a line without quotes. */
   #split(start: number, end: number): string[] {
     const text = this.#text;
     const cells: string[] = [];
@@ -157,10 +144,10 @@ export class DelimitedScanner implements RowScanner {
     }
   }
 
-  /** A row with a quote in its first line, which may go on in the next. */
+  /** A row with a quote in its first line; it may continue in the next line. */
   #nextQuotedRow(lineEnd: number): Found {
     const text = this.#text;
-    const start = this.#at;
+    const start = this.at;
     const cells: string[] = [];
     let from = start;
     for (;;) {
@@ -179,14 +166,14 @@ export class DelimitedScanner implements RowScanner {
       const after = this.#afterBreak(end);
       if (after === null) return null;
       if (end - start > this.#limits.rowLength) return this.#skip(start);
-      if (lineEnd < end) this.#line += breaksIn(text.slice(start, end));
-      this.#at = after;
+      if (lineEnd < end) this.nextLine += breaksIn(text.slice(start, end));
+      this.at = after;
       this.#endLine();
       return cells;
     }
   }
 
-  /** A row that goes on beyond the text is given up as soon as it is certain to be too long. */
+  /** A row that continues beyond the text is skipped as soon as it is certainly too long. */
   #unfinished(start: number): Found {
     return this.#text.length - start > this.#limits.rowLength ? this.#skip(start) : null;
   }
@@ -196,59 +183,59 @@ export class DelimitedScanner implements RowScanner {
     if (this.#isStrict) throw error;
     const value = this.#text.slice(start, start + Math.min(shownLength, this.#limits.rowLength));
     this.#skipped = { problem: rowProblem(error, { value }), start, column: 0, breaks: 0, isInCell: false };
-    this.#at = start;
+    this.at = start;
     this.#forgetPlaces();
     return 'too long';
   }
 
-  /** Goes to the end of the skipped row, cell by cell, and keeps nothing of it; null when it is not in this text. */
+  /** Moves to the end of the skipped row, cell by cell. Returns null when the end is not in this text. */
   #passSkipped(): string[] | null {
     const skipped = this.#skipped;
-    if (skipped === null) throw new Error('Only a row that was begun to be skipped is passed');
+    if (skipped === null) throw new Error('There is no skipped row to pass');
     for (;;) {
-      if (this.#at === this.#text.length && !this.#isLast) return null;
+      if (this.at === this.#text.length && !this.#isLast) return null;
       if (!skipped.isInCell && !this.#passQuotes(skipped)) return null;
       skipped.isInCell = true;
-      this.#at = this.#plainEnd(this.#at);
-      const after = this.#at === this.#text.length && !this.#isLast ? null : this.#afterBreak(this.#at);
+      this.at = this.#plainEnd(this.at);
+      const after = this.at === this.#text.length && !this.#isLast ? null : this.#afterBreak(this.at);
       if (after === null) return null;
-      const isCellEnd = this.#text.charCodeAt(this.#at) === this.#delimiterCode;
-      this.#at = after;
+      const isCellEnd = this.#text.charCodeAt(this.at) === this.#delimiterCode;
+      this.at = after;
       if (!isCellEnd) break;
       skipped.isInCell = false;
       skipped.column += 1;
     }
     this.#problem = skipped.problem;
     this.#skipped = null;
-    this.#line += skipped.breaks;
+    this.nextLine += skipped.breaks;
     this.#endLine();
     return [];
   }
 
-  /** Passes the quoted beginning of a cell, if it has one. False when that does not end in this text. */
+  /** Passes the quoted beginning of a cell, if it has one. Returns false when the quotes do not end in this text. */
   #passQuotes(skipped: SkippedRow): boolean {
-    const from = this.#at;
+    const from = this.at;
     if (this.#text.charCodeAt(from) !== quote) return true;
     const close = this.#closingQuote(from, skipped.column);
-    // At the end of the text it may be the first of a doubled one.
+    // At the end of the text it may be the first of two quotes.
     if (close === -1 || (close + 1 === this.#text.length && !this.#isLast)) return false;
     skipped.breaks += breaksIn(this.#text.slice(from, close));
-    this.#at = close + 1;
+    this.at = close + 1;
     return true;
   }
 
-  /** The quote that closes the one at `start`; -1 when it is not in this text. */
+  /** The position of the quote that closes the one at `start`; -1 when it is not in this text. */
   #closingQuote(start: number, column: number): number {
     const text = this.#text;
     let close = text.indexOf('"', start + 1);
     while (close !== -1 && text.charCodeAt(close + 1) === quote) close = text.indexOf('"', close + 2);
-    // A row is never as long as this, so the quote was not meant to open a cell that is.
+    // No row is this long, so the quote was not meant to open a cell.
     const isTooFar = (close === -1 ? text.length : close) - start > this.#limits.rowLength;
     if (isTooFar || (close === -1 && this.#isLast)) throw this.#unclosed(column, isTooFar);
     return close;
   }
 
-  /** Where the delimiter or line break is that ends a cell without quotes. */
+  /** The position of the delimiter or line break that ends a cell without quotes. */
   #plainEnd(from: number): number {
     if (this.#nextDelimiter < from) this.#nextDelimiter = this.#find(this.#delimiter, from);
     if (this.#nextFeed < from) this.#nextFeed = this.#find('\n', from);
@@ -256,7 +243,7 @@ export class DelimitedScanner implements RowScanner {
     return Math.min(this.#nextDelimiter, this.#nextFeed, this.#nextReturn, this.#text.length);
   }
 
-  /** Where the next line begins; null when it could still be the LF of a CRLF, which is not in the text yet. */
+  /** Where the next line begins; null when the LF of a CRLF may still follow in the next text. */
   #afterBreak(end: number): number | null {
     const text = this.#text;
     if (end === text.length) return end;
@@ -290,8 +277,8 @@ export class DelimitedScanner implements RowScanner {
   }
 
   #endLine(): void {
-    this.#line += 1;
-    if (this.#line - 1 <= this.#limits.lines) return;
+    this.nextLine += 1;
+    if (this.nextLine - 1 <= this.#limits.lines) return;
     throw reportErrors.raise.report_too_many_lines(
       `The report has more than ${this.#limits.lines} lines, the most allowed.`,
       { details: { max_lines: this.#limits.lines } },
@@ -303,33 +290,33 @@ export class DelimitedScanner implements RowScanner {
       ? ['A quote is not closed', `nothing closes within ${this.#limits.rowLength} characters`]
       : ['The report ends inside quotes', 'nothing closes'];
     return reportErrors.raise.report_quote_unclosed(
-      `${what}: the row that begins on line ${this.#line} opens a quote in column ${column + 1} that ${how}.`,
-      { details: { line: this.#line, column: column + 1 } },
+      `${what}: the row that begins on line ${this.nextLine} opens a quote in column ${column + 1} that ${how}.`,
+      { details: { line: this.nextLine, column: column + 1 } },
     );
   }
 
   #cellTooLarge(column: number): SluiceError {
     const most = this.#limits.cellLength;
     return reportErrors.raise.report_cell_too_large(
-      `The row that begins on line ${this.#line} has a value of more than ${most} characters, the most allowed, ` +
-        `in column ${column + 1}; a quote that is not closed looks like this too.`,
-      { details: { line: this.#line, column: column + 1, max_characters: most } },
+      `The row that begins on line ${this.nextLine} has a value of more than ${most} characters, the most allowed, ` +
+        `in column ${column + 1}; an unclosed quote has the same effect.`,
+      { details: { line: this.nextLine, column: column + 1, max_characters: most } },
     );
   }
 
   #rowTooLarge(): SluiceError {
     const most = this.#limits.rowLength;
     return reportErrors.raise.report_row_too_large(
-      `The row that begins on line ${this.#line} has more than ${most} characters, the most allowed.`,
-      { details: { line: this.#line, max_characters: most } },
+      `The row that begins on line ${this.nextLine} has more than ${most} characters, the most allowed.`,
+      { details: { line: this.nextLine, max_characters: most } },
     );
   }
 
   #tooManyColumns(): SluiceError {
     const most = this.#limits.columns;
     return reportErrors.raise.report_too_many_columns(
-      `Line ${this.#line} of the report has more than ${most} columns, the most allowed.`,
-      { details: { line: this.#line, max_columns: most } },
+      `Line ${this.nextLine} of the report has more than ${most} columns, the most allowed.`,
+      { details: { line: this.nextLine, max_columns: most } },
     );
   }
 }
@@ -343,7 +330,7 @@ function unquote(inside: string): string {
   return inside.includes('"') ? inside.replaceAll('""', '"') : inside;
 }
 
-/** How many line breaks, of whatever kind, a text has. */
+/** How many line breaks of any kind a text has. */
 export function breaksIn(text: string): number {
   return text.split(/\r\n|\n|\r/).length - 1;
 }

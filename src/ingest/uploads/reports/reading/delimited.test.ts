@@ -89,19 +89,19 @@ describe('rows of delimited text', () => {
     ]);
   });
 
-  test('count their lines also behind a megabyte of blank ones', async () => {
+  test('have the right line number even after a megabyte of blank lines', async () => {
     const { rows } = await readReport(`\n${'\r\n'.repeat(500_000)}Day,a\n1,2`);
     expect(rows).toEqual([{ rowIndex: 0, line: 500_003, cells: ['1', '2'] }]);
   });
 
-  test('keep NUL characters, because they are the problem of one row only', async () => {
+  test('keep NUL characters, which are a problem of one row only', async () => {
     expect(await cellsOf('Day,a\n1,x\0y\n2,b\n')).toEqual([
       ['1', 'x\0y'],
       ['2', 'b'],
     ]);
   });
 
-  test('keep names such as __proto__ and doubled or empty names of columns', async () => {
+  test('keep column names such as __proto__, and repeated or empty ones', async () => {
     const { layout } = await readReport('Day,__proto__,a,a,\n1,2,3,4,5\n');
     expect(layout.headers).toEqual(['Day', '__proto__', 'a', 'a', '']);
   });
@@ -129,25 +129,25 @@ describe('delimiter and header', () => {
     expect(layout.headers[0]).toBe('Day');
   });
 
-  test('give the lines above as they would be read by a person', async () => {
+  test('keep the title lines above as a person would read them', async () => {
     const text = 'Campaign report,,\n"March 27, 2026 - April 23, 2026",,\nDay,Cost,Clicks\n1,2,3\n';
     const { layout } = await readReport(text);
     expect(layout).toMatchObject({ titleLines: ['Campaign report', 'March 27, 2026 - April 23, 2026'] });
   });
 
-  test('are looked for in the first thirty lines and no further', async () => {
+  test('are searched for in the first thirty lines only', async () => {
     const found = await readReport(`${'title\n'.repeat(29)}Day,Cost\n1,2\n`);
     expect(found.rows).toHaveLength(1);
     expect((await reportRefusal(`${'title\n'.repeat(30)}Day,Cost\n1,2\n`)).code).toBe('no_header');
   });
 
-  test('may be all that a report has, with nothing after them', async () => {
+  test('may be all that a report has', async () => {
     for (const text of ['Day,Cost', 'Day,Cost\n', 'Day,Cost\r\n\r\n']) {
       expect((await readReport(text)).rows).toEqual([]);
     }
   });
 
-  test('are refused in the words of the platform, for the most plausible delimiter', async () => {
+  test('are refused with the error of the platform for the most plausible delimiter', async () => {
     const { code, message } = await reportRefusal('Row Type;Action\nCampaign;Add\n');
     expect({ code, message }).toEqual({
       code: 'no_header',
@@ -171,12 +171,12 @@ test('a Google report in UTF-16 with tabs is read as it is exported', async () =
 describe('batches', () => {
   const text = `Day,a\n${Array.from({ length: 10 }, (_, at) => `${at},x\n`).join('')}`;
 
-  test('have as many rows as are asked for, the last the rest', async () => {
+  test('have as many rows as requested, and the last one has the rest', async () => {
     expect((await readReport(text, { batchRows: 4 })).batchSizes).toEqual([4, 4, 2]);
     expect((await readReport(text, { batchRows: 5 })).batchSizes).toEqual([5, 5]);
   });
 
-  test('of no rows are refused, because reading them would never end', async () => {
+  test('are refused when they should have no rows, because reading would never end', async () => {
     await expect(readReport(text, { batchRows: 0 })).rejects.toThrow(RangeError);
   });
 

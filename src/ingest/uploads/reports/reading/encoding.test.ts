@@ -64,13 +64,13 @@ describe('the encoding of a report', () => {
     expect(rows[0]?.cells[1]).toMatch(/^Größe 日\ufffd+$/);
   });
 
-  test('lets half a character of UTF-16 become a replacement, also at the end of the file', async () => {
+  test('replaces half a character of UTF-16, even at the end of the file', async () => {
     const bytes = Buffer.from(`\ufeff${report}x\ud800y,z`, 'utf16le');
     const { rows } = await readReport(Buffer.concat([bytes, Buffer.from([0x41])]));
     expect(rows[0]?.cells).toEqual(['2026-03-27', 'x\ufffdy', 'z\ufffd']);
   });
 
-  test('does not let a broken pair of Shift_JIS swallow a delimiter', async () => {
+  test('does not lose a delimiter after a broken pair of Shift_JIS', async () => {
     const title = encodeAs('これは日本語の広告レポートです。\nDay,Campaign,Cost\n', 'shift_jis');
     const { rows } = await readReport(
       Buffer.concat([title, Buffer.from([0x31, 0x2c, 0x83, 0x2c, 0x35, 0x0a])]),
@@ -79,7 +79,7 @@ describe('the encoding of a report', () => {
   });
 });
 
-test('texts of legacy encodings are told apart by what stands beside their characters', () => {
+test('legacy encodings are distinguished by the characters around each other', () => {
   const japanese = ['広告', '東京都', 'セール開催中', '円', 'ﾘﾀｰｹﾞﾃｨﾝｸﾞ'];
   const latin = [
     'façade',
@@ -122,7 +122,7 @@ describe('the first bytes of a file', () => {
     ['zeros', Buffer.alloc(1000), 'binary and not text'],
     ['a web page', Buffer.from('\n<!DOCTYPE html><html>'), 'an HTML page'],
     ['XML', Buffer.from('<?xml version="1.0"?>'), 'an XML document'],
-  ])('are no report: %s', (_, bytes, what) => {
+  ])('are not a report: %s', (_, bytes, what) => {
     expect(sniffReport(bytes)).toEqual({ ok: false, what });
   });
 });

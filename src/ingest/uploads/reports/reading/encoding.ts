@@ -10,15 +10,15 @@ export interface FoundEncoding {
   bomBytes: number;
 }
 
-/** Of text that is not UTF-8, how much is looked at from the first piece that shows it. */
+/** How much text is examined after the first piece that is not UTF-8. */
 const sampleBytes = 1024 * 1024;
 
-/** So many characters of UTF-8 in a row, and nothing else beyond ASCII, are no accident. */
+/** This many UTF-8 characters, and nothing else beyond ASCII, cannot be a coincidence. */
 const certainCharacters = 1_000;
 
 /**
- * The encoding of a file. Without a byte order mark it is looked through until the matter is clear, because the first
- * name with an accent may stand behind megabytes of ASCII: 50 MB take about 20 ms.
+ * The encoding of a file. Without a byte order mark the file is read until the encoding is clear: the first name with
+ * an accent may come after megabytes of ASCII. 50 MB take about 20 ms.
  */
 export async function detectEncoding(open: OpenBytes, limits: ReadingLimits): Promise<FoundEncoding> {
   const source = new ByteSource(open(0), limits.pieceBytes);
@@ -37,7 +37,7 @@ async function lookThrough(source: ByteSource, limits: ReadingLimits): Promise<E
   let carry: Buffer = Buffer.alloc(0);
   while (seen < limits.encodingBytes) {
     const piece = await source.next();
-    // A character that is cut off at the end of the file does not make the rest of it another encoding.
+    // A cut-off character at the end of the file does not change its encoding.
     if (piece === null) return utf8Characters > 0 || carry.length === 0 ? 'utf-8' : guessLegacy(carry);
     seen += piece.length;
     const bytes = carry.length > 0 ? Buffer.concat([carry, piece]) : piece;
@@ -61,7 +61,7 @@ async function sample(source: ByteSource, first: Buffer): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-/** UTF-8 hardly ever comes about by accident, so a text that is nearly all UTF-8 is UTF-8 with damage. */
+/** Valid UTF-8 is hardly ever a coincidence, so a text that is nearly all UTF-8 is damaged UTF-8. */
 const damageShare = 1 / 10;
 
 function judge(bytes: Buffer, utf8Before: number): Encoding {
@@ -70,7 +70,7 @@ function judge(bytes: Buffer, utf8Before: number): Encoding {
   return guessLegacy(bytes);
 }
 
-/** Characters beyond ASCII, and bytes that are no part of any. */
+/** Counts characters beyond ASCII, and bytes that belong to no character. */
 function countUtf8(bytes: Buffer): { characters: number; wrong: number } {
   let characters = 0;
   let wrong = 0;
@@ -90,9 +90,9 @@ interface Evidence {
 }
 
 /**
- * Shift_JIS or Windows-1252. Validity decides little: "é" and the letter after it are a valid pair of Shift_JIS. What
- * tells them apart is company: Japanese characters come in runs of pairs whose lead bytes would be quotes, dashes and
- * control characters in Windows-1252; letters with accents and typographic quotes stand alone among ASCII letters.
+ * Shift_JIS or Windows-1252. Validity decides little: "é" and the letter after it are a valid pair of Shift_JIS. The
+ * context decides: Japanese characters come in runs of pairs whose lead bytes would be quotes, dashes and control
+ * characters in Windows-1252; letters with accents and typographic quotes are surrounded by ASCII letters.
  */
 export function guessLegacy(bytes: Buffer): 'shift_jis' | 'windows-1252' {
   const evidence: Evidence = { japanese: 0, latin: 0, pairs: 0 };
@@ -106,7 +106,7 @@ export function guessLegacy(bytes: Buffer): 'shift_jis' | 'windows-1252' {
   return japanese > latin ? 'shift_jis' : 'windows-1252';
 }
 
-/** Weighs a run of Shift_JIS characters beyond ASCII; answers where it ends. */
+/** Weighs a run of Shift_JIS characters beyond ASCII and returns where it ends. */
 function weighRun(bytes: Buffer, from: number, evidence: Evidence): number {
   const run = measureRun(bytes, from);
   evidence.pairs += run.pairs;

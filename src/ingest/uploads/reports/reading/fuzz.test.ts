@@ -74,7 +74,7 @@ function mutate(bytes: Buffer, { kind, at, length, span }: Mutation): Buffer {
   return Buffer.concat([before, after.subarray(0, length), after]);
 }
 
-/** What became of a file: its rows, and the code that it ended with, which must be one of ours. */
+/** The result of reading a file: its rows, and the code that it ended with, which must be a known one. */
 async function outcomeOf(bytes: Buffer, options: ReadOptions) {
   try {
     return { ...(await readReport(bytes, options)), code: 'read' };
@@ -85,7 +85,7 @@ async function outcomeOf(bytes: Buffer, options: ReadOptions) {
   }
 }
 
-test('mutated files are read or refused with a code of ours, and can be resumed wherever they are read', async () => {
+test('mutated files are read or refused with a known code, and reading can resume at any checkpoint', async () => {
   const codes = new Map<string, number>();
   await fc.assert(
     fc.asyncProperty(
@@ -108,12 +108,12 @@ test('mutated files are read or refused with a code of ours, and can be resumed 
     ),
     { numRuns: 2_000, seed: 20_260_327 },
   );
-  // A fuzzer whose files are all refused at the door, or all fine, has looked at nothing.
+  // A fuzzer whose files are all refused or all fine has tested nothing.
   expect(codes.get('read')).toBeGreaterThan(400);
   expect(codes.size).toBeGreaterThan(5);
 }, 120_000);
 
-/** Rows of JSON are as wide as the fields that were known when their batch ended, which depends on the batch. */
+/** JSON rows are as wide as the fields known at the end of their batch, so the width depends on the batch. */
 function trimEnd(cells: readonly string[]): string[] {
   return cells.slice(0, cells.findLastIndex((cell) => cell !== '') + 1);
 }

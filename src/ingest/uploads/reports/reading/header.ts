@@ -1,15 +1,16 @@
 import { isSluiceError, type SluiceError } from '../../../../lib/errors.ts';
 import { reportErrors } from '../errors.ts';
+import { copyOf } from '../shown-text.ts';
 import type { RawRow } from '../types.ts';
 import { DelimitedScanner } from './delimited-scanner.ts';
 import type { DelimitedLayout, Encoding, HeaderFinder, ReadingLimits, ScannedText } from './types.ts';
 
-/** In the order of preference where nothing speaks for one of them. */
+/** In the order of preference when nothing else decides. */
 const delimiters = [',', ';', '\t', '|'];
 
 export interface FoundHeader {
   layout: DelimitedLayout;
-  /** In the text: where the first row after the header begins. */
+  /** The position in the text where the first row after the header begins. */
   end: number;
   nextLine: number;
 }
@@ -17,15 +18,15 @@ export interface FoundHeader {
 interface Candidates {
   delimiter: string;
   rows: readonly (readonly string[])[];
-  /** Behind each row: its end in the text and the line that follows. */
+  /** For each row: its end in the text and the number of the next line. */
   ends: { at: number; line: number }[];
-  /** What is wrong with the row after these. */
+  /** The error of the row after these. */
   problem: SluiceError | null;
 }
 
 /**
- * Finds delimiter and header together: the first lines are cut by each delimiter, the most plausible first, until the
- * platform recognises a header among them. Counting alone fails, because title lines are full of other delimiters.
+ * Finds delimiter and header together: the first lines are split by each delimiter, the most plausible first, until the
+ * platform recognizes a header among them. Counting alone fails, because title lines are full of other delimiters.
  */
 export function findHeaderRow(
   head: ScannedText,
@@ -84,14 +85,14 @@ function candidatesBy(
       ends.push({ at: scanner.at, line: scanner.nextLine });
     }
   } catch (error) {
-    // The row may be whole when it is cut by another delimiter; if none finds a header, this is the reason.
+    // Another delimiter may split the row correctly. If none finds a header, this is the error.
     if (!isSluiceError(error)) throw error;
     problem = error;
   }
   return { delimiter, rows: rows.map(({ cells }) => cells), ends, problem };
 }
 
-/** How many cells the most usual width accounts for: rows of a table agree with each other, prose does not. */
+/** The number of cells in rows of the most frequent width: rows of a table have the same width, prose does not. */
 function plausibility(rows: readonly (readonly string[])[]): number {
   const cellsByWidth = new Map<number, number>();
   for (const { length } of rows) {
@@ -105,14 +106,9 @@ function titleOf(cells: readonly string[], delimiter: string): string {
   return copyOf(cells.slice(0, end).join(delimiter));
 }
 
-/** A cell may be a part of the whole head, which must not stay in memory for the sake of a name. */
-function copyOf(cell: string): string {
-  return Buffer.from(cell, 'utf16le').toString('utf16le');
-}
-
 function headTooLarge(line: number, { headBytes }: ReadingLimits): SluiceError {
   return reportErrors.raise.report_row_too_large(
-    `Line ${line}, the first of the report with text, has more than ${headBytes} bytes, the most allowed for a header.`,
+    `Line ${line}, the first line with text, has more than ${headBytes} bytes, the most allowed for a header.`,
     { details: { line, max_bytes: headBytes } },
   );
 }

@@ -1,7 +1,7 @@
 import type { SluiceError } from '../../../../lib/errors.ts';
 import { reportErrors } from '../errors.ts';
 
-/** A record, or the place where it should be. */
+/** A record, or the position where one should be. */
 export interface RecordPlace {
   words: string;
   record: number;
@@ -21,7 +21,7 @@ export function unexpected(
   );
 }
 
-/** `isOpen`: a record or member has begun, and the text ends within it. */
+/** `isOpen`: the text ends inside a record or member. */
 export function truncated(
   place: RecordPlace,
   { isMember, isOpen, expected }: { isMember: boolean; isOpen: boolean; expected: string },
@@ -54,7 +54,7 @@ export function notAnObject(place: RecordPlace, what: string): SluiceError {
 export function tooLarge(place: RecordPlace, maxLength: number): SluiceError {
   return reportErrors.raise.report_row_too_large(
     `${place.words}, which begins at byte ${place.byteOffset} of the report, has more than ${maxLength} characters, ` +
-      'the most allowed; a quote or bracket that is not closed looks like this too.',
+      'the most allowed; an unclosed quote or bracket has the same effect.',
     { details: { ...detailsOf(place), max_characters: maxLength } },
   );
 }

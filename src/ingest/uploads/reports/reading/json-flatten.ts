@@ -9,17 +9,17 @@ const comma = 44;
 const openArray = 91;
 const openObject = 123;
 
-/** A place in the records. Kept as a tree, because putting paths together for each value took a third of the time. */
+/** A path in the records. Kept as a tree, because concatenating paths for each value took a third of the time. */
 interface PathNode {
   path: string;
-  /** -1 until a value is found here. */
+  /** -1 until a value is found at this path. */
   column: number;
   children: Map<string, PathNode>;
 }
 
 /**
- * Makes rows of cells out of records. It works on the text of a record and not on what JSON.parse makes of it, because
- * a number there has lost its zeros and the last digits of a long id.
+ * Turns records into rows of cells. It works on the text of a record and not on the result of JSON.parse, because that
+ * loses trailing zeros and the last digits of long ids.
  */
 export class RecordFlattener {
   readonly #headers: string[];
@@ -32,7 +32,7 @@ export class RecordFlattener {
   #cells: string[] = [];
   #recordNo = 0;
 
-  /** `headers` grows as new paths come; places that are given once stay. */
+  /** `headers` grows with new paths; existing positions never change. */
   constructor(headers: string[], limits: ReadingLimits) {
     this.#headers = headers;
     this.#limits = limits;
@@ -94,7 +94,7 @@ export class RecordFlattener {
     this.#at = end;
   }
 
-  /** Passes some characters and the space behind them. */
+  /** Passes some characters and the whitespace after them. */
   #skip(count: number): void {
     this.#at = skipSpace(this.#text, this.#at + count);
   }
@@ -102,7 +102,7 @@ export class RecordFlattener {
   #childOf(node: PathNode, key: string): PathNode {
     const known = node.children.get(key);
     if (known !== undefined) return known;
-    // Objects without values make no columns, but they too must not become ever more.
+    // Objects without values add no columns, but their number must be limited too.
     this.#nodeCount += 1;
     if (this.#nodeCount > this.#limits.columns * 2) throw this.#tooManyColumns();
     const path = wellFormed(node === this.#root ? key : `${node.path}.${key}`);
@@ -143,7 +143,7 @@ export class RecordFlattener {
   }
 }
 
-/** The members of the object that begins at `start`, in order; the last may be incomplete and is then left out. */
+/** The members of the object that begins at `start`, in order. An incomplete last member is left out. */
 export function* membersOf(
   text: string,
   start: number,
@@ -164,8 +164,8 @@ export function* membersOf(
 }
 
 /**
- * Meta's lists of `{action_type, value}` as pairs; null when the list is another. A list that names one type twice
- * (broken down by device, say) has no single figure for it, and stays as it is instead of losing one.
+ * Meta's lists of `{action_type, value}` as pairs; null for any other list. A list that names one type twice (broken
+ * down by device, for example) has no single figure for it, so it stays as it is and loses nothing.
  */
 function findActions(text: string, maxDepth: number): Map<string, string> | null {
   const actions = new Map<string, string>();
@@ -190,7 +190,7 @@ function findAction(text: string, start: number, maxDepth: number): { type: stri
   return type === null || value === null ? null : { type, value };
 }
 
-/** Null for objects and arrays, which are no figures. */
+/** Null for objects and arrays, which are not figures. */
 function scalarText(text: string, from: number, to: number): string | null {
   const code = text.charCodeAt(from);
   if (code === openObject || code === openArray) return null;

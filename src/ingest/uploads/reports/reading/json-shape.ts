@@ -5,12 +5,12 @@ import { membersOf } from './json-flatten.ts';
 import { skipSpace } from './json-text.ts';
 import type { JsonShape } from './types.ts';
 
-/** Whether a text is JSON and not a table whose first cell begins with a bracket, like "[EU] Campaigns". */
+/** Whether a text is JSON. A table may begin with a bracket too, like "[EU] Campaigns". */
 export function looksLikeJson(text: string): boolean {
   return /^\s*(?:\{|\[\s*(?:[[{"\]]|null\s*,|$))/.test(text);
 }
 
-/** What else stands beside the results in an answer of Google; a record with a field `results` has other company. */
+/** The members of a Google response. A record with a field `results` has other members. */
 const googleKeys = new Set([
   'results',
   'fieldMask',
@@ -21,12 +21,12 @@ const googleKeys = new Set([
   'queryResourceConsumption',
 ]);
 
-/** Decides by the first object of the text, as far as it is there, which answer of which platform this is. */
+/** Decides from the first object in the text which platform's response this is. */
 export function detectShape(head: string, maxDepth: number): JsonShape {
   const start = skipSpace(head, 0);
   const isArray = head[start] === '[';
   const object = isArray ? skipSpace(head, start + 1) : start;
-  // Records lie up to three levels deep in an answer; their own depth is judged when they are read.
+  // Records are up to three levels deep in a response; their own depth is checked when they are read.
   const records = isArray ? 'array' : 'ndjson';
   return head[object] === '{' ? (findEnvelope(head, { object, maxDepth: maxDepth + 3 }) ?? records) : records;
 }
@@ -45,7 +45,7 @@ function findEnvelope(
   return keys[0] === 'error' && firsts.get('error') === '{' ? 'meta' : null;
 }
 
-/** Null when a key has an escape that JSON does not know: the head was not parsed yet, and the reader will say so. */
+/** Null when a key has an invalid escape: the head was not parsed yet, and the reader will report it. */
 function findFirsts(
   head: string,
   place: { object: number; maxDepth: number },
@@ -58,7 +58,7 @@ function findFirsts(
   }
 }
 
-/** The first character of each member's value, also of a last one that goes on beyond the text. */
+/** The first character of each member's value, including a last one that continues beyond the text. */
 function firstsOfMembers(
   head: string,
   { object, maxDepth }: { object: number; maxDepth: number },
@@ -74,7 +74,7 @@ function firstsOfMembers(
   return firsts;
 }
 
-/** What a platform answers instead of a report, once the members around the records are known. */
+/** The error that a platform returned instead of a report, or null. */
 export function findPlatformError(
   members: ReadonlyMap<string, unknown>,
   shape: JsonShape,
@@ -89,7 +89,7 @@ export function findPlatformError(
 function platformError(members: ReadonlyMap<string, unknown>): SluiceError {
   const [code, message] = [members.get('code'), members.get('message')].map(shorten);
   return reportErrors.raise.report_platform_error(
-    `The report is an error message of the platform: ${JSON.stringify(message)} (code ${code}).`,
+    `The report is an error message from the platform: ${JSON.stringify(message)} (code ${code}).`,
     { details: { platform_code: code, platform_message: message } },
   );
 }

@@ -9,7 +9,7 @@ const colon = 58;
 const openArray = 91;
 const openObject = 123;
 
-/** What a value is that begins with this character; the words complete "Record 3 is …". */
+/** The kind of value that begins with this character. The words complete "Record 3 is …". */
 export function kindOfValue(first: string): string {
   if (first === '[') return 'an array';
   return first === '"' ? 'a string' : 'a number, true, false or null';
@@ -25,7 +25,7 @@ export function skipSpace(text: string, from: number): number {
   return at;
 }
 
-/** Just after the string that begins at `start`; -1 when it does not end in this text. */
+/** The end of the string that begins at `start`; -1 when it does not end in this text. */
 export function stringEnd(text: string, start: number): number {
   let from = start + 1;
   for (;;) {
@@ -39,8 +39,8 @@ export function stringEnd(text: string, start: number): number {
 }
 
 /**
- * Just after the value that begins at `start`; -1 when it does not end in this text. Looks only at brackets and
- * strings: whether the value is valid, JSON.parse decides.
+ * The end of the value that begins at `start`; -1 when it does not end in this text. Looks only at brackets and
+ * strings; JSON.parse decides whether the value is valid.
  */
 export function valueEnd(text: string, start: number, maxDepth: number, words = 'A record'): number {
   let depth = 0;
@@ -67,9 +67,9 @@ export type RecordEnd =
   | { kind: 'broken' | 'deep'; at: number };
 
 /**
- * Where the object that begins at `start` ends, in a file that has one after the other. Unlike `valueEnd` it sees soon
- * that an object was cut off, before it has gone through all others: no string holds a line break, and a line begins
- * with an object only where a value may be.
+ * The end of the object that begins at `start`, in a file with one object per line. Unlike `valueEnd` it notices a
+ * cut-off object early, before it has read all others: no string contains a line break, and a line begins with an
+ * object only where a value may be.
  */
 export function recordEnd(text: string, start: number, maxDepth: number): RecordEnd {
   const open: number[] = [];
@@ -103,13 +103,13 @@ function mayPrecede(last: number, open: readonly number[]): boolean {
   return last === colon || last === openArray || (last === comma && open.at(-1) === openArray);
 }
 
-/** A string as it is meant. The text between the quotes is mostly free of escapes. */
+/** The value of a string. The text between the quotes usually has no escapes. */
 export function stringValue(text: string, from: number, to: number): string {
   const inside = text.slice(from + 1, to - 1);
   return inside.includes('\\') ? String(JSON.parse(text.slice(from, to))) : inside;
 }
 
-/** Refuses what is not JSON. The place is asked for only then, because finding it takes counting. */
+/** Throws when the text is not JSON. The place is computed only then, because that takes counting. */
 export function parseValue(text: string, place: () => { words: string; byteOffset: number }): unknown {
   try {
     return JSON.parse(text) as unknown;

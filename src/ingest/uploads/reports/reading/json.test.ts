@@ -34,18 +34,18 @@ describe('the shapes of JSON reports', () => {
     ]);
   });
 
-  test('with no records in them give no rows', async () => {
+  test('give no rows when they have no records', async () => {
     for (const text of ['[]', '{"data":[]}', '[{"results":[]}]', '{"code":0,"message":"OK","data":{}}']) {
       expect((await readReport(text)).rows, text).toEqual([]);
     }
   });
 
-  test('are told from a record that has a field of that name', async () => {
+  test('are not confused with a record that has a field of that name', async () => {
     const { layout } = await readReport('[{"campaign_id":"1","results":[{"indicator":"x"}]}]');
     expect(layout).toMatchObject({ shape: 'array', headers: ['campaign_id', 'results'] });
   });
 
-  test('are found when the file is larger than what is looked at', async () => {
+  test('are found when the file is larger than the part that is examined', async () => {
     const many = Array(20_000).fill(record).join(',');
     const { layout, rows } = await readReport(`[{"results":[${many}],"fieldMask":"a"}]`);
     expect(layout).toMatchObject({ shape: 'google' });
@@ -54,7 +54,7 @@ describe('the shapes of JSON reports', () => {
 });
 
 describe('the fields of a record', () => {
-  test('are paths, and numbers are as they were written', async () => {
+  test('are paths, and numbers are kept as written', async () => {
     const text = `[{"campaign":{"id":1202000000000000001,"name":"A \\"B\\" \\u00e9\\n"},
       "segments":{"date":"2026-03-27"},"on":true,"off":false,"no":null,
       "metrics":{"costMicros":"2500000000","ctr":103606.770,"zero":-0.00,"big":1.2E+17}}]`;
@@ -74,7 +74,7 @@ describe('the fields of a record', () => {
     ]);
   });
 
-  test('of a list of actions are one per type', async () => {
+  test('are one per type for a list of actions', async () => {
     const text = `{"data":[{"ad_id":"1","actions":[{"action_type":"purchase","value":"3"},
       {"value":4,"1d_click":"1","action_type":"link_click"}],"action_values":[]}]}`;
     expect(await recordsIn(text)).toEqual([
@@ -89,11 +89,11 @@ describe('the fields of a record', () => {
       'of actions that names one type twice',
       '[{"action_type":"a","value":"1"},{"action_type":"a","value":"2"}]',
     ],
-  ])('of a list %s are its text', async (_, list) => {
+  ])('are the text of a list %s', async (_, list) => {
     expect(await recordsIn(`[{"list":${list}}]`)).toEqual([{ list }]);
   });
 
-  test('that come later are added behind, and are empty in the rows before', async () => {
+  test('are appended when they first appear later, and are empty in the rows before', async () => {
     const { layout, rows, resumes } = await readReport('[{"a":1},{"b":2,"a":3},{"c":4}]', { batchRows: 2 });
     expect(layout.headers).toEqual(['a', 'b', 'c']);
     expect(rows.map(({ cells }) => cells)).toEqual([
@@ -101,20 +101,20 @@ describe('the fields of a record', () => {
       ['3', '2'],
       ['', '', '4'],
     ]);
-    // A checkpoint knows only what was read until then.
+    // A checkpoint contains only what was read until then.
     expect(resumes.map(({ layout }) => layout.headers)).toEqual([
       ['a', 'b'],
       ['a', 'b', 'c'],
     ]);
   });
 
-  test('may end with backslashes and hold quotes and brackets', async () => {
+  test('may end with backslashes and contain quotes and brackets', async () => {
     expect(await recordsIn('[{"a":"x\\\\","b":"\\\\\\"}]","c":"\\""}]')).toEqual([
       { a: 'x\\', b: '\\"}]', c: '"' },
     ]);
   });
 
-  test('that are new after a resumption leave the checkpoint as it was', async () => {
+  test('do not change the checkpoint when they are new after a resumption', async () => {
     const text = '[{"a":1},{"b":2}]';
     const [resume] = (await readReport(text, { batchRows: 1 })).resumes;
     const rest = await readReport(text, { resume });
@@ -129,12 +129,12 @@ describe('the fields of a record', () => {
     expect(rows[0]?.cells).toEqual(['1', '2', '3', '5']);
   });
 
-  test('have no halves of characters', async () => {
+  test('contain no lone surrogates', async () => {
     expect(await recordsIn('[{"a":"x\\ud83dy","b":"\\ud83d\\ude00"}]')).toEqual([{ a: 'x\ufffdy', b: '😀' }]);
   });
 });
 
-describe('an answer that is an error', () => {
+describe('a response that is an error', () => {
   test.each([
     [
       '{"code":40105,"message":"Access token is incorrect","request_id":"1","data":{}}',
@@ -149,7 +149,7 @@ describe('an answer that is an error', () => {
       '190',
     ],
     ['[{"error":{"code":403,"message":"The caller does not have permission"}}]', 'caller does not', '403'],
-  ])('is refused in the words of the platform: %s', async (text, words, platformCode) => {
+  ])('is refused with the message of the platform: %s', async (text, words, platformCode) => {
     const error = await reportRefusal(text);
     expect(error).toMatchObject({ code: 'report_platform_error', details: { platform_code: platformCode } });
     expect(error.message).toContain(words);
@@ -185,14 +185,14 @@ describe('a broken record is a row with its problem, and the others are read', (
     );
   });
 
-  test('also when it is the last, or the first', async () => {
+  test('even when it is the last or the first', async () => {
     const last = await readReport(`${good(1)}\n${good(2)}\n{"a":3,"b`);
     expect(last.rows.map(({ problem }) => problem?.code)).toEqual([undefined, undefined, 'json_truncated']);
     const first = await readReport(`{"a":1,"b":"x\n${good(1)}\n${good(2)}\n`);
     expect(first.rows.map(({ problem }) => problem?.code)).toEqual(['json_malformed', undefined, undefined]);
   });
 
-  test('also when records go over several lines: what is inside goes with the broken one', async () => {
+  test('even when records span several lines: the inner lines belong to the broken record', async () => {
     const pretty = (n: number) => JSON.stringify({ a: n, b: { c: [{ d: n }] } }, null, 2);
     const broken = pretty(2).replace('"b":', '"b"');
     const { rows } = await readReport([pretty(1), broken, pretty(3)].join('\n'));
@@ -205,7 +205,7 @@ describe('a broken record is a row with its problem, and the others are read', (
     ['null', 'null', 'a number, true, false or null'],
     ['a text', '"x"', 'a string'],
     ['a list', '[1, {"a":2}]', 'an array'],
-  ])('also %s in an array, or among the records of an answer', async (_, odd, words) => {
+  ])('even %s in an array or among the records of a response', async (_, odd, words) => {
     for (const [before, after] of [
       ['[', ']'],
       ['{"data":[', '],"paging":{}}'],
@@ -221,7 +221,7 @@ describe('a broken record is a row with its problem, and the others are read', (
     expect((await readReport(`[null, ${good(1)}]`)).rows).toHaveLength(2);
   });
 
-  test('but a file that begins with nothing but broken ones is refused', async () => {
+  test('but a file that begins with only broken records is refused', async () => {
     const error = await reportRefusal(`${'{"a":1,\n'.repeat(20)}${good(1)}\n`);
     expect(error).toMatchObject({
       code: 'report_json_malformed',
@@ -230,7 +230,7 @@ describe('a broken record is a row with its problem, and the others are read', (
   });
 });
 
-describe('broken JSON is refused with its place', () => {
+describe('broken JSON is refused with its position', () => {
   test.each([
     ['a comma too few', '[{"a":1} {"a":2}]', 'report_json_malformed', 'byte 9'],
     ['a comma too many', '[{"a":1},]', 'report_json_malformed', 'byte 9'],
@@ -251,7 +251,7 @@ describe('broken JSON is refused with its place', () => {
       'report_json_truncated',
       'Record 2, which begins at byte 9',
     ],
-    ['an answer that is not closed', '{"data":[{"a":1}]', 'report_json_truncated', 'after 1 records'],
+    ['a response that is not closed', '{"data":[{"a":1}]', 'report_json_truncated', 'after 1 records'],
     ['a string that is not closed', '{"data":[{"a":"1}]}', 'report_json_truncated', 'Record 1'],
     ['a bracket alone', '[', 'report_json_truncated', 'after 0 records'],
   ])('%s', async (_, text, code, words) => {

@@ -7,7 +7,7 @@ import { openReport } from './open-report.ts';
 
 const MiB = 1024 * 1024;
 
-describe('a file that is no report is refused in one sentence', () => {
+describe('a file that is not a report is refused with one sentence', () => {
   test.each([
     ['no bytes', '', 'report_empty', 'no bytes'],
     ['only blank lines', ' \r\n\n\t\n', 'report_empty', 'only blank lines'],
@@ -55,7 +55,7 @@ describe('limits are exact', () => {
   });
 });
 
-describe('limits of a row are exact, and stop no other row', () => {
+describe('limits of a row are exact and do not affect other rows', () => {
   const limits = { columns: 3, cellLength: 10, rowLength: 25 };
   test.each([
     ['a cell', 'a: cell_too_large', '1,1234567890', '1,12345678901'],
@@ -93,7 +93,7 @@ describe('limits of a row are exact, and stop no other row', () => {
     expect(rows.map(({ problem }) => problem?.code)).toEqual([undefined, 'cell_too_large', undefined]);
   });
 
-  test('a cell of 150,000 characters is shown by its beginning', async () => {
+  test('only the beginning of a cell of 150,000 characters is shown', async () => {
     const { rows } = await readReport(`Day,a\n1,${'x'.repeat(150_000)}\n2,y\n`);
     expect(rows[1]).toEqual({ rowIndex: 1, line: 3, cells: ['2', 'y'] });
     const shown = `${'x'.repeat(199)}…`;
@@ -109,11 +109,11 @@ describe('limits of a row are exact, and stop no other row', () => {
   });
 });
 
-/** Reads a file that is never in memory; answers the code that it is refused with and how much of it was taken. */
+/** Reads a file that is never in memory. Returns the code that it is refused with and how much of it was taken. */
 async function readEndless(start: { first: string; piece: string }, totalBytes: number) {
   const streams: ReturnType<typeof endless>[] = [];
   const open = (fromByte: number) => {
-    // Only ever opened where the first part ends or before, so the rest of the file looks the same.
+    // The file is only opened within the first part, so the rest looks the same.
     const first = start.first.slice(fromByte);
     const stream = endless({ first, piece: start.piece, totalBytes });
     streams.push(stream);
@@ -145,7 +145,7 @@ describe('hostile files', () => {
     ['a JSON record that is never closed', 'report_row_too_large', { first: '{"a":[1', piece: ',1' }],
     ['endless JSON brackets', 'report_json_too_deep', { first: '[{"a":', piece: '[' }],
     ['endless JSON backslashes', 'report_row_too_large', { first: '[{"a":"', piece: '\\' }],
-  ])('are refused as soon as a limit is passed: %s', async (_, code, start) => {
+  ])('are refused as soon as a limit is exceeded: %s', async (_, code, start) => {
     const read = await readEndless(start, 100 * MiB);
     expect(read).toMatchObject({ code, areClosed: true });
     expect(read.lastTakenBytes).toBeLessThan(3 * MiB);
@@ -164,7 +164,7 @@ describe('hostile files', () => {
       300_000,
     ],
   ])(
-    'are read in small memory: 40 MB of %s',
+    'are read with little memory: 40 MB of %s',
     async (_, start, code, fewestRows) => {
       const reading = async () => {
         const read = await readEndless(start, 40 * MiB);
@@ -178,7 +178,7 @@ describe('hostile files', () => {
   );
 });
 
-test('a source that breaks off passes on its own error, and is closed', async () => {
+test('the error of a source that fails is passed on, and the source is closed', async () => {
   const broken = new Error('disk gone');
   const open = () =>
     (async function* () {
@@ -188,7 +188,7 @@ test('a source that breaks off passes on its own error, and is closed', async ()
   await expect(openReport(open, { findHeader: dayHeader })).rejects.toBe(broken);
 });
 
-test('a reader that is left early lets go of its source and takes no more than it needs', async () => {
+test('a reader that is left early closes its source and reads no more than it needs', async () => {
   const streams: ReturnType<typeof endless>[] = [];
   const open = (fromByte: number) => {
     const stream = endless({ first: 'Day,a\n'.slice(fromByte), piece: '1,2\n', totalBytes: 2 * MiB });

@@ -19,7 +19,7 @@ import {
 } from './types.ts';
 
 export interface OpenReportOptions {
-  /** Where an earlier reader of the same file got to; nothing before it is read again. */
+  /** Where an earlier reader of the same file stopped; nothing before it is read again. */
   resume?: ResumePoint | undefined;
   limits?: Partial<ReadingLimits> | undefined;
   findHeader: HeaderFinder;
@@ -28,17 +28,17 @@ export interface OpenReportOptions {
 /** Where rows are read from. */
 interface Start extends Omit<ResumePoint, 'layout'> {
   layout: ReportLayout;
-  /** Of JSON that is resumed: whether the answers stand in an array. Null at the beginning. */
+  /** For resumed JSON: whether the responses are in an array. Null at the beginning. */
   resumed: { isRootArray: boolean } | null;
 }
 
-/** Finds out what a report is and where its rows begin. Whatever is wrong with the whole file is thrown. */
+/** Finds out the format of a report and where its rows begin. Throws an error that concerns the whole file. */
 export async function openReport(open: OpenBytes, options: OpenReportOptions): Promise<ReportReader> {
   const limits = { ...defaultReadingLimits, ...options.limits };
   const { resume, findHeader } = options;
   const start = resume === undefined ? await begin(open, { limits, findHeader }) : await goOn(open, resume);
   const read = (maxRows: number) => {
-    if (maxRows < 1) throw new RangeError(`A batch of ${maxRows} rows would never end; ask for at least 1`);
+    if (maxRows < 1) throw new RangeError(`A batch must have at least 1 row, not ${maxRows}`);
     return batches(open, { start, limits, maxRows });
   };
   return { layout: start.layout, batches: read };
@@ -85,7 +85,7 @@ function scannerFor(
   return new JsonScanner(layout, { limits, start: { rowIndex, line, resumed }, byteAt });
 }
 
-/** A field that first came later in a batch is empty in the rows before it. */
+/** A field that first appears later in a batch is empty in the rows before it. */
 function alignRows(rows: RawRow[], { format, headers }: ReportLayout): RawRow[] {
   if (format === 'delimited') return rows;
   return rows.map((row) => {
@@ -126,7 +126,7 @@ async function begin(
 }
 
 async function goOn(open: OpenBytes, resume: ResumePoint): Promise<Start> {
-  // A copy, because the headers of JSON grow and the checkpoint is the caller's.
+  // A copy, because the headers of JSON grow and the checkpoint belongs to the caller.
   const layout = structuredClone(resume.layout);
   const isRootArray = layout.format === 'json' && (await findFirstMark(open, layout.encoding)) === '[';
   return { ...resume, layout, resumed: { isRootArray } };
@@ -148,7 +148,7 @@ async function refuseOddity(open: OpenBytes): Promise<void> {
   }
 }
 
-/** Where the first text of the file is. A file may begin with more blank lines than a window holds. */
+/** The position of the first text. A file may begin with more blank lines than fit into a window. */
 async function skipBlank(
   open: OpenBytes,
   { found, limits }: { found: FoundEncoding; limits: ReadingLimits },
@@ -162,7 +162,7 @@ async function skipBlank(
       const { text, isLast } = window;
       if (text.trim() !== '') return { fromByte: window.byteAt(0), line };
       if (isLast) break;
-      // A CR stays, because the next text may begin with the LF that belongs to it.
+      // A CR stays, because the LF that belongs to it may begin the next text.
       kept = text.endsWith('\r') ? text.length - 1 : text.length;
       line += breaksIn(text.slice(0, kept));
     }

@@ -19,11 +19,11 @@ describe.each(Object.entries({ ...google, ...metaShapes, ...tiktok, ...json }))(
     expect(ours.layout).toMatchObject({ format, encoding, headers });
     expect(ours.rows).toHaveLength(theirs.rows.length);
     if (format === 'delimited') expect(ours).toMatchObject({ layout: theirs.layout, rows: theirs.rows });
-    // JSON.parse has forgotten how numbers were written, so numbers are compared as numbers.
+    // JSON.parse loses the notation of numbers, so they are compared as numbers.
     else expect(recordsOf(ours).map(asNumbers)).toEqual(recordsOf({ ...ours, ...theirs }).map(asNumbers));
   });
 
-  test('goes on at its checkpoints', async () => {
+  test('can be resumed at its checkpoints', async () => {
     const { rows, resumes } = await readReport(bytes, options);
     expect(resumes.length).toBeGreaterThan(1);
     for (const resume of resumes) {
@@ -33,7 +33,7 @@ describe.each(Object.entries({ ...google, ...metaShapes, ...tiktok, ...json }))(
   });
 });
 
-test('an empty export of Meta is refused in the words of its profile', async () => {
+test('an empty export of Meta is refused with the error of its profile', async () => {
   const { bytes, platform } = metaEmpty();
   const { code } = await reportRefusal(bytes, { findHeader: profileOf(platform).findHeader });
   expect(code).toBe('no_data_available');

@@ -1,7 +1,7 @@
 const replacement = 0xfffd;
 const firstHalfwidth = 0xff61;
 
-/** By lead and trail byte the UTF-16 unit of a pair; 0 where there is none. Made when first needed. */
+/** The UTF-16 unit of each pair of lead and trail byte, or 0. Built when first needed. */
 let pairs: Uint16Array | null = null;
 
 export function isShiftJisLead(byte: number): boolean {
@@ -13,15 +13,15 @@ export function isShiftJisTrail(byte: number): boolean {
 }
 
 /**
- * How many bytes the character at `at` has. A lead byte without its trail stands alone as a character that is
- * replaced, so that a delimiter or line break after it is not swallowed.
+ * How many bytes the character at `at` has. A lead byte without a trail byte is one replaced character, so that a
+ * delimiter or line break after it is not lost.
  */
 export function shiftJisLength(bytes: Buffer, at: number): 1 | 2 {
   const byte = bytes[at] ?? 0;
   return isShiftJisLead(byte) && isShiftJisTrail(bytes[at + 1] ?? 0) ? 2 : 1;
 }
 
-/** Every character is one UTF-16 unit, which TextDecoder does not promise and resuming by byte needs. */
+/** Every character becomes one UTF-16 unit. Resuming by byte needs that, and TextDecoder does not guarantee it. */
 export function decodeShiftJis(bytes: Buffer): string {
   const table = shiftJisPairs();
   const units = new Uint16Array(bytes.length);
@@ -43,7 +43,7 @@ export function decodeShiftJis(bytes: Buffer): string {
   return Buffer.from(units.buffer, 0, count * 2).toString('utf16le');
 }
 
-/** Asks the decoder of the platform about every pair at once; line breaks keep wrong pairs from running on. */
+/** Decodes all pairs at once with TextDecoder; line breaks isolate invalid pairs. */
 function shiftJisPairs(): Uint16Array {
   if (pairs !== null) return pairs;
   const keys: number[] = [];

@@ -2,16 +2,16 @@ import { recogniseBinary } from '../../../../lib/formats/magic-bytes.ts';
 import { decode } from './decode.ts';
 import type { Encoding } from './types.ts';
 
-/** Enough to see past blank lines and the first names in a ZIP archive. */
+/** Enough to get past blank lines and the first names in a ZIP archive. */
 export const sniffBytes = 4096;
 
-/** Whether a file that begins like this may be a report; `what` completes "The file is …". */
+/** Whether a file that begins like this may be a report. `what` completes "The file is …". */
 export function sniffReport(first: Buffer): { ok: true } | { ok: false; what: string } {
   const oddity = first.length === 0 ? { what: 'empty' } : findOddity(first);
   return oddity === null ? { ok: true } : { ok: false, what: oddity.what };
 }
 
-/** Why a file that begins like this cannot be a report; null when it may be one. */
+/** Why a file that begins like this cannot be a report, or null. */
 export function findOddity(first: Buffer): { what: string; isText: boolean } | null {
   const start = first.subarray(0, sniffBytes);
   const binary = recogniseBinary(start);
@@ -24,7 +24,7 @@ export function findOddity(first: Buffer): { what: string; isText: boolean } | n
   return markup === null ? null : { what: markup, isText: true };
 }
 
-/** The encoding that a byte order mark, or the place of the zeros, gives away; null when it takes a closer look. */
+/** The encoding that a byte order mark or the positions of zeros prove, or null. */
 export function encodingOfStart(start: Buffer): { encoding: Encoding; bomBytes: number } | null {
   if (start[0] === 0xef && start[1] === 0xbb && start[2] === 0xbf) return { encoding: 'utf-8', bomBytes: 3 };
   if (start[0] === 0xff && start[1] === 0xfe) return { encoding: 'utf-16le', bomBytes: 2 };
@@ -33,14 +33,14 @@ export function encodingOfStart(start: Buffer): { encoding: Encoding; bomBytes: 
   return encoding === null ? null : { encoding, bomBytes: 0 };
 }
 
-/** What markup a text begins with. A report may begin with nearly anything else. */
+/** The markup that a text begins with, or null. A report may begin with nearly anything else. */
 function findMarkup(text: string): string | null {
   const markup = /^\s*<(!doctype\s+html|html|\?xml)/i.exec(text);
   if (markup === null) return null;
   return markup[1]?.toLowerCase() === '?xml' ? 'an XML document' : 'an HTML page';
 }
 
-/** Fewer control characters than this are mistakes in a text, whatever share of a short text they are. */
+/** Up to this many control characters are mistakes in a text, even in a short one. */
 const fewControls = 16;
 
 function looksBinary(text: string): boolean {
@@ -54,8 +54,8 @@ function looksBinary(text: string): boolean {
 
 /**
  * ASCII in UTF-16 has a zero in every other byte, always on the same side; delimiters and figures are ASCII in every
- * language. Pairs of two ASCII bytes are Chinese characters there, and must not be the rule: a text with a stray NUL
- * consists of them.
+ * language. Pairs of two ASCII bytes would be Chinese characters. They must be the minority, because an ASCII text with
+ * a stray NUL consists of them.
  */
 function utf16ByZeros(start: Buffer): Encoding | null {
   let [even, odd, ascii] = [0, 0, 0];

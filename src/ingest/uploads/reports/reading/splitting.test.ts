@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { readReport, reportDocument } from '../../../../../test/generators/report-documents.ts';
 import type { ResumePoint } from '../types.ts';
 
-/** Where a report is cut on its way in, into which pieces the reader cuts it again, and how its rows are asked for. */
+/** How the source splits a report, how the reader splits it again, and how many rows are requested. */
 const ways = fc.record({
   cuts: fc.array(fc.nat({ max: 900 }), { maxLength: 12 }),
   limits: fc.record({
@@ -15,7 +15,7 @@ const ways = fc.record({
 
 const runs = { numRuns: 200 };
 
-/** A resume point as it comes out of a checkpoint. */
+/** A resume point as read from a checkpoint. */
 const stored = (point: ResumePoint) => JSON.parse(JSON.stringify(point)) as ResumePoint;
 
 describe('a delimited report, however it is split', () => {
@@ -36,7 +36,7 @@ describe('a delimited report, however it is split', () => {
     );
   });
 
-  test('goes on after any batch with exactly the rows that are left, from their first byte', async () => {
+  test('resumes after any batch with exactly the rows that are left, from their first byte', async () => {
     await fc.assert(
       fc.asyncProperty(reportDocument, ways, async ({ bytes }, { cuts, limits, batchRows }) => {
         const whole = await readReport(bytes, { cuts, batchRows, limits });
@@ -45,7 +45,7 @@ describe('a delimited report, however it is split', () => {
           const rest = await readReport(bytes, { cuts, resume: stored(point), batchRows: 3 });
           expect(rest.rows).toEqual(whole.rows.slice(point.nextRowIndex));
           expect(rest.layout).toEqual(whole.layout);
-          // Nothing in front of the place is needed: the same bytes alone give the same rows.
+          // Nothing before the position is needed: the remaining bytes alone give the same rows.
           const alone = await readReport(bytes.subarray(point.byteOffset), {
             resume: { ...stored(point), byteOffset: 0 },
           });
@@ -86,7 +86,7 @@ const jsonReport = fc
   });
 
 describe('a JSON report, however it is split', () => {
-  test('gives every number as it was written and every string as it was meant', async () => {
+  test('gives every number as written and every string with its value', async () => {
     await fc.assert(
       fc.asyncProperty(jsonReport, ways, async ({ shape, records, bytes }, { cuts, limits, batchRows }) => {
         const { layout, rows } = await readReport(bytes, { cuts, batchRows, limits });
@@ -97,7 +97,7 @@ describe('a JSON report, however it is split', () => {
     );
   });
 
-  test('goes on after any batch with exactly the records that are left', async () => {
+  test('resumes after any batch with exactly the records that are left', async () => {
     await fc.assert(
       fc.asyncProperty(jsonReport, ways, async ({ bytes }, { cuts, limits, batchRows }) => {
         const whole = await readReport(bytes, { cuts, batchRows, limits });
@@ -142,7 +142,7 @@ describe('a report with damaged rows, however it is split', () => {
   test.each([
     ['lines of JSON', '{"id":0}\n', damagedLine, '{"id":7,"inner":{"name":"x"}}'],
     ['delimited text', 'Day,a,b\n0,0\n', damagedRow, '7,"x\ny"'],
-  ])('%s: has the same rows and problems, and goes on after any batch', async (_, start, damaged, good) => {
+  ])('%s: has the same rows and problems, and resumes after any batch', async (_, start, damaged, good) => {
     const rows = fc.array(fc.oneof(damaged, fc.constant(good)), { minLength: 1, maxLength: 8 });
     await fc.assert(
       fc.asyncProperty(

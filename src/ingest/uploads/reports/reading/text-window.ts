@@ -4,27 +4,27 @@ import type { Encoding, OpenBytes, ScannedText } from './types.ts';
 
 export interface WindowPlace {
   encoding: Encoding;
-  /** Of a whole character. */
+  /** The first byte of a character. */
   fromByte: number;
   pieceBytes: number;
 }
 
 /**
- * The part of a file that is being looked at, as text, which knows for every place in it the byte in the file. It
- * always begins with a whole row: what a scanner left is decoded again together with the next bytes.
+ * The current part of a file as text. It knows the byte in the file for every position in the text. It always begins
+ * with a whole row: what a scanner left over is decoded again together with the next bytes.
  */
 export class TextWindow implements ScannedText {
   readonly #source: ByteSource;
   readonly #encoding: Encoding;
   readonly #pieceBytes: number;
   #room: Buffer = Buffer.alloc(0);
-  /** The filled part of the room. */
+  /** The filled part of `#room`. */
   #bytes: Buffer = Buffer.alloc(0);
   #decoded: Decoded;
   #isLast = false;
-  /** In the file, of the first byte of the window. */
+  /** The position of the window's first byte in the file. */
   #fromByte: number;
-  /** The last place that was asked for: the next is counted from it, so that each is counted once. */
+  /** The last position that was asked for. The next one is counted from here, so each byte is counted once. */
   #known = { unit: 0, byte: 0 };
 
   constructor(open: OpenBytes, { encoding, fromByte, pieceBytes }: WindowPlace) {
@@ -44,8 +44,8 @@ export class TextWindow implements ScannedText {
   }
 
   /**
-   * Lets go of the text before `unit` and puts more behind it: at least as much again as is left, so that a long row
-   * is not decoded once per piece of it.
+   * Drops the text before `unit` and appends more: at least as much as is left, so that a long row is not decoded again
+   * for every piece.
    */
   async advance(unit: number): Promise<void> {
     const used = this.byteAt(unit) - this.#fromByte;
@@ -66,8 +66,8 @@ export class TextWindow implements ScannedText {
   }
 
   /**
-   * Into the same memory each time: buffers live outside the heap, where garbage is noticed late, and a new one for
-   * each piece of 50 MB was 200 MB more in use. The first part may lie in that memory itself, which `copy` allows.
+   * Uses the same memory each time: buffers live outside the heap, where garbage is collected late, and a new one for
+   * each piece of 50 MB used 200 MB more. The first part may be in that memory already, which `copy` allows.
    */
   #gather(parts: Buffer[], sizeBytes: number): Buffer {
     const room = this.#room.length >= sizeBytes ? this.#room : Buffer.allocUnsafeSlow(sizeBytes * 2);
@@ -77,7 +77,7 @@ export class TextWindow implements ScannedText {
     return room.subarray(0, sizeBytes);
   }
 
-  /** In the file, of a place in the text. Cheapest when places are asked for in order. */
+  /** The byte in the file of a position in the text. Cheapest when called in ascending order. */
   byteAt(unit: number): number {
     if (unit < this.#known.unit) this.#known = { unit: 0, byte: 0 };
     const { unit: from, byte } = this.#known;

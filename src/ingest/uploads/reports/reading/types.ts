@@ -6,25 +6,25 @@ export type DelimitedLayout = Extract<ReportLayout, { format: 'delimited' }>;
 export type JsonLayout = Extract<ReportLayout, { format: 'json' }>;
 export type JsonShape = JsonLayout['shape'];
 
-/** Opens the file at a byte. Called anew for each pass over the file; each source is let go when it is done with. */
+/** Opens the file at a byte. Called for each pass over the file; each source is closed after use. */
 export type OpenBytes = (fromByte: number) => AsyncIterable<Uint8Array>;
 
-/** The platform's opinion on which of the first lines names the columns. */
+/** Decides which of the first lines is the header. */
 export type HeaderFinder = (
   candidates: readonly (readonly string[])[],
 ) => { at: number } | { fails: SluiceError };
 
 export interface ReportReader {
-  /** Of JSON, the headers grow while batches are read. */
+  /** For JSON, the headers grow while batches are read. */
   readonly layout: ReportLayout;
   /**
-   * Reads from the beginning, or from the point of resumption, on every call. A batch has fewer rows than `maxRows`
-   * when they are large, and at the end. Cells may be parts of a larger text: who keeps them for long, copies them.
+   * Every call reads from the beginning, or from the point of resumption. A batch has fewer rows than `maxRows` when
+   * they are large, and at the end. Cells may be slices of a larger text: copy them to keep them.
    */
   batches(maxRows: number): AsyncIterable<RowBatch>;
 }
 
-/** Lengths are in UTF-16 units of the decoded text, so that they mean the same in every encoding. */
+/** Lengths are in UTF-16 units of the decoded text, so they are the same in every encoding. */
 export interface ReadingLimits {
   columns: number;
   cellLength: number;
@@ -33,15 +33,15 @@ export interface ReadingLimits {
   lines: number;
   /** Levels of objects and arrays in a JSON record; the record itself is the first. */
   jsonDepth: number;
-  /** A batch ends early when its rows have this length together. */
+  /** A batch ends early when its rows have this total length. */
   batchLength: number;
-  /** How many lines are shown to the header finder. */
+  /** How many lines the header finder gets. */
   headerLines: number;
-  /** How far behind the first text the header, or the shape of JSON, is looked for. */
+  /** How many bytes after the first text are searched for the header or the shape of JSON. */
   headBytes: number;
-  /** How far a file without a byte order mark is looked through for its encoding. */
+  /** How many bytes of a file without a byte order mark are read to find its encoding. */
   encodingBytes: number;
-  /** As large as the pieces of a file stream, which are then passed on without being copied together. */
+  /** The size of the pieces of a file stream, so that they need not be copied together. */
   pieceBytes: number;
 }
 
@@ -58,28 +58,28 @@ export const defaultReadingLimits: ReadingLimits = {
   pieceBytes: 64 * 1024,
 };
 
-/** Why a scanner stopped: it has enough rows, needs more text, or the text is at its end. */
+/** Why a scanner stopped: it has enough rows, it needs more text, or the text has ended. */
 export type Stop = 'full' | 'starved' | 'ended';
 
-/** The text that a scanner may look at. */
+/** The text that a scanner reads. */
 export interface ScannedText {
   readonly text: string;
-  /** Nothing comes after this text. */
+  /** No text follows this one. */
   readonly isLast: boolean;
 }
 
-/** Cuts text into rows. It keeps no state inside a row, so every place between two rows can be returned to. */
+/** Splits text into rows. It keeps no state inside a row, so reading can resume between any two rows. */
 export interface RowScanner {
-  /** Goes on with another text, which begins where the last left off. */
+  /** Continues with another text, which begins where the last one stopped. */
   look(scanned: ScannedText): void;
-  /** Adds rows until there are `maxRows` in the list or the text does not hold another whole one. */
+  /** Adds rows until the list has `maxRows` or the text contains no further whole row. */
   fill(rows: RawRow[], maxRows: number): Stop;
-  /** How much of the text is done with. */
+  /** How much of the text is processed. */
   readonly at: number;
-  /** Where in the text the last row ended, which is where reading can go on; null when none ended in this text. */
+  /** Where the last row ended in the text, so that reading can resume there; null when none ended in this text. */
   readonly rowsEnd: number | null;
   readonly nextRowIndex: number;
   readonly nextLine: number;
-  /** What the rows so far were read with; later rows must not change it. */
+  /** The layout that the rows so far were read with; later rows must not change it. */
   layout(): ReportLayout;
 }

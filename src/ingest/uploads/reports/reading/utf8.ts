@@ -1,4 +1,4 @@
-/** How many bytes the UTF-8 character at `at` has; 0 when there is none, or only a part of one. */
+/** How many bytes the UTF-8 character at `at` has; 0 when there is no complete one. */
 export function utf8Length(bytes: Buffer, at: number): number {
   const lead = bytes[at] ?? 0xff;
   if (lead < 0x80) return 1;
@@ -11,7 +11,7 @@ export function utf8Length(bytes: Buffer, at: number): number {
   return isContinuation(bytes[at + 3] ?? 0) ? 4 : 0;
 }
 
-/** How many bytes at the front do not end in the middle of a character. */
+/** The length of the longest start that does not end inside a character. */
 export function wholeUtf8Bytes(bytes: Buffer): number {
   const end = bytes.length;
   for (let back = 1; back <= 3 && back <= end; back += 1) {
@@ -22,7 +22,7 @@ export function wholeUtf8Bytes(bytes: Buffer): number {
   return end;
 }
 
-/** Each byte that is no part of a character becomes one U+FFFD. */
+/** Each byte that belongs to no character becomes one U+FFFD. */
 export function decodeBrokenUtf8(bytes: Buffer): string {
   const parts: string[] = [];
   let validFrom = 0;
@@ -42,7 +42,7 @@ function isContinuation(byte: number): boolean {
   return byte >= 0x80 && byte < 0xc0;
 }
 
-/** Overlong forms, surrogates and what lies beyond U+10FFFF are excluded by the second byte. */
+/** The second byte excludes overlong forms, surrogates and everything beyond U+10FFFF. */
 function isSecondAllowed(lead: number, second: number): boolean {
   if (lead === 0xe0) return second >= 0xa0;
   if (lead === 0xed) return second < 0xa0;

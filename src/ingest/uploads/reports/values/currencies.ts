@@ -1,4 +1,4 @@
-/** The ISO 4217 code that a text stands for; null when it is none or, like `$`, could be several. */
+/** The ISO 4217 code of a text, or null. `$` could be several currencies, so it has no code. */
 export function currencyOf(text: string): string | null {
   const trimmed = text.trim();
   const code = trimmed.toUpperCase();
@@ -6,7 +6,7 @@ export function currencyOf(text: string): string | null {
   return symbols.get(trimmed) ?? null;
 }
 
-/** Takes a currency's sign or code off either end of an amount. */
+/** Removes a currency sign or code from either end of an amount. */
 export function withoutCurrency(amount: string): string {
   // `-$5` and `$-5` are the same.
   const [, outer = '', rest = ''] = /^([+-]?)(.*)$/su.exec(amount) ?? [];
@@ -22,7 +22,7 @@ function isCurrencyMark(text: string): boolean {
 const signed = /^([^\d.,+-]*)([+-]?[\d.,' ]*\d[\d.,' ]*?)\s*([^\d.,]*)$/u;
 const anySign = /^(?:[A-Z]{1,3})?\p{Sc}$/u;
 
-// A Map, because a cell may hold the name of something that every object has.
+// A Map, because a cell may contain the name of a property that every object has.
 const symbols = new Map(
   (
     '€ EUR, £ GBP, R$ BRL, US$ USD, A$ AUD, CA$ CAD, MX$ MXN, NZ$ NZD, NT$ TWD, HK$ HKD, JP¥ JPY, CN¥ CNY, 円 JPY, ' +

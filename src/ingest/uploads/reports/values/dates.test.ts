@@ -48,13 +48,13 @@ test('months in words are known in every language', () => {
   expect(october.map((month) => read(`5 ${month} 2026`))).toEqual(october.map(() => '2026-10-05'));
 });
 
-test('day and month that could be either are never guessed', () => {
+test('an ambiguous day and month are never guessed', () => {
   expect(read('03/04/2026')).toBe('ambiguous_date');
   expect([read('03/04/2026', 'dmy'), read('03/04/2026', 'mdy')]).toEqual(['2026-04-03', '2026-03-04']);
   expect(read('05/05/2026')).toBe('2026-05-05');
 });
 
-test('a date that contradicts the order of its file is refused, not turned round', () => {
+test('a date that contradicts the order of its file is refused, not reordered', () => {
   expect([read('03/27/2026', 'dmy'), read('27/03/2026', 'mdy')]).toEqual(['invalid_date', 'invalid_date']);
 });
 
@@ -66,7 +66,7 @@ test.each([
   '31/04/2026',
   '30 February 2026',
   '1999-12-31',
-])('%s is no day of the calendar', (text) => {
+])('%s is not a valid date', (text) => {
   expect(read(text)).toBe('invalid_date');
 });
 
@@ -84,11 +84,11 @@ test.each([
   expect(read(text)).toBe('invalid_date');
 });
 
-test('an hour of a day is not a daily row', () => {
+test('a date with an hour is not a daily row', () => {
   expect(read('2026-03-27 13:00:00')).toBe('not_a_daily_row');
 });
 
-test('leap days are days', () => {
+test('leap days are valid', () => {
   expect([read('2024-02-29'), read('2000-02-29'), read('2100-02-29')]).toEqual([
     '2024-02-29',
     '2000-02-29',
@@ -96,7 +96,7 @@ test('leap days are days', () => {
   ]);
 });
 
-test('no day is ever shifted, in whatever form it is written', () => {
+test('no day is ever shifted, whatever its notation', () => {
   fc.assert(
     fc.property(
       fc.date({ min: new Date('2000-01-01'), max: new Date('2199-12-30'), noInvalidDate: true }),
@@ -115,7 +115,7 @@ test('no day is ever shifted, in whatever form it is written', () => {
   );
 });
 
-test('a reader that remembers answers like one that does not', () => {
+test('a reader with a cache returns the same as one without', () => {
   const reader = dateReader('dmy');
   const texts = ['03/04/2026', 'x', '2026-03-27', '03/04/2026', 'x'];
   expect(texts.map(reader)).toEqual(texts.map((text) => readDate(text, 'dmy')));

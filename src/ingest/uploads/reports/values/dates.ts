@@ -1,8 +1,7 @@
-import { copyOf } from '../copied-text.ts';
 import { foldLetters } from '../header-names.ts';
-import { monthOf } from './month-names.ts';
+import { copyOf } from '../shown-text.ts';
 
-/** What `03/04/2026` means in a file. */
+/** The order of day and month in `03/04/2026`. */
 export type DateOrder = 'dmy' | 'mdy';
 
 export interface DateFault {
@@ -11,8 +10,8 @@ export interface DateFault {
 }
 
 /**
- * The day as YYYY-MM-DD, exactly as written: never shifted to another time zone. Day and month of `03/04/2026` are told
- * apart by the file's order, and by nothing when that is null.
+ * The day as YYYY-MM-DD, as written: never shifted to another time zone. The file's order decides which part of
+ * `03/04/2026` is the day; when it is null, such a date is ambiguous.
  */
 export function readDate(text: string, order: DateOrder | null): string | DateFault {
   if (isIsoDay(text))
@@ -32,14 +31,14 @@ export function dateReader(order: DateOrder | null): (text: string) => string | 
     const found = known.get(text);
     if (found !== undefined) return found;
     const read = readDate(text, order);
-    // Bounded, or a column of rubbish would be remembered as a whole.
+    // Bounded, or a column of garbage would fill the memory.
     if (known.size >= maxKnownDates) known.clear();
     known.set(copyOf(text), read);
     return read;
   };
 }
 
-/** The order that a text with dates in it (a cell, a title line) proves; null when it proves none or both. */
+/** The order that a text with dates (a cell, a title line) proves; null when it proves none or both. */
 export function orderEvidence(evidence: string): DateOrder | null {
   const text = evidence.slice(0, maxEvidenceLength);
   const found = new Set<DateOrder>();
@@ -57,9 +56,9 @@ export function orderEvidence(evidence: string): DateOrder | null {
   return found.size === 1 ? only : null;
 }
 
-/** What a cell that holds one date says about the order in its file; `either` when it needs to be told. */
+/** The order that a cell with one date proves; `either` when its meaning depends on the order. */
 export function cellOrder(cell: string): DateOrder | 'either' | null {
-  // ISO, points and months in words, which most files have, say nothing and need nothing.
+  // ISO dates, points and months in words, which most files have, neither prove nor need an order.
   if (cell.charCodeAt(4) === 45 || !numbersFirst.test(cell)) return null;
   const read = readDate(cell, null);
   if (typeof read === 'string') return orderEvidence(cell);
@@ -70,7 +69,7 @@ export function cellOrder(cell: string): DateOrder | 'either' | null {
 const numbersFirst = /^\s*[\d\uff10-\uff19]{1,2}[/\-\uff0f\uff0d]/;
 const maxKnownDates = 20_000;
 const maxDateLength = 64;
-// Of a title as long as a cell may be, looking for words would take minutes.
+// Searching a title of the maximum cell length for words would take minutes.
 const maxEvidenceLength = 1_000;
 const numericDates = /(?<!\d)(\d{1,2})[/-](\d{1,2})[/-]\d{4}(?!\d)/g;
 const timeOfDay = /[T ](\d{1,2}:\d{2}(?::\d{2}(?:\.\d+)?)?)(?: ?(?:Z|UTC|[+-]\d{2}:?\d{2}))?$/;
@@ -95,7 +94,7 @@ function readNumericDate(text: string, order: DateOrder | null): string | DateFa
   const [, first, mark, second, year] = yearLast.exec(text) ?? [];
   if (first === undefined || second === undefined) return null;
   const parts = { first: Number(first), second: Number(second), year: Number(year) };
-  // Points stand between day, month and year in no other order.
+  // Dates with points always have the order day, month, year.
   return mark === '.' ? inOrder(parts, 'dmy') : readYearLast(parts, order);
 }
 
@@ -137,6 +136,40 @@ function readNamedDate(text: string): string | null {
   return day === null || month === null || year === null ? null : realDay(year, month, day);
 }
 
+/** The month, 1 to 12, that a word names in one of the known languages, or null. */
+function monthOf(word: string): number | null {
+  return months.get(foldLetters(word)) ?? null;
+}
+
+/** Each line is one language, or its abbreviations, from January to December. */
+const calendars = [
+  'january february march april may june july august september october november december',
+  'jan feb mar apr may jun jul aug sep oct nov dec',
+  'januar februar märz april mai juni juli august september oktober november dezember',
+  'jänner feber mrz apr mai jun jul aug sept okt nov dez',
+  'janvier février mars avril mai juin juillet août septembre octobre novembre décembre',
+  'janv févr mars avr mai juin juil août sept oct nov déc',
+  'enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre',
+  'ene feb mar abr may jun jul ago set oct nov dic',
+  'janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro',
+  'jan fev mar abr mai jun jul ago set out nov dez',
+  'gennaio febbraio marzo aprile maggio giugno luglio agosto settembre ottobre novembre dicembre',
+  'gen feb mar apr mag giu lug ago set ott nov dic',
+  'januari februari maart april mei juni juli augustus september oktober november december',
+  'jan feb mrt apr mei jun jul aug sep okt nov dec',
+  'stycznia lutego marca kwietnia maja czerwca lipca sierpnia września października listopada grudnia',
+  'styczeń luty marzec kwiecień maj czerwiec lipiec sierpień wrzesień październik listopad grudzień',
+  'sty lut mar kwi maj cze lip sie wrz paź lis gru',
+  'ocak şubat mart nisan mayıs haziran temmuz ağustos eylül ekim kasım aralık',
+  'oca şub mar nis may haz tem ağu eyl eki kas ara',
+];
+
+const months = new Map(
+  calendars.flatMap((calendar) =>
+    calendar.split(' ').map((name, index): [string, number] => [foldLetters(name), index + 1]),
+  ),
+);
+
 const fillers = new Set(
   'de del of the den am le mon tue wed thu fri sat sun monday tuesday wednesday thursday friday saturday sunday'.split(
     ' ',
@@ -154,18 +187,17 @@ function realDay(year: number, month: number, day: number): string | null {
 const faults = {
   invalid: {
     code: 'invalid_date',
-    message:
-      'This is not a day of the calendar between 2000 and 2199. Write it as YYYY-MM-DD, for example 2026-03-27.',
+    message: 'This is not a date between 2000 and 2199. Write it as YYYY-MM-DD, for example 2026-03-27.',
   },
   notInDmy: {
     code: 'invalid_date',
     message:
-      'This is no day in the order day/month/year, which the other dates of the file have. Write it as YYYY-MM-DD.',
+      'This is not a valid date in the order day/month/year, which the rest of the file uses. Write it as YYYY-MM-DD.',
   },
   notInMdy: {
     code: 'invalid_date',
     message:
-      'This is no day in the order month/day/year, which the other dates of the file have. Write it as YYYY-MM-DD.',
+      'This is not a valid date in the order month/day/year, which the rest of the file uses. Write it as YYYY-MM-DD.',
   },
   ambiguous: {
     code: 'ambiguous_date',
@@ -175,6 +207,6 @@ const faults = {
   },
   notDaily: {
     code: 'not_a_daily_row',
-    message: 'This names an hour and not a day. Export the report by day: only daily figures are kept.',
+    message: 'This is an hour and not a day. Export the report by day: only daily figures are stored.',
   },
 } as const satisfies Record<string, DateFault>;

@@ -166,7 +166,7 @@ test('a number contradicts a mark exactly when its form proves the other one', (
   expect([contradictsMark('12,5', ','), contradictsMark('1,234', '.')]).toEqual([false, false]);
 });
 
-test('every amount comes back exactly from every way of writing it', () => {
+test('every amount is read back exactly from every notation', () => {
   const styles = fc.constantFrom(
     { group: ',', decimalMark: '.' },
     { group: '.', decimalMark: ',' },

@@ -4,9 +4,9 @@ export type DecimalMark = '.' | ',';
 
 /** How a file writes its numbers. */
 export interface NumberStyle {
-  /** Decides `1,234` and `1.234`, and nothing else: every other form tells by itself. Null: they stay undecided. */
+  /** Decides only `1,234` and `1.234`; every other form is unambiguous. Null: they stay undecided. */
   decimalMark: DecimalMark | null;
-  /** `1.5e3` is a number in JSON, and a damaged one in a spreadsheet's file. */
+  /** `1.5e3` is a number in JSON and a damaged number in a spreadsheet's file. */
   exponents: boolean;
 }
 
@@ -23,15 +23,15 @@ export interface NumberFault {
 }
 
 /**
- * The number as exact decimal text in its shortest form (`1.234,50` → `1234.5`), null for a mark of "no value". Never
- * goes through floating point.
+ * The number as exact decimal text in its shortest form (`1.234,50` → `1234.5`), or null for a mark of "no value". No
+ * floating point is involved.
  */
 export function readDecimal(text: string, style: NumberStyle): string | null | NumberFault {
   if (isPlain(text, style.decimalMark)) return text;
   return readSimple(text, style.decimalMark) ?? readWritten(text, style);
 }
 
-/** A whole number from 0. In a count, `1,234` and `1.234` are thousands unless the file is known to say otherwise. */
+/** A whole number from 0. In a count, `1,234` and `1.234` are thousands unless the file is known to differ. */
 export function readCount(text: string, style: NumberStyle): string | null | NumberFault {
   if (text.length < maxCountDigits && isPlain(text, style.decimalMark) && !text.includes('.')) return text;
   const number = readSimple(text, style.decimalMark) ?? readWritten(text, style, true);
@@ -41,7 +41,7 @@ export function readCount(text: string, style: NumberStyle): string | null | Num
   return number.length < maxCountDigits || BigInt(number) <= maxCount ? number : faults.countRange;
 }
 
-/** `shiftDecimal('2500000', -6)` is `2.5`: moves the decimal point, exactly. */
+/** Moves the decimal point exactly: `shiftDecimal('2500000', -6)` is `2.5`. */
 export function shiftDecimal(number: string, places: number): string {
   const isNegative = number.startsWith('-');
   const [whole = '', fraction = ''] = (isNegative ? number.slice(1) : number).split('.');
@@ -52,20 +52,20 @@ export function shiftDecimal(number: string, places: number): string {
   return shortest({ isNegative, whole: padded.slice(0, at), fraction: padded.slice(at) });
 }
 
-/** Marks for "no value" of all three platforms; Google writes its dashes behind a space. */
+/** Whether a text means "no value" on one of the platforms; Google writes its dashes after a space. */
 export function isNullMark(text: string): boolean {
   if (text.length === 0) return true;
   if (text.length > 6) return text.trim().length === 0;
   return nullMarks.has(text.trim().toLowerCase());
 }
 
-/** In a name only dashes mean "none": a campaign may well be called "NA". */
+/** For names, only dashes mean "no value": a campaign may be called "NA". */
 export function isNullName(text: string): boolean {
   if (text.length <= 6) return nameNullMarks.has(text.trim());
   return text.charCodeAt(0) <= 32 && text.trim() === '';
 }
 
-/** Which decimal mark this cell proves the file to use; null when it proves nothing. */
+/** The decimal mark that this cell proves for the file, or null. */
 export function decimalEvidence(text: string, { isCount }: { isCount: boolean }): DecimalMark | null {
   if (isNullMark(text) || text.length > maxTextLength) return null;
   const parts = splitNumber(tidy(text));
@@ -78,14 +78,14 @@ export function decimalEvidence(text: string, { isCount }: { isCount: boolean })
   return null;
 }
 
-/** Whether an amount can be read with either decimal mark, so that what it means hangs on the file's. */
+/** Whether an amount can be read with either decimal mark, so that its meaning depends on the file's. */
 export function hangsOnMark(text: string): boolean {
   if (usualEither.test(text)) return true;
   const read = readDecimal(text, { decimalMark: null, exponents: false });
   return read !== null && typeof read !== 'string' && read.code === 'ambiguous_number';
 }
 
-/** Whether a cell that can be read in one way only shows another decimal mark than the file's. */
+/** Whether an unambiguous cell has another decimal mark than the file. */
 export function contradictsMark(text: string, mark: DecimalMark): boolean {
   if (!mayContradict(text, mark)) return false;
   const shown = decimalEvidence(text, { isCount: false });
@@ -94,7 +94,7 @@ export function contradictsMark(text: string, mark: DecimalMark): boolean {
 
 const usualEither = /^[1-9]\d{0,2}[.,]\d{3}$/;
 
-/** Runs for every figure, so what is usual (`12.5`, `1,234`, `1,234,567.8`) is passed without taking it apart. */
+/** Runs for every figure, so usual forms (`12.5`, `1,234`, `1,234,567.8`) are passed without splitting them. */
 function mayContradict(text: string, mark: DecimalMark): boolean {
   const own = mark === '.' ? point : comma;
   const other = mark === '.' ? comma : point;
@@ -112,7 +112,7 @@ function mayContradict(text: string, mark: DecimalMark): boolean {
   if (lastOwn !== -1) return lastOwn < lastOther;
   const isGroup =
     text.length - lastOther === 4 && (lastOther <= 3 || text.charCodeAt(lastOther - 4) === other);
-  // Behind a zero, a sign or a currency the count of digits is another.
+  // A leading zero, a sign or a currency changes the count of digits.
   return !isGroup || text[0] === '0' || !isDigit(text, 0) || !isDigit(text, text.length - 1);
 }
 
@@ -130,14 +130,14 @@ const point = 46;
 const zero = 48;
 const nine = 57;
 const maxWholeDigits = 18;
-// Counts are answered as JSON numbers, and beyond this most programs no longer read every digit of one.
+// Counts are sent as JSON numbers, and most programs lose digits beyond this.
 const maxCount = Number.MAX_SAFE_INTEGER;
 const maxCountDigits = String(maxCount).length;
 const maxFractionDigits = 20;
-// With signs, separators and currency; what is longer is not looked at closely.
+// With signs, separators and currency; longer texts are not examined.
 const maxTextLength = 64;
 
-/** Already in the shortest form and readable in one way only: the usual case, which is checked without copying. */
+/** Already in the shortest form and unambiguous: the usual case, checked without copying. */
 function isPlain(text: string, decimalMark: DecimalMark | null): boolean {
   const length = text.length;
   if (length === 0 || length > maxWholeDigits) return false;
@@ -155,9 +155,9 @@ function isPlain(text: string, decimalMark: DecimalMark | null): boolean {
 }
 
 /**
- * Digits in groups of three and a decimal part, as most exports write them, in one pass; undefined for every other form
- * and for what is readable in two ways. A third of the figures of a Google export come this way, and the thorough way
- * takes ten times as long.
+ * Reads digits in groups of three and a decimal part, as most exports write them, in one pass. Returns undefined for
+ * every other form and for ambiguous numbers. A third of the figures of a Google export have this form, and the
+ * thorough way takes ten times as long.
  */
 function readSimple(text: string, decimalMark: DecimalMark | null): string | undefined {
   if (text === '') return undefined;
@@ -184,12 +184,12 @@ function readSimple(text: string, decimalMark: DecimalMark | null): string | und
 
 interface MarkPlace {
   at: number;
-  /** No other mark stands before it. */
+  /** Whether no other mark comes before it. */
   isFirst: boolean;
   decimalMark: DecimalMark | null;
 }
 
-/** Whether the mark at a place is the decimal mark; null when that takes a closer look. */
+/** Whether the mark at a position is the decimal mark; null when this needs the thorough way. */
 function isDecimalAt(text: string, { at, isFirst, decimalMark }: MarkPlace): boolean | null {
   const code = text.charCodeAt(at);
   if (code !== comma && code !== point) return false;
@@ -228,7 +228,7 @@ function readWritten(text: string, style: NumberStyle, isCount = false): string 
   return inRange(shortest({ isNegative, whole, fraction }));
 }
 
-/** Full-width and no-break forms become plain ones, and a currency's sign goes. */
+/** Replaces full-width and no-break forms by plain ones, and removes a currency sign. */
 function tidy(text: string): string {
   const plain = text.normalize('NFKC').replace('\u2212', '-').replaceAll('\u2019', "'").trim();
   const first = plain.charCodeAt(plain.startsWith('-') ? 1 : 0);
@@ -264,7 +264,7 @@ function splitNumber(text: string): NumberParts | null {
 
 const separators = [',', '.', ' ', "'"];
 
-/** What the last mark must be by the form of the number alone. */
+/** The role of the last mark, as far as the form of the number decides it. */
 function roleOfLastMark({ segments, marks }: NumberParts): 'decimal' | 'group' | 'either' | 'none' {
   if (marks.length === 0) return 'group';
   const last = marks.at(-1) ?? '';
@@ -281,7 +281,7 @@ function roleOfLastMark({ segments, marks }: NumberParts): 'decimal' | 'group' |
   return canBeDecimal && areGroups(segments.slice(0, -1)) ? 'decimal' : 'none';
 }
 
-/** Threes, or in Indian English twos with a three at the end (`1,23,456`). */
+/** Groups of three, or in Indian English groups of two with a three at the end (`1,23,456`). */
 function areGroups(segments: string[]): boolean {
   const [first = '', ...rest] = segments;
   if (first.length < 1 || first.length > 3 || rest.at(-1)?.length !== 3) return false;
@@ -317,18 +317,18 @@ const faults = {
   invalid: {
     code: 'invalid_number',
     message:
-      'This is not a number. Allowed are digits with at most one decimal mark, thousands separators and a sign of ' +
-      'currency, for example 1,234.56; leave the cell empty when there is no value.',
+      'This is not a number. Use digits with at most one decimal mark, thousands separators and a currency sign, ' +
+      'for example 1,234.56; leave the cell empty when there is no value.',
   },
   ambiguous: {
     code: 'ambiguous_number',
     message:
-      'This can be read as a whole number with a thousands separator or as a fraction, and nothing else in the file ' +
-      'tells which. Write it without the separator, for example 1234 or 1.2340.',
+      'This can be a whole number with a thousands separator or a fraction, and nothing else in the file ' +
+      'shows which. Write it without the separator, for example 1234 or 1.2340.',
   },
   bound: {
     code: 'only_a_bound',
-    message: 'The platform gives only a bound here, not a value; it is taken as "no value".',
+    message: 'The platform gives only a limit here and no value; it is stored as "no value".',
   },
   notWhole: {
     code: 'not_a_whole_number',
@@ -336,7 +336,7 @@ const faults = {
   },
   negative: {
     code: 'negative_number',
-    message: 'This is a count, so it cannot be below zero. Correct the cell or leave it empty.',
+    message: 'This is a count, so it cannot be negative. Correct the cell or leave it empty.',
   },
   range: {
     code: 'number_out_of_range',
@@ -349,7 +349,7 @@ const faults = {
   damaged: {
     code: 'number_damaged_by_spreadsheet',
     message:
-      'A spreadsheet shortened this number to powers of ten, and digits are lost. Upload the file as the platform ' +
+      'A spreadsheet shortened this number to a power of ten, and digits are lost. Upload the file as the platform ' +
       'exported it, without opening and saving it.',
   },
 } as const satisfies Record<string, NumberFault>;

@@ -1,20 +1,28 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { decideRetry, type RetryPolicy, retryPolicies } from '../../../kernel/jobs/retry.ts';
+import { decideRetry, type RetryPolicy } from '../../../kernel/jobs/retry.ts';
 import { isSluiceError } from '../../../lib/errors.ts';
 
-/** The lines of the retry table that are tried again in place, because the work at hand is one transaction. */
-export type RetryClass = Exclude<keyof typeof retryPolicies.uploads, 'rate_limit'>;
+/** The retry table of uploads: one policy per class of error. */
+export const uploadRetries = {
+  connection: { maxRetries: 3, delay: { type: 'exponential', baseMs: 1_000, capMs: 4_000, jitter: 0 } },
+  deadlock: { maxRetries: 3, delay: { type: 'exponential', baseMs: 100, capMs: 400, jitter: 0 } },
+  rate_limit: { maxRetries: 5, delay: { type: 'fixed', delayMs: 60_000 } },
+  parent_in_flight: { maxRetries: 3, delay: { type: 'exponential', baseMs: 100, capMs: 400, jitter: 0 } },
+} as const satisfies Record<string, RetryPolicy>;
 
-/** A fact names a parent that is not there yet: another upload may be about to make it. */
+/** The classes that are retried at once within a slice, because the work is one transaction. */
+export type RetryClass = Exclude<keyof typeof uploadRetries, 'rate_limit'>;
+
+/** A fact names a parent that does not exist yet; another upload may be about to create it. */
 export class ParentInFlight extends Error {
   readonly rowIndexes: number[];
   constructor(rowIndexes: number[]) {
-    super(`${rowIndexes.length} rows name a parent that is not there`);
+    super(`${rowIndexes.length} rows name a parent that does not exist`);
     this.rowIndexes = rowIndexes;
   }
 }
 
-/** Which line of the table an error falls under; null when trying again is of no use. */
+/** The class of an error in the table; null when a retry cannot help. */
 export function retryClassOf(error: unknown): RetryClass | null {
   if (error instanceof ParentInFlight) return 'parent_in_flight';
   if (isSluiceError(error)) return classOfCode[error.code] ?? null;
@@ -29,7 +37,7 @@ const classOfCode: Record<string, RetryClass> = {
   write_conflict: 'deadlock',
 };
 
-/** Gave up: the last error, and the class whose tries are used up. */
+/** All retries of a class are used up; `cause` is the last error. */
 export class RetriesExhausted extends Error {
   readonly retryClass: RetryClass;
   constructor(retryClass: RetryClass, cause: unknown) {
@@ -38,10 +46,10 @@ export class RetriesExhausted extends Error {
   }
 }
 
-export interface Retrying {
+export interface RetryOptions {
   signal: AbortSignal;
   onRetry?: (retryClass: RetryClass, error: unknown) => void;
-  /** How the delays of the table are waited for: by the clock, unless somebody wants to look at them. */
+  /** How to wait for a delay. The default sleeps; tests record the delays instead. */
   wait?: Wait | undefined;
 }
 
@@ -49,10 +57,10 @@ export type Wait = (delayMs: number, signal: AbortSignal) => Promise<void>;
 
 const waitByClock: Wait = (delayMs, signal) => sleep(delayMs, undefined, { signal });
 
-/** Tries again as the retry table says. `run` gets how many tries of each class have failed before. */
-export async function retrying<T>(
+/** Retries as the table says. `run` is told how many tries of each class have failed. */
+export async function withRetries<T>(
   run: (failed: Record<RetryClass, number>) => Promise<T>,
-  { signal, onRetry, wait = waitByClock }: Retrying,
+  { signal, onRetry, wait = waitByClock }: RetryOptions,
 ): Promise<T> {
   const failed: Record<RetryClass, number> = { connection: 0, deadlock: 0, parent_in_flight: 0 };
   for (;;) {
@@ -62,8 +70,7 @@ export async function retrying<T>(
       signal.throwIfAborted();
       const retryClass = retryClassOf(error);
       if (retryClass === null) throw error;
-      const policy: RetryPolicy = retryPolicies.uploads[retryClass];
-      const decision = decideRetry(policy, failed[retryClass]);
+      const decision = decideRetry(uploadRetries[retryClass], failed[retryClass]);
       if (!decision.retry) throw new RetriesExhausted(retryClass, error);
       onRetry?.(retryClass, error);
       failed[retryClass] += 1;

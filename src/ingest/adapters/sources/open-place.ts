@@ -6,15 +6,15 @@ import { openFtp } from './ftp.ts';
 import { openS3 } from './s3.ts';
 
 export interface SourceDeps {
-  /** Below it each tenant has a folder. Null: no folder adapters. */
+  /** Each tenant has a folder inside it. Null: no folder adapters. */
   adapterFolder: string | null;
   fetch: GuardedFetch;
   blockPrivateAddresses: boolean;
   secretOf(tenantId: string, name: string): Promise<string>;
 }
 
-/** Connects to the place of an adapter. Whoever opens it closes it. */
-export function openSource(
+/** Connects to the place of an adapter. The caller closes it. */
+export function openPlace(
   deps: SourceDeps,
   { tenantId, place }: Pick<Adapter, 'tenantId' | 'place'>,
 ): Promise<FileSource> {

@@ -1,12 +1,91 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
-import { sql } from '../../../lib/postgres/sql.ts';
-import { fileColumns } from '../adapter-columns.ts';
+import { sql, trustedSql } from '../../../lib/postgres/sql.ts';
 import type { AdapterFile, AdapterKey, FileKey, FileState, FoundFile } from '../types.ts';
 
+/** An `AdapterFile`, from `adapter_files f`. */
+const fileColumns = trustedSql(`
+  f.tenant_id as "tenantId", f.file_id as "fileId", f.adapter, f.path, f.size_bytes as "sizeBytes", f.version, f.state,
+  f.looks, (extract(epoch from clock_timestamp() - f.same_since) * 1000)::float8 as "sameForMs", f.attempts, f.sha256,
+  f.job_id as "jobId", f.upload_id as "uploadId", f.duplicate_of as "duplicateOf", f.reason_code as "reasonCode",
+  f.reason, f.moved_to as "movedTo", f.found_at as "foundAt", f.last_seen_at as "lastSeenAt",
+  f.finished_at as "finishedAt"`);
+
+export interface FilePage extends AdapterKey {
+  state?: FileState | undefined;
+  after: string | null;
+  limit: number;
+}
+
+/** Newest first. */
+export function listFiles(tx: Tx, { tenantId, name, state, after, limit }: FilePage): Promise<AdapterFile[]> {
+  return tx.rows<AdapterFile>(sql`
+    select ${fileColumns}
+      from adapter_files f
+     where f.tenant_id = ${tenantId}
+       and f.adapter = ${name}
+       and (${state ?? null}::text is null or f.state = ${state ?? null})
+       and (${after}::uuid is null or f.file_id < ${after}::uuid)
+     order by f.file_id desc
+     limit ${limit}`);
+}
+
+export function findFile(
+  tx: Tx,
+  { tenantId, name, fileId }: AdapterKey & FileKey,
+): Promise<AdapterFile | null> {
+  return tx.find<AdapterFile>(sql`
+    select ${fileColumns}
+      from adapter_files f
+     where f.tenant_id = ${tenantId}
+       and f.adapter = ${name}
+       and f.file_id = ${fileId}`);
+}
+
+/** The number of files per adapter and state. */
+export function countFiles(
+  tx: Tx,
+  { tenantId, names }: { tenantId: string; names: readonly string[] },
+): Promise<{ adapter: string; state: FileState; count: number }[]> {
+  return tx.rows(sql`
+    select adapter, state, count(*) as count
+      from adapter_files
+     where tenant_id = ${tenantId}
+       and adapter = any(${names}::text[])
+     group by adapter, state`);
+}
+
+/** Returns false when the file has not failed, or when a newer version of it is waiting already. */
+export async function reopenFailed(
+  tx: Tx,
+  { tenantId, name, fileId }: AdapterKey & FileKey,
+): Promise<boolean> {
+  const reopened = await tx.run(sql`
+    update adapter_files f
+       set state = 'waiting',
+           attempts = 0,
+           looks = 2,
+           same_since = clock_timestamp() - interval '1 day',
+           finished_at = null,
+           reason_code = null,
+           reason = null
+     where f.tenant_id = ${tenantId}
+       and f.adapter = ${name}
+       and f.file_id = ${fileId}
+       and f.state = 'failed'
+       and (f.moved_to is not null or not exists (
+         select from adapter_files other
+          where other.tenant_id = f.tenant_id
+            and other.adapter = f.adapter
+            and other.path = f.path
+            and other.state = 'waiting'
+            and other.moved_to is null))`);
+  return reopened === 1;
+}
+
 /**
- * Of files as they are shown now: what has ended already. In the order of nothing. All paths are asked for at once:
- * while the table has no statistics, PostgreSQL takes any index that begins with the adapter for as good as the one
- * of the paths, and then reads the adapter's records once, instead of once for each file.
+ * The records of listed files that have ended, in no order. All paths are queried at once: without statistics,
+ * PostgreSQL may use any index that begins with the adapter, and should then read the adapter's records once and not
+ * once per file.
  */
 export function listEnded(
   tx: Tx,
@@ -31,7 +110,7 @@ export function listEnded(
        and seen.version = f.version`);
 }
 
-/** A look at files that have not ended: those that look as they did are counted on, the others start anew. */
+/** Records that files were seen. For unchanged files the count of looks goes up; for changed ones it restarts. */
 export function recordLooks(
   tx: Tx,
   look: AdapterKey & { files: readonly FoundFile[]; fileIds: readonly string[] },
@@ -59,7 +138,7 @@ export function recordLooks(
     returning ${fileColumns}`);
 }
 
-/** Files that waited and are not shown any more. Those that were moved are not shown where they wait. */
+/** Deletes waiting files that are no longer listed. Moved files are not listed, so they stay. */
 export function forgetUnseen(
   tx: Tx,
   { tenantId, name, since, limit }: AdapterKey & { since: Date; limit: number },
@@ -78,7 +157,7 @@ export function forgetUnseen(
           limit ${limit}))`);
 }
 
-/** To be tried again, from where they were moved to. */
+/** Moved files that are to be retried from where they are now. */
 export function listMovedWaiting(
   tx: Tx,
   { tenantId, name, limit }: AdapterKey & { limit: number },
@@ -96,11 +175,11 @@ export function listMovedWaiting(
 
 export async function readClock(tx: Tx): Promise<Date> {
   const row = await tx.find<{ at: Date }>(sql`select clock_timestamp() as at`);
-  if (!row) throw new Error('The clock of the database gave no answer');
+  if (!row) throw new Error('The database clock returned no row');
   return row.at;
 }
 
-/** Answers how many attempts there were, this one included. */
+/** Returns the number of attempts, including this one. */
 export async function countAttempt(tx: Tx, { tenantId, fileId }: FileKey): Promise<number> {
   const row = await tx.find<{ attempts: number }>(sql`
     update adapter_files
@@ -112,8 +191,8 @@ export async function countAttempt(tx: Tx, { tenantId, fileId }: FileKey): Promi
   return row?.attempts ?? 0;
 }
 
-/** It waits on, and says why. What was not its own fault takes no attempt. */
-export async function postpone(
+/** Records why a file keeps waiting. Only a fault of the file uses up an attempt. */
+export async function keepWaiting(
   tx: Tx,
   file: FileKey & { reasonCode: string; reason: string; isItsFault: boolean; looksAnew: boolean },
 ): Promise<void> {
@@ -129,7 +208,7 @@ export async function postpone(
        and state = 'waiting'`);
 }
 
-/** The file whose content was taken in. */
+/** The ingested file with this content, or null. */
 export function findIngested(
   tx: Tx,
   { tenantId, name, sha256 }: AdapterKey & { sha256: string },
@@ -148,7 +227,7 @@ export type FileEnd = FileKey &
     state: Exclude<FileState, 'waiting'>;
   };
 
-/** False: it has ended already, or is gone. */
+/** Returns false when the file has ended already or its record is gone. */
 export async function endFile(tx: Tx, end: FileEnd): Promise<boolean> {
   const ended = await tx.run(sql`
     update adapter_files
@@ -166,13 +245,13 @@ export async function endFile(tx: Tx, end: FileEnd): Promise<boolean> {
   return ended === 1;
 }
 
-/** Whether an error is that the same content was taken in a moment before. */
+/** Whether the error says that the same content has just been ingested. */
 export function isTakenAlready(error: unknown): boolean {
   const { code, constraint } = error as { code?: unknown; constraint?: unknown };
   return code === '23505' && constraint === 'ux_adapter_files_content';
 }
 
-/** A file that was only touched is the file that it was: its record gets the new version, and the look goes. */
+/** For a file whose content did not change: its record gets the new version, and the new record is deleted. */
 export async function renewVersion(
   tx: Tx,
   { tenantId, knownId, lookId }: { tenantId: string; knownId: string; lookId: string },
