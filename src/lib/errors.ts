@@ -75,6 +75,25 @@ export function defineErrors<Code extends string>(
   return { definitions, raise };
 }
 
+/** The kinds as definitions, each with its usual status. */
+export const invalid = definitionOf('invalid', 422);
+export const unauthenticated = definitionOf('unauthenticated', 401);
+export const forbidden = definitionOf('forbidden', 403);
+export const notFound = definitionOf('not_found', 404);
+export const conflict = definitionOf('conflict', 409);
+export const rateLimited = definitionOf('rate_limited', 429);
+export const transient = definitionOf('transient', 503);
+export const bug = definitionOf('bug', 500);
+
+function definitionOf(kind: ErrorKind, usualStatus: number) {
+  return (title: string, next: string, status = usualStatus): ErrorDefinition => ({
+    kind,
+    status,
+    title,
+    next,
+  });
+}
+
 export function isSluiceError(error: unknown): error is SluiceError {
   return error instanceof SluiceError;
 }

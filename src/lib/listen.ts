@@ -1,12 +1,11 @@
-import { defineErrors, messageOf } from './errors.ts';
+import { conflict, defineErrors, messageOf } from './errors.ts';
 
 export const listenErrors = defineErrors({
-  port_unavailable: {
-    kind: 'conflict',
-    status: 503,
-    title: 'The server cannot listen on its port',
-    next: 'Stop the program that uses the port, or choose another one with --port or PORT (0 takes any free one).',
-  },
+  port_unavailable: conflict(
+    'The server cannot listen on its port',
+    'Stop the program that uses the port, or choose another one with --port or PORT (0 takes any free one).',
+    503,
+  ),
 });
 
 interface Listener {

@@ -1,13 +1,12 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { defineErrors } from '../../lib/errors.ts';
+import { defineErrors, invalid } from '../../lib/errors.ts';
 
 export const cursorErrors = defineErrors({
-  invalid_cursor: {
-    kind: 'invalid',
-    status: 400,
-    title: 'The cursor is not valid',
-    next: 'Use next_cursor of the previous page, unchanged and for the same list, or omit the cursor to start over.',
-  },
+  invalid_cursor: invalid(
+    'The cursor is not valid',
+    'Use next_cursor of the previous page, unchanged and for the same list, or omit the cursor to start over.',
+    400,
+  ),
 });
 
 /** Where a page of a keyset list ended: the sort values of its last row. */

@@ -1,17 +1,14 @@
-import { defineErrors } from '../errors.ts';
+import { defineErrors, invalid, transient } from '../errors.ts';
 
 /** What can keep content from being held on this machine, whatever it is going to be. */
 export const contentErrors = defineErrors({
-  file_too_large: {
-    kind: 'invalid',
-    status: 413,
-    title: 'The file is too large',
-    next: 'Send a smaller file, split it, or ask the operator to raise MAX_UPLOAD_BYTES.',
-  },
-  storage_full: {
-    kind: 'transient',
-    status: 503,
-    title: 'There is no room left to store the file',
-    next: 'Try again later; nothing was stored. Operators: free space in the data directory, or give it more.',
-  },
+  file_too_large: invalid(
+    'The file is too large',
+    'Send a smaller file, split it, or ask the operator to raise MAX_UPLOAD_BYTES.',
+    413,
+  ),
+  storage_full: transient(
+    'There is no room left to store the file',
+    'Try again later; nothing was stored. Operators: free space in the data directory, or give it more.',
+  ),
 });

@@ -1,36 +1,23 @@
-import { defineErrors, isSluiceError, messageOf } from '../errors.ts';
+import { bug, defineErrors, isSluiceError, messageOf, transient } from '../errors.ts';
 
 export const databaseErrors = defineErrors({
-  database_unavailable: {
-    kind: 'transient',
-    status: 503,
-    title: 'The database cannot be reached',
-    next: 'Try again in a few seconds. If it stays like this, run `sluice doctor` on the server.',
-  },
-  query_timeout: {
-    kind: 'transient',
-    status: 503,
-    title: 'The database took too long to answer',
-    next: 'Ask for less at once (a smaller page, a narrower filter), or try again later.',
-  },
-  write_conflict: {
-    kind: 'transient',
-    status: 503,
-    title: 'Two transactions were in each other’s way',
-    next: 'Nothing was changed. Try again.',
-  },
-  commit_unknown: {
-    kind: 'transient',
-    status: 503,
-    title: 'The answer to a commit was lost',
-    next: 'Look whether the change is there before you repeat it, or repeat it with the same Idempotency-Key.',
-  },
-  transaction_aborted: {
-    kind: 'bug',
-    status: 500,
-    title: 'A transaction had already failed when it was committed',
-    next: 'Nothing was changed. Report it with the request id.',
-  },
+  database_unavailable: transient(
+    'The database cannot be reached',
+    'Try again in a few seconds. If it stays like this, run `sluice doctor` on the server.',
+  ),
+  query_timeout: transient(
+    'The database took too long to answer',
+    'Ask for less at once (a smaller page, a narrower filter), or try again later.',
+  ),
+  write_conflict: transient('Two transactions were in each other’s way', 'Nothing was changed. Try again.'),
+  commit_unknown: transient(
+    'The answer to a commit was lost',
+    'Look whether the change is there before you repeat it, or repeat it with the same Idempotency-Key.',
+  ),
+  transaction_aborted: bug(
+    'A transaction had already failed when it was committed',
+    'Nothing was changed. Report it with the request id.',
+  ),
 });
 
 /** PostgreSQL's and Node's words for the same few things that a caller can act upon; anything else stays itself. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import pg from 'pg';
-import { defineErrors } from '../errors.ts';
+import { bug, defineErrors, invalid, transient } from '../errors.ts';
 import { packageDir } from '../package-dir.ts';
 import { quoteLiteral } from './sql.ts';
 
@@ -28,36 +28,27 @@ export interface MigrationReport {
 }
 
 export const migrationErrors = defineErrors({
-  schema_unknown: {
-    kind: 'bug',
-    status: 503,
-    title: 'The database was migrated by a newer Sluice',
-    next: 'Upgrade this process, or take the newer migrations down with the newer version first.',
-  },
-  schema_outdated: {
-    kind: 'transient',
-    status: 503,
-    title: 'The database lacks migrations that this version needs',
-    next: 'Run `sluice migrate` with the owner’s DATABASE_URL.',
-  },
-  migration_changed: {
-    kind: 'bug',
-    status: 500,
-    title: 'An applied migration was edited afterwards',
-    next: 'Restore the file as it was applied and put the change into a new migration.',
-  },
-  migration_failed: {
-    kind: 'bug',
-    status: 500,
-    title: 'A migration failed and was rolled back',
-    next: 'Read the cause, mend it, and run `sluice migrate` again; nothing half-done stays.',
-  },
-  migration_unknown: {
-    kind: 'invalid',
-    status: 422,
-    title: 'There is no such migration',
-    next: 'See `sluice migrate status` for versions and optional features.',
-  },
+  schema_unknown: bug(
+    'The database was migrated by a newer Sluice',
+    'Upgrade this process, or take the newer migrations down with the newer version first.',
+    503,
+  ),
+  schema_outdated: transient(
+    'The database lacks migrations that this version needs',
+    'Run `sluice migrate` with the owner’s DATABASE_URL.',
+  ),
+  migration_changed: bug(
+    'An applied migration was edited afterwards',
+    'Restore the file as it was applied and put the change into a new migration.',
+  ),
+  migration_failed: bug(
+    'A migration failed and was rolled back',
+    'Read the cause, mend it, and run `sluice migrate` again; nothing half-done stays.',
+  ),
+  migration_unknown: invalid(
+    'There is no such migration',
+    'See `sluice migrate status` for versions and optional features.',
+  ),
 });
 
 const migrationsDir = path.join(packageDir, 'migrations');

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import pg from 'pg';
-import { defineErrors } from '../errors.ts';
+import { defineErrors, forbidden } from '../errors.ts';
 import { quoteIdentifier, quoteLiteral } from './sql.ts';
 
 /**
@@ -20,22 +20,18 @@ export const groupRoles = [
 ] as const;
 
 export const roleErrors = defineErrors({
-  roles_not_creatable: {
-    kind: 'forbidden',
-    status: 503,
-    title: 'The application login could not be created',
-    next:
-      'Give the owner of DATABASE_URL the CREATEROLE right, or create the roles by hand (docs/operating.md) and ' +
+  roles_not_creatable: forbidden(
+    'The application login could not be created',
+    'Give the owner of DATABASE_URL the CREATEROLE right, or create the roles by hand (docs/operating.md) and ' +
       'set DATABASE_APP_URL.',
-  },
-  app_login_refused: {
-    kind: 'forbidden',
-    status: 503,
-    title: 'The application login was refused',
-    next:
-      'Set DATABASE_APP_URL to a login that is a member of Sluice’s group roles, or let pg_hba.conf accept ' +
+    503,
+  ),
+  app_login_refused: forbidden(
+    'The application login was refused',
+    'Set DATABASE_APP_URL to a login that is a member of Sluice’s group roles, or let pg_hba.conf accept ' +
       'sluice_app with a password.',
-  },
+    503,
+  ),
 });
 
 /** Every process derives the same password from the owner's, so nothing has to be stored or handed round. */

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { defineErrors } from '../errors.ts';
+import { defineErrors, invalid } from '../errors.ts';
 import { maskValue } from './settings-masking.ts';
 import {
   type ConfigFileExtras,
@@ -64,12 +64,10 @@ export interface LoadedSettings<Values> {
 }
 
 export const settingsErrors = defineErrors({
-  configuration_invalid: {
-    kind: 'invalid',
-    status: 422,
-    title: 'The configuration has problems',
-    next: 'Correct every value that is listed. All settings are in docs/configuration.md.',
-  },
+  configuration_invalid: invalid(
+    'The configuration has problems',
+    'Correct every value that is listed. All settings are in docs/configuration.md.',
+  ),
 });
 
 type Entry<T, D> = Omit<Setting<T>, 'default'> & { default: D };
@@ -97,11 +95,11 @@ export async function loadSettings<Table extends SettingsTable>(
     if (parsed.success) values[name] = parsed.data;
     else problems.push(describeBadValue(entry, found));
   }
-  if (problems.length > 0) throw invalid(problems);
+  if (problems.length > 0) throw invalidSettings(problems);
   fillDefaults(table, values);
   const complete = values as SettingValues<Table>;
   const contradictions = (input.checks ?? []).flatMap((check) => check(complete) ?? []);
-  if (contradictions.length > 0) throw invalid(contradictions);
+  if (contradictions.length > 0) throw invalidSettings(contradictions);
   return {
     values: complete,
     sources: sources as LoadedSettings<SettingValues<Table>>['sources'],
@@ -130,7 +128,7 @@ function describeBadValue(entry: Setting, { value, name, source }: GivenValue): 
   return `${name} is ${maskValue(entry, value)} (from ${source.label}). Allowed: ${entry.allowed}.`;
 }
 
-function invalid(problems: string[]): Error {
+function invalidSettings(problems: string[]): Error {
   const count = problems.length === 1 ? 'one problem' : `${problems.length} problems`;
   const lines = problems.map((problem) => `  - ${problem}`);
   return settingsErrors.raise.configuration_invalid(`The configuration has ${count}:\n${lines.join('\n')}`, {
