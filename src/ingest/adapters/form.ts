@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { storedText } from '../../kernel/http/stored-text.ts';
 import { toCamelCase } from '../../lib/snake-case.ts';
-import type { AdapterSettings } from './types.ts';
 
 /** Adapters as requests write them. */
 const name = z
@@ -127,7 +126,8 @@ export const adapterForm = z.discriminatedUnion('kind', [
 
 export type AdapterForm = z.output<typeof adapterForm>;
 
-export function settingsOf(form: AdapterForm): AdapterSettings {
+/** An adapter's settings with the names that the program uses. */
+export function settingsOf(form: AdapterForm) {
   const { target: given, pattern, every_minutes, after, settle_seconds, ...place } = form;
   return {
     place: toCamelCase(place),

@@ -1,72 +1,27 @@
 import type { Readable, Writable } from 'node:stream';
 import type { Tx } from '../../lib/postgres/db.ts';
+import type { settingsOf } from './form.ts';
 
 export const adapterKinds = ['folder', 's3', 'ftp'] as const;
 
 export const fileStates = ['waiting', 'ingested', 'duplicate', 'failed'] as const;
 export type FileState = (typeof fileStates)[number];
 
-export interface FolderPlace {
-  kind: 'folder';
-  /** Inside the tenant's folder in ADAPTER_FOLDER. */
-  path: string;
-}
+/** What a tenant sets about an adapter; `form.ts` says what each setting means. */
+export type AdapterSettings = ReturnType<typeof settingsOf>;
 
-export interface S3Place {
-  kind: 's3';
-  endpoint: string | null;
-  region: string;
-  bucket: string;
-  prefix: string;
-  pathStyle: boolean;
-  accessKeyIdSecret: string;
-  secretAccessKeySecret: string;
-}
+/** Where the files are. */
+export type Place = AdapterSettings['place'];
+export type FolderPlace = Extract<Place, { kind: 'folder' }>;
+export type S3Place = Extract<Place, { kind: 's3' }>;
+export type FtpPlace = Extract<Place, { kind: 'ftp' }>;
 
-export interface FtpPlace {
-  kind: 'ftp';
-  host: string;
-  port: number;
-  path: string;
-  user: string;
-  passwordSecret: string;
-  /** Explicit FTPS. */
-  tls: boolean;
-  /** PEM, for a server whose certificate is not signed by a public authority. */
-  caCertificate: string | null;
-}
-
-export type Place = FolderPlace | S3Place | FtpPlace;
-
-export interface ItemsTarget {
-  kind: 'items';
-  /** Null: the default processor for each kind of file. */
-  processor: string | null;
-  options: Record<string, unknown>;
-}
-
-export interface UploadsTarget {
-  kind: 'uploads';
-  platform: string;
-  workspaceId: string;
-}
-
-export type Target = ItemsTarget | UploadsTarget;
+/** What a file becomes. */
+export type Target = AdapterSettings['target'];
 
 export interface AdapterKey {
   tenantId: string;
   name: string;
-}
-
-export interface AdapterSettings {
-  place: Place;
-  target: Target;
-  /** Matches file names with `*` and `?`. */
-  pattern: string | null;
-  /** Null: only scanned on request. */
-  everyMinutes: number | null;
-  after: 'leave' | 'move';
-  settleSeconds: number;
 }
 
 export interface Adapter extends AdapterKey, AdapterSettings {

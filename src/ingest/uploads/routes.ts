@@ -24,7 +24,7 @@ import { installReview } from './review/routes.ts';
 import { getUpload, releaseForPromotion, saveMapping } from './service.ts';
 import { listStagedRows } from './staging/store.ts';
 import { listUploads } from './store.ts';
-import { type Upload, uploadStatuses } from './types.ts';
+import { type StagedRow, type Upload, uploadStatuses } from './types.ts';
 import { installUndo } from './undo/routes.ts';
 import { renderStagedRow, renderUpload, stagedRowReply, uploadReply } from './views.ts';
 
@@ -166,14 +166,8 @@ function installRows(app: RouteApp, { db, cursors }: RouteDeps): void {
       const rows = await db.read(upload.tenantId, (tx) =>
         listStagedRows(tx, { ...upload, validationStatus, entityType, after, limit: limit + 1 }),
       );
-      const shown = rows.slice(0, limit);
-      const last = shown.at(-1);
-      const hasMore = rows.length > shown.length && last !== undefined;
-      return {
-        data: shown.map(renderStagedRow),
-        has_more: hasMore,
-        next_cursor: hasMore ? cursors.encode(list, [last.rowIndex, last.entityType]) : null,
-      };
+      const key = (row: StagedRow) => [row.rowIndex, row.entityType];
+      return pageOf(rows, { limit, list, cursors, key, render: renderStagedRow });
     },
   });
 }

@@ -9,12 +9,12 @@ import { uploadErrors, uploadFailures } from './errors.ts';
 import { recordMove } from './events.ts';
 import type { UploadMetrics } from './metrics.ts';
 import { endPromotion } from './promotion/end-promotion.ts';
-import { promoteOn } from './promotion/promote.ts';
+import { promoteBatches } from './promotion/promote.ts';
 import { withRepeatedFacts } from './promotion/repeated-facts.ts';
 import { profileOf } from './reports/profile.ts';
 import { failUpload } from './service.ts';
 import { checkpointOf, stateOf, type UploadCheckpoint } from './staging/checkpoint.ts';
-import { holdUnmapped, type ParseReport, parseOn } from './staging/parse.ts';
+import { holdUnmapped, type ParseReport, parseFile } from './staging/parse.ts';
 import {
   RetriesExhausted,
   type RetryClass,
@@ -87,14 +87,14 @@ class UploadRun {
     for (;;) {
       const result = await withRetries(() => this.#advanceOnce(), this.#retries);
       if (result) return result;
-      if (performance.now() >= this.#deadlineMs || this.#slice.shouldYield()) return goOn;
+      if (performance.now() >= this.#deadlineMs || this.#slice.shouldYield()) return continueLater;
     }
   }
 
   /** Starts from what the database says: a try whose connection broke may have committed. */
   async #advanceOnce(): Promise<SliceResult | null> {
     const upload = await this.#read();
-    return isFinished(upload.status) ? this.#over(upload) : this.#step(upload);
+    return isFinished(upload.status) ? this.#finish(upload) : this.#step(upload);
   }
 
   /** Processes one state of the upload. Returns null when it has moved on to the next. */
@@ -117,23 +117,23 @@ class UploadRun {
       this.#checkpoint = checkpointOf(job.checkpoint);
       return findUpload(tx, { tenantId, uploadId: subjectId });
     });
-    if (!upload) throw new Error(`Upload ${subjectId} of job ${this.#slice.job.jobId} is gone`);
+    if (!upload) throw new Error(`Upload ${subjectId} of job ${this.#slice.job.jobId} does not exist`);
     return upload;
   }
 
   async #begin(upload: Upload): Promise<SliceResult | null> {
-    const isIn = await this.#slice.transaction(async (tx) => {
+    const hasSlot = await this.#slice.transaction(async (tx) => {
       if (!(await takeSlot(tx, upload))) return false;
       return this.#move(tx, upload, 'processing', 'sluice_parse');
     });
-    return isIn ? null : noSlot;
+    return hasSlot ? null : noSlot;
   }
 
   async #parse(upload: Upload): Promise<SliceResult | null> {
-    const { checkpoint, layout } = await this.#parseOn(upload).catch((error: unknown) =>
+    const { checkpoint, layout } = await this.#parseFile(upload).catch((error: unknown) =>
       holdUnmapped(error, upload, this.#checkpoint),
     );
-    if (!checkpoint.isParsed) return goOn;
+    if (!checkpoint.isParsed) return continueLater;
     const { totalRows, validRows, invalidRows } = checkpoint.figures;
     await this.#slice.transaction(async (tx) => {
       if (isWorthStatistics({ validRows })) await analyzeStaging(tx);
@@ -152,9 +152,9 @@ class UploadRun {
     return null;
   }
 
-  async #parseOn(upload: Upload): Promise<ParseReport> {
+  async #parseFile(upload: Upload): Promise<ParseReport> {
     const open = await openStored(this.#deps, upload);
-    const report = await parseOn(this.#slice, upload, {
+    const report = await parseFile(this.#slice, upload, {
       checkpoint: this.#checkpoint,
       profile: profileOf(upload.platform),
       open,
@@ -178,11 +178,11 @@ class UploadRun {
     const { figures } = this.#checkpoint;
     const verdict = verdictOn(figures, upload);
     if (verdict) throw verdict;
-    const isIn = await this.#slice.transaction(async (tx) => {
+    const hasSlot = await this.#slice.transaction(async (tx) => {
       if (!(await takeSlot(tx, upload))) return false;
       return this.#move(tx, upload, 'promoting', 'sluice_promote');
     });
-    return isIn ? null : noSlot;
+    return hasSlot ? null : noSlot;
   }
 
   /** Frees the slot while a person reviews the upload. */
@@ -220,12 +220,12 @@ class UploadRun {
   }
 
   async #promote(upload: Upload): Promise<SliceResult | null> {
-    const isDone = await promoteOn(this.#slice, upload, {
+    const isDone = await promoteBatches(this.#slice, upload, {
       checkpoint: this.#checkpoint,
       deadlineMs: this.#deadlineMs,
       retries: this.#retries,
     });
-    if (!isDone) return goOn;
+    if (!isDone) return continueLater;
     await this.#slice.transaction(async (tx, job) => {
       await endPromotion(this.#deps, tx, upload, checkpointOf(job.checkpoint));
       await releaseSlot(this.#deps, tx, upload);
@@ -246,7 +246,7 @@ class UploadRun {
     return moved;
   }
 
-  #over(upload: Upload): SliceResult {
+  #finish(upload: Upload): SliceResult {
     const effects = (tx: Tx) => {
       tx.afterCommit(() => this.#deps.metrics.ended(upload.platform, upload.status));
       return releaseSlot(this.#deps, tx, upload);
@@ -278,7 +278,7 @@ class UploadRun {
     if (!isFinished(upload.status)) {
       await this.#slice.transaction((tx, fresh) => this.#recordFailure(tx, { upload, reason, fresh }));
     }
-    return this.#over(await this.#read());
+    return this.#finish(await this.#read());
   }
 
   async #recordFailure(
@@ -299,7 +299,7 @@ class UploadRun {
 }
 
 const cleanupBatch = 10_000;
-const goOn: SliceResult = { outcome: { type: 'continue' } };
+const continueLater: SliceResult = { outcome: { type: 'continue' } };
 const noSlot: SliceResult = { outcome: { type: 'wait', delayMs: slotWaitMs } };
 
 function dead({ code, message }: { code: string; message: string }): Outcome {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Cursors } from './cursor.ts';
+import type { Cursors, Position } from './cursor.ts';
 
 /** RFC 9457, with a stable code. Further members depend on the code. */
 const problemSchema = z
@@ -58,7 +58,8 @@ export function pageOf<Row, Item>(
     limit: number;
     list: string;
     cursors: Cursors;
-    key: (row: Row) => string;
+    /** The position of a row in the list: its key, or several values where one is not enough. */
+    key: (row: Row) => string | Position;
     render: (row: Row) => Item;
   },
 ): { data: Item[]; has_more: boolean; next_cursor: string | null } {
@@ -68,7 +69,7 @@ export function pageOf<Row, Item>(
   return {
     data: shown.map(options.render),
     has_more: hasMore,
-    next_cursor: hasMore ? options.cursors.encode(options.list, [options.key(last)]) : null,
+    next_cursor: hasMore ? options.cursors.encode(options.list, [options.key(last)].flat()) : null,
   };
 }
 

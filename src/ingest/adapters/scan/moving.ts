@@ -5,13 +5,13 @@ import type { AdapterFile, FileLook } from '../types.ts';
 import type { OpenScan } from './scan.ts';
 
 /**
- * Moves a file that was dealt with to `done/` or `failed/` beside it. Returns null, or why it was not moved; the next
- * scan tries again. `dealtWith` is the file as it was taken in.
+ * Moves a processed file to `done/` or `failed/` beside it. Returns null, or why it was not moved; the next scan tries
+ * again. `processed` is the file as it was ingested.
  */
 export async function moveAside(
   { held, adapter: { tenantId }, source }: OpenScan,
   row: AdapterFile,
-  dealtWith: FileLook,
+  processed: FileLook,
 ): Promise<string | null> {
   const from = row.movedTo ?? row.path;
   const folder = folderOf(row);
@@ -20,7 +20,7 @@ export async function moveAside(
   try {
     const { fileId, path } = row;
     const now = await source.find(from);
-    if (now !== null && !isSame(now, dealtWith)) {
+    if (now !== null && !isSame(now, processed)) {
       return 'Another file has taken its place and is ingested first';
     }
     const isTaken = (await source.find(`${folder}/${path}`)) !== null;

@@ -27,7 +27,7 @@ export async function noteRows(
        and s.row_index = n."rowIndex"`);
 }
 
-/** After a promotion broke off: gives every row behind the last batch the reason. `later` are entities not begun. */
+/** Gives every row after the last batch of a failed promotion the reason. `later` are the entities not started. */
 export async function failUnpromoted(
   tx: Tx,
   { tenantId, uploadId }: UploadKey,

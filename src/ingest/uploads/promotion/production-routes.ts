@@ -144,16 +144,9 @@ function installMetrics(app: RouteApp, { db, cursors }: RouteDeps): void {
       const rows = await db.read(tenantId, (tx) =>
         listMetrics(tx, { tenantId, workspaceId, platform, uploadId, from, to, after, limit: limit + 1 }),
       );
-      const shown = rows.slice(0, limit);
-      const last = shown.at(-1);
-      const hasMore = rows.length > shown.length && last !== undefined;
-      return {
-        data: shown.map(renderRow) as z.output<typeof metricReply>[],
-        has_more: hasMore,
-        next_cursor: hasMore
-          ? cursors.encode(list, [String(last.metric_date), Number(last.metric_id)])
-          : null,
-      };
+      const key = (row: ProductionRow) => [String(row.metric_date), Number(row.metric_id)];
+      const render = (row: ProductionRow) => renderRow(row) as z.output<typeof metricReply>;
+      return pageOf(rows, { limit, list, cursors, key, render });
     },
   });
 }

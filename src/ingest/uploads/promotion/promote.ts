@@ -58,7 +58,11 @@ interface BatchReport {
 }
 
 /** Promotes batch after batch, campaigns first and facts last. Returns true when nothing is left. */
-export async function promoteOn(slice: Slice, upload: Upload, options: PromoteOptions): Promise<boolean> {
+export async function promoteBatches(
+  slice: Slice,
+  upload: Upload,
+  options: PromoteOptions,
+): Promise<boolean> {
   let { checkpoint } = options;
   // What stopped one batch will stop those after it too; every slice starts with `insert` again.
   let factWriting: FactWriting = 'insert';

@@ -1,4 +1,3 @@
-import type { SluiceError } from '../../../lib/errors.ts';
 import type { ReportConventions } from './conventions.ts';
 
 /** The advertising platforms whose reports can be read. */
@@ -214,21 +213,4 @@ export interface MapOptions {
 
 export interface LineContext {
   conventions: ReportConventions;
-}
-
-export interface PlatformProfile {
-  platform: Platform;
-  /** Which of the first lines is the header, or why the file is not a report. */
-  findHeader(
-    candidateLines: readonly (readonly string[])[],
-    options?: Pick<MapOptions, 'mapping'>,
-  ): { at: number } | { fails: SluiceError };
-  mapHeaders(headers: readonly string[], options?: MapOptions): MappedColumns;
-  /**
-   * Returns the error of a file that lacks required columns, or null. The error includes some values of the rows, for
-   * people who map the columns.
-   */
-  findMissing(columns: MappedColumns, rows?: readonly (readonly string[])[]): SluiceError | null;
-  /** Cheap, so it can be repeated when the headers of a JSON file have grown. */
-  compileLines(columns: MappedColumns, context: LineContext): (row: RawRow) => ParsedLine;
 }

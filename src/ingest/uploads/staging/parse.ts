@@ -9,14 +9,13 @@ import {
   sampleRows,
   weighRows,
 } from '../reports/conventions.ts';
-import { profileOf } from '../reports/profile.ts';
+import { type PlatformProfile, profileOf } from '../reports/profile.ts';
 import { openReport } from '../reports/reading/open-report.ts';
 import type { ReportReader } from '../reports/reading/types.ts';
 import { sampleColumns } from '../reports/shown-text.ts';
 import type {
   MappedColumns,
   ParsedLine,
-  PlatformProfile,
   RawRow,
   ReportLayout,
   ResumePoint,
@@ -60,7 +59,7 @@ export interface ParseReport {
  * Reads the file from the checkpoint on and stages its lines. While one batch is written, the next is parsed.
  * `isParsed` in the checkpoint says whether the end of the file was reached.
  */
-export async function parseOn(slice: Slice, upload: Upload, options: ParseOptions): Promise<ParseReport> {
+export async function parseFile(slice: Slice, upload: Upload, options: ParseOptions): Promise<ParseReport> {
   const { checkpoint } = options;
   const openAt = (resume: ResumePoint | null) =>
     openReport(options.open, {

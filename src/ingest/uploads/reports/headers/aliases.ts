@@ -24,15 +24,9 @@ export interface KnownHeader {
   currency: string | null;
 }
 
-export interface HeaderAliases {
-  lookUp(header: string): KnownHeader;
-  /** The field with the name most similar to an unknown header, or null. */
-  suggest(header: string): ReportField | null;
-  /** The header that is most similar to a name of the field, or null. */
-  nearestTo(field: ReportField, headers: readonly string[]): string | null;
-}
+export type HeaderAliases = ReturnType<typeof headerAliases>;
 
-export function headerAliases(definition: PlatformDefinition): HeaderAliases {
+export function headerAliases(definition: PlatformDefinition) {
   const byKey = new Map<string, AliasHit[]>();
   const micros = new Set(definition.micros.map(headerKey));
   const add = (table: AliasTable, language: AliasHit['language']) => {
@@ -58,14 +52,15 @@ export function headerAliases(definition: PlatformDefinition): HeaderAliases {
   };
 
   return {
-    lookUp(header) {
+    lookUp(header: string): KnownHeader {
       const remembered = known.get(header);
       if (remembered !== undefined) return remembered;
       const found = find(header);
       if (known.size < maxRemembered) known.set(header, found);
       return found;
     },
-    suggest(header) {
+    /** The field with the name most similar to an unknown header, or null. */
+    suggest(header: string): ReportField | null {
       const key = withoutBracket(header);
       const known = suggestions.get(key);
       if (known !== undefined) return known;
@@ -75,7 +70,8 @@ export function headerAliases(definition: PlatformDefinition): HeaderAliases {
       if (suggestions.size < maxRemembered) suggestions.set(key, field);
       return field;
     },
-    nearestTo(field, headers) {
+    /** The header that is most similar to a name of the field, or null. */
+    nearestTo(field: ReportField, headers: readonly string[]): string | null {
       const names = keys.filter((key) => byKey.get(key)?.some((hit) => hit.field === field));
       return headers.find((header) => nearestKey(withoutBracket(header), names) !== null) ?? null;
     },
