@@ -1,6 +1,6 @@
 // `npm test`: the build, the static checks and every test, on each PostgreSQL and Node that we promise.
-// With arguments (`npm test -- src/lib`) it builds and runs just the tests that they name. A test file that fails is run
-// once more, alone, at the end; if it passes then, it is named as unstable, which `--strict` makes a failure.
+// With arguments (`npm test -- src/lib`) it builds and runs just the tests that they name. A test file that fails is
+// run once more, alone, at the end; if it passes then, it is named as unstable, which `--strict` makes a failure.
 import { build } from './build.mjs';
 import { heading, printSummary, retryFailedFiles, runCheck, runVitest, staticChecks } from './steps.mjs';
 import { ensureDebianPackages, findChromium, findNewestNode, findSystemPostgres } from './test-peers.mjs';

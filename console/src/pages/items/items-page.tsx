@@ -7,12 +7,10 @@ import { useListState } from '../../list-state.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { FilterBar, FilterSelect } from '../../parts/filter-bar.tsx';
 import { Icon } from '../../parts/icons.tsx';
-import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
-import { type Column, ListTable } from '../../parts/list-table.tsx';
-import { NewRows } from '../../parts/new-rows.tsx';
+import { useKeysetList } from '../../parts/keyset-list.tsx';
+import { ListPage } from '../../parts/list-page.tsx';
+import type { Column } from '../../parts/list-table.tsx';
 import { count, plural } from '../../parts/number.ts';
-import { Page } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
 import { statusLook } from '../../parts/status.ts';
 import { StatusChip } from '../../parts/status-chip.tsx';
 import { Ago, Duration } from '../../parts/time.tsx';
@@ -59,7 +57,7 @@ export default function ItemsPage() {
     rowKey: jobKey,
   });
   return (
-    <Page
+    <ListPage
       title="Items"
       actions={
         <>
@@ -73,37 +71,26 @@ export default function ItemsPage() {
           </Button>
         </>
       }
-    >
-      <FilterBar isFiltered={status !== undefined} onReset={() => change({ status: undefined })}>
-        <FilterSelect
-          label="State"
-          all="All states"
-          value={status}
-          options={stateOptions}
-          onChange={(value) => change({ status: value })}
-        />
-      </FilterBar>
-      {list.error === null ? null : (
-        <Problem error={list.error} isStale={list.rows.length > 0} retry={list.refetch} />
-      )}
-      <div>
-        <NewRows count={list.newCount} onShow={list.showNew} />
-        <ListTable
-          label="Files of rows"
-          columns={columns}
-          rows={list.rows}
-          rowKey={jobKey}
-          href={({ jobId }) => `/items/${jobId}`}
-          isLoading={list.isLoading}
-          empty={
-            list.error === null ? (
-              <NoItems isFiltered={status !== undefined} canCreate={canCreate} />
-            ) : undefined
-          }
-          footer={<MoreRows list={list} noun="files" />}
-        />
-      </div>
-    </Page>
+      filters={
+        <FilterBar isFiltered={status !== undefined} onReset={() => change({ status: undefined })}>
+          <FilterSelect
+            label="State"
+            all="All states"
+            value={status}
+            options={stateOptions}
+            onChange={(value) => change({ status: value })}
+          />
+        </FilterBar>
+      }
+      label="Files of rows"
+      columns={columns}
+      rows={list.rows}
+      rowKey={jobKey}
+      href={({ jobId }) => `/items/${jobId}`}
+      empty={<NoItems isFiltered={status !== undefined} canCreate={canCreate} />}
+      list={list}
+      noun="files"
+    />
   );
 }
 

@@ -6,10 +6,10 @@ import type { KnowledgeFile } from '../../api/types.ts';
 import { useAction } from '../../parts/action.ts';
 import { confirm } from '../../parts/confirm.tsx';
 import { Empty } from '../../parts/empty.tsx';
-import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
-import { type Column, ListTable } from '../../parts/list-table.tsx';
+import { useKeysetList } from '../../parts/keyset-list.tsx';
+import { KeysetTable } from '../../parts/keyset-table.tsx';
+import type { Column } from '../../parts/list-table.tsx';
 import { bytes } from '../../parts/number.ts';
-import { Problem } from '../../parts/problem.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { DropFiles } from './drop-files.tsx';
 
@@ -32,15 +32,14 @@ export function Files({ kbId }: { kbId: string }) {
   return (
     <div className="stack">
       {mayIngest ? <DropFiles kbId={kbId} /> : null}
-      {list.error === null ? null : <Problem error={list.error} retry={list.refetch} />}
-      <ListTable
+      <KeysetTable
         label="Added files"
         columns={columns}
         rows={list.rows}
         rowKey={rowKey}
-        isLoading={list.isLoading}
-        empty={list.error === null ? <Empty sentence="No file was added by itself." /> : undefined}
-        footer={<MoreRows list={list} noun="files" />}
+        empty={<Empty sentence="No file was added by itself." />}
+        list={list}
+        noun="files"
       />
     </div>
   );

@@ -6,11 +6,10 @@ import { useCan } from '../../api/queries.ts';
 import type { KnowledgeBase } from '../../api/types.ts';
 import { useListState } from '../../list-state.ts';
 import { Empty } from '../../parts/empty.tsx';
-import { FilterBar, FilterText } from '../../parts/filter-bar.tsx';
-import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
-import { type Column, ListTable } from '../../parts/list-table.tsx';
-import { Page } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
+import { hasText, TextFilterBar } from '../../parts/filter-bar.tsx';
+import { useKeysetList } from '../../parts/keyset-list.tsx';
+import { ListPage } from '../../parts/list-page.tsx';
+import type { Column } from '../../parts/list-table.tsx';
 import { StatusChip } from '../../parts/status-chip.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { chunkerWords, embedderWords } from './kb-words.ts';
@@ -28,7 +27,10 @@ export default function KnowledgePage() {
     rowKey,
     announcesNew: false,
   });
-  const rows = useMemo(() => list.rows.filter((kb) => matches(kb, q)), [list.rows, q]);
+  const rows = useMemo(
+    () => list.rows.filter(({ name, kb_id }) => hasText([name, kb_id], q)),
+    [list.rows, q],
+  );
   const button = mayManage ? (
     <Button component={Link} to="/knowledge/new">
       New knowledge base
@@ -39,34 +41,21 @@ export default function KnowledgePage() {
     </Button>
   );
   return (
-    <Page
+    <ListPage
       title="Knowledge"
       sentence="Documents cut into passages that can be found by meaning and by words."
       actions={button}
-    >
-      <FilterBar isFiltered={q !== undefined} onReset={() => change({ q: undefined })}>
-        <FilterText label="Name or id" value={q} onChange={(text) => change({ q: text })} />
-      </FilterBar>
-      {list.error === null ? null : (
-        <Problem error={list.error} retry={list.refetch} isStale={rows.length > 0} />
-      )}
-      <ListTable
-        label="Knowledge bases"
-        columns={columns}
-        rows={rows}
-        rowKey={rowKey}
-        href={hrefOf}
-        isLoading={list.isLoading}
-        empty={list.error === null ? <NoBases q={q} button={button} /> : undefined}
-        footer={<MoreRows list={list} noun="knowledge bases" />}
-      />
-    </Page>
+      filters={<TextFilterBar label="Name or id" value={q} onChange={(text) => change({ q: text })} />}
+      label="Knowledge bases"
+      columns={columns}
+      rows={rows}
+      rowKey={rowKey}
+      href={hrefOf}
+      empty={<NoBases q={q} button={button} />}
+      list={list}
+      noun="knowledge bases"
+    />
   );
-}
-
-function matches({ name, kb_id }: KnowledgeBase, q: string | undefined): boolean {
-  if (q === undefined) return true;
-  return [name, kb_id].some((text) => text.toLowerCase().includes(q.toLowerCase()));
 }
 
 const columns: Column<KnowledgeBase>[] = [

@@ -7,9 +7,9 @@ import { useAction } from '../../parts/action.ts';
 import { confirm } from '../../parts/confirm.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { FormDialog } from '../../parts/form-dialog.tsx';
-import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
-import { type Column, ListTable } from '../../parts/list-table.tsx';
-import { Problem } from '../../parts/problem.tsx';
+import { useKeysetList } from '../../parts/keyset-list.tsx';
+import { KeysetTable } from '../../parts/keyset-table.tsx';
+import type { Column } from '../../parts/list-table.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { sourceWords } from './kb-words.ts';
 import { emptySource, isReady, SourceFields, sourceBody } from './source-fields.tsx';
@@ -38,19 +38,14 @@ export function Sources({ kbId }: { kbId: string }) {
         <span className="dim">The next run loads what is new here. </span>
         {button}
       </div>
-      {list.error === null ? null : <Problem error={list.error} retry={list.refetch} />}
-      <ListTable
+      <KeysetTable
         label="Sources"
         columns={columns}
         rows={list.rows}
         rowKey={rowKey}
-        isLoading={list.isLoading}
-        empty={
-          list.error === null ? (
-            <Empty sentence="No source yet. Files can also be added by themselves." />
-          ) : undefined
-        }
-        footer={<MoreRows list={list} noun="sources" />}
+        empty={<Empty sentence="No source yet. Files can also be added by themselves." />}
+        list={list}
+        noun="sources"
       />
       {isOpen ? <AddDialog kbId={kbId} onClose={() => setOpen(false)} /> : null}
     </div>

@@ -8,11 +8,10 @@ import { type SearchOf, useListState } from '../../list-state.ts';
 import { useAction } from '../../parts/action.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { FilterBar, FilterSelect, FilterText } from '../../parts/filter-bar.tsx';
-import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
-import { ListTable } from '../../parts/list-table.tsx';
+import { useKeysetList } from '../../parts/keyset-list.tsx';
+import { ListPage } from '../../parts/list-page.tsx';
 import { plural } from '../../parts/number.ts';
 import { Page } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
 import { SelectBar } from '../../parts/select-bar.tsx';
 import { useGo } from '../../parts/to.tsx';
 import { endedStatuses } from '../items/item-status.ts';
@@ -44,35 +43,35 @@ export default function PendingPage() {
   });
   if (list.error instanceof ApiProblem && list.error.code === 'feature_disabled') return <SwitchedOff />;
   return (
-    <Page title="Pending" sentence={sentence}>
-      <Filters
-        state={state}
-        seesAll={seesAll}
-        change={(changes) => {
-          setChosen(new Set());
-          change(changes);
-        }}
-        aside={<OpenCount query={query} />}
-      />
-      {list.error === null ? null : (
-        <Problem error={list.error} isStale={list.rows.length > 0} retry={list.refetch} />
-      )}
-      <ListTable
-        label="Open rows"
-        columns={pendingColumns}
-        rows={list.rows}
-        rowKey={rowKey}
-        selection={canReprocess ? { keys: chosen, change: setChosen } : undefined}
-        isLoading={list.isLoading}
-        empty={list.error === null ? <Nothing isFiltered={isFiltered(state)} /> : undefined}
-        footer={<MoreRows list={list} noun="open rows" />}
-      />
+    <ListPage
+      title="Pending"
+      sentence={sentence}
+      filters={
+        <Filters
+          state={state}
+          seesAll={seesAll}
+          change={(changes) => {
+            setChosen(new Set());
+            change(changes);
+          }}
+          aside={<OpenCount query={query} />}
+        />
+      }
+      label="Open rows"
+      columns={pendingColumns}
+      rows={list.rows}
+      rowKey={rowKey}
+      selection={canReprocess ? { keys: chosen, change: setChosen } : undefined}
+      empty={<Nothing isFiltered={isFiltered(state)} />}
+      list={list}
+      noun="open rows"
+    >
       <ChosenBar
         rows={list.rows.filter(({ id }) => chosen.has(id))}
         canReprocess={canReprocess}
         onClear={() => setChosen(new Set())}
       />
-    </Page>
+    </ListPage>
   );
 }
 

@@ -8,9 +8,9 @@ import { Command } from '../../parts/command.tsx';
 import { confirm } from '../../parts/confirm.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { FormDialog, messageAt } from '../../parts/form-dialog.tsx';
-import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
-import { type Column, ListTable } from '../../parts/list-table.tsx';
-import { Problem } from '../../parts/problem.tsx';
+import { useKeysetList } from '../../parts/keyset-list.tsx';
+import { KeysetTable } from '../../parts/keyset-table.tsx';
+import type { Column } from '../../parts/list-table.tsx';
 import { StatusChip } from '../../parts/status-chip.tsx';
 import { Ago } from '../../parts/time.tsx';
 
@@ -36,15 +36,14 @@ export function ApiKeys() {
         {button}
       </div>
       {made === null ? null : <ShownOnce made={made} onClose={() => setMade(null)} />}
-      {list.error === null ? null : <Problem error={list.error} retry={list.refetch} />}
-      <ListTable
+      <KeysetTable
         label="API keys"
         columns={columns}
         rows={list.rows}
         rowKey={rowKey}
-        isLoading={list.isLoading}
         empty={<Empty sentence="No key yet. A program needs one to talk to this server." button={button} />}
-        footer={<MoreRows list={list} noun="keys" />}
+        list={list}
+        noun="keys"
       />
       {isOpen ? <NewKeyDialog onClose={() => setOpen(false)} onMade={setMade} /> : null}
     </div>

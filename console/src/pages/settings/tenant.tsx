@@ -5,11 +5,11 @@ import { useCan, useMe } from '../../api/queries.ts';
 import type { Tenant } from '../../api/types.ts';
 import { useAction } from '../../parts/action.ts';
 import { Id } from '../../parts/command.tsx';
-import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
-import { type Column, ListTable } from '../../parts/list-table.tsx';
+import { useKeysetList } from '../../parts/keyset-list.tsx';
+import { KeysetTable } from '../../parts/keyset-table.tsx';
+import type { Column } from '../../parts/list-table.tsx';
 import { count } from '../../parts/number.ts';
 import { Panel } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
 import { Ago } from '../../parts/time.tsx';
 
 export function TenantSettings() {
@@ -59,14 +59,13 @@ function Tenants() {
   const columns = useColumns();
   return (
     <Panel title="All tenants">
-      {list.error === null ? null : <Problem error={list.error} retry={list.refetch} />}
-      <ListTable
+      <KeysetTable
         label="Tenants"
         columns={columns}
         rows={list.rows}
         rowKey={rowKey}
-        isLoading={list.isLoading}
-        footer={<MoreRows list={list} noun="tenants" />}
+        list={list}
+        noun="tenants"
       />
     </Panel>
   );

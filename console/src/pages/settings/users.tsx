@@ -6,9 +6,9 @@ import type { User } from '../../api/types.ts';
 import { useAction } from '../../parts/action.ts';
 import { confirm } from '../../parts/confirm.tsx';
 import { Empty } from '../../parts/empty.tsx';
-import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
-import { type Column, ListTable } from '../../parts/list-table.tsx';
-import { Problem } from '../../parts/problem.tsx';
+import { useKeysetList } from '../../parts/keyset-list.tsx';
+import { KeysetTable } from '../../parts/keyset-table.tsx';
+import type { Column } from '../../parts/list-table.tsx';
 import { StatusChip } from '../../parts/status-chip.tsx';
 import { Ago } from '../../parts/time.tsx';
 
@@ -29,20 +29,19 @@ export function Users() {
         Whoever comes with a valid token of this tenant appears here. The role is part of the token; a user
         who is switched off is refused whatever the token says.
       </span>
-      {list.error === null ? null : <Problem error={list.error} retry={list.refetch} />}
-      <ListTable
+      <KeysetTable
         label="Users"
         columns={columns}
         rows={list.rows}
         rowKey={rowKey}
-        isLoading={list.isLoading}
         empty={
           <Empty
             sentence="Nobody has come with a token yet."
             command="npx sluice token --tenant default --role member"
           />
         }
-        footer={<MoreRows list={list} noun="users" />}
+        list={list}
+        noun="users"
       />
     </div>
   );
