@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { eventually } from '../support/worlds/kernel.ts';
+import { endRandomBackend } from './end-backend.ts';
 import type { ItemsRun } from './items-chaos.ts';
 import type { ItemsFault } from './items-quota.ts';
 import type { ItemWorker } from './items-stage.ts';
@@ -61,17 +62,7 @@ async function stopAndWakeWorker(run: ItemsRun): Promise<void> {
 async function endBackend(run: ItemsRun): Promise<void> {
   // Losing its guard connection costs a worker its items too.
   if ((await findHolders(run)).some(({ crashes }) => crashes >= 2)) return;
-  const backends = await run.database.owner<{ pid: number }>(
-    `select pid from pg_stat_activity
-      where usename = 'sluice_app' and datname = current_database()
-      order by backend_start`,
-  );
-  const backend = run.random.pick(backends);
-  if (!backend) return;
-  const [row] = await run.database.owner<{ ended: boolean }>('select pg_terminate_backend($1) as ended', [
-    backend.pid,
-  ]);
-  if (row?.ended) run.done.backends += 1;
+  if (await endRandomBackend(run)) run.done.backends += 1;
 }
 
 /** While a job is paused nobody claims any of its items, and nobody can kick it off. */

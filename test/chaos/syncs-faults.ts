@@ -1,4 +1,5 @@
 import { eventually } from '../support/worlds/kernel.ts';
+import { endRandomBackend } from './end-backend.ts';
 import type { ItemWorker } from './items-stage.ts';
 import { sufferMood } from './syncs-moods.ts';
 import type { SyncsFault } from './syncs-quota.ts';
@@ -130,17 +131,7 @@ async function holderOf({ database }: SyncsStage, connectorId: string): Promise<
 }
 
 async function endBackend(stage: SyncsStage): Promise<void> {
-  const backends = await stage.database.owner<{ pid: number }>(
-    `select pid from pg_stat_activity
-      where usename = 'sluice_app' and datname = current_database()
-      order by backend_start`,
-  );
-  const backend = stage.random.pick(backends);
-  if (!backend) return;
-  const [row] = await stage.database.owner<{ ended: boolean }>('select pg_terminate_backend($1) as ended', [
-    backend.pid,
-  ]);
-  if (row?.ended) stage.done.backends += 1;
+  if (await endRandomBackend(stage)) stage.done.backends += 1;
 }
 
 /** What networks do, by turns. */

@@ -7,6 +7,7 @@ import {
   embeddingDimensions,
   startEmbeddingServer,
 } from '../support/fakes/embedding-server.ts';
+import { callOrThrow } from '../support/servers/api-caller.ts';
 import { documentForm } from '../support/servers/knowledge-server.ts';
 import type { TestClaims } from '../support/servers/server.ts';
 import { useServerProcess } from '../support/servers/server-process.ts';
@@ -33,6 +34,7 @@ const server = useServerProcess(database, {
 });
 let embedder: EmbeddingServer;
 let claims: TestClaims;
+const call = callOrThrow(server, () => claims);
 
 beforeAll(async () => {
   embedder = await startEmbeddingServer();
@@ -108,20 +110,4 @@ async function index(files: Record<string, Buffer>, settings: object): Promise<R
   };
   await eventually(hasEnded, 'the run is over', runLimitMs);
   return run;
-}
-
-async function call(route: string, body?: object): Promise<Record<string, unknown>> {
-  const isForm = body instanceof FormData;
-  const headers = {
-    ...(await server.bearer(claims)),
-    ...(body && !isForm ? { 'content-type': 'application/json' } : {}),
-  };
-  const content = isForm ? body : JSON.stringify(body);
-  const answer = await fetch(
-    `${server.url}${route}`,
-    body ? { method: 'POST', headers, body: content } : { headers },
-  );
-  const text = await answer.text();
-  if (!answer.ok) throw new Error(`${route} answered ${answer.status}: ${text}`);
-  return JSON.parse(text);
 }

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { callOrThrow } from '../support/servers/api-caller.ts';
 import { documentForm } from '../support/servers/knowledge-server.ts';
 import type { TestClaims } from '../support/servers/server.ts';
 import { useServerProcess } from '../support/servers/server-process.ts';
@@ -16,6 +17,7 @@ const corpus = makeCorpus();
 const indexLimitMs = 300_000;
 
 let claims: TestClaims;
+const call = callOrThrow(server, () => claims);
 let measured: Recall[] = [];
 
 beforeAll(async () => {
@@ -94,20 +96,4 @@ function recallOf(mode: Recall['mode'], kind: Recall['kind']): Recall {
   const found = measured.find((each) => each.mode === mode && each.kind === kind);
   if (!found) throw new Error(`Nothing was measured for ${mode} and ${kind}`);
   return found;
-}
-
-async function call(route: string, body?: object): Promise<Record<string, unknown>> {
-  const isForm = body instanceof FormData;
-  const headers = {
-    ...(await server.bearer(claims)),
-    ...(body && !isForm ? { 'content-type': 'application/json' } : {}),
-  };
-  const content = isForm ? body : JSON.stringify(body);
-  const answer = await fetch(
-    `${server.url}${route}`,
-    body ? { method: 'POST', headers, body: content } : { headers },
-  );
-  const text = await answer.text();
-  if (!answer.ok) throw new Error(`${route} answered ${answer.status}: ${text}`);
-  return JSON.parse(text);
 }

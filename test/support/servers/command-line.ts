@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
@@ -26,6 +26,15 @@ export interface CommandLine {
   readonly cwd: string;
   start(args: string[], env?: Record<string, string>): Running;
   run(args: string[], env?: Record<string, string>): Promise<CommandResult>;
+}
+
+/** Lays an example into the working directory, as somebody has it who installed Sluice beside their own files. */
+export function useExample(sluice: CommandLine, name: string): void {
+  beforeAll(async () => {
+    await cp(path.join(root, 'examples', name), sluice.cwd, { recursive: true });
+    await mkdir(path.join(sluice.cwd, 'node_modules'));
+    await symlink(root, path.join(sluice.cwd, 'node_modules/sluice'));
+  });
 }
 
 export interface CommandLineHere extends CommandLine {
