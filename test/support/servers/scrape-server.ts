@@ -118,7 +118,7 @@ export function useScrapes(
   };
 }
 
-function requestsOf(call: ReturnType<typeof apiCaller>) {
+function requestsOf(call: ReturnType<typeof apiCaller<Record<string, unknown>>>) {
   return {
     sync: (claims: TestClaims, references: object[] | undefined, source = 'news', headers = {}) =>
       call(claims, `/api/scraping/${source}/sync`, {
