@@ -16,7 +16,7 @@ async function folderOf(tenantId: string): Promise<string> {
   return folder;
 }
 
-test('an adapter is made, checked and scanned; a failed file says why and is tried again', async () => {
+test('an adapter is created, checked and scanned; a failed file shows its reason and is retried', async () => {
   const tenantId = await newTenant(database);
   const folder = await folderOf(tenantId);
   await writeFile(path.join(folder, 'good.csv'), 'sku\n1\n2\n');
@@ -49,7 +49,7 @@ test('an adapter is made, checked and scanned; a failed file says why and is tri
   await page.getByRole('table').first().waitFor();
 });
 
-test('what is wrong with a place is said in the words of the server', async () => {
+test('a problem with a place is shown in the server’s words', async () => {
   const tenantId = await newTenant(database);
   const { page, watch } = await browser.open();
   // The page asks every few seconds, perhaps once more while it is being left.
@@ -69,7 +69,7 @@ test('what is wrong with a place is said in the words of the server', async () =
   await page.waitForURL(/\/adapters$/);
 });
 
-test('a member sees adapters and what they found, and is offered nothing that it may not do', async () => {
+test('a member sees adapters and their files, and is offered no action that is not allowed', async () => {
   const tenantId = await newTenant(database);
   const { page } = await browser.open();
   await page.goto(await server.loginLink({ tenantId, role: 'member', userId: 'bob' }));

@@ -44,7 +44,7 @@ async function tryRow(page: Page, row: Record<string, string>): Promise<string> 
   return answer.innerText();
 }
 
-test('a catalogue is sent, tried, used by a job, replaced and deleted', async () => {
+test('a catalogue is uploaded, tried, used by a job, replaced and deleted', async () => {
   const { page, watch } = await browser.open();
   watch.expect(/status of 422/);
   await openCatalogs(page);

@@ -24,7 +24,7 @@ async function untilDrawn(page: Page, place: string): Promise<void> {
   await expect.poll(() => page.evaluate(isDrawn), { timeout: 60_000 }).toBe(true);
 }
 
-test('images are chosen together and shown small in the grid, large in the drawer; what is none says so', async () => {
+test('images are small in the grid and large in the drawer, and a file that is not an image shows why', async () => {
   const claims = { tenantId: await newTenant(database), role: 'member', userId: 'mia' } as const;
   const headers = { authorization: `Bearer ${await server.token(claims)}` };
   expect((await fetch(`${server.url}/api/me`, { headers })).status).toBe(200);

@@ -78,7 +78,7 @@ async function post(
 const chip = (page: Page, name: string | RegExp) =>
   page.locator('.count-chips').getByRole('button', { name });
 
-test('a file is checked by rules; what breaks them is filtered, opened, processed again and exported', async () => {
+test('a file is checked by rules; rows that break them are filtered, opened, reprocessed and exported', async () => {
   const tenantId = await newTenant(database);
   const { page, watch } = await openAs({ tenantId, role: 'member', userId: 'mia' });
   watch.expect(/status of 4(00|22)|ERR_INTERNET_DISCONNECTED/);
@@ -144,7 +144,7 @@ test('a file is checked by rules; what breaks them is filtered, opened, processe
   expect(lines[0]).toContain('row_no,status,sku,title,price');
 });
 
-test('of a workbook the sheet can be named; one that is not in it is said at the field', async () => {
+test('the sheet of a workbook can be named, and a missing sheet is reported at its field', async () => {
   const tenantId = await newTenant(database);
   const { page, watch } = await openAs({ tenantId }, '/items/new?processor=noop');
   watch.expect(/status of 422/);
@@ -164,7 +164,7 @@ test('of a workbook the sheet can be named; one that is not in it is said at the
   await page.getByRole('cell', { name: 'of Prices' }).waitFor();
 });
 
-test('rows that a provider does not know are offered new attempts, and every call is told', async () => {
+test('rows that a provider does not know can be retried, and every call is listed', async () => {
   const tenantId = await newTenant(database);
   const { page } = await openAs({ tenantId }, '/items/new?processor=http');
   await choose(page, 'catalogue.csv', csv(30));
@@ -200,7 +200,7 @@ test('rows that a provider does not know are offered new attempts, and every cal
   await page.getByRole('cell', { name: '1.50' }).waitFor();
 });
 
-test('of twenty thousand rows any is a moment away, few are asked for, and the counts always add up', async () => {
+test('any of twenty thousand rows is reached at once, few are loaded, and the counts always add up', async () => {
   const tenantId = await newTenant(database);
   const claims = { tenantId };
   const options = { rules: [{ column: 'price', type: 'number' }] };
@@ -262,7 +262,7 @@ test('of twenty thousand rows any is a moment away, few are asked for, and the c
   await page.getByRole('columnheader', { name: 'Attempts' }).waitFor();
 });
 
-test('what waits is listed over all files; a file is paused, resumed and canceled; support only looks', async () => {
+test('pending rows of all files are listed; a file is paused, resumed and canceled; support may read', async () => {
   const tenantId = await newTenant(database);
   const request = { url: `${providerUrl}/silent/{{sku}}` };
   const options = { request, timeoutMs: 120_000 };

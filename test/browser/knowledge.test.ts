@@ -9,7 +9,7 @@ const browser = useBrowser();
 
 const file = (name: string, text: string) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(text) });
 
-test('files are chosen, indexed, searched and shown in place, and a broken one says why', async () => {
+test('files are chosen, indexed, searched and shown in place, and a broken file shows its reason', async () => {
   const tenantId = await newTenant(database);
   const { page } = await browser.open();
   await page.goto(await server.loginLink({ tenantId, role: 'admin' }));
@@ -51,7 +51,7 @@ test('files are chosen, indexed, searched and shown in place, and a broken one s
   await other.page.getByRole('dialog').getByText('Quiet hours').first().waitFor();
 });
 
-test('what a scraper pushes appears by itself, is handed over and can be found', async () => {
+test('pushed references appear by themselves, are handed over and can be found', async () => {
   const tenantId = await newTenant(database);
   const { page } = await browser.open();
   await page.goto(await server.loginLink({ tenantId, role: 'admin' }));

@@ -8,7 +8,7 @@ const database = useDatabase();
 const server = useConsoleServer(database, { GLOBAL_PENDING_ENABLED: 'false' });
 const browser = useBrowser();
 
-test('where the list of everything pending is switched off, its page says so and where to look instead', async () => {
+test('the page of all pending rows says when it is switched off and where to look instead', async () => {
   const { page, watch } = await browser.open();
   watch.expect(/status of 404/);
   await page.goto(await server.loginLink({ tenantId: await newTenant(database) }, '/pending'));

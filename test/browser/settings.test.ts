@@ -29,7 +29,7 @@ test('an API key is shown once, works, and stops when it is revoked', async () =
   expect((await ask()).status).toBe(401);
 });
 
-test('a workspace that is made can be chosen at once', async () => {
+test('a new workspace can be chosen at once', async () => {
   const { page } = await browser.open();
   await page.goto(await server.loginLink({ tenantId: await newTenant(database), role: 'admin' }));
   await page.goto(`${server.url}/settings`);
@@ -42,7 +42,7 @@ test('a workspace that is made can be chosen at once', async () => {
   await page.waitForURL(/workspace=/);
 });
 
-test('a member sees what is there and is told why the rest is not', async () => {
+test('a member sees what is allowed and why the rest is hidden', async () => {
   const { page } = await browser.open();
   await page.goto(await server.loginLink({ tenantId: await newTenant(database), role: 'member' }));
   await page.goto(`${server.url}/settings?tab=keys`);
@@ -51,7 +51,7 @@ test('a member sees what is there and is told why the rest is not', async () => 
   await page.getByText('Admins of the tenant see and change the endpoints').waitFor();
 });
 
-test('an endpoint is made, tested, and its failed delivery sent again', async () => {
+test('an endpoint is created and tested, and its failed delivery is sent again', async () => {
   const tenantId = await newTenant(database);
   const { createServer } = await import('node:http');
   let isWell = false;

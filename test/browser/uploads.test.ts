@@ -58,7 +58,7 @@ async function choose(page: Page, field: string, option: string): Promise<void> 
 
 const sum = (page: Page, words: string) => page.locator('.counts').getByText(words);
 
-test('bad rows are seen by reason, downloaded, corrected, uploaded, promoted, and taken back', async () => {
+test('bad rows are grouped by reason, downloaded, corrected, uploaded, promoted and undone', async () => {
   const tenantId = await newDesk();
   const { page } = await openAs({ tenantId, role: 'member', userId: 'mia' });
   await page.getByText('Upload an ad report of Meta, Google or TikTok').waitFor();
@@ -120,7 +120,7 @@ function corrected(rejected: string): string {
     .join('\n');
 }
 
-test('columns that nobody knows are chosen by their values, tried, and remembered', async () => {
+test('unknown columns are mapped by their values, tried and remembered', async () => {
   const tenantId = await newDesk();
   const { page } = await openAs({ tenantId });
   const odd = 'Kampf,Wann,Klickibus\nSpring,2026-03-01,7\nAutumn,2026-03-02,8\n';
@@ -168,7 +168,7 @@ test('columns that nobody knows are chosen by their values, tried, and remembere
   await known.getByText('Your choice').waitFor();
 });
 
-test('what is refused is said at its field, and the same form goes through once it is right', async () => {
+test('a refusal is shown at its field, and the corrected form is accepted', async () => {
   const tenantId = await newDesk();
   const { page, watch } = await openAs({ tenantId }, '/uploads/new?platform=meta');
   watch.expect(/status of 4(00|15)|ERR_INTERNET_DISCONNECTED/);
@@ -195,7 +195,7 @@ test('what is refused is said at its field, and the same form goes through once 
   expect(await page.getByRole('row', { name: /canceled/ }).count()).toBe(1);
 });
 
-test('below the threshold somebody has to insist, knowing what is left out; support only looks', async () => {
+test('an upload below the threshold needs an explicit confirmation; support can only read', async () => {
   const tenantId = await newDesk();
   const { page } = await openAs({ tenantId }, '/uploads/new');
   await upload(page, 'half.csv', csv(...goodRows(6), ...Array(4).fill('Spring,11,never,7,1.50')));

@@ -105,7 +105,7 @@ async function expectThirty({ tenantId, folder }: { tenantId: string; folder: st
   );
 }
 
-test('thirty files make thirty jobs although the server is killed again and again while it scans', {
+test('thirty files make thirty jobs although the server is killed repeatedly during scans', {
   timeout: 180_000,
 }, async () => {
   const random = seededRandom(chooseSeed());
@@ -123,7 +123,7 @@ test('thirty files make thirty jobs although the server is killed again and agai
   await expectThirty(stage);
 });
 
-test('a scanner that slept past its lease takes nothing in twice when it wakes up', {
+test('a scanner that sleeps past its lease takes nothing in twice when it wakes up', {
   timeout: 180_000,
 }, async () => {
   const sleeper = await startServer();

@@ -18,7 +18,7 @@ const jumps = isFull ? 120 : 12;
 let product: ProductStage | undefined;
 afterEach(() => product?.close());
 
-test('clocks that jump by an hour, forwards and back, cost nobody a lease and no row its place', {
+test('clocks that jump by an hour, forwards and back, cost no lease and no row’s position', {
   timeout: 15 * 60_000,
 }, async () => {
   const seed = chooseSeed();

@@ -20,7 +20,7 @@ import { examineProduct, untilFinished } from './product-verdict.ts';
 const obstacle = whyNoSmallDisk();
 if (obstacle !== null) console.log(`Left out: the full disk. ${obstacle}`);
 
-test('a full disk can be tried out when nothing may be left out', () => {
+test('the tests of a full disk can run where no test may be left out', () => {
   expect(obstacle === null || process.env.CI !== 'true').toBe(true);
 });
 
@@ -38,7 +38,7 @@ afterEach(async () => {
 });
 
 if (obstacle === null) {
-  test('the right to start the database is given back though the disk is full, without litter', async () => {
+  test('the lock for starting the database is released on a full disk, and no stray file is left', async () => {
     disk = await mountSmallDisk(64 * 1024);
     const { lock } = await tryStartLock(disk.dir);
     disk.fill();
@@ -51,7 +51,7 @@ if (obstacle === null) {
     expect((await tryStartLock(disk.dir)).lock).not.toBeNull();
   });
 
-  test('a disk that is full refuses with words that say so, and when it is freed everything arrives once', {
+  test('a full disk is reported as such, and everything arrives once after space is freed', {
     timeout: 15 * 60_000,
   }, async () => {
     disk = await mountSmallDisk(diskBytes);

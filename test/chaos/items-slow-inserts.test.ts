@@ -12,7 +12,7 @@ afterEach(() => {
   server?.running.child.kill('SIGKILL');
 });
 
-test('when every insert takes 200 ms more the batches of an ingest shrink, and grow again when that is over', {
+test('the batches of an ingest shrink while every insert takes 200 ms more, and grow again afterwards', {
   timeout: 300_000,
 }, async () => {
   const tenantId = await newTenant(database);

@@ -28,7 +28,7 @@ afterEach(() => {
   worker?.running.child.kill('SIGKILL');
 });
 
-test('a server killed in the middle of an upload leaves no half job, its rows are swept, a retry makes one', {
+test('a server killed during an upload leaves no partial job; its rows are swept and a retry makes one job', {
   timeout: 90_000,
 }, async () => {
   const tenantId = await newTenant(database);
@@ -70,7 +70,7 @@ test('a server killed in the middle of an upload leaves no half job, its rows ar
   await expectOneWholeJob(tenantId, { jobId: first, rows: 20_000 });
 });
 
-test('wherever in an upload the server is killed, the retries make exactly one job with every row once', {
+test('retries make exactly one job with every row once, wherever in an upload the server is killed', {
   timeout: isFull ? 30 * 60_000 : 3 * 60_000,
 }, async () => {
   console.log(`seed ${seed} (SLUICE_CHAOS_SEED=${seed} repeats its choices)`);

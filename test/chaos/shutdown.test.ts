@@ -63,7 +63,7 @@ async function endGuardConnection(workerId: string | null): Promise<void> {
   expect(ended).toHaveLength(1);
 }
 
-test('on SIGTERM a worker ends the slices in flight, claims nothing more and exits with 0', async () => {
+test('a worker that gets SIGTERM finishes the slices in flight, claims nothing more and exits with 0', async () => {
   const worker = await startWorker({ ...longLeases, concurrency: 2, graceMs: 60_000 });
   // Long enough that it is told to stop before they end, however slow the machine is.
   const inFlight = [await workers.dispatch(work(5_000, 20)), await workers.dispatch(work(5_000, 20))];
@@ -88,7 +88,7 @@ test('on SIGTERM a worker ends the slices in flight, claims nothing more and exi
   expect(successor.guardedBy).toBe('lock');
 });
 
-test('a slice that does not end within the grace is given back unwritten, and its lease is free at once', async () => {
+test('a slice that outlasts the grace period is dropped, and its lease is released at once', async () => {
   const worker = await startWorker({ graceMs: 200, leaseMs: 60_000 });
   const job = await workers.dispatch(work(60_000));
   await eventually(async () => worker.busyWith.size === 1, 'the slice has begun');
@@ -102,7 +102,7 @@ test('a slice that does not end within the grace is given back unwritten, and it
   await workers.cancel(job);
 });
 
-test('a worker that was only cut off is not the last strike of a job', async () => {
+test('a worker that was only cut off does not count as the last strike of a job', async () => {
   const job = await workers.dispatch(work(600_000));
   // Two workers have died with it before.
   await database.owner(
@@ -127,7 +127,7 @@ test('a worker that was only cut off is not the last strike of a job', async () 
   expect(await workers.stepsOf(job)).toEqual([0]);
 });
 
-test('a job that kills its worker three times is a dead letter, its neighbours take no further strike', async () => {
+test('a job that kills its worker three times becomes a dead letter without further strikes for others', async () => {
   const tenantId = await newTenant(database);
   const poison = await workers.dispatch([{ do: 'crash' }], tenantId);
   const neighbours = await Promise.all(

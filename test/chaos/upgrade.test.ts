@@ -38,7 +38,7 @@ alter table job_items drop column next_note;
 alter table ingestion_jobs drop column next_note;
 `;
 
-test('while the old version is at work the schema is upgraded: the old goes on, the new joins in, nothing is lost', {
+test('the schema is upgraded under a running old version: it continues, the new one joins, and nothing is lost', {
   timeout: 15 * 60_000,
 }, async () => {
   const newSluice = next as NextVersion;

@@ -46,7 +46,7 @@ afterAll(async () => {
 });
 
 describe('the main thread', () => {
-  test('is seen when it is busy', async () => {
+  test('is measured: a busy turn shows', async () => {
     const [longest] = await turnsDuring(async () => {
       process.kill(Number(readFileSync(`${turnsFile}.pid`, 'utf8')), 'SIGUSR2');
       await eventually(async () => readTurns().length > 0, 'the busy turn was told', 30_000);

@@ -51,7 +51,7 @@ async function runsOf(tenantId: string): Promise<(string | null)[]> {
   return rows.map(({ runId }) => runId);
 }
 
-test('a cycle over HTTP syncs what is due: a service’s cycle in its tenant, an operator’s in all', async () => {
+test('a cycle over HTTP syncs what is due, in the service’s own tenant or in all for an operator', async () => {
   const mine = await newDueConnector();
   const others = await newDueConnector();
   expect(await cycle(mine, 'service')).toEqual({ queued_processed: 1, retry_processed: 0 });

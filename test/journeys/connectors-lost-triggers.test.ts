@@ -76,7 +76,7 @@ async function cancelInFlight(): Promise<{ sync: TestSync; jobId: string; happen
 }
 
 describe('a sync that is canceled while its trigger is under way', () => {
-  test('is looked after until its run appears, and then that is canceled too', async () => {
+  test('is watched until its run appears, which is then canceled too', async () => {
     const { sync, jobId, happen } = await cancelInFlight();
     expect(await isCleanedUp(jobId)).toBe(false);
     expect(asked('cancel', sync)).toBe(0);
@@ -87,7 +87,7 @@ describe('a sync that is canceled while its trigger is under way', () => {
     await syncs.start(sync);
   });
 
-  test('and whose run never appears is over once Airbyte cannot be busy with it any more', async () => {
+  test('ends without a run once Airbyte can no longer be busy with it', async () => {
     const { sync, jobId } = await cancelInFlight();
     await passAnHour(jobId);
     await cleanUp(sync, () => isCleanedUp(jobId));
@@ -126,7 +126,7 @@ describe('a sync whose process died while it was triggered', () => {
     },
   );
 
-  test('triggers again once the lost trigger cannot make a run any more, without using an attempt', async () => {
+  test('triggers again, without using an attempt, once the lost trigger can no longer start a run', async () => {
     const sync = await syncs.connector();
     const jobId = await syncs.start(sync);
     const now = new Date().toISOString();
@@ -142,7 +142,7 @@ describe('a sync whose process died while it was triggered', () => {
 });
 
 describe('a trigger', () => {
-  test('that timed out before it took effect is followed when it does, and not sent again', async () => {
+  test('is followed and not sent again when it takes effect after its timeout', async () => {
     const sync = await syncs.connector({}, { plan: { statuses: ['running', 'succeeded'] } });
     const happen = delayTrigger(sync);
     const jobId = await syncs.start(sync);
@@ -154,7 +154,7 @@ describe('a trigger', () => {
     expect(runsOf(sync)).toHaveLength(1);
   });
 
-  test('that was answered with an error is sent again without waiting for a run of it', async () => {
+  test('is sent again at once when the response was an error', async () => {
     const sync = await syncs.connector();
     const scope = { kind: 'trigger', connectionId: sync.connection.connectionId, times: 1 } as const;
     syncs.airbyte.trouble(scope, airbyteTroubles.serverError());
@@ -162,7 +162,7 @@ describe('a trigger', () => {
     expect(ended).toMatchObject({ status: 'success', retry_count: 1 });
   });
 
-  test('whose connection was refused is sent again without waiting for a run of it', async () => {
+  test('is sent again at once when the connection was refused', async () => {
     const sync = await syncs.connector();
     const jobId = await syncs.start(sync);
     await syncs.airbyte.goDown();

@@ -194,12 +194,12 @@ function isKeptBySpreadsheets(text: string): boolean {
   return Math.abs(value) < 1e15 || /^-?\d[\d.]{0,15}e/.test(shortest) || /^-?\d{1,15}0*$/.test(shortest);
 }
 
-test('there are at least 120 hard strings to go through, and none of them twice', () => {
+test('there are at least 120 different hard strings', () => {
   expect(hardStrings.length).toBeGreaterThanOrEqual(120);
   expect(new Set(hardStrings).size).toBe(hardStrings.length);
 });
 
-test('6,000 hard rows of CSV come out of grid, keyset, CSV and XLSX as they went in', patience, async () => {
+test('6,000 hard rows of CSV come out of grid, keyset, CSV and XLSX unchanged', patience, async () => {
   const file = hardCsv({ seed: 20_260_101, rows: 6_000 });
   const stored = await takeIn({ text: file.text, name: 'hard.csv', rows: 6_000 });
   await checkPages(stored, file);
@@ -217,18 +217,14 @@ test('6,000 rows of NDJSON keep nested values, every digit and missing columns',
   checkXlsx(await exported(stored, 'xlsx'), file);
 });
 
-test(
-  'rows of a JSON array that are written over several lines are rows like all others',
-  patience,
-  async () => {
-    const file = hardNdjson({ seed: 20_260_103, rows: 500 });
-    const stored = await takeIn({ text: prettyJson(file), name: 'pretty.json', rows: 500 });
-    checkCsv(await exported(stored, 'csv'), file);
-    checkXlsx(await exported(stored, 'xlsx'), file);
-  },
-);
+test('rows of a JSON array may span several lines', patience, async () => {
+  const file = hardNdjson({ seed: 20_260_103, rows: 500 });
+  const stored = await takeIn({ text: prettyJson(file), name: 'pretty.json', rows: 500 });
+  checkCsv(await exported(stored, 'csv'), file);
+  checkXlsx(await exported(stored, 'xlsx'), file);
+});
 
-test('an export that meets a value too long for a cell says so, and never looks like a whole file', async () => {
+test('an export with a value too long for a cell fails and never looks like a whole file', async () => {
   const cell = 'y'.repeat(32_768);
   const early = await takeIn({ text: `a\n${cell}\n`, name: 'early.csv', rows: 1 });
   const headers = await server.bearer({ tenantId: early.tenantId });

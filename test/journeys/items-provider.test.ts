@@ -17,7 +17,7 @@ import { skusOf, useProviderJobs } from '../support/worlds/provider-jobs.ts';
 const database = useDatabase();
 const { askProvider, untilDone, endsOf, call } = useProviderJobs(database);
 
-test('the calls of one process to one provider keep to its pace together, however many wait for it', async () => {
+test('all calls of one process to one provider share its pace, however many wait', async () => {
   let open = 0;
   let mostOpen = 0;
   const answer = async () => {
@@ -36,7 +36,7 @@ test('the calls of one process to one provider keep to its pace together, howeve
 });
 
 // That they settle at the rate itself is shown by the controller's own tests, on a clock that no busy machine disturbs.
-test('a provider that bears a quarter of the calls refuses fewer of them soon, and that costs no row an attempt', {
+test('a provider that can take a quarter of the calls soon refuses fewer, and no row loses an attempt', {
   timeout: 330_000,
 }, async () => {
   const freeCalls = 150;
@@ -71,7 +71,7 @@ test('a provider that bears a quarter of the calls refuses fewer of them soon, a
   expect(await endsOf(jobId)).toEqual([{ status: 'DONE', code: null, attempts: 1, rows }]);
 });
 
-test('bursts of throttling with Retry-After are waited out: no call starts before the time that was asked for', {
+test('no call starts before the time in Retry-After, through bursts of throttling', {
   timeout: 180_000,
 }, async () => {
   let calls = 0;
@@ -93,7 +93,7 @@ test('bursts of throttling with Retry-After are waited out: no call starts befor
   expect(await endsOf(jobId)).toEqual([{ status: 'DONE', code: null, attempts: 1, rows: 120 }]);
 });
 
-test('a row stays with its living worker while its call, or the wait for it, takes longer than its lock', {
+test('a row stays with its living worker while its call, or the wait for it, outlasts its lock', {
   timeout: 120_000,
 }, async () => {
   let calls = 0;
@@ -127,7 +127,7 @@ function variantsOf(kind: string, log: readonly ProviderLine[]): string[] {
 
 const strategies = ['first', 'second'];
 
-test('silence is called up to the limit', { timeout: 180_000 }, async () => {
+test('a provider that stays silent is called up to the limit', { timeout: 180_000 }, async () => {
   const silent = () => ({ type: 'hang' }) as const;
   const asked = { timeoutMs: 1_000, strategies };
   const { provider, jobId } = await askProvider(skusOf('hanging', 2), silent, asked);
@@ -136,7 +136,7 @@ test('silence is called up to the limit', { timeout: 180_000 }, async () => {
   expect(await endsOf(jobId)).toEqual([{ status: 'ERROR', code: 'fetch_timeout', attempts: 3, rows: 2 }]);
 });
 
-test('refusals are called once, failures up to the limit, not-founds in the next way', {
+test('a refused row is called once, a failed one up to the limit, and one not found in the next way', {
   timeout: 180_000,
 }, async () => {
   const kinds = ['refused', 'unprocessable', 'failing', 'garbled', 'missing', 'second', 'flaky'];
@@ -161,7 +161,7 @@ test('refusals are called once, failures up to the limit, not-founds in the next
   ]);
 });
 
-test('when 30 % of the calls are throttled, fewer run at once, and nearly as many as before when that is over', {
+test('fewer calls run at once while 30 % are throttled, and nearly as many as before afterwards', {
   timeout: 400_000,
 }, async () => {
   const random = seededRandom(7);

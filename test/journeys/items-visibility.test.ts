@@ -181,13 +181,13 @@ function codeAndDetail(text: string): string {
   return JSON.stringify({ code, detail, title });
 }
 
-test('the table has every route of a job that the server has', async () => {
+test('the table lists every job route of the server', async () => {
   const { paths } = await read<{ paths: Record<string, object> }>(people.admin, '/api/openapi.json');
   const served = Object.keys(paths).filter((path) => path.startsWith(job));
   expect([...new Set(routes.map(({ path }) => path))].toSorted()).toEqual(served.toSorted());
 });
 
-test('a page token of one job does not open another, nor the own rows of somebody else', async () => {
+test('a page token of one job opens neither another job nor another user’s rows', async () => {
   const theirs = await makeJob(people.owner, { rows: 3, word: secret });
   const own = await makeJob(people.colleague, { rows: 3, word: 'mine' });
   const page = await read<{ nextCursor: string }>(
@@ -222,7 +222,7 @@ async function furnishedTenant() {
   return { who, jobs };
 }
 
-test('lists, pending rows, counts and statistics show each what is theirs, and count nothing else', async () => {
+test('lists, pending rows, counts and statistics show and count only the caller’s own', async () => {
   const { who, jobs } = await furnishedTenant();
   const { first, second, colleagues, strangers } = jobs;
   const all = [first, second, colleagues];
@@ -270,7 +270,7 @@ async function checkAll(claims: TestClaims, expected: number | 'forbidden'): Pro
   expect({ rows: data.length, count: pendingCount }).toEqual({ rows: expected, count: expected });
 }
 
-test('nothing that the colleague or the stranger can read holds a word of the owner’s', async () => {
+test('nothing that the colleague or the stranger can read contains the owner’s data', async () => {
   const { who, jobs } = await furnishedTenant();
   const { first } = jobs;
   const paths = [
@@ -305,7 +305,7 @@ test('nothing that the colleague or the stranger can read holds a word of the ow
   await eventually(isSeen, 'the owner sees the job everywhere');
 });
 
-test('the live stream brings events of the own jobs to members, and of the tenant’s to admins', async () => {
+test('the live stream sends members the events of their own jobs, and admins the tenant’s', async () => {
   const who = await newPeople();
   const open = async (person: Person) =>
     openEventSource(`${server.url}/api/events/stream?type=job.queued`, await server.bearer(who[person]));

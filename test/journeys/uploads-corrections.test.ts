@@ -58,7 +58,7 @@ function production({ tenantId }: UploadDesk): Promise<object[]> {
 
 const header = 'Campaign name,Day,Impressions,Amount spent (EUR),Purchases conversion value,Quality ranking';
 
-test('rows that are corrected are completed as they were written, formulas and marks included', async () => {
+test('corrected rows are promoted as written, including formulas and marks', async () => {
   const desk = await uploads.desk();
   const bad = [
     '"=HYPERLINK(""http://x"")",2026-03-01,10,abc,-5.50,-',
@@ -89,7 +89,7 @@ test('rows that are corrected are completed as they were written, formulas and m
   ]);
 });
 
-test('rows that nobody corrected are refused again for the same reasons', async () => {
+test('uncorrected rows are refused again for the same reasons', async () => {
   const desk = await uploads.desk();
   const rows = ['A,2026-03-01,1,200,5,1,-', 'B,2026-03-01,x,1.5,,-', ',2026-03-01,1,1.5,,-'];
   const first = await upload(desk, `${header}\n${rows.join('\n')}\n`);
@@ -113,7 +113,7 @@ test('rows that nobody corrected are refused again for the same reasons', async 
   expect(await production(desk)).toEqual([]);
 });
 
-describe('rows whose meaning only the rest of their file shows are read as there', () => {
+describe('rows whose format only the whole file shows are read in that format', () => {
   const headers = {
     English: 'Campaign name;Day;Amount spent (EUR);Impressions',
     German: 'Kampagnenname;Tag;Ausgegebener Betrag (EUR);Impressionen',
@@ -150,7 +150,7 @@ describe('rows whose meaning only the rest of their file shows are read as there
   test.each([
     ['day/month/year', '13/03/2026', '2026-04-03'],
     ['month/day/year', '03/13/2026', '2026-03-04'],
-  ])('dates as %s, in the second round too', async (order, proof, day) => {
+  ])('dates as %s, also in a second correction', async (order, proof, day) => {
     const desk = await uploads.desk();
     const row = (name: string, date: string, spend: string) => `${name},${date},1,${spend},,-`;
     const lines = [row('A', proof, '1.5'), row('B', '03/04/2026', 'x'), row('C', '03/04/2026', 'y')];
@@ -185,7 +185,7 @@ const googleRecord = (id: number, date: string, micros: string, clicks = 1) => (
   metrics: { costMicros: micros, impressions: '5', clicks },
 });
 
-test('records of an API come as a table and can be uploaded as one', async () => {
+test('records of an API are returned as a table and can be uploaded as one', async () => {
   const desk = await uploads.desk();
   const results = [googleRecord(10, '2026-03-01', '2500000'), googleRecord(11, '31.2.2026', '3750000')];
   const first = await upload(desk, JSON.stringify([{ results, requestId: 'x' }]), 'google');
@@ -199,7 +199,7 @@ test('records of an API come as a table and can be uploaded as one', async () =>
   ]);
 });
 
-test('a corrected record keeps a figure that only it has under a lesser name', async () => {
+test('a corrected record keeps a metric that only it has under a less preferred name', async () => {
   const desk = await uploads.desk();
   const record = (name: string, day: string, type: string) => ({
     campaign_name: name,
@@ -266,7 +266,7 @@ describe('rows that only the database refused', () => {
     },
   };
 
-  test.each(Object.entries(shapes))('come back from %s as they went in', async (_, { platform, content }) => {
+  test.each(Object.entries(shapes))('are returned from %s unchanged', async (_, { platform, content }) => {
     const desk = await uploads.desk();
     const first = await refusing(() => upload(desk, content, platform));
     expect(first).toMatchObject({ status: 'partial', promoted_rows: 1, failed_rows: 1 });

@@ -43,7 +43,7 @@ const facts = [
 ];
 
 describe('a mapping that comes with the file', () => {
-  test('makes a report of columns that nobody knows, and is remembered once that is completed', async () => {
+  test('makes unknown columns readable, and is remembered after the upload completes', async () => {
     const desk = await uploads.desk();
     expect(await upload(desk, odd)).toMatchObject({
       status: 'failed',
@@ -82,7 +82,7 @@ describe('a mapping that comes with the file', () => {
     expect(await remembered(desk, '?platform=meta')).toEqual([{ platform: 'meta', mapping: {} }]);
   });
 
-  test('goes before what is remembered and before the names that are known', async () => {
+  test('takes precedence over the remembered mapping and over known names', async () => {
     const desk = await uploads.desk();
     const csv = 'Campaign name,Day,Amount spent (USD),Net,Clicks\nSpring,2026-03-01,9.99,1.50,7\n';
     await upload(desk, csv, { mapping: { Net: 'spend' } });
@@ -95,7 +95,7 @@ describe('a mapping that comes with the file', () => {
     ]);
   });
 
-  test('works for the members of records as well', async () => {
+  test('also works for the members of JSON records', async () => {
     const desk = await uploads.desk();
     const records = [{ deep: { who: 'Spring', when: '2026-03-01' }, taps: 7, money: '1.50' }];
     const paths = { 'deep.who': 'campaign_name', 'deep.when': 'metric_date', taps: 'clicks', money: 'spend' };
@@ -120,7 +120,7 @@ describe('the mappings of a tenant', () => {
     expect(await production(desk)).toEqual(facts);
   });
 
-  test('may name a column like a prototype, however they come', async () => {
+  test('may name a column like a prototype member, in every format', async () => {
     const named = (field: string) => `{"Kampf":"campaign_name","Wann":"metric_date","__proto__":"${field}"}`;
     const report = 'Kampf,Wann,__proto__,constructor\nSpring,2026-03-01,1.50,7\nAutumn,2026-03-02,abc,8\n';
     const desk = await uploads.desk();
@@ -161,7 +161,7 @@ describe('the mappings of a tenant', () => {
     expect(wrong).toMatchObject({ status: 400, text: expect.stringMatching(/one of .*spend/) });
   });
 
-  test('are refused with the place that is wrong, and stay as they were', async () => {
+  test('are refused with the place of the error, and stay unchanged', async () => {
     const desk = await uploads.desk();
     await put(desk, { platform: 'meta', mapping });
     for (const [body, says] of [
@@ -191,7 +191,7 @@ describe('an upload for review', () => {
     return { desk, record };
   }
 
-  test('waits with its rows staged, shows what it did not understand, and holds no slot', async () => {
+  test('waits with its rows staged, shows unknown columns, and holds no slot', async () => {
     const { desk, record } = await held();
     expect(record.layout).toMatchObject({
       headers: ['Campaign name', 'Day', 'Clicks', 'Amount spendt'],
@@ -216,7 +216,7 @@ describe('an upload for review', () => {
     ]);
   });
 
-  test('goes on as it is when nothing is changed', async () => {
+  test('continues unchanged when nothing is edited', async () => {
     const { desk, record } = await held();
     expect(await promote(desk, record.upload_id)).toMatchObject({ status: 202, body: { review: false } });
     await uploads.drive(desk.tenantId);
@@ -258,30 +258,33 @@ describe('an upload for review', () => {
   test.each([
     ['a table', odd],
     ['records', JSON.stringify([{ Kampf: 'Spring', Wann: '2026-03-01', Moneten: 1.5, Klickibus: 7 }])],
-  ])('of %s that lacks what is needed waits for a mapping and goes on with it', async (_, content) => {
-    const desk = await uploads.desk();
-    const record = await upload(desk, content, { review: 'true' });
-    expect(record).toMatchObject({
-      status: 'staging_complete',
-      total_rows: 0,
-      warnings: [
-        { code: 'required_columns_missing', message: expect.stringMatching(/no column for the day/) },
-      ],
-      layout: { missing: ['metric_date', 'campaign_name', 'impressions'] },
-    });
-    const { headers, unmapped } = record.layout as { headers: string[]; unmapped: { header: string }[] };
-    expect(headers.slice(0, 4)).toEqual(Object.keys(mapping));
-    expect(unmapped.map(({ header }) => header)).toEqual(headers);
-    await promote(desk, record.upload_id, { mapping });
-    await uploads.drive(desk.tenantId);
-    expect(await uploads.get(desk.claims, record.upload_id)).toMatchObject({
-      status: 'completed',
-      warnings: [{ code: 'name_key' }],
-    });
-    expect(await production(desk)).toEqual(facts.slice(content === odd ? 0 : 1));
-  });
+  ])(
+    'waits for a mapping when a required column is missing (%s), and continues with it',
+    async (_, content) => {
+      const desk = await uploads.desk();
+      const record = await upload(desk, content, { review: 'true' });
+      expect(record).toMatchObject({
+        status: 'staging_complete',
+        total_rows: 0,
+        warnings: [
+          { code: 'required_columns_missing', message: expect.stringMatching(/no column for the day/) },
+        ],
+        layout: { missing: ['metric_date', 'campaign_name', 'impressions'] },
+      });
+      const { headers, unmapped } = record.layout as { headers: string[]; unmapped: { header: string }[] };
+      expect(headers.slice(0, 4)).toEqual(Object.keys(mapping));
+      expect(unmapped.map(({ header }) => header)).toEqual(headers);
+      await promote(desk, record.upload_id, { mapping });
+      await uploads.drive(desk.tenantId);
+      expect(await uploads.get(desk.claims, record.upload_id)).toMatchObject({
+        status: 'completed',
+        warnings: [{ code: 'name_key' }],
+      });
+      expect(await production(desk)).toEqual(facts.slice(content === odd ? 0 : 1));
+    },
+  );
 
-  test('that lacks what is needed fails when it is promoted all the same', async () => {
+  test('fails when it is promoted without a required column', async () => {
     const desk = await uploads.desk();
     const { upload_id: uploadId } = await upload(desk, odd, { review: 'true' });
     expect((await promote(desk, uploadId)).status).toBe(202);
@@ -292,7 +295,7 @@ describe('an upload for review', () => {
     });
   });
 
-  test('is promoted once, and refused with what is wrong in the body', async () => {
+  test('is promoted once, and a wrong body is refused with its error', async () => {
     const { desk, record } = await held();
     const wrong = await promote(desk, record.upload_id, { mapping: { Clicks: 'taps' } });
     expect(wrong.status).toBe(400);

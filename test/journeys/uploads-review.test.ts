@@ -61,13 +61,13 @@ describe('the problems of an upload', () => {
     expect(groups[2]?.example_rows).toMatchObject([{ row_index: 3, value: 'abc' }]);
   });
 
-  test('are none for an upload whose rows are all well', async () => {
+  test('are empty for an upload whose rows are all valid', async () => {
     const desk = await uploads.desk();
     const { upload_id: id } = await upload(desk, csv(good(1)));
     expect((await ask(desk, id, 'problems')).body).toEqual({ data: [], refused_rows: 0, has_more: false });
   });
 
-  test('tell of rows that only promotion refused', async () => {
+  test('include rows that only promotion refused', async () => {
     const desk = await uploads.desk();
     await database.owner(`
       alter table daily_metrics add constraint no_thirteen check (clicks is null or clicks <> 13) not valid`);
@@ -134,7 +134,7 @@ describe('the columns of an upload', () => {
         { Kampf: 'Autumn', Wann: '2026-03-02' },
       ]),
     ],
-  ])('come with some of their values when nobody knows any, in %s', async (_, content) => {
+  ])('come with some of their values when all are unknown, in %s', async (_, content) => {
     const desk = await uploads.desk();
     const { layout } = await upload(desk, content);
     expect(layout).toMatchObject({
@@ -153,7 +153,7 @@ describe('another mapping for an upload that is held', () => {
   const remap = (desk: UploadDesk, uploadId: string, mapping: object) =>
     ask(desk, uploadId, 'mapping', 'PUT', { mapping });
 
-  test('is tried without promoting: figures and preview are those of the new one', async () => {
+  test('is tried without promoting: counts and preview are those of the new mapping', async () => {
     const desk = await uploads.desk();
     const { upload_id: id } = await upload(desk, odd);
     const answer = await remap(desk, id, { Moneten: 'spend' });
@@ -190,7 +190,7 @@ describe('another mapping for an upload that is held', () => {
     ]);
   });
 
-  test('gives its slot back once it was tried', async () => {
+  test('releases its slot after the trial', async () => {
     const desk = await uploads.desk();
     const { upload_id: id } = await upload(desk, odd);
     await remap(desk, id, { Moneten: 'spend' });
@@ -202,7 +202,7 @@ describe('another mapping for an upload that is held', () => {
     expect(slots).toEqual([]);
   });
 
-  test('can be tried again and again, and the last one is promoted and remembered', async () => {
+  test('can be tried repeatedly, and the last one is promoted and remembered', async () => {
     const desk = await uploads.desk();
     const { upload_id: id } = await upload(desk, odd);
     for (const mapping of [
@@ -229,7 +229,7 @@ describe('another mapping for an upload that is held', () => {
     expect(body.data).toEqual([{ platform: 'meta', mapping: { Moneten: null, Clicks: 'impressions' } }]);
   });
 
-  test('helps one that lacked what is needed, and tells what still lacks', async () => {
+  test('helps an upload that lacks a required column, and names what is still missing', async () => {
     const desk = await uploads.desk();
     const content = 'Kampf,Wann,Klickibus\nSpring,2026-03-01,7\n';
     const { upload_id: id } = await upload(desk, content);
@@ -247,7 +247,7 @@ describe('another mapping for an upload that is held', () => {
     expect(record.layout).not.toHaveProperty('missing');
   });
 
-  test('that is the same changes nothing and reads nothing', async () => {
+  test('changes nothing and reads nothing when it is the same', async () => {
     const desk = await uploads.desk();
     const { upload_id: id } = await upload(desk, odd);
     expect(await remap(desk, id, {})).toMatchObject({ status: 202, body: { checking: false } });
@@ -255,7 +255,7 @@ describe('another mapping for an upload that is held', () => {
     expect(types).not.toContain('upload.remapped');
   });
 
-  test('is refused for one that is not held, and with a field that does not exist', async () => {
+  test('is refused for an upload that is not held, and for an unknown field', async () => {
     const desk = await uploads.desk();
     const { upload_id: done } = await upload(desk, csv(good(1)), {});
     expect(await remap(desk, done, {})).toMatchObject({
@@ -268,7 +268,7 @@ describe('another mapping for an upload that is held', () => {
     expect(wrong.text).toMatch(/one of .*clicks/);
   });
 
-  test('that a worker dies over is still only tried, not promoted', async () => {
+  test('is still only tried, not promoted, after its worker dies', async () => {
     const desk = await uploads.desk();
     const { upload_id: id } = await upload(desk, odd);
     await remap(desk, id, { Moneten: 'spend' });
@@ -292,7 +292,7 @@ describe('another mapping for an upload that is held', () => {
 describe('what an undo would do', () => {
   const none = { campaigns: 0, ad_sets: 0, ads: 0, daily_metrics: 0 };
 
-  test('is what it does then', async () => {
+  test('matches what it then does', async () => {
     const desk = await uploads.desk();
     const wide = (lines: string[]) =>
       ['Campaign name,Campaign ID,Ad set name,Ad set ID,Ad name,Ad ID,Day,Clicks', ...lines, ''].join('\n');
@@ -331,7 +331,7 @@ describe('what an undo would do', () => {
 });
 
 describe('lists', () => {
-  test('of uploads are filtered by platform and by a part of the name', async () => {
+  test('can be filtered by platform and by part of the file name', async () => {
     const desk = await uploads.desk();
     const { upload_id: meta } = await upload(desk, csv(good(1)), { filename: 'March 100%.csv' });
     const { upload_id: google } = await upload(desk, csv(good(1)), {
@@ -350,7 +350,7 @@ describe('lists', () => {
   });
 
   test.each(['campaigns', 'ad-sets', 'ads', 'daily-metrics'])(
-    'of %s are filtered by upload',
+    'can be filtered by upload: %s',
     async (list) => {
       const desk = await uploads.desk();
       const columns = 'Campaign name,Campaign ID,Ad set name,Ad set ID,Ad name,Ad ID,Day,Clicks';

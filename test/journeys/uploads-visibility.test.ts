@@ -129,7 +129,7 @@ for (const { method, path, query = '', body: sent, expected, state } of routes) 
   });
 }
 
-test('every route about uploads stands in one of these lists', async () => {
+test('every upload route is in one of these lists', async () => {
   const answer = await fetch(`${uploads.server.url}/api/openapi.json`);
   const { paths } = (await answer.json()) as { paths: Record<string, object> };
   const known = new Set([...routes.map(({ path }) => path), ...others]);
@@ -138,7 +138,7 @@ test('every route about uploads stands in one of these lists', async () => {
   expect(found.sort()).toEqual([...known].sort());
 });
 
-test('the list of uploads has a member’s own ones and everybody’s for the others', async () => {
+test('the list of uploads shows members their own and other roles everybody’s', async () => {
   const mine = await ownersUpload('done');
   const fields = { workspace_id: workspaceId };
   const { body } = await uploads.post(people.colleague, `${header}\n${row('1')}\n`, fields);
@@ -164,7 +164,7 @@ test('a filter by a workspace of another tenant finds nothing', async () => {
 });
 
 describe.each(lists.slice(1))('%s', (list) => {
-  test('shows everybody of the tenant what was promoted, and nobody else', async () => {
+  test('shows promoted data to everybody in the tenant and to nobody else', async () => {
     await ownersUpload('done');
     for (const person of persons) {
       const answer = await uploads.call(people[person], `${list}?workspace_id=${workspaceId}&platform=meta`);
@@ -185,7 +185,7 @@ describe.each(lists.slice(1))('%s', (list) => {
   });
 });
 
-test('support may look and not upload; everybody else may', async () => {
+test('support may read but not upload; every other role may upload', async () => {
   const expected = { owner: 201, colleague: 201, admin: 201, support: 403, service: 201, operator: 201 };
   for (const [person, status] of Object.entries(expected) as [Person, number][]) {
     const form = uploadForm(`${header}\n${row('1')}\n`, { workspace_id: workspaceId });
@@ -194,7 +194,7 @@ test('support may look and not upload; everybody else may', async () => {
   }
 });
 
-test('who may not upload is refused before the form is read', async () => {
+test('a role that may not upload is refused before the form is read', async () => {
   const stored = uploads.storedFiles();
   const answer = await uploads.call(
     people.support,
@@ -206,7 +206,7 @@ test('who may not upload is refused before the form is read', async () => {
   expect(uploads.storedFiles()).toEqual(stored);
 });
 
-test('mappings are the tenant’s: all read them, support writes none, strangers have their own', async () => {
+test('mappings belong to one tenant; all of its roles read them, and support writes none', async () => {
   const mapping = { [secret]: 'spend' };
   const put = (person: Person) =>
     uploads.call(people[person], '/api/uploads/mappings', 'PUT', { platform: 'tiktok', mapping });
@@ -219,7 +219,7 @@ test('mappings are the tenant’s: all read them, support writes none, strangers
   }
 });
 
-test('without a token every route about uploads is closed', async () => {
+test('without a token every upload route is closed', async () => {
   const nobodys = newId();
   const all = [
     ...others.map((path) => ({ method: 'GET', path })),
@@ -233,7 +233,7 @@ test('without a token every route about uploads is closed', async () => {
   }
 });
 
-test('the events of an upload are its owner’s', async () => {
+test('the events of an upload belong to its owner', async () => {
   const mine = await ownersUpload('done');
   const [event] = await database.owner<{ user_id: string }>(
     `select user_id from events where subject = $1 and type = 'ingestion.complete'`,

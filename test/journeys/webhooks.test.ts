@@ -127,7 +127,7 @@ function outOfOrder(arrived: Received[], log: LoggedEvent[]): string[] {
   });
 }
 
-test('a moody consumer gets every event, signed and in order per subject, though a worker is killed', async () => {
+test('a flaky consumer gets every event, signed and in order per subject, although a worker is killed', async () => {
   const tenantId = await newTenant(database, 'enterprise');
   const ask = await actingFor(tenantId);
   const workers = [start('worker'), start('worker')];
@@ -168,7 +168,7 @@ test('a moody consumer gets every event, signed and in order per subject, though
   expect((await workers[1]?.ended)?.code).toBe(0);
 }, 180_000);
 
-test('a consumer that was down loses nothing', async () => {
+test('a consumer that was down misses nothing', async () => {
   const tenantId = await newTenant(database, 'enterprise');
   const ask = await actingFor(tenantId);
   receiver.answer = () => ({ status: 200 });

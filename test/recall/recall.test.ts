@@ -52,7 +52,7 @@ describe('the corpus', () => {
     expect(counts).toEqual([50, 50, 20]);
   });
 
-  test('is stored with every answer in one document only', async () => {
+  test('has every answer in exactly one document', async () => {
     const documents = await database.owner<{ uri: string; text: string }>(
       `select d.uri, string_agg(e.text, ' ' order by l.ordinal) as text
          from knowledge_documents d
@@ -84,7 +84,7 @@ describe('a hybrid search', () => {
     expect(amongFive, `missed: ${missed.join(' | ')}`).toBeGreaterThanOrEqual(least[1]);
   });
 
-  test('finds by words what its meaning hides, and by meaning what its words hide', () => {
+  test('finds by words what a search by meaning misses, and the other way round', () => {
     const shareFound = (mode: Recall['mode'], kind: Recall['kind']) => recallOf(mode, kind).amongFive;
     expect(shareFound('hybrid', 'keyword')).toBeGreaterThan(shareFound('vector', 'keyword'));
     expect(shareFound('hybrid', 'paraphrase')).toBeGreaterThan(shareFound('text', 'paraphrase'));

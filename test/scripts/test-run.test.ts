@@ -39,7 +39,7 @@ beforeEach(async () => {
 afterEach(() => rm(project, { recursive: true, force: true }));
 
 describe('a test run', () => {
-  test('with a file that fails once passes and names the file as unstable, with its first failure', async () => {
+  test('passes when a file fails once, and names that file as unstable with its first failure', async () => {
     await writeTests({ passing, failingOnce });
     const { code, output } = await runTests([]);
     expect(output).toMatch(/^Unstable: \S+failingOnce\.test\.mjs failed, and passed when it ran once more/m);
@@ -50,7 +50,7 @@ describe('a test run', () => {
     expect(await runsOf('once')).toBe(2);
   });
 
-  test('with a file that fails once fails with --strict', async () => {
+  test('fails with --strict when a file fails once', async () => {
     await writeTests({ passing, failingOnce });
     const { code, output } = await runTests(['--strict']);
     expect(closingLines(output)).toEqual([
@@ -60,7 +60,7 @@ describe('a test run', () => {
     expect(code).toBe(1);
   });
 
-  test('with a file that always fails fails, with both failures', async () => {
+  test('fails when a file fails twice, and shows both failures', async () => {
     await writeTests({ passing, failingAlways });
     const { code, output } = await runTests([]);
     const failures = output.slice(output.indexOf('\nSummary'));
@@ -71,7 +71,7 @@ describe('a test run', () => {
     expect(await runsOf('always')).toBe(2);
   });
 
-  test('without a failure runs every file once', async () => {
+  test('runs every file once when nothing fails', async () => {
     await writeTests({ passing, counting: `test('counts', () => void countRun('counting'));` });
     const { code, output } = await runTests(['--strict']);
     expect(closingLines(output)).toEqual(['Unstable: 0 files.', '2 passed, 0 failed']);

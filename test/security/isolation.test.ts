@@ -164,12 +164,12 @@ function saidIn(route: Route): string[] {
 }
 
 describe('the table of routes', () => {
-  test('has nothing public but what is meant to be', () => {
+  test('has no public route except the intended ones', () => {
     const open = server.app.registeredRoutes.filter(({ action }) => action === null);
     expect([...new Set(open.map(({ url }) => url))].sort()).toEqual(Object.keys(publicRoutes).sort());
   });
 
-  test('is the one that the product describes', async () => {
+  test('equals the routes in openapi.json', async () => {
     const { text } = await product.ask(null, { path: '/api/openapi.json' });
     const { paths } = JSON.parse(text) as { paths: Record<string, Record<string, object>> };
     const live = Object.entries(paths).flatMap(([path, methods]) =>
@@ -183,7 +183,7 @@ describe('the table of routes', () => {
     expect(hidden).toEqual([]);
   });
 
-  test('names only things that the victim has a real one of', () => {
+  test('names only kinds of things of which the victim has a real one', () => {
     for (const route of protectedRoutes()) expect(realPath(route)).not.toContain(':');
     for (const name of Object.keys(openByDesign)) expect(protectedRoutes().map(nameOf)).toContain(name);
   });
@@ -192,14 +192,14 @@ describe('the table of routes', () => {
 /** Tables in which no tenant can have a row yet, and why. */
 const emptyTables: Record<string, string> = {};
 
-test('the victim has rows in every table that has tenants, so that a change of any would show', async () => {
+test('the victim has rows in every tenant table, so any change would show', async () => {
   const before = await tables.fingerprint(victim.tenantId);
   const empty = Object.entries(before).filter(([, { rows }]) => rows === 0);
   expect(empty.map(([name]) => name).sort()).toEqual(Object.keys(emptyTables).sort());
 });
 
 describe('without a good token every route that is not public', () => {
-  test.each(Object.keys(badTokens))('answers 401 to %s, shows nothing and changes nothing', async (name) => {
+  test.each(Object.keys(badTokens))('returns 401 to %s, shows nothing and changes nothing', async (name) => {
     const token = (await badTokens[name]?.(victim)) ?? null;
     const headers: Record<string, string> = token === null ? {} : { authorization: `Bearer ${token}` };
     const before = await tables.fingerprint(victim.tenantId);
@@ -229,7 +229,7 @@ const idsIn = (path: string, route: Route) =>
 
 describe('somebody of another tenant', () => {
   test.each(roles)(
-    'as %s gets nowhere with the ids of the victim, on any route',
+    'reaches nothing as %s with the ids of the victim, on any route',
     { timeout: 180_000 },
     async (role) => {
       for (const route of protectedRoutes().toSorted(byTurn)) {
@@ -260,7 +260,7 @@ describe('somebody of another tenant', () => {
     },
   );
 
-  test('finds nothing of the victim’s by any filter or cursor of a list', { timeout: 180_000 }, async () => {
+  test('finds nothing of the victim by any filter or cursor of a list', { timeout: 180_000 }, async () => {
     // Readers of events wait for every older transaction of the whole cluster, those of other tests too.
     const areReadable = async () =>
       (await product.ask(victim.claims(), { path: '/api/events?limit=1' })).body.next_cursor !== null;
@@ -284,7 +284,7 @@ describe('somebody of another tenant', () => {
     expect(cursors).toEqual(expect.arrayContaining([...lists, 'GET /api/pending?after']));
   });
 
-  test('cannot put anything into a workspace of the victim’s', async () => {
+  test('cannot put anything into a workspace of the victim', async () => {
     const before = await tables.fingerprint(victim.tenantId);
     const workspaceId = victim.things.get('/api/workspaces/:workspace_id') ?? '';
     for (const role of roles.filter((one) => can(one, 'upload.create'))) {
@@ -296,7 +296,7 @@ describe('somebody of another tenant', () => {
     expect(await tables.fingerprint(victim.tenantId)).toEqual(before);
   });
 
-  test('hears only of its own on the live stream', async () => {
+  test('gets only its own events on the live stream', async () => {
     const stop = new AbortController();
     const headers = await product.bearer(intruderAs('admin'));
     const { body } = await fetch(`${product.url}/api/events/stream?after=0-0`, {
@@ -358,7 +358,7 @@ async function cursorOf(route: Route, name: string): Promise<string | null> {
   return cursor;
 }
 
-test('the victim itself reaches every one of these things, so the refusals above mean something', async () => {
+test('the victim itself reaches every one of these things, so the refusals above prove something', async () => {
   for (const route of protectedRoutes().toSorted(byTurn)) {
     // A stream never ends, and an Airbyte that could list its connections is not there.
     if (route.url.endsWith('/stream') || route.url === '/api/connections') continue;
@@ -374,6 +374,6 @@ test('the victim itself reaches every one of these things, so the refusals above
   }
 }, 180_000);
 
-test('all of that were at least 1,000 assertions', () => {
+test('the tests above made at least 1,000 assertions', () => {
   expect(tally.report()).toBeGreaterThanOrEqual(tally.quota);
 });

@@ -35,7 +35,7 @@ describe('a token', () => {
     email: { back: 'email', isLeftOut: true },
   } as const;
   test.each(Object.keys(claims) as (keyof typeof claims)[])(
-    'has a %s that comes back as it is, or is refused',
+    'has a %s that comes back unchanged or is refused',
     async (claim) => {
       const { back, isLeftOut } = claims[claim];
       await expectNothing(async ({ text, claims: own }) => {
@@ -48,7 +48,7 @@ describe('a token', () => {
     },
   );
 
-  test('of a tenant with a naughty id sees that tenant and no other', async () => {
+  test('sees only its own tenant when the tenant’s id is naughty', async () => {
     const names = new Map<string, string>();
     await expectNothing(async ({ text }) => {
       const claims = { tenantId: text, role: 'admin' } as const;
@@ -84,7 +84,7 @@ const headers = [
 ];
 
 describe('a header', () => {
-  test.each(headers)('%s is taken or refused, and breaks nothing', async (name) => {
+  test.each(headers)('%s is accepted or refused, and breaks nothing', async (name) => {
     await expectNothing(async ({ text, claims }) => {
       const { authorization } = await product.bearer(claims);
       const answer = await answerTo(product.url, [
@@ -99,7 +99,7 @@ describe('a header', () => {
   });
 
   test.each(['Authorization', 'Host', 'Content-Type', 'Content-Length', 'Transfer-Encoding', 'Expect'])(
-    '%s that is naughty is refused by a status of the 4xx kind, or does not matter',
+    '%s with a naughty value is refused with a 4xx status or has no effect',
     async (name) => {
       await expectNothing(async ({ text }) => {
         const others = name === 'Host' ? [] : ['Host: localhost'];
@@ -114,7 +114,7 @@ describe('a header', () => {
     },
   );
 
-  test('Idempotency-Key means the same key each time, and never another one', async () => {
+  test('Idempotency-Key always means the same key and never another one', async () => {
     const made = new Map<string, string>();
     const claims = { tenantId: await newTenant(database, 'enterprise'), role: 'admin' } as const;
     await expectNothing(async ({ text }) => {

@@ -188,7 +188,7 @@ const texts = (await readRoutes())
   .filter(({ name }, at, all) => all.findIndex((one) => one.name === name) === at);
 
 describe('every text of every body', () => {
-  test('is known here, with the place where it can be found again', () => {
+  test('is listed here, with the place where it can be read back', () => {
     expect(texts.map(({ name }) => name).sort()).toEqual(Object.keys(places).sort());
   });
 

@@ -65,7 +65,7 @@ const root = path.resolve(import.meta.dirname, '../..');
 const done: Record<string, number> = {};
 
 test.each(readers)(
-  '$file reads mutated files or refuses them with a code of ours, the same way however they arrive',
+  '$file reads mutated files or refuses them with a catalogue code, however they are split',
   async ({ file, inputs, fuzz, refusals }) => {
     const memory = watchMemory(mostBytes);
     const report = await fuzz(inputs, seed).finally(memory.stop);
@@ -85,7 +85,7 @@ test(`that were at least ${wanted.toLocaleString('en')} inputs`, () => {
   expect(total).toBeGreaterThanOrEqual(wanted);
 });
 
-test('every file in a folder of readers is used by a reader that is fuzzed, or is known to read nothing', () => {
+test('every file in a folder of readers belongs to a fuzzed reader or is known to read nothing', () => {
   const reached = new Set(
     readers.flatMap(({ file, thread }) => [...importsFrom(file), ...(thread ? importsFrom(thread) : [])]),
   );

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { reprocessSentence } from './reprocess.ts';
 
-test('what was reset and what had no attempts left are both said, with their numbers', () => {
+test('the result gives the numbers of reset rows and of rows without attempts left', () => {
   expect(reprocessSentence({ reset: 37, exhausted: 0 })).toBe('37 rows will be processed again.');
   expect(reprocessSentence({ reset: 1, exhausted: 2 })).toBe(
     '1 row will be processed again; 2 rows have no attempts left.',

@@ -13,7 +13,7 @@ test('chosen rows are grouped by their job', () => {
   ]);
 });
 
-test('what became of chosen rows adds up to their number', () => {
+test('the outcomes of the chosen rows add up to their number', () => {
   expect(selectedSentence(3, { reset: 0, exhausted: 0 })).toBe(
     '3 rows are still open and will be processed without that.',
   );
