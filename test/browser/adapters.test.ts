@@ -28,10 +28,10 @@ test('an adapter is created, checked and scanned; a failed file shows its reason
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel(/^Name/).fill('orders');
   await dialog.getByLabel('Folder').fill('inbox');
-  await dialog.getByLabel('Scan every so many minutes').fill('');
-  await dialog.getByLabel('Seconds that a file must rest').fill('0');
+  await dialog.getByLabel('Scan every … minutes').fill('');
+  await dialog.getByLabel('Seconds without a change before a file is read').fill('0');
   expect(await findBarriers(page)).toEqual([]);
-  await dialog.getByRole('button', { name: 'Make it' }).click();
+  await dialog.getByRole('button', { name: 'Create adapter' }).click();
   await page.getByRole('heading', { name: 'orders' }).waitFor();
   await page.getByRole('button', { name: 'Check' }).click();
   await page.getByText('The first files: bad.csv, good.csv.').waitFor();
@@ -40,7 +40,7 @@ test('an adapter is created, checked and scanned; a failed file shows its reason
   const files = page.getByRole('table', { name: 'Files' });
   await files.getByText('taken in', { exact: true }).waitFor();
   await writeFile(path.join(folder, 'bad.csv'), 'sku\n3\n');
-  await files.getByRole('button', { name: 'Try again' }).click();
+  await files.getByRole('button', { name: 'Retry file' }).click();
   // The server scans by itself soon, and the page hears of it without a reload.
   await files.getByText('failed', { exact: true }).waitFor({ state: 'detached' });
   await expectCount(() => files.getByText('taken in', { exact: true }).count(), 2);
@@ -60,12 +60,12 @@ test('a problem with a place is shown in the server’s words', async () => {
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel(/^Name/).fill('later');
   await dialog.getByLabel('Folder').fill('not-there-yet');
-  await dialog.getByRole('button', { name: 'Make it' }).click();
+  await dialog.getByRole('button', { name: 'Create adapter' }).click();
   await page.getByRole('heading', { name: 'later' }).waitFor();
   await page.getByText('failing').first().waitFor();
   await page.getByText('is not there').first().waitFor();
   await page.getByRole('button', { name: 'Delete' }).click();
-  await page.getByRole('button', { name: 'Delete it' }).click();
+  await page.getByRole('button', { name: 'Delete adapter' }).click();
   await page.waitForURL(/\/adapters$/);
 });
 

@@ -19,7 +19,7 @@ async function enrol(
   await dialog.getByLabel('Airbyte connection id').fill(connectionId);
   await dialog.getByLabel('Name').fill(name);
   await dialog.getByLabel('External account').fill(`account of ${name}`);
-  await dialog.getByRole('button', { name: 'Enrol it' }).click();
+  await dialog.getByRole('button', { name: 'Enrol connection' }).click();
   await page.getByRole('heading', { name }).waitFor();
 }
 
@@ -52,7 +52,7 @@ test('a connection of another tenant is refused in the form, and nothing is enro
   await dialog.getByLabel('Airbyte connection id').fill(connectionId);
   await dialog.getByLabel('Name').fill('Orders');
   await dialog.getByLabel('External account').fill('account');
-  await dialog.getByRole('button', { name: 'Enrol it' }).click();
+  await dialog.getByRole('button', { name: 'Enrol connection' }).click();
   await dialog.getByRole('alert').waitFor();
   await dialog.getByRole('button', { name: 'Close' }).last().click();
   await page.getByText('A connector takes one Airbyte connection over').waitFor();

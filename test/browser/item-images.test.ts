@@ -43,7 +43,7 @@ test('images are small in the grid and large in the drawer, and a file that is n
   const broken = { name: 'broken.png', mimeType: 'image/png', buffer: Buffer.from('no image') };
   await files.setInputFiles([await image('lake.png', 1), broken, await image('hill.png', 2)]);
   await page.getByText('lake.png, broken.png, hill.png').waitFor();
-  expect(await page.getByRole('radio', { name: /Look at images/ }).isChecked()).toBe(true);
+  expect(await page.getByRole('radio', { name: /Read images/ }).isChecked()).toBe(true);
   expect(await page.getByRole('radio', { name: /Check/ }).count()).toBe(0);
   await expectNoBarriers(page);
   await page.getByRole('button', { name: 'Send the images' }).click();
@@ -61,7 +61,7 @@ test('images are small in the grid and large in the drawer, and a file that is n
   await drawer.getByRole('cell', { name: 'png', exact: true }).waitFor();
   await expectNoBarriers(page);
   const saving = page.waitForEvent('download');
-  await drawer.getByRole('link', { name: 'Save the original' }).click();
+  await drawer.getByRole('link', { name: 'Download original' }).click();
   expect((await saving).suggestedFilename()).toBe('lake.png');
 
   await page.setViewportSize({ width: 400, height: 800 });

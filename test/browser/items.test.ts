@@ -92,7 +92,7 @@ test('a file is checked by rules; rows that break them are filtered, opened, rep
   );
   // The columns of the file are offered; the first rule has the first of them.
   await page.getByRole('group', { name: 'Rule for sku' }).waitFor();
-  await page.getByRole('button', { name: 'Another rule' }).click();
+  await page.getByRole('button', { name: 'Add rule' }).click();
   const price = page.getByRole('group', { name: 'Rule for title' });
   await price.getByRole('combobox', { name: 'Column' }).fill('price');
   const rule = page.getByRole('group', { name: 'Rule for price' });
@@ -283,7 +283,7 @@ test('pending rows of all files are listed; a file is paused, resumed and cancel
   await page.getByRole('button', { name: 'Clear filters' }).click();
   await page.getByRole('checkbox', { name: 'Choose this row' }).first().check();
   await page.getByRole('button', { name: 'Reprocess 1 row' }).click();
-  await page.getByText('1 row is still open and will be processed without that.').waitFor();
+  await page.getByText('1 row is still open and will be processed anyway.').waitFor();
   await page.getByRole('link', { name: 'Go to job' }).first().click();
 
   await page.getByRole('heading', { name: 'waiting.csv' }).waitFor();
@@ -292,18 +292,18 @@ test('pending rows of all files are listed; a file is paused, resumed and cancel
   await page.getByText(/120 open rows = \d+ pending \+ \d+ processing/).waitFor();
   await expectNoBarriers(page);
   const support = await openAs({ tenantId, role: 'support', userId: 'sue' }, `/items/${jobId}`);
-  await support.page.getByText('Your role may look, not steer.').waitFor();
+  await support.page.getByText('Your role can read jobs but not control them.').waitFor();
   expect(await support.page.getByRole('checkbox').count()).toBe(0);
   await support.page.goto(`${server.url}/items/new`);
   await support.page.getByText('Your role may look at rows but not send any.').waitFor();
 
   await page.getByRole('button', { name: 'Pause' }).click();
-  await page.getByText('Nothing happens until somebody resumes it.').waitFor();
+  await page.getByText('It waits until somebody resumes it.').waitFor();
   await page.getByRole('button', { name: 'Resume' }).click();
   await page.getByRole('button', { name: 'Pause' }).waitFor();
   await page.getByRole('button', { name: 'Cancel' }).click();
   await page.getByRole('dialog').getByText('120 open rows will be skipped').waitFor();
-  await page.getByRole('button', { name: 'Cancel the job' }).click();
+  await page.getByRole('button', { name: 'Cancel job' }).click();
   // The calls that nobody answers are broken off.
   await page
     .getByText(/^Canceled/)

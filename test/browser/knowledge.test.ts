@@ -22,9 +22,9 @@ test('files are chosen, indexed, searched and shown in place, and a broken file 
       file('bins.md', '# Rubbish\n\nPaper is collected on the first Monday of each month.\n'),
       file('broken.pdf', '%PDF-1.7\nthis is not what it says\n'),
     ]);
-  await page.getByRole('button', { name: 'Make it' }).click();
+  await page.getByRole('button', { name: 'Create knowledge base' }).click();
   await page.getByRole('heading', { name: 'House rules' }).waitFor();
-  await page.getByRole('button', { name: 'What would a run do?' }).click();
+  await page.getByRole('button', { name: 'Preview the next run' }).click();
   await page
     .getByRole('status')
     .getByText(/\d new/)
@@ -36,7 +36,7 @@ test('files are chosen, indexed, searched and shown in place, and a broken file 
   await documents.getByText('error', { exact: true }).waitFor();
   await page.getByText('3 documents = 2 indexed').waitFor();
 
-  await page.getByLabel('Ask this knowledge base').fill('making music at night');
+  await page.getByLabel('Search this knowledge base').fill('making music at night');
   await page.getByRole('button', { name: 'Search', exact: true }).click();
   const found = page.getByRole('region', { name: 'Passages found' });
   await found.getByText('drums').waitFor();
@@ -57,7 +57,7 @@ test('pushed references appear by themselves, are handed over and can be found',
   await page.goto(await server.loginLink({ tenantId, role: 'admin' }));
   await page.goto(`${server.url}/knowledge/new`);
   await page.getByLabel('Name').fill('Help');
-  await page.getByRole('button', { name: 'Make it empty' }).click();
+  await page.getByRole('button', { name: 'Create empty knowledge base' }).click();
   await page.getByRole('heading', { name: 'Help' }).waitFor();
 
   await page.goto(`${server.url}/scrapes`);
@@ -66,7 +66,7 @@ test('pushed references appear by themselves, are handed over and can be found',
   await dialog.getByLabel('Name').fill('help-centre');
   await dialog.getByRole('combobox', { name: 'Knowledge base' }).click();
   await page.getByRole('option', { name: 'Help' }).click();
-  await dialog.getByRole('button', { name: 'Make it' }).click();
+  await dialog.getByRole('button', { name: 'Create source' }).click();
   await page.getByRole('heading', { name: 'help-centre' }).waitFor();
   await page.getByRole('tab', { name: 'Hand-offs' }).click();
   await page.getByText('Nothing was handed over yet').waitFor();

@@ -14,6 +14,6 @@ test('the page of all pending rows says when it is switched off and where to loo
   await page.goto(await server.loginLink({ tenantId: await newTenant(database) }, '/pending'));
   await page.getByText('GLOBAL_PENDING_ENABLED is false').waitFor();
   expect(await findBarriers(page)).toEqual([]);
-  await page.getByRole('link', { name: 'Go to the files of rows' }).click();
+  await page.getByRole('link', { name: 'Open items' }).click();
   await page.getByRole('heading', { name: 'Items' }).waitFor();
 });

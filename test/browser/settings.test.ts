@@ -14,7 +14,7 @@ test('an API key is shown once, works, and stops when it is revoked', async () =
   await page.goto(`${server.url}/settings?tab=keys`);
   await page.getByRole('button', { name: 'New API key' }).first().click();
   await page.getByRole('dialog').getByLabel('Name').fill('Nightly');
-  await page.getByRole('button', { name: 'Make the key' }).click();
+  await page.getByRole('button', { name: 'Create API key' }).click();
   const shown = page.getByRole('alert').filter({ hasText: 'shown this once' });
   const key = await shown.locator('code').innerText();
   const ask = () => fetch(`${server.url}/api/me`, { headers: { authorization: `Bearer ${key}` } });
@@ -24,7 +24,7 @@ test('an API key is shown once, works, and stops when it is revoked', async () =
   await page.getByRole('table', { name: 'API keys' }).getByText('Nightly').waitFor();
   expect(await page.content()).not.toContain(key);
   await page.getByRole('button', { name: 'Revoke' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Revoke it' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke key' }).click();
   await page.getByRole('table', { name: 'API keys' }).getByText('revoked').waitFor();
   expect((await ask()).status).toBe(401);
 });
@@ -35,7 +35,7 @@ test('a new workspace can be chosen at once', async () => {
   await page.goto(`${server.url}/settings`);
   await page.getByRole('button', { name: 'New workspace' }).click();
   await page.getByRole('dialog').getByLabel('Name').fill('Northwind');
-  await page.getByRole('button', { name: 'Make it' }).click();
+  await page.getByRole('button', { name: 'Create workspace' }).click();
   await page.getByRole('table', { name: 'Workspaces' }).getByText('Northwind').waitFor();
   await page.getByRole('button', { name: /All workspaces/ }).click();
   await page.getByRole('menuitem', { name: 'Northwind' }).click();
@@ -71,12 +71,12 @@ test('an endpoint is created and tested, and its failed delivery is sent again',
     await page.goto(`${server.url}/webhooks`);
     await page.getByRole('button', { name: 'New endpoint' }).first().click();
     await page.getByRole('dialog').getByLabel('URL').fill(`http://127.0.0.1:${port}/hook`);
-    await page.getByRole('dialog').getByRole('button', { name: 'Make it' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Create endpoint' }).click();
     await page
       .getByText(/whsec_/)
       .first()
       .waitFor();
-    await page.getByRole('button', { name: 'Send a test' }).click();
+    await page.getByRole('button', { name: 'Send test event' }).click();
     const deliveries = page.getByRole('table', { name: 'Deliveries' });
     // A test is tried once: who sends it is there to look.
     await deliveries.getByText('given up').first().waitFor();

@@ -40,7 +40,7 @@ async function upload(page: Page, name: string, content: string | Buffer): Promi
   await page.getByRole('heading', { name: 'New upload' }).waitFor();
   const buffer = Buffer.from(content);
   await page.getByLabel('Report file').setInputFiles({ name, mimeType: 'text/csv', buffer });
-  await page.getByRole('button', { name: 'Upload and look at it' }).click();
+  await page.getByRole('button', { name: 'Upload and review' }).click();
 }
 
 async function expectNoBarriers(page: Page): Promise<void> {
@@ -127,17 +127,17 @@ test('unknown columns are mapped by their values, tried and remembered', async (
   // On the list a file may be dropped as well; what kind it is it does not tell.
   const dropped = { name: 'odd.csv', mimeType: 'text/csv', buffer: Buffer.from(odd) };
   await page.getByLabel('Report file').setInputFiles(dropped);
-  await page.getByText('The file does not tell: please choose').waitFor();
+  await page.getByText('The file does not say. Please choose').waitFor();
   await expectNoBarriers(page);
   await choose(page, 'Platform', 'TikTok Ads');
-  await page.getByRole('button', { name: 'Upload and look at it' }).click();
+  await page.getByRole('button', { name: 'Upload and review' }).click();
 
   await page.getByText('Say which column is the day, the campaign and at least one figure').waitFor();
   await page.getByText('waits for your mapping').waitFor();
   const line = page.getByRole('row', { name: /^Wann/ });
   await line.getByText('2026-03-01 · 2026-03-02').waitFor();
-  expect(await page.getByRole('button', { name: 'Go on to the check' }).isDisabled()).toBe(true);
-  await line.getByRole('button', { name: 'Take it' }).click();
+  expect(await page.getByRole('button', { name: 'Continue to the check' }).isDisabled()).toBe(true);
+  await line.getByRole('button', { name: 'Apply' }).click();
   await choose(page, 'Kampf is read as', 'Campaign name');
   await choose(page, 'Klickibus is read as', 'Clicks');
   await expectNoBarriers(page);
@@ -176,19 +176,19 @@ test('a refusal is shown at its field, and the corrected form is accepted', asyn
   await upload(page, 'march.csv', Buffer.from('504b0304000000000000', 'hex'));
   await page.getByText('must be a UUID').waitFor();
   await page.getByLabel('Client').fill('');
-  await page.getByRole('button', { name: 'Upload and look at it' }).click();
+  await page.getByRole('button', { name: 'Upload and review' }).click();
   await page.getByText('The file is a ZIP archive, and not CSV or JSON').waitFor();
   await expectNoBarriers(page);
   const good = { name: 'march.csv', mimeType: 'text/csv', buffer: Buffer.from(csv(...goodRows(2))) };
   await page.getByLabel('Report file').setInputFiles(good);
   await page.context().setOffline(true);
-  await page.getByRole('button', { name: 'Upload and look at it' }).click();
+  await page.getByRole('button', { name: 'Upload and review' }).click();
   await page.getByText('Nothing was stored; try again.').waitFor();
   await page.context().setOffline(false);
-  await page.getByRole('button', { name: 'Upload and look at it' }).click();
+  await page.getByRole('button', { name: 'Upload and review' }).click();
   await sum(page, '2 rows = 2 valid').waitFor();
   await page.getByRole('button', { name: 'Discard' }).click();
-  await page.getByRole('button', { name: 'Discard it' }).click();
+  await page.getByRole('button', { name: 'Discard upload' }).click();
   await page.getByText('Somebody discarded this upload').waitFor();
   await page.goto(`${server.url}/uploads?status=failed`);
   await page.getByRole('link', { name: 'march.csv' }).waitFor();

@@ -31,5 +31,5 @@ test('a problem keeps its sentence, its code and the fields of its kind', () => 
 });
 
 test('an error response without a problem document becomes a problem too', () => {
-  expect(new ApiProblem(502, {})).toMatchObject({ code: 'http_502', detail: 'The server answered 502.' });
+  expect(new ApiProblem(502, {})).toMatchObject({ code: 'http_502', detail: 'The server returned 502.' });
 });

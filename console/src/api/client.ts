@@ -40,7 +40,7 @@ export class ApiProblem extends Error {
   constructor(status: number, document: Record<string, unknown>) {
     const text = (name: string, fallback: string) =>
       typeof document[name] === 'string' ? (document[name] as string) : fallback;
-    super(text('detail', text('title', `The server answered ${status}.`)));
+    super(text('detail', text('title', `The server returned ${status}.`)));
     this.name = 'ApiProblem';
     this.status = status;
     this.code = text('code', status === 0 ? 'unreachable' : `http_${status}`);
@@ -114,7 +114,7 @@ async function send(
     throw new ApiProblem(0, {
       code: 'unreachable',
       title: 'The server cannot be reached',
-      detail: 'The server cannot be reached. What you see may be out of date; it is asked again by itself.',
+      detail: 'The server cannot be reached. What you see may be out of date; the console retries by itself.',
     });
   }
 }
@@ -125,7 +125,7 @@ async function problemOf(response: Response): Promise<Record<string, unknown>> {
     return JSON.parse(text) as Record<string, unknown>;
   } catch {
     // A proxy in between answers with a page of its own.
-    return { title: `The server answered ${response.status}`, detail: text.slice(0, 300) };
+    return { title: `The server returned ${response.status}`, detail: text.slice(0, 300) };
   }
 }
 

@@ -31,7 +31,7 @@ export function sendForm<Made>(thing: NewThing, sending: Sending): Promise<Made>
     };
     request.onerror = () =>
       reject(
-        new ApiProblem(0, { code: 'unreachable', title: 'The upload was broken off', detail: brokenOff }),
+        new ApiProblem(0, { code: 'unreachable', title: 'The upload was interrupted', detail: brokenOff }),
       );
     request.onabort = () => reject(new DOMException('The upload was stopped', 'AbortError'));
     sending.signal.addEventListener('abort', () => request.abort(), { once: true });

@@ -38,7 +38,7 @@ export function ConfirmHost() {
       <Text component="div">{question?.consequence}</Text>
       <Group justify="flex-end" mt="md">
         <Button variant="default" onClick={() => settle(false)}>
-          Leave it
+          Keep it
         </Button>
         <Button color={question?.isDanger ? 'red' : 'teal'} onClick={() => settle(true)} data-autofocus>
           {question?.action}

@@ -16,7 +16,7 @@ test('known events read as sentences', () => {
     sentence: 'refused may.csv: The file has no bytes',
   });
   expect(eventLook({ type: 'job.retry', data: { delay_seconds: 60 } }).sentence).toBe(
-    'will be tried again in 1 min',
+    'will be retried in 1 min',
   );
 });
 

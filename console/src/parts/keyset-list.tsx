@@ -82,7 +82,7 @@ export function MoreRows({ list, noun }: MoreRowsProps) {
         {hasMore
           ? `${count(rows.length)} ${noun} shown, there are more`
           : rows.length === 1
-            ? 'That is all there is'
+            ? 'End of list'
             : `All ${count(rows.length)} ${noun} shown`}
       </span>
       {hasMore ? (

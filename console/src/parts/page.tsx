@@ -50,7 +50,7 @@ export function Panel(props: { title: string; aside?: ReactNode; children: React
 
 function Breadcrumbs({ crumbs }: { crumbs: readonly { label: string; to: string }[] }) {
   return (
-    <nav className="crumbs" aria-label="Where this is">
+    <nav className="crumbs" aria-label="Breadcrumbs">
       {crumbs.map(({ label, to }) => (
         <span key={to}>
           <To href={to}>{label}</To>

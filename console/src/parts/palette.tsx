@@ -75,7 +75,7 @@ function PaletteBody({ onClose }: { onClose: () => void }) {
           </div>
         ))}
         {choices.length === 0 ? (
-          <p className="dim">Nothing by that name. Paste an id to find what it is about.</p>
+          <p className="dim">No page has this name. Paste an id to find what it belongs to.</p>
         ) : null}
       </div>
     </>

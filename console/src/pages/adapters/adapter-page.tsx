@@ -68,13 +68,13 @@ function Scans({ adapter }: { adapter: Adapter }) {
         <dt>Last</dt>
         <dd>{last_scan_at === null ? 'never' : <Ago at={last_scan_at} />}</dd>
         <dt>Next</dt>
-        <dd>{next_scan_at === null ? 'when somebody asks for it' : <Ago at={next_scan_at} />}</dd>
+        <dd>{next_scan_at === null ? 'only by hand' : <Ago at={next_scan_at} />}</dd>
         <dt>Names</dt>
         <dd>{adapter.pattern === null ? 'all' : <code>{adapter.pattern}</code>}</dd>
         <dt>Afterwards</dt>
         <dd>{adapter.after === 'move' ? 'moved to done/ or failed/' : 'left where they are'}</dd>
-        <dt>A file must rest</dt>
-        <dd>{adapter.kind === 's3' ? 'not at all: objects appear whole' : `${adapter.settle_seconds} s`}</dd>
+        <dt>File is read after</dt>
+        <dd>{adapter.kind === 's3' ? 'at once: objects appear whole' : `${adapter.settle_seconds} s`}</dd>
       </dl>
     </Panel>
   );
@@ -133,7 +133,7 @@ function AdapterActions({ adapter }: { adapter: Adapter }) {
   const check = useAction({
     run: async () => {
       const answer = await api.post('/api/ingestion/adapters/{name}/check', { path: { name } });
-      if (!answer.ok) throw new Error(answer.error ?? 'The place cannot be looked through.');
+      if (!answer.ok) throw new Error(answer.error ?? 'The place cannot be read.');
       return answer;
     },
     done: checkWords,
@@ -144,7 +144,7 @@ function AdapterActions({ adapter }: { adapter: Adapter }) {
     <>
       <Button
         disabled={!mayScan}
-        title={mayScan ? '' : 'Admins of the tenant scan adapters.'}
+        title={mayScan ? '' : 'Only admins of the tenant can scan adapters.'}
         loading={scan.isRunning}
         onClick={() => scan.run()}
       >
@@ -182,8 +182,8 @@ function useScan(name: string) {
 }
 
 function checkWords({ files }: AdapterCheck): string {
-  if (files.length === 0) return 'It can be looked through. There is no file that fits at the moment.';
-  return `It can be looked through. The first files: ${files.join(', ')}.`;
+  if (files.length === 0) return 'The place can be read. No file matches at the moment.';
+  return `The place can be read. The first files: ${files.join(', ')}.`;
 }
 
 function useRemoval(name: string) {
@@ -200,8 +200,9 @@ function useRemoval(name: string) {
   });
   return async () => {
     const consequence =
-      'What is known of its files goes with it: an adapter that is made again takes all of them in again. ' +
-      'The files and the jobs that were made of them stay.';
-    if (await confirm({ title: `Delete ${name}?`, consequence, action: 'Delete it', isDanger: true })) run();
+      'Its record of files is deleted too: a new adapter would take in all files again. ' +
+      'The files and their jobs stay.';
+    if (await confirm({ title: `Delete ${name}?`, consequence, action: 'Delete adapter', isDanger: true }))
+      run();
   };
 }

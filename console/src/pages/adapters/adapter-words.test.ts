@@ -9,9 +9,9 @@ const scan: AdapterScan = {
 
 test('a scan is described in one sentence, the most important part first', () => {
   expect(scanWords({ ...scan, ingested: 2, waiting: 1 })).toBe(
-    'Looked at 3 files: 2 taken in, 1 still resting.',
+    'Scanned 3 files: 2 taken in, 1 still waiting.',
   );
-  expect(scanWords(scan)).toBe('Looked at 3 files: nothing new.');
+  expect(scanWords(scan)).toBe('Scanned 3 files: nothing new.');
   expect(scanWords({ ...scan, seen: 1, failed: 1, complete: false })).toContain('the next scan goes on');
   expect(scanWords({ ...scan, busy: true })).toContain('nothing was done');
 });

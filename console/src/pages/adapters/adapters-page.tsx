@@ -34,7 +34,7 @@ export default function AdaptersPage() {
   const button = (
     <Button
       disabled={!mayManage}
-      title={mayManage ? '' : 'Admins of the tenant make adapters.'}
+      title={mayManage ? '' : 'Only admins of the tenant can create adapters.'}
       onClick={() => setOpen(true)}
     >
       New adapter
@@ -43,7 +43,7 @@ export default function AdaptersPage() {
   return (
     <ListPage
       title="Adapters"
-      sentence="Folders, S3 prefixes and FTP directories that are looked through for files; each file is taken in once."
+      sentence="Folders, S3 prefixes and FTP directories that Sluice scans for files. Each file is taken in once."
       actions={button}
       filters={<TextFilterBar label="Name or place" value={q} onChange={(text) => change({ q: text })} />}
       label="Adapters"
@@ -106,7 +106,7 @@ function NoAdapters({ q, button }: { q: string | undefined; button: React.ReactN
   if (q !== undefined) return <Empty sentence={`No adapter matches “${q}”.`} />;
   return (
     <Empty
-      sentence="An adapter looks through a folder, an S3 prefix or an FTP directory and makes a job of each new file."
+      sentence="No adapter yet. Create one to scan a folder, an S3 prefix or an FTP directory and make a job of each new file."
       sample={['orders', 'ok', '2 min ago', 'every 5 minutes', 'FTP', '1,204 taken in']}
       button={button}
       command="npx sluice scan --watch"

@@ -56,7 +56,7 @@ export function Files({ name, seenAt }: { name: string; seenAt: string | null })
           <Empty
             sentence={
               state === undefined
-                ? 'No file was found yet. A file is taken in when two scans have seen it unchanged.'
+                ? 'No file found yet. A file is taken in after two scans find it unchanged.'
                 : 'No file is in this state.'
             }
           />
@@ -82,7 +82,7 @@ function useColumns(name: string): Column<AdapterFile>[] {
       api.post('/api/ingestion/adapters/{name}/files/{file_id}/retry', {
         path: { name, file_id: file.file_id },
       }),
-    done: (file) => `${file.path} is tried again with the next scan, which comes in a moment.`,
+    done: (file) => `${file.path} will be retried by the next scan, in a moment.`,
     touches: ['adapters'],
   });
   return useMemo(
@@ -95,7 +95,7 @@ function useColumns(name: string): Column<AdapterFile>[] {
         cell: (file) =>
           file.state === 'failed' && mayRetry ? (
             <Button variant="subtle" size="compact-xs" onClick={() => run(file)}>
-              Try again
+              Retry file
             </Button>
           ) : null,
       },

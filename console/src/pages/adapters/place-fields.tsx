@@ -126,7 +126,7 @@ function FtpFields(props: FieldsProps) {
       />
       {draft.tls ? (
         <Textarea
-          label="Certificate of the authority"
+          label="CA certificate"
           description="PEM; only for a server whose certificate no public authority has signed."
           autosize
           minRows={1}

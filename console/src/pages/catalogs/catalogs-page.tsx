@@ -30,11 +30,11 @@ export default function CatalogsPage() {
     announcesNew: false,
   });
   const chosen = list.rows.find(({ name }) => name === catalog) ?? onlyOne(list.rows);
-  const button = mayManage ? <Button onClick={() => setUpload('')}>Send a catalogue</Button> : undefined;
+  const button = mayManage ? <Button onClick={() => setUpload('')}>Upload a catalogue</Button> : undefined;
   return (
     <ListPage
       title="Catalogues"
-      sentence="Products that the rows of items jobs are matched against. A file replaces a catalogue as a whole."
+      sentence="Products that items jobs match rows against. A new file replaces the whole catalogue."
       actions={button}
       label="Catalogues"
       columns={columns}
@@ -76,10 +76,10 @@ function onlyOne(rows: readonly Catalog[]): Catalog | undefined {
 function NoCatalogue({ button }: { button: React.ReactNode }) {
   return (
     <Empty
-      sentence="No catalogue yet. Send a CSV of your products, with a column for the SKU or the title."
+      sentence="No catalogue yet. Upload a CSV of your products with a column for the SKU or the title."
       sample={['products', '41,200 products', 'version 3', '2 min ago']}
       button={button}
-      command="curl -X PUT -F file=@products.csv $SLUICE_URL/api/catalogs/products"
+      command="npx sluice catalog put products products.csv"
     />
   );
 }

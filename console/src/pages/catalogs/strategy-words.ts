@@ -2,5 +2,5 @@
 export const strategyWords = {
   sku: 'Found by SKU',
   brand_title: 'Found by brand and title',
-  fuzzy_title: 'Found by a title that is alike',
+  fuzzy_title: 'Found by a similar title',
 } as const;

@@ -77,7 +77,7 @@ function ConnectorActions({ connector }: { connector: Connector }) {
     <>
       <Button
         disabled={!maySync}
-        title={maySync ? '' : 'Admins of the tenant start syncs.'}
+        title={maySync ? '' : 'Only admins of the tenant can start syncs.'}
         loading={sync.isRunning}
         onClick={() => sync.run()}
       >
@@ -118,7 +118,7 @@ function useSyncNow({ connector_id, name }: Connector) {
       }
     },
     done: ({ isNew }) =>
-      isNew ? `A sync of ${name} is queued.` : `${name} is already at it: this is the active sync.`,
+      isNew ? `A sync of ${name} is queued.` : `${name} is already syncing: this is the active sync.`,
     touches: ['connectors', 'jobs'],
     afterwards: ({ jobId, isNew }) => {
       if (!isNew) go(`/jobs/${jobId}`);
@@ -135,9 +135,8 @@ function useRemoval({ connector_id, name }: Connector) {
     afterwards: () => go('/connectors'),
   });
   const ask = async () => {
-    const consequence =
-      'It will not run any more. The connection at Airbyte and the history of its syncs stay as they are.';
-    if (await confirm({ title: `Delete ${name}?`, consequence, action: 'Delete it', isDanger: true }))
+    const consequence = 'It will not run again. The connection in Airbyte and the history of its syncs stay.';
+    if (await confirm({ title: `Delete ${name}?`, consequence, action: 'Delete connector', isDanger: true }))
       action.run();
   };
   return { ...action, ask };
@@ -146,18 +145,27 @@ function useRemoval({ connector_id, name }: Connector) {
 function Settings({ connector }: { connector: Connector }) {
   const wanted = connector.configured_cadence_hours;
   return (
-    <Panel title="How it runs">
+    <Panel title="Schedule">
       <dl className="facts">
         <dt>Cadence</dt>
         <dd>
           {everyHours(connector.cadence_hours)}
           {wanted !== null && wanted < connector.cadence_hours ? (
-            <span className="dim"> ({everyHours(wanted)} is wanted; the plan allows no more)</span>
+            <span className="dim">
+              {' '}
+              ({everyHours(wanted)} is configured; the plan allows no shorter cadence)
+            </span>
           ) : null}
         </dd>
         <dt>Next sync</dt>
-        <dd>{connector.enabled ? <Ago at={connector.next_sync_at} /> : 'Not on its own: switched off'}</dd>
-        <dt>When Airbyte is already at it</dt>
+        <dd>
+          {connector.enabled ? (
+            <Ago at={connector.next_sync_at} />
+          ) : (
+            'Only by hand: the schedule is switched off'
+          )}
+        </dd>
+        <dt>When Airbyte already runs it</dt>
         <dd>{activeSyncChoices.find(({ value }) => value === connector.on_active_sync)?.label}</dd>
         <dt>Account</dt>
         <dd>
@@ -177,13 +185,13 @@ function Figures({ connectorId }: { connectorId: string }) {
   const figures = stats?.data.find(({ connector_id }) => connector_id === connectorId);
   const retries = Object.entries(figures?.retries_by_class ?? {}) as [string, number][];
   return (
-    <Panel title="How it went">
+    <Panel title="Statistics">
       <dl className="facts">
         <dt>Syncs</dt>
         <dd className="num">{figures?.jobs ?? 0}</dd>
         <dt>Succeeded</dt>
         <dd className="num">{figures?.success_rate == null ? '–' : share(figures.success_rate, 1)}</dd>
-        <dt>Takes on average</dt>
+        <dt>Average duration</dt>
         <dd>
           {figures?.average_duration_seconds == null ? (
             '–'

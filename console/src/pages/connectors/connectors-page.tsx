@@ -39,7 +39,7 @@ export default function ConnectorsPage() {
   return (
     <ListPage
       title="Connectors"
-      sentence="Each connector runs one Airbyte connection on its cadence, once at a time."
+      sentence="Each connector syncs one Airbyte connection on schedule, one sync at a time."
       actions={
         <>
           {enrol}
@@ -69,7 +69,7 @@ export default function ConnectorsPage() {
   );
 }
 
-const whyNot = 'Admins of the tenant enrol connections.';
+const whyNot = 'Only admins of the tenant can enrol connections.';
 
 /** The list holds what was loaded; the filter looks at that, which is all of them on any but the largest tenants. */
 function useConnectors(q: string | undefined) {
@@ -106,7 +106,7 @@ const columns: Column<Row>[] = [
   },
   {
     id: 'took',
-    header: 'Takes',
+    header: 'Duration',
     width: 90,
     align: 'end',
     cell: ({ figures }) =>
@@ -126,7 +126,7 @@ const columns: Column<Row>[] = [
 
 function LastSync({ row }: { row: Row }) {
   if (!row.enabled) return <StatusChip status="disabled" />;
-  if (row.last_sync === null) return <span className="dim">never ran</span>;
+  if (row.last_sync === null) return <span className="dim">never synced</span>;
   return <StatusChip status={row.last_sync.status} of="sync" />;
 }
 
@@ -139,10 +139,10 @@ function NoConnectors({ q, button }: { q: string | undefined; button: React.Reac
   if (q !== undefined) return <Empty sentence={`No connector matches “${q}”.`} />;
   return (
     <Empty
-      sentence="A connector takes one Airbyte connection over: runs it on time, retries it, keeps its history."
+      sentence="No connector yet. Enrol an Airbyte connection to sync it on schedule, with retries and a history."
       sample={['Shop orders', 'done', '12 min ago', 'every 6 h', '12,480 records']}
       button={button}
-      command="npx sluice sync <connector-id>"
+      command="npx sluice sync now <connector-id>"
     />
   );
 }

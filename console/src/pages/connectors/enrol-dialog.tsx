@@ -14,7 +14,7 @@ export function EnrolDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () 
       title="Enrol an Airbyte connection"
       isOpen={isOpen}
       onClose={onClose}
-      action="Enrol it"
+      action="Enrol connection"
       send={() =>
         api.post('/api/connectors', {
           body: { ...bodyOf(draft), airbyte_connection_id: connectionId.trim() },

@@ -42,7 +42,7 @@ function ImportForm({ onClose }: { onClose: () => void }) {
         onChange={(event) => setTenantId(event.currentTarget.value)}
       />
       {connections.error === null ? null : <Problem error={connections.error} />}
-      {connections.isLoading ? <p className="dim">Asking Airbyte …</p> : null}
+      {connections.isLoading ? <p className="dim">Loading from Airbyte …</p> : null}
       {connections.rows.map((connection) => (
         <ConnectionChoice
           key={connection.airbyte_connection_id}

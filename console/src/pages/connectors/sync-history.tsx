@@ -56,7 +56,7 @@ export function SyncHistory({ connectorId }: { connectorId: string }) {
           <Empty
             sentence={
               status === undefined
-                ? 'No sync yet. It begins on its cadence, or now with the button above.'
+                ? 'No sync yet. The first one starts on schedule, or now with “Sync now”.'
                 : 'No sync is in this state.'
             }
           />
@@ -69,7 +69,7 @@ export function SyncHistory({ connectorId }: { connectorId: string }) {
 }
 
 const columns: Column<Sync>[] = [
-  { id: 'asked', header: 'Asked for', width: 120, cell: (sync) => <Ago at={sync.created_at} /> },
+  { id: 'asked', header: 'Requested', width: 120, cell: (sync) => <Ago at={sync.created_at} /> },
   {
     id: 'status',
     header: 'State',

@@ -37,7 +37,7 @@ const columns: readonly Column<DeadLetter>[] = [
 ];
 
 const notForYou =
-  'Dead letters are for the roles admin, support and operator. Your own failed jobs are under Jobs.';
+  'Only the roles admin, support and operator see dead letters. Your own failed jobs are under Jobs.';
 
 const letterKey = ({ job_id }: DeadLetter) => job_id;
 const pipelineOptions = pipelines.map((value) => ({ value, label: pipelineLook(value).label }));
@@ -118,10 +118,10 @@ function DeadLetters() {
 }
 
 function NoLetters({ isFiltered }: { isFiltered: boolean }) {
-  if (isFiltered) return <Empty sentence="No dead letter has this code and pipeline." />;
+  if (isFiltered) return <Empty sentence="No dead letter matches these filters." />;
   return (
     <Empty
-      sentence="No job has failed for good. One that does stays here until it is requeued."
+      sentence="No job has failed for good. A job that does is listed here until it is requeued."
       sample={['Sync meta-ads', 'invalid credentials', '3 min ago']}
       command="npx sluice dlq list"
     />

@@ -36,7 +36,7 @@ export function EventDrawer({ id, rows, onClose }: EventDrawerProps) {
     >
       {asked.error === null ? null : <Problem error={asked.error} retry={() => void asked.refetch()} />}
       {event === undefined && asked.data === null ? (
-        <p>There is no event with the id {id}, or it is older than the log is kept.</p>
+        <p>There is no event with the id {id}, or it is older than the retention of the log.</p>
       ) : null}
       {event === undefined ? null : <EventBody event={event} />}
     </Drawer>

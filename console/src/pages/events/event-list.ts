@@ -102,5 +102,5 @@ async function readHead(): Promise<string> {
   } finally {
     stop.abort();
   }
-  throw new Error('The stream of events ended before it began. Try again.');
+  throw new Error('The event stream ended before its first message. Try again.');
 }

@@ -65,9 +65,7 @@ export default function EventsPage() {
         <FilterBar isFiltered={isFiltered} onReset={() => change({ type: undefined, subject: undefined })}>
           <FilterSelect
             label="Kind"
-            all={
-              type !== undefined && !kinds.some(({ value }) => value === type) ? 'Own choice' : 'All kinds'
-            }
+            all={type !== undefined && !kinds.some(({ value }) => value === type) ? 'Custom' : 'All kinds'}
             value={type}
             options={kinds}
             onChange={(value) => change({ type: value })}
@@ -106,7 +104,7 @@ function NoEvents({ isFiltered }: { isFiltered: boolean }) {
       sentence={
         isFiltered
           ? 'No event matches these filters. New ones appear here as they happen.'
-          : 'Every change of a job, an upload or a hand-off leaves an event here.'
+          : 'No event yet. Every change of a job, an upload or a hand-off is listed here.'
       }
       sample={['done in 3 s', <code key="type">job.completed</code>, 'just now']}
       command="npx sluice jobs watch"

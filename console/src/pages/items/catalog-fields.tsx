@@ -13,9 +13,9 @@ interface CatalogFieldsProps {
 }
 
 const columnFields = [
-  { field: 'sku', label: 'Column of the SKU' },
-  { field: 'brand', label: 'Column of the brand' },
-  { field: 'title', label: 'Column of the title' },
+  { field: 'sku', label: 'SKU column' },
+  { field: 'brand', label: 'Brand column' },
+  { field: 'title', label: 'Title column' },
 ] as const;
 
 /** Which catalogue, by which columns, and in which ways. */
@@ -57,7 +57,7 @@ export function CatalogFields({ draft, columns, error, onChange }: CatalogFields
           ))}
         </Checkbox.Group>
         <NumberInput
-          label="How alike a title has to be"
+          label="How similar a title must be"
           description="0.1 (anything) to 1 (the same letters); 0.6 is a good start"
           min={0.1}
           max={1}

@@ -11,9 +11,9 @@ interface ColumnChooserProps {
 }
 
 const groups = [
-  { from: 'row', label: 'Of the row' },
-  { from: 'result', label: 'Of the result' },
-  { from: 'input', label: 'Of the file, as it came' },
+  { from: 'row', label: 'Row' },
+  { from: 'result', label: 'Result' },
+  { from: 'input', label: 'Original file' },
 ] as const;
 
 /** Which columns the grid has; the choice is in the address, so a colleague sees the same. */
@@ -45,7 +45,7 @@ export function ColumnChooser({ job, shown, onChange }: ColumnChooserProps) {
             </Checkbox.Group>
           ))}
           <Button variant="subtle" onClick={() => onChange(undefined)}>
-            As before
+            Reset columns
           </Button>
         </div>
       </Popover.Dropdown>

@@ -18,7 +18,7 @@ type ColumnsOf = Pick<ItemJob, 'columns' | 'resultColumns'> &
 
 const own: readonly GridColumn[] = [
   { id: 'status', header: 'State', width: 120, from: 'row' },
-  { id: 'error', header: 'Why not', width: 210, from: 'row' },
+  { id: 'error', header: 'Reason', width: 210, from: 'row' },
   { id: 'attempts', header: 'Attempts', width: 86, from: 'row' },
   { id: 'locked', header: 'Locked by', width: 120, from: 'row' },
   { id: 'updated', header: 'Updated', width: 110, from: 'row' },

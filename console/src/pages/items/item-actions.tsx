@@ -42,7 +42,7 @@ export function ItemActions({ job }: { job: ItemJob }) {
       {canControl ? (
         <Controls job={job} />
       ) : (
-        <span className="dim small">Your role may look, not steer.</span>
+        <span className="dim small">Your role can read jobs but not control them.</span>
       )}
       <ExportMenu job={job} />
     </>
@@ -62,8 +62,8 @@ function Controls({ job }: { job: ItemJob }) {
       consequence: `${plural(open, 'open row')} will be skipped; ${plural(
         job.processedItems,
         'row',
-      )} that ended stay as they are. A canceled job cannot be resumed.`,
-      action: 'Cancel the job',
+      )} that ended stay unchanged. A canceled job cannot be resumed.`,
+      action: 'Cancel job',
       isDanger: true,
     };
     if (kind !== 'cancel' || (await confirm(question))) control.run(kind);
@@ -107,11 +107,11 @@ function Kickoff({ job }: { job: ItemJob }) {
   return (
     <Button
       variant="default"
-      title="The server itself works on this job for ten seconds, beside its workers"
+      title="The server itself processes this job for ten seconds, in addition to the workers"
       loading={kickoff.isRunning}
       onClick={() => kickoff.run()}
     >
-      Work on it now
+      Process now
     </Button>
   );
 }

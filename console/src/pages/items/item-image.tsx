@@ -61,7 +61,7 @@ export function DrawerImage({ job, row }: { job: ItemJob; row: WholeRow }) {
           {name}
         </span>
         <a href={imageUrl(job.jobId, row.id, 'image')} download>
-          Save the original
+          Download original
         </a>
       </figcaption>
     </figure>

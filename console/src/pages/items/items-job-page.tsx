@@ -43,8 +43,8 @@ export default function ItemsJobPage() {
     return (
       <Page title="Items" breadcrumbs={crumbs}>
         <Empty
-          sentence={`Job ${jobId} is of the pipeline ${data.pipeline}: it has no rows.`}
-          button={<To href={`/jobs/${jobId}`}>Open the job</To>}
+          sentence={`Job ${jobId} belongs to the pipeline ${data.pipeline} and has no rows.`}
+          button={<To href={`/jobs/${jobId}`}>Open job</To>}
         />
       </Page>
     );
@@ -62,7 +62,7 @@ function ItemJobView({ job, problem }: { job: ItemJob; problem: ReactNode }) {
       sentence={
         <span className="items-sentence">
           {sentenceOf(job, now)} Processor <b>{job.processor}</b>.{' '}
-          <To href={`/jobs/${job.jobId}`}>Timeline and facts of the job</To>
+          <To href={`/jobs/${job.jobId}`}>Job timeline and details</To>
         </span>
       }
       actions={<ItemActions job={job} />}

@@ -43,7 +43,7 @@ const columns: readonly Column<Job>[] = [
     align: 'end',
     cell: ({ startedAt, finishedAt }) => <Duration from={startedAt} to={finishedAt} />,
   },
-  { id: 'made', header: 'Made', width: 100, cell: ({ createdAt }) => <Ago at={createdAt} /> },
+  { id: 'made', header: 'Created', width: 100, cell: ({ createdAt }) => <Ago at={createdAt} /> },
 ];
 
 /** Files of rows, newest first. */
@@ -64,10 +64,10 @@ export default function ItemsPage() {
           {canCreate ? (
             <NewButton />
           ) : (
-            <span className="dim small">Your role may look at rows, not send any.</span>
+            <span className="dim small">Your role can read rows but not upload any.</span>
           )}
           <Button variant="default" component={Link} to="/pending">
-            Everything pending
+            Show all pending rows
           </Button>
         </>
       }
@@ -123,10 +123,10 @@ function NoItems({ isFiltered, canCreate }: { isFiltered: boolean; canCreate: bo
   if (isFiltered) return <Empty sentence="No file of rows is in this state." />;
   return (
     <Empty
-      sentence="A file of rows becomes a job: every row is processed, and ends in a state with a reason."
+      sentence="No file yet. Upload a file of rows: every row is processed and ends in a state with a reason."
       sample={['products.csv', '1,204 of 1,204 rows', '1,180 done, 24 not found', '3 min ago']}
       button={canCreate ? <NewButton /> : undefined}
-      command="npx sluice items products.csv --processor noop"
+      command="npx sluice items import products.csv --processor noop"
     />
   );
 }

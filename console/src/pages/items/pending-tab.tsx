@@ -62,7 +62,7 @@ export function PendingTab({ job }: { job: ItemJob }) {
         rowKey={rowKey}
         onOpen={({ id }) => change({ row: id })}
         openKey={row}
-        empty={<Empty sentence="Nothing is open: every row of this job has come to an end." />}
+        empty={<Empty sentence="No open rows: every row of this job has ended." />}
         list={list}
         noun="open rows"
       />

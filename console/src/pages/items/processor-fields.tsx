@@ -39,11 +39,11 @@ export function RuleFields({ rules, columns, error, onChange }: RuleFieldsProps)
           leftSection={<Icon name="plus" size={13} />}
           onClick={() => onChange([...rules, newRule(nextKey, unused[0])])}
         >
-          Another rule
+          Add rule
         </Button>
         <span className="dim small">
-          A row that breaks a rule ends as an error with all its reasons; good rows have their values in their
-          type.
+          A row that breaks a rule ends as an error with all its reasons. Valid rows get their values
+          converted to the type.
         </span>
       </div>
     </div>
@@ -189,8 +189,8 @@ export function HttpFields({ draft, columns, error, onChange }: HttpFieldsProps)
         />
       </div>
       <p className="dim small">
-        404 means not found; 429 and 5xx are tried again, more slowly. Batches, several ways to ask, other
-        kinds of authentication and conditions on the answer are written as JSON.
+        404 means not found; 429 and 5xx are retried more slowly. Batches, several strategies, other
+        authentication and conditions on the response are written as JSON.
       </p>
     </div>
   );

@@ -42,5 +42,5 @@ test('a request has the fields that were filled in, a JSON body as JSON and a se
 test('options written as JSON must be an object', () => {
   expect(jsonProblem('{"a":1}')).toBeNull();
   expect(jsonProblem('[1]')).toMatch(/object/);
-  expect(jsonProblem('{')).toMatch(/no JSON/);
+  expect(jsonProblem('{')).toMatch(/not valid JSON/);
 });

@@ -36,7 +36,7 @@ export const emptyHttp: HttpDraft = {
 export const catalogStrategies = [
   { name: 'sku', label: 'The same SKU' },
   { name: 'brand_title', label: 'The same brand and title' },
-  { name: 'fuzzy_title', label: 'A title that is alike' },
+  { name: 'fuzzy_title', label: 'A similar title' },
 ] as const;
 
 export interface CatalogDraft {
@@ -115,8 +115,8 @@ export function jsonProblem(text: string): string | null {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null && !Array.isArray(value)
       ? null
-      : 'Options are an object: { … }';
+      : 'Options must be an object: { … }';
   } catch (error) {
-    return `This is no JSON: ${(error as Error).message}`;
+    return `This is not valid JSON: ${(error as Error).message}`;
   }
 }

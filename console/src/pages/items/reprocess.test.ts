@@ -7,5 +7,5 @@ test('the result gives the numbers of reset rows and of rows without attempts le
     '1 row will be processed again; 2 rows have no attempts left.',
   );
   expect(reprocessSentence({ reset: 0, exhausted: 1 })).toBe('1 row has no attempts left.');
-  expect(reprocessSentence({ reset: 0, exhausted: 0 })).toBe('There was nothing to process again.');
+  expect(reprocessSentence({ reset: 0, exhausted: 0 })).toBe('No row could be reprocessed.');
 });

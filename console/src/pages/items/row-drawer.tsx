@@ -155,7 +155,7 @@ function Values({ value, nothing }: { value: unknown; nothing: string }) {
 function Calls({ calls, isLoading }: { calls: readonly ProviderCall[]; isLoading: boolean }) {
   if (isLoading) return <Skeleton height={60} />;
   if (calls.length === 0) {
-    return <p className="dim">No provider was called for this row: its processor works without one.</p>;
+    return <p className="dim">No provider was called for this row; its processor needs none.</p>;
   }
   return (
     <ol className="history">

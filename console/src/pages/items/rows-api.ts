@@ -57,7 +57,7 @@ function unreachable(error: unknown): never {
   throw new ApiProblem(0, {
     code: 'unreachable',
     title: 'The server cannot be reached',
-    detail: 'The server cannot be reached. Rows are asked for again by themselves.',
+    detail: 'The server cannot be reached. Rows are loaded again by themselves.',
   });
 }
 

@@ -61,7 +61,7 @@ export default function JobsPage() {
             onChange={(value) => setFilter({ pipeline: value })}
           />
           <FilterText
-            label="What it is about (id)"
+            label="Subject id"
             value={subject}
             onChange={(value) => setFilter({ subject: value })}
           />
@@ -123,7 +123,7 @@ function NoJobs({ isFiltered }: { isFiltered: boolean }) {
   if (isFiltered) return <Empty sentence="No job matches these filters." />;
   return (
     <Empty
-      sentence="Every upload, sync, scrape, indexing run and file of rows is a job, and all of them are listed here."
+      sentence="No job yet. Every upload, sync, scrape, indexing run and file of rows is listed here as a job."
       sample={['Items products.csv', <StatusChip key="state" status="success" />, '1,204 rows', '3 min ago']}
       command="npx sluice jobs watch"
     />

@@ -53,16 +53,16 @@ test.each([
   [{ stage: 'promote' }, 'Running for 1 min 40 s, now at promote.'],
   [
     { status: 'failed', retryCount: 2, nextRetryAt: new Date(now + 300_000).toISOString() },
-    /^Attempt 2 of 6 failed 30 s ago; it will be tried again at \d\d:\d\d, in 5 min\.$/,
+    /^Attempt 2 of 6 failed 30 s ago; it will be retried at \d\d:\d\d, in 5 min\.$/,
   ],
   [
     { status: 'dead_letter', retryCount: 5, finishedAt: before(60) },
-    'Failed for good 1 min ago after 6 attempts. It will not be tried again by itself.',
+    'Failed for good 1 min ago after 6 attempts. It is not retried by itself.',
   ],
   [{ status: 'success', finishedAt: before(40) }, 'Done 40 s ago, took 1 min.'],
   [
     { status: 'canceled', cleanupOpen: true, finishedAt: before(10) },
-    'Canceled 10 s ago; what it had added is being removed.',
+    'Canceled 10 s ago; what it added is being removed.',
   ],
 ] as [Partial<Job>, string | RegExp][])('%o shows its state and the next step', (change, sentence) => {
   expect(stateSentence({ ...job, ...change }, now)).toMatch(sentence);

@@ -37,7 +37,7 @@ export function Files({ kbId }: { kbId: string }) {
         columns={columns}
         rows={list.rows}
         rowKey={rowKey}
-        empty={<Empty sentence="No file was added by itself." />}
+        empty={<Empty sentence="No file yet. Drop files above, or add a source." />}
         list={list}
         noun="files"
       />
@@ -51,13 +51,15 @@ function useColumns(kbId: string, mayIngest: boolean): Column<KnowledgeFile>[] {
       api.delete('/api/knowledge/{kb_id}/documents/{document_id}', {
         path: { kb_id: kbId, document_id: file_id },
       }),
-    done: (_, { name }: KnowledgeFile) => `Deleted ${name} and what was indexed of it.`,
+    done: (_, { name }: KnowledgeFile) => `Deleted ${name} and its passages.`,
     touches: ['knowledge'],
   });
   return useMemo(() => {
     const remove = async (file: KnowledgeFile) => {
       const consequence = 'The file and its passages are deleted at once.';
-      if (await confirm({ title: `Delete ${file.name}?`, consequence, action: 'Delete it', isDanger: true }))
+      if (
+        await confirm({ title: `Delete ${file.name}?`, consequence, action: 'Delete file', isDanger: true })
+      )
         run(file);
     };
     const button = (file: KnowledgeFile) =>

@@ -108,7 +108,14 @@ function KbActions({ kb }: { kb: KnowledgeBase }) {
   if (!mayManage) return null;
   const ask = async () => {
     const consequence = 'Its documents, added files and index are deleted. This cannot be undone.';
-    if (await confirm({ title: `Delete ${kb.name}?`, consequence, action: 'Delete it', isDanger: true }))
+    if (
+      await confirm({
+        title: `Delete ${kb.name}?`,
+        consequence,
+        action: 'Delete knowledge base',
+        isDanger: true,
+      })
+    )
       remove.run();
   };
   return (

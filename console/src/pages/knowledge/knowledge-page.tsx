@@ -36,7 +36,7 @@ export default function KnowledgePage() {
       New knowledge base
     </Button>
   ) : (
-    <Button disabled title="Admins of the tenant make knowledge bases.">
+    <Button disabled title="Only admins of the tenant can create knowledge bases.">
       New knowledge base
     </Button>
   );
@@ -70,7 +70,7 @@ const columns: Column<KnowledgeBase>[] = [
     id: 'index',
     header: 'Searches',
     width: 130,
-    cell: ({ generation }) => (generation === 0 ? 'not yet' : 'answered'),
+    cell: ({ generation }) => (generation === 0 ? 'not yet' : 'ready'),
   },
   {
     id: 'embedder',
@@ -91,7 +91,7 @@ function NoBases({ q, button }: { q: string | undefined; button: React.ReactNode
   if (q !== undefined) return <Empty sentence={`No knowledge base matches “${q}”.`} />;
   return (
     <Empty
-      sentence="A knowledge base takes files, folders and sites in and answers questions with the passages that fit."
+      sentence="No knowledge base yet. Create one from files, folders or sites, and search it by meaning and by words."
       sample={['Support handbook', 'done', '312 documents', '4,870 passages']}
       button={button}
       command="npx sluice index ./docs --kb support"

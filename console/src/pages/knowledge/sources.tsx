@@ -35,7 +35,7 @@ export function Sources({ kbId }: { kbId: string }) {
   return (
     <div className="stack">
       <div className="row">
-        <span className="dim">The next run loads what is new here. </span>
+        <span className="dim">The next run reads new sources. </span>
         {button}
       </div>
       <KeysetTable
@@ -43,7 +43,7 @@ export function Sources({ kbId }: { kbId: string }) {
         columns={columns}
         rows={list.rows}
         rowKey={rowKey}
-        empty={<Empty sentence="No source yet. Files can also be added by themselves." />}
+        empty={<Empty sentence="No source yet. Add one, or add single files." />}
         list={list}
         noun="sources"
       />
@@ -59,7 +59,7 @@ function AddDialog({ kbId, onClose }: { kbId: string; onClose: () => void }) {
       title="Add a source"
       isOpen
       onClose={onClose}
-      action="Add it"
+      action="Add source"
       isReady={isReady(draft)}
       send={() =>
         api.post('/api/knowledge/{kb_id}/sources', { path: { kb_id: kbId }, body: sourceBody(draft) })
@@ -76,17 +76,17 @@ function useColumns(kbId: string, mayManage: boolean): Column<KnowledgeSource>[]
   const { run } = useAction({
     run: ({ source_id }: KnowledgeSource) =>
       api.delete('/api/knowledge/{kb_id}/sources/{source_id}', { path: { kb_id: kbId, source_id } }),
-    done: () => 'Deleted the source. The next run takes its documents out.',
+    done: () => 'Deleted the source. The next run removes its documents.',
     touches: ['knowledge'],
   });
   return useMemo(() => {
     const remove = async (source: KnowledgeSource) => {
-      const consequence = 'The next run takes its documents out of the index.';
+      const consequence = 'The next run removes its documents from the index.';
       if (
         await confirm({
           title: `Delete ${sourceWords(source)}?`,
           consequence,
-          action: 'Delete it',
+          action: 'Delete source',
           isDanger: true,
         })
       )

@@ -24,7 +24,7 @@ export default function LoginPage() {
         </p>
       ) : null}
       <TokenForm to={ownPath(to)} />
-      <h2>With a link instead</h2>
+      <h2>Log in with a link</h2>
       <p>
         The server prints a link when it starts. It works once, for 30 minutes. A token for the field above:
       </p>

@@ -56,7 +56,7 @@ export function UpkeepPanel() {
         rowKey={taskKey}
         isLoading={isPending}
         maxHeight="320px"
-        empty={<p className="dim">No upkeep task has been registered yet; the first worker does that.</p>}
+        empty={<p className="dim">No upkeep task yet. The first worker registers them.</p>}
       />
     </Panel>
   );

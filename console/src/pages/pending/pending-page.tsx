@@ -23,8 +23,7 @@ import '../items/items.css';
 
 const rowKey = ({ id }: PendingRow) => id;
 const pageRows = 100;
-const sentence =
-  'Rows that are waiting or being worked on, over all files, those that nobody touched for longest first.';
+const sentence = 'Pending and processing rows of all files, the longest unchanged first.';
 
 /** Everything that is still to do, over all files of rows. */
 export default function PendingPage() {
@@ -170,7 +169,7 @@ function OpenCount({ query }: { query: Asked }) {
   if (open === undefined) return null;
   const whose = query.userId === 'all' ? '' : ' of yours';
   return (
-    <span title="Counted at most half a minute ago, whatever the filters say">
+    <span title="All open rows, without filters, counted at most half a minute ago">
       {plural(open, 'row')}
       {whose} open
     </span>
@@ -219,12 +218,12 @@ function ChosenBar({ rows, canReprocess, onClear }: ChosenBarProps) {
 
 function Nothing({ isFiltered: isCut }: { isFiltered: boolean }) {
   if (isCut) return <Empty sentence="No open row matches these filters." />;
-  return <Empty sentence="Nothing is open: every row of every file has come to an end." />;
+  return <Empty sentence="No open rows: every row of every file has ended." />;
 }
 
 const switchedOff =
   'This list is switched off on this server (GLOBAL_PENDING_ENABLED is false). ' +
-  "Each file's own pending rows are on its page, in the tab Pending.";
+  'The pending rows of each file are on its page, in the tab Pending.';
 
 function SwitchedOff() {
   return (
@@ -234,7 +233,7 @@ function SwitchedOff() {
           sentence={switchedOff}
           button={
             <Button component={Link} to="/items" variant="default">
-              Go to the files of rows
+              Open items
             </Button>
           }
         />

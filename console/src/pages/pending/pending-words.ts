@@ -20,7 +20,7 @@ export function selectedSentence(
       : `${plural(exhausted, 'row')} had ended and ${exhausted === 1 ? 'has' : 'have'} no attempts left`,
     open === 0
       ? ''
-      : `${plural(open, 'row')} ${open === 1 ? 'is' : 'are'} still open and will be processed without that`,
+      : `${plural(open, 'row')} ${open === 1 ? 'is' : 'are'} still open and will be processed anyway`,
   ].filter((word) => word !== '');
   return `${words.join('; ')}.`;
 }

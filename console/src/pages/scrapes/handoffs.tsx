@@ -59,8 +59,8 @@ export function Handoffs({ source }: { source: string }) {
           <Empty
             sentence={
               isFiltered
-                ? 'No hand-off matches.'
-                : 'Nothing was handed over yet. Each reference whose content is new makes one.'
+                ? 'No hand-off matches these filters.'
+                : 'No hand-off yet. Every reference with new content makes one.'
             }
           />
         }
@@ -74,12 +74,12 @@ export function Handoffs({ source }: { source: string }) {
 const reasons: Record<IngestionHandoff['reason_code'], string> = {
   queued_from_scrape: 'Waits to be handed over',
   ingestion_job_queued: 'Its indexing is queued',
-  ingestion_job_already_active: 'Waits: an earlier content of it is being indexed',
+  ingestion_job_already_active: 'Waits: an earlier version is being indexed',
   ingestion_job_running: 'It is being indexed',
   ingestion_job_completed: 'Indexed',
   ingestion_job_failed: 'Indexing failed',
   unchanged_payload: 'Nothing had changed',
-  retry_exhausted: 'Given up after its retries; the next sync tries again',
+  retry_exhausted: 'Failed after its retries; the next sync tries again',
   not_transient: 'Refused for good; the next sync tries again',
 };
 

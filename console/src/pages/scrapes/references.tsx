@@ -27,7 +27,7 @@ export function References({ source }: { source: string }) {
       columns={columns}
       rows={list.rows}
       rowKey={rowKey}
-      empty={<Empty sentence="No reference came in yet." />}
+      empty={<Empty sentence="No reference yet. Push one, or start a crawl." />}
       list={list}
       noun="references"
     />

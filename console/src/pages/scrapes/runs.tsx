@@ -27,7 +27,7 @@ export function Runs({ source }: { source: string }) {
       rows={list.rows}
       rowKey={rowKey}
       href={hrefOf}
-      empty={<Empty sentence="It has not run yet." />}
+      empty={<Empty sentence="No run yet. Push references, or start a crawl." />}
       list={list}
       noun="runs"
     />
@@ -35,7 +35,7 @@ export function Runs({ source }: { source: string }) {
 }
 
 const columns: Column<ScrapeRun>[] = [
-  { id: 'at', header: 'Began', width: 110, cell: ({ started_at }) => <Ago at={started_at} /> },
+  { id: 'at', header: 'Started', width: 110, cell: ({ started_at }) => <Ago at={started_at} /> },
   { id: 'status', header: 'State', width: 110, cell: ({ status }) => <StatusChip status={status} /> },
   {
     id: 'took',
@@ -88,7 +88,7 @@ function WhatHappened({ run }: { run: ScrapeRun }) {
       {run.error_text}
       {run.pages_failed > 0 ? ` ${count(run.pages_failed)} pages could not be read.` : ''}
       {run.is_complete === false && run.error_text === null
-        ? ' Not every page was seen; nothing was taken away.'
+        ? ' Not every page was read; nothing was removed.'
         : ''}{' '}
       {run.job_id === null ? null : <To href={`/jobs/${run.job_id}`}>job</To>}
     </span>

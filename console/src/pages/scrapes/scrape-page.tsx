@@ -102,7 +102,7 @@ function SourceActions({ source }: { source: ScrapeSource }) {
   const maySync = useCan('scrape.sync');
   const sync = useAction({
     run: () => api.post('/api/scraping/{source}/sync', { path: { source: source.source } }),
-    done: () => `The crawl of ${source.source} has begun.`,
+    done: () => `The crawl of ${source.source} has started.`,
     touches: ['scrapes', 'jobs'],
   });
   const remove = useRemoval(source.source);
@@ -111,7 +111,7 @@ function SourceActions({ source }: { source: ScrapeSource }) {
       {source.mode === 'crawl' ? (
         <Button
           disabled={!maySync}
-          title={maySync ? '' : 'Admins of the tenant start crawls.'}
+          title={maySync ? '' : 'Only admins of the tenant can start crawls.'}
           loading={sync.isRunning}
           onClick={() => sync.run()}
         >
@@ -143,8 +143,8 @@ function useRemoval(source: string) {
   });
   return async () => {
     const consequence =
-      'Its references and hand-offs go with it. What was indexed stays in the knowledge base.';
-    if (await confirm({ title: `Delete ${source}?`, consequence, action: 'Delete it', isDanger: true }))
+      'Its references and hand-offs are deleted too. Indexed passages stay in the knowledge base.';
+    if (await confirm({ title: `Delete ${source}?`, consequence, action: 'Delete source', isDanger: true }))
       run();
   };
 }

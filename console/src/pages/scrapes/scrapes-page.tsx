@@ -35,7 +35,7 @@ export default function ScrapesPage() {
   const button = (
     <Button
       disabled={!mayManage}
-      title={mayManage ? '' : 'Admins of the tenant make sources.'}
+      title={mayManage ? '' : 'Only admins of the tenant can create sources.'}
       onClick={() => setOpen(true)}
     >
       New source
@@ -44,7 +44,7 @@ export default function ScrapesPage() {
   return (
     <ListPage
       title="Scrapes"
-      sentence="References that scrapers push or that are crawled, each handed over to its knowledge base once."
+      sentence="Pushed and crawled references, each handed over to its knowledge base once."
       actions={button}
       filters={
         <TextFilterBar label="Name, address or base" value={q} onChange={(text) => change({ q: text })} />
@@ -97,7 +97,7 @@ function NoSources({ q, button }: { q: string | undefined; button: React.ReactNo
   if (q !== undefined) return <Empty sentence={`No source matches “${q}”.`} />;
   return (
     <Empty
-      sentence="A source brings references: your scraper pushes them, or Sluice crawls a site, sitemap or feed."
+      sentence="No source yet. Create one: your scraper pushes references, or Sluice crawls a site, sitemap or feed."
       sample={['handbook', 'crawled (website)', 'support', 'done', '240 references']}
       button={button}
       command="npx sluice scrape handbook --crawl https://example.com --kb support"

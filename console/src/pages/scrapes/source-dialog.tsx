@@ -29,7 +29,7 @@ export function SourceDialog({ source, onClose }: { source: ScrapeSource | null;
       title={source === null ? 'New scrape source' : `Change ${source.source}`}
       isOpen
       onClose={onClose}
-      action={source === null ? 'Make it' : 'Save'}
+      action={source === null ? 'Create source' : 'Save changes'}
       isReady={isReady}
       send={() =>
         api.put('/api/scraping/sources/{source}', {

@@ -41,7 +41,12 @@ export function ApiKeys() {
         columns={columns}
         rows={list.rows}
         rowKey={rowKey}
-        empty={<Empty sentence="No key yet. A program needs one to talk to this server." button={button} />}
+        empty={
+          <Empty
+            sentence="No API key yet. Create one for a program that calls this server."
+            button={button}
+          />
+        }
         list={list}
         noun="keys"
       />
@@ -54,13 +59,13 @@ function ShownOnce({ made, onClose }: { made: { name: string; key: string }; onC
   return (
     <Alert
       color="teal"
-      title={`The key ${made.name} is shown this once`}
+      title={`The key ${made.name} is shown only once`}
       withCloseButton
       closeButtonLabel="I have copied it"
       onClose={onClose}
     >
       <Command line={made.key} />
-      <p className="small">It is stored only as a hash: nobody can show it again.</p>
+      <p className="small">Only its hash is stored, so it cannot be shown again.</p>
     </Alert>
   );
 }
@@ -81,7 +86,7 @@ function NewKeyDialog(props: { onClose: () => void; onMade: (made: { name: strin
       title="New API key"
       isOpen
       onClose={onClose}
-      action="Make the key"
+      action="Create API key"
       isReady={name.trim() !== ''}
       send={() => api.post('/api/api-keys', { body: { name: name.trim(), role, ...expiry(Number(lasts)) } })}
       done={() => 'Made the key. Copy it now.'}
@@ -139,8 +144,8 @@ function useColumns(): Column<ApiKey>[] {
   return useMemo(() => {
     const revoke = async (key: ApiKey) => {
       const title = `Revoke ${key.name}?`;
-      const consequence = 'Whatever uses it is refused from this moment on. This cannot be undone.';
-      if (await confirm({ title, consequence, action: 'Revoke it', isDanger: true })) run(key);
+      const consequence = 'Every program that uses it is refused from now on. This cannot be undone.';
+      if (await confirm({ title, consequence, action: 'Revoke key', isDanger: true })) run(key);
     };
     const button = (key: ApiKey) =>
       stateOf(key) === 'active' ? (

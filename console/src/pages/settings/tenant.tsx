@@ -34,11 +34,11 @@ export function TenantSettings() {
           <dt>Own limits</dt>
           <dd>
             {limits.length === 0
-              ? 'none beside the plan’s'
+              ? 'only those of the plan'
               : limits.map(([name, limit]) => `${name.replaceAll('_', ' ')}: ${count(limit)}`).join(', ')}
           </dd>
         </dl>
-        <p className="dim small">Plans and limits are the operator’s to change.</p>
+        <p className="dim small">Only the operator can change plans and limits.</p>
       </Panel>
       {mayManage ? <Tenants /> : null}
     </div>
@@ -75,7 +75,7 @@ function useColumns(): Column<Tenant>[] {
   const { run } = useAction({
     run: ({ tenant_id, plan }: Pick<Tenant, 'tenant_id' | 'plan'>) =>
       api.patch('/api/tenants/{tenant_id}', { path: { tenant_id }, body: { plan } }),
-    done: ({ name, plan }) => `${name} has the plan ${plan} now.`,
+    done: ({ name, plan }) => `${name} now has the plan ${plan}.`,
     touches: ['settings', 'me'],
   });
   return useMemo(

@@ -36,7 +36,7 @@ export function Users() {
         rowKey={rowKey}
         empty={
           <Empty
-            sentence="Nobody has come with a token yet."
+            sentence="No user yet. Users appear with their first valid token."
             command="npx sluice token --tenant default --role member"
           />
         }
@@ -60,7 +60,7 @@ function useColumns(): Column<User>[] {
     const change = async (user: User) => {
       if (user.disabled) return run(user);
       const title = `Switch ${user.name ?? user.user_id} off?`;
-      const consequence = 'Their tokens and sessions are refused at once. Their jobs go on.';
+      const consequence = 'Their tokens and sessions are refused at once. Their jobs continue.';
       if (await confirm({ title, consequence, action: 'Switch off', isDanger: true })) run(user);
     };
     const button = (user: User) =>

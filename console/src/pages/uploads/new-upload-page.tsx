@@ -27,7 +27,7 @@ export default function NewUploadPage() {
   return (
     <Page title="New upload" breadcrumbs={crumbs}>
       <WizardSteps current="Drop" />
-      {canUpload ? <UploadForm /> : <Empty sentence="Your role may look at uploads but not make any." />}
+      {canUpload ? <UploadForm /> : <Empty sentence="Your role can read uploads but not create any." />}
     </Page>
   );
 }
@@ -73,10 +73,10 @@ function UploadForm() {
         ) : null}
         <div className="row">
           <Button type="submit" disabled={!isComplete} loading={sending.isSending}>
-            Upload and look at it
+            Upload and review
           </Button>
           <span className="dim small">
-            Nothing is promoted yet: you see first what would be created, changed and rejected.
+            Nothing is promoted yet. You first see what would be created, changed and rejected.
           </span>
         </div>
       </form>
@@ -207,12 +207,14 @@ function Fields({ form, change, refused, isDisabled }: FieldsProps) {
 
 function workspaceProblem(workspaces: { isError: boolean; data?: { data: unknown[] } | undefined }) {
   if (workspaces.isError) return 'The workspaces could not be loaded';
-  return workspaces.data?.data.length === 0 ? 'There is none yet: an admin makes one in Settings' : undefined;
+  return workspaces.data?.data.length === 0
+    ? 'No workspace yet: an admin creates one in Settings'
+    : undefined;
 }
 
 function platformWords({ file, platform, isGuessed }: Form): string {
-  if (isGuessed && platform !== null) return `Guessed from the file; change it if that is wrong`;
-  if (file !== null && platform === null) return 'The file does not tell: please choose';
+  if (isGuessed && platform !== null) return `Guessed from the file; change it if it is wrong`;
+  if (file !== null && platform === null) return 'The file does not say. Please choose';
   return 'Decides how columns are recognised';
 }
 

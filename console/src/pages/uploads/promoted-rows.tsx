@@ -138,6 +138,6 @@ function filtersOf(upload: Upload, { tab, isOwn }: { tab: DataTab; isOwn: boolea
 
 function emptyWords({ undone_at: undoneAt }: Upload, { noun, isOwn }: { noun: string; isOwn: boolean }) {
   if (!isOwn) return `There are no ${noun} in this workspace.`;
-  if (undoneAt !== null) return `No ${noun} are left of this upload: it was undone.`;
-  return `No ${noun} carry this upload’s mark: the file had none, or a newer upload has confirmed or changed them.`;
+  if (undoneAt !== null) return `No ${noun} of this upload are left: it was undone.`;
+  return `No ${noun} belong to this upload: the file had none, or a newer upload has confirmed or changed them.`;
 }

@@ -129,7 +129,7 @@ function UploadActions({ upload }: { upload: Upload }) {
     const isWanted = await confirm({
       title: 'Discard this upload?',
       consequence: 'Its staged rows are removed and nothing is promoted. The file can be uploaded again.',
-      action: 'Discard it',
+      action: 'Discard upload',
       isDanger: true,
     });
     if (isWanted) cancel.run();

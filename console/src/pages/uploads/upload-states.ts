@@ -71,7 +71,7 @@ export function chipOf(upload: Upload): { status: string; word?: string } {
       ? { status: upload.status, word: 'waits for your mapping' }
       : { status: upload.status };
   }
-  if (upload.status === 'pending') return { status: 'pending', word: 'waits for its turn' };
+  if (upload.status === 'pending') return { status: 'pending', word: 'waits for a slot' };
   if (upload.status === 'processing') return { status: 'processing', word: 'being read' };
   if (upload.status === 'staging_complete') return { status: 'promoting', word: 'about to be promoted' };
   return { status: upload.status };

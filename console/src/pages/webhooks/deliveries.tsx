@@ -38,7 +38,7 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
           options={[
             { value: 'pending', label: 'Not delivered yet' },
             { value: 'delivered', label: 'Delivered' },
-            { value: 'exhausted', label: 'Given up' },
+            { value: 'exhausted', label: 'Failed for good' },
           ]}
           onChange={(value) => change({ status: value })}
         />
@@ -50,7 +50,9 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
         rowKey={rowKey}
         onOpen={(row) => change({ delivery: row.delivery_id })}
         openKey={delivery}
-        empty={<Empty sentence="Nothing yet. The next event that it subscribed to appears here." />}
+        empty={
+          <Empty sentence="No delivery yet. The next event that this endpoint subscribes to appears here." />
+        }
         list={list}
         noun="deliveries"
       />
@@ -77,7 +79,7 @@ const columns: Column<WebhookDelivery>[] = [
   },
   {
     id: 'answer',
-    header: 'Last answer',
+    header: 'Last response',
     cell: ({ last_status_code, last_error }) => (
       <span className="cut" title={last_error ?? ''}>
         {last_status_code === null ? null : <span className="num">{last_status_code} </span>}

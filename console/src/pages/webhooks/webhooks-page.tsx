@@ -17,15 +17,14 @@ import { type Secret, SecretNotice } from './secret-notice.tsx';
 import { EndpointState } from './webhook-states.tsx';
 
 const rowKey = (webhook: Webhook) => webhook.webhook_id;
-const sentence =
-  'Sends what happens here to your own programs: signed, in order per subject, retried for three days.';
+const sentence = 'Sends events to your own programs: signed, in order per subject, retried for three days.';
 
 export default function WebhooksPage() {
   const mayManage = useCan('webhook.manage');
   if (!mayManage) {
     return (
       <Page title="Webhooks" sentence={sentence}>
-        <p className="dim">Admins of the tenant see and change the endpoints.</p>
+        <p className="dim">Only admins of the tenant see and change endpoints.</p>
       </Page>
     );
   }
