@@ -177,7 +177,7 @@ test('rows that a provider does not know can be retried, and every call is liste
   await chip(page, '3 not found').click();
   await page.getByRole('button', { name: 'Open row 8', exact: true }).click();
   await page.getByRole('tab', { name: 'Provider calls (1)' }).click();
-  await page.getByRole('dialog').getByText('answered 404').waitFor();
+  await page.getByRole('dialog').getByText('returned 404').waitFor();
   await page.keyboard.press('Escape');
   await page.getByRole('button', { name: 'Reprocess 3 failed' }).click();
   const question = page.getByRole('dialog', { name: '3 rows have no attempts left' });

@@ -8,7 +8,7 @@ const patience = { timeout: 30_000 };
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** A real server whose answer can be changed, as one that restarts or stands behind another proxy. */
+/** A real server whose response can be changed, as if it restarted or stood behind another proxy. */
 async function serve(
   port = 0,
 ): Promise<{ url: string; port: number; answer: (handler: Handler) => void; close: () => void }> {

@@ -26,7 +26,7 @@ export function confirm(question: Question): Promise<boolean> {
   });
 }
 
-/** Stands once at the root of the page. */
+/** Rendered once at the root of the page. */
 export function ConfirmHost() {
   const question = useSyncExternalStore(subscribe, () => asked);
   const settle = (yes: boolean) => {

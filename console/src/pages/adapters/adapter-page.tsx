@@ -18,7 +18,7 @@ import { kindWords, placeOf, scanWords, scheduleWords, targetWords } from './ada
 import { Files } from './files.tsx';
 
 const breadcrumbs = [{ label: 'Adapters', to: '/adapters' }];
-/** Scans that the server runs by itself tell nobody; the page asks. */
+/** Scheduled scans have no events, so the page polls. */
 const askEveryMs = 4_000;
 
 export default function AdapterPage() {
@@ -191,7 +191,7 @@ function useRemoval(name: string) {
   const { run } = useAction({
     run: () => api.delete('/api/ingestion/adapters/{name}', { path: { name } }),
     done: () => `Deleted ${name}. Its files and their jobs stay.`,
-    // Not the page that is being left: it would ask for what is gone.
+    // Not the page that is being left: it would load what was just deleted.
     touches: [],
     afterwards: () => {
       go('/adapters');

@@ -12,7 +12,7 @@ test('a scan is described in one sentence, the most important part first', () =>
     'Scanned 3 files: 2 taken in, 1 still waiting.',
   );
   expect(scanWords(scan)).toBe('Scanned 3 files: nothing new.');
-  expect(scanWords({ ...scan, seen: 1, failed: 1, complete: false })).toContain('the next scan goes on');
+  expect(scanWords({ ...scan, seen: 1, failed: 1, complete: false })).toContain('the next scan continues');
   expect(scanWords({ ...scan, busy: true })).toContain('nothing was done');
 });
 

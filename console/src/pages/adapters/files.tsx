@@ -20,7 +20,7 @@ import { adapterSearch, fileStates } from './search.ts';
 
 const rowKey = ({ file_id }: AdapterFile) => file_id;
 
-/** `seenAt`: when the last scan ended; the list is asked for again then. */
+/** `seenAt`: when the last scan ended; the list is then loaded again. */
 export function Files({ name, seenAt }: { name: string; seenAt: string | null }) {
   const [{ state }, change] = useListState(adapterSearch);
   const list = useKeysetList({

@@ -21,7 +21,7 @@ const rowKey = ({ name }: Catalog) => name;
 export default function CatalogsPage() {
   const [{ catalog }, change] = useListState(catalogsSearch);
   const mayManage = useCan('catalog.manage');
-  /** The name to begin with; nothing: a new one. */
+  /** The name of the catalogue to replace; empty: a new one. */
   const [upload, setUpload] = useState<string | null>(null);
   const list = useKeysetList({
     queryKey: ['catalogs', 'list'],

@@ -1,4 +1,4 @@
-/** What each way to look a row up is called. */
+/** The name of each way to look up a row. */
 export const strategyWords = {
   sku: 'Found by SKU',
   brand_title: 'Found by brand and title',

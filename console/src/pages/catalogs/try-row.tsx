@@ -10,7 +10,7 @@ import { strategyWords } from './strategy-words.ts';
 
 type Match = CatalogMatches['matches'][number];
 
-/** One row, matched as a job would match it; nothing is kept. */
+/** One row, matched as a job would match it; nothing is stored. */
 export function TryRow({ catalog }: { catalog: Catalog }) {
   const [row, setRow] = useState({ sku: '', brand: '', title: '' });
   const [threshold, setThreshold] = useState(0.6);

@@ -11,7 +11,7 @@ import { readFileColumns } from '../items/file-columns.ts';
 import { useSheet } from '../items/sheet-field.tsx';
 
 interface UploadDialogProps {
-  /** Nothing: a new one. */
+  /** Empty: a new one. */
   name: string;
   onClose: () => void;
   onDone: (catalog: Catalog) => void;

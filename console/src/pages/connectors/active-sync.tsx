@@ -9,7 +9,7 @@ import { To } from '../../parts/to.tsx';
 
 const active = new Set(['queued', 'running', 'paused', 'failed']);
 
-/** What it does at this moment; nothing while it rests. */
+/** The active sync; null while there is none. */
 export function ActiveSync({ connectorId }: { connectorId: string }) {
   const latest = useQuery({
     queryKey: ['connectors', 'latest', connectorId],

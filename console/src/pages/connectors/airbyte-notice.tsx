@@ -5,7 +5,7 @@ import { StatusChip } from '../../parts/status-chip.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { airbyteQuery } from './statistics.ts';
 
-/** Says nothing while Airbyte is configured and answers. */
+/** Null while Airbyte is configured and responds. */
 export function AirbyteNotice() {
   const status = useQuery(airbyteQuery).data;
   if (status === undefined) return null;

@@ -103,7 +103,7 @@ function ConnectorActions({ connector }: { connector: Connector }) {
   );
 }
 
-/** One sync at a time: when there is one already, that is the one to look at. */
+/** One sync at a time: if one is active already, the page opens that one. */
 function useSyncNow({ connector_id, name }: Connector) {
   const go = useGo();
   return useAction({

@@ -71,7 +71,7 @@ export default function ConnectorsPage() {
 
 const whyNot = 'Only admins of the tenant can enrol connections.';
 
-/** The list holds what was loaded; the filter looks at that, which is all of them on any but the largest tenants. */
+/** The filter applies to loaded rows, which are all of them for any but the largest tenants. */
 function useConnectors(q: string | undefined) {
   const list = useKeysetList({
     queryKey: ['connectors', 'list'],

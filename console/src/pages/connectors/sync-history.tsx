@@ -117,7 +117,7 @@ const columns: Column<Sync>[] = [
   },
 ];
 
-/** Only a line through at least three says something. */
+/** A line needs at least three points to be useful. */
 function Durations({ syncs }: { syncs: readonly Sync[] }) {
   const points = useMemo(
     () =>

@@ -73,8 +73,8 @@ export function RequeueBar({ chosen, onClear }: { chosen: ReadonlySet<string>; o
 }
 
 /**
- * How many would be requeued. The list keeps those that were requeued before, and only the counts by code know them;
- * but those know nothing of pipelines, so a list of one pipeline has a bound and no exact number.
+ * How many would be requeued. The list includes dead letters that were already requeued. Only the counts by code
+ * separate them, and those have no pipeline, so a list of one pipeline has an upper bound and no exact number.
  */
 function useMatching(
   { error_code, pipeline }: RequeueAllProps['filters'],

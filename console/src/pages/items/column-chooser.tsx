@@ -6,7 +6,7 @@ import type { ItemJob } from './item-job.ts';
 interface ColumnChooserProps {
   job: ItemJob;
   shown: readonly GridColumn[];
-  /** Undefined goes back to what is sensible. */
+  /** Undefined restores the default. */
   onChange: (columns: string | undefined) => void;
 }
 
@@ -16,7 +16,7 @@ const groups = [
   { from: 'input', label: 'Original file' },
 ] as const;
 
-/** Which columns the grid has; the choice is in the address, so a colleague sees the same. */
+/** The columns of the grid; the choice is in the URL, so a colleague sees the same. */
 export function ColumnChooser({ job, shown, onChange }: ColumnChooserProps) {
   const all = allColumns(job);
   const ids = new Set(shown.map(({ id }) => id));

@@ -21,7 +21,7 @@ type Told = ReturnType<typeof toldBy>;
 
 const milliseconds = (value: number) => (value < 10 && value > 0 ? value.toFixed(1) : count(value));
 
-/** How the controllers breathe: what they decided over time, and why, in words. */
+/** What the controllers decided over time, and why. */
 export function ControlTab({ job }: { job: ItemJob }) {
   const { data, error, isPending, refetch } = useControlEvents(job);
   const told = toldBy(data ?? []);

@@ -22,7 +22,7 @@ const looks: Record<Control, { word: string; icon: IconName }> = {
 
 const touches = ['items', 'pending', 'jobs', 'overview', 'stats'] as const;
 
-/** What the job's state and your role allow; the likeliest first. */
+/** What the job's state and the role allow, the most likely first. */
 export function ItemActions({ job }: { job: ItemJob }) {
   const canControl = useCan('job.control');
   const canReprocess = useCan('item.control');
@@ -91,7 +91,7 @@ function Controls({ job }: { job: ItemJob }) {
 
 const kickoffMs = 10_000;
 
-/** Works on the job inside a request: for servers without a worker, and for the impatient. */
+/** Processes the job inside a request: for servers without a worker. */
 function Kickoff({ job }: { job: ItemJob }) {
   const kickoff = useAction<Reply<'/api/jobs/{job_id}/kickoff', 'post'>>({
     run: () =>
@@ -116,7 +116,7 @@ function Kickoff({ job }: { job: ItemJob }) {
   );
 }
 
-/** The grid as a file, by its whole length; how much has come is said while it comes. */
+/** Downloads the grid as a file and shows how much has arrived. */
 function ExportMenu({ job }: { job: ItemJob }) {
   const [received, setReceived] = useState<number | null>(null);
   const save = async (format: 'csv' | 'xlsx') => {

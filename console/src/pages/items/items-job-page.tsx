@@ -75,14 +75,14 @@ function ItemJobView({ job, problem }: { job: ItemJob; problem: ReactNode }) {
   );
 }
 
-/** Of a canceled job nothing is removed: what is open is skipped. */
+/** A canceled job keeps its rows: open ones are skipped. */
 function sentenceOf(job: ItemJob, nowMs: number): string {
   if (job.status !== 'canceled' || !job.cleanupOpen) return stateSentence(job, nowMs);
   const open = countOf(job.counts, openStatuses);
   return `Canceled; ${plural(open, 'open row')} ${open === 1 ? 'is' : 'are'} being skipped.`;
 }
 
-/** How far it is; the sum itself is what the chips above the rows say. */
+/** The progress; the chips above the rows show the sum. */
 function Sum({ job }: { job: ItemJob }) {
   const parts = itemParts(job.counts).filter(({ value }) => value > 0);
   const isOpen = ['queued', 'running', 'paused'].includes(job.status);

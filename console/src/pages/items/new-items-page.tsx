@@ -137,7 +137,7 @@ function NewItems() {
   );
 }
 
-/** Another one than was asked for where that one cannot work on these files. */
+/** Replaces the chosen processor if it cannot process these files. */
 function processorFor(
   wanted: ProcessorName | undefined,
   { kind, hasFiles }: { kind: FilesKind; hasFiles: boolean },

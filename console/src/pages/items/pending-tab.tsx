@@ -23,7 +23,7 @@ const statusOptions: { value: ItemStatus; label: string }[] = [
   { value: 'PROCESSING', label: 'Processing' },
 ];
 
-/** What is still to do of one job, longest untouched first. */
+/** The open rows of one job, the longest unchanged first. */
 export function PendingTab({ job }: { job: ItemJob }) {
   const [{ statuses, row }, change] = useListState(itemSearch);
   const wanted = openStatuses.filter((status) => statuses?.includes(status) ?? true);

@@ -216,7 +216,7 @@ function SecretField({ value, onChange }: { value: string; onChange: (name: stri
   );
 }
 
-/** What the server said of one place, or of something within it. */
+/** The server's message about one field, or about a part of it. */
 function problemAt(error: unknown, pointer: string): string | undefined {
   if (!(error instanceof ApiProblem)) return undefined;
   const found = error.errors.find((one) => one.pointer === pointer || one.pointer.startsWith(`${pointer}/`));

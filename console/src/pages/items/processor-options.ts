@@ -17,9 +17,9 @@ export interface HttpDraft {
   url: string;
   /** JSON, or nothing. */
   body: string;
-  /** Where in the answer the result is; nothing is the whole answer. */
+  /** Where the result is in the response; empty: the whole response. */
   result: string;
-  /** The name of a stored secret; nothing is none. */
+  /** The name of a stored secret; empty: none. */
   secret: string;
   timeoutMs: number;
 }
@@ -41,7 +41,7 @@ export const catalogStrategies = [
 
 export interface CatalogDraft {
   catalog: string;
-  /** Columns of the file; nothing: known by their names. */
+  /** Columns of the file; empty: detected by name. */
   sku: string;
   brand: string;
   title: string;
@@ -80,7 +80,7 @@ function ruleOf({ column, type, isRequired, min, max, pattern }: RuleDraft): obj
   };
 }
 
-/** What the processor `http` takes; a body that is no JSON is sent as text, and the server says what it thinks. */
+/** The options of the processor `http`; a body that is not JSON is sent as text, and the server checks it. */
 export function httpOptions({ method, url, body, result, secret, timeoutMs }: HttpDraft): object {
   return {
     request: { method, url: url.trim(), ...(body.trim() === '' ? {} : { body: jsonOr(body) }) },

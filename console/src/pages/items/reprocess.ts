@@ -36,7 +36,7 @@ export function reprocessSentence({ reset, exhausted }: Pick<Answer, 'reset' | '
   return reset === 0 ? `${left}.` : `${plural(reset, 'row')} will be processed again; ${left}.`;
 }
 
-/** Processes rows again; those without attempts left are offered once more, with new ones. */
+/** Reprocesses rows; rows without attempts left can then be retried with new attempts. */
 export function useReprocess(afterwards: () => void) {
   const action = useAction<Answer, Reprocess>({
     run: postReprocess,

@@ -25,7 +25,7 @@ interface RowDrawerProps {
   onClose: () => void;
 }
 
-/** One row with everything that is known of it. */
+/** One row with all of its data. */
 export function RowDrawer({ job, itemId, onClose }: RowDrawerProps) {
   const { data, error, refetch } = useQuery({
     queryKey: ['items', 'row', job.jobId, itemId],
@@ -130,7 +130,7 @@ function RowState({ job, row }: { job: ItemJob; row: WholeRow }) {
   );
 }
 
-/** Names and values as a table; what is no object as it is. The whole can be copied. */
+/** Names and values as a table; a value that is not an object unchanged. All of it can be copied. */
 function Values({ value, nothing }: { value: unknown; nothing: string }) {
   if (value === null || value === undefined) return <p className="dim">{nothing}</p>;
   const isObject = typeof value === 'object' && !Array.isArray(value);

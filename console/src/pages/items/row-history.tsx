@@ -11,7 +11,7 @@ interface Entry {
   what: ReactNode;
 }
 
-/** What is known of a row's way, newest first: it came, was worked on, was called for, is what it is now. */
+/** The history of a row, newest first: read, claimed, called, ended. */
 export function RowHistory({
   job,
   row,

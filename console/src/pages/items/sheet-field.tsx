@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { ApiProblem } from '../../api/client.ts';
 import { isWorkbook } from './chosen-files.ts';
 
-/** Which sheet of a workbook is read. What was written for another file is forgotten, for a corrected one it stays. */
+/** The sheet of a workbook. Another file clears the field; a corrected version of the same file keeps it. */
 export function useSheet(files: readonly File[]) {
   const [draft, setDraft] = useState({ fileName: '', text: '' });
   const [file] = files;

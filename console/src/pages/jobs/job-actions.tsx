@@ -58,7 +58,7 @@ export function JobActions({ job }: { job: Job }) {
   );
 }
 
-/** Makes a new job of a dead letter and goes there; who may not is told who may. */
+/** Requeues a dead letter and opens the new job; other roles see who may do it. */
 function RequeueButton({ job }: { job: Job }) {
   const go = useGo();
   const canRequeue = useCan('dead_letter.requeue');

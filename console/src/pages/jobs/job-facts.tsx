@@ -53,7 +53,7 @@ export function JobFacts({ job }: { job: Job }) {
   );
 }
 
-/** The rows of an items job are taken by whoever is free, so it never has a worker of its own. */
+/** Any free worker claims rows of an items job, so the job has no worker of its own. */
 function idleWords({ pipeline, status }: Job): string {
   return pipeline === 'items' && status === 'running' ? 'every free worker' : 'no worker at the moment';
 }

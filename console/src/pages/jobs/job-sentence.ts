@@ -2,7 +2,7 @@ import type { Job } from '../../api/types.ts';
 import { agoText, clockText, durationText } from '../../parts/moments.ts';
 import { plural } from '../../parts/number.ts';
 
-/** State first: what it is in, since when, what happens next. One sentence for a person, from a job at a moment. */
+/** State first: which one, since when, what happens next. One sentence about a job at a moment. */
 export function stateSentence(job: Job, nowMs: number): string {
   const ago = (at: string | null) => (at === null ? '' : ` ${agoText(Date.parse(at), nowMs)}`);
   switch (job.status) {
@@ -30,7 +30,7 @@ export function stateSentence(job: Job, nowMs: number): string {
   }
 }
 
-/** A retry is counted when an attempt has failed, so the one under way, or the last one, comes on top. */
+/** A retry is counted when an attempt has failed, so the current or last attempt is one more. */
 export function attemptsMade({
   status,
   startedAt,

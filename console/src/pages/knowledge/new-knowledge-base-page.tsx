@@ -156,7 +156,7 @@ function ServiceFields(props: {
   );
 }
 
-/** The base first, then its files: when a file is refused, the base is there and says so. */
+/** Creates the knowledge base first, then adds its files: if a file is refused, the base exists and shows why. */
 function useMaking() {
   const go = useGo();
   const client = useQueryClient();

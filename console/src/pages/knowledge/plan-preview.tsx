@@ -6,7 +6,7 @@ import type { KnowledgePlan } from '../../api/types.ts';
 import { count } from '../../parts/number.ts';
 import { Problem } from '../../parts/problem.tsx';
 
-/** What a run would do and cost, asked for on purpose: it reads every document. */
+/** What a run would do and cost; only on request, because it reads every document. */
 export function PlanPreview({ kbId }: { kbId: string }) {
   const [isAsked, setAsked] = useState(false);
   const { data, error, isFetching, refetch } = useQuery({

@@ -15,7 +15,7 @@ import { Ago, Duration } from '../../parts/time.tsx';
 import { To } from '../../parts/to.tsx';
 import { PlanPreview } from './plan-preview.tsx';
 
-/** The last run or the one at work: what it has done, how fast, what it could not do; and what can be done. */
+/** The active or last run: what it did, how fast, what failed; and the actions. */
 export function RunPanel({ kbId }: { kbId: string }) {
   const {
     data: run,

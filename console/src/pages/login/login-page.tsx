@@ -9,7 +9,7 @@ import { useGo } from '../../parts/to.tsx';
 import { ownPath } from './own-path.ts';
 import { loginSearch } from './search.ts';
 
-/** For who is not logged in: a token or key to paste, and how to get the link that needs neither. */
+/** For people who are not logged in: a field for a token or key, and how to get a login link. */
 export default function LoginPage() {
   const [{ to, refused }] = useListState(loginSearch);
   useEffect(() => {

@@ -37,7 +37,7 @@ const columns: readonly Column<Task>[] = [
 
 const taskKey = ({ task }: Task) => task;
 
-/** The housekeeping that nobody asks for: what ran last and whether it worked. */
+/** The upkeep tasks: what ran last and whether it worked. */
 export function UpkeepPanel() {
   const { data, error, isPending, refetch } = useQuery({
     queryKey: ['stats', 'upkeep'],

@@ -25,7 +25,7 @@ const rowKey = ({ id }: PendingRow) => id;
 const pageRows = 100;
 const sentence = 'Pending and processing rows of all files, the longest unchanged first.';
 
-/** Everything that is still to do, over all files of rows. */
+/** The open rows of all files. */
 export default function PendingPage() {
   const [state, change] = useListState(pendingSearch);
   const role = useMe()?.role;

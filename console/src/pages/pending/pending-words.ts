@@ -7,7 +7,7 @@ export function groupByJob(rows: readonly { id: string; jobId: string }[]): Map<
   return groups;
 }
 
-/** Of rows that were open when they were chosen: those that ended meanwhile start again, the others do so anyway. */
+/** The chosen rows were open: those that ended meanwhile are reprocessed, the others are processed anyway. */
 export function selectedSentence(
   chosen: number,
   { reset, exhausted }: { reset: number; exhausted: number },

@@ -13,7 +13,7 @@ import { Ago } from '../../parts/time.tsx';
 type Secret = Reply<'/api/secrets'>['data'][number];
 const rowKey = (secret: Secret) => secret.name;
 
-/** Names only: what was stored can be used by name and replaced, never read. */
+/** Names only: a stored secret can be used and replaced, never read. */
 export function Secrets() {
   const [isOpen, setOpen] = useState(false);
   const { data, error, isPending, refetch } = useQuery({

@@ -51,8 +51,8 @@ export function CheckStep({ upload, onColumns }: { upload: Upload; onColumns: ()
 }
 
 /**
- * Events ask for everything again at once. There is no preview any more once a colleague has decided, so the record is
- * asked first; null: this page is about to show another step.
+ * Events reload everything at once. There is no preview any more after a colleague has decided, so the record is
+ * loaded first; null: this page is about to show another step.
  */
 async function askPreview(uploadId: string, signal: AbortSignal): Promise<UploadPreview | null> {
   const fresh = await queryClient.fetchQuery({ ...uploadQuery(uploadId), staleTime: 0 });

@@ -78,7 +78,7 @@ export function ColumnsStep({ upload, onCheck }: { upload: Upload; onCheck: () =
   );
 }
 
-/** What the tenant has mapped before for this platform; forgetting a column concerns later uploads only. */
+/** The remembered mapping for this platform; forgetting a column affects later uploads only. */
 function useRemembered({ platform }: Upload) {
   const known = useQuery({
     queryKey: ['uploads', 'mappings', platform],

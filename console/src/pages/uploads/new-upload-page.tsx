@@ -143,7 +143,7 @@ function useSending() {
       await client.invalidateQueries({ queryKey: ['uploads'] });
       void navigate({ to: '/uploads/$uploadId', params: { uploadId }, replace: true });
     } catch (problem) {
-      // Only a try that nobody answered may have made an upload already.
+      // Only a try without a response may already have created an upload.
       if (!(problem instanceof ApiProblem) || problem.status !== 0) last.current = null;
       if (!abort.signal.aborted) setError(problem);
       setSentBytes(null);

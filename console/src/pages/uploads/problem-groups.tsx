@@ -16,7 +16,7 @@ interface ProblemGroupsProps {
   onColumns?: () => void;
 }
 
-/** Why rows are rejected, by reason: what it is, how it is mended, what it looks like in the file. */
+/** Why rows are rejected, by reason: title, fix, and examples from the file. */
 export function ProblemGroups({ upload, onColumns }: ProblemGroupsProps) {
   const rejected = rejectedRows(upload);
   const query = useQuery({

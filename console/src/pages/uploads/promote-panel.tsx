@@ -11,7 +11,7 @@ import { CorrectedLink } from './corrected-link.tsx';
 import { entities, entityTitles } from './preview-table.tsx';
 import { keepUpload } from './upload-query.ts';
 
-/** The decision, with its number. Below the threshold it says what going on all the same means. */
+/** The decision, with its number. Below the threshold it explains the consequence of continuing. */
 export function PromotePanel({ upload, preview }: { upload: Upload; preview: UploadPreview | undefined }) {
   const canControl = useCan('upload.control');
   const promote = useAction({

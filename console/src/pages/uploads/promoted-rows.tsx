@@ -127,7 +127,7 @@ function DataTable<Row extends object>({ upload, tab, isOwn, ask, rowKey, column
   );
 }
 
-/** Days narrow the figures of an upload down to where they lie. */
+/** The days of an upload narrow its daily metrics down. */
 function filtersOf(upload: Upload, { tab, isOwn }: { tab: DataTab; isOwn: boolean }) {
   const place = { workspace_id: upload.workspace_id, platform: upload.platform };
   if (!isOwn) return place;

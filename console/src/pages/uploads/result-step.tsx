@@ -14,7 +14,7 @@ import { type DataTab, uploadSearch } from './search.ts';
 import { UndoPanel } from './undo-panel.tsx';
 import { UploadWarnings } from './upload-warnings.tsx';
 
-/** What became of it; the figures add up to the rows of the file. */
+/** The outcome; the numbers add up to the rows of the file. */
 export function ResultStep({ upload }: { upload: Upload }) {
   const hasData = upload.status !== 'failed';
   return (

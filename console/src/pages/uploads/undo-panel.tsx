@@ -15,7 +15,7 @@ import { entities, entityTitles } from './preview-table.tsx';
 import { keepUpload } from './upload-query.ts';
 import { isUndoable, nameOf } from './upload-states.ts';
 
-/** Taking an upload back: first what will and will not go, afterwards what did. */
+/** Undo: first what would be deleted and what would stay, then what was deleted. */
 export function UndoPanel({ upload }: { upload: Upload }) {
   if (upload.undone_at !== null) return <Undone upload={upload} at={upload.undone_at} />;
   return isUndoable(upload) ? <UndoOffer upload={upload} /> : null;
@@ -110,7 +110,7 @@ function undoneWords(deleted: UndoPreview['deleted'], left: UndoPreview['deleted
     : `${goes}; ${wordsOf(left)} not undone.`;
 }
 
-/** The event has what the answer said, also for those who come later. */
+/** The event has the content of the response, also for later visitors. */
 function Undone({ upload, at }: { upload: Upload; at: string }) {
   const event = useQuery({
     queryKey: ['uploads', 'undone', upload.upload_id],

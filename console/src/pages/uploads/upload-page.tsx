@@ -107,7 +107,7 @@ function StepBody(props: { upload: Upload; step: Step; show: (asked: UploadSearc
   const { upload, step, show } = props;
   if (isFinished(upload)) return <ResultStep upload={upload} />;
   if (isMoving(upload)) return <WorkingStep upload={upload} />;
-  // Anew with every mapping: what a colleague has chosen meanwhile is the start of the next choice.
+  // A new form for every mapping: a colleague's choice is the start of the next one.
   const version = JSON.stringify(upload.mapping);
   return step === 'Columns' ? (
     <ColumnsStep key={version} upload={upload} onCheck={() => show('check')} />

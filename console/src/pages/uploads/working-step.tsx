@@ -5,7 +5,7 @@ import { Panel } from '../../parts/page.tsx';
 import { Progress } from '../../parts/progress.tsx';
 import { Duration } from '../../parts/time.tsx';
 
-/** Something is at work: how far it has come, as far as that is known. */
+/** Progress of the current step, as far as it is known. */
 export function WorkingStep({ upload }: { upload: Upload }) {
   const job = useQuery({
     queryKey: ['uploads', 'job', upload.job_id],

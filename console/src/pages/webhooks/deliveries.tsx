@@ -25,7 +25,7 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
         signal,
       }),
     rowKey,
-    // Tries are no events.
+    // Tries have no events.
     everyMs: 3_000,
   });
   return (

@@ -32,7 +32,7 @@ export function EndpointPanel({ webhook, onSecret }: Props) {
   );
 }
 
-/** What is the matter, and what happens next. */
+/** What is wrong, and what happens next. */
 function Standing({ webhook }: { webhook: Webhook }) {
   if (!webhook.enabled) {
     return (
