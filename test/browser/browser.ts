@@ -17,7 +17,7 @@ export interface WatchedPage {
 /** Nothing moves: what is half faded in is hard to read, for people and for axe. */
 const asUsual = { viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' } as const;
 
-/** How long a page may take to show what it is asked for, on a machine that has much else to do. */
+/** How long a page may take on a busy machine. */
 const stepLimitMs = 60_000;
 
 /** Debian's Chromium for one test file. */

@@ -18,7 +18,7 @@ async function expectNoBarriers(page: Page): Promise<void> {
   }
 }
 
-/** Asked from outside again and again: the page's policy lets nothing be evaluated in it, not even by the tests. */
+/** Polled from outside: the page's policy lets nothing be evaluated in it, not even by tests. */
 async function untilDrawn(page: Page, place: string): Promise<void> {
   const isDrawn = `document.querySelector(${JSON.stringify(place)})?.naturalWidth > 0`;
   await expect.poll(() => page.evaluate(isDrawn), { timeout: 60_000 }).toBe(true);

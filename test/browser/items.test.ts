@@ -304,7 +304,7 @@ test('pending rows of all files are listed; a file is paused, resumed and cancel
   await page.getByRole('button', { name: 'Cancel' }).click();
   await page.getByRole('dialog').getByText('120 open rows will be skipped').waitFor();
   await page.getByRole('button', { name: 'Cancel job' }).click();
-  // The calls that nobody answers are broken off.
+  // The calls without a response are aborted.
   await page
     .getByText(/^Canceled/)
     .first()

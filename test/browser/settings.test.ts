@@ -78,7 +78,7 @@ test('an endpoint is created and tested, and its failed delivery is sent again',
       .waitFor();
     await page.getByRole('button', { name: 'Send test event' }).click();
     const deliveries = page.getByRole('table', { name: 'Deliveries' });
-    // A test is tried once: who sends it is there to look.
+    // A test delivery is tried once: its sender is watching.
     await deliveries.getByText('given up').first().waitFor();
     isWell = true;
     await deliveries.getByText('webhook.test').first().click();

@@ -124,7 +124,7 @@ test('unknown columns are mapped by their values, tried and remembered', async (
   const tenantId = await newDesk();
   const { page } = await openAs({ tenantId });
   const odd = 'Kampf,Wann,Klickibus\nSpring,2026-03-01,7\nAutumn,2026-03-02,8\n';
-  // On the list a file may be dropped as well; what kind it is it does not tell.
+  // A file may also be dropped on the list; this one does not reveal its platform.
   const dropped = { name: 'odd.csv', mimeType: 'text/csv', buffer: Buffer.from(odd) };
   await page.getByLabel('Report file').setInputFiles(dropped);
   await page.getByText('The file does not say. Please choose').waitFor();
@@ -153,7 +153,7 @@ test('unknown columns are mapped by their values, tried and remembered', async (
   await sum(page, '2 rows = 2 valid').waitFor();
   const colleague = await openAs({ tenantId, userId: 'bob' }, new URL(page.url()).pathname);
   await colleague.page.getByRole('button', { name: 'Promote 2 rows' }).click();
-  // Nobody reloads: the first page hears of it.
+  // Without a reload: the first page gets the event.
   await page.getByText('What arrived').waitFor();
   await sum(page, '2 rows = 2 promoted').waitFor();
 

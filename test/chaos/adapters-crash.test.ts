@@ -85,7 +85,7 @@ async function countIngested(tenantId: string): Promise<number> {
   return Number(row?.count);
 }
 
-/** Nobody has to wait for the minute of the schedule. */
+/** So that no test waits for the schedule. */
 const scanSoon = (tenantId: string) =>
   database.owner('update adapters set next_scan_at = clock_timestamp() where tenant_id = $1', [tenantId]);
 

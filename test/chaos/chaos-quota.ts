@@ -17,7 +17,7 @@ export interface ChaosQuota {
   backends: number;
   /** kill -9 of PostgreSQL itself. */
   restarts: number;
-  /** Connections cut, silenced, or robbed of the answer to their COMMIT by the network. */
+  /** Connections that the network cuts, silences, or deprives of the response to their COMMIT. */
   cuts: number;
   /** The faults are spread over this time; it takes longer when they themselves do. */
   spreadMs: number;
@@ -42,7 +42,7 @@ export const faultKinds: readonly FaultKind[] = ['kills', 'zombies', 'backends',
 /** Whose worker a kill or a stop is meant for: one that is at work on just this. */
 export type FaultTarget = 'jobs' | 'uploads' | 'items' | 'knowledge' | 'scrapes';
 
-/** What R1 asks for, over all pipelines together: in `npm test`… */
+/** The quota over all pipelines together: in `npm test`… */
 export const shortTogether: ChaosQuota = {
   jobs: 300,
   workers: 3,

@@ -39,7 +39,7 @@ export interface ChaosStage {
   readonly cutsByKind: Record<string, number>;
   readonly killed: { workerId: string; at: number; target: FaultTarget }[];
   readonly stopped: { workerId: string; at: number; wokenAt: number; target: FaultTarget }[];
-  /** When PostgreSQL answered again after each of its deaths. */
+  /** When PostgreSQL was ready again after each kill. */
   readonly readyAgainAt: number[];
   owner<Row extends object>(text: string, values?: unknown[]): Promise<Row[]>;
   placeWorker(place: number): void;

@@ -44,7 +44,7 @@ if (obstacle === null) {
     disk.fill();
     await lock?.release();
     disk.fill();
-    // Without room there is no lock, and no litter of those who tried for one either.
+    // Without room there is no lock, and no stray file of a process that tried to get one.
     await expect(tryStartLock(disk.dir)).rejects.toThrow(/ENOSPC/);
     expect((await readdir(disk.dir)).sort()).toEqual(['ballast', 'postgres.lock.1']);
     disk.free();
@@ -119,7 +119,7 @@ async function openOnDisk({ dir }: SmallDisk): Promise<ProductStage> {
   });
 }
 
-/** For longer than whoever brings a database up would try, if there were an end to it. */
+/** Longer than any limit for starting a database would be, if there were one. */
 async function keepFull({ fill }: SmallDisk, forMs: number): Promise<void> {
   const untilMs = Date.now() + forMs;
   while (Date.now() < untilMs) {

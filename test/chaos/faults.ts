@@ -46,7 +46,7 @@ async function isNoVictim(stage: ChaosStage, victim: Victim, target: FaultTarget
   return isTooOften(stage, victim);
 }
 
-/** A healthy job or item that is hit for the third time in a row cannot be told from a poisonous one by anybody. */
+/** Nobody can tell a healthy job or item that is hit three times in a row from a poisonous one. */
 async function isTooOften(stage: ChaosStage, { workerId }: Victim): Promise<boolean> {
   const rows = await stage.owner(
     'select 1 from ingestion_jobs where leased_by = $1 and cardinality(struck_by) >= 2',
@@ -133,7 +133,7 @@ async function endBackend(stage: ChaosStage): Promise<void> {
   if (row?.ended) stage.done.backends += 1;
 }
 
-/** Whoever brings PostgreSQL up again gives up when it dies ten times within a minute of its start. */
+/** The product stops restarting PostgreSQL when it dies ten times within a minute of its start. */
 const stableMs = 61_000;
 
 async function killPostgres(stage: ChaosStage): Promise<void> {

@@ -8,7 +8,7 @@ import path from 'node:path';
 export interface SmallDisk {
   readonly dir: string;
   readonly freeBytes: number;
-  /** Takes all that is left; answers how much it was. */
+  /** Takes all that is left; returns how much it was. */
   fill(): number;
   free(): void;
   /** Unmounts, also when something still has files open on it. */

@@ -13,7 +13,7 @@ export const itemFaults: Record<ItemsFault, (run: ItemsRun) => Promise<void>> = 
   pauses: pauseAndResume,
 };
 
-/** By turns one that holds items, and any one while there is work: pure processors leave no trace of a claim. */
+/** Alternates between a worker that holds items and any worker: pure processors leave no trace of a claim. */
 async function killWorker(run: ItemsRun): Promise<void> {
   const holders = await findHolders(run);
   if (holders.some(({ crashes }) => crashes >= 2)) return;
@@ -95,7 +95,7 @@ interface Holder {
   crashes: number;
 }
 
-/** An item that is hit for the third time in a row cannot be told from a poisonous one by anybody. */
+/** Nobody can tell an item that is hit three times in a row from a poisonous one. */
 function findHolders({ database }: ItemsRun): Promise<Holder[]> {
   return database.owner<Holder>(
     `select locked_by as "workerId", max(crashes) as crashes

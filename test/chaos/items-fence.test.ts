@@ -149,7 +149,7 @@ interface Key {
   jobId: string;
 }
 
-/** A job that asks a provider, during whose first answer something happens. */
+/** A job that calls a provider; something happens during the first response. */
 async function httpJob(rows: number, meanwhile: (key: Key) => Promise<void> = async () => {}): Promise<Key> {
   let key: Key | undefined;
   let happened = false;

@@ -6,7 +6,7 @@ import type { SeededRandom } from './seeded-random.ts';
 export interface ExpectedRow {
   first: RowEnd;
   last: RowEnd;
-  /** What the provider answers when the row comes to its end; null for rows that ask nobody. */
+  /** What the provider returns when the row ends; null for rows that call none. */
   sku: string | null;
 }
 

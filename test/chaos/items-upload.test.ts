@@ -100,7 +100,7 @@ test('retries make exactly one job with every row once, wherever in an upload th
     cutOff += answered === null ? 1 : 0;
     server = await startServer(sluice, env());
     const jobId = await uploadSurely(() => server as ItemServer, tenantId, job);
-    // An answer that got through before the kill was a promise.
+    // A response that arrived before the kill was a promise.
     if (answered !== null) expect(jobId).toBe(answered);
     await expectOneWholeJob(tenantId, { jobId, rows: roundRows });
   }

@@ -44,7 +44,7 @@ test(`one worker follows ${size.connectors} syncs at once, asks no more often th
   const allRunMs = Date.now() - startedAtMs;
   const before = airbyte.requests.length;
   const rssKb: number[] = [];
-  // Everybody is asked about twice in this time.
+  // Every sync is polled twice in this time.
   await eventually(
     async () => {
       await pause(lookEveryMs);

@@ -6,7 +6,7 @@ import { examineScrapes, type ScrapeSummary } from './scrape-verdict.ts';
 import { examineUploads } from './upload-verdict.ts';
 
 export interface ProductFindings {
-  /** Sentences, one per row that is not as the ledgers say. */
+  /** One sentence per row that differs from the ledgers. */
   breaches: string[];
   items: { files: number; rows: number; lateCalls: number };
   uploads: { reports: number; rows: number };

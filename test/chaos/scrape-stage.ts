@@ -22,14 +22,14 @@ export interface PushedSource {
 
 export interface ScrapeStage {
   readonly sources: PushedSource[];
-  /** How many syncs were acknowledged, and of how many references an answer said that handing over had failed. */
+  /** How many syncs were acknowledged, and for how many references the response reported a failed hand-over. */
   readonly pushes: number;
   readonly failures: number;
-  /** Answers whose counts did not add up. */
+  /** Responses whose counts did not add up. */
   readonly breaches: string[];
   /** Changes some references of the next source, some of them back to what they said before. */
   sendPush(): Promise<void>;
-  /** Everything once more, until no answer says that something could not be handed over. */
+  /** Repeats everything until no response says that a reference could not be handed over. */
   settle(): Promise<void>;
   close(): Promise<void>;
 }
@@ -117,7 +117,7 @@ async function makeSource(
   return made;
 }
 
-/** Answers which; every third change is back to the words that all references begin with. */
+/** Returns which; every third change restores the initial text. */
 function changeSome(source: PushedSource, random: SeededRandom, number: number): string[] {
   const all = Array.from({ length: referencesPerSource }, (_, n) => `report-${n}`);
   const names = source.newest.size === 0 ? all : random.shuffle(all).slice(0, changesPerPush);

@@ -34,7 +34,7 @@ async function untilFinished(jobs: Job[]): Promise<void> {
   );
 }
 
-/** What the job does when it is taken up again; whoever has it in hand goes on with what he has read. */
+/** What the job does when it is claimed again; the current holder continues with what it has read. */
 async function rewrite(job: Job, steps: ProbeStep[]): Promise<void> {
   await database.owner('update ingestion_jobs set payload = $2 where job_id = $1', [
     job.jobId,
@@ -98,7 +98,7 @@ test('a slice that outlasts the grace period is dropped, and its lease is releas
   expect(await workers.statusesOf([job])).toEqual(['running']);
   expect(await workers.stepsOf(job)).toEqual([]);
   expect(await isEntered(worker.workerId)).toBe(false);
-  // Nobody has to wait a minute for it.
+  // So that the test does not wait a minute.
   await workers.cancel(job);
 });
 

@@ -18,7 +18,7 @@ export const syncFaults: Record<SyncsFault, (stage: SyncsStage) => Promise<void>
 async function killAtTrigger(stage: SyncsStage): Promise<void> {
   await whileTriggering(stage, async (worker, { connection }) => {
     if (!(await killSparingly(stage, worker))) return;
-    // Over before anybody looks for it: nothing but the look-up can tell of it now.
+    // It ends before anybody looks, so only the list of jobs can show it.
     for (const run of stage.airbyte.jobsOf(connection.connectionId))
       stage.airbyte.state.setStatus(run, 'succeeded');
     stage.killedAtTrigger += 1;
@@ -82,7 +82,7 @@ async function stopAtTrigger(stage: SyncsStage): Promise<void> {
   });
 }
 
-/** Has Airbyte make a run and keeps its answer until the work is done; nothing when no trigger came about. */
+/** Lets Airbyte start a run and holds back its response until the work is done; null without a trigger. */
 async function whileTriggering(
   stage: SyncsStage,
   work: (worker: ItemWorker, connector: SyncedConnector) => Promise<void>,
@@ -114,7 +114,7 @@ async function whileTriggering(
 
 const patienceMs = 3_000;
 
-/** Somebody else may have got in between, so that it never comes; then the fault is tried again. */
+/** Another process may interfere so that it never comes; then the fault is tried again. */
 function untilOrLonger(condition: () => boolean): Promise<void> {
   return eventually(async () => condition(), 'a trigger comes', patienceMs).catch(() => {});
 }

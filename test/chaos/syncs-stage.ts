@@ -49,7 +49,7 @@ export interface SyncsStage {
   replaceDead(): void;
   /** Connectors without a sync under way, in any order. */
   listIdle(): Promise<SyncedConnector[]>;
-  /** Asks for a sync until there is an answer; false when one is under way already. */
+  /** Requests a sync until there is a response; false when one is already active. */
   syncNow(connector: SyncedConnector): Promise<boolean>;
   /**
    * Whoever is hit while he tries for all whether Airbyte is back makes everybody wait for a minute. That is right
@@ -182,7 +182,7 @@ async function listIdle(database: TestDatabase, connectors: SyncedConnector[]): 
 /** With a pause of 100 ms longer than the 30 s for which a key belongs to a request that has died. */
 const maxTries = 400;
 
-/** As a careful client does: the same request with the same key until there is an answer. */
+/** Like a careful client: repeats the request with the same key until it gets a response. */
 async function askSync(
   server: ItemServer,
   { asked, rows }: { asked: AskedSync[]; rows: number },

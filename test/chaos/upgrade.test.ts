@@ -67,7 +67,7 @@ test('the schema is upgraded under a running old version: it continues, the new 
   expect(migrated, migrated.stderr).toMatchObject({ code: 0 });
   expect(JSON.parse(migrated.stdout)).toMatchObject({ version });
 
-  // Whoever runs goes on; whoever starts must know the schema, and says what it needs.
+  // A running process continues; a starting one must know the schema and says what it needs.
   const late = await oldSluice.run(['worker'], { ...env, SLUICE_AUTO_MIGRATE: 'false' });
   expect(late.code).not.toBe(0);
   expect(late.stderr).toContain(

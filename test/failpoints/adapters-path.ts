@@ -10,7 +10,7 @@ export interface ScanAnswers {
   isDone: true;
 }
 
-/** A dead scanner is given up soon; one slice at a time, so that runs have the same points. */
+/** A dead scanner is detected soon; one slice at a time, so that runs have the same points. */
 export const adapterEnv = { LEASE_MS: '1000', SLUICE_WORKER_CONCURRENCY: '1' };
 
 const names = ['a.csv', 'b.csv', 'copy of a.csv'];

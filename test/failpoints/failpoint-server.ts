@@ -22,7 +22,7 @@ export interface FailpointWish {
   traceFile: string;
 }
 
-/** How many points were passed, and how many calls wait for their answer; null: the process is dead. */
+/** How many points were passed, and how many calls are open; null: the process is dead. */
 export type Passed = { count: number; open: number } | null;
 
 /** `sluice serve` with its worker, as a process that can be told to die at a point. */
@@ -32,7 +32,7 @@ export interface FailpointServer {
   /** With null nothing is counted any more, and the process is like any other. */
   arm(wish: FailpointWish | null): Promise<Passed>;
   passed(): Promise<Passed>;
-  /** Null when the connection broke off before the whole answer was there. */
+  /** Null when the connection broke before the response was complete. */
   call(tenantId: string, route: string, init: CallInit): Promise<CallAnswer | null>;
 }
 
@@ -146,7 +146,7 @@ async function startHeld(child: ChildProcess, output: () => string): Promise<Fai
 
 let asked = 0;
 
-/** A question to the process itself, past everything that it serves. */
+/** A message to the process itself, outside of its HTTP server. */
 function ask(
   child: ChildProcess,
   question: { arm?: FailpointWish | null; isStart?: boolean },
@@ -167,7 +167,7 @@ function ask(
     child.on('message', onMessage);
     child.on('exit', onExit);
     if (!child.connected) settle(null);
-    // A process that dies at this moment is told by its exit.
+    // If the process dies at this moment, its exit shows it.
     else child.send({ id, ...question }, () => {});
   });
 }

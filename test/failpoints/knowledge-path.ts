@@ -54,7 +54,7 @@ function wordOf(n: number): string {
 export interface KnowledgePath<Answers> extends CrashPath<Answers> {
   /** Files without a row that deaths have left, and that were swept. */
   readonly orphans: number;
-  /** Texts that were asked for twice, because the process died before their commit. */
+  /** Texts that were embedded twice because the process died before their commit. */
   readonly askedAgain: number;
 }
 

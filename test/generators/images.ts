@@ -1,7 +1,7 @@
 import { crc32, deflateSync } from 'node:zlib';
 import sharp, { type Sharp } from 'sharp';
 
-/** A picture that no two seeds have alike. */
+/** A picture that differs for every seed. */
 export function picture({ seed = 1, width = 64, height = 48 } = {}): Sharp {
   const pixels = Buffer.alloc(width * height * 3);
   for (let at = 0; at < width * height; at += 1) {

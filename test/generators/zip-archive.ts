@@ -4,7 +4,7 @@ import { crc32, deflateRawSync } from 'node:zlib';
 export interface StoredEntry {
   name: string;
   content: string | Buffer;
-  /** As it is, without compression. */
+  /** Stored without compression. */
   isStored?: boolean;
   packed?: Buffer;
   method?: number;

@@ -7,7 +7,7 @@ import { useDatabase } from '../support/worlds/database.ts';
 const database = useDatabase();
 // Waiting would take an hour: what is over within a test did not wait, or the test has turned the time on.
 const policy = { ...quickPolicy, lostTriggerMs: 3_600_000 };
-// Some triggers take effect only after we have given them up.
+// Some triggers take effect only after the client has stopped waiting.
 const syncs = useSyncs(database, { policy, triggerTimeoutMs: 2_000 });
 
 const runsOf = ({ connection }: TestSync) => syncs.airbyte.jobsOf(connection.connectionId);
@@ -60,7 +60,7 @@ async function isCleanedUp(jobId: string): Promise<boolean> {
   return row?.cleanup_open === false;
 }
 
-/** A sync that was canceled while its trigger was under way, and looked after a few times since. */
+/** A sync that was canceled while its trigger was in flight, and checked a few times since. */
 async function cancelInFlight(): Promise<{ sync: TestSync; jobId: string; happen: () => void }> {
   const sync = await syncs.connector({}, { plan: { statuses: ['running'] } });
   const happen = delayTrigger(sync);

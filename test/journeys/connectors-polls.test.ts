@@ -5,7 +5,7 @@ import { quickPolicy } from '../support/worlds/connector-house.ts';
 import { useDatabase } from '../support/worlds/database.ts';
 
 const database = useDatabase();
-// Some polls and triggers are never answered.
+// Some polls and triggers never get a response.
 const timeouts = { timeoutMs: 2_000, triggerTimeoutMs: 2_000 };
 const syncs = useSyncs(database, { policy: { ...quickPolicy, pollMs: 15 }, ...timeouts });
 

@@ -4,7 +4,7 @@ import { hasEnded, type TestSync, useSyncs } from '../support/servers/sync-serve
 import { useDatabase } from '../support/worlds/database.ts';
 
 const database = useDatabase();
-// Some triggers are never answered.
+// Some triggers never get a response.
 const syncs = useSyncs(database, { triggerTimeoutMs: 2_000 });
 
 const triggersOf = ({ connection }: TestSync) => syncs.airbyte.requestsOf('trigger', connection.connectionId);

@@ -84,7 +84,7 @@ async function post(
   return { status: answer.status, body: (await answer.json()) as Answer['body'], headers: answer.headers };
 }
 
-/** As a client should: a request that is in flight elsewhere is repeated until it has its answer. */
+/** Like a careful client: repeats a request that is in flight elsewhere until it gets a response. */
 async function postUntilAnswered(path: string, request: Parameters<typeof post>[1]): Promise<Answer> {
   for (let attempt = 0; attempt < 200; attempt += 1) {
     const answer = await post(path, request);

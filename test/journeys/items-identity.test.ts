@@ -7,7 +7,7 @@ import { useServerProcess } from '../support/servers/server-process.ts';
 import { newTenant, useDatabase } from '../support/worlds/database.ts';
 import { eventually } from '../support/worlds/kernel.ts';
 
-// What goes in comes out: through the built product, its worker, its grid and its exports.
+// Rows come out unchanged through the built product: its worker, its grid and its exports.
 const database = useDatabase();
 const server = useServerProcess(database);
 const patience = { timeout: 180_000 };
@@ -107,7 +107,7 @@ async function checkKeyset(stored: Stored, file: HardFile): Promise<void> {
   expect(from).toBe(file.rows.length);
 }
 
-/** Said again here and not taken from the writer: this is what the documentation promises. */
+/** Repeated here and not imported from the writer: this is what the documentation promises. */
 const runsInSpreadsheets = /^'*[=+\-@\t\r\n＝＋－＠]/;
 const guarded = (text: string) => (runsInSpreadsheets.test(text) ? `'${text}` : text);
 

@@ -34,7 +34,7 @@ async function post(tenantId: string, { body, headers = {} }: Sent): Promise<Ans
   return sendBody(`${server.url}/api/jobs`, { headers: all, body });
 }
 
-/** Everything that an ingest writes, counted behind the product's back. */
+/** Everything that an ingest writes, counted in the database directly. */
 async function leftOf(tenantId: string): Promise<object> {
   const [left] = await database.owner<Record<string, string>>(
     `select (select count(*) from ingestion_jobs where tenant_id = $1) as jobs,
@@ -157,7 +157,7 @@ test('an upload whose socket dies midway leaves nothing, and its job is never vi
   await expectNothing(tenantId);
 });
 
-/** Writes bytes as they are and answers all that came back when the other side has closed. */
+/** Writes bytes unchanged and returns everything that came back until the other side closed. */
 async function raw(tenantId: string, { head, body }: { head: string[]; body: Buffer }): Promise<string> {
   const { hostname, port } = new URL(server.url);
   const { authorization } = await server.bearer({ tenantId });
@@ -168,7 +168,7 @@ async function raw(tenantId: string, { head, body }: { head: string[]; body: Buf
   try {
     for await (const chunk of socket.setEncoding('utf8')) text += chunk;
   } catch (error) {
-    // A server that closes before it has read everything resets the connection, behind its answer.
+    // A server that closes before it has read everything resets the connection after its response.
     if ((error as NodeJS.ErrnoException).code !== 'ECONNRESET' || text === '') throw error;
   }
   return text;

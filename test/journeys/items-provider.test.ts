@@ -244,7 +244,7 @@ interface Limited {
   passed: boolean;
 }
 
-/** As many as make the pace judge at once. */
+/** Enough for the pace to be judged at once. */
 const surelyRefused = 8;
 
 /**

@@ -6,11 +6,11 @@ import { useServerProcess } from '../support/servers/server-process.ts';
 import { newTenant, useDatabase } from '../support/worlds/database.ts';
 import { eventually } from '../support/worlds/kernel.ts';
 
-// Who sees and steers the items of whom, over the built product. No worker: what is open stays open.
+// Who sees and controls whose items, over the built product. No worker runs: open rows stay open.
 const database = useDatabase();
 const server = useServerProcess(database, { SLUICE_WORKER: 'false' });
 
-/** Stands in everything that belongs to the owner and may be seen by nobody whom it does not concern. */
+/** A marker in everything that belongs to the owner; nobody else may see it. */
 const secret = 'tulip-7391';
 
 let people: Record<Person, TestClaims>;
@@ -31,7 +31,7 @@ async function newPeople(): Promise<Record<Person, TestClaims>> {
     admin: { tenantId, role: 'admin', userId: 'user-a' },
     support: { tenantId, role: 'support', userId: 'user-s' },
     service: { tenantId, role: 'service', userId: 'user-v' },
-    // With the same user id: the tenant has to count.
+    // With the same user id: the tenant must decide.
     stranger: { tenantId: strangersTenant, role: 'admin', userId: 'user-o' },
   };
 }
@@ -167,7 +167,7 @@ for (const { method, path, query = '', body, expected, before, isOfImages = fals
       if (wanted === 200) return;
       expect(text).not.toContain(secret);
       expect(await stateOf(jobId)).toEqual(earlier);
-      // As for a job that there never was, but for the id: whoever guesses learns nothing.
+      // The same as for a job that never existed, except for the id: guessing reveals nothing.
       const unknown = crypto.randomUUID();
       const never = await ask(people[person], method, `${url.replace(jobId, unknown)}${query}`, body);
       expect(never.status).toBe(wanted);

@@ -40,7 +40,7 @@ async function newKb(claims: Claims, more: object = {}): Promise<string> {
   return String(made.body.kb_id);
 }
 
-/** Starts a run, works until it has ended, and answers its status. */
+/** Starts a run, works until it has ended, and returns its status. */
 async function run(claims: Claims, kbId: string): Promise<Record<string, unknown>> {
   const started = await knowledge.start(claims, kbId);
   expect(started.status, started.text).toBe(202);

@@ -17,7 +17,7 @@ async function crawlSource(claims: Claims, body: object): Promise<void> {
   expect(answer.status).toBeLessThan(300);
 }
 
-/** Starts the crawl, runs everything, and answers its run. */
+/** Starts the crawl, runs everything, and returns its run. */
 async function crawl(claims: Claims): Promise<Record<string, unknown>> {
   const started = await scrapes.sync(claims, undefined, 'site');
   expect(started.status).toBe(202);

@@ -8,7 +8,7 @@ import { useDatabase } from '../support/worlds/database.ts';
 import { eventually } from '../support/worlds/kernel.ts';
 import { expectRefusal, type Refusal, useIntake } from '../support/worlds/upload-intake.ts';
 
-// What is let in, what is turned away at the door, and that nothing stays of what was turned away.
+// What is accepted, what is refused, and that a refused file leaves nothing.
 const database = useDatabase();
 const uploads = useUploads(database);
 const intake = useIntake(database, [uploads]);

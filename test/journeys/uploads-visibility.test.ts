@@ -4,11 +4,11 @@ import type { TestClaims } from '../support/servers/server.ts';
 import { uploadForm, useUploads } from '../support/servers/upload-server.ts';
 import { useDatabase } from '../support/worlds/database.ts';
 
-// Who sees and steers the uploads of whom, and who sees what became of them.
+// Who sees and controls whose uploads, and who sees their data.
 const database = useDatabase();
 const uploads = useUploads(database);
 
-/** Stands in everything that belongs to the owner and may be seen by nobody whom it does not concern. */
+/** A marker in everything that belongs to the owner; nobody else may see it. */
 const secret = 'tulip-7391';
 const header = 'Campaign name,Campaign ID,Ad set name,Ad set ID,Ad name,Ad ID,Day,Clicks,Amount spent (USD)';
 const row = (spend: string) => `${secret},1,Set,2,Ad,3,2026-03-01,7,${spend}`;
@@ -30,7 +30,7 @@ beforeAll(async () => {
     support: { tenantId, role: 'support', userId: 'user-s' },
     service: { tenantId, role: 'service', userId: 'user-v' },
     operator: { tenantId, role: 'operator', userId: 'user-p' },
-    // With the same user id: the tenant has to count.
+    // With the same user id: the tenant must decide.
     stranger: { tenantId: strangersTenant, role: 'admin', userId: 'user-o' },
   };
 });
@@ -120,7 +120,7 @@ for (const { method, path, query = '', body: sent, expected, state } of routes) 
       if (answer.status < 400) return;
       expect(answer.text).not.toContain(secret);
       expect(await stateOf(uploadId)).toEqual(before);
-      // Nobody can tell whether the id is somebody else's or nobody's.
+      // The response does not reveal whether the id belongs to another tenant or to nobody.
       const nobodys = newId();
       const unknown = await uploads.call(people[person], url.replace(uploadId, nobodys), method, sent);
       const body = (given: typeof answer) => ({ ...given.body, request_id: null });

@@ -9,11 +9,11 @@ import { makeCorpus, queryKinds } from './corpus.ts';
 import { formats } from './documents.ts';
 import { flattened, measureRecall, type Recall, resultsAskedFor, tableOf } from './recall.ts';
 
-// What is asked in other words than it was written in, against a server as it is installed, with its own embedder.
+// Questions in other words than the documents, against a server as installed, with its own embedder.
 const database = useDatabase();
 const server = useServerProcess(database);
 const corpus = makeCorpus();
-/** The embedder needs about ten seconds of one core for the corpus, and the core may be somebody else's. */
+/** The embedder needs about ten seconds of one core for the corpus, and the core may be busy. */
 const indexLimitMs = 300_000;
 
 let claims: TestClaims;

@@ -66,7 +66,7 @@ function unsigned(claimed: Claimed): string {
   return `${encode({ alg: 'none', typ: 'JWT' })}.${encode(payloadOf(claimed))}.`;
 }
 
-/** A good token of somebody else, with the claimed one's claims under its signature. */
+/** A valid token of another user whose claims were replaced under its signature. */
 async function exchanged(claimed: Claimed): Promise<string> {
   const own = await sign({ tenantId: 'somebody', userId: 'somebody' });
   const [header, , signature] = own.split('.');

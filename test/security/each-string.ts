@@ -23,7 +23,7 @@ export interface Turn {
   claims: TestClaims & { tenantId: string };
 }
 
-/** A turn whose request was answered. */
+/** A turn whose request got a response. */
 export interface Sent extends Turn {
   told: Told;
   /** What stands for `:name` in the path. */
@@ -34,7 +34,7 @@ export interface Place {
   /** Where the text is after a success; null where nothing keeps it, which `why` explains. */
   back: ((sent: Sent) => Promise<unknown>) | null;
   why?: string;
-  /** A thing of its own per string, where a request uses it up. */
+  /** A separate thing per string, where a request uses it up. */
   params?: (turn: Turn) => Promise<Record<string, string>>;
   /** The body that the text is put into, where the smallest one has no place for it. */
   base?: Record<string, unknown>;

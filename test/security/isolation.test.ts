@@ -24,7 +24,7 @@ import {
 // Every route of the product against one tenant who has one of everything, by everybody who may not see it. Tables
 // by themselves are in row-level-security.test.ts.
 const database = useDatabase();
-/** Airbyte is named, but nobody answers there. */
+/** Airbyte is configured, but nothing listens there. */
 const airbyte = { AIRBYTE_BASE_URL: 'http://127.0.0.1:1/v1', AIRBYTE_API_TOKEN: 'a-token-of-the-tests' };
 const product = useProduct(database, { ...airbyte, AIRBYTE_WORKSPACE_ID: 'a-workspace' });
 /** Only for its table of routes: the product's own server keeps it to itself. */
@@ -48,7 +48,7 @@ const nameOf = ({ method, url }: { method: string; url: string }) => `${method} 
 beforeAll(async () => {
   await tables.open();
   victim = await makeVictim(product, database);
-  // Something to be seen, so that a list that shows nothing to anybody does not pass for a closed one.
+  // Something visible, so that a list that shows nothing to anybody does not count as closed.
   const form = new FormData();
   form.set('file', new Blob(['sku\n1\n']), 'own.csv');
   const { body } = await product.ask(intruderAs('admin'), { method: 'POST', path: '/api/jobs', body: form });
@@ -137,7 +137,7 @@ const bodies: Record<string, unknown> = {
 
 const realPath = ({ url }: Route) => pathOf(url, (place) => victim.things.get(place));
 
-/** Of the same shape as the real ones, but nobody's. */
+/** Shaped like real ids, but of nothing. */
 function nobodysPath({ url }: Route): string {
   return pathOf(url, (place) => {
     const real = victim.things.get(place) ?? '';
@@ -146,7 +146,7 @@ function nobodysPath({ url }: Route): string {
   });
 }
 
-/** Nothing that is the victim's may stand in an answer, except what the caller said itself. */
+/** No response may contain anything of the victim except what the caller sent itself. */
 function leakIn(text: string, said: readonly string[]): string | null {
   const own = [...victim.things.values()].filter((value) => value.length > 8);
   let heard = text;
@@ -216,7 +216,7 @@ describe('without a good token every route that is not public', () => {
   });
 });
 
-/** The answer without what differs from request to request. */
+/** The response without what differs from request to request. */
 function comparable(told: Told, ids: readonly string[]): string {
   const text = told.text.replace(/"request_id":"[^"]*"/, '');
   return ids.reduce((rest, id) => rest.replaceAll(id, 'ID').replaceAll(encodeURIComponent(id), 'ID'), text);
@@ -247,7 +247,7 @@ describe('somebody of another tenant', () => {
         } else {
           const allowed = exempt ? [403, 204, 400, 422] : [403, 404];
           tally.ok(allowed.includes(told.status), `${label} answered ${told.status} ${told.text}`);
-          // Nobody can tell whether an id is somebody else's or nobody's.
+          // The response does not reveal whether an id belongs to another tenant or to nobody.
           const unknown = await product.ask(intruderAs(role), { method, path: nobodys, body: bodyOf(route) });
           tally.equal(
             { label, status: told.status, text: comparable(told, idsIn(path, route)) },

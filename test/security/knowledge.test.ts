@@ -18,7 +18,7 @@ async function admin(): Promise<Claims> {
   return { tenantId: await newTenant(database), role: 'admin' };
 }
 
-/** Makes a knowledge base, runs it to its end, and answers its status and documents. */
+/** Creates a knowledge base, runs it to its end, and returns its status and documents. */
 async function runOf(claims: Claims, body: object) {
   const asked = { method: 'POST', path: '/api/knowledge', body: { kb_id: 'kb', name: 'One', ...body } };
   const made = await product.ask(claims, asked);
@@ -31,7 +31,7 @@ async function runOf(claims: Claims, body: object) {
   return { status, text, documents: documents.data as Record<string, unknown>[] };
 }
 
-/** A service of this machine that nobody outside may reach, and how often somebody did. */
+/** A private service of this machine, and how often it was reached. */
 async function privateService() {
   const calls: string[] = [];
   const { port } = await serveSite('127.0.0.1', (request, response) => {

@@ -32,7 +32,7 @@ import { webhookPlaces } from './webhook-places.ts';
 const isFull = process.env.SLUICE_CHAOS === 'full';
 const secretKey = 'ab'.repeat(32);
 const database = useDatabase();
-/** Airbyte is named, but nobody answers there. */
+/** Airbyte is configured, but nothing listens there. */
 const airbyte = { AIRBYTE_BASE_URL: 'http://127.0.0.1:1/v1', AIRBYTE_API_TOKEN: 'a-token-of-the-tests' };
 const product = useProduct(database, (directory) => ({
   SLUICE_SECRET_KEY: secretKey,
@@ -148,7 +148,7 @@ function connectorPlaces(route: string, prefix: string): Record<string, Place> {
   ]);
 }
 
-/** An import says by its codes which of several it refused. */
+/** The codes of an import say which connections were refused. */
 const refusedOf = ({ body }: Told) => ({ refused: (body.refused as { code: string }[])[0]?.code });
 
 async function madeField(made: Record<string, unknown>, name: string): Promise<unknown> {

@@ -72,7 +72,7 @@ test.each(readers)(
     console.log(`${file}: ${report.inputs} inputs from seed ${seed}`, report.accepted, report.refused);
     done[file] = report.inputs;
     expect(memory.peakBytes()).toBeLessThan(mostBytes);
-    // A fuzzer whose inputs are all refused at the door, or all fine, has looked at nothing.
+    // A fuzzer whose inputs are all refused early, or all valid, has tested nothing.
     expect(report.accepted).toBeGreaterThan(report.inputs / 20);
     expect(Object.keys(report.refused).length).toBeGreaterThanOrEqual(refusals);
   },

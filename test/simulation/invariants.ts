@@ -118,7 +118,7 @@ export class Invariants {
     this.#subjectOf[index] = subject;
   }
 
-  /** No job may end up where nobody will ever look again. */
+  /** No job may end in a state that nothing ever leaves. */
   #checkReach(job: JobState): void {
     if (job.leasedBy !== null) {
       if (!((job.leaseExpiresAtMs ?? Number.POSITIVE_INFINITY) <= this.#latestMs + leaseMs)) {
@@ -160,7 +160,7 @@ export class Invariants {
       fail(job, `lost its lease by ${kind}`);
   }
 
-  /** Of all that lives, wherever it was stopped or cut off, at most one slice of a job can write: the holder's. */
+  /** Of all living processes, stopped or cut off, at most one slice of a job can write: the holder's. */
   #checkHolders(): void {
     for (const process of this.#processes()) {
       for (const { lease } of process.slices) {

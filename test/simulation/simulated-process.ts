@@ -166,7 +166,7 @@ export class SimulatedProcess implements ProcessTruth {
     return claimed?.answer.length ?? 0;
   }
 
-  /** Before an outside call the lease must be surely ours: renewed a moment ago, or confirmed by the store now. */
+  /** Before an outside call the lease must be certain: renewed a moment ago, or confirmed by the store now. */
   #callOutside(slice: HeldSlice): void {
     const isFresh = this.#world.monotonicMs - slice.renewedAtMs < leaseMs / 2;
     if (!isFresh && !(this.#renew([slice]) && !slice.isAborted)) {
@@ -257,7 +257,7 @@ export class SimulatedProcess implements ProcessTruth {
     }
   }
 
-  /** Others may be taking our leases at this moment: no slice goes on. */
+  /** Other workers may be taking over our leases: no slice continues. */
   #lose(): void {
     this.isMember = false;
     for (const slice of this.slices) slice.isAborted = true;

@@ -205,7 +205,7 @@ export class SimulatedStore implements JobStore {
     };
   }
 
-  /** The fence: a paused job lets its slice in flight commit, a canceled one only its cleanup, a newer epoch nobody. */
+  /** The fence: a paused job lets its current slice commit, a canceled one only its cleanup, a newer epoch none. */
   #lockIfHeld({ jobId, leaseEpoch }: Lease): JobState | null {
     const job = this.#get(jobId);
     const isCurrent = job.leaseEpoch === leaseEpoch || this.state.breakage === 'no epoch check';

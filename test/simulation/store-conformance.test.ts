@@ -20,7 +20,7 @@ describeStore('the kernel on PostgreSQL', async () => {
 // `npm run chaos` goes on where these end: each seed is another sequence.
 const quota = { sequences: process.env.SLUICE_CHAOS === 'full' ? 500 : 40, commands: 40 };
 
-/** Answers how often each kind of command did something. */
+/** Returns how often each kind of command had an effect. */
 async function compare(seeds: number[], breakage?: Breakage): Promise<Map<string, number>> {
   const kinds = new Map<string, number>();
   for (const seed of seeds) {

@@ -20,7 +20,7 @@ const retryIn = (delayMs: number, notBefore = false): Outcome => ({
   failure,
 });
 
-/** What every store of jobs has to do. `makeStore` answers an empty one; `close` is called after each test. */
+/** What every job store has to do. `makeStore` returns an empty one; `close` is called after each test. */
 export function describeStore(
   name: string,
   makeStore: () => Promise<{ store: JobStore; close: () => Promise<void> }>,

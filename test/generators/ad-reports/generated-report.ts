@@ -43,7 +43,7 @@ export interface Expectation {
   levels: 1 | 2 | 3;
   hasIds: boolean;
   currency: string;
-  /** Digits behind the decimal mark of the currency. */
+  /** Decimal digits of the currency. */
   currencyDigits: number;
   totalsFirst: number;
   totalsLast: number;

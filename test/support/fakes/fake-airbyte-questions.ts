@@ -1,6 +1,6 @@
 import type { FakeAirbyte } from './fake-airbyte.ts';
 
-/** Questions to the fake Airbyte without the product's client. */
+/** Requests to the fake Airbyte without the product's client. */
 export interface Asked {
   status: number;
   text: string;

@@ -84,7 +84,7 @@ export class FakeAirbyte {
     return this.state.addConnection(wanted);
   }
 
-  /** Answers how to end this trouble early. */
+  /** Returns a function that ends this trouble early. */
   trouble(scope: TroubleScope, trouble: FakeTrouble): () => void {
     return this.#troubles.add(scope, trouble);
   }
@@ -181,7 +181,7 @@ export class FakeAirbyte {
       this.#open -= 1;
     });
     const body = await readBody(message);
-    // Whoever asked has gone before the question was complete.
+    // The client has gone before the request was complete.
     if (body === null) return;
     const request = this.#toRequest(message, body);
     if (request === null) {

@@ -22,7 +22,7 @@ export interface S3Server {
     pathStyle: boolean;
   };
   client(options?: Partial<S3ClientOptions>): S3Client;
-  /** A bucket that the server knows beside the usual one. */
+  /** A second bucket of the server. */
   readonly otherBucket: string;
   /** Keys of all objects, and of unfinished uploads with `upload:` before them, past the server. */
   listEverything(): Promise<string[]>;

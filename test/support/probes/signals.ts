@@ -14,7 +14,7 @@ export async function metricIn(registry: Registry, series: string): Promise<numb
   return line === undefined ? 0 : Number(line.slice(series.length + 1));
 }
 
-/** An event of items, as far as its counts go. */
+/** The counts of an items event. */
 export interface Told {
   type: string;
   data: { counts?: Record<string, number>; by_class?: Record<string, number>; open?: number };

@@ -38,7 +38,7 @@ export function useExample(sluice: CommandLine, name: string): void {
 }
 
 export interface CommandLineHere extends CommandLine {
-  /** The same without a process of its own: for what is no proof about processes. */
+  /** The same without a separate process, for tests that are not about processes. */
   runHere(args: string[], env?: Record<string, string>): Promise<CommandResult>;
 }
 

@@ -34,7 +34,7 @@ export function useSyncs(database: TestDatabase, options: Partial<ConnectorHouse
       airbyteBaseUrl: fake().url,
       airbyteApiToken: fake().settings.fixedToken,
       airbyteWorkspaceId: '18dccc91-0ab1-4f72-9ed7-0b8fc27c5826',
-      // What a slow machine answers late has not failed: where nobody answers at all, a test says how long it waits.
+      // A late response of a slow machine is not a failure; tests without any response set their own timeout.
       triggerTimeoutMs: 60_000,
       timeoutMs: 60_000,
       ...options,
@@ -105,7 +105,7 @@ function stepsOf(parts: {
       if (answer.status !== 201) throw new Error(`The connector was refused: ${answer.text}`);
       return { tenantId, connectorId, connection: made };
     },
-    /** Sync now; answers the job's id. */
+    /** Syncs now; returns the job's id. */
     async start({ tenantId, connectorId }: TestSync): Promise<string> {
       const answer = await call({ tenantId }, `/api/connectors/${connectorId}/sync`, 'POST', {});
       if (answer.status !== 202) throw new Error(`The sync was refused: ${answer.text}`);

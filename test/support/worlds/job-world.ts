@@ -17,7 +17,7 @@ import { newTenant, type TestDatabase } from './database.ts';
 import type { ModelJob } from './job-model.ts';
 import { probePipeline, probeTable } from './probe-pipeline.ts';
 
-/** A slice that the test ends when it likes; a zombie is one whose job went on without it. */
+/** A slice that the test ends at will; a zombie is a slice whose job continued elsewhere. */
 export interface OpenSlice {
   job: ClaimedJob;
   workerId: string;

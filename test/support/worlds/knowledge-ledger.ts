@@ -77,7 +77,7 @@ export interface IndexRows {
   documents: ExpectedIndex['documents'];
   links: ExpectedIndex['links'];
   chunks: (ExpectedIndex['chunks'][number] & { vector: string })[];
-  /** What nobody can find and nothing accounts for: all of them must be zero. */
+  /** Rows and bytes that nothing refers to: all counts must be zero. */
   leftovers: Record<string, number>;
 }
 

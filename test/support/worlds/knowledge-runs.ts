@@ -55,9 +55,9 @@ export class TestEmbedder implements Embedder {
   readonly dimensions: number;
   readonly limits: EmbedderLimits;
   readonly pricePerMillionTokens: number;
-  /** Every call that was answered. */
+  /** Every call that got a response. */
   readonly calls: string[][] = [];
-  /** Before a call is answered; throws to make it fail. */
+  /** Runs before a call gets its response; throws to make it fail. */
   onCall: (texts: readonly string[], signal: AbortSignal) => Promise<void> | void = () => {};
   inFlight = 0;
   mostInFlight = 0;
@@ -129,7 +129,7 @@ export function sha256(text: string): string {
 /** A text, or anything else that a source can say of a document. */
 export type Entry = string | Exclude<LoadedDocument, { kind: 'text' }>;
 
-/** A source whose documents a test puts on and takes off. Resumes behind the last name, as folders do. */
+/** A source whose documents a test adds and removes. Resumes after the last name, as folders do. */
 export class Shelf {
   readonly documents = new Map<string, Entry>();
   batchSize = 2;
@@ -241,7 +241,7 @@ export function useKnowledgeRuns(database: TestDatabase) {
     resume: (job: Job) => resume(theOffice(), job),
     job: ({ jobId }: { jobId: string }) => findRow(database, jobId),
     contents: (kb: KbKey) => readContents(database, kb),
-    /** Nobody waits any more: what was to run later runs now. */
+    /** Makes everything that waits due now. */
     bringForward: ({ jobId }: { jobId: string }) =>
       database.owner(
         `update ingestion_jobs
@@ -252,7 +252,7 @@ export function useKnowledgeRuns(database: TestDatabase) {
   };
 }
 
-/** A machine that keeps the process waiting for seconds must not end a slice where no test expects it. */
+/** A machine that stalls for seconds must not end a slice where no test expects it. */
 const unhurriedMs = 60_000;
 
 /** As a process that dies: nothing more of the slice is written, and another worker may take the job. */
@@ -340,7 +340,7 @@ async function addShelf(
   return sourceId;
 }
 
-/** Behind the product's back. */
+/** Directly in the database. */
 async function readContents(database: TestDatabase, { tenantId, kbId }: KbKey): Promise<Contents> {
   const documents = await database.owner<Contents['documents'][number]>(
     `select d.uri, d.state,

@@ -35,7 +35,7 @@ export function useProviderJobs(database: TestDatabase) {
     };
   }
 
-  /** A job of a new tenant that asks a new provider for these products. */
+  /** A job of a new tenant that calls a new provider for these products. */
   async function askProvider(
     skus: string[],
     rule: (call: ProductCall) => ProductReply,

@@ -7,7 +7,7 @@ export interface IntakeCaller {
   workspaceId: string;
 }
 
-/** A caller of a test file's own, and everything that intake writes for it, counted behind the product's back. */
+/** A caller for one test file, and everything that intake writes for it, counted in the database directly. */
 export function useIntake(database: TestDatabase, servers: readonly ReturnType<typeof useUploads>[]) {
   let caller: IntakeCaller | undefined;
   beforeAll(async () => {

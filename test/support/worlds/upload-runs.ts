@@ -41,7 +41,7 @@ export type RunOptions = Partial<KernelOptions> & {
 
 export interface Run {
   kernel: Kernel;
-  /** The delays that uploads of this kernel wanted to wait; none is waited for. */
+  /** The delays that uploads of this kernel asked for; none is waited for. */
   delays: number[];
   /** Every stretch of the file that was opened: from which byte, and how many were read. */
   reads: { start: number; bytes: number }[];
@@ -80,7 +80,7 @@ export function useUploadRuns(database: TestDatabase) {
 
   return {
     files,
-    /** A kernel that advances uploads; with `work` it takes them by itself, else when it is driven. */
+    /** A kernel that advances uploads; with `work` it claims them by itself, otherwise when it is driven. */
     async start(options: RunOptions & { work?: boolean } = {}): Promise<Run> {
       const run = openRun(database, files, options);
       kernels.push(run.kernel);
@@ -105,7 +105,7 @@ export function useUploadRuns(database: TestDatabase) {
         'select type, data from events where subject = $1 order by xid, event_id',
         [uploadId],
       ),
-    /** Nobody waits any more: what was to run later runs now. */
+    /** Makes everything that waits due now. */
     bringForward: ({ jobId }: { jobId: string }) =>
       database.owner(
         `update ingestion_jobs
@@ -113,7 +113,7 @@ export function useUploadRuns(database: TestDatabase) {
           where job_id = $1`,
         [jobId],
       ),
-    /** Another worker has the job now, and gave it back: whoever held it before is a zombie. */
+    /** Another worker has claimed and released the job: the previous holder is a zombie. */
     takeOver: ({ jobId }: { jobId: string }) =>
       database.owner(
         `update ingestion_jobs
@@ -173,7 +173,7 @@ export function range(count: number): number[] {
   return Array.from({ length: count }, (_, at) => at + 1);
 }
 
-/** A machine that keeps the process waiting for seconds must not end a slice where no test expects it. */
+/** A machine that stalls for seconds must not end a slice where no test expects it. */
 const unhurriedMs = 60_000;
 
 const idle: Pipeline = {

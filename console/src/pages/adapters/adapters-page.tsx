@@ -106,7 +106,7 @@ function NoAdapters({ q, button }: { q: string | undefined; button: React.ReactN
   if (q !== undefined) return <Empty sentence={`No adapter matches “${q}”.`} />;
   return (
     <Empty
-      sentence="No adapter yet. Create one to scan a folder, an S3 prefix or an FTP directory and make a job of each new file."
+      sentence="No adapter yet. Create one to make jobs of new files in a folder, an S3 prefix or an FTP directory."
       sample={['orders', 'ok', '2 min ago', 'every 5 minutes', 'FTP', '1,204 taken in']}
       button={button}
       command="npx sluice scan --watch"

@@ -81,7 +81,7 @@ function Actions({ catalog, onReplace, onGone }: CatalogPanelProps) {
   const ask = async () => {
     const isSure = await confirm({
       title: `Delete the catalogue ${name}?`,
-      consequence: `${plural(productCount, 'product')} will be deleted. Rows of jobs that still use the catalogue end as errors.`,
+      consequence: `${plural(productCount, 'product')} will be deleted. Rows that still need them end as errors.`,
       action: `Delete ${plural(productCount, 'product')}`,
       isDanger: true,
     });

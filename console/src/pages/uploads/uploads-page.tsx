@@ -122,7 +122,7 @@ function NoUploads({ isFiltered, canUpload }: { isFiltered: boolean; canUpload: 
   const sample = ['march.csv', 'Meta Ads', 'done', '350,112 rows = 350,090 promoted + 22 rejected'];
   return canUpload ? (
     <Empty
-      sentence="No upload yet. Upload an ad report of Meta, Google or TikTok to get campaigns, ad sets, ads and daily figures."
+      sentence="No upload yet. Upload a report of Meta, Google or TikTok to get campaigns, ads and daily figures."
       sample={sample}
       button={<NewUploadButton />}
       command="npx sluice upload march.csv --platform meta"
