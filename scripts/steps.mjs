@@ -10,7 +10,7 @@ import { isDeepStrictEqual, stripVTControlCharacters } from 'node:util';
 export const root = fileURLToPath(new URL('..', import.meta.url));
 
 const failureLines = 12;
-// More failed files than this are no bad luck but a broken build, and running each of them alone would take hours.
+// More failed files than this mean a broken build, and running each of them alone would take hours.
 const mostRetriedFiles = 20;
 const errorsReporter = fileURLToPath(new URL('errors-reporter.mjs', import.meta.url));
 const bin = (path) => join(root, 'node_modules', path);

@@ -35,7 +35,7 @@ async function runEverything() {
       args: ['--project', '!browser'],
     }),
   );
-  // A browser leaves much of a machine idle: all the rest goes on beside it.
+  // A browser leaves much of a machine idle: the other steps run beside it.
   const [inBrowser, beside] = await Promise.all([runInBrowser(), runBesideBrowser()]);
   return [...steps, inBrowser, ...beside];
 }

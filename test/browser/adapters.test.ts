@@ -74,7 +74,7 @@ test('a member sees adapters and their files, and is offered no action that is n
   const { page } = await browser.open();
   await page.goto(await server.loginLink({ tenantId, role: 'member', userId: 'bob' }));
   await page.goto(`${server.url}/adapters`);
-  await page.getByText('An adapter looks through').waitFor();
+  await page.getByText('No adapter yet').waitFor();
   expect(await page.getByRole('button', { name: 'New adapter' }).first().isDisabled()).toBe(true);
 });
 

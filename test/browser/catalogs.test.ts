@@ -59,7 +59,7 @@ test('a catalogue is uploaded, tried, used by a job, replaced and deleted', asyn
   await dialog.getByLabel('File of products').setInputFiles(fileOf(products));
   await dialog.getByLabel('SKU column').fill('Article');
   await dialog.getByRole('button', { name: 'Upload products' }).click();
-  await page.getByText('main has 4 products now, as version 1.').waitFor();
+  await page.getByText('main now has 4 products, version 1.').waitFor();
   await page.getByRole('region', { name: 'main' }).getByText('column Article').waitFor();
 
   expect(await tryRow(page, { SKU: 'ab100' })).toMatch(/Found by SKU, 1 similar in version 1[\s\S]*A1/);
@@ -86,7 +86,7 @@ test('a catalogue is uploaded, tried, used by a job, replaced and deleted', asyn
   await page.getByRole('button', { name: 'Replace' }).click();
   await dialog.getByLabel('File of products').setInputFiles(fileOf('sku,title\nN-1,New\n'));
   await dialog.getByRole('button', { name: 'Replace all products' }).click();
-  await page.getByText('main has 1 product now, as version 2.').waitFor();
+  await page.getByText('main now has 1 product, version 2.').waitFor();
   await page.getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Delete 1 product' }).click();
   await page.getByText('No catalogue yet').waitFor();

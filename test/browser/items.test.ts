@@ -82,7 +82,7 @@ test('a file is checked by rules; rows that break them are filtered, opened, rep
   const tenantId = await newTenant(database);
   const { page, watch } = await openAs({ tenantId, role: 'member', userId: 'mia' });
   watch.expect(/status of 4(00|22)|ERR_INTERNET_DISCONNECTED/);
-  await page.getByText('A file of rows becomes a job').waitFor();
+  await page.getByText('Upload a file of rows').waitFor();
   await expectNoBarriers(page);
   await page.getByRole('link', { name: 'New items job' }).first().click();
   await choose(
@@ -107,7 +107,7 @@ test('a file is checked by rules; rows that break them are filtered, opened, rep
   await page.getByRole('option', { name: 'number' }).click();
   await page.context().setOffline(true);
   await page.getByRole('button', { name: 'Send the rows' }).click();
-  await page.getByText('No row was kept; try again.').waitFor();
+  await page.getByText('No row was stored; try again.').waitFor();
   await page.context().setOffline(false);
   await page.getByRole('button', { name: 'Send the rows' }).click();
 
@@ -124,7 +124,7 @@ test('a file is checked by rules; rows that break them are filtered, opened, rep
   const drawer = page.getByRole('dialog', { name: 'Row 4' });
   await drawer.getByRole('cell', { name: 'dear' }).waitFor();
   await drawer.getByRole('tab', { name: 'History' }).click();
-  await drawer.getByText('It came as row 4 of prices.csv.').waitFor();
+  await drawer.getByText('It was row 4 of prices.csv.').waitFor();
   await expectNoBarriers(page);
   await page.keyboard.press('Escape');
   await drawer.waitFor({ state: 'hidden' });
@@ -295,7 +295,7 @@ test('pending rows of all files are listed; a file is paused, resumed and cancel
   await support.page.getByText('Your role can read jobs but not control them.').waitFor();
   expect(await support.page.getByRole('checkbox').count()).toBe(0);
   await support.page.goto(`${server.url}/items/new`);
-  await support.page.getByText('Your role may look at rows but not send any.').waitFor();
+  await support.page.getByText('Your role can read rows but not upload any.').waitFor();
 
   await page.getByRole('button', { name: 'Pause' }).click();
   await page.getByText('It waits until somebody resumes it.').waitFor();

@@ -69,7 +69,7 @@ test('pushed references appear by themselves, are handed over and can be found',
   await dialog.getByRole('button', { name: 'Create source' }).click();
   await page.getByRole('heading', { name: 'help-centre' }).waitFor();
   await page.getByRole('tab', { name: 'Hand-offs' }).click();
-  await page.getByText('Nothing was handed over yet').waitFor();
+  await page.getByText('No hand-off yet').waitFor();
 
   const answer = await fetch(`${server.url}/api/scraping/help-centre/sync`, {
     method: 'POST',

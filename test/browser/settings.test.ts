@@ -15,7 +15,7 @@ test('an API key is shown once, works, and stops when it is revoked', async () =
   await page.getByRole('button', { name: 'New API key' }).first().click();
   await page.getByRole('dialog').getByLabel('Name').fill('Nightly');
   await page.getByRole('button', { name: 'Create API key' }).click();
-  const shown = page.getByRole('alert').filter({ hasText: 'shown this once' });
+  const shown = page.getByRole('alert').filter({ hasText: 'shown only once' });
   const key = await shown.locator('code').innerText();
   const ask = () => fetch(`${server.url}/api/me`, { headers: { authorization: `Bearer ${key}` } });
   expect((await ask()).status).toBe(200);
@@ -48,7 +48,7 @@ test('a member sees what is allowed and why the rest is hidden', async () => {
   await page.goto(`${server.url}/settings?tab=keys`);
   await page.getByText('Only admins of the tenant see this').waitFor();
   await page.goto(`${server.url}/webhooks`);
-  await page.getByText('Admins of the tenant see and change the endpoints').waitFor();
+  await page.getByText('Only admins of the tenant see and change endpoints').waitFor();
 });
 
 test('an endpoint is created and tested, and its failed delivery is sent again', async () => {

@@ -61,7 +61,7 @@ const sum = (page: Page, words: string) => page.locator('.counts').getByText(wor
 test('bad rows are grouped by reason, downloaded, corrected, uploaded, promoted and undone', async () => {
   const tenantId = await newDesk();
   const { page } = await openAs({ tenantId, role: 'member', userId: 'mia' });
-  await page.getByText('Upload an ad report of Meta, Google or TikTok').waitFor();
+  await page.getByText('Upload a report of Meta, Google or TikTok').waitFor();
   await expectNoBarriers(page);
   await page.getByRole('link', { name: 'New upload' }).first().click();
   const bad = ['Spring 0,11,someday,7,1.50', 'Spring 1,1.2E+17,2026-03-02,7,1.50'];
@@ -208,7 +208,7 @@ test('an upload below the threshold needs an explicit confirmation; support can 
   expect(await forbidden.isDisabled()).toBe(true);
   expect(await support.page.getByRole('button', { name: 'Discard' }).count()).toBe(0);
   await support.page.goto(`${server.url}/uploads/new`);
-  await support.page.getByText('may look at uploads but not make any').waitFor();
+  await support.page.getByText('can read uploads but not create any').waitFor();
 
   await page.getByRole('button', { name: 'Promote only the 6 valid' }).click();
   await page.getByText('4 rows will be missing from the data').waitFor();
