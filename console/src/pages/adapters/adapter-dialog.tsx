@@ -76,7 +76,7 @@ function ItemsFields({ draft, change, error }: FieldsProps) {
     <>
       <Autocomplete
         label="Processor"
-        description="Empty: the usual one for what each file turns out to be."
+        description="Empty: the default for the kind of each file."
         data={['noop', 'validate', 'http', 'catalog', 'image']}
         value={draft.processor}
         error={messageAt(error, 'processor')}
@@ -84,7 +84,7 @@ function ItemsFields({ draft, change, error }: FieldsProps) {
       />
       <Textarea
         label="Processor options"
-        description="As JSON, as POST /api/jobs takes them."
+        description="JSON, as in POST /api/jobs."
         autosize
         minRows={2}
         maxRows={10}
@@ -129,7 +129,7 @@ function ScanFields({ draft, change, error }: FieldsProps) {
       <TextInput
         label="Only file names that match"
         placeholder="*.csv"
-        description="* stands for anything; empty: all files."
+        description="* matches anything; empty: all files."
         value={draft.pattern}
         error={messageAt(error, 'pattern')}
         onChange={(event) => change({ pattern: event.currentTarget.value })}
@@ -146,7 +146,7 @@ function ScanFields({ draft, change, error }: FieldsProps) {
       {draft.kind === 's3' ? null : (
         <NumberInput
           label="Seconds without a change before a file is read"
-          description="A file that changed a moment ago may still be being written."
+          description="A file that changed recently may still be incomplete."
           min={0}
           max={86_400}
           value={draft.settleSeconds}

@@ -51,7 +51,7 @@ export function UploadDialog({ name: given, onClose, onDone }: UploadDialogProps
             label="Name"
             required
             readOnly={given !== ''}
-            description="Lower-case letters, digits, - and _; jobs name it"
+            description="Lower-case letters, digits, - and _; jobs refer to it by this name"
             value={name}
             error={isNameWrong ? 'Only lower-case letters, digits, - and _, at most 63' : undefined}
             onChange={(event) => setName(event.currentTarget.value)}

@@ -28,7 +28,7 @@ export function EnrolDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () 
         <>
           <TextInput
             label="Airbyte connection id"
-            description="In Airbyte: the connection’s address ends with it."
+            description="The end of the connection’s URL in Airbyte."
             placeholder="00000000-0000-0000-0000-000000000000"
             required
             value={connectionId}

@@ -33,7 +33,7 @@ export function CatalogFields({ draft, columns, error, onChange }: CatalogFields
           <Autocomplete
             key={field}
             label={label}
-            description="Empty: known by its name"
+            description="Empty: detected by name"
             data={[...new Set(columns)]}
             value={draft[field]}
             error={problemAt(error, `/options/fields/${field}`)}

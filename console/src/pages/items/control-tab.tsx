@@ -129,7 +129,7 @@ function IngestPanel({ job }: { job: ItemJob }) {
   return (
     <Panel title="Reading the file">
       <p className="dim">
-        Rows were written in batches that grew as long as the database answered in time. At the end:{' '}
+        Rows were written in batches that grew as long as the database was fast enough. At the end:{' '}
         {plural(Number(ingest.rows), 'row')} per batch, {ingest.reason}.
       </p>
       {history === null ? null : (

@@ -211,7 +211,7 @@ function JsonOptions({ text, onChange }: { text: string; onChange: (text: string
   return (
     <Textarea
       label="Options as JSON"
-      description="As POST /api/jobs takes them; what the form has no field for is written here."
+      description="As in POST /api/jobs, including options that the form has no field for."
       autosize
       minRows={6}
       maxRows={24}

@@ -143,7 +143,7 @@ export function HttpFields({ draft, columns, error, onChange }: HttpFieldsProps)
       <div className="columns">
         <Select
           label="Method"
-          description="How the provider wants to be asked"
+          description="The HTTP method that the provider expects"
           data={methods}
           value={draft.method}
           onChange={(value) => change({ method: methods.find((one) => one === value) ?? 'GET' })}
@@ -172,7 +172,7 @@ export function HttpFields({ draft, columns, error, onChange }: HttpFieldsProps)
       <div className="columns">
         <TextInput
           label="Where the result is"
-          description="A path such as data.0.price; empty takes the whole answer"
+          description="A path such as data.0.price; empty: the whole response"
           value={draft.result}
           error={problemAt(error, '/options/response/result')}
           onChange={(event) => change({ result: event.currentTarget.value })}
@@ -208,7 +208,7 @@ function SecretField({ value, onChange }: { value: string; onChange: (name: stri
   return (
     <Autocomplete
       label="Secret for the bearer token"
-      description="The name of a stored secret; empty sends none"
+      description="The name of a stored secret; empty: none"
       data={names}
       value={value}
       onChange={onChange}

@@ -166,7 +166,7 @@ function Calls({ calls, isLoading }: { calls: readonly ProviderCall[]; isLoading
           </span>
           <span>
             <b>{call.provider}</b> {call.strategy === 'default' ? '' : `(${call.strategy}) `}
-            answered {call.status === null ? 'nothing' : call.status} in <Duration ms={call.tookMs} />:{' '}
+            returned {call.status === null ? 'nothing' : call.status} in <Duration ms={call.tookMs} />:{' '}
             {call.outcome.toLowerCase().replaceAll('_', ' ')}
             {call.error === null ? null : <span className="dim"> · {call.error}</span>}
           </span>

@@ -16,7 +16,7 @@ export function useSheet(files: readonly File[]) {
       fileName === null ? null : (
         <TextInput
           label="Sheet"
-          description="Its name or its number; empty takes the first one that is visible"
+          description="Its name or number; empty: the first visible sheet"
           maw={420}
           value={text}
           error={refusalOf(error)}

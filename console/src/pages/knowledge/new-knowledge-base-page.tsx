@@ -98,7 +98,7 @@ function HowItIsIndexed(props: {
         />
         <Select
           label="Embedder"
-          description="A change later builds the index anew; the old one answers until then."
+          description="A later change rebuilds the index; searches use the old one until then."
           data={[
             { value: 'local', label: 'the built-in model (no cost, nothing leaves this server)' },
             { value: 'openai', label: 'a service that speaks OpenAI’s protocol' },

@@ -55,7 +55,7 @@ function TokenForm({ to }: { to: string }) {
     <form onSubmit={(event) => void submit(event)}>
       <PasswordInput
         label="Token or API key"
-        description="It is exchanged for a session cookie and kept nowhere else."
+        description="It is exchanged for a session cookie and not stored."
         autoComplete="off"
         value={token}
         onChange={(event) => setToken(event.currentTarget.value)}

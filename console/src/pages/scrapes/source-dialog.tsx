@@ -142,7 +142,7 @@ function CrawlFields({
       />
       <TextInput
         label="Only paths that begin with"
-        description="Separated by commas; empty: all of the site."
+        description="Separated by commas; empty: the whole site."
         placeholder="/docs, /guides"
         value={draft.include}
         error={messageAt(error, 'include')}

@@ -66,7 +66,7 @@ function StoreDialog({ onClose }: { onClose: () => void }) {
         <>
           <TextInput
             label="Name"
-            description="An existing one is replaced."
+            description="An existing secret with this name is replaced."
             required
             value={name}
             error={messageAt(error, 'name')}

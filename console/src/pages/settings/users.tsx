@@ -26,8 +26,8 @@ export function Users() {
   return (
     <div className="stack">
       <span className="dim">
-        Whoever comes with a valid token of this tenant appears here. The role is part of the token; a user
-        who is switched off is refused whatever the token says.
+        Everybody who uses a valid token of this tenant appears here. The role is part of the token. A user
+        who is switched off is refused, even with a valid token.
       </span>
       <KeysetTable
         label="Users"

@@ -82,7 +82,7 @@ function EndpointFields({ draft, change, error }: FieldsProps) {
       />
       <TextInput
         label="Events"
-        description="Types, separated by commas; a star stands for the rest. Empty: all."
+        description="Types, separated by commas; * matches the rest. Empty: all."
         placeholder="job.*, upload.completed"
         value={draft.types}
         error={messageAt(error, 'event_types')}
