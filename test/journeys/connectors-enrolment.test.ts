@@ -22,7 +22,7 @@ async function importAll(...connections: object[]) {
   return syncs.call(operator, '/api/connectors/import', 'POST', { connections });
 }
 
-describe('where the operator enrols', () => {
+describe('where only the operator enrols', () => {
   test('a tenant’s admin is refused and told whom to ask', async () => {
     const tenantId = await newTenant(database);
     const { tenant_id: _tenant, ...wish } = wishFor(tenantId, { name: 'A shop' });

@@ -14,7 +14,7 @@ function disturb({ connection }: TestSync, trouble: FakeTrouble, times = 1): voi
   syncs.airbyte.trouble({ kind: 'trigger', connectionId: connection.connectionId, times }, trouble);
 }
 
-describe('a trigger whose answer is lost', () => {
+describe('a trigger whose response is lost', () => {
   const lost: [string, FakeTrouble][] = [
     ['times out', { type: 'hang', done: true }],
     ['is cut off', { type: 'cut', done: true }],
@@ -64,7 +64,7 @@ describe('a trigger whose answer is lost', () => {
     expect(failed).toMatchObject({ type: 'job.failed', data: { error_code: 'timeout' } });
   });
 
-  test('is not confused with a run that another job of ours has followed', async () => {
+  test('is not confused with a run that another job has followed', async () => {
     const sync = await syncs.connector();
     await syncs.driveUntil(sync, await syncs.start(sync), hasEnded);
     disturb(sync, { type: 'cut', done: false });
@@ -74,7 +74,7 @@ describe('a trigger whose answer is lost', () => {
     expect(ended.run_id).toBe(String(runsOf(sync)[1]?.runId));
   });
 
-  test('is not confused with a run that another job of ours has seen fail', async () => {
+  test('is not confused with a run that another job has seen fail', async () => {
     const sync = await syncs.connector({}, { plan: { statuses: ['failed'] } });
     const dead = await syncs.driveUntil(sync, await syncs.start(sync), hasEnded);
     expect(dead).toMatchObject({ status: 'dead_letter', error_code: 'sync_failed' });

@@ -172,7 +172,7 @@ describe('the name of a file', () => {
   });
 
   test.each(['filename', 'created_by'])(
-    'or the text of the form field %s is kept or refused',
+    'and the text of the form field %s are kept or refused',
     async (name) => {
       await expectNothing(wellFormed, async ({ text, claims }) => {
         const fields = { ...(await reportFields(claims)), [name]: text };
@@ -294,6 +294,6 @@ describe('reports', () => {
   });
 });
 
-test(`these were all ${allStrings.length} strings in at least 8 places`, () => {
+test(`all ${allStrings.length} strings were tried in at least 8 places`, () => {
   expect(tally.report()).toBeGreaterThanOrEqual(tally.quota);
 });

@@ -182,6 +182,6 @@ function encoded(text: string): string {
     .slice(0, 8_000);
 }
 
-test(`these were all ${allStrings.length} strings in at least 30 places`, () => {
+test(`all ${allStrings.length} strings were tried in at least 30 places`, () => {
   expect(tally.report()).toBeGreaterThanOrEqual(tally.quota);
 });

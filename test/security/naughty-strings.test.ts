@@ -324,6 +324,6 @@ async function made(claims: TestClaims, path: string, body: unknown): Promise<Re
   throw new Error(`POST ${path} was answered with ${told.status}: ${told.text}`);
 }
 
-test(`these were all ${allStrings.length} strings in at least 20 places`, () => {
+test(`all ${allStrings.length} strings were tried in at least 20 places`, () => {
   expect(tally.report()).toBeGreaterThanOrEqual(tally.quota);
 });

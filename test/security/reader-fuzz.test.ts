@@ -79,7 +79,7 @@ test.each(readers)(
   60_000 + wanted * 20,
 );
 
-test(`that were at least ${wanted.toLocaleString('en')} inputs`, () => {
+test(`at least ${wanted.toLocaleString('en')} inputs were read`, () => {
   const total = Object.values(done).reduce((sum, inputs) => sum + inputs, 0);
   console.log(`fuzzed ${total} inputs, at least ${wanted} are due`);
   expect(total).toBeGreaterThanOrEqual(wanted);

@@ -273,7 +273,7 @@ describe('the application login', () => {
     ]);
   });
 
-  test('and its group roles own nothing', async () => {
+  test('owns nothing, and neither do its group roles', async () => {
     const owned = await database.owner(
       `select 'relation' as kind, relname as name from pg_class where pg_get_userbyid(relowner) = any($1)
        union all select 'function', proname from pg_proc where pg_get_userbyid(proowner) = any($1)

@@ -94,10 +94,10 @@ function CatalogChoice(props: {
       description={
         data !== undefined && names.length === 0 ? (
           <>
-            There is none yet: <To href="/catalogs">send one first</To>
+            No catalogue yet: <To href="/catalogs">upload one first</To>
           </>
         ) : (
-          'What the rows are matched against'
+          'The products that rows are matched with'
         )
       }
       data={names}
