@@ -98,7 +98,7 @@ test('a refused sync becomes a dead letter, and support requeues it', async () =
     .getByRole('dialog')
     .getByRole('button', { name: /^Requeue/ })
     .click();
-  // What is new announces itself and does not push what one reads.
+  // New rows are announced and do not move what is being read.
   await admin.page.getByRole('button', { name: /new/ }).click();
   await admin.page.getByRole('table', { name: 'Syncs' }).getByText('done', { exact: true }).waitFor();
 });

@@ -14,7 +14,7 @@ const database = useDatabase();
 const server = useConsoleServer(database);
 const browser = useBrowser();
 
-/** Knows most articles; says of some that there are none, and under /silent nothing at all. */
+/** Knows most articles, returns 404 for some, and never responds under /silent. */
 let provider: Server;
 let providerUrl = '';
 
@@ -60,7 +60,7 @@ async function choose(page: Page, name: string, content: string | Buffer): Promi
   await page.getByLabel('File of rows').setInputFiles({ name, mimeType, buffer: Buffer.from(content) });
 }
 
-/** Past the form: what a program sends. */
+/** Without the form, as a program sends it. */
 async function post(
   claims: TestClaims,
   job: { name: string; content: string; processor: string; options: object },
@@ -98,7 +98,7 @@ test('a file is checked by rules; rows that break them are filtered, opened, rep
   const rule = page.getByRole('group', { name: 'Rule for price' });
   await rule.getByLabel('Matches').fill('(a+)+$');
   await page.getByRole('button', { name: 'Send the rows' }).click();
-  // What is refused is said at its field, and the form stays.
+  // A refusal is shown at its field, and the form stays.
   await page.getByText('processor_options_invalid').waitFor();
   await rule.locator('[class*="error"]').first().waitFor();
   await expectNoBarriers(page);

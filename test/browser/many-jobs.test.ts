@@ -31,7 +31,7 @@ test('a list of 100,000 jobs loads page by page, and the page stays small', asyn
     await page.mouse.wheel(0, 100_000);
     await eventually(async () => (await shownJobs()) > before, `more than ${before} jobs are shown`);
   }
-  // What is out of sight is not in the page.
+  // Rows out of view are not in the page.
   expect(await page.locator('.list tbody tr').count()).toBeLessThan(200);
   await page
     .getByText(/10,000\+|more than 10,000/i)

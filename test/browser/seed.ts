@@ -231,7 +231,7 @@ async function call(
   return text === '' ? {} : (JSON.parse(text) as Body);
 }
 
-/** Knows most articles, says of some that there are none, and under /silent never answers at all. */
+/** Knows most articles, returns 404 for some, and never responds under /silent. */
 async function startProvider(): Promise<{ url: string; close(): Promise<void> }> {
   const provider: Server = createServer((request, reply) => {
     const [, place, sku] = (request.url ?? '').split('/');

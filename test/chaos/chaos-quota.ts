@@ -39,7 +39,7 @@ export interface ProductQuota {
 export type FaultKind = 'kills' | 'zombies' | 'backends' | 'restarts' | 'cuts';
 export const faultKinds: readonly FaultKind[] = ['kills', 'zombies', 'backends', 'restarts', 'cuts'];
 
-/** Whose worker a kill or a stop is meant for: one that is at work on just this. */
+/** The target of a kill or a stop: a worker that is processing this. */
 export type FaultTarget = 'jobs' | 'uploads' | 'items' | 'knowledge' | 'scrapes';
 
 /** The quota over all pipelines together: in `npm test`… */

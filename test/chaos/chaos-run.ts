@@ -44,7 +44,7 @@ interface PlannedFault {
   target: FaultTarget;
 }
 
-/** In any order, but the deaths of PostgreSQL evenly over the run: right after one there is little to be hit. */
+/** In any order, but kills of PostgreSQL are spread evenly: right after one there is little to hit. */
 function planFaults({ quota, random }: Pick<ChaosStage, 'quota' | 'random'>): PlannedFault[] {
   const targets = targetsOf(quota);
   // The ingestion of one reference is over before a worker that holds it can be stopped for long enough.

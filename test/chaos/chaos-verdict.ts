@@ -10,7 +10,7 @@ export interface ChaosFindings {
   cutsByKind: Record<string, number>;
   jobs: number;
   slices: number;
-  /** Attempts to commit that came after the lease was taken away. None of them may have left a row. */
+  /** Commits attempted after the lease was lost. None of them may have left a row. */
   lateAttempts: number;
   /** Late writes that reached the database and were refused there, as the workers' metric counts them. */
   lateWritesRefused: number;

@@ -15,7 +15,7 @@ export const faults: Record<FaultKind, (stage: ChaosStage, target: FaultTarget) 
   cuts: cutConnection,
 };
 
-/** A worker process that is at work on what the fault is meant for. */
+/** A worker process that is processing the target of the fault. */
 interface Victim {
   workerId: string;
   child: ChildProcess;
@@ -40,7 +40,7 @@ async function killWorker(stage: ChaosStage, target: FaultTarget): Promise<void>
   stage.done.kills += 1;
 }
 
-/** An upload that ended while the worker was chosen leaves nothing to be taken back. */
+/** An upload that ended while the worker was chosen has no lease to take back. */
 async function isNoVictim(stage: ChaosStage, victim: Victim, target: FaultTarget): Promise<boolean> {
   if (target === 'uploads' && (await leasesOf(stage, victim.workerId)) === 0) return true;
   return isTooOften(stage, victim);
@@ -149,7 +149,7 @@ async function killPostgres(stage: ChaosStage): Promise<void> {
   stage.done.restarts += 1;
 }
 
-/** What networks do, by turns; every second round to the server's connections. */
+/** Network faults in turn; every second round on the server's connections. */
 async function cutConnection(stage: ChaosStage): Promise<void> {
   const { poolProxy, guardProxy, serverProxy, product } = stage;
   const pick = stage.random.below;
@@ -224,7 +224,7 @@ const holdersOf = {
   items: `select distinct locked_by as "workerId" from job_items where status = 'PROCESSING'`,
 };
 
-/** The one that is at work on most; any of them, when there are several. */
+/** The busiest one; any of them if there are several. */
 function findProbeWorker({ places, random, fleet, placeWorker }: ChaosStage): Victim | null {
   const most = Math.max(1, ...places.map(({ busyWith }) => busyWith.size));
   const worker = random.pick(

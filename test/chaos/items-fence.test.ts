@@ -16,7 +16,7 @@ import { testItemHouse } from '../support/worlds/item-house.ts';
 import { eventually, testKernel } from '../support/worlds/kernel.ts';
 import { productOf, startRuledProvider } from './items-provider.ts';
 
-// What the chaos tests find by chance, at the very moment: somebody steps in while a turn is under way.
+// What the chaos tests find by chance, here on purpose: something interferes while a turn is in progress.
 const database = useDatabase();
 
 test('a worker whose item was taken over during its call changes neither the item nor the counts', async () => {

@@ -12,7 +12,7 @@ export interface ExpectedRow {
 
 export interface RowEnd {
   status: 'DONE' | 'ERROR' | 'NOT_FOUND';
-  /** As JSON text; null when the row has none. */
+  /** JSON text; null when the row has none. */
   result: string | null;
   code: string | null;
 }
@@ -103,7 +103,7 @@ function httpJob({ name, rows, random, providerUrl }: Wish): PlannedJob {
   };
 }
 
-/** Null: as good as the rest, after some trouble. */
+/** Null: succeeds after some trouble. */
 function firstEndOf(sku: string): RowEnd | null {
   if (sku.startsWith('missing')) return { status: 'NOT_FOUND', result: null, code: 'not_found' };
   if (sku.startsWith('refused')) return { status: 'ERROR', result: null, code: 'provider_refused' };

@@ -63,7 +63,7 @@ async function slowInserts(delayMs: number): Promise<void> {
   await database.owner('update slow_inserts set seconds = $1', [delayMs / 1000]);
 }
 
-/** A file that goes on until it is ended. */
+/** A file that continues until it is ended. */
 function openFeed(to: ItemServer, tenantId: string): { end(): void; status: Promise<number> } {
   let isEnded = false;
   let row = 0;

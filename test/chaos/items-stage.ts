@@ -22,7 +22,7 @@ export interface Answer {
   body: Record<string, unknown>;
 }
 
-/** What every process of the installation is told; short leases and locks, so that takeovers happen within seconds. */
+/** Settings of every process; short leases and locks, so that takeovers happen within seconds. */
 export function installationEnv(database: Pick<TestDatabase, 'ownerUrl'>, { leaseMs }: { leaseMs: number }) {
   return {
     DATABASE_URL: database.ownerUrl,

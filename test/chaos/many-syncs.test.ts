@@ -102,7 +102,7 @@ interface SyncCounts {
   succeeded: number;
 }
 
-/** Not more often than this: each look is a connection of its own, and the worker needs the machine. */
+/** Not more often: each check opens a connection, and the worker needs the machine. */
 const lookEveryMs = 250;
 
 async function countSyncs(on: TestDatabase): Promise<SyncCounts> {

@@ -10,7 +10,7 @@ if (program === null)
     'Left out: the kernel behind pgbouncer. There is no pgbouncer here (Debian: apt-get install pgbouncer).',
   );
 
-// No slow machine loses these.
+// Long enough for a slow machine.
 const longLeases = { leaseMs: 30_000 };
 
 test('pgbouncer is installed where no test may be left out', () => {

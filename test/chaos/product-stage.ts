@@ -26,7 +26,7 @@ export interface ProductStage {
   readonly quota: ProductQuota;
   readonly database: Pick<TestDatabase, 'owner' | 'ownerUrl'>;
   readonly server: ItemServer;
-  /** The worker in each place; whoever dies is replaced. */
+  /** The worker in each place; a dead one is replaced. */
   readonly workers: ItemWorker[];
   /** Every process that was ever started. */
   readonly everyWorker: ItemWorker[];
@@ -43,7 +43,7 @@ export interface ProductStage {
   readonly refusals: Answer[];
   /** Sends what is due when this share of the faults has happened. */
   sendUpTo(share: number): Promise<void>;
-  /** One more, because a fault found nobody at work on it. */
+  /** One more, because a fault found no worker processing it. */
   sendExtra(of: 'items' | 'uploads' | 'knowledge' | 'scrapes'): Promise<void>;
   replaceDead(): void;
   /** Repeats while the response is that the database is away; any other unexpected response is a breach. */

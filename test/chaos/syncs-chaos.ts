@@ -61,7 +61,7 @@ async function faultsWhileSyncing(stage: SyncsStage): Promise<void> {
   const arriving = (async () => {
     while (!isOver || asked.length < quota.syncs) {
       const idle = await stage.listIdle();
-      // Some are left for the faults that need a sync of their own.
+      // Some are reserved for faults that need their own sync.
       const wanted = random.shuffle(idle).slice(0, Math.max(0, Math.min(8, idle.length - 5)));
       await Promise.all(wanted.map((connector) => stage.syncNow(connector)));
       await stage.passLostProbes();

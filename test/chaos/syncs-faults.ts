@@ -14,7 +14,7 @@ export const syncFaults: Record<SyncsFault, (stage: SyncsStage) => Promise<void>
   moods: sufferMood,
 };
 
-/** Airbyte has made the run, and the worker dies before it knows. */
+/** Airbyte has started the run, and the worker dies before it gets the response. */
 async function killAtTrigger(stage: SyncsStage): Promise<void> {
   await whileTriggering(stage, async (worker, { connection }) => {
     if (!(await killSparingly(stage, worker))) return;
@@ -134,7 +134,7 @@ async function endBackend(stage: SyncsStage): Promise<void> {
   if (await endRandomBackend(stage)) stage.done.backends += 1;
 }
 
-/** What networks do, by turns. */
+/** Network faults in turn. */
 async function cutConnection(stage: SyncsStage): Promise<void> {
   const { poolProxy, guardProxy, random } = stage;
   const kinds = [

@@ -14,7 +14,7 @@ export interface SyncsQuota {
   backends: number;
   /** Connections to PostgreSQL that the network cuts, silences, or deprives of the response to their COMMIT. */
   cuts: number;
-  /** Bad moments of Airbyte. */
+  /** Random failures of Airbyte. */
   moods: number;
   /** The faults are spread over this time; it takes longer when they themselves do. */
   spreadMs: number;

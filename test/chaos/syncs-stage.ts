@@ -35,7 +35,7 @@ export interface SyncsStage {
   readonly database: TestDatabase;
   readonly airbyte: FakeAirbyte;
   readonly server: ItemServer;
-  /** The worker in each place; whoever dies is replaced. */
+  /** The worker in each place; a dead one is replaced. */
   readonly workers: ItemWorker[];
   readonly poolProxy: TcpProxy;
   /** The guard connection of one worker. */
@@ -61,7 +61,7 @@ export interface SyncsStage {
   close(): Promise<void>;
 }
 
-/** Syncs in a hurry: nothing waits longer than it must, and a sync survives some seconds of trouble. */
+/** Fast syncs: nothing waits longer than it must, and a sync survives some seconds of trouble. */
 const syncEnv = {
   SYNC_POLL_SECONDS: '0.2',
   SYNC_MIN_INTERVAL_SECONDS: '0',

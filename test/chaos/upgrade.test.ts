@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterEach(() => product?.close());
 afterAll(() => next?.remove());
 
-/** Long enough that a busy machine costs nobody a lease. */
+/** Long enough that a busy machine costs no lease. */
 const leaseMs = 20_000;
 
 /** What a next version would do first: only add, and nothing that the version before trips over. */

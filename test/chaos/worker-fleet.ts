@@ -35,7 +35,7 @@ export interface Fleet {
   readonly dir: string;
   /** Resolves when the worker takes jobs. */
   start(settings: SpawnSettings): Promise<WorkerProcess>;
-  /** Does not wait: the database may be away. */
+  /** Does not wait, because the database may be down. */
   launch(settings: SpawnSettings): WorkerProcess;
   /** kill -9; resolves when the process is gone. */
   kill(worker: WorkerProcess): Promise<void>;

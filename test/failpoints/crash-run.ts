@@ -8,7 +8,7 @@ import type { FailpointServer, FailpointServers } from './failpoint-server.ts';
 
 /** One way through the product, as a careful client takes it, with a tenant of its own for each run. */
 export interface CrashPath<Answers> {
-  /** What has to be there before the first request; what it asks the server for is not counted. */
+  /** Set-up before the first request; its own requests are not counted. */
   prepare(tenantId: string, server: FailpointServer): Promise<void>;
   /**
    * All of the client's requests, and waiting until their work is done; gives up when the server is dead. Taken a
@@ -56,7 +56,7 @@ export async function runCrashes<Answers extends object>(
   }
 }
 
-/** Everything has a limit; so many points would be another test. */
+/** Everything has a limit; a run with more points needs a smaller file. */
 const maxPoints = 5_000;
 const maxTries = 3;
 const quietMs = 30;

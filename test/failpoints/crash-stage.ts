@@ -26,7 +26,7 @@ export function useEmbedder(): () => EmbeddingServer {
   });
   afterAll(() => started?.close());
   return () => {
-    if (!started) throw new Error('The embedding server is there only once beforeAll has run');
+    if (!started) throw new Error('The embedding server is available only after beforeAll has run');
     return started;
   };
 }

@@ -51,10 +51,10 @@ export interface CallAnswer {
 export function useFailpointServers(database: TestDatabase, env: Record<string, string> = {}) {
   useCommandLine();
   const children = new Set<ChildProcess>();
-  /** Loaded while another one is at work, and held back until that one has died. */
+  /** Loaded while another one runs, and held back until that one has died. */
   let next: HeldServer | null = null;
   let dataDir = '';
-  // Waiting asks often: a new connection for each look would cost more than what is looked at.
+  // Tests poll often: a new connection per poll would cost more than the query.
   const pool = new pg.Pool({ connectionString: database.ownerUrl, max: 2 });
   pool.on('error', () => {});
   beforeAll(async () => {

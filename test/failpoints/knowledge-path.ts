@@ -289,7 +289,7 @@ export async function checkFound(
   return results[0]?.text.includes(query) ? [] : [`a search for "${query}" finds ${JSON.stringify(results)}`];
 }
 
-/** After the sweep there are no bytes that no row names, and no row without its bytes. */
+/** After the sweep there are no bytes without a row, and no row without bytes. */
 export async function checkFiles(
   database: TestDatabase,
   servers: FailpointServers,

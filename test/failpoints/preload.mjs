@@ -53,7 +53,7 @@ function pass(label) {
   if (point === armed.at) process.kill(process.pid, 'SIGKILL');
 }
 
-/** Both points of one call of a seam. */
+/** Both points (before and after) of one call of a seam. */
 async function passAround(label, call) {
   const run = armed;
   if (run === null) return call();

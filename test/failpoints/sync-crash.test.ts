@@ -27,7 +27,7 @@ test('a process that dies anywhere in a sync makes Airbyte run it exactly once',
 }, async () => {
   const offset = drawOffset();
   const path = syncPath(stage.servers, () => {
-    if (!airbyte) throw new Error('The fake Airbyte is there only once beforeAll has run');
+    if (!airbyte) throw new Error('The fake Airbyte is available only after beforeAll has run');
     return airbyte;
   });
   const choose = (points: string[]) =>

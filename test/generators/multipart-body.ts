@@ -1,6 +1,6 @@
 import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http';
 
-/** A part of a form as it goes over the wire; `content` may be made while it is sent. */
+/** A part of a form as it is sent; `content` may be generated while it is sent. */
 export interface FormPart {
   name: string;
   content: string | Uint8Array | Iterable<Uint8Array>;

@@ -132,7 +132,7 @@ function bloatOf(text: string, { rows, bytes }: { rows: number; bytes: Buffer })
   return text.length > mostCharacters ? `made ${text.length} characters of ${bytes.length} bytes` : null;
 }
 
-/** Against hanging only; what work an input may cause is counted above. */
+/** Only against hanging; the work per input is counted above. */
 const tooSlow = (spentMs: number) => (spentMs > 5_000 ? `took ${Math.round(spentMs)} ms` : null);
 
 /** What PostgreSQL would refuse, although the reader took it. */

@@ -117,7 +117,7 @@ const replacements: [RegExp, string][] = [
   [/<sheet /g, '<sheet state="hidden" '],
 ];
 
-/** An accident that leaves the XML whole, and changes one of its values or all of them. */
+/** A mutation that keeps the XML valid and changes one or all of its values. */
 function replaceIn(content: Buffer, random: SeededRandom): Buffer {
   const text = content.toString();
   const [pattern, replacement] = random.pick(replacements) ?? [/$/g, ''];

@@ -10,7 +10,7 @@ const adapters = useAdapters(database);
 let tenant: Tenant;
 
 const at = (name: string) => path.join(tenant.folder, name);
-/** Old enough that nobody can be writing to it any more. */
+/** Old enough that no write can still be in progress. */
 const old = new Date(Date.now() - 3_600_000);
 
 async function drop(name: string, text: string | Buffer = 'sku,title\n1,one\n2,two\n'): Promise<void> {
@@ -18,7 +18,7 @@ async function drop(name: string, text: string | Buffer = 'sku,title\n1,one\n2,t
   await utimes(at(name), old, old);
 }
 
-/** The first look only sees; the second takes in. */
+/** The first scan only finds the file; the second takes it in. */
 async function scanTwice(name = 'in') {
   await adapters.scan(tenant, name);
   return adapters.scan(tenant, name);
@@ -245,7 +245,7 @@ describe('a folder adapter', () => {
     const failing = await adapters.get(tenant, 'in');
     expect(failing).toMatchObject({ state: 'failing', failures_in_row: 2 });
     expect(failing.last_error).toContain('is not there');
-    // The next try comes much sooner than the schedule says.
+    // The next try comes much sooner than scheduled.
     expect(Date.parse(failing.next_scan_at ?? '')).toBeLessThan(Date.now() + 50 * 60_000);
     await mkdir(at('later'));
     await drop('later/a.csv');

@@ -53,7 +53,7 @@ function useStage(ftpProgram: string, { tls }: { tls: boolean }) {
     database,
     adapters,
     get server(): FtpServer {
-      if (!server) throw new Error('The FTP server is there only once beforeAll has run');
+      if (!server) throw new Error('The FTP server is available only after beforeAll has run');
       return server;
     },
     get tenant(): Tenant {

@@ -59,6 +59,6 @@ test('a cycle over HTTP syncs what is due, in the service’s own tenant or in a
   expect(await runsOf(others)).toEqual([]);
   expect(await cycle(mine, 'operator')).toEqual({ queued_processed: 1, retry_processed: 0 });
   expect(await runsOf(others)).toEqual([expect.any(String)]);
-  // Nothing is due any more.
+  // Nothing is due now.
   expect(await cycle(mine, 'operator')).toEqual({ queued_processed: 0, retry_processed: 0 });
 });

@@ -14,7 +14,7 @@ const runsOf = ({ connection }: TestSync) => syncs.airbyte.jobsOf(connection.con
 const asked = (kind: 'trigger' | 'list_jobs' | 'cancel', { connection }: TestSync) =>
   syncs.airbyte.requestsOf(kind, connection.connectionId).length;
 
-/** From now on a trigger takes effect only when the test says so. */
+/** From now on a trigger takes effect only on the test's command. */
 function delayTrigger({ connection }: TestSync): () => void {
   let happen = () => {};
   const until = new Promise<void>((resolve) => {
@@ -25,7 +25,7 @@ function delayTrigger({ connection }: TestSync): () => void {
   return happen;
 }
 
-/** As a process leaves a sync that it was killed in the middle of triggering. */
+/** The state of a sync whose process was killed while triggering. */
 async function dieWhileTriggering(jobId: string, fields: object): Promise<void> {
   await database.owner(
     `update ingestion_jobs

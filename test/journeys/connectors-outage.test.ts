@@ -182,6 +182,6 @@ test('neither the client’s secret nor a token is in a log, an event, a row or 
   ];
   expect(secrets.length).toBeGreaterThan(2);
   expect(secrets.filter((secret) => everything.includes(secret))).toEqual([]);
-  // The search itself could find something.
+  // The search itself works.
   expect(everything).toContain(connectionId);
 });

@@ -7,7 +7,7 @@ import { newId } from '../../src/lib/ids.ts';
 import { useServer } from '../support/servers/server.ts';
 import { useDatabase } from '../support/worlds/database.ts';
 
-/** Work that a test can stop, break and let go on, in the middle of its transaction. */
+/** Work that a test can stop, break and resume in the middle of its transaction. */
 const faults = { failures: 0, entered: 0, gate: null as Promise<void> | null };
 
 const fragileRoutes: RouteModule = (app, { db }) => {
@@ -37,7 +37,7 @@ const fragileRoutes: RouteModule = (app, { db }) => {
   });
 };
 
-/** A route that reads its content itself, as those for files do, and counts how often it really works. */
+/** A route that reads its own body, as file routes do, and counts how often it really runs. */
 const streamed = { runs: 0 };
 const streamedRoutes: RouteModule = (app, { db }) => {
   app.route({

@@ -149,7 +149,7 @@ test('every strategy records one lookup line for the rows it found and one for t
     ['sku', 'done', 100],
     ['sku', 'not_found', 200],
   ]);
-  // As claims grow they get fewer; never one for each row.
+  // Larger claims mean fewer of them; never one per row.
   for (const { calls: count } of calls) expect(Number(count)).toBeLessThan(60);
 });
 

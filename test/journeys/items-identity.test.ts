@@ -74,7 +74,7 @@ function checkPage(text: string, { file, from }: { file: HardFile; from: number 
   return page;
 }
 
-/** A hundred thousand assertions take a minute, so only a row that differs is asserted. */
+/** A hundred thousand assertions take a minute, so only differing rows are asserted. */
 function checkRow(found: string[], expected: string[]): void {
   const isSame = found.length === expected.length && found.every((cell, at) => cell === expected[at]);
   if (!isSame) expect(found).toEqual(expected);

@@ -13,7 +13,7 @@ import { useDatabase } from '../support/worlds/database.ts';
 import { eventually } from '../support/worlds/kernel.ts';
 import { skusOf, useProviderJobs } from '../support/worlds/provider-jobs.ts';
 
-// All that is compared are ratios.
+// Only ratios are compared.
 const database = useDatabase();
 const { askProvider, untilDone, endsOf, call } = useProviderJobs(database);
 
@@ -31,7 +31,7 @@ test('all calls of one process to one provider share its pace, however many wait
   const paced = pace.pace(answer as unknown as GuardedFetch);
   const allowed = pace.concurrency;
   await Promise.all(Array.from({ length: 3 * allowed }, () => paced('http://provider.test/')));
-  // One more for each round that went well.
+  // One more for each successful round.
   expect(mostOpen).toBeLessThanOrEqual(allowed + 2);
 });
 
@@ -223,7 +223,7 @@ function replyByKind({ sku, variant, before }: ProductCall): ProductReply {
   }
 }
 
-/** Lets through what a provider allows: so many calls a second, and a few at once. */
+/** Limits calls like a provider: so many a second, and a few at once. */
 function openBucket({ perSecond, burst }: { perSecond: number; burst: number }): { take(): boolean } {
   let tokens = burst;
   let filledAt = performance.now();

@@ -317,7 +317,7 @@ test('every kind of page is timed under its own list', async () => {
 test('ingest batches shrink while inserts wait for a connection, and the log gives the reason', async () => {
   const tenantId = await newTenant(database);
   const { pool } = database.db;
-  // Others hold every connection of the pool and pass them on, so that each insert has to queue for one.
+  // Other tasks hold every connection of the pool, so that each insert has to queue for one.
   let isOver = false;
   const crowd = Array.from({ length: 20 }, async () => {
     while (!isOver) await database.db.kernel((tx) => tx.client.query('select pg_sleep(0.02)'));

@@ -82,7 +82,7 @@ interface Route {
   query?: string;
   body?: object;
   expected: Record<Person, number>;
-  /** Brings the job to where the route can be used. */
+  /** Brings the job into a state in which the route can be used. */
   before?: string;
   isOfImages?: boolean;
 }
@@ -116,7 +116,7 @@ const routes: Route[] = [
   { method: 'POST', path: `${job}/cancel`, expected: steering },
 ];
 
-/** An image, which stands for its thumbnail too: no worker is there to make one. */
+/** An image, which also serves as its thumbnail: no worker runs to make one. */
 async function ownersImage(): Promise<OneJob> {
   const content = new Blob([new Uint8Array(await picture().png().toBuffer())]);
   const jobId = await sendFile(people.owner, content, `${secret}.png`);

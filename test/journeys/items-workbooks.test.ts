@@ -16,7 +16,7 @@ const database = useDatabase();
 const folder = mkdtempSync(path.join(tmpdir(), 'sluice-workbooks-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 let house: ItemHouse | undefined;
-/** The database is there only once the tests run, so the house is opened with its first use. */
+/** The database is available only when the tests run, so the house is opened with its first use. */
 const open = (): ItemHouse => {
   house ??= testItemHouse(database.db, { ingestFolder: folder });
   return house;

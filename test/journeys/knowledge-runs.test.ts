@@ -5,7 +5,7 @@ import type { TestClaims } from '../support/servers/server.ts';
 import { newTenant, useDatabase } from '../support/worlds/database.ts';
 import { eventually } from '../support/worlds/kernel.ts';
 
-// Start, pause, resume, cancel: what they do to a run, and to what was there before it.
+// Start, pause, resume, cancel: their effect on a run and on existing data.
 const database = useDatabase();
 const words = wordEmbedder();
 const knowledge = useKnowledge(database, { customEmbedders: [words.definition] });
@@ -57,7 +57,7 @@ async function driveUntilCall(claims: Claims, n: number, then: () => Promise<unk
   expect(isDone).toBe(true);
 }
 
-/** A worker hears of a pause with its next heartbeat. */
+/** A worker learns of a pause with its next heartbeat. */
 async function hearsOf(jobId: string): Promise<void> {
   const look = 'select heartbeat_at > updated_at as heard from ingestion_jobs where job_id = $1';
   const heard = async () => (await database.owner<{ heard: boolean }>(look, [jobId]))[0]?.heard === true;

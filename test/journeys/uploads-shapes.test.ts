@@ -10,7 +10,7 @@ import { useDatabase } from '../support/worlds/database.ts';
 
 // Every shape in which the platforms give out their reports, from the form to production.
 const database = useDatabase();
-// Far from every time zone of the process: a date that passes through a point in time would move.
+// Far from every time zone of the process: a date converted through a point in time would move.
 beforeAll(() =>
   database.owner(
     `do $$ begin execute format('alter database %I set timezone to ''Pacific/Auckland''', current_database()); end $$`,

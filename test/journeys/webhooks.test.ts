@@ -105,7 +105,7 @@ function untilIdle(tenantId: string): Promise<void> {
 
 const accepted = new Set<Received>();
 
-/** By each message's own bytes, so that a mood does not depend on who is faster. */
+/** Decided by the message's own bytes, so that the behaviour does not depend on timing. */
 function moodOf(message: Received): { status: number; headers?: Record<string, string>; afterMs?: number } {
   const mood = [...message.event.id].reduce((sum, letter) => sum + letter.charCodeAt(0), 0) % 6;
   if (message.turn === 1 && mood === 0) return { status: 500 };

@@ -47,7 +47,7 @@ interface Parts {
   algorithm?: string;
 }
 
-/** Good in every respect but the given ones. */
+/** Valid except for the given fields. */
 function sign({ tenantId, userId }: Claimed, parts: Parts = {}): Promise<string> {
   const nowSeconds = Math.floor(Date.now() / 1000);
   const key = new TextEncoder().encode(parts.secret ?? testTokens.secret);

@@ -27,7 +27,7 @@ const database = useDatabase();
 /** Airbyte is configured, but nothing listens there. */
 const airbyte = { AIRBYTE_BASE_URL: 'http://127.0.0.1:1/v1', AIRBYTE_API_TOKEN: 'a-token-of-the-tests' };
 const product = useProduct(database, { ...airbyte, AIRBYTE_WORKSPACE_ID: 'a-workspace' });
-/** Only for its table of routes: the product's own server keeps it to itself. */
+/** Only for its table of routes, which the product's own server does not expose. */
 const server = useServer(database);
 const tables = new TenantTables(database.ownerUrl);
 const tally = new Tally('isolation of routes', 1_000);
@@ -61,7 +61,7 @@ function intruderAs(role: Role) {
   return { tenantId: `intruders-${role}`, role, userId: 'the-intruder' };
 }
 
-/** Open to everybody, because there is nothing of a tenant behind them. */
+/** Public, because they show nothing of a tenant. */
 const publicRoutes: Record<string, string> = {
   '/*': 'the console’s page and files, the same for everybody',
   '/api/docs': 'a static page',
@@ -108,7 +108,7 @@ const openByDesign: Record<string, { roles: readonly Role[]; why: string }> = {
   'GET /api/events/stream': { roles, why: 'never ends; it has a test of its own below' },
 };
 
-/** Reading first, then erasing but for tenants, then making: so that each thing is there or not as it should be. */
+/** Reads first, then deletes except tenants, then creates, so that each thing exists when it is needed. */
 function byTurn(one: Route, other: Route): number {
   const turnOf = ({ method, url }: Route) =>
     ['HEAD', 'GET', 'PATCH', 'POST', 'DELETE', 'PUT'].indexOf(method) +

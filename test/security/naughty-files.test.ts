@@ -21,7 +21,7 @@ import { Tally } from './tally.ts';
 // Every naughty string as the name of a file, as a cell and as a header, of rows and of reports.
 const database = useDatabase();
 const product = useProduct(database);
-/** A few connections for all: they are asked hundreds of times. */
+/** A few shared connections: they are used hundreds of times. */
 const owner = new pg.Pool({ connectionString: database.ownerUrl, max: 4 });
 afterAll(() => owner.end());
 
@@ -69,7 +69,7 @@ async function expectNothing(
   expect(problems.slice(0, 10)).toEqual([]);
 }
 
-/** A name never leads anywhere: folders before it are dropped, and what is only folders is no name. */
+/** A name never leads out: folders before it are dropped, and a name of folders only is refused. */
 function nameIn(text: string): string | null {
   const last = text.split(/[/\\]/).at(-1) ?? '';
   return ['', '.', '..'].includes(last) ? null : last;

@@ -30,7 +30,7 @@ describe('a token', () => {
   const claims = {
     tenantId: { back: 'tenant_id', isLeftOut: false },
     userId: { back: 'user_id', isLeftOut: false },
-    // Only shown: what cannot be shown is left out.
+    // Only for display: what cannot be displayed is left out.
     name: { back: 'name', isLeftOut: true },
     email: { back: 'email', isLeftOut: true },
   } as const;

@@ -47,7 +47,7 @@ const product = useProduct(database, (directory) => ({
 }));
 const tally = new Tally('naughty strings in bodies', allStrings.length * 20);
 
-/** A few connections for all: they are asked thousands of times. */
+/** A few shared connections: they are used thousands of times. */
 const owner = new pg.Pool({ connectionString: database.ownerUrl, max: 4 });
 
 afterAll(() => owner.end());
@@ -64,7 +64,7 @@ const word = notKept('a word of a list');
 const tenant = async () => ({ tenant_id: await newTenantOver() });
 const held = async ({ claims }: Turn) => ({ upload_id: await heldUpload(claims) });
 
-/** Each text of each body, and where to look for it afterwards. A new one has to be added, or the suite fails. */
+/** Each text of each body, and where to read it back. A new one must be added here, or the suite fails. */
 const places: Record<string, Place> = {
   'POST /api/tenants /tenant_id': { back: ({ told }) => tenantField(told.body.tenant_id, 'tenant_id') },
   'POST /api/tenants /name': { back: ({ told }) => tenantField(told.body.tenant_id, 'name') },
@@ -300,7 +300,7 @@ async function correlationOf(jobId: unknown): Promise<unknown> {
 
 const heldUploads = new Map<string, Promise<string>>();
 
-/** One of a lane's, held until somebody promotes it. */
+/** One upload of a lane, held until it is promoted. */
 function heldUpload(claims: Claims): Promise<string> {
   const known = heldUploads.get(claims.tenantId);
   if (known) return known;

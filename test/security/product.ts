@@ -54,7 +54,7 @@ export function useProduct(
     rmSync(directory, { recursive: true, force: true });
   });
   const urlOf = (): string => {
-    if (!app) throw new Error('The product is there only once beforeAll has run');
+    if (!app) throw new Error('The product is available only after beforeAll has run');
     return app.url;
   };
   const bearer = async (claims: TestClaims): Promise<Record<string, string>> => {

@@ -14,7 +14,7 @@ function protectedRoutes() {
   return server.app.registeredRoutes.filter((route) => route.action !== null);
 }
 
-/** A path of the route that names nothing which exists. */
+/** A path of the route with an id that does not exist. */
 function pathOf(url: string): string {
   return url.replaceAll(/:\w+/g, newId());
 }

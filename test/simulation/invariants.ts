@@ -210,7 +210,7 @@ export class Invariants {
     if (job.status === 'dead_letter') this.#checkPoison(job);
   }
 
-  /** A job is poison when as many processes died with it; one that is there, or is counted twice, did not die. */
+  /** A job is poison when that many processes died with it; a living process does not count, and none counts twice. */
   #checkPoison(job: JobState): void {
     const { struckBy } = job;
     if (new Set(struckBy).size < this.#maxStrikes) fail(job, `was given up for ${struckBy.join(', ')} alone`);
@@ -287,7 +287,7 @@ export function isEnded({ status, cleanupOpen }: Pick<JobState, 'status' | 'clea
   return status === 'success' || status === 'dead_letter' || (status === 'canceled' && !cleanupOpen);
 }
 
-/** May a write with this lease take effect on the job as it is? */
+/** Whether a write with this lease may take effect on the job now. */
 function isHeld(
   {
     status,

@@ -6,7 +6,7 @@ import type { Breakage } from './simulated-state.ts';
 import { SimulatedStore } from './simulated-store.ts';
 import { Trace } from './trace.ts';
 
-/** Also what a run reports: how often each thing happened. */
+/** Also the report of a run: how often each thing happened. */
 export type Tally = Map<string, number>;
 
 export const maxStrikes = 3;

@@ -21,7 +21,7 @@ test('the rules of the kernel hold after every event, whatever happens to worker
   if (replayed === null) expectEnough(run);
 });
 
-/** A run in which little happens proves little. */
+/** A run with few events proves little. */
 function expectEnough(run: Awaited<ReturnType<typeof runSeeds>>): void {
   expect(run.events).toBeGreaterThanOrEqual(1_000 * run.seeds);
   const happenings = [

@@ -20,7 +20,7 @@ export interface SimulationReport {
 
 /** The rest, up to about a thousand, happens while everything recovers and every job ends. */
 const eventsBeforeHealing = 900;
-/** Enough for every subject to have several; the checks look at all of them after every event. */
+/** Enough for several per subject; the checks read all of them after every event. */
 const maxJobs = 90;
 const maxHealingRounds = 300;
 
@@ -88,7 +88,7 @@ class Simulation {
     };
   }
 
-  /** Every seed has its own mixture, and leaves some kinds of faults out: rare meetings become common in some seed. */
+  /** Every seed has its own mixture and omits some kinds of faults: rare combinations become common in some seed. */
   #drawWeights(): Choice[] {
     const { random } = this.#world;
     const usual: [number, () => void][] = [
@@ -241,7 +241,7 @@ class Simulation {
     return moments.length === 0 ? 1 : Math.min(...moments) - nowMs;
   }
 
-  /** No more faults, and everybody does its part: now no job may be left over. */
+  /** Without further faults every job must come to its end. */
   #heal(): void {
     const world = this.#world;
     world.lossRate = 0;

@@ -45,7 +45,7 @@ export function describeStore(
   });
 }
 
-/** Short words for what the tests do to a store. */
+/** Short names for what the tests do to a store. */
 class Hands {
   readonly store: JobStore;
 
@@ -84,7 +84,7 @@ class Hands {
     return job;
   }
 
-  /** A worker takes the job and dies with it; somebody notices. */
+  /** A worker claims the job and dies with it; a rescuer notices. */
   async dieWith(workerId: string, request: Partial<Claim> = {}): Promise<Claimed> {
     await this.worker(workerId);
     const claimed = await this.claimOne(workerId, request);

@@ -69,7 +69,7 @@ function isSome(answer: unknown): boolean {
 class CommandDraw {
   readonly #random: SeededRandom;
   readonly #store: SimulatedStore;
-  /** Every lease that was ever given out, so that the old ones are tried as well. */
+  /** Every lease ever granted, so that old ones are tried too. */
   readonly #leases: (Claimed & { workerId: string })[] = [];
   #claimant = '';
 

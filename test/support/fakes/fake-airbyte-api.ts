@@ -5,7 +5,7 @@ import { airbyteTroubles, type FakeRequestKind, type FakeTrouble } from './fake-
 export interface FakeAirbyteSettings {
   clientId: string;
   clientSecret: string;
-  /** Accepted for ever, like a token that was made by hand. */
+  /** Never expires, like a token that was made by hand. */
   fixedToken: string;
   tokenLifetimeSeconds: number;
   /** How far Airbyte's clock is ahead of ours. */

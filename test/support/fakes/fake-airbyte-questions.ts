@@ -43,7 +43,7 @@ export async function tokenFrom(airbyte: FakeAirbyte): Promise<string> {
   return String(body.access_token);
 }
 
-/** A connection and its only job, which was triggered. */
+/** A connection and its only job, which has been triggered. */
 export async function runningSync(airbyte: FakeAirbyte, statuses: string[]) {
   const connection = airbyte.addConnection({
     plan: { statuses, rows: 7, bytes: 70, durationSeconds: 3_723 },

@@ -101,7 +101,7 @@ export class FakeAirbyte {
     this.state.setStatus(job, status);
   }
 
-  /** As if each had run out this moment. */
+  /** As if each had just expired. */
   expireTokens(): void {
     this.#api.expireTokens();
   }
@@ -116,7 +116,7 @@ export class FakeAirbyte {
     await closed;
   }
 
-  /** On the same port as before. */
+  /** Restarts on the same port. */
   async comeBack(): Promise<void> {
     if (this.#server !== null) return;
     const server = createServer((request, response) => void this.#serve(request, response));

@@ -46,7 +46,7 @@ export type Misbehaviour =
   | { type: 'truncated' }
   /** Cuts the connection before it responds. */
   | { type: 'reset' }
-  /** All is well. */
+  /** Nothing goes wrong. */
   | { type: 'ok' };
 
 export async function startFlakyProvider({ host = '127.0.0.1' } = {}): Promise<FlakyProvider> {

@@ -12,7 +12,7 @@ export async function listenApart(server: Server): Promise<number> {
   }
 }
 
-/** A port for another process, which takes it some time later. */
+/** A port for another process, which opens it later. */
 export async function freePort(): Promise<number> {
   const probe = createServer();
   const port = await listenApart(probe);

@@ -28,9 +28,9 @@ export interface S3Server {
   listEverything(): Promise<string[]>;
   /** The folder in which the server keeps its buckets. */
   readonly folder: string;
-  /** Like a machine that loses its power; what it had acknowledged stays. */
+  /** Like a power failure; everything acknowledged stays. */
   kill(): Promise<void>;
-  /** At the same address as before. */
+  /** Restarts at the same address. */
   start(): Promise<void>;
 }
 
@@ -76,7 +76,7 @@ export function useS3Server(): S3Server {
       return folder;
     },
     client(options) {
-      if (!running.fetch) throw new Error('The S3 server is there only once beforeAll has run');
+      if (!running.fetch) throw new Error('The S3 server is available only after beforeAll has run');
       return createS3Client({ ...access(), fetch: running.fetch, ...options });
     },
     otherBucket,

@@ -34,7 +34,7 @@ export interface SitePage {
 export interface WebSite {
   /** Without a slash at the end. */
   url: string;
-  /** By path and query; may be changed while it is served. */
+  /** Pages by path and query; may be changed while they are served. */
   pages: Map<string, SitePage>;
   /** Paths and queries, in the order in which they were asked for. */
   asked: string[];

@@ -38,7 +38,7 @@ export interface EventSource {
   /** Waits until that many events have come. */
   count(events: number): Promise<void>;
   ended(): Promise<void>;
-  /** Stops reading, as a client that hangs does. */
+  /** Stops reading, like a client that hangs. */
   pause(): void;
   resume(): void;
   close(): void;

@@ -1,7 +1,7 @@
 import pino, { type Logger } from 'pino';
 import type { Registry } from 'prom-client';
 
-/** A logger whose lines a test can look at. */
+/** A logger whose lines a test can read. */
 export function keptLog(): { logger: Logger; logged: Record<string, unknown>[] } {
   const logged: Record<string, unknown>[] = [];
   const logger = pino({ level: 'debug' }, { write: (line: string) => void logged.push(JSON.parse(line)) });

@@ -13,7 +13,7 @@ export interface CommandResult {
   stderr: string;
 }
 
-/** A process of the built program, in its own directory and with nothing in its environment but what is given. */
+/** A process of the built program, in its own directory and with only the given environment. */
 export interface Running {
   child: ChildProcess;
   stdout(): string;

@@ -10,7 +10,7 @@ import { useKernel } from '../worlds/kernel.ts';
 import { useServer } from './server.ts';
 
 /**
- * The house of items, a kernel that is driven by hand, and a server. The database is there only once the tests run, so
+ * The house of items, a kernel that is driven by hand, and a server. The database is available only when the tests run, so
  * the house is opened with its first use.
  */
 export function useItemServer(

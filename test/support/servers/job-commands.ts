@@ -333,7 +333,7 @@ async function makeDue(model: Model, world: World, n: number): Promise<void> {
   job.due = true;
 }
 
-/** The poison that strikes are for; the job with the most strikes, or hardly any would get to its third. */
+/** A poison job; the one with the most strikes, otherwise hardly any would get its third. */
 async function claimAndCrash(model: Model, world: World, n: number): Promise<void> {
   const claimable = model.jobs.filter((job) => model.isClaimable(job, job.strikes.length > 0));
   const worst = claimable.sort((a, b) => b.strikes.length - a.strikes.length)[0];

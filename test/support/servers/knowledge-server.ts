@@ -27,7 +27,7 @@ export function wordVector(text: string): number[] {
   return vector;
 }
 
-/** Counts what it is asked for; `onCall` may fail or wait. */
+/** Counts its calls; `onCall` may fail or wait. */
 export function wordEmbedder({ name = 'words', model = 'words-1' } = {}) {
   const calls: string[][] = [];
   const hooks: { onCall?: (texts: readonly string[]) => void | Promise<void> } = {};
@@ -108,7 +108,7 @@ export function documentForm(named: Record<string, string | Buffer>): FormData {
   return form;
 }
 
-/** The database is there only once the tests run, so the house is opened with its first use. */
+/** The database is available only when the tests run, so the house is opened with its first use. */
 function latePipeline(open: () => KnowledgeHouse): Pipeline {
   type Hook<Name extends keyof Pipeline> = NonNullable<Pipeline[Name]>;
   return {

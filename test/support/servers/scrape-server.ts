@@ -153,7 +153,7 @@ async function expectStatus(answer: Promise<ApiReply>, status: number): Promise<
   throw new Error(`Answered ${given.status} instead of ${status}: ${JSON.stringify(given.body)}`);
 }
 
-/** The database is there only once the tests run, so the houses are opened with their first use. */
+/** The database is available only when the tests run, so the houses are opened with their first use. */
 function late(name: string, open: () => Pipeline): Pipeline {
   return {
     name,

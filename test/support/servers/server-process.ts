@@ -21,7 +21,7 @@ export function useServerProcess(database: TestDatabase, env: Record<string, str
   const sluice = useCommandLine();
   let server: Running | undefined;
   const running = (): Running => {
-    if (!server) throw new Error('The server process is there only once beforeAll has run');
+    if (!server) throw new Error('The server process is available only after beforeAll has run');
     return server;
   };
   const dataDir = () => path.join(sluice.cwd, '.sluice');

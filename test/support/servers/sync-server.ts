@@ -25,7 +25,7 @@ export function useSyncs(database: TestDatabase, options: Partial<ConnectorHouse
   let airbyte: FakeAirbyte | undefined;
   let house: ConnectorHouse | undefined;
   const fake = (): FakeAirbyte => {
-    if (!airbyte) throw new Error('The fake Airbyte is there only once beforeAll has run');
+    if (!airbyte) throw new Error('The fake Airbyte is available only after beforeAll has run');
     return airbyte;
   };
   const open = (): ConnectorHouse => {
@@ -86,7 +86,7 @@ function stepsOf(parts: {
   return {
     get,
     drive,
-    /** A connection of Airbyte and the connector of a tenant that stands for it. */
+    /** A connection of Airbyte and its connector. */
     async connector(
       wish: { tenantId?: string; plan?: string } & Record<string, unknown> = {},
       connection: Partial<FakeConnection> = {},
@@ -158,7 +158,7 @@ function callerOf(server: TestServer) {
   };
 }
 
-/** The database is there only once the tests run, so the house is opened with its first use. */
+/** The database is available only when the tests run, so the house is opened with its first use. */
 function latePipeline(open: () => ConnectorHouse): Pipeline {
   return {
     name: 'sync',

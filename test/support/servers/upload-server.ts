@@ -121,7 +121,7 @@ export function uploadForm(
   return form;
 }
 
-/** The database is there only once the tests run, so the house is opened with its first use. */
+/** The database is available only when the tests run, so the house is opened with its first use. */
 function latePipeline(open: () => UploadHouse): Pipeline {
   type Hook<Name extends keyof Pipeline> = NonNullable<Pipeline[Name]>;
   return {

@@ -42,7 +42,7 @@ export async function killWorker(model: Model, world: World, n: number): Promise
   worker.locked = false;
 }
 
-/** The worker that holds a job dies, and somebody notices. */
+/** The worker that holds a job dies, and a rescuer notices. */
 export async function crashHolder(model: Model, world: World, n: number): Promise<void> {
   const leased = model.jobs.filter(({ leasedBy }) => leasedBy !== null);
   const worst = [...leased].sort((a, b) => b.strikes.length - a.strikes.length);

@@ -38,7 +38,7 @@ export function useDatabase(): TestDatabase {
     ownerUrl,
     appUrl,
     get db() {
-      if (!db) throw new Error('The test database is there only once beforeAll has run');
+      if (!db) throw new Error('The test database is available only after beforeAll has run');
       return db;
     },
     owner: owner.query,

@@ -280,7 +280,7 @@ export class Coverage {
   }
 }
 
-/** To clean up is what settling a canceled job is called; of a running job the same request is another move. */
+/** Settling a canceled job is called clean_up; for a running job the same request is another move. */
 function isUnsayable(move: Move, from: JobStatus): boolean {
   return move === 'clean_up' && (from === 'running' || from === 'paused');
 }

@@ -57,7 +57,7 @@ async function textOf({ name, content }: Pick<GivenDocument, 'name' | 'content'>
   return result.text;
 }
 
-/** Every text is embedded once; wherever else it stands it costs nothing. */
+/** Every text is embedded once; repeating it costs nothing. */
 function countersOf({ documents, links, chunks }: ExpectedIndex): Record<string, number> {
   return {
     docs_seen: documents.length,

@@ -126,7 +126,7 @@ export function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** A text, or anything else that a source can say of a document. */
+/** A text, or any other state that a source can report for a document. */
 export type Entry = string | Exclude<LoadedDocument, { kind: 'text' }>;
 
 /** A source whose documents a test adds and removes. Resumes after the last name, as folders do. */
@@ -136,7 +136,7 @@ export class Shelf {
   end: DocumentBatch['end'] = { isComplete: true };
   /** Names of documents whose text was loaded, in order. */
   readonly loaded: string[] = [];
-  /** Before a batch is given out. */
+  /** Runs before a batch is returned. */
   onBatch: (names: readonly string[], signal: AbortSignal) => Promise<void> | void = () => {};
 
   constructor(documents: Record<string, Entry> = {}) {
@@ -185,13 +185,13 @@ export interface Contents {
   texts: string[];
 }
 
-/** Runs of knowledge bases on real kernels, whose steps a test can look into, stop or take away. */
+/** Runs of knowledge bases on real kernels, whose steps a test can inspect, stop or take over. */
 export function useKnowledgeRuns(database: TestDatabase) {
   const kernels: Kernel[] = [];
   const shelves = new Map<string, Shelf>();
   let office: Kernel | undefined;
   const theOffice = (): Kernel => {
-    if (!office) throw new Error('The kernel is there only once beforeAll has run');
+    if (!office) throw new Error('The kernel is available only after beforeAll has run');
     return office;
   };
   beforeAll(async () => {
@@ -255,7 +255,7 @@ export function useKnowledgeRuns(database: TestDatabase) {
 /** A machine that stalls for seconds must not end a slice where no test expects it. */
 const unhurriedMs = 60_000;
 
-/** As a process that dies: nothing more of the slice is written, and another worker may take the job. */
+/** Acts like a process that dies: the slice writes nothing more, and another worker may claim the job. */
 export function crash(): never {
   throw databaseErrors.raise.database_unavailable('The test has cut the worker off');
 }

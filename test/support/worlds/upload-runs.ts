@@ -60,7 +60,7 @@ export interface IntakeOptions {
   platform?: string;
 }
 
-/** Uploads on real kernels whose steps a test can look into, stop or take away. */
+/** Uploads on real kernels whose steps a test can inspect, stop or take over. */
 export function useUploadRuns(database: TestDatabase) {
   const dataDir = mkdtempSync(path.join(tmpdir(), 'sluice-upload-runs-'));
   const files = createFiles({ filesBackend: 'local', dataDir });
@@ -90,7 +90,7 @@ export function useUploadRuns(database: TestDatabase) {
     place: () => newPlace(database),
     /** Takes a file in, as intake does. */
     take(place: Place, content: string | Buffer, options: IntakeOptions = {}): Promise<Upload> {
-      if (!intake) throw new Error('The kernel is there only once beforeAll has run');
+      if (!intake) throw new Error('The kernel is available only after beforeAll has run');
       return takeContent(intake, files, { place, content, options });
     },
     async upload({ uploadId }: { uploadId: string }): Promise<UploadRow> {
@@ -144,7 +144,7 @@ export interface LineOptions {
   name?: string;
 }
 
-/** A line of a Meta report: its own ad, in a campaign and an ad set that hang on `campaign`. */
+/** A line of a Meta report: its own ad, in the campaign and ad set of `campaign`. */
 export function adLine(
   n: number,
   { campaign = 1, spend = '1.00', day = '2026-03-01', name }: LineOptions = {},
