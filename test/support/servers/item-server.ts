@@ -10,8 +10,8 @@ import { useKernel } from '../worlds/kernel.ts';
 import { useServer } from './server.ts';
 
 /**
- * The house of items, a kernel that is driven by hand, and a server. The database is available only when the tests run, so
- * the house is opened with its first use.
+ * The house of items, a kernel that is driven by hand, and a server. The database is available only when the tests run,
+ * so the house is opened with its first use.
  */
 export function useItemServer(
   database: TestDatabase,
