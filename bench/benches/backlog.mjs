@@ -52,7 +52,7 @@ leases and writes the event.`,
   ],
 };
 
-/** Tops the queue up to its length, in one tenant's favour, as a real backlog is. */
+/** Refills the queue, mostly with jobs of one tenant, like a real backlog. */
 async function fill(database, waiting) {
   const readWaiting = async () => {
     const [{ count }] = await database.query(

@@ -66,7 +66,7 @@ async function measure(server, backlog) {
 async function dispatchAll(kernel, begins) {
   const timesMs = [];
   for (let sample = 0; sample < warmUpSamples + samples; sample += 1) {
-    // At any moment of the slices that run: an even rest would always meet the same one.
+    // At a random moment of the running slices: an even pause would always meet the same one.
     await pause(10 + Math.random() * sliceMs);
     const subjectId = crypto.randomUUID();
     const begin = begins.next(subjectId);

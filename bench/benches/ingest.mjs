@@ -30,7 +30,7 @@ the same columns, indexes and storage settings, and without the foreign key and 
     const copyFile = join(scratch.path, 'rows.copy');
     await writeCsv(csv, size);
     await writeCopyFile(copyFile, { count: size, jobId: randomUUID() });
-    // What the rows are must not depend on the way they took.
+    // The rows must not depend on how they came in.
     const sums = new Set();
     return {
       contenders: [
@@ -83,7 +83,7 @@ async function measureCopy({ server, size, copyFile, sums }) {
   }
 }
 
-/** LIKE leaves the storage settings out, and fillfactor is one of them. */
+/** LIKE does not copy storage settings such as fillfactor. */
 async function cloneItems(database) {
   await database.query('create table copied_items (like job_items including all)');
   const [{ options }] = await database.query(

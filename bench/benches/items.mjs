@@ -98,7 +98,7 @@ async function secondsToDone(db, jobId) {
   const startedAtMs = performance.now();
   await revealItems(db, jobId);
   const isDone = async () => (await statusOf()) === 'success';
-  // Not more often: the question costs the database about as much as a hundred items.
+  // Not more often: the query costs the database about as much as a hundred items.
   await until('all items are done', isDone, { everyMs: 20, limitMs: 600_000 });
   return (performance.now() - startedAtMs) / 1000;
 }
@@ -122,7 +122,7 @@ async function drainRaw({ server, size }, { processes, best }) {
   }
 }
 
-/** A drain that did less than it says is no measurement. */
+/** A drain that did less than it claims is not a measurement. */
 async function checkDone(database, size) {
   const [{ done }] = await database.query(
     `select count(*)::int as done from job_items where status = 'DONE' and result_json is not null`,

@@ -181,7 +181,7 @@ async function firstScan({ database, serve, count }, { sources = [], files = [] 
   await addDocuments(serve, { kbId, files });
   const { counters } = await runKb(serve, { database, kbId });
   if (counters.docs_seen !== count) throw new Error(`The first scan saw ${counters.docs_seen} of ${count}`);
-  // Files that are younger than two seconds are read once more before their looks are trusted; the peer has a second
+  // Files younger than two seconds are read again before their stamps are trusted; the peer has a second
   // scan as well.
   await runKb(serve, { database, kbId });
   return kbId;

@@ -98,7 +98,7 @@ function numbers(from, to) {
   return Array.from({ length: to - from + 1 }, (_, at) => from + at);
 }
 
-/** What `--sweep` tries: the settings that the peers' own documents name as the ones for throughput. */
+/** What `--sweep` tries: the settings that the peers' documentation recommends for throughput. */
 export const peerSweeps = [
   {
     contender: 'graphile-worker',

@@ -1,4 +1,4 @@
-// How a benchmark tells its figures: a table on the screen, JSON under bench/results/, a chart and a page in docs/.
+// The report of a benchmark: a table on the screen, JSON under bench/results/, a chart and a page in docs/.
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { benchNames } from './arguments.mjs';
