@@ -1,5 +1,7 @@
+import { Skeleton } from '@mantine/core';
 import { type ReactNode, useEffect } from 'react';
 import { Icon } from './icons.tsx';
+import { Problem } from './problem.tsx';
 import { To } from './to.tsx';
 
 interface PageProps {
@@ -32,6 +34,21 @@ export function Page({ title, state, actions, breadcrumbs, sentence, children }:
       {sentence === undefined ? null : <div className="page-sentence">{sentence}</div>}
       {children}
     </div>
+  );
+}
+
+interface UnreadPageProps extends Pick<PageProps, 'title' | 'breadcrumbs'> {
+  /** Null while the first load is in progress. */
+  error: Error | null;
+  retry: () => void;
+}
+
+/** A page whose subject is still loading, or could not be loaded. */
+export function UnreadPage({ error, retry, ...page }: UnreadPageProps) {
+  return (
+    <Page {...page}>
+      {error === null ? <Skeleton height={120} /> : <Problem error={error} retry={retry} />}
+    </Page>
   );
 }
 

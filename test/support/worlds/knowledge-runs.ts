@@ -20,18 +20,15 @@ import { insertKb, insertSource } from '../../../src/ingest/knowledge/store.ts';
 import type { KbKey } from '../../../src/ingest/knowledge/types.ts';
 import type { Kernel, KernelOptions } from '../../../src/kernel/jobs/kernel.ts';
 import { cancel, dispatch, pause, resume } from '../../../src/kernel/jobs/service.ts';
-import type { Job, Pipeline, Slice } from '../../../src/kernel/jobs/types.ts';
+import type { Job, Pipeline } from '../../../src/kernel/jobs/types.ts';
 import { CircuitBreakers } from '../../../src/kernel/limits/circuit-breaker.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import { databaseErrors } from '../../../src/lib/postgres/db-errors.ts';
 import { newTenant, type TestDatabase } from './database.ts';
 import { testKernel } from './kernel.ts';
+import { type SliceHooks, sliceWatcher } from './watched-slices.ts';
 
-/** What a test does around the transactions of a run, which are counted over all slices of a kernel. */
-export interface RunHooks {
-  before?: (count: number, slice: Slice) => Promise<void> | void;
-  after?: (count: number, slice: Slice) => Promise<void> | void;
-}
+export type RunHooks = Omit<SliceHooks, 'inside'>;
 
 export type RunOptions = Partial<KernelOptions> & {
   hooks?: RunHooks;
@@ -364,19 +361,8 @@ async function readContents(database: TestDatabase, { tenantId, kbId }: KbKey): 
   return { documents, texts: texts.map(({ text }) => text) };
 }
 
-function watchSteps(real: Pipeline, { before, after }: RunHooks): Pipeline {
-  let count = 0;
-  const watched = (slice: Slice): Slice => ({
-    ...slice,
-    transaction: async (work, state) => {
-      count += 1;
-      const own = count;
-      await before?.(own, slice);
-      const result = await slice.transaction(work, state);
-      await after?.(own, slice);
-      return result;
-    },
-  });
+function watchSteps(real: Pipeline, hooks: RunHooks): Pipeline {
+  const watched = sliceWatcher(hooks);
   return {
     ...real,
     advance: (slice) => real.advance(watched(slice)),

@@ -15,18 +15,14 @@ import type { UploadWorkerDeps } from '../../../src/ingest/uploads/worker.ts';
 import { createFiles } from '../../../src/kernel/files/backends.ts';
 import type { Files } from '../../../src/kernel/files/types.ts';
 import type { Kernel, KernelOptions } from '../../../src/kernel/jobs/kernel.ts';
-import type { Pipeline, Slice } from '../../../src/kernel/jobs/types.ts';
+import type { Pipeline } from '../../../src/kernel/jobs/types.ts';
 import { WakeUp } from '../../../src/kernel/jobs/wake-up.ts';
-import type { Database, Tx } from '../../../src/lib/postgres/db.ts';
+import type { Database } from '../../../src/lib/postgres/db.ts';
 import { newTenant, type TestDatabase } from './database.ts';
 import { testKernel } from './kernel.ts';
+import { type SliceHooks, sliceWatcher } from './watched-slices.ts';
 
-/** What a test does between the steps of an upload. Transactions are counted over all slices of a kernel. */
-export interface RunHooks {
-  before?: (count: number, slice: Slice) => Promise<void>;
-  inside?: (tx: Tx, count: number, slice: Slice) => Promise<void>;
-  after?: (count: number, slice: Slice) => Promise<void>;
-}
+export type RunHooks = SliceHooks;
 
 export type RunOptions = Partial<KernelOptions> & {
   db?: Database;
@@ -273,21 +269,7 @@ function watchReads(files: Files, reads: Run['reads']): Files {
   };
 }
 
-function watchSteps(real: Pipeline, { before, inside, after }: RunHooks): Pipeline {
-  let count = 0;
-  const watched = (slice: Slice): Slice => ({
-    ...slice,
-    transaction: async (work, state) => {
-      count += 1;
-      const own = count;
-      await before?.(own, slice);
-      const result = await slice.transaction(async (tx, job) => {
-        await inside?.(tx, own, slice);
-        return work(tx, job);
-      }, state);
-      await after?.(own, slice);
-      return result;
-    },
-  });
+function watchSteps(real: Pipeline, hooks: RunHooks): Pipeline {
+  const watched = sliceWatcher(hooks);
   return { ...real, advance: (slice) => real.advance(watched(slice)) };
 }

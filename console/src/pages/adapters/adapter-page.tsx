@@ -1,4 +1,4 @@
-import { Button, Skeleton } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -8,7 +8,7 @@ import type { Adapter, AdapterCheck } from '../../api/types.ts';
 import { useAction } from '../../parts/action.ts';
 import { confirm } from '../../parts/confirm.tsx';
 import { CountSum } from '../../parts/counts.tsx';
-import { Page, Panel } from '../../parts/page.tsx';
+import { Page, Panel, UnreadPage } from '../../parts/page.tsx';
 import { Problem } from '../../parts/problem.tsx';
 import { StatusChip } from '../../parts/status-chip.tsx';
 import { Ago } from '../../parts/time.tsx';
@@ -32,13 +32,8 @@ export default function AdapterPage() {
     queryFn: ({ signal }) => api.get('/api/ingestion/adapters/{name}', { path: { name }, signal }),
     refetchInterval: askEveryMs,
   });
-  if (adapter === undefined) {
-    return (
-      <Page title={name} breadcrumbs={breadcrumbs}>
-        {error === null ? <Skeleton height={120} /> : <Problem error={error} retry={() => void refetch()} />}
-      </Page>
-    );
-  }
+  if (adapter === undefined)
+    return <UnreadPage title={name} breadcrumbs={breadcrumbs} error={error} retry={() => void refetch()} />;
   return (
     <Page
       title={adapter.name}

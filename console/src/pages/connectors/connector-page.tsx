@@ -1,4 +1,4 @@
-import { Button, Skeleton } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -9,7 +9,7 @@ import { useAction } from '../../parts/action.ts';
 import { Id } from '../../parts/command.tsx';
 import { confirm } from '../../parts/confirm.tsx';
 import { share } from '../../parts/number.ts';
-import { Page, Panel } from '../../parts/page.tsx';
+import { Page, Panel, UnreadPage } from '../../parts/page.tsx';
 import { Problem } from '../../parts/problem.tsx';
 import { StatusChip } from '../../parts/status-chip.tsx';
 import { Ago, Duration } from '../../parts/time.tsx';
@@ -27,13 +27,10 @@ const breadcrumbs = [{ label: 'Connectors', to: '/connectors' }];
 export default function ConnectorPage() {
   const { connectorId = '' } = useParams({ strict: false });
   const { data: connector, error, refetch } = useConnector(connectorId);
-  if (connector === undefined) {
+  if (connector === undefined)
     return (
-      <Page title="Connector" breadcrumbs={breadcrumbs}>
-        {error === null ? <Skeleton height={120} /> : <Problem error={error} retry={() => void refetch()} />}
-      </Page>
+      <UnreadPage title="Connector" breadcrumbs={breadcrumbs} error={error} retry={() => void refetch()} />
     );
-  }
   return (
     <Page
       title={connector.name}
