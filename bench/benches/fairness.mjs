@@ -3,7 +3,7 @@ import { openBegins } from '../harness/begins.mjs';
 import { startContender } from '../harness/children.mjs';
 import { format, msBetween, percentile } from '../harness/figures.mjs';
 import { dispatchTo, insertJobs, insertTenants, openKernel } from '../harness/kernel.mjs';
-import { settle } from '../harness/postgres.mjs';
+import { flushWrites } from '../harness/postgres.mjs';
 
 const sliceMs = 50;
 const samples = 100;
@@ -45,7 +45,7 @@ async function measure(server, backlog) {
   try {
     await insertTenants(database, 2);
     if (backlog > 0) await insertJobs(database, { count: backlog });
-    await settle(database);
+    await flushWrites(database);
     const begins = openBegins();
     const settings = { appUrl: database.appUrl, tellsBegin: true, sliceMs };
     const worker = await startContender('kernel-worker.mjs', settings, begins.hear);

@@ -3,7 +3,7 @@ import { drain } from '../harness/drain.mjs';
 import { format } from '../harness/figures.mjs';
 import { loadWaitingItems, revealItems, withDatabase } from '../harness/item-jobs.mjs';
 import { drainGraphileWorker, drainPgBoss, peerSweeps } from '../harness/peers.mjs';
-import { settle } from '../harness/postgres.mjs';
+import { flushWrites } from '../harness/postgres.mjs';
 import { startWorkers, tenantId } from '../harness/sluice.mjs';
 
 const key = 'perSecond';
@@ -76,7 +76,7 @@ async function drainSluice({ server, size }, processes) {
   const database = await server.sluiceDatabase();
   try {
     const jobId = await loadWaitingItems(database, size);
-    await settle(database);
+    await flushWrites(database);
     const workers = await startWorkers(processes, { database });
     try {
       const seconds = await withDatabase(database, (db) => secondsToDone(db, jobId));
@@ -107,7 +107,7 @@ async function drainRaw({ server, size }, { processes, best }) {
   const database = await server.sluiceDatabase();
   try {
     const jobId = await loadWaitingItems(database, size);
-    await settle(database);
+    await flushWrites(database);
     const rate = await drain({
       program: 'raw-items.mjs',
       processes,

@@ -5,7 +5,7 @@ import { countsOf, writeAdReport } from '../harness/ad-report.mjs';
 import { format, secondsOf } from '../harness/figures.mjs';
 import { peakMb } from '../harness/memory.mjs';
 import { loadByPgloader, pgloaderCandidates, requirePgloader } from '../harness/pgloader.mjs';
-import { settle } from '../harness/postgres.mjs';
+import { flushWrites } from '../harness/postgres.mjs';
 import { makeScratch } from '../harness/scratch.mjs';
 import { startServe, startWorkers } from '../harness/sluice.mjs';
 import { findWorkspace, uploadReport } from '../harness/upload-sluice.mjs';
@@ -174,7 +174,7 @@ async function firstAndAgain({ database, size, sums, measure }) {
 }
 
 async function timed(database, work) {
-  await settle(database);
+  await flushWrites(database);
   return secondsOf(work);
 }
 

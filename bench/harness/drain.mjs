@@ -1,4 +1,4 @@
-// Draining a full queue: fill, settle, start the processes, and the clock runs until nothing is left.
+// Draining a full queue: fill, flush, start the processes, and the clock runs until nothing is left.
 import { startContender, until } from './children.mjs';
 import { msBetween } from './figures.mjs';
 

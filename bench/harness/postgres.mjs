@@ -52,7 +52,7 @@ export async function startServer() {
 }
 
 /** A checkpoint, so that earlier writes are not flushed while the clock runs. */
-export async function settle(database) {
+export async function flushWrites(database) {
   await database.query('vacuum analyze');
   await database.query('checkpoint');
 }

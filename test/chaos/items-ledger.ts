@@ -64,7 +64,7 @@ function noopJob({ name, rows }: Wish): PlannedJob {
     processor: 'noop',
     options: {},
     csv: csvOf(inputs),
-    rows: inputs.map((input) => settled({ status: 'DONE', result: JSON.stringify(input), code: null })),
+    rows: inputs.map((input) => endingAs({ status: 'DONE', result: JSON.stringify(input), code: null })),
   };
 }
 
@@ -80,8 +80,8 @@ function validateJob({ name, rows, random }: Wish): PlannedJob {
     csv: csvOf(inputs),
     rows: inputs.map(({ n, age }) =>
       age === 'unknown'
-        ? settled({ status: 'ERROR', result: null, code: 'validation_failed' })
-        : settled({ status: 'DONE', result: JSON.stringify({ n, age: Number(age) }), code: null }),
+        ? endingAs({ status: 'ERROR', result: null, code: 'validation_failed' })
+        : endingAs({ status: 'DONE', result: JSON.stringify({ n, age: Number(age) }), code: null }),
     ),
   };
 }
@@ -110,7 +110,7 @@ function firstEndOf(sku: string): RowEnd | null {
   return null;
 }
 
-function settled(end: RowEnd): ExpectedRow {
+function endingAs(end: RowEnd): ExpectedRow {
   return { first: end, last: end, sku: null };
 }
 

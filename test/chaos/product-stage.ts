@@ -153,7 +153,7 @@ function openSending(to: Sending): Pick<ProductStage, 'sendUpTo' | 'sendExtra'> 
         const due = Math.ceil(share * (quota.bases ?? 0));
         while (knowledge && knowledge.bases.length < due) await knowledge.sendBase();
         while (scrapes && scrapes.pushes < Math.ceil(share * (quota.pushes ?? 0))) await scrapes.sendPush();
-        if (share >= 1) await Promise.all([knowledge?.resumeAll(), scrapes?.settle()]);
+        if (share >= 1) await Promise.all([knowledge?.resumeAll(), scrapes?.pushUntilHandedOver()]);
       }),
     sendExtra: (of) => inLine(extra[of]),
   };

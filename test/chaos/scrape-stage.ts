@@ -30,7 +30,7 @@ export interface ScrapeStage {
   /** Changes some references of the next source, some of them back to what they said before. */
   sendPush(): Promise<void>;
   /** Repeats everything until no response says that a reference could not be handed over. */
-  settle(): Promise<void>;
+  pushUntilHandedOver(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -79,7 +79,7 @@ export async function openScrapes(options: ScrapeOptions): Promise<ScrapeStage> 
       const source = sources[counts.pushes % sources.length] as PushedSource;
       await push(source, changeSome(source, random, counts.pushes));
     },
-    async settle() {
+    async pushUntilHandedOver() {
       for (const source of sources) {
         for (let tries = 1; (await push(source, [...source.newest.keys()])) > 0; tries += 1) {
           if (tries === maxSettlings) throw new Error(`${source.kbId} could not be handed over any more`);

@@ -154,19 +154,19 @@ function ask(
   asked += 1;
   const id = asked;
   return new Promise((resolve) => {
-    const settle = (passed: Passed): void => {
+    const finish = (passed: Passed): void => {
       child.off('message', onMessage);
       child.off('exit', onExit);
       resolve(passed);
     };
     const onMessage = (answer: unknown): void => {
       const { id: to, count, open } = answer as { id: number; count: number; open: number };
-      if (to === id) settle({ count, open });
+      if (to === id) finish({ count, open });
     };
-    const onExit = (): void => settle(null);
+    const onExit = (): void => finish(null);
     child.on('message', onMessage);
     child.on('exit', onExit);
-    if (!child.connected) settle(null);
+    if (!child.connected) finish(null);
     // If the process dies at this moment, its exit shows it.
     else child.send({ id, ...question }, () => {});
   });

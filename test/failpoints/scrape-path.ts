@@ -144,14 +144,14 @@ function holdCall(
 ): { isReached(): boolean; letGo(): void } {
   let isReached = false;
   let letGo = () => {};
-  const gate = new Promise<void>((resolve) => {
+  const released = new Promise<void>((resolve) => {
     letGo = resolve;
   });
   embedder.onCall = async ({ model, texts, signal }) => {
     if (model !== tenantId || !texts.some((text) => text.includes(word))) return null;
     isReached = true;
     const gone = new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
-    await Promise.race([gate, gone]);
+    await Promise.race([released, gone]);
     return null;
   };
   return { isReached: () => isReached, letGo };

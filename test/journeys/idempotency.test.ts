@@ -8,7 +8,7 @@ import { useServer } from '../support/servers/server.ts';
 import { useDatabase } from '../support/worlds/database.ts';
 
 /** Work that a test can stop, break and resume in the middle of its transaction. */
-const faults = { failures: 0, entered: 0, gate: null as Promise<void> | null };
+const faults = { failures: 0, entered: 0, hold: null as Promise<void> | null };
 
 const fragileRoutes: RouteModule = (app, { db }) => {
   app.route({
@@ -25,7 +25,7 @@ const fragileRoutes: RouteModule = (app, { db }) => {
       const { tenantId } = principalOf(request);
       const made = await createWorkspace(db, { tenantId, name: request.body.name }, async (tx, result) => {
         faults.entered += 1;
-        await faults.gate;
+        await faults.hold;
         await keep(tx, result);
         if (faults.failures > 0) {
           faults.failures -= 1;
@@ -208,7 +208,7 @@ describe('a POST with an Idempotency-Key', () => {
   test('is a 409 while the first request runs, and an owner that lost its lease cannot commit', async () => {
     const request = { tenantId: `slow-${newId()}`, key: 'k', body: { name: 'by the second' } };
     let open = () => {};
-    faults.gate = new Promise((resolve) => {
+    faults.hold = new Promise((resolve) => {
       open = resolve;
     });
     const entered = faults.entered;
@@ -220,7 +220,7 @@ describe('a POST with an Idempotency-Key', () => {
     // The first one is taken for dead. Its name is still locked, so the second waits for it in the database.
     await expireLeases(request.tenantId);
     const second = post('/api/test/fragile', request);
-    faults.gate = null;
+    faults.hold = null;
     await waitForOwnerChange(request.tenantId);
     open();
     expect((await slow).body.code).toBe('idempotency_taken_over');
