@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 
-/** Everything that went wrong in a page, whether or not anybody would have seen it. */
+/** Everything that went wrong in a page, visible or not. */
 export interface PageWatch {
   readonly problems: readonly string[];
   /** Problems that the test causes itself, such as requests to a server that it stopped. */

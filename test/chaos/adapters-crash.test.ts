@@ -136,7 +136,7 @@ test('a scanner that sleeps past its lease takes nothing in twice when it wakes 
   await scanSoon(stage.tenantId);
   await eventually(async () => (await countIngested(stage.tenantId)) === fileCount, 'all files', 60_000);
   sleeper.child.kill('SIGCONT');
-  // It is awake and has seen what became of its scan once it can scan again.
+  // When it can scan again, it is awake and knows the outcome of its scan.
   await scanSoon(stage.tenantId);
   await eventually(
     async () => {

@@ -59,7 +59,7 @@ export const shortTogether: ChaosQuota = {
     bases: 6,
     pushes: 16,
   },
-  // Long enough that a process which the machine starves is not taken for a stopped one.
+  // Long enough that a starved process is not mistaken for a stopped one.
   leaseMs: 4_000,
   kills: 20,
   zombies: 6,

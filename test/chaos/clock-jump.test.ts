@@ -23,7 +23,7 @@ test('clocks that jump by an hour, forwards and back, cost no lease and no rowâ€
 }, async () => {
   const seed = chooseSeed();
   product = await openProduct({
-    // Long enough that a busy machine costs nobody a lease, and far shorter than a jump.
+    // Long enough that a busy machine costs no lease, and far shorter than a jump.
     ...{ sluice, database, seed, leaseMs: 20_000 },
     quota: {
       workers: 3,

@@ -130,7 +130,7 @@ async function keepFull({ fill }: SmallDisk, forMs: number): Promise<void> {
 
 const refusalsPerRound = 3;
 
-/** Keeps the disk full, also of what PostgreSQL gives back meanwhile, until requests were refused for it. */
+/** Keeps the disk full, even when PostgreSQL frees space, until requests are refused because of it. */
 async function untilRefused({ refusals }: ProductStage, { fill }: SmallDisk): Promise<void> {
   const before = refusals.length;
   await eventually(

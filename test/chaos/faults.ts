@@ -27,7 +27,7 @@ async function killWorker(stage: ChaosStage, target: FaultTarget): Promise<void>
   const victim = await findVictim(stage, target);
   if (!victim) return;
   const { workerId, child } = victim;
-  // Held still first: between looking and killing it could claim a job that others have died with twice.
+  // Stopped first: between checking and killing it could claim a job with two strikes.
   child.kill('SIGSTOP');
   const isSpared = await isNoVictim(stage, victim, target).catch(() => true);
   if (isSpared) {
@@ -80,7 +80,7 @@ async function stopAndWakeWorker(stage: ChaosStage, target: FaultTarget): Promis
   } finally {
     child.kill('SIGCONT');
   }
-  // Its last statements may have been on their way when it was stopped: then there was nothing to take.
+  // Its last statements may have been in flight when it was stopped: then there was nothing to take over.
   if (target !== 'items' && (await rescuesSince(stage, workerId, at)) === 0) return;
   stage.stopped.push({ workerId, at, wokenAt: Date.now(), target });
   stage.done.zombies += 1;

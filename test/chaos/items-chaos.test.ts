@@ -27,6 +27,6 @@ test('every row ends once and every count is right under killed and stopped work
   expect(findings.run.kickoffs).toBeGreaterThanOrEqual(quota.kickoffs);
   expect(findings.run.probes).toBeGreaterThanOrEqual(quota.probes);
   expect(findings.reset).toBeGreaterThan(0);
-  // Late results did come, and were refused: the rows are right all the same.
+  // Late results came and were refused: the rows are right.
   expect(findings.lateCalls).toBeGreaterThan(0);
 });

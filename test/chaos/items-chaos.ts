@@ -60,7 +60,7 @@ export interface ItemsFindings {
   run: ItemsRun;
   rows: number;
   reset: number;
-  /** Calls that were logged although the item had been taken over: their results were refused. */
+  /** Calls that were logged although the item had been taken over; their results were refused. */
   lateCalls: number;
 }
 
@@ -191,7 +191,7 @@ async function faultsWhileUploading(run: ItemsRun): Promise<void> {
   const jobs = planJobs(quota, random, run.provider.url);
   const plan = random.shuffle(itemsFaults.flatMap((kind) => Array<ItemsFault>(quota[kind]).fill(kind)));
   let reached = 0;
-  // Files arrive over most of the time, so that every fault finds some at work.
+  // Files arrive during most of the run, so that every fault hits some in progress.
   const arriving = (async () => {
     for (const [index, job] of jobs.entries()) {
       while (reached / plan.length < (0.8 * index) / jobs.length) await pause(10);

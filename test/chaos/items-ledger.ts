@@ -42,7 +42,7 @@ export function planJobs(
   });
 }
 
-/** More rows, when a run has worked off its files before it has done all that it claims. */
+/** More rows, if a run finishes its files before it has met its quota. */
 export function planExtraJob(number: number, random: SeededRandom, providerUrl: string): PlannedJob {
   return httpJob({ name: `extra-${number}`, rows: 200, random, providerUrl });
 }

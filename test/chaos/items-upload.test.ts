@@ -55,7 +55,7 @@ test('a server killed during an upload leaves no partial job; its rows are swept
 
   worker = startWorker(sluice, env());
   const swept = async () => {
-    // Its turn comes every minute; the test does not wait for it.
+    // It runs every minute; the test does not wait for it.
     await database.owner(
       `update upkeep_tasks set next_run_at = clock_timestamp() where task = 'remove_dead_ingests'`,
     );

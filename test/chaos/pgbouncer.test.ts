@@ -65,7 +65,7 @@ function behindPgBouncer(bouncerProgram: string): void {
 
   test('a killed worker is detected when its leases expire, and its job runs elsewhere', async () => {
     const doomed = await workers.fleet.start({ appUrl: pooled(), directUrl: pooled(), leaseMs: 5_000 });
-    // It never comes to its end, however long the heir takes to start; whoever takes it up again reads another script.
+    // It never ends, however long its successor takes to start; the next worker reads another script.
     const job = await workers.dispatch([{ do: 'work', ms: 600_000 }]);
     await eventually(async () => doomed.busyWith.size === 1, 'the job has begun');
     await database.owner(`update ingestion_jobs set payload = '{}' where job_id = $1`, [job.jobId]);

@@ -44,7 +44,7 @@ export interface ScrapeOptions {
 const referencesPerSource = 8;
 const changesPerPush = 4;
 const maxSettlings = 20;
-/** Long enough that the next change comes while the last one is being ingested, and that faults find it so. */
+/** Long enough that the next change comes while the last one is being ingested, and faults hit that state. */
 const callMs = { least: 200, spread: 400 };
 
 export async function openScrapes(options: ScrapeOptions): Promise<ScrapeStage> {

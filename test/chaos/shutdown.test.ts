@@ -18,7 +18,7 @@ function startWorker(settings: Partial<SpawnSettings> = {}) {
   return workers.fleet.start({ appUrl: database.appUrl, directUrl: database.appUrl, ...settings });
 }
 
-// Leases that no slow machine loses: who is gone is known by his lock.
+// Leases long enough for a slow machine: a dead worker is detected by its lock.
 const longLeases = { leaseMs: 30_000 };
 
 function work(...durationsMs: number[]): ProbeStep[] {

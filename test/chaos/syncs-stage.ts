@@ -200,7 +200,7 @@ async function askSync(
     }
     const code = answer?.body.code;
     if (code === 'job_already_active') return false;
-    // Gone, in trouble, or still answering the first try: all of these pass.
+    // Gone, in trouble, or still processing the first try: all of these pass.
     const passes = answer === null || answer.status === 503 || answer.status === 409;
     if (!passes || attempt === maxTries)
       throw new Error(`The sync of ${connectorId} was answered with ${JSON.stringify(answer)}`);

@@ -36,7 +36,7 @@ export function imagesPath(stage: CrashStage): CrashPath<ImagesAnswers> & { read
     async check(_server, tenantId, { jobId }) {
       const files = createFiles({ filesBackend: 'local', dataDir: servers.dataDir });
       await clearDeadIngests(stage);
-      // In the product only what is older than an hour goes; here nothing else is at work.
+      // The product deletes only what is older than an hour; nothing else runs here.
       orphans += (await sweepOrphans({ db: database.db, files }, { olderThanMs: -3_600_000 })).removed;
       return differences(await recount(servers, tenantId), expected(jobId));
     },

@@ -181,7 +181,7 @@ function cutTest(stage: Stage): void {
     await stage.server.kill();
     expect(await scanning).toMatchObject({ ingested: 0, error_code: 'adapter_unreachable' });
     expect(await visibleJobs(stage.database, stage.tenant.tenantId)).toEqual([]);
-    // It was not the file's fault: no attempt is taken.
+    // The file is not the cause: no attempt is used.
     expect(await stage.adapters.files(stage.tenant, 'in')).toMatchObject([{ state: 'waiting', attempts: 0 }]);
     await stage.server.start();
     expect(await stage.adapters.scan(stage.tenant, 'in')).toMatchObject({ ingested: 1, error: null });

@@ -13,7 +13,7 @@ let url = '';
 
 beforeAll(async () => {
   airbyte = await FakeAirbyte.start();
-  // Its own worker is off: whoever has only a cron asks for cycles.
+  // Its own worker is off, as with a cron that requests cycles.
   const server = await startServer(sluice, {
     ...installationEnv(database, { leaseMs: 30_000 }),
     AIRBYTE_BASE_URL: airbyte.url,

@@ -273,7 +273,7 @@ describe('an installation with its files in a bucket', () => {
       s3PathStyle: true,
     });
     try {
-      // In the product only what is older than an hour goes, or a day; here nothing else is at work.
+      // The product deletes only what is older than an hour or a day; nothing else runs here.
       const report = await sweepOrphans({ db: database.db, files }, { olderThanMs: -3_600_000 });
       expect(report.removed).toBeGreaterThan(0);
     } finally {

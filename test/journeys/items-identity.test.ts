@@ -61,7 +61,7 @@ interface GridPage {
   total: number;
 }
 
-/** Compares texts, not objects: an object has lost digits, `__proto__` and the order of keys already. */
+/** Compares texts, not objects: an object has already lost digits, `__proto__` and the order of keys. */
 function checkPage(text: string, { file, from }: { file: HardFile; from: number }): GridPage {
   const page = JSON.parse(text) as GridPage;
   let at = 0;

@@ -24,7 +24,7 @@ import { useServerProcess } from '../support/servers/server-process.ts';
 import { newTenant, useDatabase } from '../support/worlds/database.ts';
 import { eventually } from '../support/worlds/kernel.ts';
 
-// Files and forms that are wrong, sent to the built product: each is answered clearly, and nothing of it stays.
+// Invalid files and forms, sent to the built product: each gets a clear response and leaves nothing.
 const database = useDatabase();
 const server = useServerProcess(database, { SLUICE_WORKER: 'false' });
 const mebibyte = 1024 * 1024;

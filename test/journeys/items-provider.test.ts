@@ -105,7 +105,7 @@ test('a row stays with its living worker while its call, or the wait for it, out
       if (calls === 3) return { status: 429, headers: { 'retry-after': '8' } };
       return { status: 200, body: productOf(sku), delayMs: sku.startsWith('slow') ? 8_000 : 20 };
     },
-    // Long enough that a worker which the machine starves is not one that has died.
+    // Long enough that a starved worker is not mistaken for a dead one.
     { env: { LOCK_FLOOR_MS: '4000' } },
   );
   await untilDone(jobId, 100_000);

@@ -129,7 +129,7 @@ test('a bad file leaves nothing behind', async () => {
   expect(await database.owner('select 1 from job_items where tenant_id = $1', [tenantId])).toEqual([]);
 });
 
-/** Retries wait for minutes: they are brought forward, so that the test does not. */
+/** Retries wait for minutes: they are brought forward, so that the test need not wait. */
 async function driveToTheEnd(tenantId: string, jobId: string): Promise<Record<string, number>> {
   for (let round = 0; round < 300; round += 1) {
     await drive(tenantId);

@@ -4,7 +4,7 @@ import { metaEmpty, metaNotDaily } from '../generators/ad-reports/meta-reports.t
 import { useUploads } from '../support/servers/upload-server.ts';
 import { useDatabase } from '../support/worlds/database.ts';
 
-// Files that are no reports, and rows that are no figures: what people are told, and what is not written.
+// Files that are not reports, and rows that are not figures: what people see, and what is not written.
 const database = useDatabase();
 const uploads = useUploads(database);
 

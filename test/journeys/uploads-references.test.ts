@@ -6,7 +6,7 @@ import { useUploads } from '../support/servers/upload-server.ts';
 import { useDatabase } from '../support/worlds/database.ts';
 import { expectRefusal, useIntake } from '../support/worlds/upload-intake.ts';
 
-// Files that lie on the server already: only what the operator put into the tenant's folder can be named.
+// Files that are already on the server: only those in the tenant's folder can be named.
 const database = useDatabase();
 const root = mkdtempSync(path.join(tmpdir(), 'sluice-references-'));
 const folder = path.join(root, 'folder');

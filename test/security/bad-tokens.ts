@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { exportSPKI, SignJWT } from 'jose';
 import { testTokens } from '../support/servers/server.ts';
 
-/** Whom the forged tokens claim to be: somebody who exists and may do everything. */
+/** Whom the forged tokens claim to be: an existing user with all rights. */
 export interface Claimed {
   tenantId: string;
   userId: string;

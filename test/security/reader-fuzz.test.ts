@@ -46,7 +46,7 @@ const readers: FuzzedReader[] = [
     refusals: 6,
   },
   {
-    // Much dearer than rows: 20,000 of the full million, 5,000 of them PDF.
+    // Much more expensive than rows: 20,000 of the full million, 5,000 of them PDF.
     file: 'src/ingest/knowledge/formats/read-document.ts',
     thread: 'src/ingest/knowledge/formats/document-thread.ts',
     inputs: Math.max(400, wanted / 50),

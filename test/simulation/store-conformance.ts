@@ -328,7 +328,7 @@ function describeLastStrikes(hands: () => Hands): void {
     const { store } = hands();
     const key = await hands().make('s');
     await hands().dieWith('w');
-    // Its guard connection is gone and it does not know yet.
+    // Its guard connection is gone, and it has not noticed yet.
     for (let n = 1; n <= 3; n += 1) {
       await hands().claimOne('w', { struck: true });
       await store.turnClock(rescueRules.rejoinMs + 1);

@@ -191,7 +191,7 @@ export function toJson(value: unknown): string {
   return text.replace(/"int64:(\d+)"/g, '$1');
 }
 
-/** Airbyte keeps whole seconds: a job can seem older than the request that made it. */
+/** Airbyte keeps whole seconds: a job can seem older than its request. */
 function toSeconds(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }

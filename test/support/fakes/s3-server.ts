@@ -44,7 +44,7 @@ export function useS3Server(): S3Server {
   let port = 0;
   const start = async () => {
     const script = path.join(import.meta.dirname, 's3-server-process.mjs');
-    // Its list in pages needs a cipher that OpenSSL 3 has put away.
+    // Its paged list needs a cipher that OpenSSL 3 no longer enables.
     const args = ['--openssl-legacy-provider', script, String(port), folder, bucket, otherBucket];
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
     running.child = child;

@@ -53,7 +53,7 @@ export function useServerProcess(database: TestDatabase, env: Record<string, str
     },
     async growthDuring(work) {
       const proc = `/proc/${running().child.pid}`;
-      // Makes the peak what is held now.
+      // Resets the peak to the current memory.
       writeFileSync(`${proc}/clear_refs`, '5');
       const before = peakBytes(proc);
       await work();

@@ -11,7 +11,7 @@ export interface GivenDocument {
   content: string;
 }
 
-/** What must be in the index, as the reader and the chunker say it without any run. */
+/** What must be in the index, computed by the reader and the chunker without a run. */
 export interface ExpectedIndex {
   documents: { uri: string; state: string; chunks: number }[];
   links: { uri: string; ordinal: number; hash: string; headings: string[]; start: number; end: number }[];
