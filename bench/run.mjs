@@ -1,5 +1,5 @@
 // npm run bench [names…] [--rounds 5] [--size 200000] [--sweep] [--strict] [--no-build]
-// Starts itself again on the newest Node that the peers need, so that everybody is measured on the same one.
+// Restarts itself on the newest Node that the peers need, so that all are measured on the same one.
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { findNewestNode } from '../scripts/test-peers.mjs';

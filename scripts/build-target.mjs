@@ -9,8 +9,8 @@ const stampName = '.stamp';
 const scratchMaxAgeMs = 3_600_000;
 
 /**
- * Builds `directory` unless its stamp is `stamp`. `make(scratch)` fills the scratch directory and answers null, or a
- * sentence why it could not.
+ * Builds `directory` unless its stamp is `stamp`. `make(scratch)` fills the scratch directory and returns null, or a
+ * sentence that says why it could not.
  */
 export async function buildTarget({ name, directory, stamp, make }) {
   try {

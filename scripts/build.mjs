@@ -1,5 +1,5 @@
-// Compiles src/ into dist/ and console/ into console/dist/, and does nothing for whichever already is what its sources
-// say. `node scripts/build.mjs server` leaves the console out.
+// Compiles src/ into dist/ and console/ into console/dist/. Skips each of them that is up to date with its sources.
+// `node scripts/build.mjs server` leaves the console out.
 import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import { buildTarget, listFiles, stampOf } from './build-target.mjs';
 const root = fileURLToPath(new URL('..', import.meta.url));
 const consoleDir = join(root, 'console');
 
-/** Builds both where needed. Answers what it did, or the words of the program that could not. */
+/** Builds both where needed. Returns what it did, or the output of the program that failed. */
 export async function build() {
   const [server, page] = await Promise.all([buildServer(), buildConsole()]);
   const failed = [server, page].filter(({ status }) => status === 'failed');
@@ -22,7 +22,7 @@ export async function build() {
   return { status: [server, page].some(({ status }) => status === 'built') ? 'built' : 'fresh' };
 }
 
-/** src/ into dist/: what runs in a few files, and each module alone, for its types and for tools. */
+/** src/ into dist/: the program as a few bundles, and each module alone for its types and for tools. */
 export async function buildServer() {
   const configs = ['tsconfig.json', 'tsconfig.build.json', 'package.json', 'package-lock.json'];
   const settings = [...configs, 'scripts/bundle.mjs'];
@@ -46,7 +46,7 @@ async function compileServer(scratch) {
   return wrongTypes ?? notBundled;
 }
 
-/** console/ into console/dist/. Where Vite or the sources are not installed, what is there is served as it is. */
+/** console/ into console/dist/. Without Vite or the sources, an existing build is served unchanged. */
 async function buildConsole() {
   const vite = join(root, 'node_modules/vite/bin/vite.js');
   if (!existsSync(vite) || !existsSync(join(consoleDir, 'index.html'))) return { status: 'fresh' };
@@ -69,7 +69,7 @@ const compressedFromBytes = 1024;
 // Level 9 is within two percent of 11 on this code and takes a tenth of the time.
 const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
 
-/** Once here instead of at each request; the server sends what lies beside the file. */
+/** Compresses once here instead of at each request; the server sends the compressed file beside the original. */
 async function compressAssets(directory) {
   for (const file of (await listFiles(directory)).filter((name) => worthCompressing.test(name))) {
     const content = await readFile(join(directory, file));
@@ -79,10 +79,10 @@ async function compressAssets(directory) {
   }
 }
 
-/** Runs a Node program; answers null when it went well, else what it said. */
+/** Runs a Node program; returns null on success, otherwise its output. */
 function run(args, cwd) {
   return new Promise((resolve) => {
-    // The build of the console does not depend on how the server is going to run.
+    // The build of the console does not depend on how the server will run.
     const env = { ...process.env, NODE_ENV: 'production' };
     const child = spawn(process.execPath, args, { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] });
     const output = [];

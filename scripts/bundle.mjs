@@ -1,4 +1,4 @@
-// Puts the server, the command line, the library and the threads together in a few files: a process loads them in a
+// Bundles the server, the command line, the library and the threads into a few files: a process loads them in a
 // third of the time that it needs for a thousand small ones.
 import { readdir, readFile, realpath, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
@@ -6,12 +6,12 @@ import { rolldown } from 'rolldown';
 import { listFiles } from './build-target.mjs';
 
 /**
- * Only these of the packages go in, because they are many small ES modules themselves. The others stay what npm has
- * installed: native, or loaded as quickly from where they are.
+ * Only these packages are bundled, because they are many small ES modules themselves. The others stay as npm has
+ * installed them: native, or loaded as quickly from there.
  */
 const bundledPackages = ['zod', 'jose', '@fastify/type-provider-zod'];
 
-/** Answers null when it went well, else what is wrong. */
+/** Returns null on success, otherwise what is wrong. */
 export async function bundleServer({ root, directory }) {
   try {
     const bundle = await rolldown({
@@ -33,7 +33,7 @@ export async function bundleServer({ root, directory }) {
   }
 }
 
-/** What is started or imported from outside; whole because a test process is held back until all of it is loaded. */
+/** Entry points. Each is whole, because a test process is held back until all of it is loaded. */
 async function listEntries(sources) {
   const threads = (await listFiles(sources)).filter((file) => file.endsWith('-thread.ts'));
   const files = ['main.ts', 'library.ts', 'app.ts', ...threads];
@@ -51,7 +51,7 @@ function packageOf(id) {
     .join('/');
 }
 
-/** Whoever passes the files on passes these packages on as well. */
+/** The licences of the bundled packages, which must be shipped with the files. */
 async function writeLicenses({ root, output, file }) {
   const modules = output.flatMap(({ moduleIds = [] }) => moduleIds);
   const texts = [];

@@ -38,7 +38,7 @@ function listSuites(directory, only) {
     .map((name) => ({ name, path: `${directory}/${name}` }));
 }
 
-/** The longest first. A word that names nothing is a mistake, not an empty run. */
+/** The longest first. A word that matches no file is an error, not an empty run. */
 function chooseFiles(words) {
   const all = [
     ...listSuites('test/chaos'),

@@ -1,4 +1,4 @@
-// `npm run generate`: writes the checked-in files that are made from the code. Tests compare them.
+// `npm run generate`: writes the checked-in files that are generated from the code. Tests compare them.
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';

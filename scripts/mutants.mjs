@@ -9,14 +9,14 @@ import { basename, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { root } from './steps.mjs';
 
-// A run of fewer says little, and an emptied list must not look like a success.
+// A run of fewer mutants proves little, and an emptied list must not look like a success.
 const fewestMutants = 15;
 const runTimeoutMs = 5 * 60_000;
 const stopTimeoutMs = 20_000;
 const keptOutputLength = 4_000;
 
-// A mutant must be a working program with another behaviour: one that does not even parse fails every test, and
-// proves nothing about the one that is named.
+// A mutant must be a working program with different behaviour: one that does not parse fails every test, and
+// proves nothing about the named one.
 const brokenProgram =
   /syntax error at or near|\b(?:SyntaxError|ReferenceError): |\b(?:column|relation|function) \S+ does not exist/;
 
@@ -27,7 +27,7 @@ const mutants = chooseMutants(JSON.parse(await readFile(join(root, 'test/mutants
 const copy = await mkdtemp(join(tmpdir(), 'sluice-mutants-'));
 const temporary = join(copy, 'tmp');
 try {
-  // PostgreSQL runs as another user when we are root, and has to get through to its directory.
+  // As root, PostgreSQL runs as another user, who must be able to reach its directory.
   await chmod(copy, 0o755);
   await mkdir(temporary);
   await copyCheckout(copy);
@@ -49,20 +49,20 @@ function chooseMutants(all) {
   return names.length > 0 ? all.filter(({ id }) => names.includes(id)) : all;
 }
 
-/** The files that git knows or would take, as they are now; node_modules is only linked. */
+/** The files that git tracks or would add, as they are now; node_modules is only linked. */
 async function copyCheckout(target) {
   const listed = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
     cwd: root,
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,
   });
-  // Listed and not there: deleted, and not committed yet.
+  // Listed but missing: deleted and not committed yet.
   const files = listed.split('\0').filter((file) => file !== '' && existsSync(join(root, file)));
   for (const file of files) await cp(join(root, file), join(target, file), { verbatimSymlinks: true });
   await symlink(join(root, 'node_modules'), join(target, 'node_modules'));
 }
 
-/** A test that is red without a mutant, or that is gone, would count as a kill of everything. */
+/** A test that is red without a mutant, or missing, would count as killing every mutant. */
 async function isGreenUnmutated() {
   console.log('The named tests without a mutant:');
   let green = true;
@@ -153,12 +153,12 @@ function endOfBlock(text, start) {
   return close ? start + close.index + close[0].length : text.length;
 }
 
-/** Text of several lines is a list in the file, to be readable. */
+/** Text of several lines is a list in the file, for readability. */
 function toText(lines) {
   return Array.isArray(lines) ? lines.join('\n') : lines;
 }
 
-/** Each named test has to fail by itself: a name that stays green promises a protection that is not there. */
+/** Each named test has to fail: a test that stays green does not protect against the mutant. */
 function judge({ killedBy }, { results, problem }) {
   const failed = killedBy.filter((name) => results.get(name)?.status === 'failed');
   const broken = failed
@@ -167,14 +167,14 @@ function judge({ killedBy }, { results, problem }) {
   if (broken) return { verdict: 'STALE', why: `The mutant is not a working program: ${firstLine(broken)}` };
   if (failed.length === killedBy.length) return { verdict: 'ok' };
   const others = killedBy.filter((name) => !failed.includes(name));
-  // Without any verdict on a test the mutant broke the run and not a promise.
+  // Without a result for any test, the mutant broke the run and proves nothing.
   if (others.every((name) => results.get(name)?.status !== 'passed')) {
     return { verdict: 'STALE', why: `No verdict on: ${others.join('; ')}\n${problem}`.trimEnd() };
   }
   return { verdict: 'SURVIVED', why: `Did not fail: ${others.join('; ')}` };
 }
 
-/** Runs these tests of a file in the copy; answers name → result, and what else went wrong. */
+/** Runs these tests of a file in the copy; returns name → result, and what else went wrong. */
 async function runTests(file, names) {
   const report = join(copy, 'mutants-report.json');
   await rm(report, { force: true });
@@ -206,7 +206,7 @@ function runVitest(args) {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [join(root, 'node_modules/vitest/vitest.mjs'), ...args], {
       cwd: copy,
-      // A group of its own: a mutant may loop for ever in a process that vitest has forked.
+      // Its own process group: a mutant may loop forever in a process that vitest forked.
       detached: true,
       env: { ...process.env, TMPDIR: temporary, NO_COLOR: '1', FORCE_COLOR: undefined },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -241,7 +241,7 @@ function signalGroup(pid, signal) {
   }
 }
 
-/** A run that was cut short leaves its PostgreSQL behind. In this directory every server is one of ours. */
+/** An aborted run leaves its PostgreSQL behind. Every server in this directory belongs to this run. */
 async function stopLeftServers() {
   const files = await readdir(temporary, { recursive: true });
   for (const file of files.filter((name) => basename(name) === 'postmaster.pid')) {

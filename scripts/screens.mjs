@@ -1,5 +1,5 @@
-// `npm run screens`: a server with something on every view, and a picture of each in light and dark, wide and narrow,
-// in docs/console/. `npm run screens -- uploads job` draws only those.
+// `npm run screens`: takes a screenshot of every view of a filled server, in light and dark, wide and narrow,
+// into docs/console/. `npm run screens -- uploads job` takes only those.
 import { runVitest } from './steps.mjs';
 
 const chosen = process.argv.slice(2);

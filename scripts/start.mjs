@@ -1,5 +1,5 @@
 // `npm start -- <args>`: the command line of Sluice from a checkout, built first when the sources have changed.
-// It runs in this very process, so that signals and exit codes are the server's own.
+// It runs in this process, so that signals and exit codes are the server's own.
 import { build } from './build.mjs';
 
 const result = await build();

@@ -1,5 +1,5 @@
 // What the tests need beside npm packages: Debian programs, a system PostgreSQL, and a newer Node.
-// Each answers what it found, or says in a sentence why it is missing.
+// Each function returns what it found, or a sentence that says why it is missing.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { lstat, mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
@@ -18,7 +18,7 @@ const newestNodeMajor = 24;
 const oldestPostgresMajor = 15;
 const installTimeoutMs = 300_000;
 
-/** Installs missing packages when that is possible; answers one sentence per package that is still missing. */
+/** Installs missing packages if possible; returns one sentence per package that is still missing. */
 export function ensureDebianPackages() {
   const missing = debianPackages.filter(({ command }) => !findCommand(command));
   if (missing.length === 0) return [];
@@ -106,7 +106,7 @@ export async function findNewestNode() {
     );
     if (install.status !== 0) return { missing: `npm could not fetch ${name}: ${reasonOf(install)}` };
     await rename(scratch, home).catch((error) => {
-      // Another test run was faster, and its copy is as good.
+      // Another test run was faster; its copy is just as good.
       if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
     });
   } finally {
@@ -130,17 +130,17 @@ async function cacheDirectory() {
   for (const directory of candidates) {
     try {
       await mkdir(directory, { recursive: true, mode: 0o700 });
-      // What lies here is executed, so a directory that another user made is no good.
+      // Files here are executed, so a directory that another user created is not safe.
       if ((await lstat(directory)).uid === process.getuid?.()) return directory;
     } catch {
-      // Not ours to write: the next candidate, and in the end a new directory of our own.
+      // Not writable: try the next candidate, and finally a new directory.
     }
   }
   return mkdtemp(join(tmpdir(), 'sluice-test-'));
 }
 
 function findCommand(command) {
-  // Services live in /usr/sbin, which an ordinary user's PATH leaves out.
+  // Services are in /usr/sbin, which an ordinary user's PATH does not have.
   const directories = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/sbin'];
   return directories.map((directory) => join(directory, command)).find((path) => existsSync(path)) ?? null;
 }

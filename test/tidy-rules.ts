@@ -7,7 +7,7 @@ export interface SourceFile {
   readonly text: string;
 }
 
-/** A rule answers one sentence per breach, each beginning with `file:line`. */
+/** A rule returns one sentence per breach, each beginning with `file:line`. */
 export type Rule = (file: SourceFile) => string[];
 
 const limits = { functionLines: 70, fileLines: 400, lineWidth: 120 } as const;

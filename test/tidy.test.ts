@@ -65,7 +65,7 @@ describe('the repository', () => {
   test('has no line that is too wide', () => check(lineWidth, [...code, ...migrations]));
   test('reads the environment only in its configuration', () => check(environment));
   test('writes to the terminal in one place', () => check(consoleUse));
-  test('has migrations without a gap, each with a way back', () => {
+  test('has migrations without a gap, each with a down migration', () => {
     expect(migrationNames(readdirSync(path.join(root, 'migrations')))).toEqual([]);
   });
 });
@@ -135,7 +135,7 @@ describe('importing', () => {
     expect(imports('src/ingest/items/service.ts', './store.ts')).toEqual([]);
   });
 
-  test('from outside src is refused to the product and allowed to its tests', () => {
+  test('from outside src is refused in the product and allowed in its tests', () => {
     expect(imports('src/lib/ids.ts', '../../test/database.ts')).toHaveLength(1);
     expect(imports('src/lib/ids.test.ts', '../../test/database.ts')).toEqual([]);
   });
@@ -144,7 +144,7 @@ describe('importing', () => {
     expect(breaches(importDirection, 'src/stuff.ts', '')).toHaveLength(1);
   });
 
-  test('a service, a package or a sibling is refused to a store', () => {
+  test('a service, a package or a sibling is refused in a store', () => {
     const imported = (line: string, file = 'src/ingest/items/store.ts') => breaches(storeImports, file, line);
     expect(imported("import { a } from './service.ts';")).toHaveLength(1);
     expect(imported("import { a } from '../../kernel/jobs/claim.ts';")).toHaveLength(1);
@@ -160,7 +160,7 @@ describe('importing', () => {
 describe('SQL', () => {
   const statement = 'export const q = `\n  select id\n    from jobs\n where status = 1`;';
 
-  test('outside a store is refused, as a string and as the template', () => {
+  test('outside a store is refused, as a string and as a template', () => {
     expect(breaches(sqlPlace, 'src/ingest/items/service.ts', statement)).toEqual([
       expect.stringMatching(/^src\/ingest\/items\/service\.ts:1 has SQL/),
     ]);
@@ -314,7 +314,7 @@ describe('the outside world', () => {
     expect(breaches(consoleUse, 'src/cli/terminal/output.ts', "console.log('a');")).toEqual([]);
   });
 
-  test('a migration with a gap, a double number, no way back or a strange name is refused', () => {
+  test('a migration with a gap, a repeated number, no down migration or a wrong name is refused', () => {
     const both = (stem: string) => [`${stem}.up.sql`, `${stem}.down.sql`];
     expect(migrationNames([...both('0001_a'), ...both('0002_b')])).toEqual([]);
     expect(migrationNames([...both('0001_a'), ...both('0003_c')])).toEqual([

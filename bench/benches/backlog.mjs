@@ -1,7 +1,7 @@
 import { format, percentile } from '../harness/figures.mjs';
 import { withDatabase } from '../harness/item-jobs.mjs';
 import { insertJobs, insertTenants, pipelineName } from '../harness/kernel.mjs';
-import { settle } from '../harness/postgres.mjs';
+import { flushWrites } from '../harness/postgres.mjs';
 
 const tenants = 10;
 const warmUpClaims = 50;
@@ -52,7 +52,7 @@ leases and writes the event.`,
   ],
 };
 
-/** Tops the queue up to its length, in one tenant's favour, as a real backlog is. */
+/** Refills the queue, mostly with jobs of one tenant, like a real backlog. */
 async function fill(database, waiting) {
   const readWaiting = async () => {
     const [{ count }] = await database.query(
@@ -62,7 +62,7 @@ async function fill(database, waiting) {
   };
   const tenantSql = `'tenant-' || case when n % 2 = 0 then 1 else 1 + n % ${tenants} end`;
   await insertJobs(database, { count: Math.max(0, waiting - (await readWaiting())), tenantSql });
-  await settle(database);
+  await flushWrites(database);
   const found = await readWaiting();
   if (found !== waiting) throw new Error(`${found} jobs are waiting instead of ${waiting}`);
 }

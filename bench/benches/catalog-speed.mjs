@@ -3,7 +3,7 @@ import { loadCatalogJob, loadProducts } from '../harness/catalog-sluice.mjs';
 import { until } from '../harness/children.mjs';
 import { format } from '../harness/figures.mjs';
 import { revealItems, withDatabase } from '../harness/item-jobs.mjs';
-import { settle } from '../harness/postgres.mjs';
+import { flushWrites } from '../harness/postgres.mjs';
 import { startWorkers, tenantId } from '../harness/sluice.mjs';
 
 const key = 'perSecond';
@@ -59,7 +59,7 @@ async function measureSluice({ server, products, rows }) {
   try {
     await loadProducts(database, products);
     const jobId = await loadCatalogJob(database, rows);
-    await settle(database);
+    await flushWrites(database);
     const workers = await startWorkers(1, { database });
     try {
       const seconds = await withDatabase(database, (db) => secondsToDone(db, jobId));
@@ -104,7 +104,7 @@ async function measureSql({ server, products, rows }) {
   try {
     const catalog = await loadProducts(database, products);
     await prepareAsked(database, { rows, catalog });
-    await settle(database);
+    await flushWrites(database);
     const startedAtMs = performance.now();
     await database.query(joins({ versionId: catalog.versionId }));
     const seconds = (performance.now() - startedAtMs) / 1000;

@@ -5,7 +5,7 @@ import { format, secondsOf } from '../harness/figures.mjs';
 import { readExport } from '../harness/http.mjs';
 import { columns, loadDoneItems } from '../harness/item-jobs.mjs';
 import { peakMb } from '../harness/memory.mjs';
-import { settle } from '../harness/postgres.mjs';
+import { flushWrites } from '../harness/postgres.mjs';
 import { runPsql } from '../harness/psql.mjs';
 import { makeScratch } from '../harness/scratch.mjs';
 import { startServe } from '../harness/sluice.mjs';
@@ -32,7 +32,7 @@ had.`,
     const scratch = await makeScratch();
     const database = await server.sluiceDatabase();
     const jobId = await loadDoneItems(database, size);
-    await settle(database);
+    await flushWrites(database);
     const context = { server, database, jobId, size, scratch };
     return {
       contenders: [

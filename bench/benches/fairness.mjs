@@ -3,7 +3,7 @@ import { openBegins } from '../harness/begins.mjs';
 import { startContender } from '../harness/children.mjs';
 import { format, msBetween, percentile } from '../harness/figures.mjs';
 import { dispatchTo, insertJobs, insertTenants, openKernel } from '../harness/kernel.mjs';
-import { settle } from '../harness/postgres.mjs';
+import { flushWrites } from '../harness/postgres.mjs';
 
 const sliceMs = 50;
 const samples = 100;
@@ -45,7 +45,7 @@ async function measure(server, backlog) {
   try {
     await insertTenants(database, 2);
     if (backlog > 0) await insertJobs(database, { count: backlog });
-    await settle(database);
+    await flushWrites(database);
     const begins = openBegins();
     const settings = { appUrl: database.appUrl, tellsBegin: true, sliceMs };
     const worker = await startContender('kernel-worker.mjs', settings, begins.hear);
@@ -66,7 +66,7 @@ async function measure(server, backlog) {
 async function dispatchAll(kernel, begins) {
   const timesMs = [];
   for (let sample = 0; sample < warmUpSamples + samples; sample += 1) {
-    // At any moment of the slices that run: an even rest would always meet the same one.
+    // At a random moment of the running slices: an even pause would always meet the same one.
     await pause(10 + Math.random() * sliceMs);
     const subjectId = crypto.randomUUID();
     const begin = begins.next(subjectId);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { format, secondsOf } from '../harness/figures.mjs';
 import { uploadCsv } from '../harness/http.mjs';
 import { peakMb } from '../harness/memory.mjs';
-import { settle } from '../harness/postgres.mjs';
+import { flushWrites } from '../harness/postgres.mjs';
 import { runPsql } from '../harness/psql.mjs';
 import { copyColumns, writeCopyFile, writeCsv } from '../harness/row-files.mjs';
 import { makeScratch } from '../harness/scratch.mjs';
@@ -30,7 +30,7 @@ the same columns, indexes and storage settings, and without the foreign key and 
     const copyFile = join(scratch.path, 'rows.copy');
     await writeCsv(csv, size);
     await writeCopyFile(copyFile, { count: size, jobId: randomUUID() });
-    // What the rows are must not depend on the way they took.
+    // The rows must not depend on how they came in.
     const sums = new Set();
     return {
       contenders: [
@@ -56,7 +56,7 @@ async function measureIngest({ server, size, csv, sums }) {
   try {
     const serve = await startServe({ database });
     try {
-      await settle(database);
+      await flushWrites(database);
       const seconds = await secondsOf(() => uploadCsv(serve, csv));
       const figures = { [key]: size / seconds, peakMb: peakMb(serve.pid) };
       await checkRows(database, { table: 'job_items', size, sums });
@@ -73,7 +73,7 @@ async function measureCopy({ server, size, copyFile, sums }) {
   const database = await server.sluiceDatabase();
   try {
     await cloneItems(database);
-    await settle(database);
+    await flushWrites(database);
     const command = `\\copy copied_items (${copyColumns}) from '${copyFile}'`;
     const seconds = await secondsOf(() => runPsql(server, { database, command }));
     await checkRows(database, { table: 'copied_items', size, sums });
@@ -83,7 +83,7 @@ async function measureCopy({ server, size, copyFile, sums }) {
   }
 }
 
-/** LIKE leaves the storage settings out, and fillfactor is one of them. */
+/** LIKE does not copy storage settings such as fillfactor. */
 async function cloneItems(database) {
   await database.query('create table copied_items (like job_items including all)');
   const [{ options }] = await database.query(

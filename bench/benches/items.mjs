@@ -3,7 +3,7 @@ import { drain } from '../harness/drain.mjs';
 import { format } from '../harness/figures.mjs';
 import { loadWaitingItems, revealItems, withDatabase } from '../harness/item-jobs.mjs';
 import { drainGraphileWorker, drainPgBoss, peerSweeps } from '../harness/peers.mjs';
-import { settle } from '../harness/postgres.mjs';
+import { flushWrites } from '../harness/postgres.mjs';
 import { startWorkers, tenantId } from '../harness/sluice.mjs';
 
 const key = 'perSecond';
@@ -76,7 +76,7 @@ async function drainSluice({ server, size }, processes) {
   const database = await server.sluiceDatabase();
   try {
     const jobId = await loadWaitingItems(database, size);
-    await settle(database);
+    await flushWrites(database);
     const workers = await startWorkers(processes, { database });
     try {
       const seconds = await withDatabase(database, (db) => secondsToDone(db, jobId));
@@ -98,7 +98,7 @@ async function secondsToDone(db, jobId) {
   const startedAtMs = performance.now();
   await revealItems(db, jobId);
   const isDone = async () => (await statusOf()) === 'success';
-  // Not more often: the question costs the database about as much as a hundred items.
+  // Not more often: the query costs the database about as much as a hundred items.
   await until('all items are done', isDone, { everyMs: 20, limitMs: 600_000 });
   return (performance.now() - startedAtMs) / 1000;
 }
@@ -107,7 +107,7 @@ async function drainRaw({ server, size }, { processes, best }) {
   const database = await server.sluiceDatabase();
   try {
     const jobId = await loadWaitingItems(database, size);
-    await settle(database);
+    await flushWrites(database);
     const rate = await drain({
       program: 'raw-items.mjs',
       processes,
@@ -122,7 +122,7 @@ async function drainRaw({ server, size }, { processes, best }) {
   }
 }
 
-/** A drain that did less than it says is no measurement. */
+/** A drain that did less than it claims is not a measurement. */
 async function checkDone(database, size) {
   const [{ done }] = await database.query(
     `select count(*)::int as done from job_items where status = 'DONE' and result_json is not null`,

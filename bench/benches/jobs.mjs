@@ -2,7 +2,7 @@ import { drain } from '../harness/drain.mjs';
 import { format } from '../harness/figures.mjs';
 import { insertJobs, insertTenants } from '../harness/kernel.mjs';
 import { drainGraphileWorker, drainPgBoss, peerSweeps, withCounter } from '../harness/peers.mjs';
-import { settle } from '../harness/postgres.mjs';
+import { flushWrites } from '../harness/postgres.mjs';
 
 const key = 'perSecond';
 const named = (name, processes) => `${name}, ${processes} ${processes === 1 ? 'process' : 'processes'}`;
@@ -72,7 +72,7 @@ async function drainKernel({ server, size }, { processes, best }) {
   try {
     await insertTenants(database, 1);
     await insertJobs(database, { count: size });
-    await settle(database);
+    await flushWrites(database);
     const counting = `select count(*)::int as left from ingestion_jobs where status <> 'success'`;
     const rate = await withCounter(database, counting, (left) =>
       drain({

@@ -5,7 +5,7 @@ import { startContender, until } from '../harness/children.mjs';
 import { format } from '../harness/figures.mjs';
 import { addDocuments, createKb, runKb } from '../harness/knowledge-sluice.mjs';
 import { markdownFiles, writeMarkdownFiles } from '../harness/markdown-files.mjs';
-import { settle } from '../harness/postgres.mjs';
+import { flushWrites } from '../harness/postgres.mjs';
 import { makeScratch } from '../harness/scratch.mjs';
 import { startServe, tenantId } from '../harness/sluice.mjs';
 
@@ -127,7 +127,7 @@ async function warmUp({ database, serve }) {
 async function measureIndex({ database, serve }, made) {
   const kbId = await createKb(serve, { name: 'New files' });
   await addDocuments(serve, { kbId, files: made.files });
-  await settle(database);
+  await flushWrites(database);
   const { counters, seconds } = await runKb(serve, { database, kbId });
   const stored = await database.query(
     'select text from embeddings_index where kb_id = $1 and vector is not null order by chunk_id',
@@ -181,14 +181,14 @@ async function firstScan({ database, serve, count }, { sources = [], files = [] 
   await addDocuments(serve, { kbId, files });
   const { counters } = await runKb(serve, { database, kbId });
   if (counters.docs_seen !== count) throw new Error(`The first scan saw ${counters.docs_seen} of ${count}`);
-  // Files that are younger than two seconds are read once more before their looks are trusted; the peer has a second
+  // Files younger than two seconds are read again before their stamps are trusted; the peer has a second
   // scan as well.
   await runKb(serve, { database, kbId });
   return kbId;
 }
 
 async function measureRescan({ database, serve, count }, kbId) {
-  await settle(database);
+  await flushWrites(database);
   const { counters, seconds } = await runKb(serve, { database, kbId });
   if (counters.docs_unchanged !== count) {
     throw new Error(`The rescan found ${counters.docs_unchanged} of ${count} unchanged`);
@@ -209,7 +209,7 @@ async function startLangchain({ database, folder, best }) {
 }
 
 async function measureLangchain(peer, { database, count }) {
-  await settle(database);
+  await flushWrites(database);
   peer.told = null;
   peer.go();
   await until('LangChain.js has scanned', () => peer.told !== null, { everyMs: 5 });

@@ -4,7 +4,7 @@ import { format } from '../harness/figures.mjs';
 import { readExport, uploadCsv } from '../harness/http.mjs';
 import { loadDoneItems } from '../harness/item-jobs.mjs';
 import { watchMemory } from '../harness/memory.mjs';
-import { settle } from '../harness/postgres.mjs';
+import { flushWrites } from '../harness/postgres.mjs';
 import { writeCsv } from '../harness/row-files.mjs';
 import { makeScratch } from '../harness/scratch.mjs';
 import { nodeFlags, startServe } from '../harness/sluice.mjs';
@@ -32,7 +32,7 @@ third: 1 is flat.`,
     await writeCsv(csv, size);
     const database = await server.sluiceDatabase();
     const jobId = await loadDoneItems(database, size);
-    await settle(database);
+    await flushWrites(database);
     const exporting = (exportFormat) => () =>
       whileServing(database, (serve) => readExport(serve, { jobId, exportFormat }));
     const cycles = Math.ceil(size / rowsPerCycle);

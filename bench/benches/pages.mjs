@@ -1,6 +1,6 @@
 import { format, percentile } from '../harness/figures.mjs';
 import { loadDoneItems } from '../harness/item-jobs.mjs';
-import { settle } from '../harness/postgres.mjs';
+import { flushWrites } from '../harness/postgres.mjs';
 import { cursorAfter, startServe } from '../harness/sluice.mjs';
 
 const pageSize = 100;
@@ -22,7 +22,7 @@ requests, one after the other; both kinds of page take turns.`,
   async open({ server, size }) {
     const database = await server.sluiceDatabase();
     const jobId = await loadDoneItems(database, size);
-    await settle(database);
+    await flushWrites(database);
     const serve = await startServe({ database, settings: { RATE_LIMIT_PER_MINUTE: '10000000' } });
     const lastPage = Math.ceil(size / pageSize);
     const firstRow = (lastPage - 1) * pageSize + 1;

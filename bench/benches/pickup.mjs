@@ -7,7 +7,7 @@ import { dispatchTo, insertTenants, openKernel } from '../harness/kernel.mjs';
 import { openGraphileWorker, openPgBoss } from '../harness/peers.mjs';
 import { tenantId } from '../harness/sluice.mjs';
 
-/** Long enough for everything about the last job to be over. */
+/** Long enough for all work of the last job to end. */
 const restMs = 20;
 const warmUpJobs = 50;
 const peers = ['graphile-worker', 'pg-boss'];

@@ -68,7 +68,7 @@ whose answer is the first result, or among the first five. The corpus is in
   ],
 };
 
-/** A knowledge base of its own each time: the order in which chunks come in must not matter. */
+/** A new knowledge base each time: the order in which chunks come in must not matter. */
 async function measure({ database, serve, corpus, mode }) {
   const kbId = await createKb(serve, { name: 'Recall' });
   await addDocuments(serve, { kbId, files: corpus.files });

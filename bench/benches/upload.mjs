@@ -5,7 +5,7 @@ import { countsOf, writeAdReport } from '../harness/ad-report.mjs';
 import { format, secondsOf } from '../harness/figures.mjs';
 import { peakMb } from '../harness/memory.mjs';
 import { loadByPgloader, pgloaderCandidates, requirePgloader } from '../harness/pgloader.mjs';
-import { settle } from '../harness/postgres.mjs';
+import { flushWrites } from '../harness/postgres.mjs';
 import { makeScratch } from '../harness/scratch.mjs';
 import { startServe, startWorkers } from '../harness/sluice.mjs';
 import { findWorkspace, uploadReport } from '../harness/upload-sluice.mjs';
@@ -59,7 +59,7 @@ then only note the newer upload. The memory is the most that the server or the w
     const path = join(scratch.path, 'report.csv');
     await writeAdReport(path, size);
     const sizeMb = (await stat(path)).size / 1e6;
-    // What is in the tables must not depend on the way it took.
+    // The tables must not depend on how the data came in.
     const run = { server, size, path, scratch: scratch.path, sums: new Set() };
     return {
       checks: [
@@ -106,7 +106,7 @@ then only note the newer upload. The memory is the most that the server or the w
 
 async function measureSluice({ server, size, path, scratch, sums }) {
   const database = await server.sluiceDatabase();
-  // Server and worker share the directory that the file lies in.
+  // Server and worker share the directory of the file.
   const settings = { SLUICE_DATA_DIR: join(scratch, `home-${randomUUID()}`) };
   try {
     const serve = await startServe({ database, settings });
@@ -174,7 +174,7 @@ async function firstAndAgain({ database, size, sums, measure }) {
 }
 
 async function timed(database, work) {
-  await settle(database);
+  await flushWrites(database);
   return secondsOf(work);
 }
 

@@ -1,4 +1,4 @@
-// A process of graphile-worker with a task that does nothing, or that tells when it begins.
+// A process of graphile-worker with a task that does nothing, or that reports when it starts.
 import { Logger, run } from 'graphile-worker';
 import { countHandled, settings, tellBegin, tellHandled, untilGo } from './protocol.mjs';
 

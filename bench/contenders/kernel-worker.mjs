@@ -1,4 +1,4 @@
-// A process of Sluice's kernel with a pipeline that does nothing, tells when it begins, or takes its time.
+// A process of Sluice's kernel with a pipeline that does nothing, reports when it starts, or is slow.
 import { setTimeout as pause } from 'node:timers/promises';
 import { openKernel } from '../harness/kernel.mjs';
 import { countHandled, settings, tellBegin, tellHandled, untilGo } from './protocol.mjs';

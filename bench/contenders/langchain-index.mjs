@@ -1,4 +1,4 @@
-// `index()` of LangChain.js over a folder: each go reads all files and finds that none has changed.
+// `index()` of LangChain.js over a folder: each run reads all files and finds that none has changed.
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { PostgresRecordManager } from '@langchain/community/indexes/postgres';
@@ -10,7 +10,7 @@ import { settings } from './protocol.mjs';
 const { ownerUrl, folder, best } = settings;
 const pool = new pg.Pool({ connectionString: ownerUrl, max: 4 });
 const recordManager = new PostgresRecordManager('bench', { pool });
-// An embedder and a store that cost nothing: what is not changed reaches neither.
+// An embedder and a store that cost nothing: unchanged files reach neither.
 const vectorStore = { addDocuments: async () => [], delete: async () => {} };
 const readsAtOnce = 64;
 
@@ -32,7 +32,7 @@ async function scan() {
     docsSource,
     recordManager,
     vectorStore,
-    // Full: what has gone from the folder goes from the index, as it does with Sluice.
+    // Full: files deleted from the folder are deleted from the index, as in Sluice.
     options: { cleanup: 'full', sourceIdKey: 'source', batchSize: best.batchSize },
   });
 }

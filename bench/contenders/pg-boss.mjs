@@ -1,4 +1,4 @@
-// A process of pg-boss with a handler that does nothing, or that tells when it begins.
+// A process of pg-boss with a handler that does nothing, or that reports when it starts.
 import { PgBoss } from 'pg-boss';
 import { countHandled, settings, tellBegin, tellHandled, untilGo } from './protocol.mjs';
 

@@ -5,7 +5,7 @@ const tellMs = 5;
 
 let handled = 0;
 
-/** The first one is told at once: it starts the clock. */
+/** The first one is reported at once: it starts the clock. */
 export function countHandled(count) {
   if (handled === 0) process.send({ is: 'first', atNs: process.hrtime.bigint().toString() });
   handled += count;
@@ -16,13 +16,13 @@ export async function untilGo() {
   const told = new Promise((resolve) => {
     process.once('message', resolve);
   });
-  // A runner that is gone needs no contender.
+  // Without its runner a contender exits.
   process.once('disconnect', () => process.exit(0));
   process.send({ is: 'ready' });
   await told;
 }
 
-/** Tells now and then how many were handled; the timer costs nothing beside the work. */
+/** Reports regularly how many were handled; the timer's cost is negligible. */
 export function tellHandled() {
   let last = -1;
   setInterval(() => {

@@ -1,4 +1,4 @@
-// The least that anybody could do with job_items: claim a batch and complete it, in one transaction, by plain SQL.
+// The minimum for job_items: claim a batch and complete it, in one transaction, in plain SQL.
 import pg from 'pg';
 import { settings, untilGo } from './protocol.mjs';
 

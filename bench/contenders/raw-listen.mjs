@@ -1,4 +1,4 @@
-// The least that a worker on PostgreSQL needs: LISTEN, and a claim by plain SQL when something was announced.
+// The minimum of a worker on PostgreSQL: LISTEN, and a claim in plain SQL after a notification.
 import pg from 'pg';
 import { settings, tellBegin, untilGo } from './protocol.mjs';
 

@@ -32,7 +32,7 @@ export const reportColumns = [
 
 export const flatColumns = reportColumns.map(([, column]) => column);
 
-/** The figures hang on the number of the line alone, so every run has the same file. */
+/** The figures depend on the line number alone, so every run has the same file. */
 export async function writeAdReport(path, lines) {
   const file = createWriteStream(path);
   file.write(`${reportColumns.map(([header]) => header).join(',')}\n`);
@@ -64,7 +64,7 @@ function lineOf(n) {
     day,
     day,
     `Spring ${campaign}`,
-    // A comma inside of quotes: whoever splits at commas reads nonsense.
+    // A comma inside quotes: splitting at commas would be wrong.
     `"Women, ${adSet}"`,
     `Video ${ad}`,
     day,

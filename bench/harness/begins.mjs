@@ -1,4 +1,4 @@
-// Waiting for the begin of a job in some process: who begins it, and when.
+// Waits for the start of a job in some process: which one starts it, and when.
 const waitLimitMs = 60_000;
 
 export function openBegins() {
@@ -8,7 +8,7 @@ export function openBegins() {
     hear(message, child) {
       if (message.is === 'begin') waiting.get(message.subjectId)?.({ child, atNs: BigInt(message.atNs) });
     },
-    /** The next begin of this job. */
+    /** The next start of this job. */
     next(subjectId) {
       return new Promise((resolve, reject) => {
         const timer = setTimeout(() => {

@@ -1,10 +1,10 @@
-// A catalogue and rows that ask for its products, in a database of Sluice's.
+// A catalogue and rows that match its products, in a database of Sluice.
 import { loadWaitingItems, withDatabase } from './item-jobs.mjs';
 import { tenantId, userId } from './sluice.mjs';
 
 export const catalogName = 'bench';
 
-/** Loads the products as PUT /api/catalogs does; answers the catalogue. */
+/** Loads the products as PUT /api/catalogs does; returns the catalogue. */
 export async function loadProducts(database, products) {
   const { prepareTitleSearch } = await import(
     '../../dist/modules/ingest/items/catalog/prepare-title-search.js'

@@ -27,7 +27,7 @@ export async function startContender(program, settings, onMessage = () => {}, no
     child,
     stop,
     go: () => child.send('go'),
-    /** The exit of a program that ends by itself; an error when it failed or takes for ever. */
+    /** The exit of a program that ends by itself; an error when it fails or never ends. */
     ended: () => endOf(child, program),
   };
 }
@@ -37,7 +37,7 @@ async function endOf(child, program) {
   if (child.exitCode !== 0) throw new Error(`${program} ended with ${child.exitCode ?? child.signalCode}`);
 }
 
-/** Calls `check` until it answers true. */
+/** Calls `check` until it returns true. */
 export async function until(what, check, { everyMs = 10, limitMs = waitLimitMs } = {}) {
   const deadline = performance.now() + limitMs;
   while (!(await check())) {

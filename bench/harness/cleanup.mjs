@@ -25,7 +25,7 @@ export function endOnSignals() {
   ]) {
     process.once(signal, () => leave(code));
   }
-  // A reader of the output that has gone (`| head`) is no reason to leave a server behind.
+  // A closed output (`| head`) must not leave a server behind.
   process.once('uncaughtException', (error) => {
     if (error.code !== 'EPIPE') console.error(error);
     void leave(2);
@@ -38,7 +38,7 @@ async function leave(code) {
   process.exit(code);
 }
 
-/** Last made, first ended: processes before the server that they are connected to. */
+/** Last started, first ended: processes before the server that they are connected to. */
 export async function endAll() {
   for (const stop of [...pending].reverse()) {
     await stop().catch((error) => console.error(`Something could not be ended: ${error.message}`));

@@ -1,11 +1,11 @@
-// Draining a full queue: fill, settle, start the processes, and the clock runs until nothing is left.
+// Draining a full queue: fill, flush, start the processes, and the clock runs until nothing is left.
 import { startContender, until } from './children.mjs';
 import { msBetween } from './figures.mjs';
 
 /**
- * Answers jobs per second. The clock starts with the first call of a handler, so connecting costs nobody anything; a
- * program that does not tell it was connected before `go`. `left` counts what the database still holds; it is asked
- * only once the processes say that they have handled everything, because counting would slow them down.
+ * Returns jobs per second. The clock starts with the first call of a handler, so connecting is not measured; a
+ * program that does not report it was connected before `go`. `left` counts what the database still holds; it runs
+ * only after the processes report that they have handled everything, because counting would slow them down.
  */
 export async function drain({ program, processes, settings, count, left }) {
   const handled = new Map();
@@ -32,7 +32,7 @@ export async function drain({ program, processes, settings, count, left }) {
   }
 }
 
-/** When the question was asked whose answer was none: counting itself takes time that is nobody's fault. */
+/** The start of the query that returned zero: the time for counting is not measured. */
 async function untilNoneLeft(program, left) {
   let askedNs = 0n;
   const isNone = async () => {

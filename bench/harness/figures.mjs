@@ -1,4 +1,4 @@
-// Numbers out of measurements.
+// Numbers from measurements.
 
 export function median(values) {
   const sorted = [...values].sort((a, b) => a - b);
@@ -11,7 +11,7 @@ export function percentile(values, share) {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
 }
 
-/** Three significant digits below 100, whole numbers above: more would be a promise that no timing keeps. */
+/** Three significant digits below 100, whole numbers above: timings are not more precise. */
 export function round(value) {
   return Math.abs(value) >= 100 ? Math.round(value) : Number(value.toPrecision(3));
 }

@@ -1,9 +1,9 @@
-// The least of an HTTP client: its own cost must not be measured.
+// A minimal HTTP client: its own cost must not be measured.
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { request } from 'node:http';
 
-/** Makes an items job of a CSV file; answers its id. */
+/** Creates an items job from a CSV file; returns its id. */
 export async function uploadCsv(serve, path) {
   const boundary = 'sluice-bench-boundary';
   const field = (name, value) =>
@@ -31,7 +31,7 @@ export async function uploadCsv(serve, path) {
   return JSON.parse(body.text).jobId;
 }
 
-/** Reads an export to its end and throws it away; answers its size. */
+/** Reads an export to its end and discards it; returns its size. */
 export async function readExport(serve, { jobId, exportFormat }) {
   const url = `${serve.url}/api/jobs/${jobId}/export?format=${exportFormat}`;
   const { sizeBytes, lines } = await send(

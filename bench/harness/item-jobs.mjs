@@ -1,4 +1,4 @@
-// Items jobs as an ingest leaves them, made by SQL: hidden first, and visible when the clock starts.
+// Items jobs as an ingest leaves them, created by SQL: hidden first, visible when the clock starts.
 import { tenantId, userId } from './sluice.mjs';
 
 export const columns = ['id', 'name', 'email', 'city', 'amount'];
@@ -29,7 +29,7 @@ export async function loadWaitingItems(database, count) {
   return jobId;
 }
 
-/** Finished items, each with its result, of a job that shows. */
+/** Finished items, each with its result, of a visible job. */
 export async function loadDoneItems(database, count) {
   const jobId = await makeHiddenJob(database);
   await insertRows(database, {
@@ -45,7 +45,7 @@ export async function loadDoneItems(database, count) {
   return jobId;
 }
 
-/** From here on workers may take it; they are told at once, as by an ingest. `db` is connected before that. */
+/** From here on workers may claim it; they are notified at once, as by an ingest. `db` is connected before that. */
 export async function revealItems(db, jobId) {
   const { revealJob } = await import('../../dist/modules/kernel/jobs/shared-store.js');
   const { wakeChannel } = await import('../../dist/modules/kernel/jobs/wake-up.js');
@@ -84,7 +84,7 @@ async function makeHiddenJob(database) {
 const rowsAtOnce = 100_000;
 
 async function insertRows(database, { jobId, count, text, counter }) {
-  // A statement keeps its new rows until it has looked for their job.
+  // A statement keeps its new rows in memory until it has checked their job.
   for (let from = 1; from <= count; from += rowsAtOnce) {
     await database.query(text, [tenantId, jobId, userId, from, Math.min(from + rowsAtOnce - 1, count)]);
   }

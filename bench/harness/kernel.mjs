@@ -1,4 +1,4 @@
-// A kernel of the built program with one pipeline that does nothing but say that a slice has begun.
+// A kernel of the built program with one pipeline that only reports that a slice has started.
 import pino from 'pino';
 import { Registry } from 'prom-client';
 
@@ -33,7 +33,7 @@ export async function openKernel({ appUrl, onSlice, concurrency = 8, batchSize =
     heartbeatMs: 2_000,
     pollMs: 1_000,
     concurrency,
-    // Out of the way: one tenant has the whole queue here, as the peers have no tenants.
+    // No limit: one tenant has the whole queue here, because the peers have no tenants.
     tenantLimit: 1_000_000,
     maxStrikes: 3,
     maxQueued: 100_000_000,

@@ -1,4 +1,4 @@
-// Where figures come from: they mean little without it.
+// Where figures come from; without it they mean little.
 import { readFileSync } from 'node:fs';
 import { cpus, release, totalmem } from 'node:os';
 import { versionOf } from './install.mjs';

@@ -4,7 +4,7 @@ import { median } from './figures.mjs';
 
 const sampleMs = 50;
 
-/** Samples until `stop`, which answers the figures in MB. */
+/** Samples until `stop`, which returns the figures in MB. */
 export function watchMemory(pid) {
   const samples = [];
   const timer = setInterval(() => samples.push(residentMb(pid)), sampleMs);

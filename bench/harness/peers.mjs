@@ -3,7 +3,7 @@ import { Logger, makeWorkerUtils } from 'graphile-worker';
 import { PgBoss } from 'pg-boss';
 import { drain } from './drain.mjs';
 import { inputOf } from './item-jobs.mjs';
-import { settle, withClient } from './postgres.mjs';
+import { flushWrites, withClient } from './postgres.mjs';
 
 const chunk = 5_000;
 
@@ -22,7 +22,7 @@ export async function drainGraphileWorker({ server, size }, { processes, best })
         ],
       ),
     );
-    await settle(database);
+    await flushWrites(database);
     return await withCounter(
       database,
       'select count(*)::int as left from graphile_worker._private_jobs',
@@ -51,7 +51,7 @@ export async function drainPgBoss({ server, size }, { processes, best }) {
       ),
     );
     await boss.stop({ graceful: false });
-    await settle(database);
+    await flushWrites(database);
     const counting = `select count(*)::int as left from pgboss.job where name = 'noop' and state <> 'completed'`;
     return await withCounter(database, counting, (left) =>
       drain({
@@ -98,7 +98,7 @@ function numbers(from, to) {
   return Array.from({ length: to - from + 1 }, (_, at) => from + at);
 }
 
-/** What `--sweep` tries: the settings that the peers' own documents name as the ones for throughput. */
+/** What `--sweep` tries: the settings that the peers' documentation recommends for throughput. */
 export const peerSweeps = [
   {
     contender: 'graphile-worker',

@@ -7,7 +7,7 @@ import { flatColumns } from './ad-report.mjs';
 const installLimitMs = 300_000;
 const outputKept = 20_000;
 
-/** Installs it when that is possible here; answers its version. */
+/** Installs it if possible; returns its version. */
 export function requirePgloader() {
   if (!isInstalled() && process.getuid() === 0) {
     console.log('Installing pgloader (apt-get install pgloader)');

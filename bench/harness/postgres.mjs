@@ -1,4 +1,4 @@
-// A PostgreSQL of the benchmark's own: Debian's, with its usual durability, and the same settings for everybody.
+// A separate PostgreSQL for the benchmark: Debian's, with its usual durability, and the same settings for all.
 import { execFileSync, spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { chown, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -51,8 +51,8 @@ export async function startServer() {
   };
 }
 
-/** What is written before the clock starts is not written back while it runs. */
-export async function settle(database) {
+/** A checkpoint, so that earlier writes are not flushed while the clock runs. */
+export async function flushWrites(database) {
   await database.query('vacuum analyze');
   await database.query('checkpoint');
 }

@@ -1,4 +1,4 @@
-// psql as a person would run it, as a process of its own.
+// psql as a person would run it, as a separate process.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 

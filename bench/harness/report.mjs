@@ -1,4 +1,4 @@
-// How a benchmark tells its figures: a table on the screen, JSON under bench/results/, a chart and a page in docs/.
+// The report of a benchmark: a table on the screen, JSON under bench/results/, a chart and a page in docs/.
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { benchNames } from './arguments.mjs';
@@ -136,7 +136,9 @@ function settingsLines(series) {
 export async function writeIndex() {
   const sections = [];
   for (const name of benchNames) sections.push(...(await sectionOf(name)));
-  await writeFile(`${docsDir}/README.md`, `${[...indexHead, ...sections].join('\n')}\n`);
+  const overview = await readFile(`${docsDir}/overview.md`, 'utf8');
+  const head = [...indexHead, '## Overview', '', overview.slice(overview.indexOf('-->') + 3).trim(), ''];
+  await writeFile(`${docsDir}/README.md`, `${[...head, ...sections].join('\n')}\n`);
 }
 
 const indexHead = [
@@ -145,12 +147,12 @@ const indexHead = [
   '<!-- Written by `npm run bench`. -->',
   '',
   'Every figure comes from a command that anybody can run: `npm run bench`, or `npm run bench -- items jobs` for some',
-  'of them (`npm run bench -- --help`). Each benchmark starts a PostgreSQL of its own (Debian, fsync and',
-  'synchronous_commit on), measures everybody in turns on the same machine, the same Node and the same settings,',
-  'checks that the work was really done, and writes its table, its chart and all its rounds. The settings of the peers',
-  'come from a sweep (`--sweep`) and are in [bench/settings.json](../../bench/settings.json). Use a quiet machine.',
+  'of them (`npm run bench -- --help`). Each benchmark starts its own PostgreSQL (Debian, fsync and synchronous_commit',
+  'on). It measures all candidates in turns on the same machine, Node and settings, and checks that the work was done.',
+  'Then it writes its table, its chart and all rounds. The settings of the peers come from a sweep (`--sweep`) and are in',
+  '[bench/settings.json](../../bench/settings.json). Use a quiet machine.',
   '',
-  'What it survives, and whether the tests notice broken code: [faults](faults.md), [mutants](mutants.md).',
+  'Which faults Sluice survives: [faults](faults.md). Whether the tests notice broken code: [mutants](mutants.md).',
   '',
 ];
 

@@ -1,7 +1,7 @@
 // Contenders take turns: A B C A B C …, so that a slow minute of the machine hits all of them alike.
 import { format, median } from './figures.mjs';
 
-/** Measures each contender once per round; answers one series per contender. */
+/** Measures each contender once per round; returns one series per contender. */
 export async function interleave(contenders, { rounds, metrics }) {
   const series = contenders.map(({ label, note, settings }) => ({ label, note, settings, rounds: [] }));
   for (let round = 1; round <= rounds; round += 1) {

@@ -1,4 +1,4 @@
-// Runs benchmarks one after the other, each on a PostgreSQL of its own.
+// Runs benchmarks one after the other, each on its own PostgreSQL.
 import { build } from '../../scripts/build.mjs';
 import { endAll, endOnSignals, isStopping } from './cleanup.mjs';
 import { machineOf } from './machine.mjs';
@@ -9,7 +9,7 @@ import { readSettings, sweep } from './settings.mjs';
 
 const leastRounds = 5;
 
-/** Answers the exit code: 2 when a benchmark failed; 1 for a missed target, and only when that was asked for. */
+/** Returns the exit code: 2 when a benchmark failed; 1 for a missed target, with `--strict` only. */
 export async function runBenches(options) {
   endOnSignals();
   if (options.build) await buildProgram();
@@ -34,7 +34,7 @@ export async function runBenches(options) {
   return missed > 0 && options.strict ? 1 : 0;
 }
 
-/** What is published has the benchmark's own size, and enough rounds for a median. */
+/** Published results have the benchmark's own size, and enough rounds for a median. */
 function isTrial({ size, rounds }) {
   return size !== null || rounds < leastRounds;
 }
@@ -71,7 +71,7 @@ async function runBench(bench, options) {
   }
 }
 
-/** A target looks at medians; `figureOf` throws when a contender that it names was not measured. */
+/** A target compares medians; `figureOf` throws when a named contender was not measured. */
 function judge({ text, judge: decide }, series) {
   const figureOf = (label, key) => {
     const found = series.find((entry) => entry.label === label)?.summary[key];

@@ -33,7 +33,7 @@ export async function sweep(bench, context) {
   }
 }
 
-/** The best one is used from now on; what else was tried is kept beside the results. */
+/** The best one is used from now on; the others are kept beside the results. */
 async function record(contender, { size, tried }) {
   await writeJson(file, { ...(await readSettings()), [contender]: tried[0].settings });
   await mkdir(resultsDir, { recursive: true });

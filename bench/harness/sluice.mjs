@@ -1,4 +1,4 @@
-// The built program as users run it: `sluice serve` and `sluice worker`, as processes of their own.
+// The built program as users run it: `sluice serve` and `sluice worker`, as separate processes.
 import { spawn } from 'node:child_process';
 import { createHmac } from 'node:crypto';
 import { once } from 'node:events';
@@ -16,7 +16,7 @@ const jwtSecret = 'a secret of the benchmarks, long enough for HS256';
 export const tenantId = 'tenant-1';
 export const userId = 'bench';
 
-/** A server on this database, without a worker unless it is asked for; resolves when it is ready. */
+/** A server on this database, without a worker by default; resolves when it is ready. */
 export async function startServe({ database, settings = {}, hasWorker = false, dataDir = null }) {
   const words = ['serve', ...(hasWorker ? [] : ['--no-worker']), '--port', '0'];
   const started = await startProcess(words, { database, settings, dataDir });
@@ -25,7 +25,7 @@ export async function startServe({ database, settings = {}, hasWorker = false, d
   return { ...started, url, headers: { authorization: `Bearer ${await token()}` } };
 }
 
-/** Worker processes on this database; resolves when all have entered themselves. */
+/** Worker processes on this database; resolves when all are registered. */
 export async function startWorkers(count, { database, settings = {} }) {
   const workers = await Promise.all(
     Array.from({ length: count }, () => startProcess(['worker'], { database, settings })),
@@ -37,7 +37,7 @@ export async function startWorkers(count, { database, settings = {} }) {
   return { pids: workers.map(({ pid }) => pid), stop: () => Promise.all(workers.map(({ stop }) => stop())) };
 }
 
-/** The settings are the product's defaults, but for what is given. Without a database: the embedded one. */
+/** The product's default settings, except for the given ones. Without a database: the embedded one. */
 export async function startProcess(words, { database = null, settings = {}, dataDir = null }) {
   const home = dataDir ?? (await mkdtemp(join(tmpdir(), 'sluice-bench-home-')));
   const env = {
@@ -92,7 +92,7 @@ async function token() {
   );
 }
 
-/** Cursors as the server signs them, to open a page without walking through all those before it. */
+/** Signs cursors as the server does, to open a page without reading all pages before it. */
 export async function cursorAfter({ jobId, id }) {
   const { createCursors } = await import('../../dist/modules/kernel/http/cursor.js');
   const secret = createHmac('sha256', jwtSecret).update('sluice server secret').digest('base64url');

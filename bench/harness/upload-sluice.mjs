@@ -39,7 +39,7 @@ export async function uploadReport(serve, { path, workspaceId }) {
     record = await answer.json();
     return ['completed', 'partial', 'failed'].includes(record.status);
   };
-  // Asking more often would take a seventh of the machine from what is measured.
+  // Polling more often would take a seventh of the machine from what is measured.
   await until(`upload ${uploadId} has ended`, hasEnded, { everyMs: 250, limitMs: waitLimitMs });
   if (record.status !== 'completed') {
     throw new Error(`The upload is ${record.status}: ${record.error_text ?? 'some rows were refused'}`);

@@ -1,4 +1,4 @@
-// The work of an upload as a person would write it in SQL, into the product's own tables of a database of its own.
+// The work of an upload as a person would write it in SQL, into the product's tables in a separate database.
 import { flatColumns } from './ad-report.mjs';
 import { runPsql } from './psql.mjs';
 import { tenantId } from './sluice.mjs';

@@ -27,7 +27,7 @@ const parser = searchParser<{
   day: isoDay(),
 });
 
-test('what is written into the address is read back', () => {
+test('a state written to the address is read back unchanged', () => {
   const state = {
     status: 'b',
     all: ['x', 'y'],
@@ -39,7 +39,7 @@ test('what is written into the address is read back', () => {
   expect(parser(readSearch(writeSearch(state)))).toEqual(state);
 });
 
-test('a mangled address loses what cannot be read and keeps the rest', () => {
+test('a damaged address loses the unreadable parameters and keeps the rest', () => {
   expect(
     parser({ status: 'c', all: 'z', q: '', page: '0', held: 'no', day: '2026-13-99', other: '1' }),
   ).toEqual({});
@@ -52,6 +52,6 @@ test('text that looks like a number stays text', () => {
   expect(parser(readSearch('?q=123')).q).toBe('123');
 });
 
-test('what is not set is not in the address', () => {
+test('unset values are not in the address', () => {
   expect(writeSearch({ a: undefined, b: null, c: '', d: false })).toBe('');
 });

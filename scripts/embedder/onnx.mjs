@@ -9,7 +9,7 @@ const operatorSets = [
   { domain: 'com.microsoft', version: 1 },
 ];
 
-/** Values are named; `node` answers the names of what it makes, which further nodes take as their inputs. */
+/** Values are named; `node` returns the names of its outputs, which further nodes take as inputs. */
 export class GraphBuilder {
   #nodes = [];
   #tensors = [];
@@ -40,7 +40,7 @@ export class GraphBuilder {
     return made;
   }
 
-  /** The last node, whose output has the name that the model promises. */
+  /** The last node, whose output has the name of the model's output. */
   result(operator, inputs, output) {
     this.#push({ operator, inputs, outputs: [output], attributes: {}, domain: '' });
   }

@@ -1,4 +1,4 @@
-// As much of protobuf's wire format as it takes to write a message: every field is a buffer, a message is their row.
+// The part of protobuf's wire format that writes a message: every field is a buffer, a message is their concatenation.
 
 const wireTypes = { varint: 0, bytes: 2, fixed32: 5 };
 

@@ -1,6 +1,6 @@
 /**
  * 7-bit weights, one scale per column. With all 8 bits the products of two neighbours overflow the 16 bits that
- * processors without VNNI add them up in, and answers differ from machine to machine (lowest cosine to the original
+ * processors without VNNI add them up in, and results differ from machine to machine (lowest cosine to the original
  * .916); with 7 bits nothing overflows (.9976).
  */
 const highest = 63;

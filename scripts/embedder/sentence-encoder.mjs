@@ -6,13 +6,13 @@ const heads = 4;
 const vocabularySize = 8002;
 const wordSize = 256;
 const vectorSize = 512;
-/** Further tokens are not seen. */
+/** Further tokens are ignored. */
 const maxTokens = 128;
 
 const encoder = 'Encoder_en/KonaTransformer/Encode';
 
 /**
- * Takes `ids` [texts, tokens] and answers `vectors` [texts, 512] of length 1. No padding: the texts of one call have
+ * Takes `ids` [texts, tokens] and returns `vectors` [texts, 512] of length 1. No padding: the texts of one call have
  * the same number of tokens.
  */
 export function buildSentenceEncoder(weights) {
@@ -39,7 +39,7 @@ function shareConstants(graph) {
   };
 }
 
-/** The word is in it twice: the original adds the words to the words with their places. */
+/** The word embedding is added twice: the original adds the words to the words with their positions. */
 function addPositions(graph, { weights, shared }) {
   const table = weights.get('Embeddings_en');
   const words = graph.node('Gather', [
@@ -53,7 +53,7 @@ function addPositions(graph, { weights, shared }) {
   return graph.node('Add', [graph.node('Add', [words, words]), placed]);
 }
 
-/** Sines, then cosines, of the place times a falling row of frequencies. */
+/** Sines, then cosines, of the position times decreasing frequencies. */
 function placeTable(weights) {
   const { values: frequencies } = weights.get('AddTimingSignal/TimingSignal/ExpandDims_1');
   const table = new Float32Array(maxTokens * wordSize);

@@ -29,7 +29,7 @@ class Weights {
     this.#tensors = tensors;
   }
 
-  /** The one tensor whose name ends so, or has this followed by a part number or a suffix of TensorFlow's. */
+  /** The one tensor whose name ends like this, optionally followed by a part number or a TensorFlow suffix. */
   get(ending) {
     const suffixes = ['', '/part_0', '/ConcatPartitions/concat'];
     const found = this.#tensors.filter(({ name }) =>

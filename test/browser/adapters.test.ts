@@ -16,7 +16,7 @@ async function folderOf(tenantId: string): Promise<string> {
   return folder;
 }
 
-test('an adapter is made, checked and scanned; a failed file says why and is tried again', async () => {
+test('an adapter is created, checked and scanned; a failed file shows its reason and is retried', async () => {
   const tenantId = await newTenant(database);
   const folder = await folderOf(tenantId);
   await writeFile(path.join(folder, 'good.csv'), 'sku\n1\n2\n');
@@ -28,10 +28,10 @@ test('an adapter is made, checked and scanned; a failed file says why and is tri
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel(/^Name/).fill('orders');
   await dialog.getByLabel('Folder').fill('inbox');
-  await dialog.getByLabel('Scan every so many minutes').fill('');
-  await dialog.getByLabel('Seconds that a file must rest').fill('0');
+  await dialog.getByLabel('Scan every … minutes').fill('');
+  await dialog.getByLabel('Seconds without a change before a file is read').fill('0');
   expect(await findBarriers(page)).toEqual([]);
-  await dialog.getByRole('button', { name: 'Make it' }).click();
+  await dialog.getByRole('button', { name: 'Create adapter' }).click();
   await page.getByRole('heading', { name: 'orders' }).waitFor();
   await page.getByRole('button', { name: 'Check' }).click();
   await page.getByText('The first files: bad.csv, good.csv.').waitFor();
@@ -40,7 +40,7 @@ test('an adapter is made, checked and scanned; a failed file says why and is tri
   const files = page.getByRole('table', { name: 'Files' });
   await files.getByText('taken in', { exact: true }).waitFor();
   await writeFile(path.join(folder, 'bad.csv'), 'sku\n3\n');
-  await files.getByRole('button', { name: 'Try again' }).click();
+  await files.getByRole('button', { name: 'Retry file' }).click();
   // The server scans by itself soon, and the page hears of it without a reload.
   await files.getByText('failed', { exact: true }).waitFor({ state: 'detached' });
   await expectCount(() => files.getByText('taken in', { exact: true }).count(), 2);
@@ -49,7 +49,7 @@ test('an adapter is made, checked and scanned; a failed file says why and is tri
   await page.getByRole('table').first().waitFor();
 });
 
-test('what is wrong with a place is said in the words of the server', async () => {
+test('a problem with a place is shown in the server’s words', async () => {
   const tenantId = await newTenant(database);
   const { page, watch } = await browser.open();
   // The page asks every few seconds, perhaps once more while it is being left.
@@ -60,21 +60,21 @@ test('what is wrong with a place is said in the words of the server', async () =
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel(/^Name/).fill('later');
   await dialog.getByLabel('Folder').fill('not-there-yet');
-  await dialog.getByRole('button', { name: 'Make it' }).click();
+  await dialog.getByRole('button', { name: 'Create adapter' }).click();
   await page.getByRole('heading', { name: 'later' }).waitFor();
   await page.getByText('failing').first().waitFor();
   await page.getByText('does not exist').first().waitFor();
   await page.getByRole('button', { name: 'Delete' }).click();
-  await page.getByRole('button', { name: 'Delete it' }).click();
+  await page.getByRole('button', { name: 'Delete adapter' }).click();
   await page.waitForURL(/\/adapters$/);
 });
 
-test('a member sees adapters and what they found, and is offered nothing that it may not do', async () => {
+test('a member sees adapters and their files, and is offered no action that is not allowed', async () => {
   const tenantId = await newTenant(database);
   const { page } = await browser.open();
   await page.goto(await server.loginLink({ tenantId, role: 'member', userId: 'bob' }));
   await page.goto(`${server.url}/adapters`);
-  await page.getByText('An adapter looks through').waitFor();
+  await page.getByText('No adapter yet').waitFor();
   expect(await page.getByRole('button', { name: 'New adapter' }).first().isDisabled()).toBe(true);
 });
 

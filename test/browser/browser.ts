@@ -5,7 +5,7 @@ import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { type PageWatch, watchPage } from './page-watch.ts';
 
 export interface TestBrowser {
-  /** A page in a context of its own, without cookies; what it must not do fails the test at its end. */
+  /** A page in a new context without cookies; forbidden behaviour fails the test at its end. */
   open(options?: BrowserContextOptions): Promise<WatchedPage>;
 }
 
@@ -17,7 +17,7 @@ export interface WatchedPage {
 /** Nothing moves: what is half faded in is hard to read, for people and for axe. */
 const asUsual = { viewport: { width: 1280, height: 800 }, reducedMotion: 'reduce' } as const;
 
-/** How long a page may take to show what it is asked for, on a machine that has much else to do. */
+/** How long a page may take on a busy machine. */
 const stepLimitMs = 60_000;
 
 /** Debian's Chromium for one test file. */
@@ -31,7 +31,7 @@ export function useBrowser(): TestBrowser {
   });
   return {
     async open(options = {}) {
-      if (!browser) throw new Error('The browser is there only once beforeAll has run');
+      if (!browser) throw new Error('The browser is available only after beforeAll has run');
       const context = await browser.newContext({ ...asUsual, ...options });
       context.setDefaultTimeout(stepLimitMs);
       const page = await context.newPage();

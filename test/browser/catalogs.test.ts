@@ -37,34 +37,34 @@ async function tryRow(page: Page, row: Record<string, string>): Promise<string> 
   for (const label of ['SKU', 'Brand', 'Title'])
     await panel.getByLabel(label, { exact: true }).fill(row[label] ?? '');
   const answered = page.waitForResponse(/\/match$/);
-  await panel.getByRole('button', { name: 'Match it' }).click();
+  await panel.getByRole('button', { name: 'Match row' }).click();
   await answered;
   const answer = panel.locator('[aria-live]');
   await answer.getByText('in version').waitFor();
   return answer.innerText();
 }
 
-test('a catalogue is sent, tried, used by a job, replaced and deleted', async () => {
+test('a catalogue is uploaded, tried, used by a job, replaced and deleted', async () => {
   const { page, watch } = await browser.open();
   watch.expect(/status of 422/);
   await openCatalogs(page);
-  await page.getByRole('button', { name: 'Send a catalogue' }).first().click();
+  await page.getByRole('button', { name: 'Upload a catalogue' }).first().click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Name', { exact: false }).first().fill('Main Shop');
   await dialog.getByText('Only lower-case letters').waitFor();
   await dialog.getByLabel('Name', { exact: false }).first().fill('main');
   await dialog.getByLabel('File of products').setInputFiles(fileOf('colour\nred\n', 'wrong.csv'));
-  await dialog.getByRole('button', { name: 'Send the products' }).click();
+  await dialog.getByRole('button', { name: 'Upload products' }).click();
   await dialog.getByText('no column for the SKU').waitFor();
   await dialog.getByLabel('File of products').setInputFiles(fileOf(products));
-  await dialog.getByLabel('Column of the SKU').fill('Article');
-  await dialog.getByRole('button', { name: 'Send the products' }).click();
-  await page.getByText('main has 4 products now, as version 1.').waitFor();
+  await dialog.getByLabel('SKU column').fill('Article');
+  await dialog.getByRole('button', { name: 'Upload products' }).click();
+  await page.getByText('main now has 4 products, version 1.').waitFor();
   await page.getByRole('region', { name: 'main' }).getByText('column Article').waitFor();
 
-  expect(await tryRow(page, { SKU: 'ab100' })).toMatch(/Found by SKU, 1 alike in version 1[\s\S]*A1/);
+  expect(await tryRow(page, { SKU: 'ab100' })).toMatch(/Found by SKU, 1 similar in version 1[\s\S]*A1/);
   expect(await tryRow(page, { Brand: 'samsung', Title: 'Galaxi S21 256GB black' })).toMatch(
-    /Found by a title that is alike[\s\S]*A2/,
+    /Found by a similar title[\s\S]*A2/,
   );
   const rivals = await tryRow(page, { Brand: 'Acme', Title: 'Garden Hose 20 m' });
   expect(rivals).toMatch(/equally alike[\s\S]*DUP-1[\s\S]*DUP-2/);
@@ -86,7 +86,7 @@ test('a catalogue is sent, tried, used by a job, replaced and deleted', async ()
   await page.getByRole('button', { name: 'Replace' }).click();
   await dialog.getByLabel('File of products').setInputFiles(fileOf('sku,title\nN-1,New\n'));
   await dialog.getByRole('button', { name: 'Replace all products' }).click();
-  await page.getByText('main has 1 product now, as version 2.').waitFor();
+  await page.getByText('main now has 1 product, version 2.').waitFor();
   await page.getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Delete 1 product' }).click();
   await page.getByText('No catalogue yet').waitFor();
@@ -101,7 +101,7 @@ test('a member may try rows and is offered nothing that changes the catalogue', 
   await fetch(`${server.url}/api/catalogs/main`, { method: 'PUT', headers, body });
   await page.reload();
   expect(await tryRow(page, { SKU: 'AB-101' })).toContain('A2');
-  for (const name of ['Send a catalogue', 'Replace', 'Delete']) {
+  for (const name of ['Upload a catalogue', 'Replace', 'Delete']) {
     expect(await page.getByRole('button', { name }).count(), name).toBe(0);
   }
 });

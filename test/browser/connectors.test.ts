@@ -19,11 +19,11 @@ async function enrol(
   await dialog.getByLabel('Airbyte connection id').fill(connectionId);
   await dialog.getByLabel('Name').fill(name);
   await dialog.getByLabel('External account').fill(`account of ${name}`);
-  await dialog.getByRole('button', { name: 'Enrol it' }).click();
+  await dialog.getByRole('button', { name: 'Enrol connection' }).click();
   await page.getByRole('heading', { name }).waitFor();
 }
 
-test('a connection is enrolled, synced by hand and seen to its end without a reload', async () => {
+test('a connection is enrolled, synced by hand and followed to its end without a reload', async () => {
   const tenantId = await newTenant(database);
   const { connectionId } = server.airbyte.state.addConnection({ name: 'Orders' });
   const { page } = await browser.open();
@@ -37,7 +37,7 @@ test('a connection is enrolled, synced by hand and seen to its end without a rel
   await page.getByRole('heading', { name: /Sync/ }).first().waitFor();
 });
 
-test('a connection that another tenant has is refused in the form, and nothing is enrolled', async () => {
+test('a connection of another tenant is refused in the form, and nothing is enrolled', async () => {
   const { connectionId } = server.airbyte.state.addConnection({ name: 'Orders' });
   const first = await browser.open();
   await first.page.goto(await server.loginLink({ tenantId: await newTenant(database), role: 'admin' }));
@@ -52,10 +52,10 @@ test('a connection that another tenant has is refused in the form, and nothing i
   await dialog.getByLabel('Airbyte connection id').fill(connectionId);
   await dialog.getByLabel('Name').fill('Orders');
   await dialog.getByLabel('External account').fill('account');
-  await dialog.getByRole('button', { name: 'Enrol it' }).click();
+  await dialog.getByRole('button', { name: 'Enrol connection' }).click();
   await dialog.getByRole('alert').waitFor();
   await dialog.getByRole('button', { name: 'Close' }).last().click();
-  await page.getByText('A connector takes one Airbyte connection over').waitFor();
+  await page.getByText('No connector yet').waitFor();
 });
 
 test('an operator gives connections of the workspace to a tenant, page by page', async () => {
@@ -76,7 +76,7 @@ test('an operator gives connections of the workspace to a tenant, page by page',
   for (const name of ['Shop 7', 'Shop 120']) await page.getByRole('link', { name, exact: true }).waitFor();
 });
 
-test('a sync that is refused becomes a dead letter, and support brings it back', async () => {
+test('a refused sync becomes a dead letter, and support requeues it', async () => {
   const tenantId = await newTenant(database);
   const { connectionId } = server.airbyte.state.addConnection({ name: 'Ledger' });
   const endTrouble = server.airbyte.trouble({ kind: 'trigger', connectionId }, airbyteTroubles.forbidden());
@@ -98,7 +98,7 @@ test('a sync that is refused becomes a dead letter, and support brings it back',
     .getByRole('dialog')
     .getByRole('button', { name: /^Requeue/ })
     .click();
-  // What is new announces itself and does not push what one reads.
+  // New rows are announced and do not move what is being read.
   await admin.page.getByRole('button', { name: /new/ }).click();
   await admin.page.getByRole('table', { name: 'Syncs' }).getByText('done', { exact: true }).waitFor();
 });

@@ -25,7 +25,7 @@ export interface ConsoleServer {
   /** A link as the server prints it: it works once. The tenant must exist. */
   loginLink(claims: TestClaims, to?: string): Promise<string>;
   stop(): Promise<void>;
-  /** Again, at the same address. */
+  /** Restarts at the same address. */
   start(): Promise<void>;
 }
 
@@ -114,6 +114,6 @@ async function buildConsole(): Promise<void> {
 }
 
 function now<Thing>(thing: Thing | undefined): Thing {
-  if (thing === undefined) throw new Error('The server is there only once beforeAll has run');
+  if (thing === undefined) throw new Error('The server is available only after beforeAll has run');
   return thing;
 }

@@ -8,7 +8,7 @@ const database = useDatabase();
 const server = useConsoleServer(database);
 const browser = useBrowser();
 
-test('the login link leads to the overview, and a second use of it to a page that says so', async () => {
+test('the login link opens the overview, and a second use of it opens a page that explains why not', async () => {
   const tenantId = await newTenant(database);
   const link = await server.loginLink({ tenantId });
   const { page } = await browser.open();
@@ -22,7 +22,7 @@ test('the login link leads to the overview, and a second use of it to a page tha
   expect(new URL(other.page.url()).pathname).toBe('/login');
 });
 
-test('a link to a page leads there, by way of the login', async () => {
+test('a link to a page opens it after the login', async () => {
   const tenantId = await newTenant(database);
   const { page, watch } = await browser.open();
   watch.expect(/401/);
@@ -40,7 +40,7 @@ test('a link to a page leads there, by way of the login', async () => {
   expect(cookies).toMatchObject([{ name: 'sluice_session', httpOnly: true, sameSite: 'Lax' }]);
 });
 
-test('nothing that a page needs is refused by its own policy, and there is no barrier for anybody', async () => {
+test('no page breaks its content security policy, and axe finds no barrier', async () => {
   const { page } = await browser.open();
   await page.goto(await server.loginLink({ tenantId: await newTenant(database) }));
   await page.getByRole('heading', { name: 'Overview' }).waitFor();
@@ -51,7 +51,7 @@ test('nothing that a page needs is refused by its own policy, and there is no ba
   expect(await findBarriers(page)).toEqual([]);
 });
 
-test('while the server is gone the page says so, and goes on by itself when it is back', async () => {
+test('a page shows that the server is gone, and continues by itself when it is back', async () => {
   const { page, watch } = await browser.open();
   // A server that is about to end says 503, and then nothing.
   watch.expect(

@@ -18,13 +18,13 @@ async function expectNoBarriers(page: Page): Promise<void> {
   }
 }
 
-/** Asked from outside again and again: the page's policy lets nothing be evaluated in it, not even by the tests. */
+/** Polled from outside: the page's policy lets nothing be evaluated in it, not even by tests. */
 async function untilDrawn(page: Page, place: string): Promise<void> {
   const isDrawn = `document.querySelector(${JSON.stringify(place)})?.naturalWidth > 0`;
   await expect.poll(() => page.evaluate(isDrawn), { timeout: 60_000 }).toBe(true);
 }
 
-test('images are chosen together and shown small in the grid, large in the drawer; what is none says so', async () => {
+test('images are small in the grid and large in the drawer, and a file that is not an image shows why', async () => {
   const claims = { tenantId: await newTenant(database), role: 'member', userId: 'mia' } as const;
   const headers = { authorization: `Bearer ${await server.token(claims)}` };
   expect((await fetch(`${server.url}/api/me`, { headers })).status).toBe(200);
@@ -43,7 +43,7 @@ test('images are chosen together and shown small in the grid, large in the drawe
   const broken = { name: 'broken.png', mimeType: 'image/png', buffer: Buffer.from('no image') };
   await files.setInputFiles([await image('lake.png', 1), broken, await image('hill.png', 2)]);
   await page.getByText('lake.png, broken.png, hill.png').waitFor();
-  expect(await page.getByRole('radio', { name: /Look at images/ }).isChecked()).toBe(true);
+  expect(await page.getByRole('radio', { name: /Read images/ }).isChecked()).toBe(true);
   expect(await page.getByRole('radio', { name: /Check/ }).count()).toBe(0);
   await expectNoBarriers(page);
   await page.getByRole('button', { name: 'Send the images' }).click();
@@ -61,7 +61,7 @@ test('images are chosen together and shown small in the grid, large in the drawe
   await drawer.getByRole('cell', { name: 'png', exact: true }).waitFor();
   await expectNoBarriers(page);
   const saving = page.waitForEvent('download');
-  await drawer.getByRole('link', { name: 'Save the original' }).click();
+  await drawer.getByRole('link', { name: 'Download original' }).click();
   expect((await saving).suggestedFilename()).toBe('lake.png');
 
   await page.setViewportSize({ width: 400, height: 800 });

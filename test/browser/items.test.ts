@@ -14,7 +14,7 @@ const database = useDatabase();
 const server = useConsoleServer(database);
 const browser = useBrowser();
 
-/** Knows most articles; says of some that there are none, and under /silent nothing at all. */
+/** Knows most articles, returns 404 for some, and never responds under /silent. */
 let provider: Server;
 let providerUrl = '';
 
@@ -60,7 +60,7 @@ async function choose(page: Page, name: string, content: string | Buffer): Promi
   await page.getByLabel('File of rows').setInputFiles({ name, mimeType, buffer: Buffer.from(content) });
 }
 
-/** Past the form: what a program sends. */
+/** Without the form, as a program sends it. */
 async function post(
   claims: TestClaims,
   job: { name: string; content: string; processor: string; options: object },
@@ -78,11 +78,11 @@ async function post(
 const chip = (page: Page, name: string | RegExp) =>
   page.locator('.count-chips').getByRole('button', { name });
 
-test('a file is checked by rules; what breaks them is filtered, opened, processed again and exported', async () => {
+test('a file is checked by rules; rows that break them are filtered, opened, reprocessed and exported', async () => {
   const tenantId = await newTenant(database);
   const { page, watch } = await openAs({ tenantId, role: 'member', userId: 'mia' });
   watch.expect(/status of 4(00|22)|ERR_INTERNET_DISCONNECTED/);
-  await page.getByText('A file of rows becomes a job').waitFor();
+  await page.getByText('Upload a file of rows').waitFor();
   await expectNoBarriers(page);
   await page.getByRole('link', { name: 'New items job' }).first().click();
   await choose(
@@ -92,13 +92,13 @@ test('a file is checked by rules; what breaks them is filtered, opened, processe
   );
   // The columns of the file are offered; the first rule has the first of them.
   await page.getByRole('group', { name: 'Rule for sku' }).waitFor();
-  await page.getByRole('button', { name: 'Another rule' }).click();
+  await page.getByRole('button', { name: 'Add rule' }).click();
   const price = page.getByRole('group', { name: 'Rule for title' });
   await price.getByRole('combobox', { name: 'Column' }).fill('price');
   const rule = page.getByRole('group', { name: 'Rule for price' });
   await rule.getByLabel('Matches').fill('(a+)+$');
   await page.getByRole('button', { name: 'Send the rows' }).click();
-  // What is refused is said at its field, and the form stays.
+  // A refusal is shown at its field, and the form stays.
   await page.getByText('processor_options_invalid').waitFor();
   await rule.locator('[class*="error"]').first().waitFor();
   await expectNoBarriers(page);
@@ -107,7 +107,7 @@ test('a file is checked by rules; what breaks them is filtered, opened, processe
   await page.getByRole('option', { name: 'number' }).click();
   await page.context().setOffline(true);
   await page.getByRole('button', { name: 'Send the rows' }).click();
-  await page.getByText('No row was kept; try again.').waitFor();
+  await page.getByText('No row was stored; try again.').waitFor();
   await page.context().setOffline(false);
   await page.getByRole('button', { name: 'Send the rows' }).click();
 
@@ -124,7 +124,7 @@ test('a file is checked by rules; what breaks them is filtered, opened, processe
   const drawer = page.getByRole('dialog', { name: 'Row 4' });
   await drawer.getByRole('cell', { name: 'dear' }).waitFor();
   await drawer.getByRole('tab', { name: 'History' }).click();
-  await drawer.getByText('It came as row 4 of prices.csv.').waitFor();
+  await drawer.getByText('It was row 4 of prices.csv.').waitFor();
   await expectNoBarriers(page);
   await page.keyboard.press('Escape');
   await drawer.waitFor({ state: 'hidden' });
@@ -144,7 +144,7 @@ test('a file is checked by rules; what breaks them is filtered, opened, processe
   expect(lines[0]).toContain('row_no,status,sku,title,price');
 });
 
-test('of a workbook the sheet can be named; one that is not in it is said at the field', async () => {
+test('the sheet of a workbook can be named, and a missing sheet is reported at its field', async () => {
   const tenantId = await newTenant(database);
   const { page, watch } = await openAs({ tenantId }, '/items/new?processor=noop');
   watch.expect(/status of 422/);
@@ -164,7 +164,7 @@ test('of a workbook the sheet can be named; one that is not in it is said at the
   await page.getByRole('cell', { name: 'of Prices' }).waitFor();
 });
 
-test('rows that a provider does not know are offered new attempts, and every call is told', async () => {
+test('rows that a provider does not know can be retried, and every call is listed', async () => {
   const tenantId = await newTenant(database);
   const { page } = await openAs({ tenantId }, '/items/new?processor=http');
   await choose(page, 'catalogue.csv', csv(30));
@@ -177,7 +177,7 @@ test('rows that a provider does not know are offered new attempts, and every cal
   await chip(page, '3 not found').click();
   await page.getByRole('button', { name: 'Open row 8', exact: true }).click();
   await page.getByRole('tab', { name: 'Provider calls (1)' }).click();
-  await page.getByRole('dialog').getByText('answered 404').waitFor();
+  await page.getByRole('dialog').getByText('returned 404').waitFor();
   await page.keyboard.press('Escape');
   await page.getByRole('button', { name: 'Reprocess 3 failed' }).click();
   const question = page.getByRole('dialog', { name: '3 rows have no attempts left' });
@@ -200,7 +200,7 @@ test('rows that a provider does not know are offered new attempts, and every cal
   await page.getByRole('cell', { name: '1.50' }).waitFor();
 });
 
-test('of twenty thousand rows any is a moment away, few are asked for, and the counts always add up', async () => {
+test('any of twenty thousand rows is reached at once, few are loaded, and the counts always add up', async () => {
   const tenantId = await newTenant(database);
   const claims = { tenantId };
   const options = { rules: [{ column: 'price', type: 'number' }] };
@@ -262,7 +262,7 @@ test('of twenty thousand rows any is a moment away, few are asked for, and the c
   await page.getByRole('columnheader', { name: 'Attempts' }).waitFor();
 });
 
-test('what waits is listed over all files; a file is paused, resumed and canceled; support only looks', async () => {
+test('pending rows of all files are listed; a file is paused, resumed and canceled; support may read', async () => {
   const tenantId = await newTenant(database);
   const request = { url: `${providerUrl}/silent/{{sku}}` };
   const options = { request, timeoutMs: 120_000 };
@@ -283,7 +283,7 @@ test('what waits is listed over all files; a file is paused, resumed and cancele
   await page.getByRole('button', { name: 'Clear filters' }).click();
   await page.getByRole('checkbox', { name: 'Choose this row' }).first().check();
   await page.getByRole('button', { name: 'Reprocess 1 row' }).click();
-  await page.getByText('1 row is still open and will be processed without that.').waitFor();
+  await page.getByText('1 row is still open and will be processed anyway.').waitFor();
   await page.getByRole('link', { name: 'Go to job' }).first().click();
 
   await page.getByRole('heading', { name: 'waiting.csv' }).waitFor();
@@ -292,19 +292,19 @@ test('what waits is listed over all files; a file is paused, resumed and cancele
   await page.getByText(/120 open rows = \d+ pending \+ \d+ processing/).waitFor();
   await expectNoBarriers(page);
   const support = await openAs({ tenantId, role: 'support', userId: 'sue' }, `/items/${jobId}`);
-  await support.page.getByText('Your role may look, not steer.').waitFor();
+  await support.page.getByText('Your role can read jobs but not control them.').waitFor();
   expect(await support.page.getByRole('checkbox').count()).toBe(0);
   await support.page.goto(`${server.url}/items/new`);
-  await support.page.getByText('Your role may look at rows but not send any.').waitFor();
+  await support.page.getByText('Your role can read rows but not upload any.').waitFor();
 
   await page.getByRole('button', { name: 'Pause' }).click();
-  await page.getByText('Nothing happens until somebody resumes it.').waitFor();
+  await page.getByText('It waits until somebody resumes it.').waitFor();
   await page.getByRole('button', { name: 'Resume' }).click();
   await page.getByRole('button', { name: 'Pause' }).waitFor();
   await page.getByRole('button', { name: 'Cancel' }).click();
   await page.getByRole('dialog').getByText('120 open rows will be skipped').waitFor();
-  await page.getByRole('button', { name: 'Cancel the job' }).click();
-  // The calls that nobody answers are broken off.
+  await page.getByRole('button', { name: 'Cancel job' }).click();
+  // The calls without a response are aborted.
   await page
     .getByText(/^Canceled/)
     .first()

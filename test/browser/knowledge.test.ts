@@ -9,7 +9,7 @@ const browser = useBrowser();
 
 const file = (name: string, text: string) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(text) });
 
-test('files are chosen, indexed, searched and shown in place, and a broken one says why', async () => {
+test('files are chosen, indexed, searched and shown in place, and a broken file shows its reason', async () => {
   const tenantId = await newTenant(database);
   const { page } = await browser.open();
   await page.goto(await server.loginLink({ tenantId, role: 'admin' }));
@@ -22,9 +22,9 @@ test('files are chosen, indexed, searched and shown in place, and a broken one s
       file('bins.md', '# Rubbish\n\nPaper is collected on the first Monday of each month.\n'),
       file('broken.pdf', '%PDF-1.7\nthis is not what it says\n'),
     ]);
-  await page.getByRole('button', { name: 'Make it' }).click();
+  await page.getByRole('button', { name: 'Create knowledge base' }).click();
   await page.getByRole('heading', { name: 'House rules' }).waitFor();
-  await page.getByRole('button', { name: 'What would a run do?' }).click();
+  await page.getByRole('button', { name: 'Preview the next run' }).click();
   await page
     .getByRole('status')
     .getByText(/\d new/)
@@ -36,7 +36,7 @@ test('files are chosen, indexed, searched and shown in place, and a broken one s
   await documents.getByText('error', { exact: true }).waitFor();
   await page.getByText('3 documents = 2 indexed').waitFor();
 
-  await page.getByLabel('Ask this knowledge base').fill('making music at night');
+  await page.getByLabel('Search this knowledge base').fill('making music at night');
   await page.getByRole('button', { name: 'Search', exact: true }).click();
   const found = page.getByRole('region', { name: 'Passages found' });
   await found.getByText('drums').waitFor();
@@ -51,13 +51,13 @@ test('files are chosen, indexed, searched and shown in place, and a broken one s
   await other.page.getByRole('dialog').getByText('Quiet hours').first().waitFor();
 });
 
-test('what a scraper pushes appears by itself, is handed over and can be found', async () => {
+test('pushed references appear by themselves, are handed over and can be found', async () => {
   const tenantId = await newTenant(database);
   const { page } = await browser.open();
   await page.goto(await server.loginLink({ tenantId, role: 'admin' }));
   await page.goto(`${server.url}/knowledge/new`);
   await page.getByLabel('Name').fill('Help');
-  await page.getByRole('button', { name: 'Make it empty' }).click();
+  await page.getByRole('button', { name: 'Create empty knowledge base' }).click();
   await page.getByRole('heading', { name: 'Help' }).waitFor();
 
   await page.goto(`${server.url}/scrapes`);
@@ -66,10 +66,10 @@ test('what a scraper pushes appears by itself, is handed over and can be found',
   await dialog.getByLabel('Name').fill('help-centre');
   await dialog.getByRole('combobox', { name: 'Knowledge base' }).click();
   await page.getByRole('option', { name: 'Help' }).click();
-  await dialog.getByRole('button', { name: 'Make it' }).click();
+  await dialog.getByRole('button', { name: 'Create source' }).click();
   await page.getByRole('heading', { name: 'help-centre' }).waitFor();
   await page.getByRole('tab', { name: 'Hand-offs' }).click();
-  await page.getByText('Nothing was handed over yet').waitFor();
+  await page.getByText('No hand-off yet').waitFor();
 
   const answer = await fetch(`${server.url}/api/scraping/help-centre/sync`, {
     method: 'POST',

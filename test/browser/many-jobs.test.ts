@@ -10,7 +10,7 @@ const browser = useBrowser();
 const jobs = 100_000;
 const pages = 20;
 
-test('a list of 100,000 jobs grows page by page under the reader, and the page stays small', async () => {
+test('a list of 100,000 jobs loads page by page, and the page stays small', async () => {
   const tenantId = await newTenant(database);
   await database.owner(
     `insert into ingestion_jobs (tenant_id, job_id, pipeline, subject_id, status, created_by, correlation_id,
@@ -31,7 +31,7 @@ test('a list of 100,000 jobs grows page by page under the reader, and the page s
     await page.mouse.wheel(0, 100_000);
     await eventually(async () => (await shownJobs()) > before, `more than ${before} jobs are shown`);
   }
-  // What is out of sight is not in the page.
+  // Rows out of view are not in the page.
   expect(await page.locator('.list tbody tr').count()).toBeLessThan(200);
   await page
     .getByText(/10,000\+|more than 10,000/i)

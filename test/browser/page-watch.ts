@@ -1,15 +1,15 @@
 import type { Page } from 'playwright-core';
 
-/** Everything that went wrong in a page, whether or not anybody would have seen it. */
+/** Everything that went wrong in a page, visible or not. */
 export interface PageWatch {
   readonly problems: readonly string[];
-  /** What the test brings about itself, such as requests to a server that it has stopped. */
+  /** Problems that the test causes itself, such as requests to a server that it stopped. */
   expect(pattern: RegExp): void;
   /** Throws when there was a problem that nobody expected. */
   verify(): void;
 }
 
-/** From here on: messages of level error, errors that nobody caught, requests that failed, breaches of the policy. */
+/** From here on: messages of level error, uncaught errors, failed requests, breaches of the policy. */
 export function watchPage(page: Page): PageWatch {
   const problems: string[] = [];
   const expected: RegExp[] = [];

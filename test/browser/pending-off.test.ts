@@ -8,12 +8,12 @@ const database = useDatabase();
 const server = useConsoleServer(database, { GLOBAL_PENDING_ENABLED: 'false' });
 const browser = useBrowser();
 
-test('where the list of everything pending is switched off, its page says so and where to look instead', async () => {
+test('the page of all pending rows says when it is switched off and where to look instead', async () => {
   const { page, watch } = await browser.open();
   watch.expect(/status of 404/);
   await page.goto(await server.loginLink({ tenantId: await newTenant(database) }, '/pending'));
   await page.getByText('GLOBAL_PENDING_ENABLED is false').waitFor();
   expect(await findBarriers(page)).toEqual([]);
-  await page.getByRole('link', { name: 'Go to the files of rows' }).click();
+  await page.getByRole('link', { name: 'Open items' }).click();
   await page.getByRole('heading', { name: 'Items' }).waitFor();
 });

@@ -7,7 +7,7 @@ import { useConsoleServer } from './console-server.ts';
 import { viewsOf } from './routes.ts';
 import { type Seeded, seed } from './seed.ts';
 
-// Not a test but a draughtsman: it uses what the tests use, and is started by `npm run screens`.
+// Not a test: it takes screenshots with the tests' own set-up, and is started by `npm run screens`.
 const directory = path.join(import.meta.dirname, '../../docs/console');
 const chosen = (process.env.SLUICE_SCREENS ?? '').split(',').filter((name) => name !== '');
 const database = useDatabase();

@@ -10,11 +10,11 @@ import { uploadForm } from '../support/servers/upload-server.ts';
 import { eventually } from '../support/worlds/kernel.ts';
 import type { ConsoleServer } from './console-server.ts';
 
-/** One thing at least for every screen, by the id in its address. */
+/** At least one thing for every screen, by the id in its address. */
 export interface Seeded {
   tenantId: string;
   itemsJob: string;
-  /** Its rows wait for a provider that does not answer. */
+  /** Its rows wait for a provider that does not respond. */
   waitingJob: string;
   goodUpload: string;
   badUpload: string;
@@ -24,7 +24,7 @@ export interface Seeded {
   connectorId: string;
   adapter: string;
   deadLetter: string;
-  /** It gets events, and answers to some of them that it is not well. */
+  /** It gets events, and refuses some of them. */
   webhookId: string;
   close(): Promise<void>;
 }
@@ -63,7 +63,7 @@ async function seedPeople(seeding: Seeding): Promise<void> {
   ] as const) {
     await call(seeding, 'GET', '/api/me', undefined, { role, userId, name, email: `${userId}@example.com` });
   }
-  // Screens are looked at by people: a tenant has a name.
+  // People look at the screenshots: a tenant has a name.
   await call(
     seeding,
     'PATCH',
@@ -231,7 +231,7 @@ async function call(
   return text === '' ? {} : (JSON.parse(text) as Body);
 }
 
-/** Knows most articles, says of some that there are none, and under /silent never answers at all. */
+/** Knows most articles, returns 404 for some, and never responds under /silent. */
 async function startProvider(): Promise<{ url: string; close(): Promise<void> }> {
   const provider: Server = createServer((request, reply) => {
     const [, place, sku] = (request.url ?? '').split('/');

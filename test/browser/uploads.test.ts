@@ -40,7 +40,7 @@ async function upload(page: Page, name: string, content: string | Buffer): Promi
   await page.getByRole('heading', { name: 'New upload' }).waitFor();
   const buffer = Buffer.from(content);
   await page.getByLabel('Report file').setInputFiles({ name, mimeType: 'text/csv', buffer });
-  await page.getByRole('button', { name: 'Upload and look at it' }).click();
+  await page.getByRole('button', { name: 'Upload and review' }).click();
 }
 
 async function expectNoBarriers(page: Page): Promise<void> {
@@ -58,10 +58,10 @@ async function choose(page: Page, field: string, option: string): Promise<void> 
 
 const sum = (page: Page, words: string) => page.locator('.counts').getByText(words);
 
-test('bad rows are seen by reason, downloaded, corrected, uploaded, promoted, and taken back', async () => {
+test('bad rows are grouped by reason, downloaded, corrected, uploaded, promoted and undone', async () => {
   const tenantId = await newDesk();
   const { page } = await openAs({ tenantId, role: 'member', userId: 'mia' });
-  await page.getByText('Upload an ad report of Meta, Google or TikTok').waitFor();
+  await page.getByText('Upload a report of Meta, Google or TikTok').waitFor();
   await expectNoBarriers(page);
   await page.getByRole('link', { name: 'New upload' }).first().click();
   const bad = ['Spring 0,11,someday,7,1.50', 'Spring 1,1.2E+17,2026-03-02,7,1.50'];
@@ -120,24 +120,24 @@ function corrected(rejected: string): string {
     .join('\n');
 }
 
-test('columns that nobody knows are chosen by their values, tried, and remembered', async () => {
+test('unknown columns are mapped by their values, tried and remembered', async () => {
   const tenantId = await newDesk();
   const { page } = await openAs({ tenantId });
   const odd = 'Kampf,Wann,Klickibus\nSpring,2026-03-01,7\nAutumn,2026-03-02,8\n';
-  // On the list a file may be dropped as well; what kind it is it does not tell.
+  // A file may also be dropped on the list; this one does not reveal its platform.
   const dropped = { name: 'odd.csv', mimeType: 'text/csv', buffer: Buffer.from(odd) };
   await page.getByLabel('Report file').setInputFiles(dropped);
-  await page.getByText('The file does not tell: please choose').waitFor();
+  await page.getByText('The file does not say. Please choose').waitFor();
   await expectNoBarriers(page);
   await choose(page, 'Platform', 'TikTok Ads');
-  await page.getByRole('button', { name: 'Upload and look at it' }).click();
+  await page.getByRole('button', { name: 'Upload and review' }).click();
 
   await page.getByText('Say which column is the day, the campaign and at least one figure').waitFor();
   await page.getByText('waits for your mapping').waitFor();
   const line = page.getByRole('row', { name: /^Wann/ });
   await line.getByText('2026-03-01 · 2026-03-02').waitFor();
-  expect(await page.getByRole('button', { name: 'Go on to the check' }).isDisabled()).toBe(true);
-  await line.getByRole('button', { name: 'Take it' }).click();
+  expect(await page.getByRole('button', { name: 'Continue to the check' }).isDisabled()).toBe(true);
+  await line.getByRole('button', { name: 'Apply' }).click();
   await choose(page, 'Kampf is read as', 'Campaign name');
   await choose(page, 'Klickibus is read as', 'Clicks');
   await expectNoBarriers(page);
@@ -153,7 +153,7 @@ test('columns that nobody knows are chosen by their values, tried, and remembere
   await sum(page, '2 rows = 2 valid').waitFor();
   const colleague = await openAs({ tenantId, userId: 'bob' }, new URL(page.url()).pathname);
   await colleague.page.getByRole('button', { name: 'Promote 2 rows' }).click();
-  // Nobody reloads: the first page hears of it.
+  // Without a reload: the first page gets the event.
   await page.getByText('What arrived').waitFor();
   await sum(page, '2 rows = 2 promoted').waitFor();
 
@@ -168,7 +168,7 @@ test('columns that nobody knows are chosen by their values, tried, and remembere
   await known.getByText('Your choice').waitFor();
 });
 
-test('what is refused is said at its field, and the same form goes through once it is right', async () => {
+test('a refusal is shown at its field, and the corrected form is accepted', async () => {
   const tenantId = await newDesk();
   const { page, watch } = await openAs({ tenantId }, '/uploads/new?platform=meta');
   watch.expect(/status of 4(00|15)|ERR_INTERNET_DISCONNECTED/);
@@ -176,26 +176,26 @@ test('what is refused is said at its field, and the same form goes through once 
   await upload(page, 'march.csv', Buffer.from('504b0304000000000000', 'hex'));
   await page.getByText('must be a UUID').waitFor();
   await page.getByLabel('Client').fill('');
-  await page.getByRole('button', { name: 'Upload and look at it' }).click();
+  await page.getByRole('button', { name: 'Upload and review' }).click();
   await page.getByText('The file is a ZIP archive, and not CSV or JSON').waitFor();
   await expectNoBarriers(page);
   const good = { name: 'march.csv', mimeType: 'text/csv', buffer: Buffer.from(csv(...goodRows(2))) };
   await page.getByLabel('Report file').setInputFiles(good);
   await page.context().setOffline(true);
-  await page.getByRole('button', { name: 'Upload and look at it' }).click();
+  await page.getByRole('button', { name: 'Upload and review' }).click();
   await page.getByText('Nothing was stored; try again.').waitFor();
   await page.context().setOffline(false);
-  await page.getByRole('button', { name: 'Upload and look at it' }).click();
+  await page.getByRole('button', { name: 'Upload and review' }).click();
   await sum(page, '2 rows = 2 valid').waitFor();
   await page.getByRole('button', { name: 'Discard' }).click();
-  await page.getByRole('button', { name: 'Discard it' }).click();
+  await page.getByRole('button', { name: 'Discard upload' }).click();
   await page.getByText('Somebody discarded this upload').waitFor();
   await page.goto(`${server.url}/uploads?status=failed`);
   await page.getByRole('link', { name: 'march.csv' }).waitFor();
   expect(await page.getByRole('row', { name: /canceled/ }).count()).toBe(1);
 });
 
-test('below the threshold somebody has to insist, knowing what is left out; support only looks', async () => {
+test('an upload below the threshold needs an explicit confirmation; support can only read', async () => {
   const tenantId = await newDesk();
   const { page } = await openAs({ tenantId }, '/uploads/new');
   await upload(page, 'half.csv', csv(...goodRows(6), ...Array(4).fill('Spring,11,never,7,1.50')));
@@ -208,7 +208,7 @@ test('below the threshold somebody has to insist, knowing what is left out; supp
   expect(await forbidden.isDisabled()).toBe(true);
   expect(await support.page.getByRole('button', { name: 'Discard' }).count()).toBe(0);
   await support.page.goto(`${server.url}/uploads/new`);
-  await support.page.getByText('may look at uploads but not make any').waitFor();
+  await support.page.getByText('can read uploads but not create any').waitFor();
 
   await page.getByRole('button', { name: 'Promote only the 6 valid' }).click();
   await page.getByText('4 rows will be missing from the data').waitFor();

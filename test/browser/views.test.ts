@@ -17,7 +17,7 @@ beforeAll(async () => {
 }, 300_000);
 afterAll(() => seeded?.close());
 
-test('what was made needs somebody where it should: the overview counts it', async () => {
+test('the overview counts everything that needs a person', async () => {
   const headers = { authorization: `Bearer ${await server.token({ tenantId: seeded.tenantId })}` };
   const answer = await fetch(`${server.url}/api/stats/overview`, { headers });
   const overview = (await answer.json()) as {
@@ -36,7 +36,7 @@ test('what was made needs somebody where it should: the overview counts it', asy
   expect(overview.last_day.rows).toBeGreaterThanOrEqual(240 + 400 + 42 + 1);
 });
 
-test('every view opens from its address alone, with a heading, and nothing on it is a barrier', {
+test('every view opens from its address alone, with a heading and without a barrier', {
   timeout: 300_000,
 }, async () => {
   const { page } = await browser.open({ colorScheme: 'light' });

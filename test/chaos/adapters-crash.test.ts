@@ -85,7 +85,7 @@ async function countIngested(tenantId: string): Promise<number> {
   return Number(row?.count);
 }
 
-/** Nobody has to wait for the minute of the schedule. */
+/** So that no test waits for the schedule. */
 const scanSoon = (tenantId: string) =>
   database.owner('update adapters set next_scan_at = clock_timestamp() where tenant_id = $1', [tenantId]);
 
@@ -105,7 +105,7 @@ async function expectThirty({ tenantId, folder }: { tenantId: string; folder: st
   );
 }
 
-test('thirty files make thirty jobs although the server is killed again and again while it scans', {
+test('thirty files make thirty jobs although the server is killed repeatedly during scans', {
   timeout: 180_000,
 }, async () => {
   const random = seededRandom(chooseSeed());
@@ -123,7 +123,7 @@ test('thirty files make thirty jobs although the server is killed again and agai
   await expectThirty(stage);
 });
 
-test('a scanner that slept past its lease takes nothing in twice when it wakes up', {
+test('a scanner that sleeps past its lease takes nothing in twice when it wakes up', {
   timeout: 180_000,
 }, async () => {
   const sleeper = await startServer();
@@ -136,7 +136,7 @@ test('a scanner that slept past its lease takes nothing in twice when it wakes u
   await scanSoon(stage.tenantId);
   await eventually(async () => (await countIngested(stage.tenantId)) === fileCount, 'all files', 60_000);
   sleeper.child.kill('SIGCONT');
-  // It is awake and has seen what became of its scan once it can scan again.
+  // When it can scan again, it is awake and knows the outcome of its scan.
   await scanSoon(stage.tenantId);
   await eventually(
     async () => {

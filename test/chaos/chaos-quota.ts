@@ -17,7 +17,7 @@ export interface ChaosQuota {
   backends: number;
   /** kill -9 of PostgreSQL itself. */
   restarts: number;
-  /** Connections cut, silenced, or robbed of the answer to their COMMIT by the network. */
+  /** Connections that the network cuts, silences, or deprives of the response to their COMMIT. */
   cuts: number;
   /** The faults are spread over this time; it takes longer when they themselves do. */
   spreadMs: number;
@@ -39,10 +39,10 @@ export interface ProductQuota {
 export type FaultKind = 'kills' | 'zombies' | 'backends' | 'restarts' | 'cuts';
 export const faultKinds: readonly FaultKind[] = ['kills', 'zombies', 'backends', 'restarts', 'cuts'];
 
-/** Whose worker a kill or a stop is meant for: one that is at work on just this. */
+/** The target of a kill or a stop: a worker that is processing this. */
 export type FaultTarget = 'jobs' | 'uploads' | 'items' | 'knowledge' | 'scrapes';
 
-/** What R1 asks for, over all pipelines together: in `npm test`… */
+/** The quota over all pipelines together: in `npm test`… */
 export const shortTogether: ChaosQuota = {
   jobs: 300,
   workers: 3,
@@ -59,7 +59,7 @@ export const shortTogether: ChaosQuota = {
     bases: 6,
     pushes: 16,
   },
-  // Long enough that a process which the machine starves is not taken for a stopped one.
+  // Long enough that a starved process is not mistaken for a stopped one.
   leaseMs: 4_000,
   kills: 20,
   zombies: 6,

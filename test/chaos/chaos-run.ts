@@ -44,7 +44,7 @@ interface PlannedFault {
   target: FaultTarget;
 }
 
-/** In any order, but the deaths of PostgreSQL evenly over the run: right after one there is little to be hit. */
+/** In any order, but kills of PostgreSQL are spread evenly: right after one there is little to hit. */
 function planFaults({ quota, random }: Pick<ChaosStage, 'quota' | 'random'>): PlannedFault[] {
   const targets = targetsOf(quota);
   // The ingestion of one reference is over before a worker that holds it can be stopped for long enough.
@@ -129,7 +129,7 @@ function progressOf(
 
 const maxTries = 400;
 
-/** Until it has really happened: nobody may have been at work on it just then. */
+/** Repeats until it has really happened: nothing may have been working on it at that moment. */
 async function inflict(
   stage: ChaosStage,
   generator: JobGenerator,
@@ -150,7 +150,7 @@ async function inflict(
   throw new Error(`A fault of kind ${kind} on ${target} did not come about in ${maxTries} tries`);
 }
 
-/** A worker that cannot start because the database is away ends; whoever runs it starts it again. */
+/** A worker that cannot start because the database is away exits, and its supervisor starts it again. */
 function replaceDead(stage: ChaosStage): void {
   for (const [place, worker] of stage.places.entries()) {
     if (worker.child.exitCode !== null || worker.child.signalCode !== null) stage.placeWorker(place);

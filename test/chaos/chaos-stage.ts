@@ -20,7 +20,7 @@ import { type Fleet, openFleet, type SpawnSettings, type WorkerProcess } from '.
 export interface ChaosStage {
   readonly quota: ChaosQuota;
   readonly random: SeededRandom;
-  /** A PostgreSQL of its own, because it is killed; it comes up again by itself. */
+  /** A separate PostgreSQL, because it is killed; it restarts by itself. */
   readonly server: EmbeddedPostgres;
   readonly appUrl: string;
   readonly tenants: string[];
@@ -31,7 +31,7 @@ export interface ChaosStage {
   readonly guardProxy: TcpProxy;
   /** The server's own, never silenced: what a request asks of the database has no limit on the client's side. */
   readonly serverProxy: TcpProxy;
-  /** The worker in each place; whoever dies is replaced. */
+  /** The worker in each place; a dead one is replaced. */
   readonly places: WorkerProcess[];
   /** The product itself, when the run is over its pipelines too. */
   readonly product: ProductStage | null;
@@ -39,7 +39,7 @@ export interface ChaosStage {
   readonly cutsByKind: Record<string, number>;
   readonly killed: { workerId: string; at: number; target: FaultTarget }[];
   readonly stopped: { workerId: string; at: number; wokenAt: number; target: FaultTarget }[];
-  /** When PostgreSQL answered again after each of its deaths. */
+  /** When PostgreSQL was ready again after each kill. */
   readonly readyAgainAt: number[];
   owner<Row extends object>(text: string, values?: unknown[]): Promise<Row[]>;
   placeWorker(place: number): void;

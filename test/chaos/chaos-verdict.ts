@@ -4,13 +4,13 @@ import type { DispatchedJob } from './job-generator.ts';
 import type { LedgerLine } from './worker-messages.ts';
 
 export interface ChaosFindings {
-  /** Sentences, one per row that is not as the ledgers say. */
+  /** One sentence per row that differs from the ledgers. */
   breaches: string[];
   faults: Record<FaultKind, number>;
   cutsByKind: Record<string, number>;
   jobs: number;
   slices: number;
-  /** Attempts to commit that came after the lease was taken away. None of them may have left a row. */
+  /** Commits attempted after the lease was lost. None of them may have left a row. */
   lateAttempts: number;
   /** Late writes that reached the database and were refused there, as the workers' metric counts them. */
   lateWritesRefused: number;
@@ -69,7 +69,7 @@ export async function examine(stage: ChaosStage, dispatched: Dispatched): Promis
   };
 }
 
-/** How a run is told on the screen. */
+/** The report of a run. */
 export function describe(findings: ChaosFindings, seed: number): string {
   const { faults, rescueMs } = findings;
   return [
@@ -215,7 +215,7 @@ function examineLate(effects: Effect[], late: LedgerLine[]): string[] {
     .map((line) => `the late write ${keyOf(line)} of worker ${line.workerId} was not refused`);
 }
 
-/** A worker may end unasked only when it could not start, because the database was away. */
+/** A worker may exit by itself only when it could not start because the database was away. */
 function examineWorkers({ fleet }: ChaosStage): string[] {
   return fleet.all
     .filter(

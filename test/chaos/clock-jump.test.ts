@@ -18,12 +18,12 @@ const jumps = isFull ? 120 : 12;
 let product: ProductStage | undefined;
 afterEach(() => product?.close());
 
-test('clocks that jump by an hour, forwards and back, cost nobody a lease and no row its place', {
+test('clocks that jump by an hour, forwards and back, cost no lease and no row’s position', {
   timeout: 15 * 60_000,
 }, async () => {
   const seed = chooseSeed();
   product = await openProduct({
-    // Long enough that a busy machine costs nobody a lease, and far shorter than a jump.
+    // Long enough that a busy machine costs no lease, and far shorter than a jump.
     ...{ sluice, database, seed, leaseMs: 20_000 },
     quota: {
       workers: 3,

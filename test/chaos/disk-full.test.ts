@@ -20,7 +20,7 @@ import { examineProduct, untilFinished } from './product-verdict.ts';
 const obstacle = whyNoSmallDisk();
 if (obstacle !== null) console.log(`Left out: the full disk. ${obstacle}`);
 
-test('a full disk can be tried out when nothing may be left out', () => {
+test('the tests of a full disk can run where no test may be left out', () => {
   expect(obstacle === null || process.env.CI !== 'true').toBe(true);
 });
 
@@ -38,20 +38,20 @@ afterEach(async () => {
 });
 
 if (obstacle === null) {
-  test('the right to start the database is given back though the disk is full, without litter', async () => {
+  test('the lock for starting the database is released on a full disk, and no stray file is left', async () => {
     disk = await mountSmallDisk(64 * 1024);
     const { lock } = await tryStartLock(disk.dir);
     disk.fill();
     await lock?.release();
     disk.fill();
-    // Without room there is no lock, and no litter of those who tried for one either.
+    // Without room there is no lock, and no stray file of a process that tried to get one.
     await expect(tryStartLock(disk.dir)).rejects.toThrow(/ENOSPC/);
     expect((await readdir(disk.dir)).sort()).toEqual(['ballast', 'postgres.lock.1']);
     disk.free();
     expect((await tryStartLock(disk.dir)).lock).not.toBeNull();
   });
 
-  test('a disk that is full refuses with words that say so, and when it is freed everything arrives once', {
+  test('a full disk is reported as such, and everything arrives once after space is freed', {
     timeout: 15 * 60_000,
   }, async () => {
     disk = await mountSmallDisk(diskBytes);
@@ -119,7 +119,7 @@ async function openOnDisk({ dir }: SmallDisk): Promise<ProductStage> {
   });
 }
 
-/** For longer than whoever brings a database up would try, if there were an end to it. */
+/** Longer than any limit for starting a database would be, if there were one. */
 async function keepFull({ fill }: SmallDisk, forMs: number): Promise<void> {
   const untilMs = Date.now() + forMs;
   while (Date.now() < untilMs) {
@@ -130,7 +130,7 @@ async function keepFull({ fill }: SmallDisk, forMs: number): Promise<void> {
 
 const refusalsPerRound = 3;
 
-/** Keeps the disk full, also of what PostgreSQL gives back meanwhile, until requests were refused for it. */
+/** Keeps the disk full, even when PostgreSQL frees space, until requests are refused because of it. */
 async function untilRefused({ refusals }: ProductStage, { fill }: SmallDisk): Promise<void> {
   const before = refusals.length;
   await eventually(

@@ -1,35 +1,44 @@
 import { expect } from 'vitest';
+import type { CommandLine } from '../support/servers/command-line.ts';
 import { type ChaosQuota, faultKinds } from './chaos-quota.ts';
-import type { RunFindings } from './chaos-run.ts';
-import { describe as tell } from './chaos-verdict.ts';
+import { type RunFindings, runChaos } from './chaos-run.ts';
+import { describe as describeFaults } from './chaos-verdict.ts';
 
 /** `npm run chaos` runs the same tests with the full quotas. */
 export const isFull = process.env.SLUICE_CHAOS === 'full';
 
-/** A printed seed repeats the choices of a run. */
+/** Prints the seed, which repeats the choices of a run. */
 export function chooseSeed(): number {
   const seed = Number(process.env.SLUICE_CHAOS_SEED ?? Math.floor(Math.random() * 2 ** 31));
   console.log(`seed ${seed} (SLUICE_CHAOS_SEED=${seed} repeats its choices)`);
   return seed;
 }
 
-/** How a run is told on the screen. */
-export function tellRun(findings: RunFindings, seed: number): string {
+/** Runs faults against everything that the quota has, prints what was found and expects no breach. */
+export async function expectSurvival(quota: ChaosQuota, sluice: CommandLine): Promise<RunFindings> {
+  const seed = chooseSeed();
+  const findings = await runChaos(quota, seed, sluice);
+  console.log(describeRun(findings, seed));
+  expectQuotas(findings, quota);
+  return findings;
+}
+
+function describeRun(findings: RunFindings, seed: number): string {
   const { items, uploads, knowledge, scrapes, tookMs } = findings;
   return [
-    tell(findings, seed),
+    describeFaults(findings, seed),
     `${items.files} files of ${items.rows} rows, ${items.lateCalls} calls logged by workers that came too late; ` +
       `${uploads.reports} reports of ${uploads.rows} rows`,
     `${knowledge.bases} knowledge bases of ${knowledge.chunks} chunks, ${knowledge.pauses} pauses, ` +
-      `${knowledge.askedAgain} chunks embedded again because a worker had gone`,
+      `${knowledge.askedAgain} chunks embedded again because a worker had died`,
     `${scrapes.pushes} syncs of ${scrapes.handoffs} payloads made ${scrapes.jobs} jobs; ` +
-      `${scrapes.failures} references were told to have failed, and were pushed again`,
+      `${scrapes.failures} references were reported as failed, and were pushed again`,
     `milliseconds: ${JSON.stringify(tookMs)}`,
   ].join('\n');
 }
 
 /** A run that did less than it claims proves nothing. */
-export function expectQuotas(findings: RunFindings, quota: ChaosQuota): void {
+function expectQuotas(findings: RunFindings, quota: ChaosQuota): void {
   expect(findings.breaches.slice(0, 20)).toEqual([]);
   for (const kind of faultKinds) expect(findings.faults[kind], kind).toBe(quota[kind]);
   expect(findings.jobs).toBeGreaterThanOrEqual(quota.jobs);

@@ -15,7 +15,7 @@ export const faults: Record<FaultKind, (stage: ChaosStage, target: FaultTarget) 
   cuts: cutConnection,
 };
 
-/** A worker process that is at work on what the fault is meant for. */
+/** A worker process that is processing the target of the fault. */
 interface Victim {
   workerId: string;
   child: ChildProcess;
@@ -27,7 +27,7 @@ async function killWorker(stage: ChaosStage, target: FaultTarget): Promise<void>
   const victim = await findVictim(stage, target);
   if (!victim) return;
   const { workerId, child } = victim;
-  // Held still first: between looking and killing it could claim a job that others have died with twice.
+  // Stopped first: between checking and killing it could claim a job with two strikes.
   child.kill('SIGSTOP');
   const isSpared = await isNoVictim(stage, victim, target).catch(() => true);
   if (isSpared) {
@@ -40,13 +40,13 @@ async function killWorker(stage: ChaosStage, target: FaultTarget): Promise<void>
   stage.done.kills += 1;
 }
 
-/** An upload that ended while the worker was chosen leaves nothing to be taken back. */
+/** An upload that ended while the worker was chosen has no lease to take back. */
 async function isNoVictim(stage: ChaosStage, victim: Victim, target: FaultTarget): Promise<boolean> {
   if (target === 'uploads' && (await leasesOf(stage, victim.workerId)) === 0) return true;
   return isTooOften(stage, victim);
 }
 
-/** A healthy job or item that is hit for the third time in a row cannot be told from a poisonous one by anybody. */
+/** Nobody can tell a healthy job or item that is hit three times in a row from a poisonous one. */
 async function isTooOften(stage: ChaosStage, { workerId }: Victim): Promise<boolean> {
   const rows = await stage.owner(
     'select 1 from ingestion_jobs where leased_by = $1 and cardinality(struck_by) >= 2',
@@ -80,7 +80,7 @@ async function stopAndWakeWorker(stage: ChaosStage, target: FaultTarget): Promis
   } finally {
     child.kill('SIGCONT');
   }
-  // Its last statements may have been on their way when it was stopped: then there was nothing to take.
+  // Its last statements may have been in flight when it was stopped: then there was nothing to take over.
   if (target !== 'items' && (await rescuesSince(stage, workerId, at)) === 0) return;
   stage.stopped.push({ workerId, at, wokenAt: Date.now(), target });
   stage.done.zombies += 1;
@@ -133,7 +133,7 @@ async function endBackend(stage: ChaosStage): Promise<void> {
   if (row?.ended) stage.done.backends += 1;
 }
 
-/** Whoever brings PostgreSQL up again gives up when it dies ten times within a minute of its start. */
+/** The product stops restarting PostgreSQL when it dies ten times within a minute of its start. */
 const stableMs = 61_000;
 
 async function killPostgres(stage: ChaosStage): Promise<void> {
@@ -149,7 +149,7 @@ async function killPostgres(stage: ChaosStage): Promise<void> {
   stage.done.restarts += 1;
 }
 
-/** What networks do, by turns; every second round to the server's connections. */
+/** Network faults in turn; every second round on the server's connections. */
 async function cutConnection(stage: ChaosStage): Promise<void> {
   const { poolProxy, guardProxy, serverProxy, product } = stage;
   const pick = stage.random.below;
@@ -224,7 +224,7 @@ const holdersOf = {
   items: `select distinct locked_by as "workerId" from job_items where status = 'PROCESSING'`,
 };
 
-/** The one that is at work on most; any of them, when there are several. */
+/** The busiest one; any of them if there are several. */
 function findProbeWorker({ places, random, fleet, placeWorker }: ChaosStage): Victim | null {
   const most = Math.max(1, ...places.map(({ busyWith }) => busyWith.size));
   const worker = random.pick(

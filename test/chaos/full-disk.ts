@@ -8,14 +8,14 @@ import path from 'node:path';
 export interface SmallDisk {
   readonly dir: string;
   readonly freeBytes: number;
-  /** Takes all that is left; answers how much it was. */
+  /** Takes all that is left; returns how much it was. */
   fill(): number;
   free(): void;
   /** Unmounts, also when something still has files open on it. */
   close(): Promise<void>;
 }
 
-/** Why there can be none here; null when there can. */
+/** Why there can be none here; null if there can. */
 export function whyNoSmallDisk(): string | null {
   if (process.platform !== 'linux') return 'tmpfs is there on Linux only.';
   if (process.getuid?.() !== 0) return 'Mounting a file system needs root.';
@@ -36,7 +36,7 @@ export async function mountSmallDisk(sizeBytes: number): Promise<SmallDisk> {
     fill: () => writeUntilFull(ballast),
     free: () => rmSync(ballast, { force: true }),
     async close() {
-      // Lazily: a process that is just ending must not keep the mount for ever.
+      // Lazily: a process that is just ending must not keep the mount.
       execFileSync('/bin/umount', ['-l', dir]);
       await rm(dir, { recursive: true, force: true });
     },

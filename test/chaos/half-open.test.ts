@@ -26,7 +26,7 @@ function throughProxy(): string {
   return `postgres://${username}:${password}@127.0.0.1:${proxy?.port}${pathname}`;
 }
 
-test('a worker whose connections all fall silent without closing works again on new ones', async () => {
+test('a worker whose connections all go silent without closing continues on new ones', async () => {
   const worker = await workers.fleet.start({
     appUrl: throughProxy(),
     directUrl: throughProxy(),
@@ -51,7 +51,7 @@ test('a worker whose connections all fall silent without closing works again on 
   for (const job of jobs) expect(await workers.stepsOf(job)).toEqual([0, 1]);
 }, 180_000);
 
-test('a request whose connection falls silent is answered, and the next one gets another connection', async () => {
+test('a request whose connection goes silent gets a response, and the next one gets another connection', async () => {
   const db = new Database({
     url: throughProxy(),
     applicationName: 'silent',
@@ -69,7 +69,7 @@ test('a request whose connection falls silent is answered, and the next one gets
   expect(await ask()).toEqual({ one: 1 });
 });
 
-test('a slice whose own connection falls silent, while its lease is renewed, is not held for ever', async () => {
+test('a slice whose connection goes silent while its lease is renewed does not last forever', async () => {
   const worker = await workers.fleet.start({ appUrl: throughProxy(), directUrl: database.appUrl });
   const silenced = proxy?.silenceAt('for no key update');
   const job = await workers.dispatch([{ do: 'work', ms: 20 }]);

@@ -52,7 +52,7 @@ export interface ItemsRun {
   isMended: boolean;
   replaceDead(): void;
   listOpenJobs(): Promise<UploadedJob[]>;
-  /** Asks until the answer is not that the database was away just then; anything unforeseen is a breach. */
+  /** Repeats while the response is that the database is away; any other unexpected response is a breach. */
   ask(tenantId: string, method: string, path: string, foreseen: number[], body?: object): Promise<Answer>;
 }
 
@@ -60,7 +60,7 @@ export interface ItemsFindings {
   run: ItemsRun;
   rows: number;
   reset: number;
-  /** Calls that were logged although the item had been taken over: their results were refused. */
+  /** Calls that were logged although the item had been taken over; their results were refused. */
   lateCalls: number;
 }
 
@@ -101,7 +101,7 @@ export async function runItemsChaos(
   }
 }
 
-/** How a run is told on the screen. */
+/** The report of a run. */
 export function describeItems({ run, rows, reset, lateCalls }: ItemsFindings, seed: number): string {
   const faults = itemsFaults.map((kind) => `${run.done[kind]} ${kind}`).join(', ');
   return [
@@ -165,7 +165,7 @@ async function openRun(parts: {
   };
 }
 
-/** The moods of the provider: some rows have their own, and any call may meet a bad moment. */
+/** The provider's behaviour: some rows have their own, and any call may fail at random. */
 export function moodyReply(
   { sku, before }: ProductCall,
   { isMended, moods }: { isMended: boolean; moods: SeededRandom },
@@ -191,7 +191,7 @@ async function faultsWhileUploading(run: ItemsRun): Promise<void> {
   const jobs = planJobs(quota, random, run.provider.url);
   const plan = random.shuffle(itemsFaults.flatMap((kind) => Array<ItemsFault>(quota[kind]).fill(kind)));
   let reached = 0;
-  // Files arrive over most of the time, so that every fault finds some at work.
+  // Files arrive during most of the run, so that every fault hits some in progress.
   const arriving = (async () => {
     for (const [index, job] of jobs.entries()) {
       while (reached / plan.length < (0.8 * index) / jobs.length) await pause(10);
@@ -217,7 +217,7 @@ async function faultsWhileUploading(run: ItemsRun): Promise<void> {
 
 const maxTries = 100;
 
-/** Until it has really happened: the workers may have been between two claims just then, or without work. */
+/** Repeats until it has really happened: the workers may have been idle or between two claims. */
 async function inflict(run: ItemsRun, kind: ItemsFault): Promise<void> {
   const before = run.done[kind];
   for (let attempt = 1; run.done[kind] === before && attempt <= maxTries; attempt += 1) {
@@ -244,7 +244,7 @@ async function untilFinished(run: ItemsRun): Promise<void> {
   await eventually(async () => (await countOpen()) === 0, 'all jobs are DONE', 120_000);
 }
 
-/** Rows that failed are taken again, now that the provider has mended its ways; then all are looked at once more. */
+/** Failed rows are reprocessed now that the provider works; then all rows are checked again. */
 async function examineAndReprocess(run: ItemsRun): Promise<{ reset: number; lateCalls: number }> {
   const { breaches, uploaded } = run;
   breaches.push(...(await examineRows(run, 'first')), ...(await examineCounters(run, { all: true })));
@@ -285,7 +285,7 @@ async function timed(work: Promise<void>): Promise<number> {
   return Math.round(performance.now() - startedAtMs);
 }
 
-/** Again and again until it is stopped; what it throws comes out there. */
+/** Repeats until it is stopped; stopping rethrows its error. */
 function repeat(work: () => Promise<void>): () => Promise<void> {
   let isStopped = false;
   const loop = (async () => {

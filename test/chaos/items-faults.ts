@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { eventually } from '../support/worlds/kernel.ts';
+import { endRandomBackend } from './end-backend.ts';
 import type { ItemsRun } from './items-chaos.ts';
 import type { ItemsFault } from './items-quota.ts';
 import type { ItemWorker } from './items-stage.ts';
@@ -12,7 +13,7 @@ export const itemFaults: Record<ItemsFault, (run: ItemsRun) => Promise<void>> = 
   pauses: pauseAndResume,
 };
 
-/** By turns one that holds items, and any one while there is work: pure processors leave no trace of a claim. */
+/** Alternates between a worker that holds items and any worker: pure processors leave no trace of a claim. */
 async function killWorker(run: ItemsRun): Promise<void> {
   const holders = await findHolders(run);
   if (holders.some(({ crashes }) => crashes >= 2)) return;
@@ -61,17 +62,7 @@ async function stopAndWakeWorker(run: ItemsRun): Promise<void> {
 async function endBackend(run: ItemsRun): Promise<void> {
   // Losing its guard connection costs a worker its items too.
   if ((await findHolders(run)).some(({ crashes }) => crashes >= 2)) return;
-  const backends = await run.database.owner<{ pid: number }>(
-    `select pid from pg_stat_activity
-      where usename = 'sluice_app' and datname = current_database()
-      order by backend_start`,
-  );
-  const backend = run.random.pick(backends);
-  if (!backend) return;
-  const [row] = await run.database.owner<{ ended: boolean }>('select pg_terminate_backend($1) as ended', [
-    backend.pid,
-  ]);
-  if (row?.ended) run.done.backends += 1;
+  if (await endRandomBackend(run)) run.done.backends += 1;
 }
 
 /** While a job is paused nobody claims any of its items, and nobody can kick it off. */
@@ -104,7 +95,7 @@ interface Holder {
   crashes: number;
 }
 
-/** An item that is hit for the third time in a row cannot be told from a poisonous one by anybody. */
+/** Nobody can tell an item that is hit three times in a row from a poisonous one. */
 function findHolders({ database }: ItemsRun): Promise<Holder[]> {
   return database.owner<Holder>(
     `select locked_by as "workerId", max(crashes) as crashes

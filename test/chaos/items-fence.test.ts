@@ -16,7 +16,7 @@ import { testItemHouse } from '../support/worlds/item-house.ts';
 import { eventually, testKernel } from '../support/worlds/kernel.ts';
 import { productOf, startRuledProvider } from './items-provider.ts';
 
-// What the chaos tests find by chance, at the very moment: somebody steps in while a turn is under way.
+// What the chaos tests find by chance, here on purpose: something interferes while a turn is in progress.
 const database = useDatabase();
 
 test('a worker whose item was taken over during its call changes neither the item nor the counts', async () => {
@@ -31,7 +31,7 @@ test('a worker whose item was taken over during its call changes neither the ite
   expect(await countsOf(job)).toMatchObject({ processing: '1', done: '0' });
 });
 
-test('what becomes of each row is counted as just that', async () => {
+test('the outcome of each row is counted as that outcome', async () => {
   const job = await makeJob({
     csv: `age\n${[1, 2, 'x', 3, 'y'].join('\n')}\n`,
     processor: 'validate',
@@ -41,7 +41,7 @@ test('what becomes of each row is counted as just that', async () => {
   expect(await countsOf(job)).toEqual({ pending: '0', processing: '0', done: '3', error: '2' });
 });
 
-test('a claim of which nothing was begun when the worker stops is given back with its attempts', async () => {
+test('items that a stopping worker claimed but did not start are released with their attempts', async () => {
   const job = await httpJob(5);
   await takeTurn(job, { shouldYield: true });
   expect(await rowsOf(job)).toEqual([
@@ -50,7 +50,7 @@ test('a claim of which nothing was begun when the worker stops is given back wit
   expect(await countsOf(job)).toMatchObject({ pending: '5', processing: '0' });
 });
 
-test('a call uses an attempt up, and a worker that dies in the middle of it has used it too', async () => {
+test('a call uses up an attempt, also when the worker dies in the middle of it', async () => {
   const job = await httpJob(1, async ({ jobId }) => {
     // As after a kill: nobody comes back to the item, and its lock is over.
     await database.owner(
@@ -63,28 +63,28 @@ test('a call uses an attempt up, and a worker that dies in the middle of it has 
   expect(await rowsOf(job)).toMatchObject([{ status: 'DONE', attempts: 2 }]);
 });
 
-test('a worker that has the job in hand when it is paused claims none of its items', async () => {
+test('a worker that holds a job when it is paused claims none of its items', async () => {
   const job = await httpJob(3);
   await setStatus(job, 'paused');
   await expect(takeTurn(job)).rejects.toMatchObject({ code: 'lease_lost' });
   expect(await rowsOf(job)).toMatchObject([{ status: 'PENDING', attempts: 0, rows: 3 }]);
 });
 
-test('a worker that has the job of a pure processor in hand when it is paused takes none of its items', async () => {
+test('a worker that holds a job of a pure processor when it is paused takes none of its items', async () => {
   const job = await makeJob({ csv: 'a\n1\n2\n3\n' });
   await setStatus(job, 'paused');
   expect(await takeTurn(job)).toMatchObject({ processed: 0 });
   expect(await rowsOf(job)).toMatchObject([{ status: 'PENDING', attempts: 0, rows: 3 }]);
 });
 
-test('of a job that is canceled in the middle of a call nothing is kept', async () => {
+test('a job that is canceled in the middle of a call keeps nothing', async () => {
   const job = await httpJob(1, (key) => setStatus(key, 'canceled'));
   await expect(takeTurn(job)).rejects.toMatchObject({ code: 'lease_lost' });
   expect(await rowsOf(job)).toMatchObject([{ result: null }]);
   expect(await countsOf(job)).toMatchObject({ done: '0' });
 });
 
-test('a job whose rows are still coming in is hidden, and shows with its last row', async () => {
+test('a job whose rows are still coming in is hidden until its last row', async () => {
   const tenantId = await newTenant(database);
   const look = () =>
     database.owner<{ stage: string | null; isDue: boolean; rows: number }>(
@@ -110,7 +110,7 @@ test('a job whose rows are still coming in is hidden, and shows with its last ro
   expect(await look()).toEqual([{ stage: null, isDue: true, rows: sent }]);
 });
 
-test('an ingest under which the database went away is taken back by the process that lives on', async () => {
+test('an ingest whose database went away is rolled back by the process that survives', async () => {
   const tenantId = await newTenant(database);
   const { pathname } = new URL(database.ownerUrl);
   const name = pathname.slice(1);
@@ -149,7 +149,7 @@ interface Key {
   jobId: string;
 }
 
-/** A job that asks a provider, during whose first answer something happens. */
+/** A job that calls a provider; something happens during the first response. */
 async function httpJob(rows: number, meanwhile: (key: Key) => Promise<void> = async () => {}): Promise<Key> {
   let key: Key | undefined;
   let happened = false;

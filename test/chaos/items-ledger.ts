@@ -6,13 +6,13 @@ import type { SeededRandom } from './seeded-random.ts';
 export interface ExpectedRow {
   first: RowEnd;
   last: RowEnd;
-  /** What the provider answers when the row comes to its end; null for rows that ask nobody. */
+  /** What the provider returns when the row ends; null for rows that call none. */
   sku: string | null;
 }
 
 export interface RowEnd {
   status: 'DONE' | 'ERROR' | 'NOT_FOUND';
-  /** As JSON text; null when the row has none. */
+  /** JSON text; null when the row has none. */
   result: string | null;
   code: string | null;
 }
@@ -42,7 +42,7 @@ export function planJobs(
   });
 }
 
-/** More rows, when a run has worked off its files before it has done all that it claims. */
+/** More rows, if a run finishes its files before it has met its quota. */
 export function planExtraJob(number: number, random: SeededRandom, providerUrl: string): PlannedJob {
   return httpJob({ name: `extra-${number}`, rows: 200, random, providerUrl });
 }
@@ -64,7 +64,7 @@ function noopJob({ name, rows }: Wish): PlannedJob {
     processor: 'noop',
     options: {},
     csv: csvOf(inputs),
-    rows: inputs.map((input) => settled({ status: 'DONE', result: JSON.stringify(input), code: null })),
+    rows: inputs.map((input) => endingAs({ status: 'DONE', result: JSON.stringify(input), code: null })),
   };
 }
 
@@ -80,8 +80,8 @@ function validateJob({ name, rows, random }: Wish): PlannedJob {
     csv: csvOf(inputs),
     rows: inputs.map(({ n, age }) =>
       age === 'unknown'
-        ? settled({ status: 'ERROR', result: null, code: 'validation_failed' })
-        : settled({ status: 'DONE', result: JSON.stringify({ n, age: Number(age) }), code: null }),
+        ? endingAs({ status: 'ERROR', result: null, code: 'validation_failed' })
+        : endingAs({ status: 'DONE', result: JSON.stringify({ n, age: Number(age) }), code: null }),
     ),
   };
 }
@@ -103,14 +103,14 @@ function httpJob({ name, rows, random, providerUrl }: Wish): PlannedJob {
   };
 }
 
-/** Null: as good as the rest, after some trouble. */
+/** Null: succeeds after some trouble. */
 function firstEndOf(sku: string): RowEnd | null {
   if (sku.startsWith('missing')) return { status: 'NOT_FOUND', result: null, code: 'not_found' };
   if (sku.startsWith('refused')) return { status: 'ERROR', result: null, code: 'provider_refused' };
   return null;
 }
 
-function settled(end: RowEnd): ExpectedRow {
+function endingAs(end: RowEnd): ExpectedRow {
   return { first: end, last: end, sku: null };
 }
 

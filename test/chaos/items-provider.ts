@@ -11,7 +11,7 @@ export interface ProductCall {
 
 export type ProductReply =
   | { status: number; body?: unknown; headers?: Record<string, string>; delayMs?: number }
-  /** Never answers. */
+  /** Never responds. */
   | { type: 'hang' }
   /** An HTML page with status 200. */
   | { type: 'garbage' };
@@ -20,7 +20,7 @@ export type ProductReply =
 export interface ProviderLine {
   sku: string;
   variant: string;
-  /** What it answered; null when it did not. */
+  /** The response; null when there was none. */
   status: number | null;
   /** When the call came, by the machine's clock. */
   at: number;
@@ -28,7 +28,7 @@ export interface ProviderLine {
   open: number;
 }
 
-/** A provider over real HTTP that follows a rule and keeps a log of what it answered. */
+/** A provider over real HTTP that follows a rule and logs its responses. */
 export interface RuledProvider {
   readonly url: string;
   readonly log: readonly ProviderLine[];

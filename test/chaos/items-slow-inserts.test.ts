@@ -12,7 +12,7 @@ afterEach(() => {
   server?.running.child.kill('SIGKILL');
 });
 
-test('when every insert takes 200 ms more the batches of an ingest shrink, and grow again when that is over', {
+test('the batches of an ingest shrink while every insert takes 200 ms more, and grow again afterwards', {
   timeout: 300_000,
 }, async () => {
   const tenantId = await newTenant(database);
@@ -63,7 +63,7 @@ async function slowInserts(delayMs: number): Promise<void> {
   await database.owner('update slow_inserts set seconds = $1', [delayMs / 1000]);
 }
 
-/** A file that goes on until it is ended. */
+/** A file that continues until it is ended. */
 function openFeed(to: ItemServer, tenantId: string): { end(): void; status: Promise<number> } {
   let isEnded = false;
   let row = 0;

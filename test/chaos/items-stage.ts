@@ -10,7 +10,7 @@ import type { PlannedJob } from './items-ledger.ts';
 export interface ItemWorker {
   readonly running: Running;
   readonly pid: number;
-  /** Known once it has said so. */
+  /** Known once it has reported it. */
   readonly workerId: string | null;
   readonly isLiving: boolean;
 }
@@ -22,7 +22,7 @@ export interface Answer {
   body: Record<string, unknown>;
 }
 
-/** What every process of the installation is told; short leases and locks, so that takeovers happen within seconds. */
+/** Settings of every process; short leases and locks, so that takeovers happen within seconds. */
 export function installationEnv(database: Pick<TestDatabase, 'ownerUrl'>, { leaseMs }: { leaseMs: number }) {
   return {
     DATABASE_URL: database.ownerUrl,
@@ -73,7 +73,7 @@ export interface ItemServer {
     path: string,
     form: { body: FormData; idempotencyKey?: string | undefined },
   ): Promise<Answer>;
-  /** A form that is still being written; answers the status. */
+  /** A form that is still being sent; returns the status. */
   send(
     tenantId: string,
     form: { body: ReadableStream<Uint8Array>; contentType: string; idempotencyKey?: string },
@@ -138,7 +138,7 @@ export async function startServer(sluice: CommandLine, env: Record<string, strin
  */
 const maxTries = 600;
 
-/** As a careful client does: the same request with the same key until there is an answer. */
+/** Like a careful client: repeats the request with the same key until it gets a response. */
 export async function uploadSurely(
   server: () => ItemServer,
   tenantId: string,
@@ -157,7 +157,7 @@ export async function untilCreated(
   return (await untilAccepted(send, { what, accepted: [201], onRefusal })).body;
 }
 
-/** Gone, in trouble, or still answering the first try: all of these pass, and everything else is an error. */
+/** Gone, in trouble, or still processing the first try: all of these pass, everything else is an error. */
 export async function untilAccepted(
   send: () => Promise<Answer>,
   wish: { what: string; accepted: readonly number[]; onRefusal?: ((answer: Answer) => void) | undefined },
@@ -190,7 +190,7 @@ function formOf({ processor, options, csv, name }: UploadedFile): FormData {
   return form;
 }
 
-/** A careful client does not wait for ever. */
+/** A careful client does not wait forever. */
 const answerWithinMs = 60_000;
 
 async function ask(url: string, init: RequestInit): Promise<Answer> {

@@ -28,7 +28,7 @@ afterEach(() => {
   worker?.running.child.kill('SIGKILL');
 });
 
-test('a server killed in the middle of an upload leaves no half job, its rows are swept, a retry makes one', {
+test('a server killed during an upload leaves no partial job; its rows are swept and a retry makes one job', {
   timeout: 90_000,
 }, async () => {
   const tenantId = await newTenant(database);
@@ -55,7 +55,7 @@ test('a server killed in the middle of an upload leaves no half job, its rows ar
 
   worker = startWorker(sluice, env());
   const swept = async () => {
-    // Its turn comes every minute; the test does not wait for it.
+    // It runs every minute; the test does not wait for it.
     await database.owner(
       `update upkeep_tasks set next_run_at = clock_timestamp() where task = 'remove_dead_ingests'`,
     );
@@ -70,7 +70,7 @@ test('a server killed in the middle of an upload leaves no half job, its rows ar
   await expectOneWholeJob(tenantId, { jobId: first, rows: 20_000 });
 });
 
-test('wherever in an upload the server is killed, the retries make exactly one job with every row once', {
+test('retries make exactly one job with every row once, wherever in an upload the server is killed', {
   timeout: isFull ? 30 * 60_000 : 3 * 60_000,
 }, async () => {
   console.log(`seed ${seed} (SLUICE_CHAOS_SEED=${seed} repeats its choices)`);
@@ -100,7 +100,7 @@ test('wherever in an upload the server is killed, the retries make exactly one j
     cutOff += answered === null ? 1 : 0;
     server = await startServer(sluice, env());
     const jobId = await uploadSurely(() => server as ItemServer, tenantId, job);
-    // An answer that got through before the kill was a promise.
+    // A response that arrived before the kill was a promise.
     if (answered !== null) expect(jobId).toBe(answered);
     await expectOneWholeJob(tenantId, { jobId, rows: roundRows });
   }

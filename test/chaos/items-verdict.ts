@@ -2,7 +2,7 @@ import type { TestDatabase } from '../support/worlds/database.ts';
 import type { ItemsRun, UploadedJob } from './items-chaos.ts';
 import type { RowEnd } from './items-ledger.ts';
 
-/** What of a run is looked at in the end. */
+/** What is checked at the end of a run. */
 export type ItemsEvidence = Pick<ItemsRun, 'uploaded' | 'provider' | 'isMended' | 'ask'> & {
   readonly database: Pick<TestDatabase, 'owner'>;
 };
@@ -145,7 +145,7 @@ function compareRows(job: UploadedJob, rows: FoundRow[], expected: RowEnd[]): st
   });
 }
 
-/** What people see of the job says the same. */
+/** The API shows the same about the job. */
 async function compareView(run: ItemsEvidence, job: UploadedJob, expected: RowEnd[]): Promise<string[]> {
   const { body } = await run.ask(job.tenantId, 'GET', `/api/jobs/${job.jobId}`, [200]);
   const failed = expected.filter(({ status }) => status !== 'DONE').length;

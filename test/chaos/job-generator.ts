@@ -67,7 +67,7 @@ function randomSteps(random: SeededRandom): ProbeStep[] {
   return Array.from({ length: 1 + random.below(4) }, () => ({ do: 'work', ms: 3 + random.below(298) }));
 }
 
-/** As a careful client does: when the answer was lost it looks before it asks again. */
+/** Like a careful client: after a lost response it checks before it asks again. */
 async function dispatchSurely(
   deps: JobsDeps,
   wish: { tenantId: string; subjectId: string; steps: ProbeStep[]; findJob: FindJob },

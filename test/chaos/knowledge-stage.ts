@@ -25,10 +25,10 @@ export interface KnowledgeStage {
   readonly embedder: EmbeddingServer;
   /** The ledger outside the database. */
   readonly bases: SentBase[];
-  /** How often a run was paused, and let go on. */
+  /** How often a run was paused and resumed. */
   readonly pauses: number;
   sendBase(): Promise<void>;
-  /** Lets everything go on that was paused. */
+  /** Resumes everything that was paused. */
   resumeAll(): Promise<void>;
   close(): Promise<void>;
 }
@@ -128,7 +128,7 @@ interface Sender {
   surely(send: () => Promise<Answer>, what: string, accepted: number[]): Promise<Answer>;
 }
 
-/** Each request with its key, as often as it takes. */
+/** Repeats each request with its key as often as necessary. */
 async function sendBase({ server, url, surely }: Sender, planned: PlannedBase): Promise<SentBase> {
   const { tenantId, kbId, documents } = planned;
   const [inline, ...files] = documents;

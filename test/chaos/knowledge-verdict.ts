@@ -71,7 +71,7 @@ async function examineBase(
   return [...breaches, ...(await examineView(stage, base, marked))];
 }
 
-/** What people see says the same. By meaning a text finds itself: no other one has its vector. */
+/** The API shows the same. A search by meaning finds the text itself: no other text has its vector. */
 async function examineView(
   { ask }: KnowledgeEvidence,
   { tenantId, kbId, marker }: SentBase,

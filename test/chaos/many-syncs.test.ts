@@ -44,7 +44,7 @@ test(`one worker follows ${size.connectors} syncs at once, asks no more often th
   const allRunMs = Date.now() - startedAtMs;
   const before = airbyte.requests.length;
   const rssKb: number[] = [];
-  // Everybody is asked about twice in this time.
+  // Every sync is polled twice in this time.
   await eventually(
     async () => {
       await pause(lookEveryMs);
@@ -103,7 +103,7 @@ interface SyncCounts {
   succeeded: number;
 }
 
-/** Not more often than this: each look is a connection of its own, and the worker needs the machine. */
+/** Not more often: each check opens a connection, and the worker needs the machine. */
 const lookEveryMs = 250;
 
 async function countSyncs(on: TestDatabase): Promise<SyncCounts> {

@@ -10,10 +10,10 @@ if (program === null)
     'Left out: the kernel behind pgbouncer. There is no pgbouncer here (Debian: apt-get install pgbouncer).',
   );
 
-// No slow machine loses these.
+// Long enough for a slow machine.
 const longLeases = { leaseMs: 30_000 };
 
-test('pgbouncer is here when nothing may be left out', () => {
+test('pgbouncer is installed where no test may be left out', () => {
   expect(program !== null || process.env.CI !== 'true').toBe(true);
 });
 
@@ -43,7 +43,7 @@ function behindPgBouncer(bouncerProgram: string): void {
     return row?.guard;
   }
 
-  test('a hundred jobs finish, each slice once, with workers that are guarded by expiry', async () => {
+  test('a hundred jobs finish, each slice once, with workers whose leases only expire', async () => {
     const first = await workers.fleet.start({ appUrl: pooled(), directUrl: pooled() });
     const second = await workers.fleet.start({ appUrl: pooled(), directUrl: pooled() });
     expect([await guardOf(first.workerId), await guardOf(second.workerId)]).toEqual(['expiry', 'expiry']);
@@ -63,9 +63,9 @@ function behindPgBouncer(bouncerProgram: string): void {
     for (const job of jobs) expect(await workers.stepsOf(job)).toEqual([0, 1]);
   });
 
-  test('a killed worker is found out by the expiry of its leases, and its job runs elsewhere', async () => {
+  test('a killed worker is detected when its leases expire, and its job runs elsewhere', async () => {
     const doomed = await workers.fleet.start({ appUrl: pooled(), directUrl: pooled(), leaseMs: 5_000 });
-    // It never comes to its end, however long the heir takes to start; whoever takes it up again reads another script.
+    // It never ends, however long its successor takes to start; the next worker reads another script.
     const job = await workers.dispatch([{ do: 'work', ms: 600_000 }]);
     await eventually(async () => doomed.busyWith.size === 1, 'the job has begun');
     await database.owner(`update ingestion_jobs set payload = '{}' where job_id = $1`, [job.jobId]);

@@ -26,7 +26,7 @@ export interface ProductStage {
   readonly quota: ProductQuota;
   readonly database: Pick<TestDatabase, 'owner' | 'ownerUrl'>;
   readonly server: ItemServer;
-  /** The worker in each place; whoever dies is replaced. */
+  /** The worker in each place; a dead one is replaced. */
   readonly workers: ItemWorker[];
   /** Every process that was ever started. */
   readonly everyWorker: ItemWorker[];
@@ -39,14 +39,14 @@ export interface ProductStage {
   readonly scrapes: ScrapeStage | null;
   readonly places: readonly { tenantId: string; workspaceId: string }[];
   readonly breaches: string[];
-  /** What was sent and not taken at first, with the words of the answer; the client tries again. */
+  /** Requests that were refused at first, with the message; the client tries again. */
   readonly refusals: Answer[];
   /** Sends what is due when this share of the faults has happened. */
   sendUpTo(share: number): Promise<void>;
-  /** One more, because a fault found nobody at work on it. */
+  /** One more, because a fault found no worker processing it. */
   sendExtra(of: 'items' | 'uploads' | 'knowledge' | 'scrapes'): Promise<void>;
   replaceDead(): void;
-  /** Asks until the answer is not that the database was away just then; anything unforeseen is a breach. */
+  /** Repeats while the response is that the database is away; any other unexpected response is a breach. */
   ask(tenantId: string, method: string, path: string, foreseen: number[], body?: object): Promise<Answer>;
   close(): Promise<void>;
 }
@@ -153,7 +153,7 @@ function openSending(to: Sending): Pick<ProductStage, 'sendUpTo' | 'sendExtra'> 
         const due = Math.ceil(share * (quota.bases ?? 0));
         while (knowledge && knowledge.bases.length < due) await knowledge.sendBase();
         while (scrapes && scrapes.pushes < Math.ceil(share * (quota.pushes ?? 0))) await scrapes.sendPush();
-        if (share >= 1) await Promise.all([knowledge?.resumeAll(), scrapes?.settle()]);
+        if (share >= 1) await Promise.all([knowledge?.resumeAll(), scrapes?.pushUntilHandedOver()]);
       }),
     sendExtra: (of) => inLine(extra[of]),
   };
@@ -166,7 +166,7 @@ async function sendFile(to: Sending, job: PlannedJob): Promise<void> {
   to.uploaded.push({ ...job, tenantId, jobId });
 }
 
-/** A group of them without a pause, so that they are at work at the same time. */
+/** Several of them without a pause, so that they run at the same time. */
 async function sendReports(to: Sending): Promise<void> {
   do await sendReport(to);
   while (to.reports.length % reportsAtOnce !== 0);

@@ -6,7 +6,7 @@ import { examineScrapes, type ScrapeSummary } from './scrape-verdict.ts';
 import { examineUploads } from './upload-verdict.ts';
 
 export interface ProductFindings {
-  /** Sentences, one per row that is not as the ledgers say. */
+  /** One sentence per row that differs from the ledgers. */
   breaches: string[];
   items: { files: number; rows: number; lateCalls: number };
   uploads: { reports: number; rows: number };
@@ -45,7 +45,7 @@ export async function examineProduct(product: ProductStage): Promise<ProductFind
 
 const finishLimitMs = 300_000;
 
-/** What does not come to its end is told, so that kept logs can be read for it. */
+/** Reports what does not end, so that the kept logs can be searched for it. */
 export async function untilFinished(
   { owner }: Pick<ProductStage['database'], 'owner'>,
   replaceDead: () => void = () => {},

@@ -22,7 +22,7 @@ afterAll(() => {
   server?.running.child.kill('SIGKILL');
 });
 
-test('a report that is refused in the middle leaves its connection to the next request', async () => {
+test('a report that is refused midway leaves its connection usable for the next request', async () => {
   const tenantId = await newTenant(database);
   const boundary = 'the-boundary';
   const head = `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="a.csv"\r\n\r\n`;

@@ -22,15 +22,15 @@ export interface PushedSource {
 
 export interface ScrapeStage {
   readonly sources: PushedSource[];
-  /** How many syncs were acknowledged, and of how many references an answer said that handing over had failed. */
+  /** How many syncs were acknowledged, and for how many references the response reported a failed hand-over. */
   readonly pushes: number;
   readonly failures: number;
-  /** Answers whose counts did not add up. */
+  /** Responses whose counts did not add up. */
   readonly breaches: string[];
   /** Changes some references of the next source, some of them back to what they said before. */
   sendPush(): Promise<void>;
-  /** Everything once more, until no answer says that something could not be handed over. */
-  settle(): Promise<void>;
+  /** Repeats everything until no response says that a reference could not be handed over. */
+  pushUntilHandedOver(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -44,7 +44,7 @@ export interface ScrapeOptions {
 const referencesPerSource = 8;
 const changesPerPush = 4;
 const maxSettlings = 20;
-/** Long enough that the next change comes while the last one is being ingested, and that faults find it so. */
+/** Long enough that the next change comes while the last one is being ingested, and faults hit that state. */
 const callMs = { least: 200, spread: 400 };
 
 export async function openScrapes(options: ScrapeOptions): Promise<ScrapeStage> {
@@ -79,7 +79,7 @@ export async function openScrapes(options: ScrapeOptions): Promise<ScrapeStage> 
       const source = sources[counts.pushes % sources.length] as PushedSource;
       await push(source, changeSome(source, random, counts.pushes));
     },
-    async settle() {
+    async pushUntilHandedOver() {
       for (const source of sources) {
         for (let tries = 1; (await push(source, [...source.newest.keys()])) > 0; tries += 1) {
           if (tries === maxSettlings) throw new Error(`${source.kbId} could not be handed over any more`);
@@ -117,7 +117,7 @@ async function makeSource(
   return made;
 }
 
-/** Answers which; every third change is back to the words that all references begin with. */
+/** Returns which; every third change restores the initial text. */
 function changeSome(source: PushedSource, random: SeededRandom, number: number): string[] {
   const all = Array.from({ length: referencesPerSource }, (_, n) => `report-${n}`);
   const names = source.newest.size === 0 ? all : random.shuffle(all).slice(0, changesPerPush);

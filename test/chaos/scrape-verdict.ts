@@ -9,7 +9,7 @@ export interface ScrapeSummary {
   pushes: number;
   handoffs: number;
   jobs: number;
-  /** References of which an answer said that they could not be handed over, so that they were pushed again. */
+  /** References that a response reported as not handed over, and that were pushed again. */
   failures: number;
 }
 

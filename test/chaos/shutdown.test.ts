@@ -18,7 +18,7 @@ function startWorker(settings: Partial<SpawnSettings> = {}) {
   return workers.fleet.start({ appUrl: database.appUrl, directUrl: database.appUrl, ...settings });
 }
 
-// Leases that no slow machine loses: who is gone is known by his lock.
+// Leases long enough for a slow machine: a dead worker is detected by its lock.
 const longLeases = { leaseMs: 30_000 };
 
 function work(...durationsMs: number[]): ProbeStep[] {
@@ -34,7 +34,7 @@ async function untilFinished(jobs: Job[]): Promise<void> {
   );
 }
 
-/** What the job does when it is taken up again; whoever has it in hand goes on with what he has read. */
+/** What the job does when it is claimed again; the current holder continues with what it has read. */
 async function rewrite(job: Job, steps: ProbeStep[]): Promise<void> {
   await database.owner('update ingestion_jobs set payload = $2 where job_id = $1', [
     job.jobId,
@@ -63,7 +63,7 @@ async function endGuardConnection(workerId: string | null): Promise<void> {
   expect(ended).toHaveLength(1);
 }
 
-test('on SIGTERM a worker ends the slices in flight, claims nothing more and exits with 0', async () => {
+test('a worker that gets SIGTERM finishes the slices in flight, claims nothing more and exits with 0', async () => {
   const worker = await startWorker({ ...longLeases, concurrency: 2, graceMs: 60_000 });
   // Long enough that it is told to stop before they end, however slow the machine is.
   const inFlight = [await workers.dispatch(work(5_000, 20)), await workers.dispatch(work(5_000, 20))];
@@ -88,7 +88,7 @@ test('on SIGTERM a worker ends the slices in flight, claims nothing more and exi
   expect(successor.guardedBy).toBe('lock');
 });
 
-test('a slice that does not end within the grace is given back unwritten, and its lease is free at once', async () => {
+test('a slice that outlasts the grace period is dropped, and its lease is released at once', async () => {
   const worker = await startWorker({ graceMs: 200, leaseMs: 60_000 });
   const job = await workers.dispatch(work(60_000));
   await eventually(async () => worker.busyWith.size === 1, 'the slice has begun');
@@ -98,11 +98,11 @@ test('a slice that does not end within the grace is given back unwritten, and it
   expect(await workers.statusesOf([job])).toEqual(['running']);
   expect(await workers.stepsOf(job)).toEqual([]);
   expect(await isEntered(worker.workerId)).toBe(false);
-  // Nobody has to wait a minute for it.
+  // So that the test does not wait a minute.
   await workers.cancel(job);
 });
 
-test('a worker that was only cut off is not the last strike of a job', async () => {
+test('a worker that was only cut off does not count as the last strike of a job', async () => {
   const job = await workers.dispatch(work(600_000));
   // Two workers have died with it before.
   await database.owner(
@@ -127,7 +127,7 @@ test('a worker that was only cut off is not the last strike of a job', async () 
   expect(await workers.stepsOf(job)).toEqual([0]);
 });
 
-test('a job that kills its worker three times is a dead letter, its neighbours take no further strike', async () => {
+test('a job that kills its worker three times becomes a dead letter without further strikes for others', async () => {
   const tenantId = await newTenant(database);
   const poison = await workers.dispatch([{ do: 'crash' }], tenantId);
   const neighbours = await Promise.all(

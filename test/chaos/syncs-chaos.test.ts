@@ -10,7 +10,7 @@ const quota = isFull ? fullSyncsQuota : shortSyncsQuota;
 const sluice = useCommandLine();
 const database = useDatabase();
 
-test('under killed and stopped workers and a moody Airbyte every sync is run once and recorded with its rows', {
+test('every sync runs once and is recorded with its rows under killed and stopped workers and a flaky Airbyte', {
   timeout: isFull ? 40 * 60_000 : 5 * 60_000,
 }, async () => {
   const seed = chooseSeed();

@@ -37,7 +37,7 @@ export async function runSyncsChaos(
   }
 }
 
-/** How a run is told on the screen. */
+/** The report of a run. */
 export function describeSyncs({ stage, breaches, tookMs }: SyncsFindings, seed: number): string {
   const { airbyte, asked, done } = stage;
   const counts = syncsFaults.map((kind) => `${done[kind]} ${kind}`).join(', ');
@@ -61,7 +61,7 @@ async function faultsWhileSyncing(stage: SyncsStage): Promise<void> {
   const arriving = (async () => {
     while (!isOver || asked.length < quota.syncs) {
       const idle = await stage.listIdle();
-      // Some are left for the faults that need a sync of their own.
+      // Some are reserved for faults that need their own sync.
       const wanted = random.shuffle(idle).slice(0, Math.max(0, Math.min(8, idle.length - 5)));
       await Promise.all(wanted.map((connector) => stage.syncNow(connector)));
       await stage.passLostProbes();
@@ -90,7 +90,7 @@ async function faultsWhileSyncing(stage: SyncsStage): Promise<void> {
 
 const patienceMs = 30_000;
 
-/** Until it has really happened: nobody may have been at work just then. */
+/** Repeats until it has really happened: nothing may have been running at that moment. */
 async function inflict(stage: SyncsStage, kind: SyncsFault): Promise<void> {
   const before = stage.done[kind];
   const hasHappened = async (): Promise<boolean> => {

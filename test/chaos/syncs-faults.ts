@@ -1,4 +1,5 @@
 import { eventually } from '../support/worlds/kernel.ts';
+import { endRandomBackend } from './end-backend.ts';
 import type { ItemWorker } from './items-stage.ts';
 import { sufferMood } from './syncs-moods.ts';
 import type { SyncsFault } from './syncs-quota.ts';
@@ -13,11 +14,11 @@ export const syncFaults: Record<SyncsFault, (stage: SyncsStage) => Promise<void>
   moods: sufferMood,
 };
 
-/** Airbyte has made the run, and the worker dies before it knows. */
+/** Airbyte has started the run, and the worker dies before it gets the response. */
 async function killAtTrigger(stage: SyncsStage): Promise<void> {
   await whileTriggering(stage, async (worker, { connection }) => {
     if (!(await killSparingly(stage, worker))) return;
-    // Over before anybody looks for it: nothing but the look-up can tell of it now.
+    // It ends before anybody looks, so only the list of jobs can show it.
     for (const run of stage.airbyte.jobsOf(connection.connectionId))
       stage.airbyte.state.setStatus(run, 'succeeded');
     stage.killedAtTrigger += 1;
@@ -81,7 +82,7 @@ async function stopAtTrigger(stage: SyncsStage): Promise<void> {
   });
 }
 
-/** Has Airbyte make a run and keeps its answer until the work is done; nothing when no trigger came about. */
+/** Lets Airbyte start a run and holds back its response until the work is done; null without a trigger. */
 async function whileTriggering(
   stage: SyncsStage,
   work: (worker: ItemWorker, connector: SyncedConnector) => Promise<void>,
@@ -113,7 +114,7 @@ async function whileTriggering(
 
 const patienceMs = 3_000;
 
-/** Somebody else may have got in between, so that it never comes; then the fault is tried again. */
+/** Another process may interfere so that it never comes; then the fault is tried again. */
 function untilOrLonger(condition: () => boolean): Promise<void> {
   return eventually(async () => condition(), 'a trigger comes', patienceMs).catch(() => {});
 }
@@ -130,20 +131,10 @@ async function holderOf({ database }: SyncsStage, connectorId: string): Promise<
 }
 
 async function endBackend(stage: SyncsStage): Promise<void> {
-  const backends = await stage.database.owner<{ pid: number }>(
-    `select pid from pg_stat_activity
-      where usename = 'sluice_app' and datname = current_database()
-      order by backend_start`,
-  );
-  const backend = stage.random.pick(backends);
-  if (!backend) return;
-  const [row] = await stage.database.owner<{ ended: boolean }>('select pg_terminate_backend($1) as ended', [
-    backend.pid,
-  ]);
-  if (row?.ended) stage.done.backends += 1;
+  if (await endRandomBackend(stage)) stage.done.backends += 1;
 }
 
-/** What networks do, by turns. */
+/** Network faults in turn. */
 async function cutConnection(stage: SyncsStage): Promise<void> {
   const { poolProxy, guardProxy, random } = stage;
   const kinds = [

@@ -6,7 +6,7 @@ import type { SyncsStage } from './syncs-stage.ts';
 
 type Mood = (airbyte: FakeAirbyte, random: SeededRandom) => Promise<void> | void;
 
-/** What Airbyte and the way to it are known for. */
+/** Known failures of Airbyte and of the network to it. */
 const moods: Record<string, Mood> = {
   'job made, connection cut': (airbyte) =>
     void airbyte.trouble({ kind: 'trigger', times: 2 }, { type: 'cut', done: true }),
@@ -32,7 +32,7 @@ const moods: Record<string, Mood> = {
 };
 const names = Object.keys(moods);
 
-/** All of them by turns. */
+/** All of them in turn. */
 export async function sufferMood(stage: SyncsStage): Promise<void> {
   const name = names[stage.done.moods % names.length] ?? '';
   await stage.withAirbyte(async () => moods[name]?.(stage.airbyte, stage.random));
@@ -44,7 +44,7 @@ export const moodCount = names.length;
 
 /**
  * Ends Airbyte's runs by themselves, as they end in the world: by the time that somebody looks again, no 409 tells of
- * the run that a dead worker has triggered. Answers how to stop it.
+ * the run that a dead worker has triggered. Returns a function that stops it.
  */
 export function endRunsInTime({ airbyte, random }: Pick<SyncsStage, 'airbyte' | 'random'>): () => void {
   const endsAtMs = new Map<bigint, number>();

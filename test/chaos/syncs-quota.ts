@@ -6,15 +6,15 @@ export interface SyncsQuota {
   connectors: number;
   /** Syncs that were asked for and acknowledged. */
   syncs: number;
-  /** kill -9 of worker processes, every second one while Airbyte's answer to its trigger is on the way. */
+  /** kill -9 of worker processes, every second one while Airbyte's response to its trigger is in flight. */
   kills: number;
   /** Workers stopped while they wait for that answer, until others have their sync, and woken again. */
   zombies: number;
   /** Connections that PostgreSQL is told to end, the server's too. */
   backends: number;
-  /** Connections to PostgreSQL cut, silenced, or robbed of the answer to their COMMIT by the network. */
+  /** Connections to PostgreSQL that the network cuts, silences, or deprives of the response to their COMMIT. */
   cuts: number;
-  /** Bad moments of Airbyte. */
+  /** Random failures of Airbyte. */
   moods: number;
   /** The faults are spread over this time; it takes longer when they themselves do. */
   spreadMs: number;

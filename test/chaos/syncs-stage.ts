@@ -35,7 +35,7 @@ export interface SyncsStage {
   readonly database: TestDatabase;
   readonly airbyte: FakeAirbyte;
   readonly server: ItemServer;
-  /** The worker in each place; whoever dies is replaced. */
+  /** The worker in each place; a dead one is replaced. */
   readonly workers: ItemWorker[];
   readonly poolProxy: TcpProxy;
   /** The guard connection of one worker. */
@@ -49,7 +49,7 @@ export interface SyncsStage {
   replaceDead(): void;
   /** Connectors without a sync under way, in any order. */
   listIdle(): Promise<SyncedConnector[]>;
-  /** Asks for a sync until there is an answer; false when one is under way already. */
+  /** Requests a sync until there is a response; false when one is already active. */
   syncNow(connector: SyncedConnector): Promise<boolean>;
   /**
    * Whoever is hit while he tries for all whether Airbyte is back makes everybody wait for a minute. That is right
@@ -61,7 +61,7 @@ export interface SyncsStage {
   close(): Promise<void>;
 }
 
-/** Syncs in a hurry: nothing waits longer than it must, and a sync survives some seconds of trouble. */
+/** Fast syncs: nothing waits longer than it must, and a sync survives some seconds of trouble. */
 const syncEnv = {
   SYNC_POLL_SECONDS: '0.2',
   SYNC_MIN_INTERVAL_SECONDS: '0',
@@ -182,7 +182,7 @@ async function listIdle(database: TestDatabase, connectors: SyncedConnector[]): 
 /** With a pause of 100 ms longer than the 30 s for which a key belongs to a request that has died. */
 const maxTries = 400;
 
-/** As a careful client does: the same request with the same key until there is an answer. */
+/** Like a careful client: repeats the request with the same key until it gets a response. */
 async function askSync(
   server: ItemServer,
   { asked, rows }: { asked: AskedSync[]; rows: number },
@@ -200,7 +200,7 @@ async function askSync(
     }
     const code = answer?.body.code;
     if (code === 'job_already_active') return false;
-    // Gone, in trouble, or still answering the first try: all of these pass.
+    // Gone, in trouble, or still processing the first try: all of these pass.
     const passes = answer === null || answer.status === 503 || answer.status === 409;
     if (!passes || attempt === maxTries)
       throw new Error(`The sync of ${connectorId} was answered with ${JSON.stringify(answer)}`);

@@ -15,7 +15,7 @@ interface SyncRow {
   completed: string[];
 }
 
-/** Every sync against the two ledgers outside the database: what was acknowledged, and what Airbyte has run. */
+/** Compares every sync with the two ledgers outside the database: what was acknowledged, and what Airbyte ran. */
 export async function examineSyncs(stage: SyncsStage): Promise<string[]> {
   const rows = await readSyncs(stage);
   const { asked, airbyte } = stage;

@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterEach(() => product?.close());
 afterAll(() => next?.remove());
 
-/** Long enough that a busy machine costs nobody a lease. */
+/** Long enough that a busy machine costs no lease. */
 const leaseMs = 20_000;
 
 /** What a next version would do first: only add, and nothing that the version before trips over. */
@@ -38,7 +38,7 @@ alter table job_items drop column next_note;
 alter table ingestion_jobs drop column next_note;
 `;
 
-test('while the old version is at work the schema is upgraded: the old goes on, the new joins in, nothing is lost', {
+test('the schema is upgraded under a running old version: it continues, the new one joins, and nothing is lost', {
   timeout: 15 * 60_000,
 }, async () => {
   const newSluice = next as NextVersion;
@@ -67,7 +67,7 @@ test('while the old version is at work the schema is upgraded: the old goes on, 
   expect(migrated, migrated.stderr).toMatchObject({ code: 0 });
   expect(JSON.parse(migrated.stdout)).toMatchObject({ version });
 
-  // Whoever runs goes on; whoever starts must know the schema, and says what it needs.
+  // A running process continues; a starting one must know the schema and says what it needs.
   const late = await oldSluice.run(['worker'], { ...env, SLUICE_AUTO_MIGRATE: 'false' });
   expect(late.code).not.toBe(0);
   expect(late.stderr).toContain(

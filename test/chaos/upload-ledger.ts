@@ -5,7 +5,7 @@ import { metaAustralian, metaSpanish, metaWithoutIds } from '../generators/ad-re
 import { tiktokShiftJis } from '../generators/ad-reports/tiktok-reports.ts';
 import type { SeededRandom } from './seeded-random.ts';
 
-/** A report as the generator is to make it. It is made when it is sent: all of them at once would be much to hold. */
+/** The plan of a report. The report is generated when it is sent: all at once would need too much memory. */
 export interface PlannedReport {
   name: string;
   /** Which of the workspaces it goes to. */

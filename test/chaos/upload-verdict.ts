@@ -113,7 +113,7 @@ function compareFacts(
   return [...wrong, ...[...left.keys()].map((key) => `${tenantId}: the fact ${key} is lost`)];
 }
 
-/** What people see says the same. */
+/** The API shows the same. */
 async function examineView(
   stage: UploadEvidence,
   tenantId: string,
@@ -128,7 +128,7 @@ async function examineView(
   return breaches;
 }
 
-/** Nothing is held any more. */
+/** Nothing is leased any more. */
 async function examineRest({ database }: UploadEvidence): Promise<string[]> {
   const slots = await database.owner<{ uploadId: string }>(
     'select upload_id as "uploadId" from upload_slots where upload_id is not null',

@@ -30,7 +30,7 @@ export function useFleet(database: TestDatabase): FleetOnDatabase {
   });
   afterAll(() => fleet?.close());
   const present = <T>(value: T | undefined): T => {
-    if (value === undefined) throw new Error('The fleet is there only once beforeAll has run');
+    if (value === undefined) throw new Error('The fleet is available only after beforeAll has run');
     return value;
   };
   return {

@@ -35,12 +35,12 @@ export interface Fleet {
   readonly dir: string;
   /** Resolves when the worker takes jobs. */
   start(settings: SpawnSettings): Promise<WorkerProcess>;
-  /** Does not wait: the database may be away. */
+  /** Does not wait, because the database may be down. */
   launch(settings: SpawnSettings): WorkerProcess;
   /** kill -9; resolves when the process is gone. */
   kill(worker: WorkerProcess): Promise<void>;
   readLedger(): LedgerLine[];
-  /** Kills what is left; removes ledgers and logs unless they are to be looked at. */
+  /** Kills what is left; removes ledgers and logs unless they are to be kept. */
   close(options?: { keepFiles?: boolean }): Promise<void>;
 }
 
@@ -99,7 +99,7 @@ async function compileWorker(): Promise<string> {
   await mkdir(cache, { recursive: true });
   const outDir = await mkdtemp(path.join(cache, 'sluice-chaos-'));
   await writeFile(path.join(outDir, 'package.json'), '{ "type": "module" }');
-  // Not in this process's own time: the test runner hears nothing of one that waits for another.
+  // Asynchronously: the test runner hears nothing from a process that waits synchronously.
   await promisify(execFile)(process.execPath, [
     path.join(root, 'node_modules/typescript/bin/tsc'),
     '-p',
@@ -115,7 +115,7 @@ async function compileWorker(): Promise<string> {
 function spawnWorker(program: string, settings: WorkerSettings): WorkerProcess {
   const child = spawn(process.execPath, [program, JSON.stringify(settings)], {
     stdio: ['ignore', 'pipe', 'inherit'],
-    // Only what a process needs: the test's own environment is none of the worker's business.
+    // Only what a process needs, without the test's own environment.
     env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' },
   });
   const worker: WorkerProcess = {

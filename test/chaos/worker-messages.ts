@@ -9,7 +9,7 @@ export interface WorkerSettings {
   logFile: string;
 }
 
-/** What it tells on stdout. */
+/** What it writes to stdout. */
 export type WorkerReport =
   | { is: 'started'; workerId: string; guardedBy: 'lock' | 'expiry' }
   | { is: 'begin' | 'end'; jobId: string }

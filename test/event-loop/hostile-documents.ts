@@ -2,7 +2,7 @@ import { docxDocument, paragraph } from '../generators/docx-document.ts';
 import { pdfDocument } from '../generators/pdf-document.ts';
 
 const mebibyte = 1024 * 1024;
-/** Most are smaller in `npm test`: a thread that is kept from its turns is seen with less. */
+/** Most are smaller in `npm test`: less is enough to see a blocked thread. */
 const isFull = process.env.SLUICE_CHAOS === 'full';
 const words = 'the keeper of the lock lets the barges through one by one and writes each of them down';
 

@@ -6,11 +6,11 @@ import { type CrashPath, differences } from './crash-run.ts';
 import type { FailpointServer, FailpointServers } from './failpoint-server.ts';
 
 export interface ScanAnswers {
-  /** The adapter was looked through, and nothing was left to do. */
+  /** The adapter was scanned, and nothing was left to do. */
   isDone: true;
 }
 
-/** A dead scanner is given up soon; one slice at a time, so that runs have the same points. */
+/** A dead scanner is detected soon; one slice at a time, so that runs have the same points. */
 export const adapterEnv = { LEASE_MS: '1000', SLUICE_WORKER_CONCURRENCY: '1' };
 
 const names = ['a.csv', 'b.csv', 'copy of a.csv'];
@@ -54,7 +54,7 @@ export function scanPath(servers: FailpointServers, root: string): CrashPath<Sca
 
 const maxScans = 300;
 
-/** A scan that a dead process has begun is waited for until its lease is over. */
+/** Waits until the lease of a dead process's scan has expired. */
 async function scanToTheEnd(server: FailpointServer, tenantId: string): Promise<Partial<ScanAnswers>> {
   for (let scans = 0; scans < maxScans; scans += 1) {
     const answer = await server.call(tenantId, '/api/ingestion/scan', {

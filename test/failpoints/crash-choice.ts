@@ -6,7 +6,7 @@ export const isFull = process.env.SLUICE_CHAOS === 'full';
 const seed = Number(process.env.SLUICE_CHAOS_SEED ?? Math.floor(Math.random() * 2 ** 31));
 export const crashTimeout = isFull ? 40 * 60_000 : 15 * 60_000;
 
-/** A number from 0 to 1 that decides which points are chosen; prints how to have the same again. */
+/** A number from 0 to 1 that decides which points are chosen; prints how to repeat it. */
 export function drawOffset(): number {
   console.log(`seed ${seed} (SLUICE_CHAOS_SEED=${seed} repeats its choices)`);
   return seededRandom(seed).next();

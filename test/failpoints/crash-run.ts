@@ -8,7 +8,7 @@ import type { FailpointServer, FailpointServers } from './failpoint-server.ts';
 
 /** One way through the product, as a careful client takes it, with a tenant of its own for each run. */
 export interface CrashPath<Answers> {
-  /** What has to be there before the first request; what it asks the server for is not counted. */
+  /** Set-up before the first request; its own requests are not counted. */
   prepare(tenantId: string, server: FailpointServer): Promise<void>;
   /**
    * All of the client's requests, and waiting until their work is done; gives up when the server is dead. Taken a
@@ -24,9 +24,9 @@ export interface CrashFindings {
   points: string[];
   /** The points at which the process died, in order. */
   deaths: string[];
-  /** Points that were to be died at and that no run came to. Only what depends on time may be among them. */
+  /** Chosen points that no run reached. Only points that depend on time may be among them. */
   notReached: string[];
-  /** How often the client had been cut off before it had its answers. */
+  /** How often the client was cut off before it had all responses. */
   cutOff: number;
   breaches: string[];
 }
@@ -37,13 +37,13 @@ export interface CrashOptions<Answers> {
   path: CrashPath<Answers>;
   /** Which of the points to die at; null: at all of them, and at whatever else the runs show, until nothing is left. */
   choose: ((points: string[]) => string[]) | null;
-  /** So many deaths end the run early; what was chosen beyond them stands in for points that were not reached. */
+  /** This many deaths end the run early; further chosen points replace points that were not reached. */
   enough?: number;
-  /** A run that is broken breaks again and again; the first breaches tell all. */
+  /** A broken run fails repeatedly; the first breaches are enough. */
   maxBreaches?: number;
 }
 
-/** Dies at one point after the other, and looks after each whether the product comes out as if nothing had been. */
+/** Kills the process at one point after another and checks each time that the outcome is as if nothing had happened. */
 export async function runCrashes<Answers extends object>(
   options: CrashOptions<Answers>,
 ): Promise<CrashFindings> {
@@ -56,7 +56,7 @@ export async function runCrashes<Answers extends object>(
   }
 }
 
-/** Everything has a limit; so many points would be another test. */
+/** Everything has a limit; a run with more points needs a smaller file. */
 const maxPoints = 5_000;
 const maxTries = 3;
 const quietMs = 30;
@@ -84,7 +84,7 @@ class CrashRunner<Answers extends object> {
     const second = await this.#runOnce(null);
     const points = second.trace.filter((point) => first.trace.includes(point));
     const chosen = new Set(choose?.(points) ?? points);
-    // A set is gone through to its end, also through what is added on the way.
+    // Iterating over a set includes what is added on the way.
     for (const point of chosen) {
       const shown = await this.#dieAt(point);
       if (choose === null) for (const other of shown) chosen.add(other);
@@ -96,7 +96,7 @@ class CrashRunner<Answers extends object> {
     return { ...this.#findings, points };
   }
 
-  /** Answers what the run showed. What depends on time may need another try, and may never come again. */
+  /** Returns the points that the run passed. Points that depend on time may need another try, or never recur. */
   async #dieAt(point: string): Promise<string[]> {
     const shown: string[] = [];
     for (let attempt = 1; attempt <= maxTries; attempt += 1) {
@@ -179,7 +179,7 @@ export async function untilOverOrDead(
   }
 }
 
-/** So many points, evenly apart and beginning anywhere; all of them when there are not as many. */
+/** That many points, evenly spaced from a random start; all of them if there are fewer. */
 export function drawEvenly(points: string[], { count, offset }: { count: number; offset: number }): string[] {
   const step = Math.max(1, points.length / count);
   const wanted = Math.min(count, points.length);

@@ -22,7 +22,7 @@ export interface FailpointWish {
   traceFile: string;
 }
 
-/** How many points were passed, and how many calls wait for their answer; null: the process is dead. */
+/** How many points were passed, and how many calls are open; null: the process is dead. */
 export type Passed = { count: number; open: number } | null;
 
 /** `sluice serve` with its worker, as a process that can be told to die at a point. */
@@ -32,7 +32,7 @@ export interface FailpointServer {
   /** With null nothing is counted any more, and the process is like any other. */
   arm(wish: FailpointWish | null): Promise<Passed>;
   passed(): Promise<Passed>;
-  /** Null when the connection broke off before the whole answer was there. */
+  /** Null when the connection broke before the response was complete. */
   call(tenantId: string, route: string, init: CallInit): Promise<CallAnswer | null>;
 }
 
@@ -51,10 +51,10 @@ export interface CallAnswer {
 export function useFailpointServers(database: TestDatabase, env: Record<string, string> = {}) {
   useCommandLine();
   const children = new Set<ChildProcess>();
-  /** Loaded while another one is at work, and held back until that one has died. */
+  /** Loaded while another one runs, and held back until that one has died. */
   let next: HeldServer | null = null;
   let dataDir = '';
-  // Waiting asks often: a new connection for each look would cost more than what is looked at.
+  // Tests poll often: a new connection per poll would cost more than the query.
   const pool = new pg.Pool({ connectionString: database.ownerUrl, max: 2 });
   pool.on('error', () => {});
   beforeAll(async () => {
@@ -146,7 +146,7 @@ async function startHeld(child: ChildProcess, output: () => string): Promise<Fai
 
 let asked = 0;
 
-/** A question to the process itself, past everything that it serves. */
+/** A message to the process itself, outside of its HTTP server. */
 function ask(
   child: ChildProcess,
   question: { arm?: FailpointWish | null; isStart?: boolean },
@@ -154,20 +154,20 @@ function ask(
   asked += 1;
   const id = asked;
   return new Promise((resolve) => {
-    const settle = (passed: Passed): void => {
+    const finish = (passed: Passed): void => {
       child.off('message', onMessage);
       child.off('exit', onExit);
       resolve(passed);
     };
     const onMessage = (answer: unknown): void => {
       const { id: to, count, open } = answer as { id: number; count: number; open: number };
-      if (to === id) settle({ count, open });
+      if (to === id) finish({ count, open });
     };
-    const onExit = (): void => settle(null);
+    const onExit = (): void => finish(null);
     child.on('message', onMessage);
     child.on('exit', onExit);
-    if (!child.connected) settle(null);
-    // A process that dies at this moment is told by its exit.
+    if (!child.connected) finish(null);
+    // If the process dies at this moment, its exit shows it.
     else child.send({ id, ...question }, () => {});
   });
 }

@@ -1,12 +1,10 @@
 import { readdir } from 'node:fs/promises';
 import path from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
-import { removeDeadIngests } from '../../src/ingest/items/service.ts';
 import { createFiles } from '../../src/kernel/files/backends.ts';
 import { sweepOrphans } from '../../src/kernel/files/service.ts';
 import { picture } from '../generators/images.ts';
-import type { TestDatabase } from '../support/worlds/database.ts';
 import { type CrashPath, differences, untilOverOrDead } from './crash-run.ts';
+import { type CrashStage, clearDeadIngests } from './crash-stage.ts';
 import type { FailpointServer, FailpointServers } from './failpoint-server.ts';
 
 export interface ImagesAnswers {
@@ -25,11 +23,9 @@ export const imagesSettings = {
 const names = ['one.png', 'two.png', 'broken.png', 'three.png'];
 const isBroken = (name: string) => name.startsWith('broken');
 
-/** Four images, one of them none: taken in and processed. */
-export function imagesPath(
-  database: TestDatabase,
-  servers: FailpointServers,
-): CrashPath<ImagesAnswers> & { readonly orphans: number } {
+/** Four files, one of which is not an image, are taken in and processed. */
+export function imagesPath(stage: CrashStage): CrashPath<ImagesAnswers> & { readonly orphans: number } {
+  const { database, servers } = stage;
   let orphans = 0;
   return {
     get orphans() {
@@ -39,8 +35,8 @@ export function imagesPath(
     take: (server, tenantId) => takeImages(servers, server, tenantId),
     async check(_server, tenantId, { jobId }) {
       const files = createFiles({ filesBackend: 'local', dataDir: servers.dataDir });
-      await clearDeadIngests(database, servers);
-      // In the product only what is older than an hour goes; here nothing else is at work.
+      await clearDeadIngests(stage);
+      // The product deletes only what is older than an hour; nothing else runs here.
       orphans += (await sweepOrphans({ db: database.db, files }, { olderThanMs: -3_600_000 })).removed;
       return differences(await recount(servers, tenantId), expected(jobId));
     },
@@ -72,18 +68,6 @@ async function takeImages(
   };
   await untilOverOrDead(server, { isOver, what: 'the images are processed' });
   return { jobId };
-}
-
-/** What a dead process took in and nobody sees; upkeep does this every minute, once the process is known to be dead. */
-async function clearDeadIngests(database: TestDatabase, servers: FailpointServers): Promise<void> {
-  const deadline = Date.now() + 30_000;
-  for (;;) {
-    await removeDeadIngests(database.db);
-    const left = await servers.query('select job_id from item_jobs where ingesting_by is not null');
-    if (left.length === 0) return;
-    if (Date.now() > deadline) throw new Error('The ingest of a dead process was not removed');
-    await pause(50);
-  }
 }
 
 function expected(jobId: string) {

@@ -1,9 +1,7 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { removeDeadIngests } from '../../src/ingest/items/service.ts';
 import { productOf, type RuledProvider } from '../chaos/items-provider.ts';
-import type { TestDatabase } from '../support/worlds/database.ts';
 import { type CrashPath, differences, untilOverOrDead } from './crash-run.ts';
+import { type CrashStage, clearDeadIngests } from './crash-stage.ts';
 import type { FailpointServer, FailpointServers } from './failpoint-server.ts';
 
 export interface ItemsAnswers {
@@ -28,21 +26,19 @@ export const itemsSettings = {
 const noopRows = Array.from({ length: 8 }, (_, n) => ({ n: String(n), text: `row ${n}` }));
 const skus = ['a-1', 'a-2', 'a-3', 'a-4', 'a-5', 'missing-6'];
 
-/** What the provider answers; calls that crashes repeat get the same answer again. */
+/** What the provider returns; a call that is repeated after a crash gets the same response. */
 export function answerProduct({ sku }: { sku: string }) {
   return sku.startsWith('missing') ? { status: 404 } : { status: 200, body: productOf(sku) };
 }
 
 /** Two files of rows, one after the other: taken in, processed without and with a provider, and exported. */
-export function itemsPath(
-  database: TestDatabase,
-  { servers, provider }: { servers: FailpointServers; provider: () => RuledProvider },
-): CrashPath<ItemsAnswers> {
+export function itemsPath(stage: CrashStage, provider: () => RuledProvider): CrashPath<ItemsAnswers> {
+  const { servers } = stage;
   return {
     prepare: async () => {},
     take: (server, tenantId) => takeBoth({ servers, server, tenantId, providerUrl: provider().url }),
     async check(server, tenantId, answers) {
-      await clearDeadIngests(database, servers);
+      await clearDeadIngests(stage);
       const found = await recount(servers, tenantId);
       return [
         ...differences(found, expected(answers)),
@@ -101,18 +97,6 @@ async function runJob(
   };
   await untilOverOrDead(server, { isOver, what: `the ${processor} job is over` });
   return jobId;
-}
-
-/** What a dead process took in and nobody sees; upkeep does this every minute, once the process is known to be dead. */
-async function clearDeadIngests(database: TestDatabase, servers: FailpointServers): Promise<void> {
-  const deadline = Date.now() + 30_000;
-  for (;;) {
-    await removeDeadIngests(database.db);
-    const left = await servers.query('select job_id from item_jobs where ingesting_by is not null');
-    if (left.length === 0) return;
-    if (Date.now() > deadline) throw new Error('The ingest of a dead process was not removed');
-    await pause(50);
-  }
 }
 
 function expected({ noopJobId, httpJobId }: Pick<ItemsAnswers, 'noopJobId' | 'httpJobId'>) {

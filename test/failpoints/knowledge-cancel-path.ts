@@ -27,7 +27,7 @@ interface Before {
 }
 
 const waitMs = 30_000;
-/** No call for this text is ever answered: the run stands still here, with a part of the document behind it. */
+/** A call with this text never gets a response: the run stops here in the middle of the document. */
 const heldWord = 'standstill';
 const added = [
   '# Notes',

@@ -54,7 +54,7 @@ function wordOf(n: number): string {
 export interface KnowledgePath<Answers> extends CrashPath<Answers> {
   /** Files without a row that deaths have left, and that were swept. */
   readonly orphans: number;
-  /** Texts that were asked for twice, because the process died before their commit. */
+  /** Texts that were embedded twice because the process died before their commit. */
   readonly askedAgain: number;
 }
 
@@ -114,7 +114,7 @@ async function takeRun(
   return { ...made, ...added, ...started };
 }
 
-/** The tenant is named by the model: whose texts a call has is known from the call alone. */
+/** The model's name is the tenant: each call shows whose texts it has. */
 export async function makeBase(
   server: FailpointServer,
   { tenantId, url }: { tenantId: string; url: string },
@@ -186,7 +186,7 @@ export async function isOver(servers: FailpointServers, jobId: string): Promise<
   return job !== undefined && !['queued', 'running', 'failed'].includes(job.status);
 }
 
-/** Every call is compared with the index at the moment when it comes: what is committed is not asked for again. */
+/** Compares every call with the index at that moment: committed texts must not be embedded again. */
 function watchCalls(servers: FailpointServers, embedder: () => EmbeddingServer) {
   const early: string[] = [];
   const lives = new Map<string, Set<FailpointServer>>();
@@ -289,13 +289,13 @@ export async function checkFound(
   return results[0]?.text.includes(query) ? [] : [`a search for "${query}" finds ${JSON.stringify(results)}`];
 }
 
-/** After the sweep there are no bytes that no row names, and no row without its bytes. */
+/** After the sweep there are no bytes without a row, and no row without bytes. */
 export async function checkFiles(
   database: TestDatabase,
   servers: FailpointServers,
 ): Promise<{ orphans: number; breaches: string[] }> {
   const storage = createFiles({ filesBackend: 'local', dataDir: servers.dataDir });
-  // In the product only what is older than an hour goes; here nothing else is at work.
+  // The product deletes only what is older than an hour; nothing else runs here.
   const { removed: orphans } = await sweepOrphans(
     { db: database.db, files: storage },
     { olderThanMs: -3_600_000 },

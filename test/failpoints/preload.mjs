@@ -23,7 +23,7 @@ wrapFiles();
 wrapRequests();
 await waitForStart();
 
-/** Answers the test's questions, and holds the program back until it says so: by then everything is loaded. */
+/** Serves the test's messages, and holds the program back until told to start: everything is loaded by then. */
 async function waitForStart() {
   let start = () => {};
   const started = new Promise((resolve) => {
@@ -53,7 +53,7 @@ function pass(label) {
   if (point === armed.at) process.kill(process.pid, 'SIGKILL');
 }
 
-/** Both points of one call of a seam. */
+/** Both points (before and after) of one call of a seam. */
 async function passAround(label, call) {
   const run = armed;
   if (run === null) return call();
@@ -99,7 +99,7 @@ function wrapDatabase() {
   };
 }
 
-/** Calls `onAnswer` before the caller hears of the answer, in each of the driver's three ways to give one. */
+/** Calls `onAnswer` before the caller gets the result, in each of the driver's three ways to return one. */
 function answered(args, send, onAnswer) {
   const first = args[0];
   if (typeof first?.submit === 'function') {
@@ -182,7 +182,7 @@ function isStoredFile(target) {
   return typeof target === 'string' && (target === filesRoot || target.startsWith(`${filesRoot}${path.sep}`));
 }
 
-/** Random names would make every trace another one. */
+/** Random names would make every trace different. */
 function shapeOf(target) {
   const below = path.relative(filesRoot, target);
   if (below.startsWith('tmp')) return below === 'tmp' ? 'tmp/' : 'tmp/<draft>';

@@ -24,7 +24,7 @@ interface ScrapeWorld {
   embedder: () => EmbeddingServer;
 }
 
-/** The answers to both syncs, as they came. */
+/** The responses to both syncs. */
 export interface PushAnswers {
   second: string;
   third: string;
@@ -144,14 +144,14 @@ function holdCall(
 ): { isReached(): boolean; letGo(): void } {
   let isReached = false;
   let letGo = () => {};
-  const gate = new Promise<void>((resolve) => {
+  const released = new Promise<void>((resolve) => {
     letGo = resolve;
   });
   embedder.onCall = async ({ model, texts, signal }) => {
     if (model !== tenantId || !texts.some((text) => text.includes(word))) return null;
     isReached = true;
     const gone = new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
-    await Promise.race([gate, gone]);
+    await Promise.race([released, gone]);
     return null;
   };
   return { isReached: () => isReached, letGo };
@@ -179,7 +179,7 @@ async function hasEnded({ servers }: ScrapeWorld, tenantId: string, hash: string
   return rows.length > 0;
 }
 
-/** What is handed over has ended, and somebody who is alive has the rest in his hands. */
+/** Released jobs have ended, and living workers hold the rest. */
 async function untilHandedOver(
   { servers }: ScrapeWorld,
   server: FailpointServer,
@@ -287,7 +287,7 @@ function handOverDeps({ db }: TestDatabase): HandOverDeps {
   };
 }
 
-/** As upkeep does a quarter of an hour later; here nobody else is at work. */
+/** What upkeep does a quarter of an hour later; nothing else runs here. */
 async function endAbandoned({ db }: TestDatabase): Promise<void> {
   await db.kernel((tx) => failAbandonedRuns(tx, { olderThanMs: 0, limit: 100 }));
 }

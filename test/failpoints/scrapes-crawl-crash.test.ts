@@ -1,38 +1,22 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type EmbeddingServer, startEmbeddingServer } from '../support/fakes/embedding-server.ts';
+import { expect, test } from 'vitest';
 import { serveWebSite } from '../support/fakes/site.ts';
-import { useDatabase } from '../support/worlds/database.ts';
-import { chooseCrashes, crashTimeout, isFull } from './crash-choice.ts';
-import { describeCrashes, listMissed, runCrashes } from './crash-run.ts';
-import { useFailpointServers } from './failpoint-server.ts';
+import { crashTimeout } from './crash-choice.ts';
+import { expectCrashes, useCrashStage, useEmbedder } from './crash-stage.ts';
 import { crawlPath, harbourPages, scrapeEnv } from './scrape-path.ts';
 
 const atLeast = 4;
-let started: EmbeddingServer | undefined;
-beforeAll(async () => {
-  started = await startEmbeddingServer();
-});
-afterAll(() => started?.close());
-// In a file of its own: a process that was left by another test would do the crawl unseen.
-const database = useDatabase();
-const servers = useFailpointServers(database, scrapeEnv);
+const embedder = useEmbedder();
+// In a file of its own: a process that another test left behind would do the crawl unseen.
+const stage = useCrashStage(scrapeEnv);
 
-function embedder(): EmbeddingServer {
-  if (!started) throw new Error('The embedding server is there only once beforeAll has run');
-  return started;
-}
-
-test('wherever in a crawl the process dies, each page is handed over once and is found', {
+test('a process that dies anywhere in a crawl hands each page over once, and each is found', {
   timeout: crashTimeout,
 }, async () => {
-  const path = crawlPath({ database, servers, embedder }, await serveWebSite(harbourPages));
-  const choose = chooseCrashes(atLeast);
-  const findings = await runCrashes({ database, servers, path, choose, enough: atLeast });
-  console.log(describeCrashes('crawl', findings));
-  expect(findings.breaches).toEqual([]);
-  // A run that did less than it claims proves nothing.
-  if (isFull) expect(listMissed(findings)).toEqual([]);
-  expect(findings.deaths.length).toBeGreaterThanOrEqual(atLeast);
-  const seams = ['request: /crane', 'insert into scrape_frontier', 'with latest as', 'after message: commit'];
-  for (const seam of seams) expect(findings.points.join('\n')).toContain(seam);
+  const { deaths } = await expectCrashes(stage, {
+    name: 'crawl',
+    path: crawlPath({ ...stage, embedder }, await serveWebSite(harbourPages)),
+    atLeast,
+    seams: ['request: /crane', 'insert into scrape_frontier', 'with latest as', 'after message: commit'],
+  });
+  expect(deaths.length).toBeGreaterThanOrEqual(atLeast);
 });

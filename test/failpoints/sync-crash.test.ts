@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { FakeAirbyte } from '../support/fakes/fake-airbyte.ts';
-import { useDatabase } from '../support/worlds/database.ts';
 import { crashTimeout, drawOffset, isFull } from './crash-choice.ts';
 import { describeCrashes, drawEvenly, runCrashes } from './crash-run.ts';
-import { useFailpointServers } from './failpoint-server.ts';
+import { useCrashStage } from './crash-stage.ts';
 import { syncPath, syncSettings } from './sync-path.ts';
 
 const env: Record<string, string> = { ...syncSettings };
@@ -14,27 +13,26 @@ beforeAll(async () => {
   env.AIRBYTE_API_TOKEN = airbyte.settings.fixedToken;
 });
 afterAll(() => airbyte?.close());
-const database = useDatabase();
-const servers = useFailpointServers(database, env);
+const stage = useCrashStage(env);
 
-/** From the commit of the intent to the one that saves the run. */
+/** From the commit that records the intent to the commit that saves the run. */
 function aroundTrigger(points: string[]): string[] {
   const first = points.findIndex((point) => point.includes('request: /v1/jobs #'));
   const last = points.findLastIndex((point) => point.includes('request: /v1/jobs #'));
   return points.slice(Math.max(0, first - 4), last + 5);
 }
 
-test('wherever between request and end of a sync the process dies, Airbyte runs it exactly once', {
+test('a process that dies anywhere in a sync makes Airbyte run it exactly once', {
   timeout: crashTimeout,
 }, async () => {
   const offset = drawOffset();
-  const path = syncPath(servers, () => {
-    if (!airbyte) throw new Error('The fake Airbyte is there only once beforeAll has run');
+  const path = syncPath(stage.servers, () => {
+    if (!airbyte) throw new Error('The fake Airbyte is available only after beforeAll has run');
     return airbyte;
   });
   const choose = (points: string[]) =>
     isFull ? points : [...new Set([...aroundTrigger(points), ...drawEvenly(points, { count: 4, offset })])];
-  const findings = await runCrashes({ database, servers, path, choose });
+  const findings = await runCrashes({ ...stage, path, choose });
   console.log(describeCrashes('syncs', findings));
   expect(findings.breaches).toEqual([]);
   // A run that did less than it claims proves nothing.

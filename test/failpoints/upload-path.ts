@@ -72,7 +72,7 @@ export function uploadPath(
     async check(server, tenantId, { uploadId }) {
       const files = createFiles({ filesBackend: 'local', dataDir: servers.dataDir });
       const sweep = { db: database.db, files };
-      // In the product only what is older than an hour goes; here nothing else is at work.
+      // The product deletes only what is older than an hour; nothing else runs here.
       orphans += (await sweepOrphans(sweep, { olderThanMs: -3_600_000 })).removed;
       const { storageKeys, ...found } = await recount(servers, tenantId);
       return [

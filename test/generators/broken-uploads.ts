@@ -17,13 +17,13 @@ export const field = (name: string, content: string, more: Partial<FormPart> = {
 });
 export const form = (...parts: FormPart[]): Sent => ({ body: formBytes(parts) });
 
-/** Enough that several batches are in the database before the end of the file is seen. */
+/** Enough that several batches are in the database before the end of the file is read. */
 export const manyRows = 'a,b\n'.concat('1,2\n'.repeat(20_000));
 const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 const zip = Buffer.from('504b03041400000008000000', 'hex');
 export const wideHeader = Array.from({ length: 10_000 }, (_, at) => `column ${at}`).join(',');
 
-/** What is wrong with an upload, and how it has to be answered. */
+/** What is wrong with an upload, and the expected response. */
 interface Refused {
   sent: () => Sent;
   status: number;

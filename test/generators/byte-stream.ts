@@ -1,4 +1,4 @@
-/** A source of bytes that counts what was taken from it and whether it was let go. */
+/** A byte source that counts what was read and whether it was released. */
 export interface CountedStream extends AsyncIterable<Uint8Array> {
   takenBytes: number;
   takenPieces: number;

@@ -80,7 +80,7 @@ function damaged(kind: string, random: SeededRandom): Buffer {
   return mutate(random.pick(originals[kind] ?? []) ?? Buffer.alloc(0), random);
 }
 
-/** Damage to an archive hardly ever gets past its checksums and sizes. */
+/** Most damage to an archive is caught by its checksums and sizes. */
 function damagedInside(random: SeededRandom): Buffer {
   const xml = `<w:document xmlns:w="w"><w:body>${body}${paragraph('words '.repeat(100))}</w:body></w:document>`;
   return docxDocument({

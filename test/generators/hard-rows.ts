@@ -27,7 +27,7 @@ const hardColumns = [
 /** One value in this many is a long one, so that the whole file stays some megabytes. */
 const longEvery = 4_000;
 
-/** A CSV file with a byte order mark; cells are quoted where they must be, and elsewhere by chance. */
+/** A CSV file with a byte order mark; cells are quoted where they must be, and elsewhere at random. */
 export function hardCsv({ seed, rows }: { seed: number; rows: number }): HardFile {
   const random = seededRandom(seed);
   const cells = Array.from({ length: rows }, (_, at) =>

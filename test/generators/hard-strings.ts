@@ -186,5 +186,5 @@ export const hardStrings: readonly string[] = [
   ...new Set([...naughtyStrings, ...formulas, ...lookalikes, ...characters, ...foreign]),
 ];
 
-/** Just what a cell of a spreadsheet can hold, and slow where something is quadratic. */
+/** The longest text of a spreadsheet cell, which is slow if anything is quadratic. */
 export const longStrings: readonly string[] = long;

@@ -18,7 +18,7 @@ const asPair = ([a, b, c, d]: Octets) => `${hex(a * 256 + b)}:${hex(c * 256 + d)
 const fullWidth = (text: string) =>
   text.replaceAll(/\d/g, (digit) => String.fromCodePoint(0xff10 + Number(digit)));
 
-/** How a host can be written that is the same address to somebody. */
+/** Spellings of a host that some parser reads as the same address. */
 const spellings: Record<string, (octets: Octets) => string> = {
   dotted: (octets) => octets.join('.'),
   'with a dot at its end': (octets) => `${octets.join('.')}.`,
@@ -40,7 +40,7 @@ const spellings: Record<string, (octets: Octets) => string> = {
   'behind a user name': (octets) => `example.com@${octets.join('.')}`,
 };
 
-/** Other ways in than an address. */
+/** Ways in other than an address. */
 const others = [
   'http://localhost:{port}/',
   'http://LOCALHOST:{port}/',

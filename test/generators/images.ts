@@ -1,7 +1,7 @@
 import { crc32, deflateSync } from 'node:zlib';
 import sharp, { type Sharp } from 'sharp';
 
-/** A picture that no two seeds have alike. */
+/** A picture that differs for every seed. */
 export function picture({ seed = 1, width = 64, height = 48 } = {}): Sharp {
   const pixels = Buffer.alloc(width * height * 3);
   for (let at = 0; at < width * height; at += 1) {
@@ -22,7 +22,7 @@ function chunk(type: string, content: Buffer): Buffer {
   return Buffer.concat([frame.subarray(0, 4), body, frame.subarray(4)]);
 }
 
-/** A PNG that says this size and holds these rows of pixels, whether they go together or not. */
+/** A PNG that declares this size and has these rows of pixels, whether or not they match. */
 export function pngOf({ width, height, rows }: { width: number; height: number; rows: Buffer }): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);

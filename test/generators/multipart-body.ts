@@ -1,6 +1,6 @@
 import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http';
 
-/** A part of a form as it goes over the wire; `content` may be made while it is sent. */
+/** A part of a form as it is sent; `content` may be generated while it is sent. */
 export interface FormPart {
   name: string;
   content: string | Uint8Array | Iterable<Uint8Array>;
@@ -46,12 +46,12 @@ export interface Answer {
   sentBytes: number;
 }
 
-/** Sends all of a body, also when the answer came long before its end: a server must bear that. */
+/** Sends a whole body even if the response came long before its end: a server must cope with that. */
 export async function sendBody(
   url: string,
   { headers, body }: { headers: Record<string, string>; body: Iterable<Uint8Array> },
 ): Promise<Answer> {
-  // As browsers do. A connection that is closed with the answer may be reset before the answer was read.
+  // As browsers do. A connection that is closed with the response may be reset before the response is read.
   const agent = new Agent({ keepAlive: true });
   const sent = request(url, { method: 'POST', headers, agent });
   const answered = new Promise<IncomingMessage>((resolve, reject) => {

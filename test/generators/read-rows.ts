@@ -4,7 +4,7 @@ import { type CountedStream, cutAt } from './byte-stream.ts';
 
 type Source = string | Uint8Array | CountedStream;
 
-/** Reads a whole file; answers the JSON text of its rows and what the reader says about itself. */
+/** Reads a whole file; returns the JSON text of its rows and the reader's own report. */
 export async function readRows(source: Source, options: OpenRowsOptions = {}) {
   const reader = await openRows(streamOf(source), options);
   const rows: string[] = [];

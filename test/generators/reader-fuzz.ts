@@ -10,7 +10,7 @@ import { encode } from './row-documents.ts';
 export const fuzzedFormats = ['csv', 'tsv', 'json', 'ndjson', 'utf-16'] as const;
 type FuzzedFormat = (typeof fuzzedFormats)[number];
 
-/** What a run of the fuzzer did; it throws when a reader did something it must not. */
+/** What a run of the fuzzer did; it throws when a reader breaks a rule. */
 export interface FuzzReport {
   inputs: number;
   accepted: number;
@@ -55,7 +55,7 @@ async function fuzzOne({ format, seed, report }: FuzzCase): Promise<string | nul
   return noteOutcome(report, { whole, cut });
 }
 
-/** Counts what became of an input; answers what is wrong with it. */
+/** Counts the outcome of an input; returns what is wrong with it. */
 export function noteOutcome(
   report: FuzzReport,
   { whole, cut }: { whole: ReadOutcome; cut: ReadOutcome },
@@ -126,13 +126,13 @@ async function readRowsOf(reader: RowReader, bytes: Buffer): Promise<string[]> {
   throw new Error('read() did not come to an end');
 }
 
-/** A row repeats the header, and a byte may become an escape of six characters: more than that nobody asked for. */
+/** A row repeats the header, and a byte may become an escape of six characters: output must not exceed that. */
 function bloatOf(text: string, { rows, bytes }: { rows: number; bytes: Buffer }): string | null {
   const mostCharacters = (rows + 1) * (6 * bytes.length + 20);
   return text.length > mostCharacters ? `made ${text.length} characters of ${bytes.length} bytes` : null;
 }
 
-/** Against hanging only; what work an input may cause is counted above. */
+/** Only against hanging; the work per input is counted above. */
 const tooSlow = (spentMs: number) => (spentMs > 5_000 ? `took ${Math.round(spentMs)} ms` : null);
 
 /** What PostgreSQL would refuse, although the reader took it. */

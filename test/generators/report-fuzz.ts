@@ -34,7 +34,7 @@ const documents: readonly Buffer[] = [
     '[{"results":[{"m":{"c":"1"}}],"fieldMask":"a"},{"results":[{"m":{"c":"2"}}]}]',
     '{"code":0,"message":"OK","data":{"list":[{"dimensions":{"ad_id":"1"},"metrics":{"spend":"2"}}]}}',
   ].flatMap((text) =>
-    // As often as all the others together.
+    // As often as all others together.
     Array.from({ length: 40 }, (_, at) =>
       at % 4 === 0 ? Buffer.from(`\ufeff${text}`, 'utf16le') : Buffer.from(text),
     ),

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { naughtyNames, naughtyStrings } from './naughty-strings.ts';
 
-/** A document of rows as bytes, and what a reader must make of it. */
+/** A document of rows as bytes, and the rows that a reader must return. */
 export interface RowDocument {
   bytes: Buffer;
-  /** As text, for a second opinion of another parser. */
+  /** As text, for comparison by another parser. */
   text: string;
   delimiter: string | null;
   /** Each row as its members in order; values of JSON documents as their JSON text. */
@@ -70,7 +70,7 @@ const jsonText = (depth: number): fc.Arbitrary<string> =>
           ),
       );
 
-/** Half of the characters beyond ASCII as escapes, which a reader must leave as they are. */
+/** Writes half of the non-ASCII characters as escapes, which a reader must keep. */
 function writeString(text: string): string {
   const escaped = (unit: string) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`;
   const json = JSON.stringify(text);

@@ -8,7 +8,7 @@ const sheet = 'xl/worksheets/sheet1.xml';
 const head = textRow('a', 'b');
 const fine: WorkbookSpec = { sheets: [{ rows: head + textRow('1', '2') }] };
 
-/** A workbook in which one part is replaced by an entry that may lie about itself. */
+/** A workbook in which one part is replaced by an entry with possibly false headers. */
 function withEntry(name: string, entry: Omit<StoredEntry, 'name'>, spec: WorkbookSpec = fine): Buffer {
   const entries = workbookEntries(spec).filter((one) => one.name !== name);
   return zipOf([...entries, { name, ...entry }]);
@@ -31,7 +31,7 @@ const sheetStart = sheetXml('').split('</sheetData>')[0] ?? '';
 const many = (count: number, make: (at: number) => string) =>
   Array.from({ length: count }, (_, at) => make(at)).join('');
 const letter = (at: number) => String.fromCharCode(97 + at);
-/** Each is the one before, ten times: the last would be 10^20 letters. */
+/** Each entity is ten times the previous one: the last would be 10^20 letters. */
 const multiplied = many(20, (at) => `<!ENTITY ${letter(at + 1)} "${`&${letter(at)};`.repeat(10)}">`);
 const laughs = `<!DOCTYPE l [<!ENTITY a "ha">${multiplied}]>`;
 const longNames = textRow(...Array.from({ length: 1_000 }, (_, at) => `${at}`.padEnd(200, 'x')));

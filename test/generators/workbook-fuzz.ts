@@ -20,7 +20,7 @@ export async function fuzzWorkbooks(count: number, seed: number): Promise<FuzzRe
 async function fuzzOne(seed: number, report: FuzzReport): Promise<string | null> {
   const random = seededRandom(seed);
   const entries = spoil(makeWorkbook(random), random);
-  // Most accidents happen to the parts: in the archive's bytes, nearly every one is found by its checksums.
+  // Most mutations are in the parts: in the archive's bytes nearly every one is caught by the checksums.
   const file = random.below(5) === 0 ? mutate(zipOf(entries), random) : zipOf(entries);
   const bytes = Buffer.concat([file, ...entries.map(({ content }) => Buffer.from(content))]);
   const limits = random.below(3) === 0 ? { ...tightLimits, columnNameLength: 60 } : {};
@@ -117,7 +117,7 @@ const replacements: [RegExp, string][] = [
   [/<sheet /g, '<sheet state="hidden" '],
 ];
 
-/** An accident that leaves the XML whole, and changes one of its values or all of them. */
+/** A mutation that keeps the XML valid and changes one or all of its values. */
 function replaceIn(content: Buffer, random: SeededRandom): Buffer {
   const text = content.toString();
   const [pattern, replacement] = random.pick(replacements) ?? [/$/g, ''];

@@ -22,7 +22,7 @@ export interface WorkbookSpec {
   parts?: Record<string, string | Buffer | null>;
 }
 
-/** A workbook of handwritten XML, so that it can be as other programs write it, and as none does. */
+/** A workbook of handwritten XML, as other programs write it, or as none does. */
 export function workbookOf(spec: WorkbookSpec): Buffer {
   return zipOf(workbookEntries(spec));
 }

@@ -1,10 +1,10 @@
 import { crc32, deflateRawSync } from 'node:zlib';
 
-/** An entry of a ZIP archive; whatever it says about itself may be made a lie. */
+/** An entry of a ZIP archive; all of its headers may be false. */
 export interface StoredEntry {
   name: string;
   content: string | Buffer;
-  /** As it is, without compression. */
+  /** Stored without compression. */
   isStored?: boolean;
   packed?: Buffer;
   method?: number;
@@ -15,7 +15,7 @@ export interface StoredEntry {
   sharesFirst?: boolean;
 }
 
-/** A ZIP archive, written by hand: a writer that only writes true archives makes no hostile ones. */
+/** A ZIP archive, written by hand: a normal writer cannot make hostile archives. */
 export function zipOf(entries: readonly StoredEntry[]): Buffer {
   const pieces: Buffer[] = [];
   const directory: Buffer[] = [];

@@ -11,7 +11,7 @@ describe('a server that takes in no items', () => {
   const database = useDatabase();
   const adapters = useAdapters(database, { items: { ingestEnabled: false } });
 
-  test('refuses scans with the reason, and leaves the files alone', async () => {
+  test('refuses scans with the reason and leaves the files alone', async () => {
     const tenant = await adapters.tenant();
     await database.owner(
       `insert into adapters (tenant_id, name, kind, place, target, settle_seconds, created_by)
@@ -30,7 +30,7 @@ describe('a tenant that has too much to do already', () => {
   const database = useDatabase();
   const adapters = useAdapters(database, { items: { maxOpenItems: 2 } });
 
-  test('has its files wait, without an attempt, until there is room', async () => {
+  test('keeps its files waiting, without using an attempt, until there is room', async () => {
     const tenant = await adapters.tenant();
     await adapters.put(tenant, 'in', { kind: 'folder', settle_seconds: 0 });
     await drop(tenant, 'a.csv');
@@ -52,7 +52,7 @@ describe('adapters', () => {
   const database = useDatabase();
   const adapters = useAdapters(database);
 
-  test('that are due are scanned by a cycle, also after a retry of one that has no schedule', async () => {
+  test('are scanned by a cycle when they are due, also after a retry of one without a schedule', async () => {
     const tenant = await adapters.tenant();
     await adapters.put(tenant, 'in', { kind: 'folder', settle_seconds: 0, every_minutes: 60 });
     await drop(tenant, 'a.csv');
@@ -70,7 +70,7 @@ describe('adapters', () => {
     expect(await adapters.get(tenant, 'in')).toMatchObject({ next_scan_at: null });
   });
 
-  test('are made by admins and scanned by services; members only look', async () => {
+  test('are created by admins and scanned by services; members can only read', async () => {
     const tenant = await adapters.tenant();
     await adapters.put(tenant, 'in', { kind: 'folder', settle_seconds: 0 });
     const as = (role: 'member' | 'service') => ({ ...tenant, role });
@@ -85,7 +85,7 @@ describe('adapters', () => {
     expect(await adapters.call(tenant, one)).toMatchObject({ status: 404 });
   });
 
-  test('tell how long ago the one that waits longest was looked through', async () => {
+  test('report how long ago the longest waiting one was scanned', async () => {
     const age = async () => {
       const metric = await adapters.registry
         .getSingleMetric('sluice_adapter_last_success_age_seconds')

@@ -10,7 +10,7 @@ const adapters = useAdapters(database);
 let tenant: Tenant;
 
 const at = (name: string) => path.join(tenant.folder, name);
-/** Old enough that nobody can be writing to it any more. */
+/** Old enough that no write can still be in progress. */
 const old = new Date(Date.now() - 3_600_000);
 
 async function drop(name: string, text: string | Buffer = 'sku,title\n1,one\n2,two\n'): Promise<void> {
@@ -18,7 +18,7 @@ async function drop(name: string, text: string | Buffer = 'sku,title\n1,one\n2,t
   await utimes(at(name), old, old);
 }
 
-/** The first look only sees; the second takes in. */
+/** The first scan only finds the file; the second takes it in. */
 async function scanTwice(name = 'in') {
   await adapters.scan(tenant, name);
   return adapters.scan(tenant, name);
@@ -29,7 +29,7 @@ beforeEach(async () => {
 });
 
 describe('a folder', () => {
-  test('that is scanned twice gives one job per file, and a third scan finds nothing new', async () => {
+  test('gives one job per file after two scans, and a third scan finds nothing new', async () => {
     await adapters.put(tenant, 'in', { kind: 'folder' });
     await drop('a.csv');
     await drop('b.csv', 'sku\n1\n2\n3\n');
@@ -51,7 +51,7 @@ describe('a folder', () => {
     });
   });
 
-  test('takes a file once that is dropped twice, renamed or touched', async () => {
+  test('takes a file once although it is dropped twice, renamed or touched', async () => {
     await adapters.put(tenant, 'in', { kind: 'folder' });
     await drop('a.csv');
     await drop('copy of a.csv');
@@ -71,7 +71,7 @@ describe('a folder', () => {
     }
   });
 
-  test('a file that was taken in and is touched keeps its one record', async () => {
+  test('keeps one record of a file that is touched after it was taken in', async () => {
     await adapters.put(tenant, 'in', { kind: 'folder' });
     await drop('a.csv');
     await scanTwice();
@@ -94,7 +94,7 @@ describe('a folder', () => {
     expect(await visibleJobs(database, tenant.tenantId)).toEqual([2, 3]);
   });
 
-  test('leaves a file alone that grows between two looks, and takes it whole once it rests', async () => {
+  test('leaves a file alone that grows between two scans, and takes it whole when it stops growing', async () => {
     await adapters.put(tenant, 'in', { kind: 'folder', settle_seconds: 600 });
     await writeFile(at('a.csv'), 'sku\n1\n');
     await adapters.scan(tenant, 'in');
@@ -109,7 +109,7 @@ describe('a folder', () => {
     expect(await visibleJobs(database, tenant.tenantId)).toEqual([2]);
   });
 
-  test('does not look at hidden and unfinished names, at links, nor at names that do not fit', async () => {
+  test('ignores hidden and unfinished names, links, and names that do not match', async () => {
     await adapters.put(tenant, 'in', { kind: 'folder', pattern: '*.csv' });
     for (const name of ['.a.csv', 'a.csv.part', 'b.tmp', 'c.filepart', 'd.json']) await drop(name);
     await symlink('/etc/hostname', at('link.csv'));
@@ -118,7 +118,7 @@ describe('a folder', () => {
     expect(await scanTwice()).toMatchObject({ seen: 1, ingested: 1 });
   });
 
-  test('forgets a file that waited and went away', async () => {
+  test('forgets a waiting file that was removed', async () => {
     await adapters.put(tenant, 'in', { kind: 'folder' });
     await drop('a.csv');
     await adapters.scan(tenant, 'in');
@@ -127,7 +127,7 @@ describe('a folder', () => {
     expect(await adapters.files(tenant, 'in')).toEqual([]);
   });
 
-  test('takes everything at the first look when nothing has to rest', async () => {
+  test('takes everything in the first scan when files need not rest', async () => {
     await adapters.put(tenant, 'in', { kind: 'folder', settle_seconds: 0 });
     await writeFile(at('a.csv'), 'sku\n1\n');
     expect(await adapters.scan(tenant, 'in')).toMatchObject({ ingested: 1 });
@@ -135,7 +135,7 @@ describe('a folder', () => {
 });
 
 describe('after a file was dealt with', () => {
-  test('it is moved to done or failed, a name that is taken is not overwritten, and it is not seen again', async () => {
+  test('it is moved to done or failed without overwriting another file, and is not found again', async () => {
     await adapters.put(tenant, 'in', { kind: 'folder', path: 'inbox', after: 'move', settle_seconds: 0 });
     await mkdir(at('inbox'));
     await drop('inbox/a.csv');
@@ -152,7 +152,7 @@ describe('after a file was dealt with', () => {
     expect(files.map(({ moved_to }) => moved_to?.split('/')[1]).sort()).toEqual([...done, 'bad.csv'].sort());
   });
 
-  test('the same file once more, equal to the last bit and second, is known by its content', async () => {
+  test('the same file, equal to the last bit and second, is recognised by its content', async () => {
     await adapters.put(tenant, 'in', { kind: 'folder', after: 'move', settle_seconds: 0 });
     await drop('a.csv');
     await adapters.scan(tenant, 'in');
@@ -166,7 +166,7 @@ describe('after a file was dealt with', () => {
     expect(await visibleJobs(database, tenant.tenantId)).toEqual([2]);
   });
 
-  test('a move that was missed is made up for by the next scan', async () => {
+  test('a missed move is made up for by the next scan', async () => {
     await adapters.put(tenant, 'in', { kind: 'folder', after: 'move', settle_seconds: 0, pattern: '*.csv' });
     await drop('a.csv');
     // Where the folder should be is a file: nothing can be moved there.
@@ -183,7 +183,7 @@ describe('after a file was dealt with', () => {
 });
 
 describe('a file that failed', () => {
-  test('has its reason, is not tried again by itself, and is taken in by a retry once it can be', async () => {
+  test('has its reason, is not retried by itself, and is taken in by a retry when it is readable', async () => {
     await adapters.put(tenant, 'in', { kind: 'folder', settle_seconds: 0, after: 'move' });
     await drop('bad.csv', 'sku\n"never closed\n');
     await adapters.scan(tenant, 'in');
@@ -202,7 +202,7 @@ describe('a file that failed', () => {
     expect(await adapters.retry(tenant, 'in', failed?.file_id ?? '')).toMatchObject({ status: 409 });
   });
 
-  test('and is gone by the time of its retry says so', async () => {
+  test('reports that it is gone when its retry cannot find it', async () => {
     await adapters.put(tenant, 'in', { kind: 'folder', settle_seconds: 0, after: 'move' });
     await drop('bad.csv', '');
     await adapters.scan(tenant, 'in');
@@ -215,7 +215,7 @@ describe('a file that failed', () => {
 });
 
 describe('a folder adapter', () => {
-  test('sees only below its tenant’s own folder, also through links and upward paths', async () => {
+  test('reads only below its tenant’s own folder, despite links and upward paths', async () => {
     const other = await adapters.tenant();
     await writeFile(path.join(other.folder, 'theirs.csv'), 'sku\n1\n');
     await symlink(other.folder, at('sideways'));
@@ -234,7 +234,7 @@ describe('a folder adapter', () => {
     expect(await readdir(other.folder)).toEqual(['theirs.csv']);
   });
 
-  test('whose folder is missing has an error in words, and goes on when it is there', async () => {
+  test('reports a missing folder, and continues when the folder exists', async () => {
     await adapters.put(tenant, 'in', { kind: 'folder', path: 'later', settle_seconds: 0, every_minutes: 60 });
     expect(await adapters.check(tenant, 'in')).toMatchObject({
       ok: false,
@@ -258,7 +258,7 @@ describe('a folder adapter', () => {
     });
   });
 
-  test('without a processor takes rows and images alike', async () => {
+  test('takes rows and images when it has no processor', async () => {
     await adapters.put(tenant, 'in', { kind: 'folder', settle_seconds: 0, target: { kind: 'items' } });
     await drop('rows.csv', 'sku\n1\n2\n');
     await drop('picture.png', await picture().png().toBuffer());
@@ -273,7 +273,7 @@ describe('a folder adapter', () => {
     ]);
   });
 
-  test('that sends to uploads makes an upload of each report, once', async () => {
+  test('makes one upload of each report when its target is uploads', async () => {
     const [workspace] = await database.owner<{ id: string }>(
       `insert into workspaces (tenant_id, workspace_id, name) values ($1, gen_random_uuid(), 'W')
        returning workspace_id as id`,
@@ -294,7 +294,7 @@ describe('a folder adapter', () => {
     expect(uploads).toEqual([{ upload_id: taken?.uploadId }]);
   });
 
-  test('with an unknown processor or workspace is refused, and too many adapters are', async () => {
+  test('is refused with an unknown processor or workspace, and when there are too many adapters', async () => {
     const put = (body: object) =>
       adapters.call(tenant, '/api/ingestion/adapters/x', {
         method: 'PUT',

@@ -13,7 +13,7 @@ if (program === null)
     'Left out: adapters on a real FTP server. There is no vsftpd here (Debian: apt-get install vsftpd).',
   );
 
-test('vsftpd is here when nothing may be left out', () => {
+test('vsftpd is installed where no test may be left out', () => {
   expect(program !== null || process.env.CI !== 'true').toBe(true);
 });
 
@@ -53,7 +53,7 @@ function useStage(ftpProgram: string, { tls }: { tls: boolean }) {
     database,
     adapters,
     get server(): FtpServer {
-      if (!server) throw new Error('The FTP server is there only once beforeAll has run');
+      if (!server) throw new Error('The FTP server is available only after beforeAll has run');
       return server;
     },
     get tenant(): Tenant {
@@ -77,7 +77,7 @@ function useStage(ftpProgram: string, { tls }: { tls: boolean }) {
 type Stage = ReturnType<typeof useStage>;
 
 function scanningTests(stage: Stage): void {
-  test('is scanned: each file once, moved away, what changed is new', async () => {
+  test('is scanned: each file once, moved away, and changed content counts as new', async () => {
     await stage.adapters.put(stage.tenant, 'in', stage.ftp({ after: 'move', pattern: '*.csv' }));
     await stage.drop('a.csv', 'sku\n1\n2\n');
     await stage.drop('mit Leerzeichen ü.csv', 'sku\n1\n2\n3\n');
@@ -96,7 +96,7 @@ function scanningTests(stage: Stage): void {
     expect((await visibleJobs(stage.database, stage.tenant.tenantId)).sort()).toEqual([1, 2, 3]);
   });
 
-  test('takes names of any kind, and is not held up by those that no command can hold', async () => {
+  test('takes file names of any kind, and is not stopped by names that no command can carry', async () => {
     await stage.adapters.put(stage.tenant, 'in', stage.ftp({ after: 'move' }));
     const names = [
       '-l a.csv',
@@ -116,7 +116,7 @@ function scanningTests(stage: Stage): void {
     expect((await readdir(path.join(stage.place, 'done'))).sort()).toEqual([...names].sort());
   });
 
-  test('leaves a file alone until two looks have seen it the same for long enough', async () => {
+  test('leaves a file alone until two scans have found it unchanged for long enough', async () => {
     await stage.adapters.put(stage.tenant, 'in', stage.ftp({ settle_seconds: 1 }));
     await stage.drop('a.csv', 'sku\n1\n');
     expect(await stage.adapters.scan(stage.tenant, 'in')).toMatchObject({ waiting: 1 });
@@ -138,7 +138,7 @@ function scanningTests(stage: Stage): void {
 }
 
 function troubleTests(stage: Stage): void {
-  test('says in words what is wrong: password, path, a server that is down; and goes on afterwards', async () => {
+  test('reports a wrong password, a wrong path or a server that is down, and continues afterwards', async () => {
     await stage.adapters.put(stage.tenant, 'in', stage.ftp({ password_secret: 'wrong' }));
     const refused = await stage.adapters.check(stage.tenant, 'in');
     expect(refused).toMatchObject({ ok: false, error_code: 'adapter_refused' });
@@ -160,14 +160,14 @@ function troubleTests(stage: Stage): void {
 }
 
 function trustTest(stage: Stage): void {
-  test('does not talk to a server whose certificate it does not trust', async () => {
+  test('refuses a server whose certificate it does not trust', async () => {
     await stage.adapters.put(stage.tenant, 'in', stage.ftp({ ca_certificate: null }));
     expect(await stage.adapters.check(stage.tenant, 'in')).toMatchObject({ ok: false });
   });
 }
 
 function cutTest(stage: Stage): void {
-  test('takes a file whole although the connection was cut in the middle of it', async () => {
+  test('takes a file whole although the connection breaks in the middle of it', async () => {
     // Six seconds at the pace of the server: it is cut before the whole file is on its way, however slow we are.
     const rows = 40_000;
     await stage.drop('big.csv', `sku\n${`${'0123456789'.repeat(15)}\n`.repeat(rows)}`);
@@ -181,7 +181,7 @@ function cutTest(stage: Stage): void {
     await stage.server.kill();
     expect(await scanning).toMatchObject({ ingested: 0, error_code: 'adapter_unreachable' });
     expect(await visibleJobs(stage.database, stage.tenant.tenantId)).toEqual([]);
-    // It was not the file's fault: no attempt is taken.
+    // The file is not the cause: no attempt is used.
     expect(await stage.adapters.files(stage.tenant, 'in')).toMatchObject([{ state: 'waiting', attempts: 0 }]);
     await stage.server.start();
     expect(await stage.adapters.scan(stage.tenant, 'in')).toMatchObject({ ingested: 1, error: null });
@@ -197,7 +197,7 @@ describe('the guard', () => {
     fetch: createGuardedFetch({ blockPrivateAddresses: true, userAgent: 'Sluice/test' }),
   });
 
-  test('refuses FTP and S3 servers inside, by address and by name', async () => {
+  test('refuses FTP and S3 servers at private addresses, by address and by name', async () => {
     const tenant = await adapters.tenant();
     const put = (body: object) =>
       adapters.call(tenant, '/api/ingestion/adapters/x', {

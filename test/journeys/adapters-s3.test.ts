@@ -50,7 +50,7 @@ async function* asContent(text: string) {
   yield Buffer.from(text);
 }
 
-test('an S3 prefix is taken in at the first look, each content once, and only what lies directly in it', async () => {
+test('an S3 prefix is taken in by the first scan, each content once, without deeper levels', async () => {
   await adapters.put(tenant, 'in', place());
   await drop('a.csv', 'sku\n1\n2\n');
   await drop('copy ü.csv', 'sku\n1\n2\n');
@@ -64,7 +64,7 @@ test('an S3 prefix is taken in at the first look, each content once, and only wh
   expect(await visibleJobs(database, tenant.tenantId)).toEqual([2, 1]);
 });
 
-test('what was dealt with is moved below the prefix and not seen again, unless it is tried again', async () => {
+test('processed objects are moved below the prefix and not found again, unless they are retried', async () => {
   await adapters.put(tenant, 'in', place({ after: 'move' }));
   await drop('a.csv', 'sku\n1\n2\n');
   await drop('bad.csv', '');
@@ -79,7 +79,7 @@ test('what was dealt with is moved below the prefix and not seen again, unless i
   expect(await visibleJobs(database, tenant.tenantId)).toEqual([2, 1]);
 });
 
-test('an object that may not be read waits with its reason, and does not stand in the way of the others', async () => {
+test('an object that may not be read waits with its reason and does not block the others', async () => {
   await adapters.put(tenant, 'in', place());
   await drop('a locked one.csv', 'sku\n1\n');
   await drop('b.csv', 'sku\n2\n');
@@ -93,7 +93,7 @@ test('an object that may not be read waits with its reason, and does not stand i
   expect(waiting?.reason).toContain('does not allow reading');
 });
 
-test('a file behind more than a page of what was moved away is found', { timeout: 180_000 }, async () => {
+test('a file that follows more than a page of moved objects is found', { timeout: 180_000 }, async () => {
   const client = s3.client();
   for (let from = 0; from < 1_050; from += 50) {
     const names = Array.from({ length: 50 }, (_, at) => `${prefix}done/${from + at}.csv`);
@@ -105,7 +105,7 @@ test('a file behind more than a page of what was moved away is found', { timeout
   expect(await adapters.scan(tenant, 'in')).toMatchObject({ seen: 2, ingested: 2, error: null });
 });
 
-test('a server that is down, a wrong key and a missing bucket are said in words, and nothing is lost', async () => {
+test('a server that is down, a wrong key and a missing bucket are reported, and nothing is lost', async () => {
   await adapters.put(tenant, 'in', place());
   await drop('a.csv', 'sku\n1\n');
   await s3.kill();

@@ -13,7 +13,7 @@ let url = '';
 
 beforeAll(async () => {
   airbyte = await FakeAirbyte.start();
-  // Its own worker is off: whoever has only a cron asks for cycles.
+  // Its own worker is off, as with a cron that requests cycles.
   const server = await startServer(sluice, {
     ...installationEnv(database, { leaseMs: 30_000 }),
     AIRBYTE_BASE_URL: airbyte.url,
@@ -51,7 +51,7 @@ async function runsOf(tenantId: string): Promise<(string | null)[]> {
   return rows.map(({ runId }) => runId);
 }
 
-test('a cycle over HTTP syncs what is due: a service’s cycle in its tenant, an operator’s in all', async () => {
+test('a cycle over HTTP syncs what is due, in the service’s own tenant or in all for an operator', async () => {
   const mine = await newDueConnector();
   const others = await newDueConnector();
   expect(await cycle(mine, 'service')).toEqual({ queued_processed: 1, retry_processed: 0 });
@@ -59,6 +59,6 @@ test('a cycle over HTTP syncs what is due: a service’s cycle in its tenant, an
   expect(await runsOf(others)).toEqual([]);
   expect(await cycle(mine, 'operator')).toEqual({ queued_processed: 1, retry_processed: 0 });
   expect(await runsOf(others)).toEqual([expect.any(String)]);
-  // Nothing is due any more.
+  // Nothing is due now.
   expect(await cycle(mine, 'operator')).toEqual({ queued_processed: 0, retry_processed: 0 });
 });

@@ -22,8 +22,8 @@ async function importAll(...connections: object[]) {
   return syncs.call(operator, '/api/connectors/import', 'POST', { connections });
 }
 
-describe('where the operator enrols', () => {
-  test('a tenant’s admin is refused, and says whom to ask', async () => {
+describe('where only the operator enrols', () => {
+  test('a tenant’s admin is refused and told whom to ask', async () => {
     const tenantId = await newTenant(database);
     const { tenant_id: _tenant, ...wish } = wishFor(tenantId, { name: 'A shop' });
     const answer = await syncs.call({ tenantId }, '/api/connectors', 'POST', wish);
@@ -31,7 +31,7 @@ describe('where the operator enrols', () => {
     expect(answer.body).toMatchObject({ code: 'enrolment_by_operator' });
   });
 
-  test('connections are imported for the tenants that are named; what is refused does not stop the rest', async () => {
+  test('connections are imported for the named tenants, and a refused one does not stop the rest', async () => {
     const [one, two] = [await newTenant(database), await newTenant(database, 'growth')];
     const first = wishFor(one, { connector_id: 'shop' });
     const second = wishFor(two, { connector_id: 'shop', cadence_hours: 12 });
@@ -58,7 +58,7 @@ describe('where the operator enrols', () => {
     });
   });
 
-  test('the workspace’s connections are listed with whose they are, to the operator alone', async () => {
+  test('the workspace’s connections are listed with their owners, to the operator alone', async () => {
     const tenantId = await newTenant(database);
     const mine = wishFor(tenantId);
     await importAll(mine);
@@ -82,7 +82,7 @@ describe('where the operator enrols', () => {
     }
   });
 
-  test('a page goes on only where the page before ended', async () => {
+  test('a page continues only where the previous page ended', async () => {
     for (let n = 0; n < 3; n += 1) syncs.airbyte.addConnection();
     const { body } = await syncs.call(operator, '/api/connections?limit=1');
     const cursor = String(body.next_cursor);
@@ -94,7 +94,7 @@ describe('where the operator enrols', () => {
     }
   });
 
-  test('an Airbyte that does not answer is a 503 with its reason', async () => {
+  test('an Airbyte that does not respond is a 503 with its reason', async () => {
     const end = syncs.airbyte.trouble({ kind: 'list_connections' }, airbyteTroubles.unavailable());
     const answer = await syncs.call(operator, '/api/connections');
     end();
@@ -104,7 +104,7 @@ describe('where the operator enrols', () => {
 });
 
 describe('a connection', () => {
-  test('is enrolled once over all tenants, however it is spelt, and the refusal does not say whose it is', async () => {
+  test('is enrolled once over all tenants in any spelling, and the refusal does not name the owner', async () => {
     const [one, two] = [await newTenant(database), await newTenant(database)];
     const wish = wishFor(one);
     const { airbyte_connection_id: id } = wish;
@@ -125,7 +125,7 @@ describe('a connection', () => {
   test.each([
     ['airbyte_connection_id', [' shop', 'shop ', 'shop\u00a0', 'shop\u200b']],
     ['connector_id', ['.', '..', 'status', 'import']],
-  ])('is refused with a sentence when %s is none', async (field, values) => {
+  ])('is refused with a sentence when %s is invalid', async (field, values) => {
     const tenantId = await newTenant(database);
     for (const value of values) {
       const { status, body } = await importAll(wishFor(tenantId, { [field]: value }));
@@ -134,7 +134,7 @@ describe('a connection', () => {
     }
   });
 
-  test('of another tenant can be neither seen, changed, synced nor deleted', async () => {
+  test('cannot be seen, changed, synced or deleted by another tenant', async () => {
     const [owner, stranger] = [await newTenant(database), await newTenant(database)];
     await importAll(wishFor(owner, { connector_id: 'the-shop' }));
     const calls: [string, string, object?][] = [
@@ -150,7 +150,7 @@ describe('a connection', () => {
     expect((await syncs.call({ tenantId: owner }, '/api/connectors')).body.data).toHaveLength(1);
   });
 
-  test('is free again when its connector was deleted, which an active sync refuses', async () => {
+  test('is free again after its connector is deleted, which an active sync prevents', async () => {
     const tenantId = await newTenant(database);
     const wish = wishFor(tenantId, { connector_id: 'the-shop' });
     await importAll(wish);
@@ -166,7 +166,7 @@ describe('a connection', () => {
   });
 });
 
-test('a sync whose connector is gone when its retry comes due is a dead letter', async () => {
+test('a sync whose connector is gone at its retry becomes a dead letter', async () => {
   const tenantId = await newTenant(database);
   const wish = wishFor(tenantId, { connector_id: 'the-shop' });
   await importAll(wish);

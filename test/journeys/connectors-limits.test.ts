@@ -25,7 +25,7 @@ async function anHourLater(key: string): Promise<void> {
 const isSettled = (seen: Answer) => hasEnded(seen) || seen.waiting_for === 'rate_limit';
 
 describe('triggers', () => {
-  test('of one connector are at least the interval apart, and waiting uses no retry', async () => {
+  test('are at least the interval apart per connector, and waiting uses no retry', async () => {
     const sync = await syncs.connector();
     await syncs.driveUntil(sync, await syncs.start(sync), hasEnded);
     const jobId = await syncs.start(sync);
@@ -43,7 +43,7 @@ describe('triggers', () => {
     expect(triggersOf(sync)).toBe(2);
   });
 
-  test('of one external account keep its limit together, over tenants and connectors', async () => {
+  test('share the limit of one external account, over tenants and connectors', async () => {
     const account = 'an account that two tenants use';
     const tenants = [await newTenant(database, 'enterprise'), await newTenant(database, 'enterprise')];
     const all: { sync: TestSync; jobId: string }[] = [];

@@ -7,14 +7,14 @@ import { useDatabase } from '../support/worlds/database.ts';
 const database = useDatabase();
 // Waiting would take an hour: what is over within a test did not wait, or the test has turned the time on.
 const policy = { ...quickPolicy, lostTriggerMs: 3_600_000 };
-// Some triggers take effect only after we have given them up.
+// Some triggers take effect only after the client has stopped waiting.
 const syncs = useSyncs(database, { policy, triggerTimeoutMs: 2_000 });
 
 const runsOf = ({ connection }: TestSync) => syncs.airbyte.jobsOf(connection.connectionId);
 const asked = (kind: 'trigger' | 'list_jobs' | 'cancel', { connection }: TestSync) =>
   syncs.airbyte.requestsOf(kind, connection.connectionId).length;
 
-/** From now on a trigger takes effect only when the test says so. */
+/** From now on a trigger takes effect only on the test's command. */
 function delayTrigger({ connection }: TestSync): () => void {
   let happen = () => {};
   const until = new Promise<void>((resolve) => {
@@ -25,7 +25,7 @@ function delayTrigger({ connection }: TestSync): () => void {
   return happen;
 }
 
-/** As a process leaves a sync that it was killed in the middle of triggering. */
+/** The state of a sync whose process was killed while triggering. */
 async function dieWhileTriggering(jobId: string, fields: object): Promise<void> {
   await database.owner(
     `update ingestion_jobs
@@ -60,7 +60,7 @@ async function isCleanedUp(jobId: string): Promise<boolean> {
   return row?.cleanup_open === false;
 }
 
-/** A sync that was canceled while its trigger was under way, and looked after a few times since. */
+/** A sync that was canceled while its trigger was in flight, and checked a few times since. */
 async function cancelInFlight(): Promise<{ sync: TestSync; jobId: string; happen: () => void }> {
   const sync = await syncs.connector({}, { plan: { statuses: ['running'] } });
   const happen = delayTrigger(sync);
@@ -76,7 +76,7 @@ async function cancelInFlight(): Promise<{ sync: TestSync; jobId: string; happen
 }
 
 describe('a sync that is canceled while its trigger is under way', () => {
-  test('is looked after until its run appears, and then that is canceled too', async () => {
+  test('is watched until its run appears, which is then canceled too', async () => {
     const { sync, jobId, happen } = await cancelInFlight();
     expect(await isCleanedUp(jobId)).toBe(false);
     expect(asked('cancel', sync)).toBe(0);
@@ -87,7 +87,7 @@ describe('a sync that is canceled while its trigger is under way', () => {
     await syncs.start(sync);
   });
 
-  test('and whose run never appears is over once Airbyte cannot be busy with it any more', async () => {
+  test('ends without a run once Airbyte can no longer be busy with it', async () => {
     const { sync, jobId } = await cancelInFlight();
     await passAnHour(jobId);
     await cleanUp(sync, () => isCleanedUp(jobId));
@@ -126,7 +126,7 @@ describe('a sync whose process died while it was triggered', () => {
     },
   );
 
-  test('triggers again once the lost trigger cannot make a run any more, without using an attempt', async () => {
+  test('triggers again, without using an attempt, once the lost trigger can no longer start a run', async () => {
     const sync = await syncs.connector();
     const jobId = await syncs.start(sync);
     const now = new Date().toISOString();
@@ -142,7 +142,7 @@ describe('a sync whose process died while it was triggered', () => {
 });
 
 describe('a trigger', () => {
-  test('that timed out before it took effect is followed when it does, and not sent again', async () => {
+  test('is followed and not sent again when it takes effect after its timeout', async () => {
     const sync = await syncs.connector({}, { plan: { statuses: ['running', 'succeeded'] } });
     const happen = delayTrigger(sync);
     const jobId = await syncs.start(sync);
@@ -154,7 +154,7 @@ describe('a trigger', () => {
     expect(runsOf(sync)).toHaveLength(1);
   });
 
-  test('that was answered with an error is sent again without waiting for a run of it', async () => {
+  test('is sent again at once when the response was an error', async () => {
     const sync = await syncs.connector();
     const scope = { kind: 'trigger', connectionId: sync.connection.connectionId, times: 1 } as const;
     syncs.airbyte.trouble(scope, airbyteTroubles.serverError());
@@ -162,7 +162,7 @@ describe('a trigger', () => {
     expect(ended).toMatchObject({ status: 'success', retry_count: 1 });
   });
 
-  test('whose connection was refused is sent again without waiting for a run of it', async () => {
+  test('is sent again at once when the connection was refused', async () => {
     const sync = await syncs.connector();
     const jobId = await syncs.start(sync);
     await syncs.airbyte.goDown();

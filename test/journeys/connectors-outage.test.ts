@@ -39,7 +39,7 @@ async function several(count: number): Promise<{ sync: TestSync; jobId: string }
 }
 
 describe('a token', () => {
-  test('that runs out in the middle of a sync is replaced, and nobody notices', async () => {
+  test('is replaced unnoticed when it expires in the middle of a sync', async () => {
     const sync = await syncs.connector(
       {},
       { plan: { statuses: ['running', 'running', 'succeeded'], rows: 2 } },
@@ -57,7 +57,7 @@ describe('a token', () => {
 });
 
 describe('credentials that Airbyte refuses', () => {
-  test('make every sync wait, alert the operator, use no retry, and are taken up again when they work', async () => {
+  test('make every sync wait, alert the operator, use no retry, and are used again when they work', async () => {
     const [first, second] = await several(2);
     if (!first || !second) throw new Error('There are two syncs');
     syncs.airbyte.trouble({}, airbyteTroubles.unauthorized());
@@ -91,7 +91,7 @@ describe('credentials that Airbyte refuses', () => {
 });
 
 describe('an Airbyte that is down', () => {
-  test('makes all syncs wait after a few failures, and each ends once, with one run, when it is back', async () => {
+  test('makes all syncs wait after a few failures, and each ends once with one run when it is back', async () => {
     const started = await several(6);
     await syncs.airbyte.goDown();
     await eventually(async () => {
@@ -109,7 +109,7 @@ describe('an Airbyte that is down', () => {
     }
   });
 
-  test('while syncs run loses none of them', async () => {
+  test('loses none of the running syncs', async () => {
     const started = [];
     for (let n = 0; n < 4; n += 1) {
       const sync = await syncs.connector({}, { plan: { statuses: ['running', 'running', 'succeeded'] } });
@@ -130,7 +130,7 @@ describe('an Airbyte that is down', () => {
   });
 });
 
-test('a run that is past its deadline while nobody can ask ends as a dead letter that knows its run', async () => {
+test('a run that passes its deadline during an outage becomes a dead letter that knows its run', async () => {
   const sync = await syncs.connector({}, { plan: { statuses: ['running'] } });
   const jobId = await syncs.start(sync);
   const { run_id: runId } = await syncs.driveUntil(sync, jobId, ({ run_id }) => run_id !== null);
@@ -153,7 +153,7 @@ test('a run that is past its deadline while nobody can ask ends as a dead letter
   expect(ended).toMatchObject({ status: 'dead_letter', error_code: 'sync_deadline_exceeded', run_id: runId });
 });
 
-test('neither the client’s secret nor a token is in a log, an event, a row or an answer', async () => {
+test('neither the client’s secret nor a token is in a log, an event, a row or a response', async () => {
   const sync = await syncs.connector();
   const { connectionId } = sync.connection;
   // What a server can repeat: the token of the request, and the secret that the token was got with.
@@ -182,6 +182,6 @@ test('neither the client’s secret nor a token is in a log, an event, a row or 
   ];
   expect(secrets.length).toBeGreaterThan(2);
   expect(secrets.filter((secret) => everything.includes(secret))).toEqual([]);
-  // The search itself could find something.
+  // The search itself works.
   expect(everything).toContain(connectionId);
 });

@@ -5,7 +5,7 @@ import { quickPolicy } from '../support/worlds/connector-house.ts';
 import { useDatabase } from '../support/worlds/database.ts';
 
 const database = useDatabase();
-// Some polls and triggers are never answered.
+// Some polls and triggers never get a response.
 const timeouts = { timeoutMs: 2_000, triggerTimeoutMs: 2_000 };
 const syncs = useSyncs(database, { policy: { ...quickPolicy, pollMs: 15 }, ...timeouts });
 
@@ -62,7 +62,7 @@ describe('an error while polling', () => {
     expect(next - throttledAt).toBeGreaterThanOrEqual(5_990);
   });
 
-  test('that goes on past the deadline ends as a dead letter that still knows its run', async () => {
+  test('ends as a dead letter that still knows its run when it lasts past the deadline', async () => {
     const sync = await syncs.connector();
     disturb(sync, airbyteTroubles.serverError(), 1_000);
     const jobId = await syncs.start(sync);
@@ -88,7 +88,7 @@ describe('an error while polling', () => {
     expect(ended).toMatchObject({ status: 'dead_letter', error_code: 'auth_error', retry_count: 0 });
   });
 
-  test('such as a run that Airbyte does not know any more is believed after a few looks', async () => {
+  test('such as a run that Airbyte no longer knows is believed after a few polls', async () => {
     const sync = await syncs.connector();
     disturb(sync, airbyteTroubles.notFound(), 100);
     const ended = await syncs.driveUntil(sync, await syncs.start(sync), hasEnded);
@@ -113,7 +113,7 @@ describe('cancel', () => {
     await syncs.start(sync);
   });
 
-  test('leaves a newer run of somebody else alone', async () => {
+  test('leaves somebody else’s newer run alone', async () => {
     const sync = await syncs.connector({}, { plan: { statuses: ['running'] } });
     const { connectionId } = sync.connection;
     const jobId = await syncs.start(sync);
@@ -126,7 +126,7 @@ describe('cancel', () => {
     expect(syncs.airbyte.requestsOf('cancel', connectionId)).toEqual([]);
   });
 
-  test('of a sync whose trigger was never answered ends the run that it made', async () => {
+  test('ends the run of a trigger that never got a response', async () => {
     const sync = await syncs.connector({}, { plan: { statuses: ['running'] } });
     const { connectionId } = sync.connection;
     syncs.airbyte.trouble({ kind: 'trigger', connectionId, times: 1 }, { type: 'hang', done: true });
@@ -138,7 +138,7 @@ describe('cancel', () => {
     expect(syncs.airbyte.jobsOf(connectionId).map(({ status }) => status)).toEqual(['cancelled']);
   });
 
-  test('gives up after an hour in which Airbyte could not be asked', async () => {
+  test('gives up after an hour in which Airbyte could not be reached', async () => {
     const sync = await syncs.connector({}, { plan: { statuses: ['running'] } });
     const jobId = await syncs.start(sync);
     await syncs.driveUntil(sync, jobId, ({ run_id }) => run_id !== null);
@@ -156,7 +156,7 @@ describe('cancel', () => {
     await syncs.start(sync);
   });
 
-  test('before anything was triggered asks Airbyte nothing', async () => {
+  test('sends Airbyte nothing before anything was triggered', async () => {
     const sync = await syncs.connector();
     const jobId = await syncs.start(sync);
     await syncs.call(sync, `/api/jobs/${jobId}/cancel`, 'POST');

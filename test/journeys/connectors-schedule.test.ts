@@ -36,7 +36,7 @@ describe('the cadence', () => {
     ['enterprise', 1, 201],
     ['enterprise', 0.5, 422],
   ];
-  test.each(allowed)('of the plan %s with %d hours is answered %d', async (plan, hours, status) => {
+  test.each(allowed)('under the plan %s, asked for as %d hours, becomes %d', async (plan, hours, status) => {
     const tenantId = await newTenant(database, plan);
     const { connectionId } = syncs.airbyte.addConnection();
     const answer = await syncs.call({ tenantId }, '/api/connectors', 'POST', {
@@ -62,7 +62,7 @@ describe('the cadence', () => {
     expect(inHours(connector)).toBeLessThan(24.6);
   });
 
-  test('is spread: twenty connectors that were made together do not sync together', async () => {
+  test('is spread: twenty connectors created together do not sync together', async () => {
     const tenantId = await newTenant(database, 'enterprise');
     const ticks = new Set<number>();
     for (let n = 0; n < 20; n += 1) {
@@ -72,7 +72,7 @@ describe('the cadence', () => {
     expect(ticks.size).toBeGreaterThan(4);
   });
 
-  test('widens with a downgrade, for the tick that is already planned too, and narrows with an upgrade', async () => {
+  test('widens with a downgrade, also for the tick already planned, and narrows with an upgrade', async () => {
     const sync = await syncs.connector({ plan: 'enterprise', cadence_hours: 1 });
     await setSchedule(sync, '10 minutes', '-50 minutes');
     const patch = (plan: string) =>
@@ -103,7 +103,7 @@ describe('the cadence', () => {
 });
 
 describe('the schedule', () => {
-  test('makes one job when the time has come, and one only for many missed ticks', async () => {
+  test('makes one job when it is due, and only one for many missed ticks', async () => {
     const sync = await syncs.connector({ plan: 'enterprise', cadence_hours: 1 });
     await setSchedule(sync, '-5 hours -10 minutes', '-6 hours -10 minutes');
     const reports = await Promise.all(Array.from({ length: 4 }, () => syncs.house.beforeCycle()));
@@ -127,7 +127,7 @@ describe('the schedule', () => {
     expect(inHours(await get(sync))).toBeGreaterThan(0.9);
   });
 
-  test('leaves a disabled connector alone, which can then not be synced by hand either', async () => {
+  test('leaves a disabled connector alone, which cannot be synced by hand either', async () => {
     const sync = await syncs.connector();
     const route = `/api/connectors/${sync.connectorId}`;
     const off = await syncs.call(sync, route, 'PATCH', { enabled: false });

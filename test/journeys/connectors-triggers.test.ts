@@ -4,7 +4,7 @@ import { hasEnded, type TestSync, useSyncs } from '../support/servers/sync-serve
 import { useDatabase } from '../support/worlds/database.ts';
 
 const database = useDatabase();
-// Some triggers are never answered.
+// Some triggers never get a response.
 const syncs = useSyncs(database, { triggerTimeoutMs: 2_000 });
 
 const triggersOf = ({ connection }: TestSync) => syncs.airbyte.requestsOf('trigger', connection.connectionId);
@@ -14,7 +14,7 @@ function disturb({ connection }: TestSync, trouble: FakeTrouble, times = 1): voi
   syncs.airbyte.trouble({ kind: 'trigger', connectionId: connection.connectionId, times }, trouble);
 }
 
-describe('a trigger whose answer is lost', () => {
+describe('a trigger whose response is lost', () => {
   const lost: [string, FakeTrouble][] = [
     ['times out', { type: 'hang', done: true }],
     ['is cut off', { type: 'cut', done: true }],
@@ -46,7 +46,7 @@ describe('a trigger whose answer is lost', () => {
     expect(runsOf(sync)).toHaveLength(1);
   });
 
-  test('and that made nothing is tried again, after looking, as a retry', async () => {
+  test('is retried, after a check, when it started nothing', async () => {
     const sync = await syncs.connector();
     disturb(sync, { type: 'hang', done: false });
     const jobId = await syncs.start(sync);
@@ -64,7 +64,7 @@ describe('a trigger whose answer is lost', () => {
     expect(failed).toMatchObject({ type: 'job.failed', data: { error_code: 'timeout' } });
   });
 
-  test('is not confused with a run that another job of ours has followed', async () => {
+  test('is not confused with a run that another job has followed', async () => {
     const sync = await syncs.connector();
     await syncs.driveUntil(sync, await syncs.start(sync), hasEnded);
     disturb(sync, { type: 'cut', done: false });
@@ -74,7 +74,7 @@ describe('a trigger whose answer is lost', () => {
     expect(ended.run_id).toBe(String(runsOf(sync)[1]?.runId));
   });
 
-  test('is not confused with a run that another job of ours has seen fail', async () => {
+  test('is not confused with a run that another job has seen fail', async () => {
     const sync = await syncs.connector({}, { plan: { statuses: ['failed'] } });
     const dead = await syncs.driveUntil(sync, await syncs.start(sync), hasEnded);
     expect(dead).toMatchObject({ status: 'dead_letter', error_code: 'sync_failed' });
@@ -88,7 +88,7 @@ describe('a trigger whose answer is lost', () => {
     expect(followed.map(({ data }) => data.run_id)).toEqual([String(runsOf(sync)[3]?.runId)]);
   });
 
-  test('is looked for as long as Airbyte answers no questions, and not triggered meanwhile', async () => {
+  test('is looked for until Airbyte responds, and not triggered in the meantime', async () => {
     const sync = await syncs.connector({}, { plan: { statuses: ['succeeded'], rows: 1 } });
     disturb(sync, { type: 'hang', done: true });
     const { connectionId } = sync.connection;
@@ -140,7 +140,7 @@ describe('when another sync runs on the connection', () => {
   });
 
   test.each(['fail', 'skip'])(
-    'and it is our own, whose answer was lost, %s does not apply',
+    '%s does not apply if it is our own run whose response was lost',
     async (policy) => {
       const plan = { statuses: ['running', 'running', 'succeeded'] };
       const sync = await syncs.connector({ on_active_sync: policy }, { plan });
@@ -151,7 +151,7 @@ describe('when another sync runs on the connection', () => {
     },
   );
 
-  test('but is a reset and no sync, the trigger is tried again later', async () => {
+  test('the trigger is tried again later if the run is a reset', async () => {
     const sync = await syncs.connector();
     const reset = syncs.airbyte.state.makeJob(sync.connection.connectionId, {
       status: 'running',
@@ -166,13 +166,13 @@ describe('when another sync runs on the connection', () => {
 });
 
 describe('a refused trigger', () => {
-  test('of an inactive connection is a dead letter that says so', async () => {
+  test('is a dead letter that says so when the connection is inactive', async () => {
     const sync = await syncs.connector({}, { status: 'inactive' });
     const ended = await syncs.driveUntil(sync, await syncs.start(sync), hasEnded);
     expect(ended).toMatchObject({ status: 'dead_letter', error_code: 'connection_inactive', retry_count: 0 });
   });
 
-  test('with a state conflict of an active connection is retried', async () => {
+  test('is retried when an active connection has a state conflict', async () => {
     const sync = await syncs.connector();
     disturb(sync, airbyteTroubles.stateConflict());
     expect(await syncs.driveUntil(sync, await syncs.start(sync), hasEnded)).toMatchObject({
@@ -188,7 +188,7 @@ describe('a refused trigger', () => {
     ['a 401 on this connection alone', airbyteTroubles.unauthorized(), 'auth_error'],
     ['a 403 on this connection alone', airbyteTroubles.forbidden(), 'auth_error'],
   ];
-  test.each(definite)('for %s is a dead letter at once', async (_why, trouble, code) => {
+  test.each(definite)('is a dead letter at once for %s', async (_why, trouble, code) => {
     const sync = await syncs.connector();
     disturb(sync, trouble, 2);
     const ended = await syncs.driveUntil(sync, await syncs.start(sync), hasEnded);
@@ -200,7 +200,7 @@ describe('a refused trigger', () => {
   });
 });
 
-test('a 401 of which nobody can tell whom it concerns is retried, and not a dead letter', async () => {
+test('a 401 that could concern either side is retried and is not a dead letter', async () => {
   const sync = await syncs.connector();
   disturb(sync, airbyteTroubles.unauthorized());
   syncs.airbyte.trouble({ kind: 'list_connections', times: 1 }, airbyteTroubles.unavailable());
@@ -209,7 +209,7 @@ test('a 401 of which nobody can tell whom it concerns is retried, and not a dead
 });
 
 describe('errors of the server', () => {
-  test('in a burst of three use three retries, and then the sync runs', async () => {
+  test('use three retries in a burst of three, and then the sync runs', async () => {
     const sync = await syncs.connector();
     disturb(sync, airbyteTroubles.serverError(), 2);
     disturb(sync, airbyteTroubles.unavailable(), 1);
@@ -218,7 +218,7 @@ describe('errors of the server', () => {
     expect(runsOf(sync)).toHaveLength(1);
   });
 
-  test('that do not end make a dead letter after the fifth retry', async () => {
+  test('make a dead letter after the fifth retry when they do not end', async () => {
     const sync = await syncs.connector();
     disturb(sync, airbyteTroubles.serverError(), 100);
     const jobId = await syncs.start(sync);
@@ -241,7 +241,7 @@ describe('errors of the server', () => {
 });
 
 describe('a 429', () => {
-  test('without Retry-After is retried with backoff and uses a retry', async () => {
+  test('is retried with backoff and uses a retry when it has no Retry-After', async () => {
     const sync = await syncs.connector();
     disturb(sync, airbyteTroubles.throttled(), 2);
     const jobId = await syncs.start(sync);
@@ -256,16 +256,19 @@ describe('a 429', () => {
   test.each([
     ['seconds', () => '100'],
     ['an HTTP date', () => new Date(Date.now() + 100_000).toUTCString()],
-  ])('with Retry-After as %s waits for exactly that, and nobody brings it forward', async (_form, header) => {
-    const sync = await syncs.connector();
-    disturb(sync, airbyteTroubles.throttled(header()));
-    const jobId = await syncs.start(sync);
-    const failed = await syncs.driveUntil(sync, jobId, ({ status }) => status === 'failed');
-    const waitMs = Date.parse(String(failed.next_retry_at)) - Date.now();
-    expect(waitMs).toBeGreaterThan(80_000);
-    expect(waitMs).toBeLessThanOrEqual(101_000);
-    const again = await syncs.call(sync, `/api/connectors/${sync.connectorId}/sync`, 'POST', {});
-    expect(again.body).toMatchObject({ job_id: jobId });
-    expect(Date.parse(String(again.body.next_retry_at))).toBeGreaterThan(Date.now() + 60_000);
-  });
+  ])(
+    'waits for exactly its Retry-After, given as %s, and nothing shortens the wait',
+    async (_form, header) => {
+      const sync = await syncs.connector();
+      disturb(sync, airbyteTroubles.throttled(header()));
+      const jobId = await syncs.start(sync);
+      const failed = await syncs.driveUntil(sync, jobId, ({ status }) => status === 'failed');
+      const waitMs = Date.parse(String(failed.next_retry_at)) - Date.now();
+      expect(waitMs).toBeGreaterThan(80_000);
+      expect(waitMs).toBeLessThanOrEqual(101_000);
+      const again = await syncs.call(sync, `/api/connectors/${sync.connectorId}/sync`, 'POST', {});
+      expect(again.body).toMatchObject({ job_id: jobId });
+      expect(Date.parse(String(again.body.next_retry_at))).toBeGreaterThan(Date.now() + 60_000);
+    },
+  );
 });

@@ -5,7 +5,7 @@ import { newTenant, useDatabase } from '../support/worlds/database.ts';
 import { eventually } from '../support/worlds/kernel.ts';
 
 const database = useDatabase();
-// Nobody is due a second time within the test: who is polled twice has taken the turn of somebody who still waits.
+// No sync is due a second time within the test: polling one twice takes the turn of one that still waits.
 const policy = { ...quickPolicy, pollMs: 3_600_000 };
 const limits = { airbyteConcurrency: 3, airbyteRequestsPerSecond: 60 };
 const syncs = useSyncs(database, { policy, ...limits });

@@ -7,7 +7,7 @@ import { newTenant, useDatabase } from '../support/worlds/database.ts';
 const database = useDatabase();
 const syncs = useSyncs(database, { airbyteApiToken: null, airbyteWorkspaceId: null });
 
-test('without credentials connectors can be made, syncs wait, and the status says what is missing', async () => {
+test('without credentials connectors can be created, syncs wait, and the status names what is missing', async () => {
   const sync = await syncs.connector();
   const jobId = await syncs.start(sync);
   const seen = await syncs.driveUntil(sync, jobId, ({ waiting_for }) => waiting_for !== null);
@@ -53,7 +53,7 @@ test('a request that is repeated with its Idempotency-Key makes one connector an
   expect(jobs[1]).toEqual(jobs[0]);
 });
 
-test('what no id can be is refused, and never an error of the server', async () => {
+test('an impossible id is refused and is never a server error', async () => {
   const sync = await syncs.connector();
   const route = `/api/connectors/${sync.connectorId}`;
   const connector = { name: 'A shop', airbyte_connection_id: 'fine', external_account_id: 'shop-456' };
@@ -78,7 +78,7 @@ test('what no id can be is refused, and never an error of the server', async () 
   expect((await syncs.call(sync, '/api/syncs/none')).status).toBe(400);
 });
 
-test('names of routes are no ids of connectors', async () => {
+test('names of routes cannot be ids of connectors', async () => {
   const tenantId = await newTenant(database);
   for (const connectorId of ['status', 'import']) {
     const answer = await syncs.call({ tenantId }, '/api/connectors', 'POST', {

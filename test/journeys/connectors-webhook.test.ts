@@ -43,7 +43,7 @@ test('a webhook makes the next poll come at once', async () => {
   });
 });
 
-test('a forged webhook ends nothing: Airbyte is asked, and says that the run goes on', async () => {
+test('a forged webhook ends nothing, because Airbyte itself is asked', async () => {
   const { sync, jobId, runId } = await running();
   const notice = syncs.airbyte.state.notificationOf(runId);
   await hook({ data: { ...notice.data, success: true, recordsCommitted: 1_000_000 } });
@@ -52,7 +52,7 @@ test('a forged webhook ends nothing: Airbyte is asked, and says that the run goe
   expect(syncs.airbyte.requestsOf('get_job', sync.connection.connectionId)).toHaveLength(1);
 });
 
-test('the reason of a failure comes from the webhook', async () => {
+test('the reason of a failure is taken from the webhook', async () => {
   const { sync, jobId, runId } = await running(['failed']);
   const failure = { errorMessage: 'The shop’s password was changed', errorType: 'config_error' };
   await hook(syncs.airbyte.state.notificationOf(runId, failure));
@@ -64,7 +64,7 @@ test('the reason of a failure comes from the webhook', async () => {
   });
 });
 
-test('a secret of ours in the reason of a failure gets neither into the database nor into an answer', async () => {
+test('a secret in the reason of a failure reaches neither the database nor a response', async () => {
   const { sync, jobId, runId } = await running(['failed']);
   const token = syncs.airbyte.settings.fixedToken;
   // At the place where a long text is cut, too.
@@ -86,7 +86,7 @@ test('a secret of ours in the reason of a failure gets neither into the database
   }
 });
 
-test('a secret that only the worker knows is taken out when it reads the notice', async () => {
+test('a secret that only the worker knows is removed when it reads the notice', async () => {
   const { sync, jobId, runId } = await running(['failed']);
   const token = syncs.airbyte.settings.fixedToken;
   await hook(syncs.airbyte.state.notificationOf(runId, { errorMessage: 'to be replaced' }));
@@ -100,14 +100,14 @@ test('a secret that only the worker knows is taken out when it reads the notice'
   expect(String(failed.error_message)).not.toContain(token);
 });
 
-test('the number of records comes from the webhook when Airbyte’s API has none', async () => {
+test('the number of records is taken from the webhook when Airbyte’s API has none', async () => {
   const { sync, jobId, runId } = await running(['succeeded'], null);
   const notice = syncs.airbyte.state.notificationOf(runId);
   await hook({ data: { ...notice.data, success: true, recordsCommitted: 77 } });
   expect(await syncs.driveUntil(sync, jobId, hasEnded)).toMatchObject({ records_synced: 77 });
 });
 
-test('a webhook that comes before its run is known, or about nobody’s connection, does no harm', async () => {
+test('a webhook for a run that is not known yet, or for an unknown connection, does no harm', async () => {
   const sync = await syncs.connector();
   const jobId = await syncs.start(sync);
   const early = { data: { connection: { id: sync.connection.connectionId }, jobId: 12, success: true } };
@@ -125,7 +125,7 @@ test('a webhook that comes before its run is known, or about nobody’s connecti
   expect(await syncs.get(sync, jobId)).toMatchObject({ status: 'queued', run_id: null });
 });
 
-test('an address without the secret does not exist', async () => {
+test('a webhook address without the secret does not exist', async () => {
   const { sync, jobId, runId } = await running();
   syncs.airbyte.finish(runId);
   const answer = await hook(syncs.airbyte.state.notificationOf(runId), 'a guess');
@@ -135,7 +135,7 @@ test('an address without the secret does not exist', async () => {
   expect(await syncs.get(sync, jobId)).toMatchObject({ status: 'running' });
 });
 
-test('only the operator is shown the address', async () => {
+test('only the operator sees the webhook address', async () => {
   const { sync } = await running();
   const admin = await syncs.call(sync, '/api/connectors/status');
   expect(admin.body).toMatchObject({ configured: true, missing: [], webhook_path: null });
@@ -143,7 +143,7 @@ test('only the operator is shown the address', async () => {
   expect(operator.body.webhook_path).toBe(`/api/hooks/airbyte/${secret}`);
 });
 
-test('a webhook wakes no sync that waits for its limit', async () => {
+test('a webhook does not wake a sync that waits for its limit', async () => {
   const sync = await syncs.connector({ min_interval_seconds: 3_600 });
   await database.owner(
     `insert into rate_limits (key, moments, expires_at)

@@ -7,7 +7,7 @@ const database = useDatabase();
 const syncs = useSyncs(database);
 
 describe('a sync', () => {
-  test('is triggered once, polled to its end, and tells rows, bytes and duration', async () => {
+  test('is triggered once, polled to its end, and reports rows, bytes and duration', async () => {
     const plan = { statuses: ['running', 'succeeded'], rows: 42, bytes: 4_200, durationSeconds: 75 };
     const sync = await syncs.connector({}, { plan });
     const jobId = await syncs.start(sync);
@@ -69,7 +69,7 @@ describe('a sync', () => {
     expect(stuck.body.data).toEqual([]);
   });
 
-  test('goes on through queued, incomplete and words that nobody knows', async () => {
+  test('continues through queued, incomplete and unknown states', async () => {
     const statuses = ['queued', 'queued', 'queued', 'running', 'incomplete', 'hibernating', 'succeeded'];
     const sync = await syncs.connector({}, { plan: { statuses, rows: 7 } });
     const jobId = await syncs.start(sync);
@@ -81,7 +81,7 @@ describe('a sync', () => {
     expect(syncs.airbyte.requestsOf('get_job', sync.connection.connectionId)).toHaveLength(statuses.length);
   });
 
-  test('that is asked for twice is a 409 with the active job', async () => {
+  test('returns a 409 with the active job when it is requested twice', async () => {
     const sync = await syncs.connector({}, { plan: { statuses: ['running'] } });
     const jobId = await syncs.start(sync);
     const route = `/api/connectors/${sync.connectorId}/sync`;
@@ -92,7 +92,7 @@ describe('a sync', () => {
     }
   });
 
-  test('of twenty racing requests is made once', async () => {
+  test('is created once by twenty racing requests', async () => {
     const sync = await syncs.connector();
     const route = `/api/connectors/${sync.connectorId}/sync`;
     const answers = await Promise.all(Array.from({ length: 20 }, () => syncs.call(sync, route, 'POST', {})));
@@ -100,7 +100,7 @@ describe('a sync', () => {
     expect(answers.filter(({ status }) => status === 409)).toHaveLength(19);
   });
 
-  test('that Airbyte reports as failed is retried twice with a new run each, then is a dead letter', async () => {
+  test('is retried twice with a new run each when Airbyte reports a failure, then is a dead letter', async () => {
     const sync = await syncs.connector({}, { plan: { statuses: ['failed'] } });
     const jobId = await syncs.start(sync);
     const ended = await syncs.driveUntil(sync, jobId, hasEnded);
@@ -112,7 +112,7 @@ describe('a sync', () => {
     expect(retries.map(({ data }) => data.error_class)).toEqual(['sync_failed', 'sync_failed']);
   });
 
-  test('that somebody cancels in Airbyte is canceled', async () => {
+  test('is canceled when somebody cancels it in Airbyte', async () => {
     const sync = await syncs.connector({}, { plan: { statuses: ['running', 'cancelled'] } });
     const jobId = await syncs.start(sync);
     const ended = await syncs.driveUntil(sync, jobId, hasEnded);
@@ -122,7 +122,7 @@ describe('a sync', () => {
     await syncs.start(sync);
   });
 
-  test('that lasts past the deadline is a dead letter that keeps its run, and a requeued one adopts it', async () => {
+  test('is a dead letter with its run when it passes the deadline, and a requeued one adopts that run', async () => {
     const sync = await syncs.connector({}, { plan: { statuses: ['running'], rows: 3 } });
     const jobId = await syncs.start(sync);
     await syncs.driveUntil(sync, jobId, ({ airbyte_status }) => airbyte_status === 'running');
@@ -181,7 +181,7 @@ describe('a dead letter', () => {
 });
 
 describe('statistics', () => {
-  test('tell success rate, average duration and retries by class of each connector', async () => {
+  test('report success rate, average duration and retries by class for each connector', async () => {
     const tenantId = await newTenant(database, 'enterprise');
     const good = await syncs.connector({ tenantId });
     const bad = await syncs.connector({ tenantId });

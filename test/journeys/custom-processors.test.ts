@@ -1,24 +1,16 @@
-import { cp, mkdir, symlink } from 'node:fs/promises';
-import path from 'node:path';
-import { beforeAll, expect, test, vi } from 'vitest';
-import { useCommandLine } from '../support/servers/command-line.ts';
+import { expect, test, vi } from 'vitest';
+import { useCommandLine, useExample } from '../support/servers/command-line.ts';
 import { useDatabase } from '../support/worlds/database.ts';
 
 vi.setConfig({ testTimeout: 300_000 });
 
-const root = path.join(import.meta.dirname, '../..');
 const database = useDatabase();
 const sluice = useCommandLine();
 const patience = { timeout: 60_000, interval: 25 };
 
-/** As somebody has it who installed Sluice beside his own files. */
-beforeAll(async () => {
-  await cp(path.join(root, 'examples/custom-processor'), sluice.cwd, { recursive: true });
-  await mkdir(path.join(sluice.cwd, 'node_modules'));
-  await symlink(root, path.join(sluice.cwd, 'node_modules/sluice'));
-});
+useExample(sluice, 'custom-processor');
 
-test('the example of a processor of one’s own does what its page says, in server and worker alike', async () => {
+test('the example of a custom processor does what its page says, in the server and in a worker', async () => {
   const env = { DATABASE_URL: database.ownerUrl, PORT: '0' };
   const server = sluice.start(['serve', '--no-worker'], env);
   await expect.poll(() => server.stdout() || server.stderr(), patience).toContain('running at');

@@ -78,7 +78,7 @@ describe('the audit log', () => {
     });
   });
 
-  test('filters by type, by beginning of type and by subject', async () => {
+  test('filters by type, by type prefix and by subject', async () => {
     const tenantId = `log-${newId()}`;
     await list({ tenantId });
     const types = ['job.queued', 'job.completed', 'upload.completed', 'handoff.failed'];
@@ -95,7 +95,7 @@ describe('the audit log', () => {
     expect((await list({ tenantId }, '?subject=a%00b')).status).toBe(400);
   });
 
-  test('pages by cursor and goes on after any event', async () => {
+  test('pages by cursor and continues after any event', async () => {
     const tenantId = `log-${newId()}`;
     await list({ tenantId });
     const subjects = ['a', 'b', 'c', 'd', 'e'];
@@ -124,7 +124,7 @@ describe('the audit log', () => {
     }
   });
 
-  test('shows members what is about their own jobs, and nobody what is another tenant’s', async () => {
+  test('shows members the events of their own jobs, and nobody another tenant’s', async () => {
     const [mine, theirs] = [`log-${newId()}`, `log-${newId()}`];
     await list({ tenantId: mine });
     await list({ tenantId: theirs });
@@ -139,7 +139,7 @@ describe('the audit log', () => {
 });
 
 describe('the live stream', () => {
-  test('starts now, brings an event as it happens, and may not be stored or buffered on the way', async () => {
+  test('starts now, sends an event as it happens, and forbids caching and buffering', async () => {
     const tenantId = `live-${newId()}`;
     await list({ tenantId });
     await write({ tenantId, subject: 'before' });
@@ -159,7 +159,7 @@ describe('the live stream', () => {
     source.close();
   });
 
-  test('goes on after Last-Event-ID without a gap or a repetition, wherever it was cut', async () => {
+  test('continues after Last-Event-ID without a gap or a repetition, wherever it was cut', async () => {
     const tenantId = `live-${newId()}`;
     let source = await stream({ tenantId });
     const got: string[] = [];
@@ -204,7 +204,7 @@ describe('the live stream', () => {
     for (const source of [all, jobs]) source.close();
   });
 
-  test('of one tenant never meets another’s, and a member’s shows its own', async () => {
+  test('shows one tenant’s events only, and to a member only their own', async () => {
     const [mine, theirs] = [`live-${newId()}`, `live-${newId()}`];
     const admin = await stream({ tenantId: mine });
     const member = await stream({ tenantId: mine, role: 'member', userId: 'ada' });
@@ -220,7 +220,7 @@ describe('the live stream', () => {
     for (const source of [admin, member, stranger]) source.close();
   });
 
-  test('says that it lives while nothing happens', async () => {
+  test('sends heartbeats while nothing happens', async () => {
     const source = await stream({ tenantId: `live-${newId()}` });
     await eventually(async () => source.comments.length >= 3, 'heartbeats come');
     expect(source.events).toEqual([]);
@@ -243,7 +243,7 @@ describe('the live stream', () => {
     source.close();
   });
 
-  test('answers a position that is none with 400, and no token with 401', async () => {
+  test('returns 400 for an invalid position and 401 without a token', async () => {
     const refused = await stream({ tenantId: `live-${newId()}` }, { lastEventId: 'nonsense' });
     await refused.ended();
     expect(refused.status).toBe(400);
@@ -256,7 +256,7 @@ describe('the live stream', () => {
 describe('a server', () => {
   const slow = useServer(database, { routes: [liveEvents({ heartbeatMs: 60_000 })] });
 
-  test('tells a stream where it begins, so that one cut before its first event loses nothing', async () => {
+  test('sends the start position first, so a stream cut before its first event loses nothing', async () => {
     const tenantId = `live-${newId()}`;
     const source = await stream({ tenantId }, { url: slow.url });
     await eventually(async () => source.lastEventId !== '', 'the stream says where it begins');
@@ -268,7 +268,7 @@ describe('a server', () => {
     again.close();
   });
 
-  test('that stops ends its streams at once, and they go on elsewhere without loss', async () => {
+  test('ends its streams at once when it stops, and they continue elsewhere without loss', async () => {
     const tenantId = `stop-${newId()}`;
     const source = await stream({ tenantId }, { url: slow.url });
     await write({ tenantId, subject: 'one' });

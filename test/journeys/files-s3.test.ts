@@ -179,7 +179,7 @@ async function listLocalFiles(): Promise<string[]> {
 }
 
 describe('an installation with its files in a bucket', () => {
-  test('takes a report and a document to their ends, and no file is on its own disk', async () => {
+  test('processes a report and a document without a file on its own disk', async () => {
     const place = await tenantWithPlace();
     const { tenantId } = place;
     const uploadId = await sendReport(place, 3_000);
@@ -200,7 +200,7 @@ describe('an installation with its files in a bucket', () => {
     expect(await listLocalFiles()).toEqual([]);
   });
 
-  test('waits while its bucket is away, in the middle of a report, and goes on when it is back', async () => {
+  test('waits in the middle of a report while its bucket is unavailable, and continues when it is back', async () => {
     const place = await tenantWithPlace();
     const { tenantId } = place;
     const kbId = await makeBase(tenantId);
@@ -252,7 +252,7 @@ describe('an installation with its files in a bucket', () => {
     expect(kept).toEqual(named);
   });
 
-  test('killed in the middle of an upload leaves nothing that the sweep does not find', async () => {
+  test('leaves nothing that the sweep does not find when it is killed during an upload', async () => {
     const place = await tenantWithPlace();
     const before = await s3.listEverything();
     const sending = await beginUpload(place, 20 * 1024 * 1024);
@@ -273,7 +273,7 @@ describe('an installation with its files in a bucket', () => {
       s3PathStyle: true,
     });
     try {
-      // In the product only what is older than an hour goes, or a day; here nothing else is at work.
+      // The product deletes only what is older than an hour or a day; nothing else runs here.
       const report = await sweepOrphans({ db: database.db, files }, { olderThanMs: -3_600_000 });
       expect(report.removed).toBeGreaterThan(0);
     } finally {
@@ -316,7 +316,7 @@ describe('sluice doctor', () => {
     return findings.find(({ check }) => check === 'storage') ?? findings[0];
   }
 
-  test('looks whether the bucket can be used, and says what is wrong with it and what to do', async () => {
+  test('checks the bucket, and reports what is wrong and what to do', async () => {
     expect(await storageFinding({})).toMatchObject({
       state: 'ok',
       message: expect.stringContaining(`${s3.access.bucket}/${s3Prefix}`),

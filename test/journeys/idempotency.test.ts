@@ -7,8 +7,8 @@ import { newId } from '../../src/lib/ids.ts';
 import { useServer } from '../support/servers/server.ts';
 import { useDatabase } from '../support/worlds/database.ts';
 
-/** Work that a test can stop, break and let go on, in the middle of its transaction. */
-const faults = { failures: 0, entered: 0, gate: null as Promise<void> | null };
+/** Work that a test can stop, break and resume in the middle of its transaction. */
+const faults = { failures: 0, entered: 0, hold: null as Promise<void> | null };
 
 const fragileRoutes: RouteModule = (app, { db }) => {
   app.route({
@@ -25,7 +25,7 @@ const fragileRoutes: RouteModule = (app, { db }) => {
       const { tenantId } = principalOf(request);
       const made = await createWorkspace(db, { tenantId, name: request.body.name }, async (tx, result) => {
         faults.entered += 1;
-        await faults.gate;
+        await faults.hold;
         await keep(tx, result);
         if (faults.failures > 0) {
           faults.failures -= 1;
@@ -37,7 +37,7 @@ const fragileRoutes: RouteModule = (app, { db }) => {
   });
 };
 
-/** A route that reads its content itself, as those for files do, and counts how often it really works. */
+/** A route that reads its own body, as file routes do, and counts how often it really runs. */
 const streamed = { runs: 0 };
 const streamedRoutes: RouteModule = (app, { db }) => {
   app.route({
@@ -84,7 +84,7 @@ async function post(
   return { status: answer.status, body: (await answer.json()) as Answer['body'], headers: answer.headers };
 }
 
-/** As a client should: a request that is in flight elsewhere is repeated until it has its answer. */
+/** Like a careful client: repeats a request that is in flight elsewhere until it gets a response. */
 async function postUntilAnswered(path: string, request: Parameters<typeof post>[1]): Promise<Answer> {
   for (let attempt = 0; attempt < 200; attempt += 1) {
     const answer = await post(path, request);
@@ -119,7 +119,7 @@ async function waitFor(condition: () => boolean): Promise<void> {
 }
 
 describe('a POST with an Idempotency-Key', () => {
-  test('1,000 retries racing over 100 keys create exactly 100 things, and equal keys get equal answers', async () => {
+  test('1,000 retries racing over 100 keys create exactly 100 things, and equal keys get equal responses', async () => {
     const tenantId = `racing-${newId()}`;
     const numbers = Array.from({ length: 1000 }, (_, index) => index % 100);
     const answers = new Map<number, Set<string>>();
@@ -152,7 +152,7 @@ describe('a POST with an Idempotency-Key', () => {
     expect(answers.filter(({ headers }) => headers.get('idempotency-replayed') === 'true')).toHaveLength(29);
   });
 
-  test('the same key with other content is refused with 422, in whatever order its properties come', async () => {
+  test('the same key with other content is refused with 422, whatever the order of properties', async () => {
     const tenantId = `other-${newId()}`;
     const first = { tenantId, key: 'k', body: { name: 'a', role: 'member' } };
     expect((await post('/api/api-keys', first)).status).toBe(201);
@@ -181,7 +181,7 @@ describe('a POST with an Idempotency-Key', () => {
     expect([mine.status, yours.status, elsewhere.status]).toEqual([201, 201, 201]);
   });
 
-  test('work that breaks with 5xx leaves nothing behind and the key usable', async () => {
+  test('a 5xx failure leaves nothing behind and the key usable', async () => {
     const request = { tenantId: `broken-${newId()}`, key: 'k', body: { name: 'survivor' } };
     faults.failures = 1;
     const broken = await post('/api/test/fragile', request);
@@ -192,7 +192,7 @@ describe('a POST with an Idempotency-Key', () => {
     expect(await workspaceNames(request.tenantId)).toEqual(['survivor']);
   });
 
-  test('a refusal is kept: the retry gets the same 409 although the obstacle is gone', async () => {
+  test('a refusal is stored: the retry gets the same 409 although the obstacle is gone', async () => {
     const tenantId = `refused-${newId()}`;
     await post('/api/workspaces', { tenantId, body: { name: 'taken' } });
     const request = { tenantId, key: 'k', body: { name: 'taken' } };
@@ -205,10 +205,10 @@ describe('a POST with an Idempotency-Key', () => {
     expect(again.headers.get('idempotency-replayed')).toBe('true');
   });
 
-  test('is 409 while the first request is at work, and an owner that lost its lease cannot commit', async () => {
+  test('is a 409 while the first request runs, and an owner that lost its lease cannot commit', async () => {
     const request = { tenantId: `slow-${newId()}`, key: 'k', body: { name: 'by the second' } };
     let open = () => {};
-    faults.gate = new Promise((resolve) => {
+    faults.hold = new Promise((resolve) => {
       open = resolve;
     });
     const entered = faults.entered;
@@ -220,7 +220,7 @@ describe('a POST with an Idempotency-Key', () => {
     // The first one is taken for dead. Its name is still locked, so the second waits for it in the database.
     await expireLeases(request.tenantId);
     const second = post('/api/test/fragile', request);
-    faults.gate = null;
+    faults.hold = null;
     await waitForOwnerChange(request.tenantId);
     open();
     expect((await slow).body.code).toBe('idempotency_taken_over');
@@ -229,7 +229,7 @@ describe('a POST with an Idempotency-Key', () => {
     expect((await post('/api/test/fragile', request)).headers.get('idempotency-replayed')).toBe('true');
   });
 
-  test('a key whose owner crashed is taken over once the lease is over', async () => {
+  test('a key whose owner crashed is taken over after the lease expires', async () => {
     const tenantId = `crashed-${newId()}`;
     await post('/api/workspaces', { tenantId, key: 'k', body: { name: 'x' } });
     await database.owner(
@@ -245,7 +245,7 @@ describe('a POST with an Idempotency-Key', () => {
     expect(await workspaceNames(tenantId)).toEqual(['x']);
   });
 
-  test('a route that reads its content itself claims the key for what it has read', async () => {
+  test('a route that reads its own body claims the key for the body it has read', async () => {
     const tenantId = `streamed-${newId()}`;
     const send = (content: string, noise: string, key?: string) =>
       post('/api/test/streamed', {
@@ -271,7 +271,7 @@ describe('a POST with an Idempotency-Key', () => {
     expect((await post('/api/workspaces', { tenantId, key: 'k', body: { name: 'y' } })).status).toBe(201);
   });
 
-  test('a new API key is repeated to its creator, and stands nowhere in the database', async () => {
+  test('a new API key is repeated to its creator and is nowhere in the database', async () => {
     const tenantId = `sealed-${newId()}`;
     const request = { tenantId, key: 'k', body: { name: 'ci', role: 'service' } };
     const first = await post('/api/api-keys', request);
@@ -294,7 +294,7 @@ describe('a POST with an Idempotency-Key', () => {
     expect(await workspaceNames('keys')).toEqual([]);
   });
 
-  test('an operator creates a tenant once, answer and Location included', async () => {
+  test('an operator creates a tenant once, and a retry gets the same response and Location', async () => {
     const tenantId = `operator-${newId()}`;
     const headers = {
       ...(await server.bearer({ tenantId: 'operators', role: 'operator' })),

@@ -72,7 +72,7 @@ async function rowsOf(tenantId: string, jobId: string): Promise<Row[]> {
   return (await ask({ tenantId }, 'GET', `/api/jobs/${jobId}/items?page=1&pageSize=100`)).body.data;
 }
 
-test('a row is found by SKU, by brand and title, or by likeness, each when the one before failed', async () => {
+test('a row is matched by SKU, then by brand and title, then by similar title', async () => {
   const tenantId = await newTenant(database);
   const made = await put(tenantId, products, { fields: columns });
   expect(made).toMatchObject({
@@ -121,7 +121,7 @@ test('a row is found by SKU, by brand and title, or by likeness, each when the o
   expect(rows[5]?.lastError).toBe('No title is alike by 0.4 or more');
 });
 
-test('rivals that an early strategy saw are told at the end, as a trial tells them', async () => {
+test('rival products that an early strategy found are reported at the end, as in a trial', async () => {
   const tenantId = await newTenant(database);
   await put(tenantId, 'sku,title\nDUP,One thing\ndup,Another thing\n');
   const jobId = await runJob(tenantId, 'sku\ndup\nnobody\n', { catalog: 'main' });
@@ -132,7 +132,7 @@ test('rivals that an early strategy saw are told at the end, as a trial tells th
   expect(never).toMatchObject({ status: 'NOT_FOUND', result: { candidates: [] } });
 });
 
-test('every lookup is kept: one line for the rows that were found, one for the others, per strategy', async () => {
+test('every strategy records one lookup line for the rows it found and one for the others', async () => {
   const tenantId = await newTenant(database);
   await put(tenantId, products, { fields: columns });
   const rows = Array.from({ length: 300 }, (_, n) =>
@@ -149,11 +149,11 @@ test('every lookup is kept: one line for the rows that were found, one for the o
     ['sku', 'done', 100],
     ['sku', 'not_found', 200],
   ]);
-  // As claims grow they get fewer; never one for each row.
+  // Larger claims mean fewer of them; never one per row.
   for (const { calls: count } of calls) expect(Number(count)).toBeLessThan(60);
 });
 
-test('a catalogue is replaced as a whole or not at all, and what is not used goes away', async () => {
+test('a catalogue is replaced as a whole or not at all, and unused versions are removed', async () => {
   const tenantId = await newTenant(database);
   await put(tenantId, products, { fields: columns });
   const broken = await put(tenantId, `sku,title\n${'1,x\n'.repeat(5_000)}"2,y\n`);
@@ -183,7 +183,7 @@ test('a catalogue is replaced as a whole or not at all, and what is not used goe
   expect(left).toEqual([{ versions: '1', products: '1' }]);
 });
 
-test('what a process that died has loaded is removed, and what a living one loads is left alone', async () => {
+test('the load of a dead process is removed, and the load of a living one is left alone', async () => {
   const tenantId = await newTenant(database);
   const load = async (worker: string) => {
     const [version] = await database.owner<{ id: string }>(
@@ -208,7 +208,7 @@ test('what a process that died has loaded is removed, and what a living one load
   ).toHaveLength(1);
 });
 
-test('a job without its catalogue is refused, and one whose catalogue goes away ends with the reason', async () => {
+test('a job without its catalogue is refused, and one whose catalogue is deleted ends with the reason', async () => {
   const tenantId = await newTenant(database);
   const form = new FormData();
   form.set('processor', 'catalog');
@@ -227,7 +227,7 @@ test('a job without its catalogue is refused, and one whose catalogue goes away 
   expect((await ask({ tenantId }, 'GET', '/api/catalogs')).body.data).toEqual([]);
 });
 
-test('files that can be no catalogue, and people who may not replace one, are told so', async () => {
+test('files that cannot be a catalogue, and people who may not replace one, are refused with a reason', async () => {
   const tenantId = await newTenant(database);
   expect(await put(tenantId, 'colour,price\nred,1\n')).toMatchObject({
     status: 422,
@@ -245,7 +245,7 @@ test('files that can be no catalogue, and people who may not replace one, are to
   expect((await ask({ tenantId }, 'GET', '/api/catalogs')).body.data).toEqual([]);
 });
 
-test('of a workbook the sheet can be named; without it the first visible one is read', async () => {
+test('the sheet of a workbook can be named, and by default the first visible one is read', async () => {
   const tenantId = await newTenant(database);
   const sheets = ['Notes', 'Products'].map((name) => ({
     name,
@@ -281,7 +281,7 @@ test('of a workbook the sheet can be named; without it the first visible one is 
   });
 });
 
-test('two tenants may have catalogues of one name, and neither meets the products of the other', async () => {
+test('two tenants may have catalogues with one name, and neither sees the other’s products', async () => {
   const [one, other] = [await newTenant(database), await newTenant(database)];
   await put(one, 'sku,brand,title\nA-1,Acme,Ladder of steel\n');
   const asked = {
@@ -297,7 +297,7 @@ test('two tenants may have catalogues of one name, and neither meets the product
   expect(await statuses(other)).toEqual(['NOT_FOUND', 'NOT_FOUND', 'NOT_FOUND']);
 });
 
-test('products with any names of columns and any texts come back as they were', async () => {
+test('products with any column names and any texts come back unchanged', async () => {
   const tenantId = await newTenant(database);
   const title = '👩‍🚀 tab\\t '.repeat(400);
   const strange = `{"sku":"A\\t-1","__proto__":"p","constructor":"c","title":"${title}","t\\n":"\\u2028"}`;

@@ -36,7 +36,7 @@ test('the files of an image job are replaced by reprocessing, not added to', asy
   expect(await sweep()).toMatchObject({ removed: 0 });
 });
 
-test('the files of an image job go with the job when its retention is over', async () => {
+test('the files of an image job are deleted with the job after its retention', async () => {
   await sweep();
   const stored = (await storedFiles()).length;
   const { tenantId, jobId } = await finished(21);
@@ -51,7 +51,7 @@ test('the files of an image job go with the job when its retention is over', asy
   expect((await storedFiles()).length).toBe(stored);
 });
 
-test('the files of an image job go with their tenant', async () => {
+test('the files of an image job are deleted with their tenant', async () => {
   const stored = (await storedFiles()).length;
   const { tenantId } = await finished(22);
   const report = await eraseTenant({ db: database.db, files }, tenantId);
@@ -70,7 +70,7 @@ test('the files of an image job are not shown to another tenant', async () => {
   }
 });
 
-test('the files of an image job are gone after an upload that broke off', async () => {
+test('the files of an image job are deleted after an aborted upload', async () => {
   const tenantId = await newTenant(database);
   const before = (await storedFiles()).length;
   const head = (name: string) =>

@@ -11,7 +11,7 @@ const database = useDatabase();
 const { post, ask, itemsOf, jobOf, drive, storedFiles, rowsOf } = useImageJobs(database);
 
 describe('several images', () => {
-  test('may have fields of the form between them and behind them', async () => {
+  test('may have form fields between and after them', async () => {
     const tenantId = await newTenant(database);
     const form = new FormData();
     const images = [await png(1), await png(2)].map((bytes) => new Blob([new Uint8Array(bytes)]));
@@ -89,7 +89,7 @@ describe('several images', () => {
     expect(Buffer.from(await original.arrayBuffer()).equals(turned)).toBe(true);
   });
 
-  test('are exported with one column for each fact', async () => {
+  test('are exported with one column per fact', async () => {
     const tenantId = await newTenant(database);
     const { jobId } = (await post(tenantId, [{ name: '=1+1.png', bytes: await png(4) }])).body;
     await drive(tenantId);
@@ -118,7 +118,7 @@ describe('several images', () => {
     expect(await post(tenantId, other, { key: 'the-same' })).toMatchObject({ status: 422 });
   });
 
-  test('can be given to a provider, which is told what they are called', async () => {
+  test('can be sent to a provider together with their names', async () => {
     const tenantId = await newTenant(database);
     const provider = await startFlakyProvider();
     try {
@@ -133,7 +133,7 @@ describe('several images', () => {
     }
   });
 
-  test('that cannot be read are errors with a code and a sentence, and the others are done', async () => {
+  test('become errors with a code and a sentence where they cannot be read, and the others succeed', async () => {
     const tenantId = await newTenant(database);
     const bad = await Promise.all(badImages.map(async ({ name, bytes }) => ({ name, bytes: await bytes() })));
     const sent = [
@@ -163,7 +163,7 @@ describe('several images', () => {
 describe('a form that mixes', () => {
   const csv = { name: 'rows.csv', bytes: Buffer.from('a,b\n1,2\n'), type: 'text/csv' };
 
-  test('rows and images is refused in words, whichever comes first, and leaves nothing', async () => {
+  test('rows and images is refused with a reason, whichever comes first, and leaves nothing', async () => {
     const tenantId = await newTenant(database);
     const image = { name: 'a.png', bytes: await png(10) };
     const zip = { name: 'all.zip', bytes: zipOf([{ name: 'a.png', content: image.bytes }]) };
@@ -191,7 +191,7 @@ describe('a form that mixes', () => {
 });
 
 describe('a ZIP of images', () => {
-  test('becomes a job in the order of its directory, without what systems put beside them', async () => {
+  test('becomes a job in the order of its directory, without the files that systems add', async () => {
     const tenantId = await newTenant(database);
     const bytes = zipOf([
       { name: 'photos/', content: '' },
@@ -219,7 +219,7 @@ describe('a ZIP of images', () => {
     expect(items[0]?.input.sha256).not.toBe(items[2]?.input.sha256);
   });
 
-  test('that is broken, locked, a bomb or without images is refused, and leaves nothing', async () => {
+  test('is refused and leaves nothing when it is broken, locked, a bomb or without images', async () => {
     const tenantId = await newTenant(database);
     const image = await png(15);
     const before = (await storedFiles()).length;
@@ -253,7 +253,7 @@ describe('a ZIP of images', () => {
     expect((await storedFiles()).length).toBe(before);
   });
 
-  test('of too many entries is refused before one is stored', async () => {
+  test('is refused before anything is stored when it has too many entries', async () => {
     const tenantId = await newTenant(database);
     const many = Array.from({ length: 10_001 }, (_, n) => ({ name: `${n}.png`, content: '' }));
     const { status, body } = await post(tenantId, [{ name: 'all.zip', bytes: zipOf(many) }]);

@@ -24,7 +24,7 @@ import { useServerProcess } from '../support/servers/server-process.ts';
 import { newTenant, useDatabase } from '../support/worlds/database.ts';
 import { eventually } from '../support/worlds/kernel.ts';
 
-// Files and forms that are wrong, sent to the built product: each is answered clearly, and nothing of it stays.
+// Invalid files and forms, sent to the built product: each gets a clear response and leaves nothing.
 const database = useDatabase();
 const server = useServerProcess(database, { SLUICE_WORKER: 'false' });
 const mebibyte = 1024 * 1024;
@@ -34,7 +34,7 @@ async function post(tenantId: string, { body, headers = {} }: Sent): Promise<Ans
   return sendBody(`${server.url}/api/jobs`, { headers: all, body });
 }
 
-/** Everything that an ingest writes, counted behind the product's back. */
+/** Everything that an ingest writes, counted in the database directly. */
 async function leftOf(tenantId: string): Promise<object> {
   const [left] = await database.owner<Record<string, string>>(
     `select (select count(*) from ingestion_jobs where tenant_id = $1) as jobs,
@@ -69,7 +69,7 @@ for (const [what, { sent, status, code, detail }] of Object.entries({ ...brokenF
   });
 }
 
-test('fields before the file count, also when they are declared as JSON', async () => {
+test('fields before the file are used, also when they are declared as JSON', async () => {
   const tenantId = await newTenant(database);
   const options = { rules: [{ column: 'a', required: true }] };
   const json = { mediaType: 'application/json' };
@@ -124,7 +124,7 @@ function* joined(first: string, rest: Iterable<Uint8Array>): Generator<Uint8Arra
   yield* rest;
 }
 
-test('a tenant with as many jobs waiting as it may have is told to come back later', async () => {
+test('a tenant with too many waiting jobs is told to retry later', async () => {
   const tenantId = await newTenant(database);
   await database.owner(`update tenants set limits = '{"queued_jobs": 0}' where tenant_id = $1`, [tenantId]);
   const answer = await post(tenantId, form(file(manyRows)));
@@ -142,7 +142,7 @@ async function rowsAreIn(tenantId: string): Promise<boolean> {
 const isEmpty = async (tenantId: string) =>
   JSON.stringify(await leftOf(tenantId)) === JSON.stringify(nothing);
 
-test('an upload whose socket dies midway leaves nothing, and nobody ever sees its job', async () => {
+test('an upload whose socket dies midway leaves nothing, and its job is never visible', async () => {
   const tenantId = await newTenant(database);
   const headers = { 'content-type': formType, ...(await server.bearer({ tenantId })) };
   const sent = request(`${server.url}/api/jobs`, { method: 'POST', headers, agent: false });
@@ -157,7 +157,7 @@ test('an upload whose socket dies midway leaves nothing, and nobody ever sees it
   await expectNothing(tenantId);
 });
 
-/** Writes bytes as they are and answers all that came back when the other side has closed. */
+/** Writes bytes unchanged and returns everything that came back until the other side closed. */
 async function raw(tenantId: string, { head, body }: { head: string[]; body: Buffer }): Promise<string> {
   const { hostname, port } = new URL(server.url);
   const { authorization } = await server.bearer({ tenantId });
@@ -168,13 +168,13 @@ async function raw(tenantId: string, { head, body }: { head: string[]; body: Buf
   try {
     for await (const chunk of socket.setEncoding('utf8')) text += chunk;
   } catch (error) {
-    // A server that closes before it has read everything resets the connection, behind its answer.
+    // A server that closes before it has read everything resets the connection after its response.
     if ((error as NodeJS.ErrnoException).code !== 'ECONNRESET' || text === '') throw error;
   }
   return text;
 }
 
-test('a content length that promises more than comes is an aborted upload', async () => {
+test('a content length larger than the body is an aborted upload', async () => {
   const tenantId = await newTenant(database);
   const body = Buffer.concat([...formBytes([file(manyRows)])]);
   const head = [`content-type: ${formType}`, `content-length: ${body.length + 1_000_000}`];
@@ -185,7 +185,7 @@ test('a content length that promises more than comes is an aborted upload', asyn
   await expectNothing(tenantId);
 });
 
-test('a content length that promises less than comes cuts the form, which is refused', async () => {
+test('a content length smaller than the body truncates the form, which is refused', async () => {
   const tenantId = await newTenant(database);
   const body = Buffer.concat([...formBytes([file(manyRows)])]);
   const head = [`content-type: ${formType}`, `content-length: ${body.length - 50_000}`, 'connection: close'];
@@ -197,6 +197,6 @@ test('a content length that promises less than comes cuts the form, which is ref
   await expectNothing(tenantId);
 });
 
-test('none of it was an error of the server', () => {
+test('none of the requests above was a server error', () => {
   expect(server.logs()).not.toContain('request failed');
 });

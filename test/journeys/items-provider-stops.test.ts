@@ -8,7 +8,7 @@ import { skusOf, useProviderJobs } from '../support/worlds/provider-jobs.ts';
 const database = useDatabase();
 const { askProvider, untilDone, endsOf, call } = useProviderJobs(database);
 
-test('a cancel breaks off calls that nobody answers, and their rows are skipped like the others', {
+test('a cancel aborts calls without a response, and their rows are skipped like the others', {
   timeout: 120_000,
 }, async () => {
   const rows = 40;
@@ -23,7 +23,7 @@ test('a cancel breaks off calls that nobody answers, and their rows are skipped 
   await eventually(async () => (await skipped()) === rows, 'all rows are skipped', 60_000);
 });
 
-test('of a paused job no further call begins, those that were begun are kept, and the others give their attempt back', {
+test('a paused job starts no further call, keeps the started ones, and returns the attempts of the others', {
   timeout: 180_000,
 }, async () => {
   const rows = 200;
@@ -53,7 +53,7 @@ test('of a paused job no further call begins, those that were begun are kept, an
   expect(provider.log.length).toBe(rows);
 });
 
-test('a kickoff begins no call after its time, however slow the provider is', {
+test('a kickoff starts no call after its time is over, however slow the provider is', {
   timeout: 120_000,
 }, async () => {
   const rows = 1_000;

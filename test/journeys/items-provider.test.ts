@@ -13,11 +13,11 @@ import { useDatabase } from '../support/worlds/database.ts';
 import { eventually } from '../support/worlds/kernel.ts';
 import { skusOf, useProviderJobs } from '../support/worlds/provider-jobs.ts';
 
-// All that is compared are ratios.
+// Only ratios are compared.
 const database = useDatabase();
 const { askProvider, untilDone, endsOf, call } = useProviderJobs(database);
 
-test('the calls of one process to one provider keep to its pace together, however many wait for it', async () => {
+test('all calls of one process to one provider share its pace, however many wait', async () => {
   let open = 0;
   let mostOpen = 0;
   const answer = async () => {
@@ -31,12 +31,12 @@ test('the calls of one process to one provider keep to its pace together, howeve
   const paced = pace.pace(answer as unknown as GuardedFetch);
   const allowed = pace.concurrency;
   await Promise.all(Array.from({ length: 3 * allowed }, () => paced('http://provider.test/')));
-  // One more for each round that went well.
+  // One more for each successful round.
   expect(mostOpen).toBeLessThanOrEqual(allowed + 2);
 });
 
 // That they settle at the rate itself is shown by the controller's own tests, on a clock that no busy machine disturbs.
-test('a provider that bears a quarter of the calls refuses fewer of them soon, and that costs no row an attempt', {
+test('a provider that can take a quarter of the calls soon refuses fewer, and no row loses an attempt', {
   timeout: 330_000,
 }, async () => {
   const freeCalls = 150;
@@ -71,7 +71,7 @@ test('a provider that bears a quarter of the calls refuses fewer of them soon, a
   expect(await endsOf(jobId)).toEqual([{ status: 'DONE', code: null, attempts: 1, rows }]);
 });
 
-test('bursts of throttling with Retry-After are waited out: no call starts before the time that was asked for', {
+test('no call starts before the time in Retry-After, through bursts of throttling', {
   timeout: 180_000,
 }, async () => {
   let calls = 0;
@@ -93,7 +93,7 @@ test('bursts of throttling with Retry-After are waited out: no call starts befor
   expect(await endsOf(jobId)).toEqual([{ status: 'DONE', code: null, attempts: 1, rows: 120 }]);
 });
 
-test('a row stays with its living worker while its call, or the wait for it, takes longer than its lock', {
+test('a row stays with its living worker while its call, or the wait for it, outlasts its lock', {
   timeout: 120_000,
 }, async () => {
   let calls = 0;
@@ -105,7 +105,7 @@ test('a row stays with its living worker while its call, or the wait for it, tak
       if (calls === 3) return { status: 429, headers: { 'retry-after': '8' } };
       return { status: 200, body: productOf(sku), delayMs: sku.startsWith('slow') ? 8_000 : 20 };
     },
-    // Long enough that a worker which the machine starves is not one that has died.
+    // Long enough that a starved worker is not mistaken for a dead one.
     { env: { LOCK_FLOOR_MS: '4000' } },
   );
   await untilDone(jobId, 100_000);
@@ -127,7 +127,7 @@ function variantsOf(kind: string, log: readonly ProviderLine[]): string[] {
 
 const strategies = ['first', 'second'];
 
-test('silence is called up to the limit', { timeout: 180_000 }, async () => {
+test('a provider that stays silent is called up to the limit', { timeout: 180_000 }, async () => {
   const silent = () => ({ type: 'hang' }) as const;
   const asked = { timeoutMs: 1_000, strategies };
   const { provider, jobId } = await askProvider(skusOf('hanging', 2), silent, asked);
@@ -136,7 +136,7 @@ test('silence is called up to the limit', { timeout: 180_000 }, async () => {
   expect(await endsOf(jobId)).toEqual([{ status: 'ERROR', code: 'fetch_timeout', attempts: 3, rows: 2 }]);
 });
 
-test('refusals are called once, failures up to the limit, not-founds in the next way', {
+test('a refused row is called once, a failed one up to the limit, and one not found in the next way', {
   timeout: 180_000,
 }, async () => {
   const kinds = ['refused', 'unprocessable', 'failing', 'garbled', 'missing', 'second', 'flaky'];
@@ -161,7 +161,7 @@ test('refusals are called once, failures up to the limit, not-founds in the next
   ]);
 });
 
-test('when 30 % of the calls are throttled, fewer run at once, and nearly as many as before when that is over', {
+test('fewer calls run at once while 30 % are throttled, and nearly as many as before afterwards', {
   timeout: 400_000,
 }, async () => {
   const random = seededRandom(7);
@@ -223,7 +223,7 @@ function replyByKind({ sku, variant, before }: ProductCall): ProductReply {
   }
 }
 
-/** Lets through what a provider allows: so many calls a second, and a few at once. */
+/** Limits calls like a provider: so many a second, and a few at once. */
 function openBucket({ perSecond, burst }: { perSecond: number; burst: number }): { take(): boolean } {
   let tokens = burst;
   let filledAt = performance.now();
@@ -244,7 +244,7 @@ interface Limited {
   passed: boolean;
 }
 
-/** As many as make the pace judge at once. */
+/** Enough for the pace to be judged at once. */
 const surelyRefused = 8;
 
 /**

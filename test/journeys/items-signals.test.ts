@@ -136,7 +136,7 @@ test('ingest and processing move their metrics: seconds, latency, items by statu
   expect(open, 'a cached count does not ask the database').toBeGreaterThanOrEqual(300);
 });
 
-test('throttled calls and retries are counted, told and logged once per class, and the pace says why', async () => {
+test('throttled calls and retries are counted and logged once per class, and the pace has a reason', async () => {
   const tenantId = await newTenant(database);
   const provider = await startFlakyProvider();
   try {
@@ -183,7 +183,7 @@ test('throttled calls and retries are counted, told and logged once per class, a
   }
 });
 
-test('while most calls fail the job waits before its next claim, claims less, and says why', async () => {
+test('a job whose calls mostly fail waits before its next claim, claims less, and gives the reason', async () => {
   const tenantId = await newTenant(database);
   const provider = await startFlakyProvider();
   try {
@@ -235,7 +235,7 @@ test('events add up to the total however many workers share the job, and are far
 
 const kernelJob = (tenantId: string, jobId: string) => getJob({ db: database.db }, { tenantId, jobId });
 
-test('without time passing a job of many batches has one early event and one at its end', async () => {
+test('a job of many batches has one early event and one at its end when no time passes', async () => {
   const tenantId = await newTenant(database);
   const jobId = await post({ tenantId }, { csv: halfEmpty(200), ...validate });
   await driveToTheEnd({ tenantId }, jobId);
@@ -249,7 +249,7 @@ test('without time passing a job of many batches has one early event and one at 
   expect(sumOf(events, 'item.processed')).toEqual({ DONE: 133, ERROR: 67 });
 });
 
-test('reprocess and cancel are told too: what ended, less what was reset, is what the counters say', async () => {
+test('reprocess and cancel have events too, and ended minus reset rows equal the counters', async () => {
   const tenantId = await newTenant(database);
   const me = { tenantId, role: 'member', userId: 'me' } as const;
   const jobId = await post(me, { csv: halfEmpty(60), ...validate });
@@ -283,7 +283,7 @@ test('a server that never worked on a job shows what its workers’ controllers 
   expect(controllers.ingest?.reason).toBe(queued.controllers.ingest?.reason);
 });
 
-test('the queue’s depth counts a job from the moment that all of its rows are in', async () => {
+test('the queue depth counts a job once all of its rows are in', async () => {
   const depth = async () => {
     const fresh = new Registry();
     installGauges(fresh, { db: database.db, logger });
@@ -297,7 +297,7 @@ test('the queue’s depth counts a job from the moment that all of its rows are 
   expect(await depth()).toBe(before);
 });
 
-test('every kind of page is timed by its list', async () => {
+test('every kind of page is timed under its own list', async () => {
   const tenantId = await newTenant(database);
   const jobId = await post({ tenantId }, { csv: 'a\n1\n2\n' });
   const paths = {
@@ -314,10 +314,10 @@ test('every kind of page is timed by its list', async () => {
   expect(slowPageMs).toBe(500);
 });
 
-test('ingest batches shrink while inserts wait for a connection, and the log says so', async () => {
+test('ingest batches shrink while inserts wait for a connection, and the log gives the reason', async () => {
   const tenantId = await newTenant(database);
   const { pool } = database.db;
-  // Others hold every connection of the pool and pass them on, so that each insert has to queue for one.
+  // Other tasks hold every connection of the pool, so that each insert has to queue for one.
   let isOver = false;
   const crowd = Array.from({ length: 20 }, async () => {
     while (!isOver) await database.db.kernel((tx) => tx.client.query('select pg_sleep(0.02)'));
@@ -346,7 +346,7 @@ test('ingest batches shrink while inserts wait for a connection, and the log say
   );
 });
 
-test('well-known columns are kept under their own names, for SQL, lists and the row’s own page', async () => {
+test('well-known columns keep their own names in SQL, in lists and on the row’s page', async () => {
   const tenantId = await newTenant(database);
   const jobId = await post({ tenantId }, { csv: 'Product Name,SKU,Note\n" Chair ",A-1,x\n,,y\n' });
   const kept = await database.owner<{ id: string; normalized_json: object | null }>(

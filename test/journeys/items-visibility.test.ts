@@ -6,11 +6,11 @@ import { useServerProcess } from '../support/servers/server-process.ts';
 import { newTenant, useDatabase } from '../support/worlds/database.ts';
 import { eventually } from '../support/worlds/kernel.ts';
 
-// Who sees and steers the items of whom, over the built product. No worker: what is open stays open.
+// Who sees and controls whose items, over the built product. No worker runs: open rows stay open.
 const database = useDatabase();
 const server = useServerProcess(database, { SLUICE_WORKER: 'false' });
 
-/** Stands in everything that belongs to the owner and may be seen by nobody whom it does not concern. */
+/** A marker in everything that belongs to the owner; nobody else may see it. */
 const secret = 'tulip-7391';
 
 let people: Record<Person, TestClaims>;
@@ -31,7 +31,7 @@ async function newPeople(): Promise<Record<Person, TestClaims>> {
     admin: { tenantId, role: 'admin', userId: 'user-a' },
     support: { tenantId, role: 'support', userId: 'user-s' },
     service: { tenantId, role: 'service', userId: 'user-v' },
-    // With the same user id: the tenant has to count.
+    // With the same user id: the tenant must decide.
     stranger: { tenantId: strangersTenant, role: 'admin', userId: 'user-o' },
   };
 }
@@ -82,7 +82,7 @@ interface Route {
   query?: string;
   body?: object;
   expected: Record<Person, number>;
-  /** Brings the job to where the route can be used. */
+  /** Brings the job into a state in which the route can be used. */
   before?: string;
   isOfImages?: boolean;
 }
@@ -116,7 +116,7 @@ const routes: Route[] = [
   { method: 'POST', path: `${job}/cancel`, expected: steering },
 ];
 
-/** An image, which stands for its thumbnail too: no worker is there to make one. */
+/** An image, which also serves as its thumbnail: no worker runs to make one. */
 async function ownersImage(): Promise<OneJob> {
   const content = new Blob([new Uint8Array(await picture().png().toBuffer())]);
   const jobId = await sendFile(people.owner, content, `${secret}.png`);
@@ -167,7 +167,7 @@ for (const { method, path, query = '', body, expected, before, isOfImages = fals
       if (wanted === 200) return;
       expect(text).not.toContain(secret);
       expect(await stateOf(jobId)).toEqual(earlier);
-      // As for a job that there never was, but for the id: whoever guesses learns nothing.
+      // The same as for a job that never existed, except for the id: guessing reveals nothing.
       const unknown = crypto.randomUUID();
       const never = await ask(people[person], method, `${url.replace(jobId, unknown)}${query}`, body);
       expect(never.status).toBe(wanted);
@@ -181,13 +181,13 @@ function codeAndDetail(text: string): string {
   return JSON.stringify({ code, detail, title });
 }
 
-test('the table has every route of a job that the server has', async () => {
+test('the table lists every job route of the server', async () => {
   const { paths } = await read<{ paths: Record<string, object> }>(people.admin, '/api/openapi.json');
   const served = Object.keys(paths).filter((path) => path.startsWith(job));
   expect([...new Set(routes.map(({ path }) => path))].toSorted()).toEqual(served.toSorted());
 });
 
-test('a page token of one job does not open another, nor the own rows of somebody else', async () => {
+test('a page token of one job opens neither another job nor another user’s rows', async () => {
   const theirs = await makeJob(people.owner, { rows: 3, word: secret });
   const own = await makeJob(people.colleague, { rows: 3, word: 'mine' });
   const page = await read<{ nextCursor: string }>(
@@ -222,7 +222,7 @@ async function furnishedTenant() {
   return { who, jobs };
 }
 
-test('lists, pending rows, counts and statistics show each what is theirs, and count nothing else', async () => {
+test('lists, pending rows, counts and statistics show and count only the caller’s own', async () => {
   const { who, jobs } = await furnishedTenant();
   const { first, second, colleagues, strangers } = jobs;
   const all = [first, second, colleagues];
@@ -270,7 +270,7 @@ async function checkAll(claims: TestClaims, expected: number | 'forbidden'): Pro
   expect({ rows: data.length, count: pendingCount }).toEqual({ rows: expected, count: expected });
 }
 
-test('nothing that the colleague or the stranger can read holds a word of the owner’s', async () => {
+test('nothing that the colleague or the stranger can read contains the owner’s data', async () => {
   const { who, jobs } = await furnishedTenant();
   const { first } = jobs;
   const paths = [
@@ -305,7 +305,7 @@ test('nothing that the colleague or the stranger can read holds a word of the ow
   await eventually(isSeen, 'the owner sees the job everywhere');
 });
 
-test('the live stream brings events of the own jobs to members, and of the tenant’s to admins', async () => {
+test('the live stream sends members the events of their own jobs, and admins the tenant’s', async () => {
   const who = await newPeople();
   const open = async (person: Person) =>
     openEventSource(`${server.url}/api/events/stream?type=job.queued`, await server.bearer(who[person]));

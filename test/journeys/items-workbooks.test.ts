@@ -78,7 +78,7 @@ test('a workbook becomes a job, its values keep their types, and a sheet can be 
   });
 });
 
-test('an export comes back as the rows that it was made of', async () => {
+test('an export can be imported again as the same rows', async () => {
   const tenantId = await newTenant(database);
   const first = await post(tenantId, book);
   await held.kernel.cycle({ budgetMs: 20_000, tenantId });
@@ -91,7 +91,7 @@ test('an export comes back as the rows that it was made of', async () => {
   expect(await inputsOf(second.body.jobId)).toMatchObject(expected);
 });
 
-test('a workbook in the tenant’s folder is named by reference, with its sheet, and by nobody else', async () => {
+test('a workbook in the tenant’s folder can be named by reference with its sheet, by this tenant only', async () => {
   const [tenantId, other] = [await newTenant(database), await newTenant(database)];
   mkdirSync(path.join(folder, tenantId, 'in'), { recursive: true });
   writeFileSync(path.join(folder, tenantId, 'in', 'rows.xlsx'), book);
@@ -110,7 +110,7 @@ test('a workbook in the tenant’s folder is named by reference, with its sheet,
   expect(await inputsOf(((await answer.json()) as { jobId: string }).jobId)).toEqual([{ x: 'y' }]);
 });
 
-test('a workbook that turns out to be damaged behind its first rows leaves nothing', async () => {
+test('a workbook that is damaged after its first rows leaves nothing', async () => {
   const tenantId = await newTenant(database);
   const many = Array.from({ length: 5_000 }, (_, at) => row(cell(String(at)))).join('');
   const broken = workbookOf({ sheets: [{ rows: `${textRow('n')}${many}<row><c></row>` }] });

@@ -44,7 +44,7 @@ async function recount(jobId: string): Promise<Record<string, number>> {
   return Object.fromEntries(rows.map((row) => [row.status, Number(row.count)]));
 }
 
-test('the fields of a form may come before the file, behind it, or some of them each', async () => {
+test('the fields of a form may come before the file, after it, or both', async () => {
   const tenantId = await newTenant(database);
   const options = JSON.stringify({ rules: [{ column: 'a', required: true }] });
   const parts = {
@@ -129,7 +129,7 @@ test('a bad file leaves nothing behind', async () => {
   expect(await database.owner('select 1 from job_items where tenant_id = $1', [tenantId])).toEqual([]);
 });
 
-/** Retries wait for minutes: they are brought forward, so that the test does not. */
+/** Retries wait for minutes: they are brought forward, so that the test need not wait. */
 async function driveToTheEnd(tenantId: string, jobId: string): Promise<Record<string, number>> {
   for (let round = 0; round < 300; round += 1) {
     await drive(tenantId);
@@ -160,7 +160,7 @@ async function askProvider(misbehaviour: Parameters<Provider['misbehave']>[0], s
   }
 }
 
-test('against a flaky provider every row ends, and the counters equal a recount', {
+test('every row ends against a flaky provider, and the counters equal a recount', {
   timeout: 180_000,
 }, async () => {
   const skus = Array.from({ length: 60 }, (_, n) => (n % 20 ? `s${n}` : `missing${n}`));
@@ -186,7 +186,7 @@ test('being throttled costs a row no attempt, however often it happens', { timeo
   expect(attempts).toEqual([{ attempts: 1 }]);
 });
 
-test('cancel skips what is open, reprocess takes failed rows again, and a paused job is not kicked off', async () => {
+test('cancel skips open rows, reprocess retries failed rows, and a paused job is not kicked off', async () => {
   const tenantId = await newTenant(database);
   const csv = `name\n${Array.from({ length: 50 }, (_, n) => (n % 2 ? '' : `n${n}`))
     .map((v) => `"${v}"`)
@@ -209,7 +209,7 @@ test('cancel skips what is open, reprocess takes failed rows again, and a paused
   expect(await recount(jobId)).toEqual({ DONE: 25, SKIPPED: 25 });
 });
 
-test('members see their own jobs and rows, admins the tenant’s, nobody another tenant’s', async () => {
+test('members see their own jobs and rows, admins see the tenant’s, and nobody sees another tenant’s', async () => {
   const tenantId = await newTenant(database);
   const me = { tenantId, role: 'member', userId: 'me' } as const;
   const them = { tenantId, role: 'member', userId: 'them' } as const;
@@ -231,7 +231,7 @@ test('members see their own jobs and rows, admins the tenant’s, nobody another
   expect(JSON.parse((await get({ tenantId }, '/api/pending?userId=all')).text).data).toHaveLength(2);
 });
 
-test('an upload that is repeated with its Idempotency-Key makes one job and gets one answer', async () => {
+test('an upload repeated with its Idempotency-Key makes one job and gets one response', async () => {
   const tenantId = await newTenant(database);
   const send = async (csv: string) => {
     const form = new FormData();
@@ -249,7 +249,7 @@ test('an upload that is repeated with its Idempotency-Key makes one job and gets
   expect(jobs).toEqual([{ job_id: first.body.jobId }]);
 });
 
-test('what a process that died left of an ingest is removed by upkeep, and nobody saw it before', async () => {
+test('the partial ingest of a dead process is removed by upkeep, and was never visible', async () => {
   const tenantId = await newTenant(database);
   const { jobId } = (await post({ tenantId }, { csv: 'a\n1\n' })).body;
   // As a kill -9 leaves it: rows are in, the job is still hidden, and its process is on no list.
@@ -265,7 +265,7 @@ test('what a process that died left of an ingest is removed by upkeep, and nobod
   expect(await database.owner('select 1 from job_items where job_id = $1', [jobId])).toEqual([]);
 });
 
-test('a tenant with as many open rows as it may have is told to come back later', async () => {
+test('a tenant with too many open rows is told to retry later', async () => {
   const tenantId = await newTenant(database);
   await database.owner(`update tenants set limits = '{"open_items": 2}' where tenant_id = $1`, [tenantId]);
   expect((await post({ tenantId }, { csv: 'a\n1\n2\n' })).status).toBe(201);

@@ -37,7 +37,7 @@ async function count(table: string, tenantId: string): Promise<number> {
 }
 
 describe('a knowledge base', () => {
-  test('is made with an id of one’s own or a new one, and shows what it works with', async () => {
+  test('is created with a given or a generated id, and shows its settings', async () => {
     const claims = await admin();
     const made = await knowledge.create(claims, { kb_id: 'hand book/1', name: 'Handbook' });
     expect(made.status, made.text).toBe(201);
@@ -77,7 +77,7 @@ describe('a knowledge base', () => {
     expect([...(page.body.data as Listed), ...(next.body.data as Listed)]).toEqual(listed);
   });
 
-  test('is made once with one Idempotency-Key, and an id that is taken is a 409', async () => {
+  test('is created once per Idempotency-Key, and a taken id is a 409', async () => {
     const claims = await admin();
     const body = { kb_id: 'one', name: 'One' };
     const headers = { 'idempotency-key': randomUUID() };
@@ -91,7 +91,7 @@ describe('a knowledge base', () => {
     });
   });
 
-  test('takes on another name, chunker and embedder', async () => {
+  test('can change its name, chunker and embedder', async () => {
     const claims = await admin();
     const kbId = await newKb(claims);
     const body = { name: 'New', chunker: { strategy: 'recursive', max_tokens: 50 } };
@@ -137,7 +137,7 @@ describe('a knowledge base', () => {
     expect(await count('knowledge_bases', claims.tenantId)).toBe(0);
   });
 
-  test('is one too many at the limit of the tenant', async () => {
+  test('is refused at the limit of the tenant', async () => {
     const claims = await admin();
     for (const _ of [1, 2, 3]) await newKb(claims);
     expect(await knowledge.create(claims, { name: 'Four' })).toMatchObject({
@@ -191,7 +191,7 @@ describe('a source', () => {
     });
   });
 
-  test('of files is always there', async () => {
+  test('always exists for files', async () => {
     const claims = await admin();
     const kbId = await newKb(claims);
     const [files] = (await knowledge.call(claims, `${placeOf(kbId)}/sources`)).body.data as Listed;
@@ -202,7 +202,7 @@ describe('a source', () => {
     });
   });
 
-  test('is one too many at the limit of the knowledge base', async () => {
+  test('is refused at the limit of the knowledge base', async () => {
     const claims = await admin();
     const source = { type: 'text', content: 'A' };
     const refused = { status: 422, body: { code: 'knowledge_limit_reached', limit: 2 } };
@@ -217,7 +217,7 @@ describe('a source', () => {
 });
 
 describe('files', () => {
-  test('come in by the form, and one with a known name replaces the earlier one', async () => {
+  test('are added by a form, and one with a known name replaces the earlier one', async () => {
     const claims = await admin();
     const kbId = await newKb(claims);
     const before = knowledge.storedFiles().length;
@@ -234,7 +234,7 @@ describe('files', () => {
     expect(await count('files', claims.tenantId)).toBe(2);
   });
 
-  test('are added once with one Idempotency-Key', async () => {
+  test('are added once per Idempotency-Key', async () => {
     const claims = await admin();
     const kbId = await newKb(claims);
     const before = knowledge.storedFiles().length;
@@ -247,7 +247,7 @@ describe('files', () => {
     expect(knowledge.storedFiles().length).toBe(before + 1);
   });
 
-  test('leave with the id that they were given', async () => {
+  test('are deleted by the id that they were given', async () => {
     const claims = await admin();
     const kbId = await newKb(claims);
     const made = await knowledge.upload(claims, kbId, { 'a.md': 'A' });
@@ -267,7 +267,7 @@ describe('files', () => {
     { files: { '../a.md': 'A' }, status: 400, code: 'knowledge_form_invalid' },
     { files: { [`${'字'.repeat(400)}.md`]: 'A' }, status: 400, code: 'knowledge_form_invalid' },
     { files: { 'a.md': '1', b: '2', c: '3', d: '4', e: '5' }, status: 422, code: 'knowledge_limit_reached' },
-  ])('that cannot be taken leave nothing behind: $code', async ({ files, status, code }) => {
+  ])('leave nothing behind when they are refused: $code', async ({ files, status, code }) => {
     const claims = await admin();
     const kbId = await newKb(claims);
     const before = knowledge.storedFiles();
@@ -278,7 +278,7 @@ describe('files', () => {
   });
 });
 
-test('members read and search, and change nothing; a service may do everything', async () => {
+test('members can read and search but change nothing; a service may do everything', async () => {
   const claims = await admin();
   const kbId = await newKb(claims);
   const member: TestClaims = { ...claims, role: 'member', userId: 'm' };
@@ -306,7 +306,7 @@ test('members read and search, and change nothing; a service may do everything',
   expect(await knowledge.call(service, placeOf(own), { method: 'DELETE' })).toMatchObject({ status: 204 });
 });
 
-test('what is not there, or another tenant’s, is a 404 with a code', async () => {
+test('a missing thing, or another tenant’s, is a 404 with a code', async () => {
   const claims = await admin();
   const kbId = await newKb(claims);
   const stranger = await admin();

@@ -40,7 +40,7 @@ const knowledge = useKnowledge(database, {
   },
 });
 
-test('a video is found by what is said in it, and stays found when its captions are blocked', async () => {
+test('a video is found by its spoken words, and stays found when its captions are blocked', async () => {
   const claims: TestClaims & { tenantId: string } = { tenantId: await newTenant(database), role: 'admin' };
   const sources = [{ type: 'youtube', url: `https://youtu.be/${videoId}` }];
   const made = await knowledge.create(claims, {
@@ -75,7 +75,7 @@ test('a video is found by what is said in it, and stays found when its captions 
 });
 
 test.each(['https://example.com/watch?v=abcdefghijk', 'https://www.youtube.com/playlist?list=PL1'])(
-  'what is no video (%s) is refused when it is sent, not when it is read',
+  'an address that is not a video (%s) is refused on submission, not when it is read',
   async (url) => {
     const claims: TestClaims = { tenantId: await newTenant(database), role: 'admin' };
     const kb = {

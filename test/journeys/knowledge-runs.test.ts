@@ -5,7 +5,7 @@ import type { TestClaims } from '../support/servers/server.ts';
 import { newTenant, useDatabase } from '../support/worlds/database.ts';
 import { eventually } from '../support/worlds/kernel.ts';
 
-// Start, pause, resume, cancel: what they do to a run, and to what was there before it.
+// Start, pause, resume, cancel: their effect on a run and on existing data.
 const database = useDatabase();
 const words = wordEmbedder();
 const knowledge = useKnowledge(database, { customEmbedders: [words.definition] });
@@ -57,7 +57,7 @@ async function driveUntilCall(claims: Claims, n: number, then: () => Promise<unk
   expect(isDone).toBe(true);
 }
 
-/** A worker hears of a pause with its next heartbeat. */
+/** A worker learns of a pause with its next heartbeat. */
 async function hearsOf(jobId: string): Promise<void> {
   const look = 'select heartbeat_at > updated_at as heard from ingestion_jobs where job_id = $1';
   const heard = async () => (await database.owner<{ heard: boolean }>(look, [jobId]))[0]?.heard === true;
@@ -86,7 +86,7 @@ test('a second start is a 409 that names the first, and the same Idempotency-Key
   });
 });
 
-test('a run that waits for its next try is running, and is not started a second time', async () => {
+test('a run that waits for its next try counts as running and is not started a second time', async () => {
   const kb = await newKb(1);
   const jobId = await start(kb);
   await database.owner(
@@ -123,7 +123,7 @@ test('a run that nobody works on is shown as stalled', async () => {
   expect(await knowledge.status(kb.claims, kb.kbId)).toMatchObject({ status: 'completed', stalled: false });
 });
 
-test('a run pauses with what is committed, rests, and goes on from there', async () => {
+test('a run pauses with what is committed and continues from there', async () => {
   const kb = await newKb(30);
   const { claims } = kb;
   const jobId = await start(kb);
@@ -149,7 +149,7 @@ test('a run pauses with what is committed, rests, and goes on from there', async
   expect(words.calls.flat().length - calledBefore).toBeLessThan(chunks * 1.5);
 });
 
-test('a canceled run takes back what it added, and nothing that was there before', async () => {
+test('a canceled run removes what it added and nothing else', async () => {
   const kb = await newKb(2);
   const { claims } = kb;
   await start(kb);
@@ -199,7 +199,7 @@ test('a canceled run takes back what it added, and nothing that was there before
   });
 });
 
-test('a run stops at its budget, says so, and goes on when it is resumed', async () => {
+test('a run stops at its budget, reports it, and continues when it is resumed', async () => {
   const kb = await newKb(30);
   const { claims } = kb;
   await start(kb, { budget: { max_tokens: 5_000 } });
@@ -217,7 +217,7 @@ test('a run stops at its budget, says so, and goes on when it is resumed', async
   expect(await knowledge.status(claims, kb.kbId)).toMatchObject({ counters: { docs_seen: 30 } });
 });
 
-test('files, sources and the knowledge base itself stay while a run is active', async () => {
+test('files, sources and the knowledge base cannot be deleted while a run is active', async () => {
   const kb = await newKb(1);
   const { claims, kbId } = kb;
   const place = `/api/knowledge/${kbId}`;
@@ -249,7 +249,7 @@ test('files, sources and the knowledge base itself stay while a run is active', 
   expect(await knowledge.status(claims, jobId)).toMatchObject({ kb_id: kbId, status: 'completed' });
 });
 
-test('moves that the state of a run does not allow are a 409, and so is every move without a run', async () => {
+test('a move that the state of a run does not allow is a 409, and so is every move without a run', async () => {
   const kb = await newKb(1);
   for (const name of ['pause', 'resume', 'cancel'] as const) {
     expect(await knowledge.move(kb.claims, kb.kbId, name)).toMatchObject({

@@ -59,7 +59,7 @@ async function firstFound(kb: { claims: Claims; kbId: string }, query: string): 
 }
 
 describe('a web site', () => {
-  test('is read as its robots.txt allows, again only where it changed, and what is gone from it is gone', async () => {
+  test('is read as its robots.txt allows, reread only where it changed, and removed pages are removed', async () => {
     const site = await serveWebSite(manualPages);
     const kb = await newKb({ sources: [{ type: 'website', url: `${site.url}/`, max_pages: 50 }] });
     const first = await run(kb);
@@ -86,7 +86,7 @@ describe('a web site', () => {
     expect((await documents(kb))[`${site.url}/spare-parts`] ?? 'gone').toBe('gone');
   });
 
-  test('whose start page leads nowhere for a while loses no page that still answers', async () => {
+  test('loses no page that still responds while its start page has no links', async () => {
     const page = (text: string, links: string[] = []) => ({ title: text, text: `${text} is here.`, links });
     const home = page('Home', ['/one', '/two']);
     const site = await serveWebSite({ '/': home, '/one': page('One'), '/two': page('Two') });
@@ -99,7 +99,7 @@ describe('a web site', () => {
     expect(await documents(kb)).toEqual({ [`${site.url}/`]: 'indexed', [`${site.url}/one`]: 'indexed' });
   });
 
-  test('that fails loses nothing of what is indexed', async () => {
+  test('loses nothing that is indexed when it fails', async () => {
     const site = await serveWebSite(manualPages);
     const kb = await newKb({ sources: [{ type: 'website', url: `${site.url}/` }] });
     await run(kb);
@@ -119,7 +119,7 @@ describe('a web site', () => {
 describe('a folder', () => {
   const homeOf = ({ claims }: { claims: Claims }) => path.join(root, claims.tenantId);
 
-  test('of the tenant is read with the folders in it, and what is taken out of it is gone', async () => {
+  test('is read with its subfolders, and deleted files are removed', async () => {
     const kb = await newKb({ sources: [{ type: 'folder', path: 'docs' }] });
     const home = homeOf(kb);
     mkdirSync(path.join(home, 'docs/deep'), { recursive: true });
@@ -134,7 +134,7 @@ describe('a folder', () => {
     expect(body.results).toEqual([]);
   });
 
-  test('that is not the tenant’s is not read, and nothing that was there is lost', async () => {
+  test('is not read when it belongs to another tenant, and nothing indexed is lost', async () => {
     const kb = await newKb({ sources: [{ type: 'folder', path: 'mine' }] });
     const mine = path.join(homeOf(kb), 'mine');
     mkdirSync(mine, { recursive: true });
@@ -211,7 +211,7 @@ describe('an embedder that speaks OpenAI’s language', () => {
     expect(asked.length).toBe(calls + 1);
   });
 
-  test('that refuses the key fails the run with a reason that does not show it', async () => {
+  test('fails the run when it refuses the key, with a reason that does not show the key', async () => {
     const provider = await serveSite('127.0.0.1', (_request, response) => {
       response.writeHead(401, { 'content-type': 'application/json' });
       response.end('{"error":{"message":"Incorrect API key provided: the key under provider_key"}}');

@@ -40,7 +40,7 @@ async function newKb(claims: Claims, more: object = {}): Promise<string> {
   return String(made.body.kb_id);
 }
 
-/** Starts a run, works until it has ended, and answers its status. */
+/** Starts a run, works until it has ended, and returns its status. */
 async function run(claims: Claims, kbId: string): Promise<Record<string, unknown>> {
   const started = await knowledge.start(claims, kbId);
   expect(started.status, started.text).toBe(202);
@@ -100,7 +100,7 @@ describe('a run', () => {
     expect(body).toMatchObject({ status: 'completed', job_id: started.body.job_id, generation: 1 });
   });
 
-  test('reads only what changed, and forgets what is gone', async () => {
+  test('reads only changed documents and removes deleted ones', async () => {
     const claims = await admin();
     const kbId = await newKb(claims);
     await knowledge.upload(claims, kbId, {
@@ -129,7 +129,7 @@ describe('a run', () => {
     expect((await knowledge.call(claims, place)).status).toBe(404);
   });
 
-  test('says of each document what became of it', async () => {
+  test('records the outcome of each document', async () => {
     const claims = await admin();
     const kbId = await newKb(claims);
     const broken = Buffer.from('%PDF-1.7\nthis is no PDF at all');
@@ -165,7 +165,7 @@ describe('a run', () => {
     expect(String(failed[0]?.error_text)).toMatch(/\w+ \w+/);
   });
 
-  test('says what had to be repaired in a document, until it is whole again', async () => {
+  test('records what had to be repaired in a document, until the document is intact again', async () => {
     const claims = await admin();
     const kbId = await newKb(claims);
     await knowledge.upload(claims, kbId, { 'whole.md': 'A text.', 'torn.md': 'A\0 torn\0 text.' });
@@ -188,7 +188,7 @@ describe('a run', () => {
     expect(await notes()).toEqual({ 'file:whole.md': [], 'file:torn.md': [] });
   });
 
-  test('with another embedder builds anew, while searches are answered from the old index', async () => {
+  test('rebuilds the index for another embedder while searches use the old one', async () => {
     const claims = await admin();
     const kbId = await newKb(claims, { sources: [{ type: 'text', content: 'The cat sleeps.' }] });
     await run(claims, kbId);
@@ -203,7 +203,7 @@ describe('a run', () => {
     expect(otherWords.calls.length).toBe(asked + 1);
   });
 
-  test('of a source that was deleted takes its documents out of the index', async () => {
+  test('removes the documents of a deleted source from the index', async () => {
     const claims = await admin();
     const sources = [
       { type: 'text', content: 'Apples are red.' },

@@ -17,7 +17,7 @@ async function crawlSource(claims: Claims, body: object): Promise<void> {
   expect(answer.status).toBeLessThan(300);
 }
 
-/** Starts the crawl, runs everything, and answers its run. */
+/** Starts the crawl, runs everything, and returns its run. */
 async function crawl(claims: Claims): Promise<Record<string, unknown>> {
   const started = await scrapes.sync(claims, undefined, 'site');
   expect(started.status).toBe(202);
@@ -35,7 +35,7 @@ const paths = (site: WebSite, rows: { url: string }[]) =>
   rows.map(({ url }) => url.slice(site.url.length)).sort();
 
 describe('a crawl of a web site', () => {
-  test('hands every page over that may be read, and all of them are found', async () => {
+  test('hands over every page that may be read, and all of them are found', async () => {
     const claims = await scrapes.tenant();
     const site = await serveWebSite(manualPages);
     await crawlSource(claims, { url: site.url });
@@ -57,7 +57,7 @@ describe('a crawl of a web site', () => {
     });
   });
 
-  test('asks unchanged pages only whether they changed, and hands over only those that did', async () => {
+  test('sends conditional requests and hands over only changed pages', async () => {
     const claims = await scrapes.tenant();
     const site = await serveWebSite(manualPages);
     site.pages.delete('/circle');
@@ -80,7 +80,7 @@ describe('a crawl of a web site', () => {
     expect((await scrapes.search(claims, 'valve replaced by a lever'))[0]?.text).toContain('lever');
   });
 
-  test('marks pages as gone that say so, and brings them back', async () => {
+  test('marks pages that return 404 or 410 as gone, and restores them when they return', async () => {
     const claims = await scrapes.tenant();
     const site = await serveWebSite({ '/': { title: 'Home', links: ['/one'] }, '/one': { title: 'One' } });
     await crawlSource(claims, { url: site.url });
@@ -95,7 +95,7 @@ describe('a crawl of a web site', () => {
     expect(await gone()).toEqual([]);
   });
 
-  test('that finds the site down fails, says why and deletes nothing', async () => {
+  test('fails with a reason and deletes nothing when the site is down', async () => {
     const claims = await scrapes.tenant();
     const site = await serveWebSite({ '/': { title: 'Home', links: ['/one'] }, '/one': { title: 'One' } });
     await crawlSource(claims, { url: site.url });
@@ -108,7 +108,7 @@ describe('a crawl of a web site', () => {
     expect(await scrapes.search(claims, 'what One says')).not.toEqual([]);
   });
 
-  test('is one at a time, can be canceled, and keeps what it has', async () => {
+  test('runs one at a time, can be canceled, and keeps what it has', async () => {
     const claims = await scrapes.tenant();
     const site = await serveWebSite({ '/': { title: 'Home' } });
     await crawlSource(claims, { url: site.url });
@@ -124,7 +124,7 @@ describe('a crawl of a web site', () => {
 });
 
 describe('a crawl of a sitemap', () => {
-  test('reads the pages that it names and no others', async () => {
+  test('reads the pages listed in it and no others', async () => {
     const claims = await scrapes.tenant();
     const site = await serveWebSite((url) => ({
       '/map.xml': sitemapOf([`${url}/one`, `${url}/two`, 'https://elsewhere.example/three']),
@@ -142,7 +142,7 @@ describe('a crawl of a sitemap', () => {
     expect(site.countOf('/not-named')).toBe(0);
   });
 
-  test('that is none fails', async () => {
+  test('fails when the file is not a sitemap', async () => {
     const claims = await scrapes.tenant();
     const site = await serveWebSite({ '/map.xml': { title: 'A page' } });
     await crawlSource(claims, { kind: 'sitemap', url: `${site.url}/map.xml` });
@@ -159,7 +159,7 @@ const item = (id: string, text: string) =>
   `<description>&lt;p&gt;${text}&lt;/p&gt;</description></item>`;
 
 describe('a crawl of a feed', () => {
-  test('hands its entries over, each as a reference', async () => {
+  test('hands over each entry as a reference', async () => {
     const claims = await scrapes.tenant();
     const site = await serveWebSite({
       '/feed.xml': feedOf(item('n1', 'Herons came back.'), item('n2', 'Otters were seen.')),
@@ -173,7 +173,7 @@ describe('a crawl of a feed', () => {
     expect(await references(claims)).toHaveLength(3);
   });
 
-  test('that is none fails with the reason', async () => {
+  test('fails with a reason when the file is not a feed', async () => {
     const claims = await scrapes.tenant();
     const site = await serveWebSite({ '/feed.xml': { title: 'No feed' } });
     await crawlSource(claims, { kind: 'feed', url: `${site.url}/feed.xml` });

@@ -14,7 +14,7 @@ const up = () => migrateUp(database.ownerUrl, { features: ['handoffs'] });
 afterEach(up);
 
 describe('with hand-offs taken down', () => {
-  test('syncs persist references, hand-offs are 503 with the reason, and the schema is usable', async () => {
+  test('syncs store references, hand-offs are a 503 with the reason, and the schema is usable', async () => {
     const claims = await scrapes.tenant();
     await scrapes.push(claims, [referenceNamed('a', 'Herons wait for fish.')]);
     expect((await down()).reverted).toEqual(['0011_handoffs']);
@@ -37,7 +37,7 @@ describe('with hand-offs taken down', () => {
     expect(state.downFeatures).toEqual(['handoffs']);
   });
 
-  test('everything else works: jobs that were made, runs of knowledge bases, lists, deletion', async () => {
+  test('existing jobs, runs of knowledge bases, lists and deletion still work', async () => {
     const claims = await scrapes.tenant();
     await scrapes.push(claims, [referenceNamed('a', 'Herons wait for fish.')]);
     await down();
@@ -61,7 +61,7 @@ describe('with hand-offs taken down', () => {
     expect((await scrapes.call(claims, '/api/scraping/sources/news', { method: 'DELETE' })).status).toBe(204);
   });
 
-  test('crawls persist what they read', async () => {
+  test('crawls store what they read', async () => {
     const claims = await scrapes.tenant();
     const site = await serveWebSite({ '/': { title: 'Home', links: ['/one'] }, '/one': { title: 'One' } });
     const body = { mode: 'crawl', kb_id: 'kb', url: site.url };
@@ -78,7 +78,7 @@ describe('with hand-offs taken down', () => {
     });
   });
 
-  test('nothing comes back by itself, and up again hands over what the next sync brings', async () => {
+  test('nothing comes back by itself, and after migrating up the next sync hands over', async () => {
     const claims = await scrapes.tenant();
     await down();
     await scrapes.push(claims, [referenceNamed('a', 'Herons wait for fish.')]);
@@ -93,7 +93,7 @@ describe('with hand-offs taken down', () => {
     expect(await scrapes.search(claims, 'herons')).toHaveLength(1);
   });
 
-  test('by hand, as the plan of the feature says, jobs go on all the same', async () => {
+  test('jobs continue when the feature is removed by hand as its plan describes', async () => {
     const claims = await scrapes.tenant();
     await scrapes.push(claims, [referenceNamed('a', 'Herons wait for fish.')]);
     await database.owner(`

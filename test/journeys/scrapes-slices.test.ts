@@ -6,7 +6,7 @@ import { useDatabase } from '../support/worlds/database.ts';
 const database = useDatabase();
 const scrapes = useScrapes(database, { scrapeSliceMs: 1, bounds: { delayMs: 0, retryDelaysMs: [] } });
 
-test('a crawl goes on where its last slice ended, and counts nothing twice', async () => {
+test('a crawl of a site continues where its last slice ended and counts nothing twice', async () => {
   const claims = await scrapes.tenant();
   const names = Array.from({ length: 24 }, (_, at) => `/p${at}`);
   const site = await serveWebSite({
@@ -37,7 +37,7 @@ test('a crawl goes on where its last slice ended, and counts nothing twice', asy
   expect(await database.owner('select from scrape_frontier')).toEqual([]);
 });
 
-test('so does a crawl of a feed', async () => {
+test('a crawl of a feed continues where its last slice ended and counts nothing twice', async () => {
   const claims = await scrapes.tenant();
   const items = Array.from(
     { length: 12 },

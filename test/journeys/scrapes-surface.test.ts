@@ -23,7 +23,7 @@ function put(claims: Claims, source: string, body: object) {
 }
 
 describe('the list of hand-offs', () => {
-  test('has pages by number with a total, pages by cursor, and filters', async () => {
+  test('has numbered pages with a total, pages by cursor, and filters', async () => {
     const claims = await scrapes.tenant();
     const first = await scrapes.push(claims, named(5));
     await scrapes.drive(claims.tenantId);
@@ -54,7 +54,7 @@ describe('the list of hand-offs', () => {
     expect(await codeOf(scrapes.call(claims, '/api/scraping/news/handoffs?status=lost'))).toMatch(/^400/);
   });
 
-  test('has what clients rely on', async () => {
+  test('has the fields that clients rely on', async () => {
     const claims = await scrapes.tenant();
     await scrapes.push(claims, [referenceNamed('a')]);
     const [handoff] = await scrapes.handoffs(claims);
@@ -65,7 +65,7 @@ describe('the list of hand-offs', () => {
 });
 
 describe('a sync', () => {
-  test('with the same Idempotency-Key is done once', async () => {
+  test('is done once per Idempotency-Key', async () => {
     const claims = await scrapes.tenant();
     const headers = { 'idempotency-key': 'once' };
     const first = await scrapes.sync(claims, named(2), 'news', headers);
@@ -76,7 +76,7 @@ describe('a sync', () => {
     expect((await scrapes.sync(claims, named(3), 'news', headers)).status).toBe(422);
   });
 
-  test('takes the last of several with the same external id, and counts it once', async () => {
+  test('takes the last of several references with the same external id, and counts it once', async () => {
     const claims = await scrapes.tenant();
     const counts = await scrapes.push(claims, [referenceNamed('a', 'Old.'), referenceNamed('a', 'New.')]);
     expect(counts).toMatchObject({ references_persisted: 1, handoff_queued_count: 1 });
@@ -84,12 +84,12 @@ describe('a sync', () => {
     expect((await scrapes.search(claims, 'new')).map(({ text }) => text)).toEqual(['New.']);
   });
 
-  test('of nothing is a run of nothing', async () => {
+  test('is an empty run when it has no references', async () => {
     const claims = await scrapes.tenant();
     expect(await scrapes.push(claims, [])).toMatchObject({ references_persisted: 0, status: 'completed' });
   });
 
-  test('keeps references with one address apart', async () => {
+  test('keeps references with the same address apart', async () => {
     const claims = await scrapes.tenant();
     const url = 'https://example.com/board';
     await scrapes.push(claims, [
@@ -113,7 +113,7 @@ describe('a sync', () => {
     expect(await uris(), 'after a run of everything').toEqual(kept);
   });
 
-  test('is refused when it is too much, wrong, or to nobody', async () => {
+  test('is refused when it is too large, invalid, or for an unknown source', async () => {
     const claims = await scrapes.tenant();
     const bad = (change: object) => codeOf(scrapes.sync(claims, [{ ...referenceNamed('a'), ...change }]));
     expect(await codeOf(scrapes.sync(claims, named(51)))).toMatch(/^400/);
@@ -130,7 +130,7 @@ describe('a sync', () => {
     expect(await codeOf(scrapes.sync(claims, named(1), 'site'))).toBe('422 scrape_body_wrong');
   });
 
-  test('moves the figures', async () => {
+  test('moves the metrics', async () => {
     const claims = await scrapes.tenant();
     const read = async () => (await scrapes.registry.metrics()).split('\n');
     const figure = async (name: string) =>
@@ -154,7 +154,7 @@ describe('a sync', () => {
 });
 
 describe('a source', () => {
-  test('is made, shown, changed and deleted with what it brought', async () => {
+  test('is created, shown, changed and deleted with its references', async () => {
     const claims = await scrapes.tenant();
     const made = await put(claims, 'site', { mode: 'crawl', kb_id: 'kb', url: 'https://example.com/docs' });
     expect(made).toMatchObject({ status: 201, body: { kind: 'website', max_pages: 500, last_run: null } });
@@ -226,7 +226,7 @@ describe('upkeep', () => {
     return task;
   };
 
-  test('ends runs that nobody works on any more, and no others', async () => {
+  test('ends abandoned runs and no others', async () => {
     const claims = await scrapes.tenant();
     await scrapes.push(claims, named(1));
     const ids = await database.owner<{ scrape_run_id: string }>(
@@ -247,7 +247,7 @@ describe('upkeep', () => {
     ]);
   });
 
-  test('forgets old runs and old payloads, but not the latest hand-off of a reference', async () => {
+  test('deletes old runs and old payloads, but not the latest hand-off of a reference', async () => {
     const claims = await scrapes.tenant();
     for (const text of ['One.', 'Two.']) {
       await scrapes.push(claims, [referenceNamed('a', text)]);

@@ -4,7 +4,7 @@ import { metaEmpty, metaNotDaily } from '../generators/ad-reports/meta-reports.t
 import { useUploads } from '../support/servers/upload-server.ts';
 import { useDatabase } from '../support/worlds/database.ts';
 
-// Files that are no reports, and rows that are no figures: what people are told, and what is not written.
+// Files that are not reports, and rows that are not figures: what people see, and what is not written.
 const database = useDatabase();
 const uploads = useUploads(database);
 
@@ -111,7 +111,7 @@ const badFiles: Record<
   },
 };
 
-describe('a file that is no report fails as a whole', () => {
+describe('a file that is not a report fails as a whole', () => {
   test.each(Object.entries(badFiles))('%s', async (_, { content, platform = 'meta', code, says }) => {
     const { claims, record, uploadId } = await upload(content, { platform });
     expect(record).toMatchObject({
@@ -128,7 +128,7 @@ describe('a file that is no report fails as a whole', () => {
   });
 });
 
-test('a report of four weeks in one line fails, because not a single row is a day', async () => {
+test('a report with four weeks per line fails, because no row is a day', async () => {
   const { record } = await upload(metaNotDaily({ seed: 1, rows: 20 }).bytes, {});
   expect(record).toMatchObject({
     status: 'failed',
@@ -187,7 +187,7 @@ test('a bad row is shown with its field, code, message and value, and does not s
   ]);
 });
 
-describe('among 99 good rows one that is broken in itself is refused alone', () => {
+describe('one broken row among 99 good rows is refused alone', () => {
   const records = Array.from({ length: 99 }, (_, n) => record.replace('"1"', `"${n + 1}"`));
   const among = (bad: string) => [...records.slice(0, 50), bad, ...records.slice(50)];
   const cells = (bad: string) => [...lines(0, 50), bad, ...lines(50, 99)];
@@ -214,7 +214,7 @@ describe('among 99 good rows one that is broken in itself is refused alone', () 
 describe('the threshold', () => {
   const bad = (n: number) => line(n, { spend: 'abc' });
 
-  test('lets a file with 90 % of valid rows through, and the rest of it is partial', async () => {
+  test('accepts a file with 90 % valid rows as partial', async () => {
     const { record, claims } = await upload(report(...lines(0, 9), bad(9)), {});
     expect(record).toMatchObject({
       status: 'partial',
@@ -236,7 +236,7 @@ describe('the threshold', () => {
     line(0, { impressions: '-4' }),
   );
 
-  test('holds a file below 90 % back, with the figures and the three most frequent reasons', async () => {
+  test('holds a file below 90 % back, with the numbers and the three most frequent reasons', async () => {
     const { record, claims } = await upload(tooMany, {});
     expect(record).toMatchObject({
       status: 'failed',
@@ -255,13 +255,13 @@ describe('the threshold', () => {
     expect(await leftOf(claims.tenantId)).toEqual(nothing);
   });
 
-  test('does not count when its sender insists', async () => {
+  test('does not apply when the sender forces the upload', async () => {
     const { record, claims } = await upload(tooMany, { force_partial: 'true' });
     expect(record).toMatchObject({ status: 'partial', promoted_rows: 89, failed_rows: 11, row_count: 89 });
     expect(await leftOf(claims.tenantId)).toMatchObject({ metrics: 89, events: 1 });
   });
 
-  test('holds a file without a valid row back also when its sender insists', async () => {
+  test('holds back a file without a valid row even when the sender forces the upload', async () => {
     const { record, claims } = await upload(report(bad(1), bad(2)), { force_partial: 'true' });
     expect(record).toMatchObject({ status: 'failed', error_code: 'no_valid_rows', promoted_rows: 0 });
     expect(await leftOf(claims.tenantId)).toEqual(nothing);

@@ -1,26 +1,18 @@
 import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
 import type { Platform } from '../../src/ingest/uploads/reports/types.ts';
-import type { TestClaims } from '../support/servers/server.ts';
-import { useUploads } from '../support/servers/upload-server.ts';
+import { type UploadDesk, useUploads } from '../support/servers/upload-server.ts';
 import { useDatabase } from '../support/worlds/database.ts';
 
 // The rows that were refused, downloaded, corrected and uploaded again: they must arrive as what they are.
 const database = useDatabase();
 const uploads = useUploads(database);
 
-interface Desk {
-  claims: TestClaims;
-  tenantId: string;
-  workspaceId: string;
-}
-
-async function newDesk(): Promise<Desk> {
-  const { tenantId, workspaceId } = await uploads.tenant();
-  return { claims: { tenantId, role: 'admin' }, tenantId, workspaceId };
-}
-
-async function upload({ claims, tenantId, workspaceId }: Desk, content: string, platform: Platform = 'meta') {
+async function upload(
+  { claims, tenantId, workspaceId }: UploadDesk,
+  content: string,
+  platform: Platform = 'meta',
+) {
   const fields = { workspace_id: workspaceId, platform, force_partial: 'true' };
   const made = await uploads.post(claims, content, fields);
   expect(made.status).toBe(201);
@@ -28,7 +20,7 @@ async function upload({ claims, tenantId, workspaceId }: Desk, content: string, 
   return uploads.get(claims, made.body.upload_id);
 }
 
-async function rejectedOf({ claims }: Desk, uploadId: string): Promise<string> {
+async function rejectedOf({ claims }: UploadDesk, uploadId: string): Promise<string> {
   const answer = await uploads.call(claims, `/api/uploads/${uploadId}/rejected.csv`);
   expect(answer.status).toBe(200);
   expect(answer.headers.get('content-type')).toBe('text/csv; charset=utf-8');
@@ -53,7 +45,7 @@ function corrected(csv: string, column: string, values: string[]): string {
   return csvOf([header, ...rows.map((cells, n) => cells.with(at, values[n] ?? ''))]);
 }
 
-function production({ tenantId }: Desk): Promise<object[]> {
+function production({ tenantId }: UploadDesk): Promise<object[]> {
   return database.owner(
     `select c.name, m.metric_date::text as day, m.impressions::int, trim_scale(m.spend)::text as spend,
             trim_scale(m.conversion_value)::text as value, m.currency
@@ -66,8 +58,8 @@ function production({ tenantId }: Desk): Promise<object[]> {
 
 const header = 'Campaign name,Day,Impressions,Amount spent (EUR),Purchases conversion value,Quality ranking';
 
-test('rows that are corrected are completed as they were written, formulas and marks included', async () => {
-  const desk = await newDesk();
+test('corrected rows are promoted as written, including formulas and marks', async () => {
+  const desk = await uploads.desk();
   const bad = [
     '"=HYPERLINK(""http://x"")",2026-03-01,10,abc,-5.50,-',
     "'=1+1,2026-03-02,11,abc,-,-",
@@ -97,8 +89,8 @@ test('rows that are corrected are completed as they were written, formulas and m
   ]);
 });
 
-test('rows that nobody corrected are refused again for the same reasons', async () => {
-  const desk = await newDesk();
+test('uncorrected rows are refused again for the same reasons', async () => {
+  const desk = await uploads.desk();
   const rows = ['A,2026-03-01,1,200,5,1,-', 'B,2026-03-01,x,1.5,,-', ',2026-03-01,1,1.5,,-'];
   const first = await upload(desk, `${header}\n${rows.join('\n')}\n`);
   expect(first).toMatchObject({ status: 'failed', error_code: 'no_valid_rows', total_rows: 3 });
@@ -121,7 +113,7 @@ test('rows that nobody corrected are refused again for the same reasons', async 
   expect(await production(desk)).toEqual([]);
 });
 
-describe('rows whose meaning only the rest of their file shows are read as there', () => {
+describe('rows whose format only the whole file shows are read in that format', () => {
   const headers = {
     English: 'Campaign name;Day;Amount spent (EUR);Impressions',
     German: 'Kampagnenname;Tag;Ausgegebener Betrag (EUR);Impressionen',
@@ -135,7 +127,7 @@ describe('rows whose meaning only the rest of their file shows are read as there
   );
 
   test.each(cases)('$mark under $language headers', async ({ titles, good, odd, spend, said }) => {
-    const desk = await newDesk();
+    const desk = await uploads.desk();
     const [, day = '', amount = ''] = titles.split(';');
     const rows = Array.from({ length: 29 }, (_, n) => `Good ${n};2026-03-${10 + (n % 20)};${good};1`);
     const first = await upload(desk, [titles, ...rows, `Odd;oops;${odd};1`].join('\n'));
@@ -158,8 +150,8 @@ describe('rows whose meaning only the rest of their file shows are read as there
   test.each([
     ['day/month/year', '13/03/2026', '2026-04-03'],
     ['month/day/year', '03/13/2026', '2026-03-04'],
-  ])('dates as %s, in the second round too', async (order, proof, day) => {
-    const desk = await newDesk();
+  ])('dates as %s, also in a second correction', async (order, proof, day) => {
+    const desk = await uploads.desk();
     const row = (name: string, date: string, spend: string) => `${name},${date},1,${spend},,-`;
     const lines = [row('A', proof, '1.5'), row('B', '03/04/2026', 'x'), row('C', '03/04/2026', 'y')];
     const first = await upload(desk, [header, ...lines].join('\n'));
@@ -179,7 +171,7 @@ describe('rows whose meaning only the rest of their file shows are read as there
 });
 
 test('a row with a cell too many shows all of its cells', async () => {
-  const desk = await newDesk();
+  const desk = await uploads.desk();
   const first = await upload(desk, `${header}\nA,2026-03-01,1,200,5,1,last\n`);
   const [, row] = tableOf(await rejectedOf(desk, first.upload_id));
   expect(row?.slice(0, 6)).toEqual(['A', '2026-03-01', '1', '200', '5', '1']);
@@ -193,8 +185,8 @@ const googleRecord = (id: number, date: string, micros: string, clicks = 1) => (
   metrics: { costMicros: micros, impressions: '5', clicks },
 });
 
-test('records of an API come as a table and can be uploaded as one', async () => {
-  const desk = await newDesk();
+test('records of an API are returned as a table and can be uploaded as one', async () => {
+  const desk = await uploads.desk();
   const results = [googleRecord(10, '2026-03-01', '2500000'), googleRecord(11, '31.2.2026', '3750000')];
   const first = await upload(desk, JSON.stringify([{ results, requestId: 'x' }]), 'google');
   expect(first).toMatchObject({ status: 'partial', promoted_rows: 1, failed_rows: 1 });
@@ -207,8 +199,8 @@ test('records of an API come as a table and can be uploaded as one', async () =>
   ]);
 });
 
-test('a corrected record keeps a figure that only it has under a lesser name', async () => {
-  const desk = await newDesk();
+test('a corrected record keeps a metric that only it has under a less preferred name', async () => {
+  const desk = await uploads.desk();
   const record = (name: string, day: string, type: string) => ({
     campaign_name: name,
     date_start: day,
@@ -274,8 +266,8 @@ describe('rows that only the database refused', () => {
     },
   };
 
-  test.each(Object.entries(shapes))('come back from %s as they went in', async (_, { platform, content }) => {
-    const desk = await newDesk();
+  test.each(Object.entries(shapes))('are returned from %s unchanged', async (_, { platform, content }) => {
+    const desk = await uploads.desk();
     const first = await refusing(() => upload(desk, content, platform));
     expect(first).toMatchObject({ status: 'partial', promoted_rows: 1, failed_rows: 1 });
     const again = await upload(desk, await rejectedOf(desk, first.upload_id), platform);
@@ -288,7 +280,7 @@ describe('rows that only the database refused', () => {
   });
 
   test('are written with the decimal mark of their file', async () => {
-    const desk = await newDesk();
+    const desk = await uploads.desk();
     const titles = 'Campaign name;Day;Impressions;Amount spent (EUR)';
     const rows = ['Campaign 10;2026-03-01;5;12,5', 'Campaign 11;2026-03-01;666;1,505'];
     const first = await refusing(() => upload(desk, [titles, ...rows].join('\n')));

@@ -8,7 +8,7 @@ import { useDatabase } from '../support/worlds/database.ts';
 import { eventually } from '../support/worlds/kernel.ts';
 import { expectRefusal, type Refusal, useIntake } from '../support/worlds/upload-intake.ts';
 
-// What is let in, what is turned away at the door, and that nothing stays of what was turned away.
+// What is accepted, what is refused, and that a refused file leaves nothing.
 const database = useDatabase();
 const uploads = useUploads(database);
 const intake = useIntake(database, [uploads]);
@@ -49,7 +49,7 @@ const wrongFields: Record<string, { fields: UploadFields; refusal: Refusal }> = 
 
 describe('a form', () => {
   test.each(Object.entries(wrongFields))(
-    'with %s is refused with the field and what is allowed',
+    'is refused with the field and the allowed values: %s',
     async (_, { fields, refusal }) => {
       const answer = await leavingNothing(() =>
         uploads.post(admin(), csv, { workspace_id: intake.workspaceId, ...fields }),
@@ -58,14 +58,14 @@ describe('a form', () => {
     },
   );
 
-  test('says everything that is wrong with it at once', async () => {
+  test('reports all of its errors at once', async () => {
     const wrong = { workspace_id: 'x', platform: 'bing', source: 'ftp', colour: 'red' };
     const { body } = await leavingNothing(() => uploads.post(admin(), csv, wrong));
     const pointers = (body.errors as { pointer: string }[]).map(({ pointer }) => pointer);
     expect(pointers.sort()).toEqual(['/colour', '/platform', '/source', '/workspace_id']);
   });
 
-  test('for a workspace of another tenant is answered like one for a workspace that does not exist', async () => {
+  test('gets the same response for another tenant’s workspace as for a missing one', async () => {
     const others = await uploads.tenant();
     const answers = [];
     for (const workspaceId of [newId(), others.workspaceId]) {
@@ -173,7 +173,7 @@ const wrongParts: Record<string, { more: FormPart[]; isClosed?: boolean; refusal
   },
 };
 
-test.each(Object.entries(wrongParts))('a form with %s is refused and nothing stays', async (_, wrong) => {
+test.each(Object.entries(wrongParts))('a form with %s is refused and leaves nothing', async (_, wrong) => {
   const { isClosed = true } = wrong;
   const answer = await leavingNothing(() => send(parts(...wrong.more), { isClosed }));
   expectRefusal(answer, wrong.refusal);
@@ -194,7 +194,7 @@ const binaries: Record<string, { bytes: Buffer; says: RegExp }> = {
 };
 
 test.each(Object.entries(binaries))(
-  '%s is refused by its bytes, whatever it is called',
+  '%s is refused by its bytes, whatever its name',
   async (_, { bytes, says }) => {
     const answer = await leavingNothing(() =>
       uploads.post(admin(), bytes, { workspace_id: intake.workspaceId }),
@@ -210,7 +210,7 @@ function* exactly(totalBytes: number): Generator<Uint8Array> {
     yield piece.subarray(0, Math.min(piece.length, totalBytes - sent));
 }
 
-test('a file of 50 MB is taken, and with one byte more it is refused', { timeout: 180_000 }, async () => {
+test('a file of 50 MB is accepted, and one byte more is refused', { timeout: 180_000 }, async () => {
   const answer = await leavingNothing(() => send(parts(file(exactly(50 * mebibyte + 1)))));
   expectRefusal(answer, {
     status: 413,
@@ -255,7 +255,7 @@ test('a body that is neither a form nor JSON is refused', async () => {
 });
 
 describe('an Idempotency-Key', () => {
-  test('gives the same answer for the same content and makes one upload', async () => {
+  test('returns the same response for the same content and makes one upload', async () => {
     const fields = { workspace_id: intake.workspaceId };
     const key = { 'idempotency-key': newId() };
     const first = await uploads.post(admin(), csv, fields, key);
@@ -266,7 +266,7 @@ describe('an Idempotency-Key', () => {
     expect(again.headers.get('location')).toBe(first.headers.get('location'));
   });
 
-  test('is refused with other bytes or other fields, and nothing stays of them', async () => {
+  test('is refused with other bytes or other fields, which leave nothing', async () => {
     const fields = { workspace_id: intake.workspaceId };
     const key = { 'idempotency-key': newId() };
     await uploads.post(admin(), csv, fields, key);
@@ -279,7 +279,7 @@ describe('an Idempotency-Key', () => {
     }
   });
 
-  test('is each caller’s own', async () => {
+  test('belongs to its caller', async () => {
     const key = { 'idempotency-key': newId() };
     const fields = { workspace_id: intake.workspaceId };
     const [a, b] = [
@@ -296,14 +296,14 @@ test.each([
   ['service', undefined, 'me'],
   ['member', 'user-x', 'me'],
   ['admin', 'user-x', 'me'],
-] as const)('who uploads as %s and names %s is recorded as %s', async (role, named, recorded) => {
+] as const)('an upload by %s that names %s is recorded as by %s', async (role, named, recorded) => {
   const claims = { tenantId: intake.tenantId, role, userId: 'me' };
   const fields = { workspace_id: intake.workspaceId, created_by: named };
   const made = await uploads.post(claims, csv, fields);
   expect(await uploads.get(claims, made.body.upload_id)).toMatchObject({ created_by: recorded });
 });
 
-test('a tenant with as many jobs waiting as it may have is told to come back later', async () => {
+test('a tenant with too many waiting jobs is told to retry later', async () => {
   const full = await uploads.tenant();
   await database.owner(`update tenants set limits = '{"queued_jobs": 0}' where tenant_id = $1`, [
     full.tenantId,

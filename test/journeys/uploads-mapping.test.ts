@@ -1,26 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import type { Platform } from '../../src/ingest/uploads/reports/types.ts';
-import type { TestClaims } from '../support/servers/server.ts';
-import { useUploads } from '../support/servers/upload-server.ts';
+import { type UploadDesk, useUploads } from '../support/servers/upload-server.ts';
 import { useDatabase } from '../support/worlds/database.ts';
 
 // Columns that no alias knows, and the people who say what they are.
 const database = useDatabase();
 const uploads = useUploads(database);
 
-interface Desk {
-  claims: TestClaims;
-  tenantId: string;
-  workspaceId: string;
-}
-
-async function newDesk(): Promise<Desk> {
-  const { tenantId, workspaceId } = await uploads.tenant();
-  return { claims: { tenantId, role: 'admin' }, tenantId, workspaceId };
-}
-
 async function upload(
-  desk: Desk,
+  desk: UploadDesk,
   content: string,
   { mapping, ...more }: { mapping?: object; platform?: Platform; review?: string } = {},
 ) {
@@ -31,7 +19,7 @@ async function upload(
   return uploads.get(desk.claims, made.body.upload_id);
 }
 
-function production({ tenantId }: Desk): Promise<object[]> {
+function production({ tenantId }: UploadDesk): Promise<object[]> {
   return database.owner(
     `select c.name, m.metric_date::text as day, m.clicks::int, trim_scale(m.spend)::text as spend
        from daily_metrics m join campaigns c using (tenant_id, campaign_id)
@@ -41,7 +29,7 @@ function production({ tenantId }: Desk): Promise<object[]> {
   );
 }
 
-async function remembered({ claims }: Desk, query = '') {
+async function remembered({ claims }: UploadDesk, query = '') {
   const { status, body } = await uploads.call(claims, `/api/uploads/mappings${query}`);
   expect(status).toBe(200);
   return body.data;
@@ -55,8 +43,8 @@ const facts = [
 ];
 
 describe('a mapping that comes with the file', () => {
-  test('makes a report of columns that nobody knows, and is remembered once that is completed', async () => {
-    const desk = await newDesk();
+  test('makes unknown columns readable, and is remembered after the upload completes', async () => {
+    const desk = await uploads.desk();
     expect(await upload(desk, odd)).toMatchObject({
       status: 'failed',
       error_code: 'required_columns_missing',
@@ -72,7 +60,7 @@ describe('a mapping that comes with the file', () => {
   });
 
   test('is remembered for its platform and its tenant, and for no other', async () => {
-    const [desk, others] = [await newDesk(), await newDesk()];
+    const [desk, others] = [await uploads.desk(), await uploads.desk()];
     await upload(desk, odd, { mapping });
     expect(await upload(desk, odd, { platform: 'google' })).toMatchObject({ status: 'failed' });
     expect(await upload(others, odd)).toMatchObject({ status: 'failed' });
@@ -85,7 +73,7 @@ describe('a mapping that comes with the file', () => {
   });
 
   test('is not remembered when the import fails', async () => {
-    const desk = await newDesk();
+    const desk = await uploads.desk();
     const wrong = { ...mapping, Wann: 'clicks', Klickibus: 'metric_date' };
     expect(await upload(desk, odd, { mapping: wrong })).toMatchObject({
       status: 'failed',
@@ -94,8 +82,8 @@ describe('a mapping that comes with the file', () => {
     expect(await remembered(desk, '?platform=meta')).toEqual([{ platform: 'meta', mapping: {} }]);
   });
 
-  test('goes before what is remembered and before the names that are known', async () => {
-    const desk = await newDesk();
+  test('takes precedence over the remembered mapping and over known names', async () => {
+    const desk = await uploads.desk();
     const csv = 'Campaign name,Day,Amount spent (USD),Net,Clicks\nSpring,2026-03-01,9.99,1.50,7\n';
     await upload(desk, csv, { mapping: { Net: 'spend' } });
     expect(await production(desk)).toMatchObject([{ spend: '1.5' }]);
@@ -107,8 +95,8 @@ describe('a mapping that comes with the file', () => {
     ]);
   });
 
-  test('works for the members of records as well', async () => {
-    const desk = await newDesk();
+  test('also works for the members of JSON records', async () => {
+    const desk = await uploads.desk();
     const records = [{ deep: { who: 'Spring', when: '2026-03-01' }, taps: 7, money: '1.50' }];
     const paths = { 'deep.who': 'campaign_name', 'deep.when': 'metric_date', taps: 'clicks', money: 'spend' };
     expect(await upload(desk, JSON.stringify(records), { mapping: paths })).toMatchObject({
@@ -119,10 +107,11 @@ describe('a mapping that comes with the file', () => {
 });
 
 describe('the mappings of a tenant', () => {
-  const put = ({ claims }: Desk, body: object) => uploads.call(claims, '/api/uploads/mappings', 'PUT', body);
+  const put = ({ claims }: UploadDesk, body: object) =>
+    uploads.call(claims, '/api/uploads/mappings', 'PUT', body);
 
   test('are replaced as a whole and used by the next upload', async () => {
-    const desk = await newDesk();
+    const desk = await uploads.desk();
     expect(await put(desk, { platform: 'meta', mapping: { Old: 'spend' } })).toMatchObject({ status: 200 });
     const answer = await put(desk, { platform: 'meta', mapping });
     expect(answer).toMatchObject({ status: 200, body: { platform: 'meta', mapping } });
@@ -131,10 +120,10 @@ describe('the mappings of a tenant', () => {
     expect(await production(desk)).toEqual(facts);
   });
 
-  test('may name a column like a prototype, however they come', async () => {
+  test('may name a column like a prototype member, in every format', async () => {
     const named = (field: string) => `{"Kampf":"campaign_name","Wann":"metric_date","__proto__":"${field}"}`;
     const report = 'Kampf,Wann,__proto__,constructor\nSpring,2026-03-01,1.50,7\nAutumn,2026-03-02,abc,8\n';
-    const desk = await newDesk();
+    const desk = await uploads.desk();
     const send = async (route: string, method: string, body: string) => {
       const headers = { ...(await uploads.server.bearer(desk.claims)), 'content-type': 'application/json' };
       const answer = await fetch(`${uploads.server.url}${route}`, { method, headers, body });
@@ -172,8 +161,8 @@ describe('the mappings of a tenant', () => {
     expect(wrong).toMatchObject({ status: 400, text: expect.stringMatching(/one of .*spend/) });
   });
 
-  test('are refused with the place that is wrong, and stay as they were', async () => {
-    const desk = await newDesk();
+  test('are refused with the place of the error, and stay unchanged', async () => {
+    const desk = await uploads.desk();
     await put(desk, { platform: 'meta', mapping });
     for (const [body, says] of [
       [{ platform: 'meta', mapping: { Kampf: 'campaign' } }, /one of .*campaign_name/],
@@ -192,17 +181,17 @@ describe('the mappings of a tenant', () => {
 
 describe('an upload for review', () => {
   const csv = 'Campaign name,Day,Clicks,Amount spendt\nSpring,2026-03-01,7,1.50\nAutumn,2026-03-02,8,2.25\n';
-  const promote = ({ claims }: Desk, uploadId: string, body: object = {}) =>
+  const promote = ({ claims }: UploadDesk, uploadId: string, body: object = {}) =>
     uploads.call(claims, `/api/uploads/${uploadId}/promote`, 'POST', body);
 
   async function held() {
-    const desk = await newDesk();
+    const desk = await uploads.desk();
     const record = await upload(desk, csv, { review: 'true' });
     expect(record).toMatchObject({ status: 'staging_complete', review: true, total_rows: 2, valid_rows: 2 });
     return { desk, record };
   }
 
-  test('waits with its rows staged, shows what it did not understand, and holds no slot', async () => {
+  test('waits with its rows staged, shows unknown columns, and holds no slot', async () => {
     const { desk, record } = await held();
     expect(record.layout).toMatchObject({
       headers: ['Campaign name', 'Day', 'Clicks', 'Amount spendt'],
@@ -227,7 +216,7 @@ describe('an upload for review', () => {
     ]);
   });
 
-  test('goes on as it is when nothing is changed', async () => {
+  test('continues unchanged when nothing is edited', async () => {
     const { desk, record } = await held();
     expect(await promote(desk, record.upload_id)).toMatchObject({ status: 202, body: { review: false } });
     await uploads.drive(desk.tenantId);
@@ -269,31 +258,34 @@ describe('an upload for review', () => {
   test.each([
     ['a table', odd],
     ['records', JSON.stringify([{ Kampf: 'Spring', Wann: '2026-03-01', Moneten: 1.5, Klickibus: 7 }])],
-  ])('of %s that lacks what is needed waits for a mapping and goes on with it', async (_, content) => {
-    const desk = await newDesk();
-    const record = await upload(desk, content, { review: 'true' });
-    expect(record).toMatchObject({
-      status: 'staging_complete',
-      total_rows: 0,
-      warnings: [
-        { code: 'required_columns_missing', message: expect.stringMatching(/no column for the day/) },
-      ],
-      layout: { missing: ['metric_date', 'campaign_name', 'impressions'] },
-    });
-    const { headers, unmapped } = record.layout as { headers: string[]; unmapped: { header: string }[] };
-    expect(headers.slice(0, 4)).toEqual(Object.keys(mapping));
-    expect(unmapped.map(({ header }) => header)).toEqual(headers);
-    await promote(desk, record.upload_id, { mapping });
-    await uploads.drive(desk.tenantId);
-    expect(await uploads.get(desk.claims, record.upload_id)).toMatchObject({
-      status: 'completed',
-      warnings: [{ code: 'name_key' }],
-    });
-    expect(await production(desk)).toEqual(facts.slice(content === odd ? 0 : 1));
-  });
+  ])(
+    'waits for a mapping when a required column is missing (%s), and continues with it',
+    async (_, content) => {
+      const desk = await uploads.desk();
+      const record = await upload(desk, content, { review: 'true' });
+      expect(record).toMatchObject({
+        status: 'staging_complete',
+        total_rows: 0,
+        warnings: [
+          { code: 'required_columns_missing', message: expect.stringMatching(/no column for the day/) },
+        ],
+        layout: { missing: ['metric_date', 'campaign_name', 'impressions'] },
+      });
+      const { headers, unmapped } = record.layout as { headers: string[]; unmapped: { header: string }[] };
+      expect(headers.slice(0, 4)).toEqual(Object.keys(mapping));
+      expect(unmapped.map(({ header }) => header)).toEqual(headers);
+      await promote(desk, record.upload_id, { mapping });
+      await uploads.drive(desk.tenantId);
+      expect(await uploads.get(desk.claims, record.upload_id)).toMatchObject({
+        status: 'completed',
+        warnings: [{ code: 'name_key' }],
+      });
+      expect(await production(desk)).toEqual(facts.slice(content === odd ? 0 : 1));
+    },
+  );
 
-  test('that lacks what is needed fails when it is promoted all the same', async () => {
-    const desk = await newDesk();
+  test('fails when it is promoted without a required column', async () => {
+    const desk = await uploads.desk();
     const { upload_id: uploadId } = await upload(desk, odd, { review: 'true' });
     expect((await promote(desk, uploadId)).status).toBe(202);
     await uploads.drive(desk.tenantId);
@@ -303,7 +295,7 @@ describe('an upload for review', () => {
     });
   });
 
-  test('is promoted once, and refused with what is wrong in the body', async () => {
+  test('is promoted once, and a wrong body is refused with its error', async () => {
     const { desk, record } = await held();
     const wrong = await promote(desk, record.upload_id, { mapping: { Clicks: 'taps' } });
     expect(wrong.status).toBe(400);

@@ -6,7 +6,7 @@ import { useUploads } from '../support/servers/upload-server.ts';
 import { useDatabase } from '../support/worlds/database.ts';
 import { expectRefusal, useIntake } from '../support/worlds/upload-intake.ts';
 
-// Files that lie on the server already: only what the operator put into the tenant's folder can be named.
+// Files that are already on the server: only those in the tenant's folder can be named.
 const database = useDatabase();
 const root = mkdtempSync(path.join(tmpdir(), 'sluice-references-'));
 const folder = path.join(root, 'folder');
@@ -41,7 +41,7 @@ describe('a reference to a file', () => {
   const post = (body: object, server = uploads) => server.call(admin(), '/api/uploads', 'POST', body);
 
   test.each(['report.csv', 'below/report.csv', 'below/../report.csv', 'alias.csv'])(
-    'to %s below the folder is followed',
+    'is followed to %s below the folder',
     async (key) => {
       const answer = await post(
         referring({ adapter: 'folder', key }, { force_partial: true, mapping: { X: null } }),
@@ -67,7 +67,7 @@ describe('a reference to a file', () => {
     'nothing.csv',
     'report.csv\0',
     '.',
-  ])('to %j is refused like one to a file that is not there', async (key) => {
+  ])('is refused for %j as for a missing file', async (key) => {
     const answer = await leavingNothing(() => post(referring({ adapter: 'folder', key })));
     expectRefusal(answer, {
       status: 422,
@@ -89,7 +89,7 @@ describe('a reference to a file', () => {
     });
   });
 
-  test('is refused with the field when it has the wrong form', async () => {
+  test('is refused with the field when it is malformed', async () => {
     const wrong = { adapter: 's3', key: 'report.csv' };
     const answer = await leavingNothing(() => post(referring(wrong)));
     expectRefusal(answer, {
@@ -109,7 +109,7 @@ describe('a reference to a file', () => {
     });
   });
 
-  test('to an empty file is refused like the file itself', async () => {
+  test('is refused for an empty file like the file itself', async () => {
     const answer = await leavingNothing(() => post(referring({ adapter: 'folder', key: 'empty.csv' })));
     expectRefusal(answer, {
       status: 422,

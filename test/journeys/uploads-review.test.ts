@@ -1,31 +1,23 @@
 import { describe, expect, test } from 'vitest';
-import type { TestClaims } from '../support/servers/server.ts';
-import { useUploads } from '../support/servers/upload-server.ts';
+import { type UploadDesk, useUploads } from '../support/servers/upload-server.ts';
 import { useDatabase } from '../support/worlds/database.ts';
 
 // What a person sees and changes between upload and promotion, and before an undo.
 const database = useDatabase();
 const uploads = useUploads(database);
 
-interface Desk {
-  claims: TestClaims;
-  tenantId: string;
-  workspaceId: string;
-}
-
-async function newDesk(): Promise<Desk> {
-  const { tenantId, workspaceId } = await uploads.tenant();
-  return { claims: { tenantId, role: 'admin' }, tenantId, workspaceId };
-}
-
-async function upload(desk: Desk, content: string, fields: Record<string, string> = { review: 'true' }) {
+async function upload(
+  desk: UploadDesk,
+  content: string,
+  fields: Record<string, string> = { review: 'true' },
+) {
   const made = await uploads.post(desk.claims, content, { workspace_id: desk.workspaceId, ...fields });
   expect(made.status).toBe(201);
   await uploads.drive(desk.tenantId);
   return uploads.get(desk.claims, made.body.upload_id);
 }
 
-const ask = ({ claims }: Desk, uploadId: string, what: string, method = 'GET', body?: object) =>
+const ask = ({ claims }: UploadDesk, uploadId: string, what: string, method = 'GET', body?: object) =>
   uploads.call(claims, `/api/uploads/${uploadId}/${what}`, method, body);
 
 const header = 'Campaign name,Campaign ID,Day,Clicks,Amount spent (USD)';
@@ -34,7 +26,7 @@ const good = (n: number) => `Spring,11,2026-03-${String(n).padStart(2, '0')},7,1
 
 describe('the problems of an upload', () => {
   test('are grouped by reason, the most frequent first, each with its fix and example rows', async () => {
-    const desk = await newDesk();
+    const desk = await uploads.desk();
     const { upload_id: id } = await upload(
       desk,
       csv(
@@ -69,14 +61,14 @@ describe('the problems of an upload', () => {
     expect(groups[2]?.example_rows).toMatchObject([{ row_index: 3, value: 'abc' }]);
   });
 
-  test('are none for an upload whose rows are all well', async () => {
-    const desk = await newDesk();
+  test('are empty for an upload whose rows are all valid', async () => {
+    const desk = await uploads.desk();
     const { upload_id: id } = await upload(desk, csv(good(1)));
     expect((await ask(desk, id, 'problems')).body).toEqual({ data: [], refused_rows: 0, has_more: false });
   });
 
-  test('tell of rows that only promotion refused', async () => {
-    const desk = await newDesk();
+  test('include rows that only promotion refused', async () => {
+    const desk = await uploads.desk();
     await database.owner(`
       alter table daily_metrics add constraint no_thirteen check (clicks is null or clicks <> 13) not valid`);
     try {
@@ -101,7 +93,7 @@ describe('the problems of an upload', () => {
   });
 
   test('list the fifty most frequent and say that there are more', async () => {
-    const desk = await newDesk();
+    const desk = await uploads.desk();
     const columns = Array.from({ length: 55 }, (_, n) => `Note ${n}`);
     const content = `${header},${columns.join(',')}\n${good(1)},${columns.map(() => 'a\0b').join(',')}\n`;
     const { upload_id: id } = await upload(desk, content);
@@ -113,7 +105,7 @@ describe('the problems of an upload', () => {
 
 describe('the columns of an upload', () => {
   test('come with some of their values', async () => {
-    const desk = await newDesk();
+    const desk = await uploads.desk();
     const long = 'x'.repeat(100);
     const { layout } = await upload(
       desk,
@@ -142,8 +134,8 @@ describe('the columns of an upload', () => {
         { Kampf: 'Autumn', Wann: '2026-03-02' },
       ]),
     ],
-  ])('come with some of their values when nobody knows any, in %s', async (_, content) => {
-    const desk = await newDesk();
+  ])('come with some of their values when all are unknown, in %s', async (_, content) => {
+    const desk = await uploads.desk();
     const { layout } = await upload(desk, content);
     expect(layout).toMatchObject({
       headers: ['Kampf', 'Wann'],
@@ -158,11 +150,11 @@ describe('the columns of an upload', () => {
 
 describe('another mapping for an upload that is held', () => {
   const odd = 'Campaign name,Day,Clicks,Moneten\nSpring,2026-03-01,7,1.50\nAutumn,2026-03-02,8,zwei\n';
-  const remap = (desk: Desk, uploadId: string, mapping: object) =>
+  const remap = (desk: UploadDesk, uploadId: string, mapping: object) =>
     ask(desk, uploadId, 'mapping', 'PUT', { mapping });
 
-  test('is tried without promoting: figures and preview are those of the new one', async () => {
-    const desk = await newDesk();
+  test('is tried without promoting: counts and preview are those of the new mapping', async () => {
+    const desk = await uploads.desk();
     const { upload_id: id } = await upload(desk, odd);
     const answer = await remap(desk, id, { Moneten: 'spend' });
     expect(answer).toMatchObject({ status: 202, body: { checking: true, status: 'staging_complete' } });
@@ -198,8 +190,8 @@ describe('another mapping for an upload that is held', () => {
     ]);
   });
 
-  test('gives its slot back once it was tried', async () => {
-    const desk = await newDesk();
+  test('releases its slot after the trial', async () => {
+    const desk = await uploads.desk();
     const { upload_id: id } = await upload(desk, odd);
     await remap(desk, id, { Moneten: 'spend' });
     await uploads.drive(desk.tenantId);
@@ -210,8 +202,8 @@ describe('another mapping for an upload that is held', () => {
     expect(slots).toEqual([]);
   });
 
-  test('can be tried again and again, and the last one is promoted and remembered', async () => {
-    const desk = await newDesk();
+  test('can be tried repeatedly, and the last one is promoted and remembered', async () => {
+    const desk = await uploads.desk();
     const { upload_id: id } = await upload(desk, odd);
     for (const mapping of [
       { Moneten: 'spend' },
@@ -237,8 +229,8 @@ describe('another mapping for an upload that is held', () => {
     expect(body.data).toEqual([{ platform: 'meta', mapping: { Moneten: null, Clicks: 'impressions' } }]);
   });
 
-  test('helps one that lacked what is needed, and tells what still lacks', async () => {
-    const desk = await newDesk();
+  test('helps an upload that lacks a required column, and names what is still missing', async () => {
+    const desk = await uploads.desk();
     const content = 'Kampf,Wann,Klickibus\nSpring,2026-03-01,7\n';
     const { upload_id: id } = await upload(desk, content);
     await remap(desk, id, { Wann: 'metric_date' });
@@ -255,16 +247,16 @@ describe('another mapping for an upload that is held', () => {
     expect(record.layout).not.toHaveProperty('missing');
   });
 
-  test('that is the same changes nothing and reads nothing', async () => {
-    const desk = await newDesk();
+  test('changes nothing and reads nothing when it is the same', async () => {
+    const desk = await uploads.desk();
     const { upload_id: id } = await upload(desk, odd);
     expect(await remap(desk, id, {})).toMatchObject({ status: 202, body: { checking: false } });
     const types = (await uploads.events(desk.tenantId)).map(({ type }) => type);
     expect(types).not.toContain('upload.remapped');
   });
 
-  test('is refused for one that is not held, and with a field that does not exist', async () => {
-    const desk = await newDesk();
+  test('is refused for an upload that is not held, and for an unknown field', async () => {
+    const desk = await uploads.desk();
     const { upload_id: done } = await upload(desk, csv(good(1)), {});
     expect(await remap(desk, done, {})).toMatchObject({
       status: 409,
@@ -276,8 +268,8 @@ describe('another mapping for an upload that is held', () => {
     expect(wrong.text).toMatch(/one of .*clicks/);
   });
 
-  test('that a worker dies over is still only tried, not promoted', async () => {
-    const desk = await newDesk();
+  test('is still only tried, not promoted, after its worker dies', async () => {
+    const desk = await uploads.desk();
     const { upload_id: id } = await upload(desk, odd);
     await remap(desk, id, { Moneten: 'spend' });
     await uploads.drive(desk.tenantId);
@@ -300,8 +292,8 @@ describe('another mapping for an upload that is held', () => {
 describe('what an undo would do', () => {
   const none = { campaigns: 0, ad_sets: 0, ads: 0, daily_metrics: 0 };
 
-  test('is what it does then', async () => {
-    const desk = await newDesk();
+  test('matches what it then does', async () => {
+    const desk = await uploads.desk();
     const wide = (lines: string[]) =>
       ['Campaign name,Campaign ID,Ad set name,Ad set ID,Ad name,Ad ID,Day,Clicks', ...lines, ''].join('\n');
     const first = await upload(
@@ -329,7 +321,7 @@ describe('what an undo would do', () => {
   });
 
   test('is refused when there is nothing to undo', async () => {
-    const desk = await newDesk();
+    const desk = await uploads.desk();
     const { upload_id: held } = await upload(desk, csv(good(1)));
     expect((await ask(desk, held, 'undo')).status).toBe(409);
     const { upload_id: done } = await upload(desk, csv(good(1)), {});
@@ -339,8 +331,8 @@ describe('what an undo would do', () => {
 });
 
 describe('lists', () => {
-  test('of uploads are filtered by platform and by a part of the name', async () => {
-    const desk = await newDesk();
+  test('can be filtered by platform and by part of the file name', async () => {
+    const desk = await uploads.desk();
     const { upload_id: meta } = await upload(desk, csv(good(1)), { filename: 'March 100%.csv' });
     const { upload_id: google } = await upload(desk, csv(good(1)), {
       platform: 'google',
@@ -358,9 +350,9 @@ describe('lists', () => {
   });
 
   test.each(['campaigns', 'ad-sets', 'ads', 'daily-metrics'])(
-    'of %s are filtered by upload',
+    'can be filtered by upload: %s',
     async (list) => {
-      const desk = await newDesk();
+      const desk = await uploads.desk();
       const columns = 'Campaign name,Campaign ID,Ad set name,Ad set ID,Ad name,Ad ID,Day,Clicks';
       const content = (n: number) => `${columns}\nC,${n},S,1${n},A,2${n},2026-03-01,1\n`;
       const first = await upload(desk, content(1), {});

@@ -10,7 +10,7 @@ import { useDatabase } from '../support/worlds/database.ts';
 
 // Every shape in which the platforms give out their reports, from the form to production.
 const database = useDatabase();
-// Far from every time zone of the process: a date that passes through a point in time would move.
+// Far from every time zone of the process: a date converted through a point in time would move.
 beforeAll(() =>
   database.owner(
     `do $$ begin execute format('alter database %I set timezone to ''Pacific/Auckland''', current_database()); end $$`,
@@ -135,11 +135,11 @@ const size: ReportSize = { seed: 20_260_327, rows: 400 };
 describe.each(shapes)('%s', (_, generate) => {
   const report = generate(size);
 
-  test('is understood without a mapping and lies in production to the last digit', async () => {
+  test('is read without a mapping and stored in production to the last digit', async () => {
     await expectImported(await importReport(usual, report), report);
   });
 
-  test('gives the same rows when it is read in eleven pieces, each from its own byte', async () => {
+  test('gives the same rows when it is read in eleven pieces, each from its own offset', async () => {
     const starts = await startsDuring(async () => {
       await expectImported(await importReport(inPieces, report), report);
     });
@@ -150,7 +150,7 @@ describe.each(shapes)('%s', (_, generate) => {
 });
 
 test.each(['America/Los_Angeles', 'Asia/Tokyo', 'UTC'])(
-  'dates stay what they are in the file when the server lives in %s',
+  'dates stay as in the file when the server’s time zone is %s',
   async (zone) => {
     vi.stubEnv('TZ', zone);
     expect(Intl.DateTimeFormat().resolvedOptions().timeZone).toBe(zone);
@@ -176,7 +176,7 @@ test('an export without ids says that a rename will look like a new entity', asy
   });
 });
 
-test('ids of 19 digits and names in their own script come out of the API as they went in', async () => {
+test('ids of 19 digits and names in any script come out of the API unchanged', async () => {
   const report = tiktok.tiktokShiftJis({ seed: 3, rows: 40 });
   const { tenantId } = await importReport(usual, report);
   const list = async (name: string) => {

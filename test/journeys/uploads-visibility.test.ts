@@ -4,11 +4,11 @@ import type { TestClaims } from '../support/servers/server.ts';
 import { uploadForm, useUploads } from '../support/servers/upload-server.ts';
 import { useDatabase } from '../support/worlds/database.ts';
 
-// Who sees and steers the uploads of whom, and who sees what became of them.
+// Who sees and controls whose uploads, and who sees their data.
 const database = useDatabase();
 const uploads = useUploads(database);
 
-/** Stands in everything that belongs to the owner and may be seen by nobody whom it does not concern. */
+/** A marker in everything that belongs to the owner; nobody else may see it. */
 const secret = 'tulip-7391';
 const header = 'Campaign name,Campaign ID,Ad set name,Ad set ID,Ad name,Ad ID,Day,Clicks,Amount spent (USD)';
 const row = (spend: string) => `${secret},1,Set,2,Ad,3,2026-03-01,7,${spend}`;
@@ -30,7 +30,7 @@ beforeAll(async () => {
     support: { tenantId, role: 'support', userId: 'user-s' },
     service: { tenantId, role: 'service', userId: 'user-v' },
     operator: { tenantId, role: 'operator', userId: 'user-p' },
-    // With the same user id: the tenant has to count.
+    // With the same user id: the tenant must decide.
     stranger: { tenantId: strangersTenant, role: 'admin', userId: 'user-o' },
   };
 });
@@ -120,7 +120,7 @@ for (const { method, path, query = '', body: sent, expected, state } of routes) 
       if (answer.status < 400) return;
       expect(answer.text).not.toContain(secret);
       expect(await stateOf(uploadId)).toEqual(before);
-      // Nobody can tell whether the id is somebody else's or nobody's.
+      // The response does not reveal whether the id belongs to another tenant or to nobody.
       const nobodys = newId();
       const unknown = await uploads.call(people[person], url.replace(uploadId, nobodys), method, sent);
       const body = (given: typeof answer) => ({ ...given.body, request_id: null });
@@ -129,7 +129,7 @@ for (const { method, path, query = '', body: sent, expected, state } of routes) 
   });
 }
 
-test('every route about uploads stands in one of these lists', async () => {
+test('every upload route is in one of these lists', async () => {
   const answer = await fetch(`${uploads.server.url}/api/openapi.json`);
   const { paths } = (await answer.json()) as { paths: Record<string, object> };
   const known = new Set([...routes.map(({ path }) => path), ...others]);
@@ -138,7 +138,7 @@ test('every route about uploads stands in one of these lists', async () => {
   expect(found.sort()).toEqual([...known].sort());
 });
 
-test('the list of uploads has a member’s own ones and everybody’s for the others', async () => {
+test('the list of uploads shows members their own and other roles everybody’s', async () => {
   const mine = await ownersUpload('done');
   const fields = { workspace_id: workspaceId };
   const { body } = await uploads.post(people.colleague, `${header}\n${row('1')}\n`, fields);
@@ -164,7 +164,7 @@ test('a filter by a workspace of another tenant finds nothing', async () => {
 });
 
 describe.each(lists.slice(1))('%s', (list) => {
-  test('shows everybody of the tenant what was promoted, and nobody else', async () => {
+  test('shows promoted data to everybody in the tenant and to nobody else', async () => {
     await ownersUpload('done');
     for (const person of persons) {
       const answer = await uploads.call(people[person], `${list}?workspace_id=${workspaceId}&platform=meta`);
@@ -185,7 +185,7 @@ describe.each(lists.slice(1))('%s', (list) => {
   });
 });
 
-test('support may look and not upload; everybody else may', async () => {
+test('support may read but not upload; every other role may upload', async () => {
   const expected = { owner: 201, colleague: 201, admin: 201, support: 403, service: 201, operator: 201 };
   for (const [person, status] of Object.entries(expected) as [Person, number][]) {
     const form = uploadForm(`${header}\n${row('1')}\n`, { workspace_id: workspaceId });
@@ -194,7 +194,7 @@ test('support may look and not upload; everybody else may', async () => {
   }
 });
 
-test('who may not upload is refused before the form is read', async () => {
+test('a role that may not upload is refused before the form is read', async () => {
   const stored = uploads.storedFiles();
   const answer = await uploads.call(
     people.support,
@@ -206,7 +206,7 @@ test('who may not upload is refused before the form is read', async () => {
   expect(uploads.storedFiles()).toEqual(stored);
 });
 
-test('mappings are the tenant’s: all read them, support writes none, strangers have their own', async () => {
+test('mappings belong to one tenant; all of its roles read them, and support writes none', async () => {
   const mapping = { [secret]: 'spend' };
   const put = (person: Person) =>
     uploads.call(people[person], '/api/uploads/mappings', 'PUT', { platform: 'tiktok', mapping });
@@ -219,7 +219,7 @@ test('mappings are the tenant’s: all read them, support writes none, strangers
   }
 });
 
-test('without a token every route about uploads is closed', async () => {
+test('without a token every upload route is closed', async () => {
   const nobodys = newId();
   const all = [
     ...others.map((path) => ({ method: 'GET', path })),
@@ -233,7 +233,7 @@ test('without a token every route about uploads is closed', async () => {
   }
 });
 
-test('the events of an upload are its owner’s', async () => {
+test('the events of an upload belong to its owner', async () => {
   const mine = await ownersUpload('done');
   const [event] = await database.owner<{ user_id: string }>(
     `select user_id from events where subject = $1 and type = 'ingestion.complete'`,

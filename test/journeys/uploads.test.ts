@@ -15,7 +15,7 @@ function report(lines: string[]): string {
   return `${header}\n${lines.join('\n')}\n`;
 }
 
-test('a report goes from the file to production with its event, and again without changing anything', async () => {
+test('a report goes from file to production with its event, and a second time changes nothing', async () => {
   const { tenantId, workspaceId } = await uploads.tenant();
   const claims = { tenantId, role: 'admin' as const };
   const csv = report([line(1, '10.10'), line(2, '20.20'), line(3, '0.03')]);
@@ -80,7 +80,7 @@ test('a report goes from the file to production with its event, and again withou
   expect(values(after)).toEqual(values(before));
 });
 
-test('a preview says what promoting would create, update and leave, and promoting does just that', async () => {
+test('a preview counts what promotion would create, update and leave, and promotion does exactly that', async () => {
   const { tenantId, workspaceId } = await uploads.tenant();
   const claims = { tenantId, role: 'admin' as const };
   await uploads.post(claims, report([line(1, '10'), line(2, '20')]), { workspace_id: workspaceId });
@@ -109,7 +109,7 @@ test('a preview says what promoting would create, update and leave, and promotin
   expect((await uploads.call(claims, `/api/uploads/${held}/preview`)).status).toBe(409);
 });
 
-test('whatever number is stored, the daily figures can be read', async () => {
+test('daily metrics can be read whatever number is stored', async () => {
   const { tenantId, workspaceId } = await uploads.tenant();
   const claims = { tenantId, role: 'admin' as const };
   await uploads.post(claims, report([line(1, `${'9'.repeat(18)}.${'9'.repeat(20)}`)]), {

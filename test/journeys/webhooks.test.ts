@@ -105,7 +105,7 @@ function untilIdle(tenantId: string): Promise<void> {
 
 const accepted = new Set<Received>();
 
-/** By each message's own bytes, so that a mood does not depend on who is faster. */
+/** Decided by the message's own bytes, so that the behaviour does not depend on timing. */
 function moodOf(message: Received): { status: number; headers?: Record<string, string>; afterMs?: number } {
   const mood = [...message.event.id].reduce((sum, letter) => sum + letter.charCodeAt(0), 0) % 6;
   if (message.turn === 1 && mood === 0) return { status: 500 };
@@ -127,7 +127,7 @@ function outOfOrder(arrived: Received[], log: LoggedEvent[]): string[] {
   });
 }
 
-test('a moody consumer gets every event, signed and in order per subject, though a worker is killed', async () => {
+test('a flaky consumer gets every event, signed and in order per subject, although a worker is killed', async () => {
   const tenantId = await newTenant(database, 'enterprise');
   const ask = await actingFor(tenantId);
   const workers = [start('worker'), start('worker')];
@@ -168,7 +168,7 @@ test('a moody consumer gets every event, signed and in order per subject, though
   expect((await workers[1]?.ended)?.code).toBe(0);
 }, 180_000);
 
-test('a consumer that was down loses nothing', async () => {
+test('a consumer that was down misses nothing', async () => {
   const tenantId = await newTenant(database, 'enterprise');
   const ask = await actingFor(tenantId);
   receiver.answer = () => ({ status: 200 });

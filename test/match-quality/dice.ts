@@ -1,4 +1,4 @@
-/** Chance that is the same every time (mulberry32). */
+/** Repeatable random numbers (mulberry32). */
 export function makeDice(seed: number) {
   let state = seed >>> 0;
   const below = (end: number): number => {

@@ -1,13 +1,13 @@
 import { makeDice } from './dice.ts';
 
-/** A catalogue and rows that ask for its products in other words, the same every time. */
+/** A catalogue and rows that describe its products differently, the same every time. */
 export interface Product {
   sku: string;
   brand: string;
   title: string;
 }
 
-/** In which way a row differs from the product that it means. */
+/** How a row differs from its product. */
 export const rowKinds = [
   'spelling',
   'typos',

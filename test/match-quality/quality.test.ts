@@ -48,7 +48,7 @@ async function measure(strategies: Strategy[], threshold = defaultSettings.thres
   );
 }
 
-test('brand and title never answer wrongly, and find what differs in spelling and units only', async () => {
+test('brand and title never match wrongly, and find products that differ only in spelling and units', async () => {
   const { precision, byKind } = await measure(['brand_title']);
   expect(precision).toBe(100);
   expect(byKind.spelling).toBeGreaterThan(95);
@@ -56,7 +56,7 @@ test('brand and title never answer wrongly, and find what differs in spelling an
   expect(byKind['near miss']).toBe(100);
 });
 
-test('likeness by default finds nearly all, and what it answers wrongly are products of another colour', async () => {
+test('similar titles find nearly all by default, and their wrong matches are products of another colour', async () => {
   const { precision, recall, byKind } = await measure(['brand_title', 'fuzzy_title']);
   expect(precision).toBeGreaterThanOrEqual(95);
   expect(recall).toBeGreaterThanOrEqual(97);
@@ -64,7 +64,7 @@ test('likeness by default finds nearly all, and what it answers wrongly are prod
   expect(byKind['near miss']).toBeGreaterThanOrEqual(70);
 });
 
-test('a higher threshold answers less and is right more often', async () => {
+test('a higher threshold matches less and is right more often', async () => {
   const [low, high] = [await measure(['fuzzy_title'], 0.3), await measure(['fuzzy_title'], 0.8)];
   expect(high.precision).toBeGreaterThan(low.precision);
   expect(high.recall).toBeLessThan(low.recall);

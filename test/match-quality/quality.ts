@@ -9,7 +9,7 @@ export interface Quality {
   byKind: Record<RowKind, number>;
 }
 
-/** `found`: the SKU that was answered for each row, or null. */
+/** `found`: the SKU that was returned for each row, or null. */
 export function qualityOf(rows: readonly AskedRow[], found: readonly (string | null)[]): Quality {
   const right = rows.map(({ answer }, at) => found[at] === answer);
   const share = (some: boolean[], good: boolean[]) => {

@@ -1,4 +1,4 @@
-/** Draws that come out the same for the same seed, so that a corpus is the same everywhere. */
+/** Random choices that are the same for the same seed, so that a corpus is the same everywhere. */
 export interface Dice {
   below(limit: number): number;
   pick<T>(list: readonly T[]): T;

@@ -1,11 +1,11 @@
-/** A passage, what is asked by people whom it would help, and a neighbour that is about the same and does not help. */
+/** A passage, questions that it answers, and a similar passage that does not answer them. */
 export interface Passage {
   title: string;
-  /** The part that answers stands in [[double brackets]]. */
+  /** The part that answers the question is in [[double brackets]]. */
   text: string;
-  /** Asked by somebody who knows what the subject is called. */
+  /** A question that names the subject. */
   question: string;
-  /** Asked by somebody who does not: no word in common but the most frequent ones. */
+  /** A question without the name: it shares only the most frequent words. */
   paraphrase: string;
   near: string;
 }

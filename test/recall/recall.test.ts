@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { callOrThrow } from '../support/servers/api-caller.ts';
 import { documentForm } from '../support/servers/knowledge-server.ts';
 import type { TestClaims } from '../support/servers/server.ts';
 import { useServerProcess } from '../support/servers/server-process.ts';
@@ -8,14 +9,15 @@ import { makeCorpus, queryKinds } from './corpus.ts';
 import { formats } from './documents.ts';
 import { flattened, measureRecall, type Recall, resultsAskedFor, tableOf } from './recall.ts';
 
-// What is asked in other words than it was written in, against a server as it is installed, with its own embedder.
+// Questions in other words than the documents, against a server as installed, with its own embedder.
 const database = useDatabase();
 const server = useServerProcess(database);
 const corpus = makeCorpus();
-/** The embedder needs about ten seconds of one core for the corpus, and the core may be somebody else's. */
+/** The embedder needs about ten seconds of one core for the corpus, and the core may be busy. */
 const indexLimitMs = 300_000;
 
 let claims: TestClaims;
+const call = callOrThrow(server, () => claims);
 let measured: Recall[] = [];
 
 beforeAll(async () => {
@@ -50,7 +52,7 @@ describe('the corpus', () => {
     expect(counts).toEqual([50, 50, 20]);
   });
 
-  test('is stored with every answer in one document only', async () => {
+  test('has every answer in exactly one document', async () => {
     const documents = await database.owner<{ uri: string; text: string }>(
       `select d.uri, string_agg(e.text, ' ' order by l.ordinal) as text
          from knowledge_documents d
@@ -82,7 +84,7 @@ describe('a hybrid search', () => {
     expect(amongFive, `missed: ${missed.join(' | ')}`).toBeGreaterThanOrEqual(least[1]);
   });
 
-  test('finds by words what its meaning hides, and by meaning what its words hide', () => {
+  test('finds by words what a search by meaning misses, and the other way round', () => {
     const shareFound = (mode: Recall['mode'], kind: Recall['kind']) => recallOf(mode, kind).amongFive;
     expect(shareFound('hybrid', 'keyword')).toBeGreaterThan(shareFound('vector', 'keyword'));
     expect(shareFound('hybrid', 'paraphrase')).toBeGreaterThan(shareFound('text', 'paraphrase'));
@@ -94,20 +96,4 @@ function recallOf(mode: Recall['mode'], kind: Recall['kind']): Recall {
   const found = measured.find((each) => each.mode === mode && each.kind === kind);
   if (!found) throw new Error(`Nothing was measured for ${mode} and ${kind}`);
   return found;
-}
-
-async function call(route: string, body?: object): Promise<Record<string, unknown>> {
-  const isForm = body instanceof FormData;
-  const headers = {
-    ...(await server.bearer(claims)),
-    ...(body && !isForm ? { 'content-type': 'application/json' } : {}),
-  };
-  const content = isForm ? body : JSON.stringify(body);
-  const answer = await fetch(
-    `${server.url}${route}`,
-    body ? { method: 'POST', headers, body: content } : { headers },
-  );
-  const text = await answer.text();
-  if (!answer.ok) throw new Error(`${route} answered ${answer.status}: ${text}`);
-  return JSON.parse(text);
 }

@@ -16,7 +16,7 @@ export interface Recall {
 
 export const resultsAskedFor = 5;
 
-/** `search` answers the texts of the best chunks, best first. */
+/** `search` returns the texts of the best chunks, best first. */
 export async function measureRecall(
   queries: readonly Query[],
   search: (query: string, mode: Mode) => Promise<{ text: string }[]>,
@@ -51,7 +51,7 @@ export function tableOf(measured: readonly Recall[]): Record<string, Record<stri
   );
 }
 
-/** Infinite where it was not found. Formats break lines in their own places. */
+/** Infinite if it was not found. Formats break lines in different places. */
 function placeOf({ answer }: Query, results: readonly { text: string }[]): number {
   const wanted = flattened(answer);
   const at = results.findIndex(({ text }) => flattened(text).includes(wanted));

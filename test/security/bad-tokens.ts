@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { exportSPKI, SignJWT } from 'jose';
 import { testTokens } from '../support/servers/server.ts';
 
-/** Whom the forged tokens claim to be: somebody who exists and may do everything. */
+/** Whom the forged tokens claim to be: an existing user with all rights. */
 export interface Claimed {
   tenantId: string;
   userId: string;
@@ -47,7 +47,7 @@ interface Parts {
   algorithm?: string;
 }
 
-/** Good in every respect but the given ones. */
+/** Valid except for the given fields. */
 function sign({ tenantId, userId }: Claimed, parts: Parts = {}): Promise<string> {
   const nowSeconds = Math.floor(Date.now() / 1000);
   const key = new TextEncoder().encode(parts.secret ?? testTokens.secret);
@@ -66,7 +66,7 @@ function unsigned(claimed: Claimed): string {
   return `${encode({ alg: 'none', typ: 'JWT' })}.${encode(payloadOf(claimed))}.`;
 }
 
-/** A good token of somebody else, with the claimed one's claims under its signature. */
+/** A valid token of another user whose claims were replaced under its signature. */
 async function exchanged(claimed: Claimed): Promise<string> {
   const own = await sign({ tenantId: 'somebody', userId: 'somebody' });
   const [header, , signature] = own.split('.');

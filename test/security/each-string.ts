@@ -23,7 +23,7 @@ export interface Turn {
   claims: TestClaims & { tenantId: string };
 }
 
-/** A turn whose request was answered. */
+/** A turn whose request got a response. */
 export interface Sent extends Turn {
   told: Told;
   /** What stands for `:name` in the path. */
@@ -34,11 +34,11 @@ export interface Place {
   /** Where the text is after a success; null where nothing keeps it, which `why` explains. */
   back: ((sent: Sent) => Promise<unknown>) | null;
   why?: string;
-  /** A thing of its own per string, where a request uses it up. */
+  /** A separate thing per string, where a request uses it up. */
   params?: (turn: Turn) => Promise<Record<string, string>>;
   /** The body that the text is put into, where the smallest one has no place for it. */
   base?: Record<string, unknown>;
-  /** Read by the same code as another place: some of the strings are enough. */
+  /** Read by the same code as another place, so some of the strings are enough. */
   isAlike?: boolean;
 }
 
@@ -71,7 +71,7 @@ function tenantOf(database: TestDatabase, lane: number): Promise<string> {
   return known;
 }
 
-/** Refused in order: a problem of the 4xx kind that says what is wrong by a code. */
+/** A proper refusal: a 4xx problem with a code. */
 export function isRefusal({ status, body }: Pick<Told, 'status' | 'body'>): boolean {
   return status >= 400 && status < 500 && /^[a-z0-9_]+$/.test(String(body.code));
 }

@@ -36,8 +36,8 @@ beforeAll(async () => {
   workspaceId = (told.body.data as { workspace_id: string }[])[0]?.workspace_id ?? '';
 });
 
-describe('a URL that leads inside', () => {
-  test('is refused in every spelling by the jobs that tenants make, and never called', {
+describe('a URL to a private address', () => {
+  test('is refused in every spelling by tenants’ jobs, and never called', {
     timeout: 180_000,
   }, async () => {
     const site = await serveSite('::', (_request, response) => response.end('{"leak":true}'));
@@ -94,12 +94,12 @@ const memoryOf = (work: () => Promise<void>) => growthDuring(work, { mostBytes }
 describe('a bomb', () => {
   const bombs = [...fileBombs, ...requestBombs];
 
-  test('is of at least 20 kinds', () => {
+  test('has at least 20 kinds', () => {
     console.log(`${bombs.length} bombs, at least 20 are due`);
     expect(bombs.length).toBeGreaterThanOrEqual(20);
   });
 
-  test.each(bombs)('($what) is refused as rows, in little memory', { timeout: 180_000 }, async (bomb) => {
+  test.each(bombs)('($what) is refused as rows, using little memory', { timeout: 180_000 }, async (bomb) => {
     const before = await kept();
     const grown = await memoryOf(async () => {
       const headers = { 'content-type': formType, ...(await product.bearer(claims)), ...bomb.headers };
@@ -112,7 +112,7 @@ describe('a bomb', () => {
   });
 
   test.each(fileBombs)(
-    '($what) ends as a failed report, in little memory',
+    '($what) ends as a failed report, using little memory',
     { timeout: 180_000 },
     async (bomb) => {
       const grown = await memoryOf(async () => {
@@ -142,19 +142,23 @@ describe('a bomb', () => {
 });
 
 describe('a bomb of images', () => {
-  test.each(imageArchiveBombs)('($what) is refused, in little memory', { timeout: 180_000 }, async (bomb) => {
-    const before = await kept();
-    const file = { name: 'file', fileName: 'all.zip', content: bomb.content() };
-    const grown = await memoryOf(async () => {
-      const headers = { 'content-type': formType, ...(await product.bearer(claims)) };
-      const answer = await sendBody(`${product.url}/api/jobs`, { headers, body: formBytes([file]) });
-      expect(isRefusal(answer), JSON.stringify(answer.body)).toBe(true);
-    });
-    expect(grown).toBeLessThan(mostBytes);
-    expect(await kept()).toEqual(before);
-  });
+  test.each(imageArchiveBombs)(
+    '($what) is refused, using little memory',
+    { timeout: 180_000 },
+    async (bomb) => {
+      const before = await kept();
+      const file = { name: 'file', fileName: 'all.zip', content: bomb.content() };
+      const grown = await memoryOf(async () => {
+        const headers = { 'content-type': formType, ...(await product.bearer(claims)) };
+        const answer = await sendBody(`${product.url}/api/jobs`, { headers, body: formBytes([file]) });
+        expect(isRefusal(answer), JSON.stringify(answer.body)).toBe(true);
+      });
+      expect(grown).toBeLessThan(mostBytes);
+      expect(await kept()).toEqual(before);
+    },
+  );
 
-  test('ends as an error of its item, in little memory, and a good image beside it is done', {
+  test('ends as an error of its item, using little memory, and a good image beside it succeeds', {
     timeout: 180_000,
   }, async () => {
     const form = new FormData();
@@ -189,17 +193,17 @@ async function kept(): Promise<object | undefined> {
   return counts;
 }
 
-describe('a name that climbs', () => {
+describe('a name that climbs out of its folder', () => {
   const keys = () => climbingKeys('loot.csv', path.join(product.directory, 'loot.csv'));
   const lootRows = () =>
     database.owner('select 1 from job_items where input_json::text like $1', [`%${loot}%`]);
 
-  test('is of at least 40 kinds', () => {
+  test('has at least 40 kinds', () => {
     console.log(`${keys().length} names, at least 40 are due`);
     expect(new Set(keys()).size).toBeGreaterThanOrEqual(40);
   });
 
-  test('is refused where a file is named by reference, and one below the folder is taken', async () => {
+  test('is refused where a file is named by reference, and a name below the folder is accepted', async () => {
     const refer = (key: string, where: string) => {
       const reference = { adapter: 'folder', key };
       const fields = { workspace_id: workspaceId, platform: 'meta', source: 'manual' };
@@ -220,7 +224,7 @@ describe('a name that climbs', () => {
     expect(await lootRows()).toEqual([]);
   });
 
-  test('leads nowhere as the name of a file, of rows or of a report', async () => {
+  test('does no harm as the name of a file of rows or of a report', async () => {
     const outside = () => readdirSync(product.directory).sort();
     const before = outside();
     for (const key of keys()) {
@@ -242,7 +246,7 @@ describe('a name that climbs', () => {
     expect(names).toEqual([]);
   });
 
-  test('is no key of the storage', async () => {
+  test('cannot be a storage key', async () => {
     const files = createFiles({ filesBackend: 'local', dataDir: path.join(product.directory, 'files') });
     const refused = { code: 'storage_key_malformed' };
     for (const key of keys()) {
@@ -252,7 +256,7 @@ describe('a name that climbs', () => {
     }
   });
 
-  test('is no path of the server', async () => {
+  test('cannot be a path of the server', async () => {
     for (const key of keys()) {
       for (const folder of ['/assets/', '/docs/', '/']) {
         const head = [`GET ${folder}${key} HTTP/1.1`, 'Host: localhost', 'Connection: close'];

@@ -24,10 +24,10 @@ import {
 // Every route of the product against one tenant who has one of everything, by everybody who may not see it. Tables
 // by themselves are in row-level-security.test.ts.
 const database = useDatabase();
-/** Airbyte is named, but nobody answers there. */
+/** Airbyte is configured, but nothing listens there. */
 const airbyte = { AIRBYTE_BASE_URL: 'http://127.0.0.1:1/v1', AIRBYTE_API_TOKEN: 'a-token-of-the-tests' };
 const product = useProduct(database, { ...airbyte, AIRBYTE_WORKSPACE_ID: 'a-workspace' });
-/** Only for its table of routes: the product's own server keeps it to itself. */
+/** Only for its table of routes, which the product's own server does not expose. */
 const server = useServer(database);
 const tables = new TenantTables(database.ownerUrl);
 const tally = new Tally('isolation of routes', 1_000);
@@ -48,7 +48,7 @@ const nameOf = ({ method, url }: { method: string; url: string }) => `${method} 
 beforeAll(async () => {
   await tables.open();
   victim = await makeVictim(product, database);
-  // Something to be seen, so that a list that shows nothing to anybody does not pass for a closed one.
+  // Something visible, so that a list that shows nothing to anybody does not count as closed.
   const form = new FormData();
   form.set('file', new Blob(['sku\n1\n']), 'own.csv');
   const { body } = await product.ask(intruderAs('admin'), { method: 'POST', path: '/api/jobs', body: form });
@@ -61,7 +61,7 @@ function intruderAs(role: Role) {
   return { tenantId: `intruders-${role}`, role, userId: 'the-intruder' };
 }
 
-/** Open to everybody, because there is nothing of a tenant behind them. */
+/** Public, because they show nothing of a tenant. */
 const publicRoutes: Record<string, string> = {
   '/*': 'the console’s page and files, the same for everybody',
   '/api/docs': 'a static page',
@@ -108,7 +108,7 @@ const openByDesign: Record<string, { roles: readonly Role[]; why: string }> = {
   'GET /api/events/stream': { roles, why: 'never ends; it has a test of its own below' },
 };
 
-/** Reading first, then erasing but for tenants, then making: so that each thing is there or not as it should be. */
+/** Reads first, then deletes except tenants, then creates, so that each thing exists when it is needed. */
 function byTurn(one: Route, other: Route): number {
   const turnOf = ({ method, url }: Route) =>
     ['HEAD', 'GET', 'PATCH', 'POST', 'DELETE', 'PUT'].indexOf(method) +
@@ -137,7 +137,7 @@ const bodies: Record<string, unknown> = {
 
 const realPath = ({ url }: Route) => pathOf(url, (place) => victim.things.get(place));
 
-/** Of the same shape as the real ones, but nobody's. */
+/** Shaped like real ids, but of nothing. */
 function nobodysPath({ url }: Route): string {
   return pathOf(url, (place) => {
     const real = victim.things.get(place) ?? '';
@@ -146,7 +146,7 @@ function nobodysPath({ url }: Route): string {
   });
 }
 
-/** Nothing that is the victim's may stand in an answer, except what the caller said itself. */
+/** No response may contain anything of the victim except what the caller sent itself. */
 function leakIn(text: string, said: readonly string[]): string | null {
   const own = [...victim.things.values()].filter((value) => value.length > 8);
   let heard = text;
@@ -164,12 +164,12 @@ function saidIn(route: Route): string[] {
 }
 
 describe('the table of routes', () => {
-  test('has nothing public but what is meant to be', () => {
+  test('has no public route except the intended ones', () => {
     const open = server.app.registeredRoutes.filter(({ action }) => action === null);
     expect([...new Set(open.map(({ url }) => url))].sort()).toEqual(Object.keys(publicRoutes).sort());
   });
 
-  test('is the one that the product describes', async () => {
+  test('equals the routes in openapi.json', async () => {
     const { text } = await product.ask(null, { path: '/api/openapi.json' });
     const { paths } = JSON.parse(text) as { paths: Record<string, Record<string, object>> };
     const live = Object.entries(paths).flatMap(([path, methods]) =>
@@ -183,7 +183,7 @@ describe('the table of routes', () => {
     expect(hidden).toEqual([]);
   });
 
-  test('names only things that the victim has a real one of', () => {
+  test('names only kinds of things of which the victim has a real one', () => {
     for (const route of protectedRoutes()) expect(realPath(route)).not.toContain(':');
     for (const name of Object.keys(openByDesign)) expect(protectedRoutes().map(nameOf)).toContain(name);
   });
@@ -192,14 +192,14 @@ describe('the table of routes', () => {
 /** Tables in which no tenant can have a row yet, and why. */
 const emptyTables: Record<string, string> = {};
 
-test('the victim has rows in every table that has tenants, so that a change of any would show', async () => {
+test('the victim has rows in every tenant table, so any change would show', async () => {
   const before = await tables.fingerprint(victim.tenantId);
   const empty = Object.entries(before).filter(([, { rows }]) => rows === 0);
   expect(empty.map(([name]) => name).sort()).toEqual(Object.keys(emptyTables).sort());
 });
 
 describe('without a good token every route that is not public', () => {
-  test.each(Object.keys(badTokens))('answers 401 to %s, shows nothing and changes nothing', async (name) => {
+  test.each(Object.keys(badTokens))('returns 401 to %s, shows nothing and changes nothing', async (name) => {
     const token = (await badTokens[name]?.(victim)) ?? null;
     const headers: Record<string, string> = token === null ? {} : { authorization: `Bearer ${token}` };
     const before = await tables.fingerprint(victim.tenantId);
@@ -216,7 +216,7 @@ describe('without a good token every route that is not public', () => {
   });
 });
 
-/** The answer without what differs from request to request. */
+/** The response without what differs from request to request. */
 function comparable(told: Told, ids: readonly string[]): string {
   const text = told.text.replace(/"request_id":"[^"]*"/, '');
   return ids.reduce((rest, id) => rest.replaceAll(id, 'ID').replaceAll(encodeURIComponent(id), 'ID'), text);
@@ -229,7 +229,7 @@ const idsIn = (path: string, route: Route) =>
 
 describe('somebody of another tenant', () => {
   test.each(roles)(
-    'as %s gets nowhere with the ids of the victim, on any route',
+    'reaches nothing as %s with the ids of the victim, on any route',
     { timeout: 180_000 },
     async (role) => {
       for (const route of protectedRoutes().toSorted(byTurn)) {
@@ -247,7 +247,7 @@ describe('somebody of another tenant', () => {
         } else {
           const allowed = exempt ? [403, 204, 400, 422] : [403, 404];
           tally.ok(allowed.includes(told.status), `${label} answered ${told.status} ${told.text}`);
-          // Nobody can tell whether an id is somebody else's or nobody's.
+          // The response does not reveal whether an id belongs to another tenant or to nobody.
           const unknown = await product.ask(intruderAs(role), { method, path: nobodys, body: bodyOf(route) });
           tally.equal(
             { label, status: told.status, text: comparable(told, idsIn(path, route)) },
@@ -260,7 +260,7 @@ describe('somebody of another tenant', () => {
     },
   );
 
-  test('finds nothing of the victim’s by any filter or cursor of a list', { timeout: 180_000 }, async () => {
+  test('finds nothing of the victim by any filter or cursor of a list', { timeout: 180_000 }, async () => {
     // Readers of events wait for every older transaction of the whole cluster, those of other tests too.
     const areReadable = async () =>
       (await product.ask(victim.claims(), { path: '/api/events?limit=1' })).body.next_cursor !== null;
@@ -284,7 +284,7 @@ describe('somebody of another tenant', () => {
     expect(cursors).toEqual(expect.arrayContaining([...lists, 'GET /api/pending?after']));
   });
 
-  test('cannot put anything into a workspace of the victim’s', async () => {
+  test('cannot put anything into a workspace of the victim', async () => {
     const before = await tables.fingerprint(victim.tenantId);
     const workspaceId = victim.things.get('/api/workspaces/:workspace_id') ?? '';
     for (const role of roles.filter((one) => can(one, 'upload.create'))) {
@@ -296,7 +296,7 @@ describe('somebody of another tenant', () => {
     expect(await tables.fingerprint(victim.tenantId)).toEqual(before);
   });
 
-  test('hears only of its own on the live stream', async () => {
+  test('gets only its own events on the live stream', async () => {
     const stop = new AbortController();
     const headers = await product.bearer(intruderAs('admin'));
     const { body } = await fetch(`${product.url}/api/events/stream?after=0-0`, {
@@ -358,7 +358,7 @@ async function cursorOf(route: Route, name: string): Promise<string | null> {
   return cursor;
 }
 
-test('the victim itself reaches every one of these things, so the refusals above mean something', async () => {
+test('the victim itself reaches every one of these things, so the refusals above prove something', async () => {
   for (const route of protectedRoutes().toSorted(byTurn)) {
     // A stream never ends, and an Airbyte that could list its connections is not there.
     if (route.url.endsWith('/stream') || route.url === '/api/connections') continue;
@@ -374,6 +374,6 @@ test('the victim itself reaches every one of these things, so the refusals above
   }
 }, 180_000);
 
-test('all of that were at least 1,000 assertions', () => {
+test('the tests above made at least 1,000 assertions', () => {
   expect(tally.report()).toBeGreaterThanOrEqual(tally.quota);
 });

@@ -18,7 +18,7 @@ async function admin(): Promise<Claims> {
   return { tenantId: await newTenant(database), role: 'admin' };
 }
 
-/** Makes a knowledge base, runs it to its end, and answers its status and documents. */
+/** Creates a knowledge base, runs it to its end, and returns its status and documents. */
 async function runOf(claims: Claims, body: object) {
   const asked = { method: 'POST', path: '/api/knowledge', body: { kb_id: 'kb', name: 'One', ...body } };
   const made = await product.ask(claims, asked);
@@ -31,7 +31,7 @@ async function runOf(claims: Claims, body: object) {
   return { status, text, documents: documents.data as Record<string, unknown>[] };
 }
 
-/** A service of this machine that nobody outside may reach, and how often somebody did. */
+/** A private service of this machine, and how often it was reached. */
 async function privateService() {
   const calls: string[] = [];
   const { port } = await serveSite('127.0.0.1', (request, response) => {
@@ -55,7 +55,7 @@ describe('an address of this machine', () => {
     },
   );
 
-  test('is not asked for vectors either, and the run says why', async () => {
+  test('is not called for vectors either, and the run reports why', async () => {
     const service = await privateService();
     const embedder = {
       provider: 'openai',
@@ -79,7 +79,7 @@ function furnish({ tenantId }: Claims): void {
   symlinkSync(product.directory, path.join(home, 'outside'));
 }
 
-test('a folder, or a link in one, leads nowhere outside of the tenant’s', async () => {
+test('neither a folder nor a link in it leads outside the tenant’s folder', async () => {
   writeFileSync(path.join(product.directory, 'secret.md'), '# Secret\n\nNobody may read this.');
   const victim = await admin();
   furnish(victim);
@@ -97,7 +97,7 @@ test('a folder, or a link in one, leads nowhere outside of the tenant’s', asyn
   expect(states).toEqual(['file:link.md error', 'file:open.md indexed']);
 });
 
-test('a secret is found only by its own tenant, and its value is shown to nobody', async () => {
+test('a secret is visible only to its own tenant, and its value to nobody', async () => {
   const owner = await admin();
   const value = 'the value of the secret';
   await product.ask(owner, { method: 'PUT', path: '/api/secrets/shared_name', body: { value } });

@@ -21,7 +21,7 @@ import { Tally } from './tally.ts';
 // Every naughty string as the name of a file, as a cell and as a header, of rows and of reports.
 const database = useDatabase();
 const product = useProduct(database);
-/** A few connections for all: they are asked hundreds of times. */
+/** A few shared connections: they are used hundreds of times. */
 const owner = new pg.Pool({ connectionString: database.ownerUrl, max: 4 });
 afterAll(() => owner.end());
 
@@ -69,7 +69,7 @@ async function expectNothing(
   expect(problems.slice(0, 10)).toEqual([]);
 }
 
-/** A name never leads anywhere: folders before it are dropped, and what is only folders is no name. */
+/** A name never leads out: folders before it are dropped, and a name of folders only is refused. */
 function nameIn(text: string): string | null {
   const last = text.split(/[/\\]/).at(-1) ?? '';
   return ['', '.', '..'].includes(last) ? null : last;
@@ -92,7 +92,7 @@ async function reportFields(claims: Turn['claims']): Promise<Record<string, stri
 const wellFormed = allStrings.filter((text) => text === withoutHalves(text));
 
 describe('the name of a file', () => {
-  test('of rows is kept as it is, or refused', { timeout: 180_000 }, async () => {
+  test('of rows is kept unchanged or refused', { timeout: 180_000 }, async () => {
     let kept = 0;
     await expectNothing(wellFormed, async ({ text, claims }) => {
       const told = await sendFile(claims, { path: '/api/jobs', content: 'a\n1\n', fileName: text });
@@ -104,7 +104,7 @@ describe('the name of a file', () => {
     expect(kept).toBeGreaterThan(wellFormed.length / 2);
   });
 
-  test('of a report is kept as it is, or refused', { timeout: 180_000 }, async () => {
+  test('of a report is kept unchanged or refused', { timeout: 180_000 }, async () => {
     let kept = 0;
     await expectNothing(wellFormed, async ({ text, claims }) => {
       const fields = await reportFields(claims);
@@ -122,7 +122,7 @@ describe('the name of a file', () => {
     expect(kept).toBeGreaterThan(wellFormed.length / 2);
   });
 
-  test('of an image in an archive is kept as it is, or refused', { timeout: 180_000 }, async () => {
+  test('of an image in an archive is kept unchanged or refused', { timeout: 180_000 }, async () => {
     let kept = 0;
     const image = await picture().png().toBuffer();
     const inArchives = wellFormed.filter((text) => Buffer.byteLength(text) < 60_000);
@@ -147,7 +147,7 @@ describe('the name of a file', () => {
     expect(kept).toBeGreaterThan(inArchives.length / 2);
   });
 
-  test('of a document is kept with its folders, as it is or without a way out, or refused', {
+  test('of a document is kept with its folders, unchanged or made safe, or refused', {
     timeout: 180_000,
   }, async () => {
     let kept = 0;
@@ -172,7 +172,7 @@ describe('the name of a file', () => {
   });
 
   test.each(['filename', 'created_by'])(
-    'or what a form says in its field %s is kept, or refused',
+    'and the text of the form field %s are kept or refused',
     async (name) => {
       await expectNothing(wellFormed, async ({ text, claims }) => {
         const fields = { ...(await reportFields(claims)), [name]: text };
@@ -194,7 +194,7 @@ describe('the name of a file', () => {
   );
 
   const otherFields = ['workspace_id', 'platform', 'source', 'client_id', 'review', 'mapping'];
-  test.each(otherFields)('and the field %s of a form is taken or refused', async (name) => {
+  test.each(otherFields)('and the form field %s is accepted or refused', async (name) => {
     const some = someStrings(otherFields.indexOf(name)).filter((text) => wellFormed.includes(text));
     await expectNothing(some, async ({ text, claims }) => {
       const fields = { ...(await reportFields(claims)), [name]: text };
@@ -218,7 +218,7 @@ describe('rows', () => {
   const claims = { tenantId: 'the-rows', role: 'admin' } as const;
   const cells = allStrings.filter((text) => !unstorable.includes(text));
 
-  test.each(['CSV', 'JSON'])('in %s keep every cell as it is', async (format) => {
+  test.each(['CSV', 'JSON'])('in %s keep every cell unchanged', async (format) => {
     const content =
       format === 'CSV'
         ? `n,text\n${cells.map((cell, at) => `${at},${quoted(cell)}`).join('\n')}\n`
@@ -234,7 +234,7 @@ describe('rows', () => {
     for (const [at, { text }] of rows.entries()) tally.equal(text, cells[at]);
   });
 
-  test('keep every header as it is, or refuse it', async () => {
+  test('keep every header unchanged or refuse it', async () => {
     await expectNothing(wellFormed, async ({ text, claims: own }) => {
       const content = `n,${quoted(text)}\n1,2\n`;
       const told = await sendFile(own, { path: '/api/jobs', content });
@@ -252,7 +252,7 @@ describe('rows', () => {
 describe('reports', () => {
   const names = allStrings.filter((text) => !unstorable.includes(text) && text.length <= 500);
 
-  test('keep every name of a campaign as it is, but for spaces around it', { timeout: 180_000 }, async () => {
+  test('keep every campaign name unchanged except for surrounding spaces', { timeout: 180_000 }, async () => {
     const claims = { tenantId: 'the-reports', role: 'admin' } as const;
     const rows = names.map((name, at) => `${1_000 + at},${quoted(name)},2026-03-01,1,"x"`);
     const content = `Campaign ID,Campaign name,Day,Impressions,"odd ""header"""\n${rows.join('\n')}\n`;
@@ -278,7 +278,7 @@ describe('reports', () => {
     expect(problems).toEqual([]);
   });
 
-  test('show every header that they do not know as it is', async () => {
+  test('show every unknown header unchanged', async () => {
     const claims = { tenantId: 'the-headers', role: 'admin' } as const;
     const headers = names.filter((text) => text.trim() !== '' && !text.includes('\n'));
     const head = ['Campaign ID', 'Day', 'Impressions', ...headers.map(quoted)].join(',');
@@ -294,6 +294,6 @@ describe('reports', () => {
   });
 });
 
-test(`these were all ${allStrings.length} strings in at least 8 places`, () => {
+test(`all ${allStrings.length} strings were tried in at least 8 places`, () => {
   expect(tally.report()).toBeGreaterThanOrEqual(tally.quota);
 });

@@ -30,12 +30,12 @@ describe('a token', () => {
   const claims = {
     tenantId: { back: 'tenant_id', isLeftOut: false },
     userId: { back: 'user_id', isLeftOut: false },
-    // Only shown: what cannot be shown is left out.
+    // Only for display: what cannot be displayed is left out.
     name: { back: 'name', isLeftOut: true },
     email: { back: 'email', isLeftOut: true },
   } as const;
   test.each(Object.keys(claims) as (keyof typeof claims)[])(
-    'has a %s that comes back as it is, or is refused',
+    'has a %s that comes back unchanged or is refused',
     async (claim) => {
       const { back, isLeftOut } = claims[claim];
       await expectNothing(async ({ text, claims: own }) => {
@@ -48,7 +48,7 @@ describe('a token', () => {
     },
   );
 
-  test('of a tenant with a naughty id sees that tenant and no other', async () => {
+  test('sees only its own tenant when the tenant’s id is naughty', async () => {
     const names = new Map<string, string>();
     await expectNothing(async ({ text }) => {
       const claims = { tenantId: text, role: 'admin' } as const;
@@ -84,7 +84,7 @@ const headers = [
 ];
 
 describe('a header', () => {
-  test.each(headers)('%s is taken or refused, and breaks nothing', async (name) => {
+  test.each(headers)('%s is accepted or refused, and breaks nothing', async (name) => {
     await expectNothing(async ({ text, claims }) => {
       const { authorization } = await product.bearer(claims);
       const answer = await answerTo(product.url, [
@@ -99,7 +99,7 @@ describe('a header', () => {
   });
 
   test.each(['Authorization', 'Host', 'Content-Type', 'Content-Length', 'Transfer-Encoding', 'Expect'])(
-    '%s that is naughty is refused by a status of the 4xx kind, or does not matter',
+    '%s with a naughty value is refused with a 4xx status or has no effect',
     async (name) => {
       await expectNothing(async ({ text }) => {
         const others = name === 'Host' ? [] : ['Host: localhost'];
@@ -114,7 +114,7 @@ describe('a header', () => {
     },
   );
 
-  test('Idempotency-Key means the same key each time, and never another one', async () => {
+  test('Idempotency-Key always means the same key and never another one', async () => {
     const made = new Map<string, string>();
     const claims = { tenantId: await newTenant(database, 'enterprise'), role: 'admin' } as const;
     await expectNothing(async ({ text }) => {
@@ -182,6 +182,6 @@ function encoded(text: string): string {
     .slice(0, 8_000);
 }
 
-test(`these were all ${allStrings.length} strings in at least 30 places`, () => {
+test(`all ${allStrings.length} strings were tried in at least 30 places`, () => {
   expect(tally.report()).toBeGreaterThanOrEqual(tally.quota);
 });

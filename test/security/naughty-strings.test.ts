@@ -32,7 +32,7 @@ import { webhookPlaces } from './webhook-places.ts';
 const isFull = process.env.SLUICE_CHAOS === 'full';
 const secretKey = 'ab'.repeat(32);
 const database = useDatabase();
-/** Airbyte is named, but nobody answers there. */
+/** Airbyte is configured, but nothing listens there. */
 const airbyte = { AIRBYTE_BASE_URL: 'http://127.0.0.1:1/v1', AIRBYTE_API_TOKEN: 'a-token-of-the-tests' };
 const product = useProduct(database, (directory) => ({
   SLUICE_SECRET_KEY: secretKey,
@@ -47,7 +47,7 @@ const product = useProduct(database, (directory) => ({
 }));
 const tally = new Tally('naughty strings in bodies', allStrings.length * 20);
 
-/** A few connections for all: they are asked thousands of times. */
+/** A few shared connections: they are used thousands of times. */
 const owner = new pg.Pool({ connectionString: database.ownerUrl, max: 4 });
 
 afterAll(() => owner.end());
@@ -64,7 +64,7 @@ const word = notKept('a word of a list');
 const tenant = async () => ({ tenant_id: await newTenantOver() });
 const held = async ({ claims }: Turn) => ({ upload_id: await heldUpload(claims) });
 
-/** Each text of each body, and where to look for it afterwards. A new one has to be added, or the suite fails. */
+/** Each text of each body, and where to read it back. A new one must be added here, or the suite fails. */
 const places: Record<string, Place> = {
   'POST /api/tenants /tenant_id': { back: ({ told }) => tenantField(told.body.tenant_id, 'tenant_id') },
   'POST /api/tenants /name': { back: ({ told }) => tenantField(told.body.tenant_id, 'name') },
@@ -148,7 +148,7 @@ function connectorPlaces(route: string, prefix: string): Record<string, Place> {
   ]);
 }
 
-/** An import says by its codes which of several it refused. */
+/** The codes of an import say which connections were refused. */
 const refusedOf = ({ body }: Told) => ({ refused: (body.refused as { code: string }[])[0]?.code });
 
 async function madeField(made: Record<string, unknown>, name: string): Promise<unknown> {
@@ -188,7 +188,7 @@ const texts = (await readRoutes())
   .filter(({ name }, at, all) => all.findIndex((one) => one.name === name) === at);
 
 describe('every text of every body', () => {
-  test('is known here, with the place where it can be found again', () => {
+  test('is listed here, with the place where it can be read back', () => {
     expect(texts.map(({ name }) => name).sort()).toEqual(Object.keys(places).sort());
   });
 
@@ -300,7 +300,7 @@ async function correlationOf(jobId: unknown): Promise<unknown> {
 
 const heldUploads = new Map<string, Promise<string>>();
 
-/** One of a lane's, held until somebody promotes it. */
+/** One upload of a lane, held until it is promoted. */
 function heldUpload(claims: Claims): Promise<string> {
   const known = heldUploads.get(claims.tenantId);
   if (known) return known;
@@ -324,6 +324,6 @@ async function made(claims: TestClaims, path: string, body: unknown): Promise<Re
   throw new Error(`POST ${path} was answered with ${told.status}: ${told.text}`);
 }
 
-test(`these were all ${allStrings.length} strings in at least 20 places`, () => {
+test(`all ${allStrings.length} strings were tried in at least 20 places`, () => {
   expect(tally.report()).toBeGreaterThanOrEqual(tally.quota);
 });

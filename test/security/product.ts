@@ -23,7 +23,7 @@ export interface Told {
   status: number;
   text: string;
   type: string;
-  /** Empty when the answer is not JSON. */
+  /** Empty when the response is not JSON. */
   body: Record<string, unknown>;
   headers: Headers;
 }
@@ -34,7 +34,7 @@ export interface Product {
   /** A temporary one, with the data directory `files` in it. */
   readonly directory: string;
   bearer(claims: TestClaims): Promise<Record<string, string>>;
-  /** As somebody, or with the headers alone when nobody is given. */
+  /** As a principal, or with the headers alone when none is given. */
   ask(claims: TestClaims | null, ask: Ask): Promise<Told>;
 }
 
@@ -54,7 +54,7 @@ export function useProduct(
     rmSync(directory, { recursive: true, force: true });
   });
   const urlOf = (): string => {
-    if (!app) throw new Error('The product is there only once beforeAll has run');
+    if (!app) throw new Error('The product is available only after beforeAll has run');
     return app.url;
   };
   const bearer = async (claims: TestClaims): Promise<Record<string, string>> => {
@@ -113,7 +113,7 @@ async function send(url: string, { method = 'GET', body, headers = {} }: Ask): P
   return { status: answer.status, text, type, body: parsed, headers: answer.headers };
 }
 
-/** What the server at `url` answers to a head that no HTTP client would send. */
+/** What the server at `url` returns to a request head that no HTTP client would send. */
 export async function answerTo(
   url: string,
   head: readonly string[],

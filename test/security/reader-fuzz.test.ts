@@ -46,7 +46,7 @@ const readers: FuzzedReader[] = [
     refusals: 6,
   },
   {
-    // Much dearer than rows: 20,000 of the full million, 5,000 of them PDF.
+    // Much more expensive than rows: 20,000 of the full million, 5,000 of them PDF.
     file: 'src/ingest/knowledge/formats/read-document.ts',
     thread: 'src/ingest/knowledge/formats/document-thread.ts',
     inputs: Math.max(400, wanted / 50),
@@ -65,27 +65,27 @@ const root = path.resolve(import.meta.dirname, '../..');
 const done: Record<string, number> = {};
 
 test.each(readers)(
-  '$file reads mutated files or refuses them with a code of ours, the same way however they arrive',
+  '$file reads mutated files or refuses them with a catalogue code, however they are split',
   async ({ file, inputs, fuzz, refusals }) => {
     const memory = watchMemory(mostBytes);
     const report = await fuzz(inputs, seed).finally(memory.stop);
     console.log(`${file}: ${report.inputs} inputs from seed ${seed}`, report.accepted, report.refused);
     done[file] = report.inputs;
     expect(memory.peakBytes()).toBeLessThan(mostBytes);
-    // A fuzzer whose inputs are all refused at the door, or all fine, has looked at nothing.
+    // A fuzzer whose inputs are all refused early, or all valid, has tested nothing.
     expect(report.accepted).toBeGreaterThan(report.inputs / 20);
     expect(Object.keys(report.refused).length).toBeGreaterThanOrEqual(refusals);
   },
   60_000 + wanted * 20,
 );
 
-test(`that were at least ${wanted.toLocaleString('en')} inputs`, () => {
+test(`at least ${wanted.toLocaleString('en')} inputs were read`, () => {
   const total = Object.values(done).reduce((sum, inputs) => sum + inputs, 0);
   console.log(`fuzzed ${total} inputs, at least ${wanted} are due`);
   expect(total).toBeGreaterThanOrEqual(wanted);
 });
 
-test('every file in a folder of readers is used by a reader that is fuzzed, or is known to read nothing', () => {
+test('every file in a folder of readers belongs to a fuzzed reader or is known to read nothing', () => {
   const reached = new Set(
     readers.flatMap(({ file, thread }) => [...importsFrom(file), ...(thread ? importsFrom(thread) : [])]),
   );

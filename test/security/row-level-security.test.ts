@@ -166,7 +166,7 @@ const tenantless: Record<string, string> = {
   workers: 'processes',
 };
 
-test('every table and view has a tenant_id, or is known to belong to nobody', async () => {
+test('every table and view has a tenant_id or is listed as having none', async () => {
   const rows = await database.owner<{ name: string }>(
     `select c.relname as name
        from pg_class c
@@ -179,7 +179,7 @@ test('every table and view has a tenant_id, or is known to belong to nobody', as
   expect(rest).toEqual(Object.keys(tenantless));
 });
 
-test('what belongs to nobody is closed to every role that works for a tenant', async () => {
+test('tables without a tenant are closed to every role that works for a tenant', async () => {
   const readable = await database.owner<{ name: string; role: string }>(
     `select t.name, r.role
        from unnest($1::text[]) t(name), unnest($2::text[]) r(role)
@@ -233,7 +233,7 @@ describe('every table with a tenant_id', () => {
     });
   }
 
-  test('does not let a tenant push its own rows over to another one', async () => {
+  test('does not let a tenant move its own rows to another tenant', async () => {
     for (const { name } of tables) {
       const before = await victimRows(name);
       const statement = `update ${quoteIdentifier(name)} set tenant_id = '${victim}' where tenant_id = '${intruder}'`;
@@ -273,7 +273,7 @@ describe('the application login', () => {
     ]);
   });
 
-  test('and its group roles own nothing', async () => {
+  test('owns nothing, and neither do its group roles', async () => {
     const owned = await database.owner(
       `select 'relation' as kind, relname as name from pg_class where pg_get_userbyid(relowner) = any($1)
        union all select 'function', proname from pg_proc where pg_get_userbyid(proowner) = any($1)
@@ -292,7 +292,7 @@ describe('the application login', () => {
     expect(rows).toEqual([]);
   });
 
-  test('sees and changes nothing as long as it has not stepped into a role, even with the tenant set', async () => {
+  test('sees and changes nothing before it sets a role, even with the tenant set', async () => {
     for (const { name } of tables) {
       const before = await victimRows(name);
       for (const [verb, statement] of Object.entries(await statementsAgainst(name))) {
@@ -304,6 +304,6 @@ describe('the application login', () => {
   });
 });
 
-test('all of that were at least 1,000 assertions', () => {
+test('the tests above made at least 1,000 assertions', () => {
   expect(tally.report()).toBeGreaterThanOrEqual(tally.quota);
 });

@@ -42,7 +42,7 @@ export function scrapePlaces({ product, firstRow }: Means): Record<string, Place
     async ({ params }: Sent) =>
       (await firstRow(`select ${column} as value from scrape_references r where source = $1`, params.source))
         .value;
-  /** A prefix of paths begins with a slash, whether it is said or not. */
+  /** A path prefix begins with a slash, even if it was given without one. */
   const prefixField = (path: string) => async (sent: Sent) => {
     const value = await sourceField(path)(sent);
     return value === `/${sent.text}` ? sent.text : value;

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 
-/** Counts what a generated suite really looked at: one that looks at nothing passes as well. */
+/** Counts what a generated suite really checked: one that checks nothing passes too. */
 export class Tally {
   readonly quota: number;
   readonly #what: string;
@@ -21,12 +21,12 @@ export class Tally {
     expect(condition, otherwise).toBe(true);
   }
 
-  /** Something was looked at that is judged together with others. */
+  /** Counts a check that is asserted together with others. */
   count(): void {
     this.#count += 1;
   }
 
-  /** Prints and answers the number of assertions. */
+  /** Prints and returns the number of assertions. */
   report(): number {
     console.log(`${this.#what}: ${this.#count} assertions, at least ${this.quota} are due`);
     return this.#count;

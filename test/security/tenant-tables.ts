@@ -4,7 +4,7 @@ import { quoteIdentifier } from '../../src/lib/postgres/sql.ts';
 /** Every row of a tenant in every table that has tenants, as one hash per table. */
 export type Fingerprint = Record<string, { rows: number; hash: string }>;
 
-/** Looks at a tenant's rows behind the product's back. */
+/** Reads a tenant's rows directly in the database. */
 export class TenantTables {
   readonly #client: pg.Client;
   #names: string[] = [];

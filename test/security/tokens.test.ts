@@ -14,7 +14,7 @@ function protectedRoutes() {
   return server.app.registeredRoutes.filter((route) => route.action !== null);
 }
 
-/** A path of the route that names nothing which exists. */
+/** A path of the route with an id that does not exist. */
 function pathOf(url: string): string {
   return url.replaceAll(/:\w+/g, newId());
 }
@@ -24,7 +24,7 @@ function send({ method, url }: { method: string; url: string }, headers: Record<
 }
 
 describe('every route that is not public', () => {
-  test('answers 403 to a role without the right, and something else to a role with it', async () => {
+  test('returns 403 to a role without the right, and something else to a role with it', async () => {
     for (const role of roles) {
       const headers = await server.bearer({ tenantId: `matrix-${role}`, role, userId: `the ${role}` });
       for (const route of protectedRoutes()) {
@@ -48,7 +48,7 @@ describe('every route that is not public', () => {
   });
 });
 
-test.each(Object.keys(badTokens))('%s makes no tenant of the one that it names', async (name) => {
+test.each(Object.keys(badTokens))('%s does not create the tenant that it names', async (name) => {
   const token = (await badTokens[name]?.({ tenantId: 'a-tenant', userId: 'a-user' })) ?? null;
   const headers: Record<string, string> = token === null ? {} : { authorization: `Bearer ${token}` };
   expect((await send({ method: 'GET', url: '/api/me' }, headers)).statusCode).toBe(401);

@@ -8,7 +8,7 @@ import { uploadForm } from '../support/servers/upload-server.ts';
 import type { TestDatabase } from '../support/worlds/database.ts';
 import type { Ask, Product, Told } from './product.ts';
 
-/** Stands in everything that belongs to the victim, as text and as a name of a secret. */
+/** A marker in everything that belongs to the victim, as text and as the name of a secret. */
 export const canary = 'canary-7391';
 /** An Airbyte connection that is the victim's. */
 export const victimsConnection = `${canary}-connection`;
@@ -277,7 +277,7 @@ async function scrapeSource(making: Making): Promise<string> {
   return victimsSource;
 }
 
-/** One that failed, and another one for the second page. */
+/** A failed one, and another one for the second page. */
 async function adapterFile(making: Making): Promise<string> {
   const rows = await making.database.owner<{ id: string }>(
     `insert into adapter_files

@@ -20,7 +20,7 @@ export class Fairness {
     this.#state = state;
   }
 
-  /** Before the claim: who could be served by it? */
+  /** Before the claim: which tenants could be served? */
   before(claim: Claim): void {
     this.#couldBeServed = [];
     for (const tenant of this.#state.tenants.values()) {
@@ -111,7 +111,7 @@ function leasesIn({ jobs }: SimulatedTenant, workspaceId: string): number {
   return jobs.filter((job) => job.leasedBy !== null && job.workspaceId === workspaceId).length;
 }
 
-/** By an active job of its subject, or by an older retry. */
+/** Blocked by an active job of its subject, or by an older retry. */
 function isHeldBack({ jobs }: SimulatedTenant, retry: JobState): boolean {
   return jobs.some((job) => {
     if (job === retry || job.subjectId !== retry.subjectId || job.pipeline !== retry.pipeline) return false;

@@ -36,7 +36,7 @@ export interface Happening {
 export interface ProcessTruth {
   readonly id: string;
   readonly guardedBy: GuardedBy;
-  /** It lives, its guard connection is open, and it was told that it is registered. */
+  /** It lives, its guard connection is open, and it is registered. */
   readonly isPresent: boolean;
   readonly slices: readonly { readonly lease: Lease }[];
 }

@@ -119,7 +119,7 @@ export class Invariants {
     this.#subjectOf[index] = subject;
   }
 
-  /** No job may end up where nobody will ever look again. */
+  /** No job may end in a state that nothing ever leaves. */
   #checkReach(job: JobState): void {
     if (job.leasedBy !== null) {
       if (!((job.leaseExpiresAtMs ?? Number.POSITIVE_INFINITY) <= this.#latestMs + leaseMs)) {
@@ -161,7 +161,7 @@ export class Invariants {
       fail(job, `lost its lease by ${kind}`);
   }
 
-  /** Of all that lives, wherever it was stopped or cut off, at most one slice of a job can write: the holder's. */
+  /** Of all living processes, stopped or cut off, at most one slice of a job can write: the holder's. */
   #checkHolders(): void {
     for (const process of this.#processes()) {
       for (const { lease } of process.slices) {
@@ -211,7 +211,7 @@ export class Invariants {
     if (job.status === 'dead_letter') this.#checkPoison(job);
   }
 
-  /** A job is poison when as many processes died with it; one that is there, or is counted twice, did not die. */
+  /** A job is poison when that many processes died with it; a living process does not count, and none counts twice. */
   #checkPoison(job: JobState): void {
     const { struckBy } = job;
     if (new Set(struckBy).size < this.#maxStrikes) fail(job, `was given up for ${struckBy.join(', ')} alone`);
@@ -288,7 +288,7 @@ export function isEnded({ status, cleanupOpen }: Pick<JobState, 'status' | 'clea
   return status === 'success' || status === 'dead_letter' || (status === 'canceled' && !cleanupOpen);
 }
 
-/** May a write with this lease take effect on the job as it is? */
+/** Whether a write with this lease may take effect on the job now. */
 function isHeld(
   {
     status,

@@ -16,9 +16,9 @@ export interface JobStore {
   control(move: ControlMove, key: JobKey): Maybe<{ status: JobStatus } | Refused>;
 
   claim(request: Claim): Maybe<Claimed[]>;
-  /** A fenced transaction in the middle of a slice; answers whether the lease was still held. */
+  /** A fenced transaction in the middle of a slice; returns whether the lease was still held. */
   save(lease: Lease, step: number): Maybe<boolean>;
-  /** The fenced transaction that ends a slice; answers the job's new status, or null when it was refused. */
+  /** The fenced transaction that ends a slice; returns the job's new status, or null when it was refused. */
   settle(settlement: Settle): Maybe<Settled | null>;
   release(workerId: string, leases: Lease[]): Maybe<number>;
   renew(workerId: string, leases: Lease[]): Maybe<Renewed[]>;

@@ -18,7 +18,7 @@ export class Names {
     return name;
   }
 
-  /** A name that was never seen gets an id that stands for nothing in the database. */
+  /** An unknown name gets an id that does not exist in the database. */
   idOf(name: string): string {
     const known = this.#idByName.get(name);
     if (known !== undefined) return known;

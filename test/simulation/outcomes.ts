@@ -30,7 +30,7 @@ export function drawOutcome(
   return { outcome: afterError(random, situation), makesProgress: false };
 }
 
-/** Cleanup is never given up: an error only makes it wait. */
+/** Cleanup never fails for good: an error only makes it wait. */
 function cleanupOutcome(choice: number): Outcome {
   if (choice < 30) return { type: 'continue' };
   return choice < 50 ? { type: 'wait', delayMs: 5_000 } : { type: 'done' };

@@ -86,7 +86,7 @@ function fullWorkspaces({ jobs, limits }: SimulatedTenant): string[] {
   return [...leases].filter(([, count]) => count >= limit).map(([workspaceId]) => workspaceId);
 }
 
-/** A due retry waits while its subject has an active job, and behind an older retry of the same subject. */
+/** A due retry waits while its subject has an active job or an older retry. */
 function retryMayStart({ jobs }: SimulatedTenant, retry: JobState): boolean {
   return !jobs.some(
     (job) =>

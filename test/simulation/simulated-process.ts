@@ -26,7 +26,7 @@ interface HeldSlice {
   runsAlone: boolean;
 }
 
-/** A worker process: what it holds and what it would do next. It may die, stop, wake, or lose its connections. */
+/** A worker process: what it holds and its next step. It may die, stop, wake, or lose its connections. */
 export class SimulatedProcess implements ProcessTruth {
   readonly id: string;
   readonly guardedBy: GuardedBy;
@@ -81,7 +81,7 @@ export class SimulatedProcess implements ProcessTruth {
     this.#closeGuard();
   }
 
-  /** The end that a process has planned: it gives its leases back and signs off. */
+  /** A clean exit: the process releases its leases and signs off. */
   leave(): void {
     const leases = this.slices.splice(0).map(({ lease }) => lease);
     this.#world.tick('leave');
@@ -136,7 +136,7 @@ export class SimulatedProcess implements ProcessTruth {
     if (this.isMember) this.#claim({ limit: 1, tenantId, jobId });
   }
 
-  /** One more thing that one of the slices does. `finish`: it ends well, whatever it would have liked to do. */
+  /** One more step of one of the slices. `finish`: it succeeds, whatever it had planned. */
   work({ finish }: { finish: boolean }): void {
     const slice = this.#world.random.pick(this.slices);
     if (!slice) return;
@@ -166,7 +166,7 @@ export class SimulatedProcess implements ProcessTruth {
     return claimed?.answer.length ?? 0;
   }
 
-  /** Before an outside call the lease must be surely ours: renewed a moment ago, or confirmed by the store now. */
+  /** Before an outside call the lease must be certain: renewed a moment ago, or confirmed by the store now. */
   #callOutside(slice: HeldSlice): void {
     const isFresh = this.#world.monotonicMs - slice.renewedAtMs < leaseMs / 2;
     if (!isFresh && !(this.#renew([slice]) && !slice.isAborted)) {
@@ -257,7 +257,7 @@ export class SimulatedProcess implements ProcessTruth {
     }
   }
 
-  /** Others may be taking our leases at this moment: no slice goes on. */
+  /** Other workers may be taking over our leases: no slice continues. */
   #lose(): void {
     this.isMember = false;
     for (const slice of this.slices) slice.isAborted = true;

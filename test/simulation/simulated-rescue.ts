@@ -37,7 +37,7 @@ function isLost(state: SimulatedState, job: JobState): boolean {
   return holder?.guardedBy === 'lock' && holder.lostAtMs !== null;
 }
 
-/** The last strike cannot be undone when the worker turns out to live, so it waits for it to come back. */
+/** The last strike cannot be undone, so it waits for the worker to come back. */
 function waitsForWorker(
   state: SimulatedState,
   job: JobState,
@@ -53,7 +53,7 @@ function waitsForWorker(
   return silentSinceMs < state.nowMs && silentSinceMs > state.nowMs - rejoinMs;
 }
 
-/** A process counts once: one that was given up and claimed again had not died. */
+/** A process counts once: one that was declared dead and claimed again had not died. */
 function isLastStrike({ status, struckBy, leasedBy }: JobState, maxStrikes: number): boolean {
   return status === 'running' && struckBy.filter((id) => id !== leasedBy).length + 1 >= maxStrikes;
 }

@@ -2,7 +2,7 @@ import { type Move, type Transition, transitions } from '../../src/kernel/jobs/t
 import type { JobStatus, Outcome } from '../../src/kernel/jobs/types.ts';
 import type { JobState, TenantLimits, WorkerState } from './job-store.ts';
 
-/** What can be broken on purpose, to show that the simulation notices. */
+/** What can be broken on purpose to prove that the simulation notices. */
 export type Breakage =
   | 'no epoch check'
   | 'rescue before expiry'

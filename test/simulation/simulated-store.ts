@@ -67,7 +67,7 @@ export class SimulatedStore implements JobStore {
     this.state.nowMs += byMs;
   }
 
-  /** A retry that waits for the subject is brought forward; else a job is made, unless there is an active one. */
+  /** Brings a waiting retry of the subject forward; otherwise creates a job, unless one is active. */
   dispatch(job: SubjectJob): Made | Refused {
     const tenant = this.#tenant(job.tenantId);
     const active = this.#activeOf(tenant, job);
@@ -205,7 +205,7 @@ export class SimulatedStore implements JobStore {
     };
   }
 
-  /** The fence: a paused job lets its slice in flight commit, a canceled one only its cleanup, a newer epoch nobody. */
+  /** The fence: a paused job lets its current slice commit, a canceled one only its cleanup, a newer epoch none. */
   #lockIfHeld({ jobId, leaseEpoch }: Lease): JobState | null {
     const job = this.#get(jobId);
     const isCurrent = job.leaseEpoch === leaseEpoch || this.state.breakage === 'no epoch check';

@@ -6,12 +6,12 @@ import type { Breakage } from './simulated-state.ts';
 import { SimulatedStore } from './simulated-store.ts';
 import { Trace } from './trace.ts';
 
-/** Also what a run reports: how often each thing happened. */
+/** Also the report of a run: how often each thing happened. */
 export type Tally = Map<string, number>;
 
 export const maxStrikes = 3;
 
-/** A request that the network still holds: whoever sent it has given up waiting for the answer. */
+/** A request that the network still holds: its sender has stopped waiting for the response. */
 interface LateRequest {
   happening: Happening;
   run: () => unknown;
@@ -32,7 +32,7 @@ export class SimulatedWorld {
   monotonicMs = 0;
   /** How often the store has been set to another time: what a lease was worth is unknown then. */
   clockJumps = 0;
-  /** The share of requests that get no answer. */
+  /** The share of requests that get no response. */
   lossRate = 0;
 
   constructor({
@@ -63,7 +63,7 @@ export class SimulatedWorld {
     return answer;
   }
 
-  /** A request over the network. Null: no answer came, and nobody knows whether it took effect, or still will. */
+  /** A request over the network. Null: no response came; it may have taken effect, or still may. */
   call<T>(happening: Happening, run: () => T): { answer: T } | null {
     if (this.random.next() >= this.lossRate) return { answer: this.act(happening, run) };
     const fate = this.random.below(3);
@@ -128,7 +128,7 @@ function isRefusal(answer: unknown): boolean {
   return answer === null || answer === false || (typeof answer === 'object' && 'refused' in answer);
 }
 
-/** An answer in few words; written out for every event, so without JSON. */
+/** A short form of a response; written for every event, so without JSON. */
 function told(answer: unknown): string {
   if (answer === undefined) return '';
   if (Array.isArray(answer))

@@ -12,7 +12,7 @@ export interface SimulationRun {
   text: string;
 }
 
-/** A broken rule mostly breaks in many seeds; the first few tell enough. */
+/** A broken rule usually fails in many seeds; the first few are enough. */
 const maxFailures = 3;
 
 /** One seed after the other, on one core; what they did is added up. */
@@ -28,7 +28,7 @@ export async function runSeeds({ first, count }: { first: number; count: number 
     run.longestWait = Math.max(run.longestWait, report.longestWait);
     for (const [what, times] of report.tally) run.tally.set(what, (run.tally.get(what) ?? 0) + times);
     if (report.violation !== null) failures.push(describeFailure(report));
-    // The test runner has to be heard now and then.
+    // Lets the test runner have the event loop now and then.
     if (run.seeds % 100 === 0) await setImmediate();
   }
   const cpuMs = process.cpuUsage(startedAt).user / 1000;

@@ -10,7 +10,7 @@ const count = replayed === null ? Number(process.env.SIM_SEEDS ?? (isFull ? 20_0
 // The short run is the same everywhere; the long one looks elsewhere each time.
 const first = replayed ?? (count > 200 ? Math.floor(Math.random() * 2 ** 31) : 1);
 
-test('whatever happens to workers, connections and clocks, the rules of the kernel hold after every event', {
+test('the rules of the kernel hold after every event, whatever happens to workers, connections and clocks', {
   timeout: 30 * 60_000,
 }, async () => {
   const run = await runSeeds({ first, count });
@@ -21,7 +21,7 @@ test('whatever happens to workers, connections and clocks, the rules of the kern
   if (replayed === null) expectEnough(run);
 });
 
-/** A run in which little happens proves little. */
+/** A run with few events proves little. */
 function expectEnough(run: Awaited<ReturnType<typeof runSeeds>>): void {
   expect(run.events).toBeGreaterThanOrEqual(1_000 * run.seeds);
   const happenings = [

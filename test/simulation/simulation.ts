@@ -18,9 +18,9 @@ export interface SimulationReport {
   longestWait: number;
 }
 
-/** The rest, up to about a thousand, happens while everything heals and every job comes to its end. */
+/** The rest, up to about a thousand, happens while everything recovers and every job ends. */
 const eventsBeforeHealing = 900;
-/** Enough for every subject to have several; the checks look at all of them after every event. */
+/** Enough for several per subject; the checks read all of them after every event. */
 const maxJobs = 90;
 const maxHealingRounds = 300;
 
@@ -88,7 +88,7 @@ class Simulation {
     };
   }
 
-  /** Every seed has its own mixture, and leaves some kinds of faults out: rare meetings become common in some seed. */
+  /** Every seed has its own mixture and omits some kinds of faults: rare combinations become common in some seed. */
   #drawWeights(): Choice[] {
     const { random } = this.#world;
     const usual: [number, () => void][] = [
@@ -159,7 +159,7 @@ class Simulation {
     this.#world.note('fault', process.id, 'is stopped');
   }
 
-  /** A zombie: whatever it held may have gone on without it. */
+  /** A zombie: its jobs may have continued elsewhere. */
   #wakeProcess(): void {
     const { random } = this.#world;
     const process = random.pick(this.#processes.filter(({ isStopped, isDead }) => isStopped && !isDead));
@@ -241,7 +241,7 @@ class Simulation {
     return moments.length === 0 ? 1 : Math.min(...moments) - nowMs;
   }
 
-  /** No more faults, and everybody does its part: now no job may be left over. */
+  /** Without further faults every job must come to its end. */
   #heal(): void {
     const world = this.#world;
     world.lossRate = 0;
@@ -259,7 +259,7 @@ class Simulation {
         );
       }
       quietRounds = this.#healingRound() ? 0 : quietRounds + 1;
-      // A clock that was set back makes some things wait for as long again: ever longer steps get there.
+      // A clock that was set back makes some things wait for as long again, so the steps grow.
       if (quietRounds > 0) world.passTime(Math.max(this.#untilNextMs(), 2 ** Math.min(quietRounds, 21)));
     }
     if (open.length === 0) {
@@ -270,7 +270,7 @@ class Simulation {
     throw new Violation(`With all faults gone these jobs never ended: ${left}`);
   }
 
-  /** Answers whether any slice ran: if not, only time can help. */
+  /** Returns whether any slice ran: if not, only time can help. */
   #healingRound(): boolean {
     let ran = 0;
     for (const process of this.#processes.filter(({ isDead }) => !isDead)) {

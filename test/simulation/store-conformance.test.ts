@@ -20,7 +20,7 @@ describeStore('the kernel on PostgreSQL', async () => {
 // `npm run chaos` goes on where these end: each seed is another sequence.
 const quota = { sequences: process.env.SLUICE_CHAOS === 'full' ? 500 : 40, commands: 40 };
 
-/** Answers how often each kind of command did something. */
+/** Returns how often each kind of command had an effect. */
 async function compare(seeds: number[], breakage?: Breakage): Promise<Map<string, number>> {
   const kinds = new Map<string, number>();
   for (const seed of seeds) {
@@ -34,7 +34,7 @@ async function compare(seeds: number[], breakage?: Breakage): Promise<Map<string
   return kinds;
 }
 
-test('the simulated store and PostgreSQL answer and remember the same after the same commands', {
+test('the simulated store and PostgreSQL return and store the same after the same commands', {
   timeout: 20 * 60_000,
 }, async () => {
   const kinds = await compare(Array.from({ length: quota.sequences }, (_, index) => index + 1));
@@ -56,7 +56,7 @@ const drifts: Breakage[] = [
 ];
 
 test.each(drifts)(
-  'a simulated store with "%s" is told from PostgreSQL',
+  'a simulated store with "%s" is distinguished from PostgreSQL',
   { timeout: 120_000 },
   async (drift) => {
     const seeds = Array.from({ length: 60 }, (_, index) => index + 1);

@@ -20,7 +20,7 @@ const retryIn = (delayMs: number, notBefore = false): Outcome => ({
   failure,
 });
 
-/** What every store of jobs has to do. `makeStore` answers an empty one; `close` is called after each test. */
+/** What every job store has to do. `makeStore` returns an empty one; `close` is called after each test. */
 export function describeStore(
   name: string,
   makeStore: () => Promise<{ store: JobStore; close: () => Promise<void> }>,
@@ -45,7 +45,7 @@ export function describeStore(
   });
 }
 
-/** Short words for what the tests do to a store. */
+/** Short names for what the tests do to a store. */
 class Hands {
   readonly store: JobStore;
 
@@ -84,7 +84,7 @@ class Hands {
     return job;
   }
 
-  /** A worker takes the job and dies with it; somebody notices. */
+  /** A worker claims the job and dies with it; a rescuer notices. */
   async dieWith(workerId: string, request: Partial<Claim> = {}): Promise<Claimed> {
     await this.worker(workerId);
     const claimed = await this.claimOne(workerId, request);
@@ -125,7 +125,7 @@ function describeSubjects(hands: () => Hands): void {
     expect(await store.dispatch(subject)).toEqual({ jobId: 'job-0002' });
   });
 
-  test('a job that leaves nothing behind is canceled for good at once', async () => {
+  test('a job that needs no cleanup is canceled for good at once', async () => {
     const key = await hands().make('s', { pipeline: 'plain' });
     await hands().claimOne('w');
     await hands().store.control('cancel', key);
@@ -146,7 +146,7 @@ function describeSubjects(hands: () => Hands): void {
     });
   });
 
-  test('an ended job can be neither paused, resumed nor canceled', async () => {
+  test('an ended job cannot be paused, resumed or canceled', async () => {
     const { store } = hands();
     const key = await hands().make('s');
     await store.settle({ ...(await hands().claimOne('w')), outcome: { type: 'done' }, step: 1 });
@@ -157,7 +157,7 @@ function describeSubjects(hands: () => Hands): void {
 }
 
 function describeLeases(hands: () => Hands): void {
-  test('every claim has a newer epoch, and an old one can do nothing any more', async () => {
+  test('every claim has a newer epoch, and an older one can do nothing', async () => {
     const { store } = hands();
     await hands().worker('w');
     const key = await hands().make('s');
@@ -174,7 +174,7 @@ function describeLeases(hands: () => Hands): void {
     expect(await store.save(lease, 1)).toBe(true);
   });
 
-  test('a lease that was given back cannot be used again', async () => {
+  test('a released lease cannot be used again', async () => {
     const { store } = hands();
     await hands().make('s');
     const lease = await hands().claimOne('w');
@@ -199,7 +199,7 @@ function describeLeases(hands: () => Hands): void {
     expect((await store.rescue(rescueRules)).jobs).toMatchObject([{ cause: 'expiry', struck: false }]);
   });
 
-  test('the slice in flight of a paused job may commit, and the next one waits until it is resumed', async () => {
+  test('a paused job’s current slice may commit, and the next one waits until the job is resumed', async () => {
     const { store } = hands();
     const key = await hands().make('s');
     const lease = await hands().claimOne('w');
@@ -215,7 +215,7 @@ function describeLeases(hands: () => Hands): void {
 }
 
 function describeRetries(hands: () => Hands): void {
-  test('a retry waits for its time and then starts another attempt', async () => {
+  test('a retry waits until it is due and then starts another attempt', async () => {
     const { store } = hands();
     const key = await hands().make('s');
     await store.settle({ ...(await hands().claimOne('w')), outcome: retryIn(60_000) });
@@ -279,7 +279,7 @@ function describeRescues(hands: () => Hands): void {
     expect(await store.rescue(rescueRules)).toEqual({ lost: ['w'], jobs: [rescued], hasStruck: true });
   });
 
-  test('a struck job runs alone, and a worker that returns takes its strike back', async () => {
+  test('a struck job runs alone, and a worker that returns removes its strike', async () => {
     const { store } = hands();
     const key = await hands().make('s');
     await hands().dieWith('w');
@@ -299,7 +299,7 @@ function describeRescues(hands: () => Hands): void {
     expect(await hands().job(key)).toMatchObject({ struckBy: [] });
   });
 
-  test('without a lock only silence is a strike, and the next heartbeat tells of it', async () => {
+  test('a worker without a lock takes a strike only for silence, and its next heartbeat reports it', async () => {
     const { store } = hands();
     await hands().worker('w', 'expiry');
     await hands().make('s');
@@ -312,7 +312,7 @@ function describeRescues(hands: () => Hands): void {
 }
 
 function describeLastStrikes(hands: () => Hands): void {
-  test('the third dead worker makes a dead letter, once it had the time to come back', async () => {
+  test('the third dead worker makes a dead letter after it had time to return', async () => {
     const { store } = hands();
     const key = await hands().make('s');
     await hands().dieWith('u');
@@ -324,11 +324,11 @@ function describeLastStrikes(hands: () => Hands): void {
     expect(await hands().job(key)).toMatchObject({ status: 'dead_letter', errorCode: 'worker_crashed' });
   });
 
-  test('a process that is given up again and again counts once', async () => {
+  test('a process that is declared dead repeatedly counts once', async () => {
     const { store } = hands();
     const key = await hands().make('s');
     await hands().dieWith('w');
-    // Its guard connection is gone and it does not know yet.
+    // Its guard connection is gone, and it has not noticed yet.
     for (let n = 1; n <= 3; n += 1) {
       await hands().claimOne('w', { struck: true });
       await store.turnClock(rescueRules.rejoinMs + 1);
@@ -337,7 +337,7 @@ function describeLastStrikes(hands: () => Hands): void {
     expect(await hands().job(key)).toMatchObject({ struckBy: ['w'] });
   });
 
-  test('a struck job of which its living worker knows nothing is taken back once its lease has expired', async () => {
+  test('a struck job that its living worker does not hold is taken back when its lease expires', async () => {
     const { store } = hands();
     const key = await hands().make('s');
     await hands().dieWith('u');
@@ -352,7 +352,7 @@ function describeLastStrikes(hands: () => Hands): void {
 }
 
 function describeTurns(hands: () => Hands): void {
-  test('a tenant with one job does not wait behind another one with many', async () => {
+  test('a tenant with one job does not wait behind a tenant with many', async () => {
     for (const subject of ['1', '2', '3', '4']) await hands().make(subject);
     await hands().claim('w', { limit: 2 });
     await hands().make('1', { tenantId: 'tenant-b' });
@@ -360,7 +360,7 @@ function describeTurns(hands: () => Hands): void {
     expect(turns.map(({ tenantId }) => tenantId)).toEqual(['tenant-b', 'tenant-a']);
   });
 
-  test('one claim shares its places between the tenants', async () => {
+  test('one claim is shared between the tenants', async () => {
     for (const subject of ['1', '2', '3']) await hands().make(subject);
     for (const subject of ['1', '2', '3']) await hands().make(subject, { tenantId: 'tenant-b' });
     const claimed = await hands().claim('w', { limit: 4 });

@@ -13,7 +13,7 @@ import {
 import type { Breakage } from './simulated-state.ts';
 import { SimulatedStore } from './simulated-store.ts';
 
-/** A command on either store. `given` is what the real one answered before, for the choices that are open. */
+/** A command on either store. `given` is what the real store returned, where several results are allowed. */
 interface Command {
   name: string;
   run(store: JobStore, given?: unknown): unknown;
@@ -69,7 +69,7 @@ function isSome(answer: unknown): boolean {
 class CommandDraw {
   readonly #random: SeededRandom;
   readonly #store: SimulatedStore;
-  /** Every lease that was ever given out, so that the old ones are tried as well. */
+  /** Every lease ever granted, so that old ones are tried too. */
   readonly #leases: (Claimed & { workerId: string })[] = [];
   #claimant = '';
 

@@ -43,7 +43,7 @@ async function readJson(route: string): Promise<unknown> {
   return JSON.parse(text);
 }
 
-test('it starts on an empty directory, says so in at most eight lines, and the printed link logs in', async () => {
+test('the product starts on an empty directory, prints at most eight lines, and the printed link logs in', async () => {
   await startServer();
   expect(server.stdout().trimEnd().split('\n').length).toBeLessThanOrEqual(8);
   expect(server.stderr()).toBe('');
@@ -54,14 +54,14 @@ test('it starts on an empty directory, says so in at most eight lines, and the p
   expect(await logIn()).toBe('');
 });
 
-test('it answers what a first look asks for', async () => {
+test('the product serves the first pages that a user opens', async () => {
   expect(await readJson('/api/workspaces')).toMatchObject({ data: expect.any(Array) });
   expect(await readJson('/api/jobs')).toEqual({ data: [], has_more: false, next_cursor: null });
   expect(await readJson('/api/openapi.json')).toMatchObject({ openapi: expect.stringMatching(/^3\./) });
   expect((await read('/metrics')).text).toContain('process_cpu_seconds_total');
 });
 
-test('its command line works beside it, on the same directory', async () => {
+test('the command line works beside the server, on the same directory', async () => {
   const { port } = new URL(url);
   const [doctor, list, worker, token] = await Promise.all([
     sluice.run(['doctor', '--json']),
@@ -80,7 +80,7 @@ test('its command line works beside it, on the same directory', async () => {
   expect(made.status).toBe(201);
 });
 
-test('after kill -9 it starts again with everything that was there', async () => {
+test('the product starts again after kill -9 with all of its data', async () => {
   server.child.kill('SIGKILL');
   await server.ended;
   await startServer();
@@ -88,7 +88,7 @@ test('after kill -9 it starts again with everything that was there', async () =>
   expect(workspaces.data.map(({ name }) => name)).toContain('made before the crash');
 });
 
-test('SIGTERM ends it with 0, and the embedded PostgreSQL with it', async () => {
+test('SIGTERM ends the product with exit code 0, and the embedded PostgreSQL with it', async () => {
   expect(isAlive(postgresPid)).toBe(true);
   server.child.kill('SIGTERM');
   expect((await server.ended).code).toBe(0);

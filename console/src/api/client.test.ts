@@ -13,7 +13,7 @@ test('a query leaves out what is not set and joins lists', () => {
   );
 });
 
-test('a problem keeps the sentence, the code, and what only its kind has', () => {
+test('a problem keeps its sentence, its code and the fields of its kind', () => {
   const problem = new ApiProblem(409, {
     title: 'Active',
     detail: 'There is a job.',
@@ -30,6 +30,6 @@ test('a problem keeps the sentence, the code, and what only its kind has', () =>
   expect(problem.document.active_job_id).toBe('j1');
 });
 
-test('an answer that is no problem document is a problem all the same', () => {
-  expect(new ApiProblem(502, {})).toMatchObject({ code: 'http_502', detail: 'The server answered 502.' });
+test('an error response without a problem document becomes a problem too', () => {
+  expect(new ApiProblem(502, {})).toMatchObject({ code: 'http_502', detail: 'The server returned 502.' });
 });

@@ -2,7 +2,7 @@ import type { Paths, Problem } from './types.ts';
 
 type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
-/** The paths that know a method. */
+/** The paths that have a method. */
 export type PathOf<M extends Method> = {
   [P in keyof Paths]: M extends keyof Paths[P] ? P : never;
 }[keyof Paths];
@@ -10,7 +10,7 @@ export type PathOf<M extends Method> = {
 type Operation<P extends keyof Paths, M extends Method> = M extends keyof Paths[P] ? Paths[P][M] : never;
 type Part<O, K extends string> = O extends Record<K, infer T> ? T : never;
 
-/** What a call answers, by its path: `Reply<'/api/jobs'>`. */
+/** What a call returns, by its path: `Reply<'/api/jobs'>`. */
 export type Reply<P extends keyof Paths, M extends Method = 'get'> = Part<Operation<P, M>, 'reply'>;
 export type QueryOf<P extends keyof Paths, M extends Method = 'get'> = Part<Operation<P, M>, 'query'>;
 
@@ -21,12 +21,12 @@ export interface CallOptions<P extends keyof Paths, M extends Method> {
   body?: Part<Operation<P, M>, 'body'>;
   /** Multipart instead of JSON. */
   form?: FormData;
-  /** Makes a repeated POST safe: the server answers the same again. */
+  /** Makes a repeated POST safe: the server returns the same response. */
   idempotencyKey?: string;
   signal?: AbortSignal;
 }
 
-/** What the server said against a request, or that it could not be reached (status 0). */
+/** Why the server refused a request; status 0: it could not be reached. */
 export class ApiProblem extends Error {
   readonly status: number;
   readonly code: string;
@@ -34,13 +34,13 @@ export class ApiProblem extends Error {
   readonly detail: string;
   readonly errors: Problem['errors'];
   readonly requestId: string | null;
-  /** The whole answer, with members that only this kind of problem has, such as `active_job_id`. */
+  /** The whole response, with members that only this kind of problem has, such as `active_job_id`. */
   readonly document: Record<string, unknown>;
 
   constructor(status: number, document: Record<string, unknown>) {
     const text = (name: string, fallback: string) =>
       typeof document[name] === 'string' ? (document[name] as string) : fallback;
-    super(text('detail', text('title', `The server answered ${status}.`)));
+    super(text('detail', text('title', `The server returned ${status}.`)));
     this.name = 'ApiProblem';
     this.status = status;
     this.code = text('code', status === 0 ? 'unreachable' : `http_${status}`);
@@ -114,7 +114,7 @@ async function send(
     throw new ApiProblem(0, {
       code: 'unreachable',
       title: 'The server cannot be reached',
-      detail: 'The server cannot be reached. What you see may be out of date; it is asked again by itself.',
+      detail: 'The server cannot be reached. What you see may be out of date; the console retries by itself.',
     });
   }
 }
@@ -124,8 +124,8 @@ async function problemOf(response: Response): Promise<Record<string, unknown>> {
   try {
     return JSON.parse(text) as Record<string, unknown>;
   } catch {
-    // A proxy in between answers with a page of its own.
-    return { title: `The server answered ${response.status}`, detail: text.slice(0, 300) };
+    // A proxy in between may return its own page.
+    return { title: `The server returned ${response.status}`, detail: text.slice(0, 300) };
   }
 }
 

@@ -24,7 +24,7 @@ export function parseErrorCatalogue(markdown: string): Map<string, ErrorWords> {
   );
 }
 
-/** The words of a code that a job ended with; null while they are not known, and for codes of elsewhere. */
+/** The words for the error code of a job; null while they are loading, and for codes of other systems. */
 export function useErrorWords(code: string | null): ErrorWords | null {
   const catalogue = useQuery({
     queryKey: ['me', 'error-catalogue'],

@@ -9,7 +9,7 @@ const stream = [
   `id: 9-1\nevent: job.queued\ndata: ${JSON.stringify(event)}\n\n`,
 ].join('');
 
-test('frames are read whole however the text is cut', () => {
+test('frames are read whole wherever the text is split', () => {
   fc.assert(
     fc.property(fc.array(fc.nat(stream.length), { maxLength: 12 }), (cuts) => {
       const places = [0, ...cuts.sort((a, b) => a - b), stream.length];
@@ -21,6 +21,6 @@ test('frames are read whole however the text is cut', () => {
   );
 });
 
-test('a heartbeat moves the place without anything having happened', () => {
+test('a heartbeat moves the position without an event', () => {
   expect(new FrameReader().read(': heartbeat\nid: 8-5\n\n')).toEqual([{ id: '8-5', event: null }]);
 });

@@ -2,11 +2,11 @@ import type { Event } from './types.ts';
 
 export interface Frame {
   id: string | null;
-  /** Null: only the place has moved, nothing happened. */
+  /** Null: only the position has moved, without an event. */
   event: Event | null;
 }
 
-/** Server-sent events out of pieces of text that end anywhere. */
+/** Reads server-sent events from pieces of text that may be split anywhere. */
 export class FrameReader {
   #rest = '';
 

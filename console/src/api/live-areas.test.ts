@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { areas, areasTouchedBy } from './live-areas.ts';
 
-test('an event of a job touches the jobs, its own pipeline, and what is counted', () => {
+test('a job event refreshes the jobs, its own pipeline and the counts', () => {
   const touched = areasTouchedBy({ type: 'job.completed', data: { pipeline: 'uploads' } });
   expect(touched).toEqual(expect.arrayContaining(['jobs', 'uploads', 'overview', 'dead-letters', 'stats']));
   expect(touched).not.toContain('knowledge');
 });
 
-test('an event of a job that does not name its pipeline could be about any of them', () => {
+test('a job event without a pipeline refreshes all pipelines', () => {
   const touched = areasTouchedBy({ type: 'job.paused', data: {} });
   expect(touched).toEqual(expect.arrayContaining(['uploads', 'items', 'knowledge', 'scrapes', 'connectors']));
 });
@@ -23,11 +23,11 @@ test.each([
   expect(areasTouchedBy({ type, data: {} })).toContain(area);
 });
 
-test('an unknown event makes only the log out of date', () => {
+test('an unknown event refreshes only the log', () => {
   expect(areasTouchedBy({ type: 'moon.rose', data: {} })).toEqual(['events']);
 });
 
-test('only areas that queries begin with are named', () => {
+test('every named area is the start of a query key', () => {
   const named = ['job.x', 'item.x', 'upload.x', 'handoff.x', 'sync.x', 'webhook.x'].flatMap((type) =>
     areasTouchedBy({ type, data: {} }),
   );

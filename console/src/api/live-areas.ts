@@ -1,6 +1,6 @@
 import type { Event } from './types.ts';
 
-/** The first word of every query key. What a page asks for is asked again when an event of its area arrives. */
+/** The first word of every query key. An event of an area makes its queries load again. */
 export const areas = [
   'me',
   'overview',
@@ -23,7 +23,7 @@ export type Area = (typeof areas)[number];
 
 const counted: Area[] = ['overview', 'stats'];
 
-/** By the beginning of an event's type; the longest one that fits counts. */
+/** By prefix of an event's type; the longest match counts. */
 const areasOfType: Record<string, readonly Area[]> = {
   'job.': ['jobs', 'dead-letters', ...counted],
   'item.': ['items', 'pending', 'jobs', ...counted],
@@ -46,7 +46,7 @@ const areasOfPipeline: Record<string, readonly Area[]> = {
   sync: ['connectors'],
 };
 
-/** Which areas an event makes out of date; an unknown type makes only the log itself so. */
+/** Which areas an event makes out of date; an unknown type concerns only the log. */
 export function areasTouchedBy(event: Pick<Event, 'type' | 'data'>): Area[] {
   const prefix = Object.keys(areasOfType)
     .filter((beginning) => event.type.startsWith(beginning))

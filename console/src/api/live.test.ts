@@ -8,7 +8,7 @@ const patience = { timeout: 30_000 };
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** A real server whose answer can be changed, as one that restarts or stands behind another proxy. */
+/** A real server whose response can be changed, as if it restarted or stood behind another proxy. */
 async function serve(
   port = 0,
 ): Promise<{ url: string; port: number; answer: (handler: Handler) => void; close: () => void }> {
@@ -40,7 +40,7 @@ function frame(id: string, type: string): string {
   return `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify({ id, type, data: {} })}\n\n`;
 }
 
-test('a stream that ends is taken up behind the last event, and no event comes twice', async () => {
+test('a stream that ends is resumed after the last event, and no event comes twice', async () => {
   const server = await serve();
   const places: (string | undefined)[] = [];
   server.answer((request, response) => {
@@ -56,7 +56,7 @@ test('a stream that ends is taken up behind the last event, and no event comes t
   expect(live.state.kind).toBe('streaming');
 });
 
-test('an event has what is on screen of its area asked again, and nothing else', async () => {
+test('an event refetches the visible queries of its area and nothing else', async () => {
   const server = await serve();
   let push: (text: string) => void = () => {};
   server.answer((_request, response) => {
@@ -75,7 +75,7 @@ test('an event has what is on screen of its area asked again, and nothing else',
   await vi.waitFor(() => expect(asked).toEqual({ uploads: 2, knowledge: 1 }), patience);
 });
 
-test('without a stream everything is asked every few seconds, and the dot says so', async () => {
+test('without a stream everything is polled every few seconds, and the dot shows it', async () => {
   const server = await serve();
   server.answer((_request, response) => response.writeHead(404).end());
   const client = new QueryClient();
@@ -87,7 +87,7 @@ test('without a stream everything is asked every few seconds, and the dot says s
   expect(live.state.kind).toBe('polling');
 });
 
-test('a server that goes away is offline since then, and live again when it is back', async () => {
+test('a server that goes away is shown as offline since then, and as live when it is back', async () => {
   const first = await serve();
   first.answer((_request, response) => stream(response, frame('7-0', 'job.queued')));
   const live = liveOn(first.url);
@@ -109,7 +109,7 @@ test('a server that goes away is offline since then, and live again when it is b
   expect(place).toBe('7-0');
 });
 
-test('who is no longer logged in is not asked for again and again', async () => {
+test('a session that has ended is not retried', async () => {
   const server = await serve();
   let requests = 0;
   server.answer((_request, response) => {

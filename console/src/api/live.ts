@@ -6,23 +6,23 @@ import { type Area, areas, areasTouchedBy } from './live-areas.ts';
 import type { Event } from './types.ts';
 
 export type LiveState =
-  /** Before the first answer. */
+  /** Before the first response. */
   | { kind: 'connecting' }
   | { kind: 'streaming' }
-  /** The server answers, but not with a stream: everything on screen is asked again every few seconds. */
+  /** The server responds, but not with a stream: everything on screen is loaded again every few seconds. */
   | { kind: 'polling' }
   | { kind: 'offline'; since: Date };
 
-/** A list that was scrolled down further is only marked as out of date: asking again would be page after page. */
+/** A list that was scrolled further is only marked as out of date: reloading it would take many requests. */
 const askedAgainPages = 3;
 const longestPauseMs = 10_000;
-/** The server says every 15 s that it lives; a stream that is silent for longer is dead. */
+/** The server sends a heartbeat every 15 s; a stream that is silent for longer is dead. */
 const silenceMs = 40_000;
 const hiddenMs = 10_000;
 
 export interface LiveOptions {
   url?: string;
-  /** Between two questions while there is no stream. */
+  /** Between two polls while there is no stream. */
   pollMs?: number;
   firstPauseMs?: number;
   throttleMs?: number;
@@ -50,7 +50,7 @@ export class Live {
       url: '/api/events/stream',
       pollMs: 5_000,
       firstPauseMs: 500,
-      // Events come in bursts; what is on screen is asked again at most this often.
+      // Events come in bursts; queries on screen are loaded again at most this often.
       throttleMs: 1_000,
       ...options,
     };
@@ -82,7 +82,7 @@ export class Live {
     this.#become({ kind: 'connecting' });
   }
 
-  /** Over HTTP/1.1 a browser has six connections for all its tabs: those that nobody looks at must not hold them. */
+  /** Over HTTP/1.1 a browser has six connections for all its tabs: hidden tabs must not hold them. */
   readonly #onVisibility = (): void => {
     if (this.#hiddenTimer !== null) clearTimeout(this.#hiddenTimer);
     this.#hiddenTimer = null;
@@ -90,7 +90,7 @@ export class Live {
     else this.#hiddenTimer = setTimeout(() => this.#close(), hiddenMs);
   };
 
-  /** Goes on behind the last event that was seen. */
+  /** Continues after the last event that was seen. */
   #open(): void {
     if (this.#stop !== null) return;
     this.#stop = new AbortController();
@@ -150,7 +150,7 @@ export class Live {
 
   #unstreamed(status: number): 'refused' | 'unstreamed' | 'unreachable' {
     if (status === 401) {
-      // Who is no longer logged in is sent to the login by the next question that is answered so.
+      // If the session has ended, the next query returns 401 and leads to the login.
       void this.#client.invalidateQueries({ queryKey: ['me'] });
       return 'refused';
     }
@@ -163,7 +163,7 @@ export class Live {
   }
 
   #connected(): void {
-    // What happened while the stream was away comes through Last-Event-ID; what failed meanwhile is asked again.
+    // Last-Event-ID brings the events that were missed; queries that failed meanwhile are loaded again.
     if (this.#state.kind === 'offline' || this.#state.kind === 'polling') this.#touch(areas);
     this.#become({ kind: 'streaming' });
   }
@@ -186,7 +186,7 @@ export class Live {
     this.#flushTimer = null;
     const touched = [...this.#touched];
     this.#touched.clear();
-    // The log announces what is new by itself instead of being asked again.
+    // The log announces new events by itself and need not be loaded again.
     for (const area of touched.filter((name) => name !== 'events')) {
       const queryKey = [area];
       const isLong = (query: Query) => pageCount(query.state.data) > askedAgainPages;
@@ -208,12 +208,12 @@ export function useLiveState(live: Live): LiveState {
   return useSyncExternalStore(live.subscribe, () => live.state);
 }
 
-/** Whether trying again could help: not for what the server understood and refused. */
+/** Whether a retry could help; not if the server understood the request and refused it. */
 export function isPassing(error: unknown): boolean {
   return !(error instanceof ApiProblem) || error.status === 0 || error.status >= 500 || error.status === 429;
 }
 
-/** Of an infinite list; 0 of everything else. */
+/** The number of pages of an infinite list; 0 for other queries. */
 function pageCount(data: unknown): number {
   const pages = typeof data === 'object' && data !== null && 'pages' in data ? data.pages : [];
   return Array.isArray(pages) ? pages.length : 0;

@@ -25,6 +25,6 @@ test.each([
     '/connectors/a%2Fb',
   ],
   [{ ...raw, kind: 'moons_missing' }, '3 moons missing', '/jobs'],
-])('%o is said and leads there', (need, sentence, href) => {
+])('%o has a sentence and a link', (need, sentence, href) => {
   expect(needOf(need)).toMatchObject({ sentence, href });
 });

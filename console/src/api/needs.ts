@@ -72,7 +72,7 @@ export function needOf(raw: Raw): Need {
 
 /** `invalid_credentials` reads as "invalid credentials". */
 export function codeWords(code: string | null): string {
-  return code === null ? 'without a code' : code.replaceAll('_', ' ');
+  return code === null ? 'no error code' : code.replaceAll('_', ' ');
 }
 
 function one(path: string, subjectId: string | null): string | null {

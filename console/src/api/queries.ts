@@ -3,7 +3,7 @@ import { ApiProblem, api } from './client.ts';
 import { isPassing, Live } from './live.ts';
 import type { Me } from './types.ts';
 
-/** Called when an answer says that nobody is logged in; main.tsx leads to the login page. */
+/** Called when a response is 401; main.tsx then opens the login page. */
 let onLoggedOut: () => void = () => {};
 
 export function whenLoggedOut(act: () => void): void {
@@ -19,10 +19,10 @@ export const queryClient = new QueryClient({
   mutationCache: new MutationCache({ onError: noticeLogout }),
   defaultOptions: {
     queries: {
-      // Events say what is out of date; the clock is only for what has none.
+      // Events say what is out of date; polling is only for data without events.
       staleTime: 10_000,
       retry: (failures, error) => failures < 2 && isPassing(error),
-      // Offline is seen by asking: the browser's own notion is about its network card.
+      // Only a request shows whether the server is reachable: the browser's own flag is about its network card.
       networkMode: 'always',
     },
     mutations: { networkMode: 'always' },

@@ -3,7 +3,7 @@ import { ApiProblem } from './client.ts';
 export interface Sending {
   onProgress: (sentBytes: number) => void;
   signal: AbortSignal;
-  /** The same for every try of one file, so that a try whose answer was lost makes no second thing of it. */
+  /** The same for every try of one file, so a retry after a lost response creates nothing twice. */
   idempotencyKey: string;
 }
 
@@ -11,11 +11,11 @@ interface NewThing {
   method?: 'POST' | 'PUT';
   path: string;
   form: FormData;
-  /** What to say when the connection ends without an answer. */
+  /** The message when the connection ends without a response. */
   brokenOff: string;
 }
 
-/** By XMLHttpRequest, because fetch does not tell how much was sent. */
+/** Uses XMLHttpRequest because fetch does not report how much was sent. */
 export function sendForm<Made>(thing: NewThing, sending: Sending): Promise<Made> {
   const { method = 'POST', path, form, brokenOff } = thing;
   return new Promise((resolve, reject) => {
@@ -31,7 +31,7 @@ export function sendForm<Made>(thing: NewThing, sending: Sending): Promise<Made>
     };
     request.onerror = () =>
       reject(
-        new ApiProblem(0, { code: 'unreachable', title: 'The upload was broken off', detail: brokenOff }),
+        new ApiProblem(0, { code: 'unreachable', title: 'The upload was interrupted', detail: brokenOff }),
       );
     request.onabort = () => reject(new DOMException('The upload was stopped', 'AbortError'));
     sending.signal.addEventListener('abort', () => request.abort(), { once: true });

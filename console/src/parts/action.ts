@@ -12,7 +12,7 @@ interface ActionOptions<Input, Result> {
   afterwards?: (result: Result, input: Input) => void;
 }
 
-/** Something a person does: runs, says what happened or why not, and asks again for what it changed. */
+/** An action of a person: runs it, reports the result, and reloads what it changed. */
 export function useAction<Result, Input = void>(options: ActionOptions<Input, Result>) {
   const client = useQueryClient();
   const { mutate, mutateAsync, isPending } = useMutation<Result, Error, Input>({

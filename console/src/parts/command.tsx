@@ -1,7 +1,7 @@
 import { useClipboard } from '@mantine/hooks';
 import { Icon } from './icons.tsx';
 
-/** A command line to take along. */
+/** A command line to copy. */
 export function Command({ line }: { line: string }) {
   return (
     <div className="command">
@@ -21,7 +21,7 @@ export function CopyButton({ value, label }: { value: string; label: string }) {
   );
 }
 
-/** An id: short to look at, whole to copy and to point at. */
+/** An id: shown short, copied whole. */
 export function Id({ value, length = 8 }: { value: string; length?: number }) {
   const clipboard = useClipboard({ timeout: 1_500 });
   const isShort = value.length <= length + 2;

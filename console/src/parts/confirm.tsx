@@ -26,21 +26,21 @@ export function confirm(question: Question): Promise<boolean> {
   });
 }
 
-/** Stands once at the root of the page. */
+/** Rendered once at the root of the page. */
 export function ConfirmHost() {
   const question = useSyncExternalStore(subscribe, () => asked);
-  const settle = (yes: boolean) => {
+  const close = (yes: boolean) => {
     question?.answer(yes);
     become(null);
   };
   return (
-    <Modal opened={question !== null} onClose={() => settle(false)} title={question?.title ?? ''} size="sm">
+    <Modal opened={question !== null} onClose={() => close(false)} title={question?.title ?? ''} size="sm">
       <Text component="div">{question?.consequence}</Text>
       <Group justify="flex-end" mt="md">
-        <Button variant="default" onClick={() => settle(false)}>
-          Leave it
+        <Button variant="default" onClick={() => close(false)}>
+          Keep it
         </Button>
-        <Button color={question?.isDanger ? 'red' : 'teal'} onClick={() => settle(true)} data-autofocus>
+        <Button color={question?.isDanger ? 'red' : 'teal'} onClick={() => close(true)} data-autofocus>
           {question?.action}
         </Button>
       </Group>

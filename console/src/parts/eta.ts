@@ -9,12 +9,12 @@ const leastEstimates = 5;
 /** How far the last estimates of the end may lie apart, as a share of the time that is left. */
 const tolerance = 0.25;
 
-/** Learns how fast something advances, and when it will end, but says the latter only once it no longer jumps. */
+/** Estimates rate and end time; gives the end time only when it is stable. */
 export class Eta {
   #samples: Sample[] = [];
   #ends: number[] = [];
 
-  /** A new count; one that goes backwards (rows are processed again) begins anew. */
+  /** A new count; one that goes backwards (reprocessed rows) starts again. */
   add(done: number, { total, atMs }: { total: number | null; atMs: number }): void {
     const last = this.#samples.at(-1);
     if (last !== undefined && done < last.done) this.#forget();

@@ -16,16 +16,16 @@ test('known events read as sentences', () => {
     sentence: 'refused may.csv: The file has no bytes',
   });
   expect(eventLook({ type: 'job.retry', data: { delay_seconds: 60 } }).sentence).toBe(
-    'will be tried again in 1 min',
+    'will be retried in 1 min',
   );
 });
 
-test('an event of a type that nobody foresaw still says its name', () => {
+test('an event of an unknown type shows its name', () => {
   expect(eventLook({ type: 'handoff.completed', data: {} })).toEqual({ tone: 'done', sentence: 'completed' });
   expect(eventLook({ type: 'odd', data: {} }).sentence).toBe('odd');
 });
 
-test('an event leads to its job, its upload and everything else about its subject', () => {
+test('an event links to its job, its upload and all events of its subject', () => {
   const links = eventLinks({ subject: 'u1', data: { job_id: 'j1', upload_id: 'u1' } });
   expect(links.map(({ href }) => href)).toEqual(['/jobs/j1', '/uploads/u1', '/events?subject=u1']);
 });

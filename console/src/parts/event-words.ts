@@ -42,7 +42,7 @@ const wordings: Record<string, Wording> = {
   'upload.failed': ['failed', (data) => `failed: ${reason(data)}`],
   'upload.refused': ['failed', (data) => `refused ${text(data, 'filename')}: ${reason(data)}`],
   'upload.undone': ['canceled', () => 'undone'],
-  'upload.remapped': ['running', () => 'columns mapped anew'],
+  'upload.remapped': ['running', () => 'columns mapped again'],
   'upload.checked': ['running', () => 'checked again'],
   'ingestion.complete': ['done', (data) => `complete: ${sums(data.metrics)}`],
   'sync.triggered': ['running', (data) => `Airbyte started run ${String(data.run_id ?? '')}`],
@@ -85,7 +85,7 @@ function retryWords(data: Figures): string {
   const delay = durationText(number(data, 'delay_seconds') * 1_000);
   return data.brought_forward === true
     ? `retry brought forward, due in ${delay}`
-    : `will be tried again in ${delay}`;
+    : `will be retried in ${delay}`;
 }
 
 function reason(data: Figures): string {
@@ -109,7 +109,7 @@ function worker(data: Figures): string {
 
 function rescueCause(data: Figures): string {
   const cause = text(data, 'cause');
-  return cause === '' ? 'died or fell silent' : cause.replaceAll('_', ' ');
+  return cause === '' ? 'died or stopped reporting' : cause.replaceAll('_', ' ');
 }
 
 function openWords(data: Figures): string {

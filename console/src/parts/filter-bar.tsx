@@ -21,6 +21,24 @@ export function FilterBar(props: {
   );
 }
 
+/** The one filter of a list that is short enough to be looked through here; see `hasText`. */
+export function TextFilterBar(props: {
+  label: string;
+  value: string | undefined;
+  onChange: (value: string | undefined) => void;
+}) {
+  return (
+    <FilterBar isFiltered={props.value !== undefined} onReset={() => props.onChange(undefined)}>
+      <FilterText {...props} />
+    </FilterBar>
+  );
+}
+
+/** True if one of the texts contains what was typed, or if nothing was. */
+export function hasText(texts: readonly string[], typed: string | undefined): boolean {
+  return typed === undefined || texts.some((text) => text.toLowerCase().includes(typed.toLowerCase()));
+}
+
 interface FilterSelectProps<T extends string> {
   label: string;
   value: T | undefined;
@@ -56,7 +74,7 @@ interface FilterTextProps {
   width?: number;
 }
 
-const settleMs = 350;
+const pauseMs = 350;
 
 /** Takes effect when the person pauses; Enter is faster. */
 export function FilterText({ label, value, onChange, width = 220 }: FilterTextProps) {
@@ -64,7 +82,7 @@ export function FilterText({ label, value, onChange, width = 220 }: FilterTextPr
   useEffect(() => setDraft(value ?? ''), [value]);
   useEffect(() => {
     if (draft === (value ?? '')) return;
-    const timer = setTimeout(() => onChange(draft.trim() || undefined), settleMs);
+    const timer = setTimeout(() => onChange(draft.trim() || undefined), pauseMs);
     return () => clearTimeout(timer);
   }, [draft, value, onChange]);
   return (

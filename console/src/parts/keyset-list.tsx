@@ -13,11 +13,11 @@ interface KeysetListOptions<Row> {
   /** Newest first: rows that appear above what is shown wait as `newCount`. False shows everything at once. */
   announcesNew?: boolean;
   enabled?: boolean;
-  /** For what changes without an event: asked again this often while only its first page is shown. */
+  /** For data that changes without an event: polled this often while only the first page is shown. */
   everyMs?: number;
 }
 
-/** A list by keyset that grows at its end and does not move under the reader. */
+/** A list by keyset that grows at its end and does not move while it is read. */
 export function useKeysetList<Row>(options: KeysetListOptions<Row>) {
   const { queryKey, fetchPage, rowKey, announcesNew = true, enabled = true, everyMs = false } = options;
   const query = useInfiniteQuery({
@@ -47,7 +47,7 @@ export function useKeysetList<Row>(options: KeysetListOptions<Row>) {
     showNew,
     error: query.error,
     isLoading: query.isPending && enabled,
-    /** Marked out of date by an event but not asked again, because it is long. */
+    /** Marked out of date by an event but not reloaded, because it is long. */
     isStale: query.isStale && !query.isFetching && (query.data?.pages.length ?? 0) > 1,
     refetch: () => void query.refetch(),
     updatedAt: query.dataUpdatedAt,
@@ -82,7 +82,7 @@ export function MoreRows({ list, noun }: MoreRowsProps) {
         {hasMore
           ? `${count(rows.length)} ${noun} shown, there are more`
           : rows.length === 1
-            ? 'That is all there is'
+            ? 'End of list'
             : `All ${count(rows.length)} ${noun} shown`}
       </span>
       {hasMore ? (

@@ -136,7 +136,7 @@ function SelectAll({ keys, selection }: { keys: readonly string[]; selection: Se
     <th scope="col" className="list-select">
       <input
         type="checkbox"
-        aria-label={isAll ? 'Choose none' : `Choose all ${choosable.length} rows shown`}
+        aria-label={isAll ? 'Clear selection' : `Choose all ${choosable.length} rows shown`}
         checked={isAll}
         disabled={choosable.length === 0}
         ref={(box) => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { agoText, clockText, durationText } from './moments.ts';
 
-test('durations have two units at most and none that is empty', () => {
+test('durations have at most two units and no empty one', () => {
   const seconds = [0, 0.04, 0.4, 1, 59.6, 60, 61, 3_600, 3_661, 90_000, 950_400];
   expect(seconds.map((value) => durationText(value * 1_000))).toEqual([
     '0 s',
@@ -22,7 +22,7 @@ test('a clock that runs a little ahead of the server never makes a negative dura
   expect(durationText(-5_000)).toBe('0 s');
 });
 
-test('moments are said from now, in the past and in the future', () => {
+test('moments are described relative to now, in the past and in the future', () => {
   const now = Date.parse('2026-03-12T14:00:00Z');
   expect(agoText(now - 1_000, now)).toBe('just now');
   expect(agoText(now + 1_000, now)).toBe('in a moment');
@@ -30,7 +30,7 @@ test('moments are said from now, in the past and in the future', () => {
   expect(agoText(now + 7_300_000, now)).toBe('in 2 h');
 });
 
-test('a time of another day says its day', () => {
+test('a time on another day shows its day', () => {
   const now = new Date(2026, 2, 12, 14, 0);
   expect(clockText(new Date(2026, 2, 12, 9, 5), now)).toBe('09:05');
   expect(clockText(new Date(2026, 2, 11, 9, 5), now)).toBe('11 Mar 09:05');

@@ -16,7 +16,7 @@ test('a share is never rounded to all or to nothing', () => {
   expect(share(1, 0)).toBe('–');
 });
 
-test('bytes change their unit before they would be rounded to a thousand', () => {
+test('bytes change their unit before they are rounded to a thousand', () => {
   expect([0, 999, 1_000, 50_000_000, 999_960_000].map(bytes)).toEqual([
     '0 B',
     '999 B',
@@ -26,7 +26,7 @@ test('bytes change their unit before they would be rounded to a thousand', () =>
   ]);
 });
 
-test('a rate is given in the unit in which it can be read', () => {
+test('a rate is given in a readable unit', () => {
   expect([1_234.4, 12.34, 0.5, 0.001, 0, Number.NaN].map(rate)).toEqual([
     '1,234/s',
     '12.3/s',

@@ -1,5 +1,7 @@
+import { Skeleton } from '@mantine/core';
 import { type ReactNode, useEffect } from 'react';
 import { Icon } from './icons.tsx';
+import { Problem } from './problem.tsx';
 import { To } from './to.tsx';
 
 interface PageProps {
@@ -35,6 +37,21 @@ export function Page({ title, state, actions, breadcrumbs, sentence, children }:
   );
 }
 
+interface UnreadPageProps extends Pick<PageProps, 'title' | 'breadcrumbs'> {
+  /** Null while the first load is in progress. */
+  error: Error | null;
+  retry: () => void;
+}
+
+/** A page whose subject is still loading, or could not be loaded. */
+export function UnreadPage({ error, retry, ...page }: UnreadPageProps) {
+  return (
+    <Page {...page}>
+      {error === null ? <Skeleton height={120} /> : <Problem error={error} retry={retry} />}
+    </Page>
+  );
+}
+
 /** A framed part of a page with a heading of its own. */
 export function Panel(props: { title: string; aside?: ReactNode; children: ReactNode; className?: string }) {
   return (
@@ -50,7 +67,7 @@ export function Panel(props: { title: string; aside?: ReactNode; children: React
 
 function Breadcrumbs({ crumbs }: { crumbs: readonly { label: string; to: string }[] }) {
   return (
-    <nav className="crumbs" aria-label="Where this is">
+    <nav className="crumbs" aria-label="Breadcrumbs">
       {crumbs.map(({ label, to }) => (
         <span key={to}>
           <To href={to}>{label}</To>

@@ -43,8 +43,8 @@ function PaletteBody({ onClose }: { onClose: () => void }) {
       <TextInput
         data-autofocus
         className="palette-input"
-        aria-label="Where to?"
-        placeholder="Where to? A page, a job id, an event type …"
+        aria-label="Go to"
+        placeholder="Go to a page, a job id, an event type …"
         leftSection={<Icon name="search" />}
         role="combobox"
         aria-expanded="true"
@@ -75,7 +75,7 @@ function PaletteBody({ onClose }: { onClose: () => void }) {
           </div>
         ))}
         {choices.length === 0 ? (
-          <p className="dim">Nothing by that name. Paste an id to find what it is about.</p>
+          <p className="dim">No page has this name. Paste an id to find what it belongs to.</p>
         ) : null}
       </div>
     </>

@@ -21,7 +21,7 @@ export function Problem({ error, retry, isStale = false }: ProblemProps) {
       <div className="problem-text">
         <p>
           {sentenceOf(error)}
-          {isStale ? ' What is shown below is from before.' : ''}
+          {isStale ? ' The data below is older.' : ''}
         </p>
         <div className="problem-aside">
           <code>{known?.code ?? 'unexpected'}</code>

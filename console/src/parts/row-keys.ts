@@ -12,7 +12,7 @@ interface RowKeysOptions {
 
 /** j and k move the focus over rows, Enter opens the one in focus, x chooses it. */
 export function useRowKeys({ scroller, keys, selection, scrollTo }: RowKeysOptions): void {
-  // Keys may come faster than rows are drawn: until the focus is there, they mean the row that it is on its way to.
+  // Keys may come faster than rows are rendered: they apply to the row that will get the focus.
   const onItsWay = useRef<string | null>(null);
   const current = () => onItsWay.current ?? focusedRow(scroller.current);
   const move = (step: number) => {

@@ -13,7 +13,7 @@ test('an axis begins at zero, has round steps and reaches the highest value', ()
   }
 });
 
-test('a quiet hour is a zero and not a gap', () => {
+test('an hour without events is a zero and not a gap', () => {
   const filled = filledSeries(
     [
       { at: 0, value: 2 },

@@ -17,7 +17,7 @@ interface SelectBarProps {
 export function SelectBar({ count, noun, onClear, matching, children }: SelectBarProps) {
   if (count === 0 && !matching?.isOn) return null;
   return (
-    <section className="select-bar" aria-label="What to do with the selection">
+    <section className="select-bar" aria-label="Actions for the selection">
       <span aria-live="polite">{matching?.isOn ? matching.label : `${plural(count, noun)} chosen`}</span>
       {matching !== undefined && !matching.isOn ? (
         <Button variant="subtle" onClick={matching.choose}>
@@ -26,7 +26,7 @@ export function SelectBar({ count, noun, onClear, matching, children }: SelectBa
       ) : null}
       <div className="select-bar-actions">{children}</div>
       <Button variant="subtle" color="gray" onClick={onClear}>
-        Choose none
+        Clear selection
       </Button>
     </section>
   );

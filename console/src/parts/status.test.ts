@@ -26,7 +26,7 @@ test.each(Object.entries(ofServer))('every state of %s has a colour, an icon and
   expect(words.filter((word) => findStatusLook(word) === null)).toEqual([]);
 });
 
-test('every state that the API can answer has a colour, an icon and a word', () => {
+test('every state that the API can return has a colour, an icon and a word', () => {
   const document = JSON.parse(readFileSync(new URL('../../../openapi.json', import.meta.url), 'utf8'));
   const found = [...enumsNamed(document, /^(status|state|queueState|validation_status)$/)];
   expect(found.length).toBeGreaterThan(20);
@@ -57,7 +57,7 @@ test('one icon belongs to one colour', () => {
   expect(new Set(looks.map(({ tone }) => tone)).size).toBeLessThanOrEqual(tones.length);
 });
 
-test('words are read in any case, and an unknown one is shown as it is', () => {
+test('states are read in upper and lower case, and an unknown one is shown as it is', () => {
   expect(statusLook('NOT_FOUND').word).toBe('not found');
   expect(statusLook('half_way')).toMatchObject({ tone: 'queued', word: 'half way' });
 });

@@ -16,18 +16,18 @@ export function LiveDot() {
 function wordsFor(state: LiveState): { word: string; meaning: string } {
   switch (state.kind) {
     case 'connecting':
-      return { word: 'Connecting', meaning: 'The stream of events is being opened' };
+      return { word: 'Connecting', meaning: 'The event stream is being opened' };
     case 'streaming':
-      return { word: 'Live', meaning: 'What you see changes by itself as things happen' };
+      return { word: 'Live', meaning: 'This page updates by itself' };
     case 'polling':
       return {
         word: 'Every 5 s',
-        meaning: 'There is no stream of events; everything is asked again every 5 seconds',
+        meaning: 'There is no event stream; everything is loaded again every 5 seconds',
       };
     case 'offline':
       return {
         word: `Offline since ${clockText(state.since, new Date())}`,
-        meaning: 'The server cannot be reached. What you see is from before; it is tried again by itself',
+        meaning: 'The server cannot be reached. What you see is older; the console retries by itself',
       };
   }
 }

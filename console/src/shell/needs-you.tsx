@@ -28,7 +28,7 @@ export function NeedsYou() {
               </To>
             </li>
           ))}
-          {needs.length === 0 ? <li className="dim">Nothing needs you. What will is listed here.</li> : null}
+          {needs.length === 0 ? <li className="dim">Nothing needs you.</li> : null}
         </ul>
       </Popover.Dropdown>
     </Popover>

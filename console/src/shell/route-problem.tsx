@@ -12,7 +12,7 @@ export function RouteProblem({ error, reset }: { error: unknown; reset?: () => v
     void router.invalidate();
   };
   const shown = isOldChunk
-    ? new Error('This page could not be loaded: a newer console may be there. Load it anew.')
+    ? new Error('This page could not be loaded. The console may have been updated; reload the page.')
     : error;
   return (
     <Page title="Something went wrong">
@@ -23,9 +23,9 @@ export function RouteProblem({ error, reset }: { error: unknown; reset?: () => v
 
 export function NotFound() {
   return (
-    <Page title="There is nothing here">
+    <Page title="Page not found">
       <p>
-        No page has this address. <Link to="/">Overview</Link> leads on.
+        No page has this address. <Link to="/">Overview</Link> is a good place to start.
       </p>
     </Page>
   );

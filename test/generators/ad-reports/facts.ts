@@ -9,7 +9,7 @@ export interface ReportFact {
   impressions: number;
   clicks: number;
   reach: number;
-  /** Cents, or whole units of a currency without cents. */
+  /** Cents, or whole units for a currency without cents. */
   spend: number;
   /** Hundredths. */
   conversions: number;

@@ -23,7 +23,7 @@ export interface GeneratedReport {
   platform: Platform;
   filename: string;
   expected: {
-    /** Made anew on each call: for a large report a list would be larger than the report. */
+    /** Generated on each call: for a large report a list would be larger than the report. */
     lines(): Iterable<ExpectedLine>;
     validRows: number;
     /** Rows that are sums of others and must be dropped. */
@@ -43,7 +43,7 @@ export interface Expectation {
   levels: 1 | 2 | 3;
   hasIds: boolean;
   currency: string;
-  /** Digits behind the decimal mark of the currency. */
+  /** Decimal digits of the currency. */
   currencyDigits: number;
   totalsFirst: number;
   totalsLast: number;

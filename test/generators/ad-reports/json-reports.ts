@@ -132,7 +132,7 @@ export function metaNdjson(size: ReportSize): GeneratedReport {
   );
 }
 
-/** Money in millionths, ids and counts as strings, conversions as numbers; two answers one after the other. */
+/** Money in millionths, ids and counts as strings, conversions as numbers; two responses in a row. */
 export function googleSearchStream(size: ReportSize): GeneratedReport {
   return jsonReport(
     {

@@ -184,7 +184,7 @@ export function metaJapanese(size: ReportSize): GeneratedReport {
   return tableReport({ ...shapeOf(names, 'JPY'), words: ['セール', '認知', '春の新作'] }, size);
 }
 
-/** No day, and a period of four weeks: every row is to be refused, with the reason. */
+/** No day, but a period of four weeks: every row must be refused with the reason. */
 export function metaNotDaily(size: ReportSize): GeneratedReport {
   const shape = shapeOf(english, 'AUD');
   const isDay = shape.columns.map(({ header }) => header === 'Day');

@@ -8,7 +8,7 @@ export interface SplitReport {
   rows: RawRow[];
 }
 
-/** A second way from bytes to rows, by other people's parsers: slow, whole files only, for comparing with. */
+/** An independent way from bytes to rows, with third-party parsers: slow, whole files only, for comparison. */
 export function splitReport(
   { bytes, platform }: Pick<GeneratedReport, 'bytes' | 'platform'>,
   mapping?: HeaderMapping,

@@ -17,7 +17,7 @@ export interface WritingStyle {
   decimalMark: string;
 }
 
-/** As a platform writes a number for people of one country. */
+/** A number in the format of one country. */
 export function written(units: number, digits: number, { group, decimalMark }: WritingStyle): string {
   const [whole = '', fraction] = fixed(BigInt(units), digits).split('.');
   const grouped = whole.replace(/\B(?=(\d{3})+$)/g, group);

@@ -17,7 +17,7 @@ export interface EmbeddingServer {
   /** What a knowledge base is told as `base_url`. */
   readonly url: string;
   readonly calls: readonly EmbeddingCall[];
-  /** Before a call is answered; may wait, and answers a status to refuse it with. */
+  /** Runs before a call gets its response; may wait, and returns a status to refuse it with. */
   onCall: (call: EmbeddingCall) => Promise<number | null> | number | null;
   close(): Promise<void>;
 }
@@ -71,7 +71,7 @@ export async function startEmbeddingServer({ port }: { port?: number } = {}): Pr
   }
 }
 
-/** Whether these are the bytes of the vector that was answered for this text. */
+/** Whether these are the bytes of the vector that was returned for this text. */
 export function isVectorOf(text: string, bytes: Buffer): boolean {
   const wanted = vectorOfText(text);
   const found = readVector(bytes);

@@ -5,7 +5,7 @@ import { airbyteTroubles, type FakeRequestKind, type FakeTrouble } from './fake-
 export interface FakeAirbyteSettings {
   clientId: string;
   clientSecret: string;
-  /** Accepted for ever, like a token that was made by hand. */
+  /** Never expires, like a token that was made by hand. */
   fixedToken: string;
   tokenLifetimeSeconds: number;
   /** How far Airbyte's clock is ahead of ours. */
@@ -25,7 +25,7 @@ export interface FakeRequest {
   authorization: string | undefined;
   /** By the fake's clock. */
   atMs: number;
-  /** Of the answer; null while there is none. */
+  /** Of the response; null while there is none. */
   status: number | null;
 }
 
@@ -35,7 +35,7 @@ export interface FakeAnswer {
   headers?: Record<string, string>;
 }
 
-/** What Airbyte answers when nothing goes wrong on the way. */
+/** What Airbyte returns when nothing goes wrong. */
 export class FakeAirbyteApi {
   readonly #settings: FakeAirbyteSettings;
   readonly #state: FakeAirbyteState;

@@ -1,6 +1,6 @@
 import type { FakeAirbyte } from './fake-airbyte.ts';
 
-/** Questions to the fake Airbyte without the product's client. */
+/** Requests to the fake Airbyte without the product's client. */
 export interface Asked {
   status: number;
   text: string;
@@ -43,7 +43,7 @@ export async function tokenFrom(airbyte: FakeAirbyte): Promise<string> {
   return String(body.access_token);
 }
 
-/** A connection and its only job, which was triggered. */
+/** A connection and its only job, which has been triggered. */
 export async function runningSync(airbyte: FakeAirbyte, statuses: string[]) {
   const connection = airbyte.addConnection({
     plan: { statuses, rows: 7, bytes: 70, durationSeconds: 3_723 },

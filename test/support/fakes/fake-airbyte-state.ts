@@ -8,7 +8,7 @@ export interface FakeConnection {
   scheduleType: string;
   sourceId: string;
   destinationId: string;
-  /** What becomes of the jobs that are made from now on. */
+  /** The outcome of jobs created from now on. */
   plan: JobPlan;
   failuresInARow: number;
 }
@@ -21,7 +21,7 @@ export interface JobPlan {
   bytes?: number | null;
   /** From making to end by the fake's clock unless told. */
   durationSeconds?: number;
-  /** DELETE is answered while the job still runs; it ends with the next poll. */
+  /** DELETE returns while the job still runs; it ends with the next poll. */
   cancelsSlowly?: boolean;
 }
 
@@ -183,7 +183,7 @@ function isOver({ status }: FakeJob): boolean {
   return terminal.includes(status);
 }
 
-/** JSON in which a bigint is the plain number that it is in Airbyte's answers. */
+/** JSON in which a bigint is a plain number, as in Airbyte's responses. */
 export function toJson(value: unknown): string {
   const text = JSON.stringify(value, (_name, inner: unknown) =>
     typeof inner === 'bigint' ? `int64:${inner}` : inner,
@@ -191,7 +191,7 @@ export function toJson(value: unknown): string {
   return text.replace(/"int64:(\d+)"/g, '$1');
 }
 
-/** Airbyte keeps whole seconds: a job can seem older than the request that made it. */
+/** Airbyte keeps whole seconds: a job can seem older than its request. */
 function toSeconds(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }

@@ -15,7 +15,7 @@ describe('a trouble', () => {
     ['500', airbyteTroubles.serverError(), 500, 'unexpected-problem'],
     ['503', airbyteTroubles.unavailable(), 503, 'service-unavailable'],
   ];
-  test.each(answers)('of the kind %s is answered as Airbyte does it, and makes no job', async (...given) => {
+  test.each(answers)('gets Airbyte’s response and makes no job: %s', async (...given) => {
     const [, trouble, status, type] = given;
     const airbyte = await startFakeAirbyte();
     const { connectionId } = airbyte.addConnection();
@@ -28,7 +28,7 @@ describe('a trouble', () => {
     expect(airbyte.jobsOf(connectionId)).toHaveLength(0);
   });
 
-  test('hits as many requests as it was told, then the next one has its turn', async () => {
+  test('hits as many requests as configured, then the next trouble follows', async () => {
     const airbyte = await startFakeAirbyte();
     airbyte.trouble({ times: 2 }, airbyteTroubles.serverError());
     airbyte.trouble({ times: 1 }, airbyteTroubles.badGateway());
@@ -48,7 +48,7 @@ describe('a trouble', () => {
     expect((await ask(airbyte, 'GET /connections')).status).toBe(200);
   });
 
-  test('of one connection hits its triggers, jobs and lists, and nobody else', async () => {
+  test('hits the triggers, jobs and lists of its connection, and no other connection', async () => {
     const airbyte = await startFakeAirbyte();
     const { connection, runId } = await runningSync(airbyte, ['running']);
     const { connectionId } = connection;
@@ -62,7 +62,7 @@ describe('a trouble', () => {
     expect((await ask(airbyte, 'GET /connections?limit=1')).status).toBe(200);
   });
 
-  test('with a rate limit has no Retry-After unless told', async () => {
+  test('has no Retry-After as a rate limit unless configured', async () => {
     const airbyte = await startFakeAirbyte();
     airbyte.trouble({ times: 1 }, airbyteTroubles.throttled());
     airbyte.trouble({ times: 1 }, airbyteTroubles.throttled('17'));
@@ -73,7 +73,7 @@ describe('a trouble', () => {
     expect((await ask(airbyte, 'GET /connections')).headers.get('retry-after')).toBe('17');
   });
 
-  test('with a rate limit counts all requests of the user, whatever token they carry', async () => {
+  test('counts all requests of the user as a rate limit, whatever token they carry', async () => {
     const airbyte = await startFakeAirbyte({ rateLimit: { max: 2, windowMs: 1_000 } });
     const token = await tokenFrom(airbyte);
     expect((await ask(airbyte, 'GET /connections')).status).toBe(200);
@@ -89,7 +89,7 @@ describe('a trigger that gets no answer', () => {
     ['cut before', { type: 'cut', done: false }, 0],
     ['broken off in the answer', { type: 'truncated' }, 1],
   ];
-  test.each(broken)('because it is %s leaves as many jobs as that says', async (_how, trouble, jobs) => {
+  test.each(broken)('because it is %s leaves the expected number of jobs', async (_how, trouble, jobs) => {
     const airbyte = await startFakeAirbyte();
     const { connectionId } = airbyte.addConnection();
     airbyte.trouble({ kind: 'trigger' }, trouble);
@@ -110,7 +110,7 @@ describe('a trigger that gets no answer', () => {
     expect(airbyte.jobsOf(connectionId)).toHaveLength(done ? 1 : 0);
   });
 
-  test('may have been answered with 408 and have made its job', async () => {
+  test('may return 408 although it has made its job', async () => {
     const airbyte = await startFakeAirbyte();
     const { connectionId } = airbyte.addConnection();
     airbyte.trouble({ kind: 'trigger', times: 1 }, airbyteTroubles.madeButTimedOut());

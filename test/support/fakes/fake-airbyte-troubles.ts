@@ -1,4 +1,4 @@
-/** The kinds of requests that the fake Airbyte tells apart. */
+/** The kinds of requests that the fake Airbyte distinguishes. */
 export type FakeRequestKind =
   | 'token'
   | 'trigger'
@@ -8,29 +8,29 @@ export type FakeRequestKind =
   | 'get_connection'
   | 'list_connections';
 
-/** What happens to a request instead of a proper answer. */
+/** What happens to a request instead of a normal response. */
 export type FakeTrouble =
-  /** Any answer; nothing is done. A text goes out as it is. */
+  /** Any response; nothing is done. A text is sent unchanged. */
   | { type: 'answer'; status: number; body: unknown; headers?: Record<string, string> }
-  /** Any answer, but the work is done nevertheless: a gateway that gave up too early. */
+  /** Any response although the work is done: a gateway that gave up too early. */
   | { type: 'done_but'; status: number; body: unknown }
-  /** Never answers. */
+  /** Never responds. */
   | { type: 'hang'; done: boolean }
-  /** Cuts the connection without an answer. */
+  /** Cuts the connection without a response. */
   | { type: 'cut'; done: boolean }
-  /** Does the work and breaks off in the middle of the answer. */
+  /** Does the work and breaks off in the middle of the response. */
   | { type: 'truncated' }
-  /** Does the work and answers well once the promise is kept. */
+  /** Does the work and responds when the promise resolves. */
   | { type: 'held'; until: Promise<void> }
-  /** Does the work only once the promise is kept, whether whoever asked is still there or not. */
+  /** Does the work only when the promise resolves, whether or not the client still waits. */
   | { type: 'late'; until: Promise<void> };
 
 export interface TroubleScope {
-  /** All kinds unless told. */
+  /** All kinds by default. */
   kind?: FakeRequestKind;
   /** Only requests about this connection, its jobs included. */
   connectionId?: string;
-  /** How many requests it hits; for ever unless told. */
+  /** How many requests it hits; unlimited by default. */
   times?: number;
 }
 
@@ -67,7 +67,7 @@ export const airbyteTroubles = {
   alreadyRunning: (connectionId: string) =>
     problem(409, 'try-again-later', `A sync is already running for: ${connectionId}`),
   stateConflict: () => problem(409, 'state-conflict', 'The connection is not in a state to be synced'),
-  /** Without Retry-After unless told: then it is seconds or an HTTP date. */
+  /** Without Retry-After by default; otherwise seconds or an HTTP date. */
   throttled: (retryAfter?: string): FakeTrouble => ({
     type: 'answer',
     status: 429,
@@ -97,7 +97,7 @@ interface Rule {
 export class TroubleBook {
   #rules: Rule[] = [];
 
-  /** Answers how to end this trouble early. */
+  /** Returns a function that ends this trouble early. */
   add(scope: TroubleScope, trouble: FakeTrouble): () => void {
     const rule = { scope, trouble, left: scope.times ?? Number.POSITIVE_INFINITY };
     this.#rules.push(rule);

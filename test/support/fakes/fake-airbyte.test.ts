@@ -11,7 +11,7 @@ import {
 } from './fake-airbyte-questions.ts';
 
 describe('a job of the fake', () => {
-  test('is made by POST and answered with 200', async () => {
+  test('is created by POST, which returns 200', async () => {
     const airbyte = await startFakeAirbyte();
     const { connectionId } = airbyte.addConnection();
     const answer = await trigger(airbyte, connectionId);
@@ -28,7 +28,7 @@ describe('a job of the fake', () => {
     expect(String(body.jobId)).not.toBe(runId);
   });
 
-  test('takes on one status per poll and keeps the last, queued and incomplete and unknown ones too', async () => {
+  test('takes one status per poll and keeps the last, including queued, incomplete and unknown ones', async () => {
     const airbyte = await startFakeAirbyte();
     const statuses = ['queued', 'queued', 'running', 'incomplete', 'hibernating', 'succeeded'];
     const { runId } = await runningSync(airbyte, statuses);
@@ -37,7 +37,7 @@ describe('a job of the fake', () => {
     expect(seen).toEqual([...statuses, 'succeeded']);
   });
 
-  test('ends when it is told to', async () => {
+  test('ends on command', async () => {
     const airbyte = await startFakeAirbyte();
     const { runId } = await runningSync(airbyte, ['running']);
     await ask(airbyte, `GET /jobs/${runId}`);
@@ -77,7 +77,7 @@ describe('a job of the fake', () => {
     expect(newer.status).toBe('cancelled');
   });
 
-  test('may still run when its DELETE is answered', async () => {
+  test('may still run after its DELETE returned', async () => {
     const airbyte = await startFakeAirbyte();
     const plan = { statuses: ['running'], cancelsSlowly: true };
     const { connectionId } = airbyte.addConnection({ plan });
@@ -88,7 +88,7 @@ describe('a job of the fake', () => {
     expect((await ask(airbyte, `GET /jobs/${runId}`)).body.status).toBe('cancelled');
   });
 
-  test('that nobody knows is a 404', async () => {
+  test('is a 404 when it is unknown', async () => {
     const airbyte = await startFakeAirbyte();
     expect((await ask(airbyte, 'GET /jobs/17')).status).toBe(404);
   });
@@ -120,7 +120,7 @@ describe('a list of the fake', () => {
     expect(idsIn(newest)).toEqual(runIds.toReversed());
   });
 
-  test('is narrowed by connection, type, status and time of making', async () => {
+  test('is filtered by connection, type, status and creation time', async () => {
     const airbyte = await startFakeAirbyte();
     const one = airbyte.addConnection().connectionId;
     const other = airbyte.addConnection().connectionId;
@@ -153,7 +153,7 @@ describe('a list of the fake', () => {
 });
 
 describe('a connection of the fake', () => {
-  test('that has an active job answers try-again-later', async () => {
+  test('returns try-again-later while it has an active job', async () => {
     const airbyte = await startFakeAirbyte();
     const { connection } = await runningSync(airbyte, ['incomplete']);
     const second = await trigger(airbyte, connection.connectionId);
@@ -163,7 +163,7 @@ describe('a connection of the fake', () => {
     expect(airbyte.jobsOf(connection.connectionId)).toHaveLength(1);
   });
 
-  test('that is inactive answers state-conflict', async () => {
+  test('returns state-conflict when it is inactive', async () => {
     const airbyte = await startFakeAirbyte();
     const { connectionId } = airbyte.addConnection({ status: 'inactive' });
     const answer = await trigger(airbyte, connectionId);
@@ -184,7 +184,7 @@ describe('a connection of the fake', () => {
     expect(connection.status).toBe('inactive');
   });
 
-  test('tells its schedule', async () => {
+  test('shows its schedule', async () => {
     const airbyte = await startFakeAirbyte();
     const { connectionId } = airbyte.addConnection({ scheduleType: 'cron' });
     const { body } = await ask(airbyte, `GET /connections/${connectionId}`);
@@ -193,7 +193,7 @@ describe('a connection of the fake', () => {
 });
 
 describe('a token of the fake', () => {
-  test('is had for the right id and secret, and runs out', async () => {
+  test('is issued for the right id and secret, and expires', async () => {
     const airbyte = await startFakeAirbyte();
     const granted = await ask(airbyte, 'POST /applications/token', { body: tokenRequest(airbyte) });
     expect(granted.body).toMatchObject({ token_type: 'Bearer', expires_in: 900 });
@@ -204,7 +204,7 @@ describe('a token of the fake', () => {
     expect((await ask(airbyte, 'GET /connections', { token })).status).toBe(401);
   });
 
-  test('can be made to run out at once', async () => {
+  test('can be made to expire at once', async () => {
     const airbyte = await startFakeAirbyte();
     const token = await tokenFrom(airbyte);
     airbyte.expireTokens();
@@ -221,7 +221,7 @@ describe('a token of the fake', () => {
     expect((await ask(airbyte, 'POST /applications/token', { body: misspelt })).status).toBe(400);
   });
 
-  test('that was made by hand stays good', async () => {
+  test('stays valid when it was made by hand', async () => {
     const airbyte = await startFakeAirbyte();
     airbyte.advance(10 * 24 * 3_600_000);
     expect((await ask(airbyte, 'GET /connections')).status).toBe(200);
@@ -230,7 +230,7 @@ describe('a token of the fake', () => {
 });
 
 describe('the fake', () => {
-  test('refuses connections while it is down and is back on the same port with all it knew', async () => {
+  test('refuses connections while it is down, and returns on the same port with its state', async () => {
     const airbyte = await startFakeAirbyte();
     const { connection, runId } = await runningSync(airbyte, ['running']);
     const before = airbyte.url;
@@ -250,7 +250,7 @@ describe('the fake', () => {
     expect(aheadMs).toBeGreaterThan(3_500_000);
   });
 
-  test('keeps a ledger of requests, times, authorizations and how many were open at once', async () => {
+  test('records requests, times, authorizations and how many were open at once', async () => {
     const airbyte = await startFakeAirbyte();
     const { connectionId } = airbyte.addConnection();
     let release = () => {};

@@ -84,7 +84,7 @@ export class FakeAirbyte {
     return this.state.addConnection(wanted);
   }
 
-  /** Answers how to end this trouble early. */
+  /** Returns a function that ends this trouble early. */
   trouble(scope: TroubleScope, trouble: FakeTrouble): () => void {
     return this.#troubles.add(scope, trouble);
   }
@@ -101,7 +101,7 @@ export class FakeAirbyte {
     this.state.setStatus(job, status);
   }
 
-  /** As if each had run out this moment. */
+  /** As if each had just expired. */
   expireTokens(): void {
     this.#api.expireTokens();
   }
@@ -116,7 +116,7 @@ export class FakeAirbyte {
     await closed;
   }
 
-  /** On the same port as before. */
+  /** Restarts on the same port. */
   async comeBack(): Promise<void> {
     if (this.#server !== null) return;
     const server = createServer((request, response) => void this.#serve(request, response));
@@ -181,7 +181,7 @@ export class FakeAirbyte {
       this.#open -= 1;
     });
     const body = await readBody(message);
-    // Whoever asked has gone before the question was complete.
+    // The client has gone before the request was complete.
     if (body === null) return;
     const request = this.#toRequest(message, body);
     if (request === null) {

@@ -2,9 +2,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo, Socket } from 'node:net';
 
 /**
- * A provider over real HTTP that misbehaves on demand. It looks products up: `GET /items/{sku}` answers
- * `{sku, title}`, `POST /batch` with `{items: [{sku}]}` answers `{results: [{sku, title}]}` in the same order. A SKU
- * that begins with `missing` is answered with 404, in a batch with null.
+ * A provider over real HTTP that misbehaves on demand. It looks products up: `GET /items/{sku}` returns
+ * `{sku, title}`, `POST /batch` with `{items: [{sku}]}` returns `{results: [{sku, title}]}` in the same order. A SKU
+ * that begins with `missing` gets a 404, in a batch null.
  */
 export interface FlakyProvider {
   readonly url: string;
@@ -28,25 +28,25 @@ export interface ProviderRequest {
 }
 
 export type Misbehaviour =
-  /** Any answer. */
+  /** Any response. */
   | { type: 'answer'; status: number; body?: unknown; headers?: Record<string, string> }
-  /** JSON as it is written here, which no object of a program can stand for. */
+  /** JSON text that no object can represent. */
   | { type: 'json'; text: string }
   /** 429, with Retry-After when there is one. */
   | { type: 'throttle'; retryAfter?: string }
-  /** Never answers. */
+  /** Never responds. */
   | { type: 'hang' }
-  /** Answers well, but only after a while. */
+  /** Responds correctly, but only after a while. */
   | { type: 'slow'; delayMs: number }
   /** An HTML page with status 200. */
   | { type: 'garbage' }
-  /** JSON that ends in the middle, in an answer that is whole for HTTP. */
+  /** Truncated JSON in a complete HTTP response. */
   | { type: 'truncated-json' }
-  /** An answer that ends in the middle for HTTP too. */
+  /** A response that ends in the middle, for HTTP too. */
   | { type: 'truncated' }
-  /** Cuts the connection before it answers. */
+  /** Cuts the connection before it responds. */
   | { type: 'reset' }
-  /** All is well. */
+  /** Nothing goes wrong. */
   | { type: 'ok' };
 
 export async function startFlakyProvider({ host = '127.0.0.1' } = {}): Promise<FlakyProvider> {

@@ -17,7 +17,7 @@ export interface FtpServer {
   readonly password: string;
   /** PEM; null without TLS. */
   readonly certificate: string | null;
-  /** At the same port as before. */
+  /** Restarts on the same port. */
   start(): Promise<void>;
   kill(): Promise<void>;
   remove(): Promise<void>;

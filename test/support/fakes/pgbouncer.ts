@@ -46,7 +46,7 @@ server_reset_query_always = 0
 `,
     { mode: 0o644 },
   );
-  // It refuses to run as root, like PostgreSQL; Debian's user `postgres` is there for both.
+  // It refuses to run as root, like PostgreSQL; both run as Debian's user `postgres`.
   const asUser = process.getuid?.() === 0 ? ['-u', 'postgres'] : [];
   const child = spawn(options.program, ['-q', ...asUser, path.join(dir, 'pgbouncer.ini')], {
     stdio: ['ignore', 'ignore', 'pipe'],

@@ -17,7 +17,7 @@ export interface PgliteDatabase extends VectorDatabase {
 export function usePglite(): PgliteDatabase {
   let pglite: PGlite | undefined;
   const opened = (): PGlite => {
-    if (!pglite) throw new Error('PGlite is there only once beforeAll has run');
+    if (!pglite) throw new Error('PGlite is available only after beforeAll has run');
     return pglite;
   };
   beforeAll(async () => {

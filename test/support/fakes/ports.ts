@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { createServer, type Server } from 'node:net';
 
-/** Below the ports that systems give to whoever asks for any: nobody gets one of these by chance. */
+/** Below the range of ephemeral ports, so nothing gets one of these by chance. */
 const apart = { from: 20_000, to: 30_000 };
 
 /** Listens on a port that is still free when the server has been closed and wants it back. */
@@ -12,7 +12,7 @@ export async function listenApart(server: Server): Promise<number> {
   }
 }
 
-/** A port for another process, which takes it some time later. */
+/** A port for another process, which opens it later. */
 export async function freePort(): Promise<number> {
   const probe = createServer();
   const port = await listenApart(probe);

@@ -128,7 +128,7 @@ function encodeKey(key) {
   return key.split('/').map(encodeURIComponent).join('/').replaceAll('%20', '+');
 }
 
-/** s3rver keeps what arrived of half a body, believes every hash, and answers before all is written. */
+/** s3rver keeps half a body, trusts every hash, and responds before all is written. */
 async function putObject(object) {
   const content = await wholeOf(object.content);
   const file = server.store.getResourcePath(object.bucket, object.key, 'object');

@@ -22,15 +22,15 @@ export interface S3Server {
     pathStyle: boolean;
   };
   client(options?: Partial<S3ClientOptions>): S3Client;
-  /** A bucket that the server knows beside the usual one. */
+  /** A second bucket of the server. */
   readonly otherBucket: string;
   /** Keys of all objects, and of unfinished uploads with `upload:` before them, past the server. */
   listEverything(): Promise<string[]>;
   /** The folder in which the server keeps its buckets. */
   readonly folder: string;
-  /** Like a machine that loses its power; what it had acknowledged stays. */
+  /** Like a power failure; everything acknowledged stays. */
   kill(): Promise<void>;
-  /** At the same address as before. */
+  /** Restarts at the same address. */
   start(): Promise<void>;
 }
 
@@ -44,7 +44,7 @@ export function useS3Server(): S3Server {
   let port = 0;
   const start = async () => {
     const script = path.join(import.meta.dirname, 's3-server-process.mjs');
-    // Its list in pages needs a cipher that OpenSSL 3 has put away.
+    // Its paged list needs a cipher that OpenSSL 3 no longer enables.
     const args = ['--openssl-legacy-provider', script, String(port), folder, bucket, otherBucket];
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
     running.child = child;
@@ -76,7 +76,7 @@ export function useS3Server(): S3Server {
       return folder;
     },
     client(options) {
-      if (!running.fetch) throw new Error('The S3 server is there only once beforeAll has run');
+      if (!running.fetch) throw new Error('The S3 server is available only after beforeAll has run');
       return createS3Client({ ...access(), fetch: running.fetch, ...options });
     },
     otherBucket,

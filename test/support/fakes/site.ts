@@ -15,26 +15,26 @@ export interface SitePage {
   type?: string;
   status?: number;
   headers?: Record<string, string>;
-  /** Answers 304 to whoever has it already. */
+  /** Returns 304 to a client that already has it. */
   etag?: string;
   lastModified?: string;
   redirect?: string;
   /** The first requests get this instead. */
   trouble?: { times: number; status: number; headers?: Record<string, string> };
-  /** Takes the request and never answers. */
+  /** Takes the request and never responds. */
   hangs?: boolean;
   /** Sends the body and never ends it. */
   isEndless?: boolean;
-  /** A slow page answers after this time. */
+  /** A slow page responds after this time. */
   delayMs?: number;
-  /** Answers when this is settled. */
+  /** Resolves when this has ended. */
   waitsFor?: Promise<unknown>;
 }
 
 export interface WebSite {
   /** Without a slash at the end. */
   url: string;
-  /** By path and query; may be changed while it is served. */
+  /** Pages by path and query; may be changed while they are served. */
   pages: Map<string, SitePage>;
   /** Paths and queries, in the order in which they were asked for. */
   asked: string[];

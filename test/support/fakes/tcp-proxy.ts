@@ -2,7 +2,7 @@ import { createConnection, createServer, type NetConnectOpts, type Socket } from
 
 /**
  * A TCP proxy that does to connections what networks do: cuts them, delays them, lets them fall silent without
- * closing them, and loses the server's answer to a COMMIT that has got through.
+ * closing them, and loses the server's response to a COMMIT that has arrived.
  */
 export interface TcpProxy {
   readonly port: number;
@@ -103,7 +103,7 @@ function connectLink(link: Link, links: Set<Link>, traps: Traps): void {
   // A silent link stays on the list, so that the other side's socket is closed when the proxy is.
   const end = (): void => {
     if (link.state === 'silent') return;
-    // A server that dies before it answers has lost the COMMIT's answer just as well.
+    // A server that dies before it responds has lost the COMMIT's response too.
     if (link.state === 'losing-answer') onLoss();
     sever(link);
     links.delete(link);

@@ -21,14 +21,14 @@ export interface ReceiverAnswer {
   status: number;
   headers?: Record<string, string>;
   body?: string;
-  /** Until it answers; for ever: it never does. */
+  /** Until it responds; Infinity: never. */
   afterMs?: number;
 }
 
 export interface Receiver {
   readonly url: string;
   readonly received: Received[];
-  /** What it answers; a test may set another. */
+  /** The response; a test may set another. */
   answer: (message: Received) => ReceiverAnswer | Promise<ReceiverAnswer>;
   /** Refuses connections until it is up again, at the same address. */
   down(): Promise<void>;
@@ -62,7 +62,7 @@ export function useReceiver(): Receiver {
 
 export const accept: Receiver['answer'] = () => ({ status: 204 });
 
-/** Where nobody listens, nor anybody by chance: the system gives no such port to a server that asks for any. */
+/** A port on which nothing listens: it is outside of the range of ephemeral ports. */
 export const unusedUrl = 'http://127.0.0.1:2/hook';
 
 /** As the documentation tells consumers to do it. */

@@ -32,13 +32,13 @@ export interface EventSource {
   /** What a browser would send as Last-Event-ID. */
   readonly lastEventId: string;
   readonly isEnded: boolean;
-  /** The body as it came, for answers that are no stream. */
+  /** The body, for responses that are not a stream. */
   readonly text: string;
   subjects(): string[];
   /** Waits until that many events have come. */
   count(events: number): Promise<void>;
   ended(): Promise<void>;
-  /** Stops reading, as a client that hangs does. */
+  /** Stops reading, like a client that hangs. */
   pause(): void;
   resume(): void;
   close(): void;

@@ -197,7 +197,7 @@ function titleOf(statement: string): string {
   return /\bfrom\s+(\w+)/i.exec(statement)?.[0] ?? 'statement';
 }
 
-/** Here a lane stands still for as long as the other one's turn takes, and is not to be ended for it. */
+/** A lane waits here while the other one runs, and must not be ended for that. */
 function withoutIdleLimit(part: unknown): unknown {
   if (typeof part !== 'string') return part;
   return part.replace(/('idle_in_transaction_session_timeout', )'\d+'/, "$1'0'");

@@ -3,7 +3,7 @@ import { onTestFinished } from 'vitest';
 import type { TestDatabase } from '../worlds/database.ts';
 import { eventually } from '../worlds/kernel.ts';
 
-/** A session of the owner's, for tests in which two transactions meet; it ends with the test. */
+/** A session of the owner, for tests with two concurrent transactions; it ends with the test. */
 export async function openSession(database: TestDatabase): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: database.ownerUrl });
   await client.connect();

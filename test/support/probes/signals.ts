@@ -1,7 +1,7 @@
 import pino, { type Logger } from 'pino';
 import type { Registry } from 'prom-client';
 
-/** A logger whose lines a test can look at. */
+/** A logger whose lines a test can read. */
 export function keptLog(): { logger: Logger; logged: Record<string, unknown>[] } {
   const logged: Record<string, unknown>[] = [];
   const logger = pino({ level: 'debug' }, { write: (line: string) => void logged.push(JSON.parse(line)) });
@@ -14,7 +14,7 @@ export async function metricIn(registry: Registry, series: string): Promise<numb
   return line === undefined ? 0 : Number(line.slice(series.length + 1));
 }
 
-/** An event of items, as far as its counts go. */
+/** The counts of an items event. */
 export interface Told {
   type: string;
   data: { counts?: Record<string, number>; by_class?: Record<string, number>; open?: number };

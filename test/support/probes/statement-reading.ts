@@ -40,7 +40,7 @@ interface PlanNode {
   Plans?: PlanNode[];
 }
 
-/** Every statement is run and answers nothing. */
+/** Every statement runs and returns nothing. */
 function explaining(tx: Tx, take: (plan: PlanNode) => void): Tx {
   const explain = async ({ text, values }: Sql): Promise<void> => {
     type Answer = { 'QUERY PLAN': { Plan: PlanNode }[] };

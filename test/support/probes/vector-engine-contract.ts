@@ -46,7 +46,7 @@ function use({ engine, database, dimensions }: EngineUnderTest) {
 }
 
 function answers(open: () => EngineUnderTest): void {
-  test('answers the nearest first, with their cosines, and no more than were asked for', async () => {
+  test('returns the nearest first, with their cosines, and no more than requested', async () => {
     const { database, dimensions } = open();
     const { searchIn, add, toward } = use(open());
     const space = await newSpace(database, dimensions);
@@ -68,7 +68,7 @@ function answers(open: () => EngineUnderTest): void {
     expect(all.at(-1)).toEqual({ chunkId: opposite, score: expect.closeTo(-1, 5) });
   });
 
-  test('answers nothing from an empty space, nor from one that is not there', async () => {
+  test('returns nothing from an empty or a missing space', async () => {
     const { database, dimensions } = open();
     const { searchIn, toward } = use(open());
     const space = await newSpace(database, dimensions);
@@ -131,7 +131,7 @@ function keepsApart(open: () => EngineUnderTest): void {
 }
 
 function follows(open: () => EngineUnderTest): void {
-  test('finds what was added and no longer what was removed', async () => {
+  test('finds added vectors and no removed ones', async () => {
     const { database, dimensions } = open();
     const { searchIn, add, remove, toward } = use(open());
     const space = await newSpace(database, dimensions);
@@ -169,7 +169,7 @@ function follows(open: () => EngineUnderTest): void {
 }
 
 function refuses(open: () => EngineUnderTest): void {
-  test('refuses vectors of other dimensions than the space has', async () => {
+  test('refuses vectors whose dimensions differ from the space', async () => {
     const { database, engine, dimensions } = open();
     const { searchIn, add } = use(open());
     const space = await newSpace(database, dimensions);
@@ -182,7 +182,7 @@ function refuses(open: () => EngineUnderTest): void {
     );
   });
 
-  test('does not begin a search that nobody waits for any more', async () => {
+  test('does not start a search that was canceled', async () => {
     const { database, engine, dimensions } = open();
     const { add, toward } = use(open());
     const space = await newSpace(database, dimensions);

@@ -36,7 +36,7 @@ export async function addSpace(database: VectorDatabase, space: VectorSpace): Pr
   return space;
 }
 
-/** Writes chunks as a run does, and answers their ids. */
+/** Writes chunks as a run does, and returns their ids. */
 export async function addVectors(
   tx: Tx,
   { engine, space }: { engine: VectorEngine; space: VectorSpace },
@@ -96,7 +96,7 @@ export function randomDirection(random: SeededRandom, dimensions: number): Float
   return direction(dimensions, ...coordinates);
 }
 
-/** The ids of the nearest, by the plainest of means. */
+/** The ids of the nearest, by brute force. */
 export function nearestByForce(
   vectors: ReadonlyMap<number, Float32Array>,
   query: Float32Array,

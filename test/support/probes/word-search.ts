@@ -27,7 +27,7 @@ function vectorOf(text: string): Float32Array {
   return vector.map((value) => value / length);
 }
 
-/** An embedder that knows a few words, and which settings it was asked for under. */
+/** An embedder that knows a few words and records the settings of each call. */
 export function wordEmbedders(options: { beforeEmbedding?: (signal: AbortSignal) => Promise<void> } = {}) {
   const asked: EmbedderSettings[] = [];
   const embedder: Embedder = {

@@ -118,7 +118,7 @@ function callerOf(server: TestServer) {
   };
 }
 
-/** Jobs are made here and nobody works on them. */
+/** Jobs are created here and no worker runs. */
 function undriven(name: string): Pipeline {
   const never = () => Promise.reject(new Error('Nobody drives jobs here'));
   return {

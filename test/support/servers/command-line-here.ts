@@ -8,7 +8,7 @@ interface Place {
   env: Record<string, string | undefined>;
 }
 
-/** Longer than any command needs here; one that goes on for ever must give the process back to the other tests. */
+/** Longer than any command needs; a command that never ends must not block the other tests. */
 const deadlineMs = 60_000;
 /** What commands listen to, and what would act on the tests if it stayed behind. */
 const events = ['SIGINT', 'SIGTERM', 'uncaughtException', 'unhandledRejection'];
@@ -57,7 +57,7 @@ async function beforeDeadline(work: Promise<void>, complaint: () => string): Pro
   }
 }
 
-/** Thrown where a process would end: nothing behind that line may run. */
+/** Thrown where a process would exit: nothing after that line may run. */
 class ProcessExit extends Error {
   override readonly name = 'ProcessExit';
 }

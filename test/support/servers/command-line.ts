@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
@@ -13,7 +13,7 @@ export interface CommandResult {
   stderr: string;
 }
 
-/** A process of the built program, in its own directory and with nothing in its environment but what is given. */
+/** A process of the built program, in its own directory and with only the given environment. */
 export interface Running {
   child: ChildProcess;
   stdout(): string;
@@ -28,8 +28,17 @@ export interface CommandLine {
   run(args: string[], env?: Record<string, string>): Promise<CommandResult>;
 }
 
+/** Lays an example into the working directory, as somebody has it who installed Sluice beside their own files. */
+export function useExample(sluice: CommandLine, name: string): void {
+  beforeAll(async () => {
+    await cp(path.join(root, 'examples', name), sluice.cwd, { recursive: true });
+    await mkdir(path.join(sluice.cwd, 'node_modules'));
+    await symlink(root, path.join(sluice.cwd, 'node_modules/sluice'));
+  });
+}
+
 export interface CommandLineHere extends CommandLine {
-  /** The same without a process of its own: for what is no proof about processes. */
+  /** The same without a separate process, for tests that are not about processes. */
   runHere(args: string[], env?: Record<string, string>): Promise<CommandResult>;
 }
 

@@ -20,7 +20,7 @@ import {
 
 export type JobCommand = fc.AsyncCommand<Model, World>;
 
-/** Every command may be run in every state: most of the illegal moves come about by themselves. */
+/** Every command may run in every state, so most illegal moves occur by themselves. */
 export function jobCommands(): fc.Arbitrary<JobCommand>[] {
   // Without the bias towards 0, which would always choose the first job.
   const which = fc.noBias(fc.nat({ max: 1_000 }));
@@ -197,7 +197,7 @@ function leaseOf({ job, workerId }: OpenSlice): ModelLease {
   return { jobId: job.jobId, epoch: job.leaseEpoch, workerId };
 }
 
-/** Mostly a slice whose lease is held, or nothing would ever end; seldom any, be it a zombie's. */
+/** Mostly a slice whose lease is held, seldom any other, even a zombie's. */
 function pickSlice(model: Model, world: World, n: number): OpenSlice | undefined {
   const held = world.slices.filter((open) => model.isHeld(leaseOf(open)));
   return pick(n % 5 === 0 || held.length === 0 ? world.slices : held, n);
@@ -214,7 +214,7 @@ async function settleSlice(
   await endSlice(model, open, outcome);
 }
 
-/** Settles, with every outcome, by somebody who knows the epoch but was given no lease. */
+/** Tries to settle, with every outcome, knowing the epoch but holding no lease. */
 async function forgeSlices(model: Model, world: World, n: number): Promise<void> {
   const job = pickJob(model, n, ({ status }) => n % 2 === 0 || status === 'failed');
   const [worker] = model.workers;
@@ -333,7 +333,7 @@ async function makeDue(model: Model, world: World, n: number): Promise<void> {
   job.due = true;
 }
 
-/** The poison that strikes are for; the job with the most strikes, or hardly any would get to its third. */
+/** A poison job; the one with the most strikes, otherwise hardly any would get its third. */
 async function claimAndCrash(model: Model, world: World, n: number): Promise<void> {
   const claimable = model.jobs.filter((job) => model.isClaimable(job, job.strikes.length > 0));
   const worst = claimable.sort((a, b) => b.strikes.length - a.strikes.length)[0];

@@ -10,14 +10,8 @@ import { jobRoutes } from '../../../src/kernel/jobs/routes.ts';
 import type { TestDatabase } from '../worlds/database.ts';
 import { useHouse } from '../worlds/kernel.ts';
 import { testKnowledgeHouse } from '../worlds/knowledge-house.ts';
-import { type TestClaims, type TestServer, useServer } from './server.ts';
-
-export interface KnowledgeAnswer {
-  status: number;
-  text: string;
-  headers: Headers;
-  body: Record<string, unknown>;
-}
+import { apiCaller } from './api-caller.ts';
+import { type TestClaims, useServer } from './server.ts';
 
 export const wordDimensions = 256;
 
@@ -32,7 +26,7 @@ export function wordVector(text: string): number[] {
   return vector;
 }
 
-/** Counts what it is asked for; `onCall` may fail or wait. */
+/** Counts its calls; `onCall` may fail or wait. */
 export function wordEmbedder({ name = 'words', model = 'words-1' } = {}) {
   const calls: string[][] = [];
   const hooks: { onCall?: (texts: readonly string[]) => void | Promise<void> } = {};
@@ -64,7 +58,7 @@ export function useKnowledge(database: TestDatabase, options: Partial<KnowledgeH
     for (const module of open().routes) module(app, deps);
   };
   const server = useServer(database, { routes: [routes], config: { maxBodyBytes: 1024 * 1024 } });
-  const call = callerOf(server);
+  const call = apiCaller(server);
   const runRoute = (id: string) => `/api/ingestion/jobs/${encodeURIComponent(id)}`;
   return {
     held,
@@ -103,31 +97,4 @@ export function documentForm(named: Record<string, string | Buffer>): FormData {
     form.append('file', new Blob([new Uint8Array(Buffer.from(content))]), name);
   }
   return form;
-}
-
-interface CallOptions {
-  method?: string;
-  body?: object | FormData;
-  headers?: Record<string, string>;
-}
-
-function callerOf(server: TestServer) {
-  return async (
-    claims: TestClaims,
-    route: string,
-    { method = 'GET', body, headers: more = {} }: CallOptions = {},
-  ): Promise<KnowledgeAnswer> => {
-    const isForm = body instanceof FormData;
-    const headers: Record<string, string> = { ...(await server.bearer(claims)), ...more };
-    if (body && !isForm) headers['content-type'] = 'application/json';
-    const answer = await fetch(`${server.url}${route}`, {
-      method,
-      headers,
-      ...(body ? { body: isForm ? body : JSON.stringify(body) } : {}),
-    });
-    const text = await answer.text();
-    const isJson = answer.headers.get('content-type')?.includes('json') ?? false;
-    const { status, headers: answered } = answer;
-    return { status, text, headers: answered, body: isJson && text !== '' ? JSON.parse(text) : {} };
-  };
 }

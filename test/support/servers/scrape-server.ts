@@ -13,14 +13,9 @@ import { newTenant, type TestDatabase } from '../worlds/database.ts';
 import { useKernel } from '../worlds/kernel.ts';
 import { testKnowledgeHouse } from '../worlds/knowledge-house.ts';
 import { testScrapeHouse } from '../worlds/scrape-house.ts';
+import { type ApiReply, apiCaller } from './api-caller.ts';
 import { wordEmbedder } from './knowledge-server.ts';
-import { type TestClaims, type TestServer, useServer } from './server.ts';
-
-export interface ScrapeAnswer {
-  status: number;
-  headers: Headers;
-  body: Record<string, unknown>;
-}
+import { type TestClaims, useServer } from './server.ts';
 
 export interface HandoffView {
   handoff_id: string;
@@ -95,7 +90,7 @@ export function useScrapes(
     for (const module of [...knowledge.routes, ...scrapes.routes]) module(app, deps);
   };
   const server = useServer(database, { routes: [routes], config: { maxBodyBytes: 1024 * 1024 } });
-  const call = callerOf(server);
+  const call = apiCaller(server);
   return {
     held,
     server,
@@ -119,7 +114,7 @@ export function useScrapes(
   };
 }
 
-function requestsOf(call: ReturnType<typeof callerOf>) {
+function requestsOf(call: ReturnType<typeof apiCaller<Record<string, unknown>>>) {
   return {
     sync: (claims: TestClaims, references: object[] | undefined, source = 'news', headers = {}) =>
       call(claims, `/api/scraping/${source}/sync`, {
@@ -148,29 +143,8 @@ function requestsOf(call: ReturnType<typeof callerOf>) {
   };
 }
 
-async function expectStatus(answer: Promise<ScrapeAnswer>, status: number): Promise<ScrapeAnswer> {
+async function expectStatus(answer: Promise<ApiReply>, status: number): Promise<ApiReply> {
   const given = await answer;
   if (given.status === status) return given;
   throw new Error(`Answered ${given.status} instead of ${status}: ${JSON.stringify(given.body)}`);
-}
-
-interface CallOptions {
-  method?: string;
-  body?: object;
-  headers?: Record<string, string>;
-}
-
-function callerOf(server: TestServer) {
-  return async (
-    claims: TestClaims,
-    route: string,
-    { method = 'GET', body, headers: more = {} }: CallOptions = {},
-  ): Promise<ScrapeAnswer> => {
-    const headers: Record<string, string> = { ...(await server.bearer(claims)), ...more };
-    if (body) headers['content-type'] = 'application/json';
-    const sent = body ? { body: JSON.stringify(body) } : {};
-    const answer = await fetch(`${server.url}${route}`, { method, headers, ...sent });
-    const text = await answer.text();
-    return { status: answer.status, headers: answer.headers, body: text === '' ? {} : JSON.parse(text) };
-  };
 }

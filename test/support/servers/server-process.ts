@@ -25,7 +25,7 @@ export function useServerProcess(
   const sluice = useCommandLine(options);
   let server: Running | undefined;
   const running = (): Running => {
-    if (!server) throw new Error('The server process is there only once beforeAll has run');
+    if (!server) throw new Error('The server process is available only after beforeAll has run');
     return server;
   };
   const dataDir = () => path.join(sluice.cwd, '.sluice');
@@ -57,7 +57,7 @@ export function useServerProcess(
     },
     async growthDuring(work) {
       const proc = `/proc/${running().child.pid}`;
-      // Makes the peak what is held now.
+      // Resets the peak to the current memory.
       writeFileSync(`${proc}/clear_refs`, '5');
       const before = peakBytes(proc);
       await work();

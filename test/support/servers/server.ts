@@ -68,7 +68,7 @@ export function useServer(database: TestDatabase, options: TestServerOptions = {
   const clock = options.clock ?? systemClock;
   let running: { app: FastifyInstance; authenticator: Authenticator; url: string } | undefined;
   const now = () => {
-    if (!running) throw new Error('The test server is there only once beforeAll has run');
+    if (!running) throw new Error('The test server is available only after beforeAll has run');
     return running;
   };
   beforeAll(async () => {

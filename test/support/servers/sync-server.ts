@@ -24,7 +24,7 @@ export interface TestSync {
 export function useSyncs(database: TestDatabase, options: Partial<ConnectorHouseOptions> = {}) {
   let airbyte: FakeAirbyte | undefined;
   const fake = (): FakeAirbyte => {
-    if (!airbyte) throw new Error('The fake Airbyte is there only once beforeAll has run');
+    if (!airbyte) throw new Error('The fake Airbyte is available only after beforeAll has run');
     return airbyte;
   };
   beforeAll(async () => {
@@ -83,7 +83,7 @@ function stepsOf(parts: {
   return {
     get,
     drive,
-    /** A connection of Airbyte and the connector of a tenant that stands for it. */
+    /** A connection of Airbyte and its connector. */
     async connector(
       wish: { tenantId?: string; plan?: string } & Record<string, unknown> = {},
       connection: Partial<FakeConnection> = {},
@@ -102,7 +102,7 @@ function stepsOf(parts: {
       if (answer.status !== 201) throw new Error(`The connector was refused: ${answer.text}`);
       return { tenantId, connectorId, connection: made };
     },
-    /** Sync now; answers the job's id. */
+    /** Syncs now; returns the job's id. */
     async start({ tenantId, connectorId }: TestSync): Promise<string> {
       const answer = await call({ tenantId }, `/api/connectors/${connectorId}/sync`, 'POST', {});
       if (answer.status !== 202) throw new Error(`The sync was refused: ${answer.text}`);

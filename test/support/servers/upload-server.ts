@@ -10,6 +10,7 @@ import { jobRoutes } from '../../../src/kernel/jobs/routes.ts';
 import { newTenant, type TestDatabase } from '../worlds/database.ts';
 import { useHouse } from '../worlds/kernel.ts';
 import { testUploadHouse } from '../worlds/upload-house.ts';
+import { apiCaller } from './api-caller.ts';
 import { type TestClaims, type TestServer, useServer } from './server.ts';
 
 export type UploadAnswer = Record<string, unknown> & { upload_id: string; status: string };
@@ -19,6 +20,12 @@ export interface UploadFields {
   platform?: string;
   source?: string;
   [field: string]: string | undefined;
+}
+
+export interface UploadDesk {
+  claims: TestClaims;
+  tenantId: string;
+  workspaceId: string;
 }
 
 /** Uploads over HTTP on a test file's database; jobs run when the test says so. */
@@ -38,6 +45,18 @@ export function useUploads(database: TestDatabase, options: Partial<UploadHouseO
   const server = useServer(database, { routes: [routes] });
 
   const call = callerOf(server);
+  /** A tenant with its first workspace. */
+  const tenant = async (): Promise<{ tenantId: string; workspaceId: string }> => {
+    const tenantId = await newTenant(database);
+    const [row] = await database.owner<{ workspace_id: string }>(
+      `insert into workspaces (tenant_id, workspace_id, name)
+       values ($1, gen_random_uuid(), 'Main')
+       on conflict (tenant_id, name) do update set name = excluded.name
+       returning workspace_id`,
+      [tenantId],
+    );
+    return { tenantId, workspaceId: row?.workspace_id ?? '' };
+  };
 
   return {
     files,
@@ -47,18 +66,7 @@ export function useUploads(database: TestDatabase, options: Partial<UploadHouseO
     get house(): UploadHouse {
       return open();
     },
-    /** A tenant with its first workspace. */
-    async tenant(): Promise<{ tenantId: string; workspaceId: string }> {
-      const tenantId = await newTenant(database);
-      const [row] = await database.owner<{ workspace_id: string }>(
-        `insert into workspaces (tenant_id, workspace_id, name)
-         values ($1, gen_random_uuid(), 'Main')
-         on conflict (tenant_id, name) do update set name = excluded.name
-         returning workspace_id`,
-        [tenantId],
-      );
-      return { tenantId, workspaceId: row?.workspace_id ?? '' };
-    },
+    tenant,
     post(
       claims: TestClaims,
       content: Buffer | string,
@@ -72,6 +80,11 @@ export function useUploads(database: TestDatabase, options: Partial<UploadHouseO
       readdirSync(dataDir, { recursive: true, withFileTypes: true })
         .filter((entry) => entry.isFile())
         .map(({ name }) => name),
+    /** A tenant with its first workspace, and an admin of it. */
+    async desk(): Promise<UploadDesk> {
+      const { tenantId, workspaceId } = await tenant();
+      return { claims: { tenantId, role: 'admin' }, tenantId, workspaceId };
+    },
     drive: (tenantId: string, budgetMs = 60_000) => held.kernel.cycle({ budgetMs, tenantId }),
     get: async (claims: TestClaims, uploadId: string) =>
       (await call(claims, `/api/uploads/${uploadId}`)).body,
@@ -84,26 +97,14 @@ export function useUploads(database: TestDatabase, options: Partial<UploadHouseO
 }
 
 function callerOf(server: TestServer) {
-  return async (
+  const call = apiCaller<UploadAnswer>(server);
+  return (
     claims: TestClaims,
     route: string,
     method = 'GET',
     body?: object | FormData,
-    more: Record<string, string> = {},
-  ) => {
-    const headers: Record<string, string> = { ...(await server.bearer(claims)), ...more };
-    const isForm = body instanceof FormData;
-    if (body && !isForm) headers['content-type'] = 'application/json';
-    const answer = await fetch(`${server.url}${route}`, {
-      method,
-      headers,
-      ...(body ? { body: isForm ? body : JSON.stringify(body) } : {}),
-    });
-    const text = await answer.text();
-    const isJson = answer.headers.get('content-type')?.includes('json') ?? false;
-    const { status, headers: answered } = answer;
-    return { status, text, headers: answered, body: (isJson ? JSON.parse(text) : {}) as UploadAnswer };
-  };
+    headers: Record<string, string> = {},
+  ) => call(claims, route, { method, headers, ...(body ? { body } : {}) });
 }
 
 export function uploadForm(

@@ -42,7 +42,7 @@ export async function killWorker(model: Model, world: World, n: number): Promise
   worker.locked = false;
 }
 
-/** The worker that holds a job dies, and somebody notices. */
+/** The worker that holds a job dies, and a rescuer notices. */
 export async function crashHolder(model: Model, world: World, n: number): Promise<void> {
   const leased = model.jobs.filter(({ leasedBy }) => leasedBy !== null);
   const worst = [...leased].sort((a, b) => b.strikes.length - a.strikes.length);
@@ -66,7 +66,7 @@ export async function returnWorker(model: Model, world: World, n: number): Promi
   for (const job of model.jobs) job.strikes = job.strikes.filter((id) => id !== worker.id);
 }
 
-/** Its row is gone while it holds leases: nobody signs off like that, so it counts as dead once they expire. */
+/** Its row is gone while it holds leases: a clean exit never does that, so it counts as dead when they expire. */
 export async function removeWorker(model: Model, world: World, n: number): Promise<void> {
   const worker = pick(model.workers, n);
   if (!worker) return;

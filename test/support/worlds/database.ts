@@ -38,14 +38,14 @@ export function useDatabase(): TestDatabase {
     ownerUrl,
     appUrl,
     get db() {
-      if (!db) throw new Error('The test database is there only once beforeAll has run');
+      if (!db) throw new Error('The test database is available only after beforeAll has run');
       return db;
     },
     owner: owner.query,
   };
 }
 
-/** Tests wait by asking again and again: a login for each question would cost more than what is asked. */
+/** Tests wait by polling: a login for each poll would cost more than the query. */
 function openOwner(url: string) {
   // Enough that questions which wait for a lock do not keep the one from being asked that would free it.
   const pool = new pg.Pool({ connectionString: url, max: 20, idleTimeoutMillis: 2_000 });
@@ -69,7 +69,7 @@ function wasEnded(error: unknown): boolean {
   return 'code' in error ? error.code === '57P01' : error.message.startsWith('Connection terminated');
 }
 
-/** A tenant of a test's own, with its row, so that tests of one file do not meet. */
+/** A new tenant for one test, so that tests of one file do not affect each other. */
 export async function newTenant(database: TestDatabase, plan = 'free'): Promise<string> {
   const tenantId = `tenant-${newId()}`;
   await database.owner('insert into tenants (tenant_id, name, plan) values ($1, $1, $2)', [tenantId, plan]);

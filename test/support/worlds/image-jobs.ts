@@ -61,7 +61,7 @@ export function useImageJobs(database: TestDatabase) {
       const [counts] = await database.owner<Record<string, string>>(countQuery, [tenantId]);
       return counts;
     },
-    /** Takes away whatever no row names; everything counts as old enough. */
+    /** Deletes files without a row; everything counts as old enough. */
     sweep: () => sweepOrphans({ db: database.db, files }, { olderThanMs: -60_000 }),
   };
 }

@@ -280,7 +280,7 @@ export class Coverage {
   }
 }
 
-/** To clean up is what settling a canceled job is called; of a running job the same request is another move. */
+/** Settling a canceled job is called clean_up; for a running job the same request is another move. */
 function isUnsayable(move: Move, from: JobStatus): boolean {
   return move === 'clean_up' && (from === 'running' || from === 'paused');
 }
@@ -305,7 +305,7 @@ export function pick<T>(list: readonly T[], n: number): T | undefined {
   return list[n % Math.max(list.length, 1)];
 }
 
-/** Mostly a job of the kind that the command is about, or hardly anything would ever happen; seldom any job. */
+/** Mostly a job for which the command has an effect, seldom any job. */
 export function pickJob(
   model: Model,
   n: number,

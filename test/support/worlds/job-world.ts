@@ -17,7 +17,7 @@ import { newTenant, type TestDatabase } from './database.ts';
 import type { ModelJob } from './job-model.ts';
 import { probePipeline, probeTable } from './probe-pipeline.ts';
 
-/** A slice that the test ends when it likes; a zombie is one whose job went on without it. */
+/** A slice that the test ends at will; a zombie is a slice whose job continued elsewhere. */
 export interface OpenSlice {
   job: ClaimedJob;
   workerId: string;
@@ -46,7 +46,7 @@ const snapshot = `
    where j.tenant_id = $1
    order by j.job_id`;
 
-/** A world of its own for each test of a file; the last one is closed with it. */
+/** A new world for each test of a file; the last one is closed with the file. */
 export function useWorld(database: TestDatabase, onOpen: (world: World) => void): void {
   const guard = new pg.Client({ connectionString: database.ownerUrl });
   let world: World | undefined;
@@ -65,7 +65,7 @@ export function useWorld(database: TestDatabase, onOpen: (world: World) => void)
   });
 }
 
-/** The real kernel on a real database, with slices and workers that the test holds in its hand. */
+/** The real kernel on a real database, with slices and workers that the test controls. */
 export class World {
   readonly slices: OpenSlice[] = [];
   readonly deps: JobsDeps;
@@ -90,7 +90,7 @@ export class World {
     return new World(deps, await newTenant(database), guard);
   }
 
-  /** Takes the sequence's leases and locks away, so that the next one does not find them. */
+  /** Releases the sequence's leases and locks, so that the next one does not find them. */
   async close(): Promise<void> {
     for (const workerId of this.#locks.keys()) await this.unlock(workerId);
     await this.#guard.query('delete from ingestion_jobs where tenant_id = $1', [this.tenantId]);

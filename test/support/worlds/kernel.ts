@@ -54,7 +54,7 @@ export function useKernel(
   afterAll(() => kernel?.stop(1_000));
   return {
     get kernel(): Kernel {
-      if (!kernel) throw new Error('The kernel is there only once beforeAll has run');
+      if (!kernel) throw new Error('The kernel is available only after beforeAll has run');
       return kernel;
     },
   };

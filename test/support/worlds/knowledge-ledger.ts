@@ -11,7 +11,7 @@ export interface GivenDocument {
   content: string;
 }
 
-/** What must be in the index, as the reader and the chunker say it without any run. */
+/** What must be in the index, computed by the reader and the chunker without a run. */
 export interface ExpectedIndex {
   documents: { uri: string; state: string; chunks: number }[];
   links: { uri: string; ordinal: number; hash: string; headings: string[]; start: number; end: number }[];
@@ -57,7 +57,7 @@ async function textOf({ name, content }: Pick<GivenDocument, 'name' | 'content'>
   return result.text;
 }
 
-/** Every text is embedded once; wherever else it stands it costs nothing. */
+/** Every text is embedded once; repeating it costs nothing. */
 function countersOf({ documents, links, chunks }: ExpectedIndex): Record<string, number> {
   return {
     docs_seen: documents.length,
@@ -77,7 +77,7 @@ export interface IndexRows {
   documents: ExpectedIndex['documents'];
   links: ExpectedIndex['links'];
   chunks: (ExpectedIndex['chunks'][number] & { vector: string })[];
-  /** What nobody can find and nothing accounts for: all of them must be zero. */
+  /** Rows and bytes that nothing refers to: all counts must be zero. */
   leftovers: Record<string, number>;
 }
 

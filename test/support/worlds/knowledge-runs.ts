@@ -20,18 +20,15 @@ import { insertKb, insertSource } from '../../../src/ingest/knowledge/store.ts';
 import type { KbKey } from '../../../src/ingest/knowledge/types.ts';
 import type { Kernel, KernelOptions } from '../../../src/kernel/jobs/kernel.ts';
 import { cancel, dispatch, pause, resume } from '../../../src/kernel/jobs/service.ts';
-import type { Job, Pipeline, Slice } from '../../../src/kernel/jobs/types.ts';
+import type { Job, Pipeline } from '../../../src/kernel/jobs/types.ts';
 import { CircuitBreakers } from '../../../src/kernel/limits/circuit-breaker.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import { databaseErrors } from '../../../src/lib/postgres/db-errors.ts';
 import { newTenant, type TestDatabase } from './database.ts';
 import { testKernel } from './kernel.ts';
+import { type SliceHooks, sliceWatcher } from './watched-slices.ts';
 
-/** What a test does around the transactions of a run, which are counted over all slices of a kernel. */
-export interface RunHooks {
-  before?: (count: number, slice: Slice) => Promise<void> | void;
-  after?: (count: number, slice: Slice) => Promise<void> | void;
-}
+export type RunHooks = Omit<SliceHooks, 'inside'>;
 
 export type RunOptions = Partial<KernelOptions> & {
   hooks?: RunHooks;
@@ -55,9 +52,9 @@ export class TestEmbedder implements Embedder {
   readonly dimensions: number;
   readonly limits: EmbedderLimits;
   readonly pricePerMillionTokens: number;
-  /** Every call that was answered. */
+  /** Every call that got a response. */
   readonly calls: string[][] = [];
-  /** Before a call is answered; throws to make it fail. */
+  /** Runs before a call gets its response; throws to make it fail. */
   onCall: (texts: readonly string[], signal: AbortSignal) => Promise<void> | void = () => {};
   inFlight = 0;
   mostInFlight = 0;
@@ -126,17 +123,17 @@ export function sha256(text: string): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** A text, or anything else that a source can say of a document. */
+/** A text, or any other state that a source can report for a document. */
 export type Entry = string | Exclude<LoadedDocument, { kind: 'text' }>;
 
-/** A source whose documents a test puts on and takes off. Resumes behind the last name, as folders do. */
+/** A source whose documents a test adds and removes. Resumes after the last name, as folders do. */
 export class Shelf {
   readonly documents = new Map<string, Entry>();
   batchSize = 2;
   end: DocumentBatch['end'] = { isComplete: true };
   /** Names of documents whose text was loaded, in order. */
   readonly loaded: string[] = [];
-  /** Before a batch is given out. */
+  /** Runs before a batch is returned. */
   onBatch: (names: readonly string[], signal: AbortSignal) => Promise<void> | void = () => {};
 
   constructor(documents: Record<string, Entry> = {}) {
@@ -185,13 +182,13 @@ export interface Contents {
   texts: string[];
 }
 
-/** Runs of knowledge bases on real kernels, whose steps a test can look into, stop or take away. */
+/** Runs of knowledge bases on real kernels, whose steps a test can inspect, stop or take over. */
 export function useKnowledgeRuns(database: TestDatabase) {
   const kernels: Kernel[] = [];
   const shelves = new Map<string, Shelf>();
   let office: Kernel | undefined;
   const theOffice = (): Kernel => {
-    if (!office) throw new Error('The kernel is there only once beforeAll has run');
+    if (!office) throw new Error('The kernel is available only after beforeAll has run');
     return office;
   };
   beforeAll(async () => {
@@ -241,7 +238,7 @@ export function useKnowledgeRuns(database: TestDatabase) {
     resume: (job: Job) => resume(theOffice(), job),
     job: ({ jobId }: { jobId: string }) => findRow(database, jobId),
     contents: (kb: KbKey) => readContents(database, kb),
-    /** Nobody waits any more: what was to run later runs now. */
+    /** Makes everything that waits due now. */
     bringForward: ({ jobId }: { jobId: string }) =>
       database.owner(
         `update ingestion_jobs
@@ -252,10 +249,10 @@ export function useKnowledgeRuns(database: TestDatabase) {
   };
 }
 
-/** A machine that keeps the process waiting for seconds must not end a slice where no test expects it. */
+/** A machine that stalls for seconds must not end a slice where no test expects it. */
 const unhurriedMs = 60_000;
 
-/** As a process that dies: nothing more of the slice is written, and another worker may take the job. */
+/** Acts like a process that dies: the slice writes nothing more, and another worker may claim the job. */
 export function crash(): never {
   throw databaseErrors.raise.database_unavailable('The test has cut the worker off');
 }
@@ -340,7 +337,7 @@ async function addShelf(
   return sourceId;
 }
 
-/** Behind the product's back. */
+/** Directly in the database. */
 async function readContents(database: TestDatabase, { tenantId, kbId }: KbKey): Promise<Contents> {
   const documents = await database.owner<Contents['documents'][number]>(
     `select d.uri, d.state,
@@ -364,19 +361,8 @@ async function readContents(database: TestDatabase, { tenantId, kbId }: KbKey): 
   return { documents, texts: texts.map(({ text }) => text) };
 }
 
-function watchSteps(real: Pipeline, { before, after }: RunHooks): Pipeline {
-  let count = 0;
-  const watched = (slice: Slice): Slice => ({
-    ...slice,
-    transaction: async (work, state) => {
-      count += 1;
-      const own = count;
-      await before?.(own, slice);
-      const result = await slice.transaction(work, state);
-      await after?.(own, slice);
-      return result;
-    },
-  });
+function watchSteps(real: Pipeline, hooks: RunHooks): Pipeline {
+  const watched = sliceWatcher(hooks);
   return {
     ...real,
     advance: (slice) => real.advance(watched(slice)),

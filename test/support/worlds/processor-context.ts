@@ -6,7 +6,7 @@ const unreachable = () => {
   throw new Error('this processor must not reach outside');
 };
 
-/** A context that lets nothing out, except through what the test puts in. */
+/** A context that makes no outgoing calls except through what the test provides. */
 export function processorContext(changes: Partial<ProcessorContext> = {}): ProcessorContext {
   return {
     signal: new AbortController().signal,

@@ -35,7 +35,7 @@ export function useProviderJobs(database: TestDatabase) {
     };
   }
 
-  /** A job of a new tenant that asks a new provider for these products. */
+  /** A job of a new tenant that calls a new provider for these products. */
   async function askProvider(
     skus: string[],
     rule: (call: ProductCall) => ProductReply,
@@ -77,7 +77,7 @@ export function skusOf(kind: string, count: number): string[] {
   return Array.from({ length: count }, (_, n) => `${kind}-${n}`);
 }
 
-/** Not-founds wait for minutes: they are brought forward, so that the test does not. */
+/** Rows not found wait for minutes: they are brought forward, so that the test need not wait. */
 async function untilDone(database: TestDatabase, jobId: string, deadlineMs: number): Promise<void> {
   await eventually(
     async () => {

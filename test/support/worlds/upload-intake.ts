@@ -7,14 +7,14 @@ export interface IntakeCaller {
   workspaceId: string;
 }
 
-/** A caller of a test file's own, and everything that intake writes for it, counted behind the product's back. */
+/** A caller for one test file, and everything that intake writes for it, counted in the database directly. */
 export function useIntake(database: TestDatabase, servers: readonly ReturnType<typeof useUploads>[]) {
   let caller: IntakeCaller | undefined;
   beforeAll(async () => {
     caller = await servers[0]?.tenant();
   });
   const own = (): IntakeCaller => {
-    if (!caller) throw new Error('The caller is there only once beforeAll has run');
+    if (!caller) throw new Error('The caller is available only after beforeAll has run');
     return caller;
   };
   const left = async () => {
@@ -36,7 +36,7 @@ export function useIntake(database: TestDatabase, servers: readonly ReturnType<t
       return own().tenantId;
     },
     admin: () => ({ tenantId: own().tenantId, role: 'admin' as const }),
-    /** Whatever the work does, afterwards everything is as it was. */
+    /** Restores everything afterwards, whatever the work does. */
     async leavingNothing<T>(work: () => Promise<T>): Promise<T> {
       const before = await left();
       const result = await work();

@@ -15,18 +15,14 @@ import type { UploadWorkerDeps } from '../../../src/ingest/uploads/worker.ts';
 import { createFiles } from '../../../src/kernel/files/backends.ts';
 import type { Files } from '../../../src/kernel/files/types.ts';
 import type { Kernel, KernelOptions } from '../../../src/kernel/jobs/kernel.ts';
-import type { Pipeline, Slice } from '../../../src/kernel/jobs/types.ts';
+import type { Pipeline } from '../../../src/kernel/jobs/types.ts';
 import { WakeUp } from '../../../src/kernel/jobs/wake-up.ts';
-import type { Database, Tx } from '../../../src/lib/postgres/db.ts';
+import type { Database } from '../../../src/lib/postgres/db.ts';
 import { newTenant, type TestDatabase } from './database.ts';
 import { testKernel } from './kernel.ts';
+import { type SliceHooks, sliceWatcher } from './watched-slices.ts';
 
-/** What a test does between the steps of an upload. Transactions are counted over all slices of a kernel. */
-export interface RunHooks {
-  before?: (count: number, slice: Slice) => Promise<void>;
-  inside?: (tx: Tx, count: number, slice: Slice) => Promise<void>;
-  after?: (count: number, slice: Slice) => Promise<void>;
-}
+export type RunHooks = SliceHooks;
 
 export type RunOptions = Partial<KernelOptions> & {
   db?: Database;
@@ -41,7 +37,7 @@ export type RunOptions = Partial<KernelOptions> & {
 
 export interface Run {
   kernel: Kernel;
-  /** The delays that uploads of this kernel wanted to wait; none is waited for. */
+  /** The delays that uploads of this kernel asked for; none is waited for. */
   delays: number[];
   /** Every stretch of the file that was opened: from which byte, and how many were read. */
   reads: { start: number; bytes: number }[];
@@ -60,7 +56,7 @@ export interface IntakeOptions {
   platform?: string;
 }
 
-/** Uploads on real kernels whose steps a test can look into, stop or take away. */
+/** Uploads on real kernels whose steps a test can inspect, stop or take over. */
 export function useUploadRuns(database: TestDatabase) {
   const dataDir = mkdtempSync(path.join(tmpdir(), 'sluice-upload-runs-'));
   const files = createFiles({ filesBackend: 'local', dataDir });
@@ -80,7 +76,7 @@ export function useUploadRuns(database: TestDatabase) {
 
   return {
     files,
-    /** A kernel that advances uploads; with `work` it takes them by itself, else when it is driven. */
+    /** A kernel that advances uploads; with `work` it claims them by itself, otherwise when it is driven. */
     async start(options: RunOptions & { work?: boolean } = {}): Promise<Run> {
       const run = openRun(database, files, options);
       kernels.push(run.kernel);
@@ -90,7 +86,7 @@ export function useUploadRuns(database: TestDatabase) {
     place: () => newPlace(database),
     /** Takes a file in, as intake does. */
     take(place: Place, content: string | Buffer, options: IntakeOptions = {}): Promise<Upload> {
-      if (!intake) throw new Error('The kernel is there only once beforeAll has run');
+      if (!intake) throw new Error('The kernel is available only after beforeAll has run');
       return takeContent(intake, files, { place, content, options });
     },
     async upload({ uploadId }: { uploadId: string }): Promise<UploadRow> {
@@ -105,7 +101,7 @@ export function useUploadRuns(database: TestDatabase) {
         'select type, data from events where subject = $1 order by xid, event_id',
         [uploadId],
       ),
-    /** Nobody waits any more: what was to run later runs now. */
+    /** Makes everything that waits due now. */
     bringForward: ({ jobId }: { jobId: string }) =>
       database.owner(
         `update ingestion_jobs
@@ -113,7 +109,7 @@ export function useUploadRuns(database: TestDatabase) {
           where job_id = $1`,
         [jobId],
       ),
-    /** Another worker has the job now, and gave it back: whoever held it before is a zombie. */
+    /** Another worker has claimed and released the job: the previous holder is a zombie. */
     takeOver: ({ jobId }: { jobId: string }) =>
       database.owner(
         `update ingestion_jobs
@@ -144,7 +140,7 @@ export interface LineOptions {
   name?: string;
 }
 
-/** A line of a Meta report: its own ad, in a campaign and an ad set that hang on `campaign`. */
+/** A line of a Meta report: its own ad, in the campaign and ad set of `campaign`. */
 export function adLine(
   n: number,
   { campaign = 1, spend = '1.00', day = '2026-03-01', name }: LineOptions = {},
@@ -173,7 +169,7 @@ export function range(count: number): number[] {
   return Array.from({ length: count }, (_, at) => at + 1);
 }
 
-/** A machine that keeps the process waiting for seconds must not end a slice where no test expects it. */
+/** A machine that stalls for seconds must not end a slice where no test expects it. */
 const unhurriedMs = 60_000;
 
 const idle: Pipeline = {
@@ -273,21 +269,7 @@ function watchReads(files: Files, reads: Run['reads']): Files {
   };
 }
 
-function watchSteps(real: Pipeline, { before, inside, after }: RunHooks): Pipeline {
-  let count = 0;
-  const watched = (slice: Slice): Slice => ({
-    ...slice,
-    transaction: async (work, state) => {
-      count += 1;
-      const own = count;
-      await before?.(own, slice);
-      const result = await slice.transaction(async (tx, job) => {
-        await inside?.(tx, own, slice);
-        return work(tx, job);
-      }, state);
-      await after?.(own, slice);
-      return result;
-    },
-  });
+function watchSteps(real: Pipeline, hooks: RunHooks): Pipeline {
+  const watched = sliceWatcher(hooks);
   return { ...real, advance: (slice) => real.advance(watched(slice)) };
 }

@@ -16,7 +16,7 @@ export function testWebhookDeps(db: Database): WebhookDeps {
 
 /**
  * As the product has them, with short waits and the way to this machine open. The time limit is longer than a machine
- * may stand still: a receiver that answers has answered at the first try.
+ * may stall: a receiver that responds has responded at the first try.
  */
 export function testWebhooks(db: Database, options: Partial<WebhookOptions> = {}): Webhooks {
   return openWebhooks({

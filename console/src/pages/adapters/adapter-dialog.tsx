@@ -19,7 +19,7 @@ export function AdapterDialog({ adapter, onClose }: { adapter: Adapter | null; o
       title={adapter === null ? 'New adapter' : `Change ${adapter.name}`}
       isOpen
       onClose={onClose}
-      action={adapter === null ? 'Make it' : 'Save'}
+      action={adapter === null ? 'Create adapter' : 'Save changes'}
       isReady={isReady(draft)}
       send={() =>
         api.put('/api/ingestion/adapters/{name}', {
@@ -56,7 +56,7 @@ function TargetFields(props: FieldsProps) {
   return (
     <>
       <Select
-        label="What becomes of a file"
+        label="What a file becomes"
         data={[
           { value: 'items', label: 'An item job: its rows are processed' },
           { value: 'uploads', label: 'An upload: an ad report is promoted' },
@@ -76,15 +76,15 @@ function ItemsFields({ draft, change, error }: FieldsProps) {
     <>
       <Autocomplete
         label="Processor"
-        description="Empty: the usual one for what each file turns out to be."
+        description="Empty: the default for the kind of each file."
         data={['noop', 'validate', 'http', 'catalog', 'image']}
         value={draft.processor}
         error={messageAt(error, 'processor')}
         onChange={(processor) => change({ processor })}
       />
       <Textarea
-        label="Options of the processor"
-        description="As JSON, as POST /api/jobs takes them."
+        label="Processor options"
+        description="JSON, as in POST /api/jobs."
         autosize
         minRows={2}
         maxRows={10}
@@ -127,15 +127,15 @@ function ScanFields({ draft, change, error }: FieldsProps) {
   return (
     <>
       <TextInput
-        label="Only files named like"
+        label="Only file names that match"
         placeholder="*.csv"
-        description="* stands for anything; empty: all files."
+        description="* matches anything; empty: all files."
         value={draft.pattern}
         error={messageAt(error, 'pattern')}
         onChange={(event) => change({ pattern: event.currentTarget.value })}
       />
       <NumberInput
-        label="Scan every so many minutes"
+        label="Scan every … minutes"
         description="Empty: only by hand."
         min={1}
         max={44_640}
@@ -145,8 +145,8 @@ function ScanFields({ draft, change, error }: FieldsProps) {
       />
       {draft.kind === 's3' ? null : (
         <NumberInput
-          label="Seconds that a file must rest"
-          description="A file that changed a moment ago may still be being written."
+          label="Seconds without a change before a file is read"
+          description="A file that changed recently may still be incomplete."
           min={0}
           max={86_400}
           value={draft.settleSeconds}
@@ -155,7 +155,7 @@ function ScanFields({ draft, change, error }: FieldsProps) {
         />
       )}
       <Switch
-        label="Move files to done/ or failed/ once they were dealt with"
+        label="Move processed files to done/ or failed/"
         checked={draft.after === 'move'}
         onChange={(event) => change({ after: event.currentTarget.checked ? 'move' : 'leave' })}
       />

@@ -68,7 +68,7 @@ export function draftOf(adapter: Adapter | null): AdapterDraft {
   };
 }
 
-/** Null: it is not JSON, or no object. */
+/** Null: it is not JSON, or not an object. */
 export function optionsOf(text: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text.trim() === '' ? '{}' : text);

@@ -1,4 +1,4 @@
-import { Button, Skeleton } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -8,7 +8,7 @@ import type { Adapter, AdapterCheck } from '../../api/types.ts';
 import { useAction } from '../../parts/action.ts';
 import { confirm } from '../../parts/confirm.tsx';
 import { CountSum } from '../../parts/counts.tsx';
-import { Page, Panel } from '../../parts/page.tsx';
+import { Page, Panel, UnreadPage } from '../../parts/page.tsx';
 import { Problem } from '../../parts/problem.tsx';
 import { StatusChip } from '../../parts/status-chip.tsx';
 import { Ago } from '../../parts/time.tsx';
@@ -18,7 +18,7 @@ import { kindWords, placeOf, scanWords, scheduleWords, targetWords } from './ada
 import { Files } from './files.tsx';
 
 const breadcrumbs = [{ label: 'Adapters', to: '/adapters' }];
-/** Scans that the server runs by itself tell nobody; the page asks. */
+/** Scheduled scans have no events, so the page polls. */
 const askEveryMs = 4_000;
 
 export default function AdapterPage() {
@@ -32,13 +32,8 @@ export default function AdapterPage() {
     queryFn: ({ signal }) => api.get('/api/ingestion/adapters/{name}', { path: { name }, signal }),
     refetchInterval: askEveryMs,
   });
-  if (adapter === undefined) {
-    return (
-      <Page title={name} breadcrumbs={breadcrumbs}>
-        {error === null ? <Skeleton height={120} /> : <Problem error={error} retry={() => void refetch()} />}
-      </Page>
-    );
-  }
+  if (adapter === undefined)
+    return <UnreadPage title={name} breadcrumbs={breadcrumbs} error={error} retry={() => void refetch()} />;
   return (
     <Page
       title={adapter.name}
@@ -68,13 +63,13 @@ function Scans({ adapter }: { adapter: Adapter }) {
         <dt>Last</dt>
         <dd>{last_scan_at === null ? 'never' : <Ago at={last_scan_at} />}</dd>
         <dt>Next</dt>
-        <dd>{next_scan_at === null ? 'when somebody asks for it' : <Ago at={next_scan_at} />}</dd>
+        <dd>{next_scan_at === null ? 'only by hand' : <Ago at={next_scan_at} />}</dd>
         <dt>Names</dt>
         <dd>{adapter.pattern === null ? 'all' : <code>{adapter.pattern}</code>}</dd>
         <dt>Afterwards</dt>
         <dd>{adapter.after === 'move' ? 'moved to done/ or failed/' : 'left where they are'}</dd>
-        <dt>A file must rest</dt>
-        <dd>{adapter.kind === 's3' ? 'not at all: objects appear whole' : `${adapter.settle_seconds} s`}</dd>
+        <dt>File is read after</dt>
+        <dd>{adapter.kind === 's3' ? 'at once: objects appear whole' : `${adapter.settle_seconds} s`}</dd>
       </dl>
     </Panel>
   );
@@ -133,7 +128,7 @@ function AdapterActions({ adapter }: { adapter: Adapter }) {
   const check = useAction({
     run: async () => {
       const answer = await api.post('/api/ingestion/adapters/{name}/check', { path: { name } });
-      if (!answer.ok) throw new Error(answer.error ?? 'The place cannot be looked through.');
+      if (!answer.ok) throw new Error(answer.error ?? 'The place cannot be read.');
       return answer;
     },
     done: checkWords,
@@ -144,7 +139,7 @@ function AdapterActions({ adapter }: { adapter: Adapter }) {
     <>
       <Button
         disabled={!mayScan}
-        title={mayScan ? '' : 'Admins of the tenant scan adapters.'}
+        title={mayScan ? '' : 'Only admins of the tenant can scan adapters.'}
         loading={scan.isRunning}
         onClick={() => scan.run()}
       >
@@ -182,8 +177,8 @@ function useScan(name: string) {
 }
 
 function checkWords({ files }: AdapterCheck): string {
-  if (files.length === 0) return 'It can be looked through. There is no file that fits at the moment.';
-  return `It can be looked through. The first files: ${files.join(', ')}.`;
+  if (files.length === 0) return 'The place can be read. No file matches at the moment.';
+  return `The place can be read. The first files: ${files.join(', ')}.`;
 }
 
 function useRemoval(name: string) {
@@ -191,7 +186,7 @@ function useRemoval(name: string) {
   const { run } = useAction({
     run: () => api.delete('/api/ingestion/adapters/{name}', { path: { name } }),
     done: () => `Deleted ${name}. Its files and their jobs stay.`,
-    // Not the page that is being left: it would ask for what is gone.
+    // Not the page that is being left: it would load what was just deleted.
     touches: [],
     afterwards: () => {
       go('/adapters');
@@ -200,8 +195,9 @@ function useRemoval(name: string) {
   });
   return async () => {
     const consequence =
-      'What is known of its files goes with it: an adapter that is made again takes all of them in again. ' +
-      'The files and the jobs that were made of them stay.';
-    if (await confirm({ title: `Delete ${name}?`, consequence, action: 'Delete it', isDanger: true })) run();
+      'Its record of files is deleted too: a new adapter would take in all files again. ' +
+      'The files and their jobs stay.';
+    if (await confirm({ title: `Delete ${name}?`, consequence, action: 'Delete adapter', isDanger: true }))
+      run();
   };
 }

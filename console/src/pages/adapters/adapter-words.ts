@@ -32,14 +32,14 @@ export function scheduleWords(everyMinutes: number | null): string {
 
 /** What a scan did, as one sentence. */
 export function scanWords(scan: AdapterScan): string {
-  if (scan.busy) return `Another scan of ${scan.adapter} is at work; nothing was done.`;
+  if (scan.busy) return `Another scan of ${scan.adapter} is running; nothing was done.`;
   const parts = [
     scan.ingested > 0 ? `${count(scan.ingested)} taken in` : null,
-    scan.duplicates > 0 ? `${count(scan.duplicates)} known already` : null,
+    scan.duplicates > 0 ? `${count(scan.duplicates)} already known` : null,
     scan.failed > 0 ? `${count(scan.failed)} failed` : null,
-    scan.waiting > 0 ? `${count(scan.waiting)} still resting` : null,
+    scan.waiting > 0 ? `${count(scan.waiting)} still waiting` : null,
   ].filter((part) => part !== null);
   const result = parts.length === 0 ? 'nothing new' : parts.join(', ');
-  const more = scan.complete ? '' : ' There is more; the next scan goes on.';
-  return `Looked at ${plural(scan.seen, 'file')}: ${result}.${more}`;
+  const more = scan.complete ? '' : ' There are more files; the next scan continues.';
+  return `Scanned ${plural(scan.seen, 'file')}: ${result}.${more}`;
 }

@@ -5,12 +5,11 @@ import { useCan } from '../../api/queries.ts';
 import type { Adapter } from '../../api/types.ts';
 import { useListState } from '../../list-state.ts';
 import { Empty } from '../../parts/empty.tsx';
-import { FilterBar, FilterText } from '../../parts/filter-bar.tsx';
-import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
-import { type Column, ListTable } from '../../parts/list-table.tsx';
+import { hasText, TextFilterBar } from '../../parts/filter-bar.tsx';
+import { useKeysetList } from '../../parts/keyset-list.tsx';
+import { ListPage } from '../../parts/list-page.tsx';
+import type { Column } from '../../parts/list-table.tsx';
 import { count } from '../../parts/number.ts';
-import { Page } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
 import { StatusChip } from '../../parts/status-chip.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { AdapterDialog } from './adapter-dialog.tsx';
@@ -31,46 +30,34 @@ export default function AdaptersPage() {
     rowKey,
     announcesNew: false,
   });
-  const rows = useMemo(() => list.rows.filter((row) => matches(row, q)), [list.rows, q]);
+  const rows = useMemo(() => list.rows.filter((row) => hasText([row.name, placeOf(row)], q)), [list.rows, q]);
   const button = (
     <Button
       disabled={!mayManage}
-      title={mayManage ? '' : 'Admins of the tenant make adapters.'}
+      title={mayManage ? '' : 'Only admins of the tenant can create adapters.'}
       onClick={() => setOpen(true)}
     >
       New adapter
     </Button>
   );
   return (
-    <Page
+    <ListPage
       title="Adapters"
-      sentence="Folders, S3 prefixes and FTP directories that are looked through for files; each file is taken in once."
+      sentence="Folders, S3 prefixes and FTP directories that Sluice scans for files. Each file is taken in once."
       actions={button}
+      filters={<TextFilterBar label="Name or place" value={q} onChange={(text) => change({ q: text })} />}
+      label="Adapters"
+      columns={columns}
+      rows={rows}
+      rowKey={rowKey}
+      href={hrefOf}
+      empty={<NoAdapters q={q} button={button} />}
+      list={list}
+      noun="adapters"
     >
-      <FilterBar isFiltered={q !== undefined} onReset={() => change({ q: undefined })}>
-        <FilterText label="Name or place" value={q} onChange={(text) => change({ q: text })} />
-      </FilterBar>
-      {list.error === null ? null : (
-        <Problem error={list.error} retry={list.refetch} isStale={rows.length > 0} />
-      )}
-      <ListTable
-        label="Adapters"
-        columns={columns}
-        rows={rows}
-        rowKey={rowKey}
-        href={hrefOf}
-        isLoading={list.isLoading}
-        empty={list.error === null ? <NoAdapters q={q} button={button} /> : undefined}
-        footer={<MoreRows list={list} noun="adapters" />}
-      />
       {isOpen ? <AdapterDialog adapter={null} onClose={() => setOpen(false)} /> : null}
-    </Page>
+    </ListPage>
   );
-}
-
-function matches(adapter: Adapter, q: string | undefined): boolean {
-  if (q === undefined) return true;
-  return [adapter.name, placeOf(adapter)].some((text) => text.toLowerCase().includes(q.toLowerCase()));
 }
 
 const columns: Column<Adapter>[] = [
@@ -119,7 +106,7 @@ function NoAdapters({ q, button }: { q: string | undefined; button: React.ReactN
   if (q !== undefined) return <Empty sentence={`No adapter matches “${q}”.`} />;
   return (
     <Empty
-      sentence="An adapter looks through a folder, an S3 prefix or an FTP directory and makes a job of each new file."
+      sentence="No adapter yet. Create one to make jobs of new files in a folder, an S3 prefix or an FTP directory."
       sample={['orders', 'ok', '2 min ago', 'every 5 minutes', 'FTP', '1,204 taken in']}
       button={button}
       command="npx sluice scan --watch"

@@ -8,10 +8,10 @@ import { useListState } from '../../list-state.ts';
 import { useAction } from '../../parts/action.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { FilterBar, FilterSelect } from '../../parts/filter-bar.tsx';
-import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
-import { type Column, ListTable } from '../../parts/list-table.tsx';
+import { useKeysetList } from '../../parts/keyset-list.tsx';
+import { KeysetTable } from '../../parts/keyset-table.tsx';
+import type { Column } from '../../parts/list-table.tsx';
 import { bytes } from '../../parts/number.ts';
-import { Problem } from '../../parts/problem.tsx';
 import { statusLook } from '../../parts/status.ts';
 import { StatusChip } from '../../parts/status-chip.tsx';
 import { Ago } from '../../parts/time.tsx';
@@ -20,7 +20,7 @@ import { adapterSearch, fileStates } from './search.ts';
 
 const rowKey = ({ file_id }: AdapterFile) => file_id;
 
-/** `seenAt`: when the last scan ended; the list is asked for again then. */
+/** `seenAt`: when the last scan ended; the list is then loaded again. */
 export function Files({ name, seenAt }: { name: string; seenAt: string | null }) {
   const [{ state }, change] = useListState(adapterSearch);
   const list = useKeysetList({
@@ -47,25 +47,22 @@ export function Files({ name, seenAt }: { name: string; seenAt: string | null })
           onChange={(value) => change({ state: value })}
         />
       </FilterBar>
-      {list.error === null ? null : <Problem error={list.error} retry={list.refetch} />}
-      <ListTable
+      <KeysetTable
         label="Files"
         columns={columns}
         rows={list.rows}
         rowKey={rowKey}
-        isLoading={list.isLoading}
         empty={
-          list.error === null ? (
-            <Empty
-              sentence={
-                state === undefined
-                  ? 'No file was found yet. A file is taken in when two scans have seen it unchanged.'
-                  : 'No file is in this state.'
-              }
-            />
-          ) : undefined
+          <Empty
+            sentence={
+              state === undefined
+                ? 'No file found yet. A file is taken in after two scans find it unchanged.'
+                : 'No file is in this state.'
+            }
+          />
         }
-        footer={<MoreRows list={list} noun="files" />}
+        list={list}
+        noun="files"
       />
     </>
   );
@@ -85,7 +82,7 @@ function useColumns(name: string): Column<AdapterFile>[] {
       api.post('/api/ingestion/adapters/{name}/files/{file_id}/retry', {
         path: { name, file_id: file.file_id },
       }),
-    done: (file) => `${file.path} is tried again with the next scan, which comes in a moment.`,
+    done: (file) => `${file.path} will be retried by the next scan, in a moment.`,
     touches: ['adapters'],
   });
   return useMemo(
@@ -98,7 +95,7 @@ function useColumns(name: string): Column<AdapterFile>[] {
         cell: (file) =>
           file.state === 'failed' && mayRetry ? (
             <Button variant="subtle" size="compact-xs" onClick={() => run(file)}>
-              Try again
+              Retry file
             </Button>
           ) : null,
       },

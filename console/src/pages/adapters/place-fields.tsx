@@ -60,7 +60,7 @@ function FolderFields(props: FieldsProps) {
       name="path"
       field="path"
       label="Folder"
-      description="Below the tenant’s folder that the operator has set up (ADAPTER_FOLDER); empty: that folder itself."
+      description="Below the tenant’s folder in ADAPTER_FOLDER, which the operator sets; empty: that folder itself."
       placeholder="inbox"
     />
   );
@@ -75,7 +75,7 @@ function S3Fields(props: FieldsProps) {
         name="endpoint"
         field="endpoint"
         label="Endpoint"
-        description="Empty: Amazon’s own of the region."
+        description="Empty: Amazon’s endpoint of the region."
         placeholder="https://minio.example.com:9000"
       />
       <Text {...props} name="region" field="region" label="Region" />
@@ -120,14 +120,14 @@ function FtpFields(props: FieldsProps) {
       <Secret {...props} name="passwordSecret" field="password_secret" label="Secret with the password" />
       <Switch
         label="Encrypted (explicit FTPS)"
-        description={draft.tls ? '' : 'The password and the files can be read on the way.'}
+        description={draft.tls ? '' : 'The password and the files are sent unencrypted.'}
         checked={draft.tls}
         onChange={(event) => change({ tls: event.currentTarget.checked })}
       />
       {draft.tls ? (
         <Textarea
-          label="Certificate of the authority"
-          description="PEM; only for a server whose certificate no public authority has signed."
+          label="CA certificate"
+          description="PEM; only for a certificate that no public authority has signed."
           autosize
           minRows={1}
           maxRows={6}
@@ -149,7 +149,7 @@ function Secret(props: FieldsProps & { name: TextName; field: string; label: str
   return (
     <Autocomplete
       label={label}
-      description="By its name; secrets are stored under Settings."
+      description="The name of a secret; secrets are stored under Settings."
       required
       data={data?.data.map((secret) => secret.name) ?? []}
       value={draft[name]}

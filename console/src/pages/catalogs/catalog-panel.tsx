@@ -32,7 +32,7 @@ export function CatalogPanel({ catalog, onReplace, onGone }: CatalogPanelProps) 
           noun="rows"
           parts={[
             { label: 'products', value: productCount, tone: 'done' },
-            { label: 'left out, without SKU and title', value: skippedCount, tone: 'canceled' },
+            { label: 'left out: no SKU and no title', value: skippedCount, tone: 'canceled' },
           ]}
         />
         <dl className="facts">
@@ -46,10 +46,10 @@ export function CatalogPanel({ catalog, onReplace, onGone }: CatalogPanelProps) 
           {Object.entries(fieldNames).map(([field, label]) => (
             <Field key={field} label={label} column={fields[field as keyof typeof fieldNames]} />
           ))}
-          <dt>Also kept</dt>
+          <dt>Other columns</dt>
           <dd className="catalog-words">
             {others.length === 0
-              ? 'nothing else'
+              ? 'none'
               : others.slice(0, 12).join(', ') +
                 (others.length > 12 ? ` and ${plural(others.length - 12, 'more column')}` : '')}
           </dd>
@@ -81,7 +81,7 @@ function Actions({ catalog, onReplace, onGone }: CatalogPanelProps) {
   const ask = async () => {
     const isSure = await confirm({
       title: `Delete the catalogue ${name}?`,
-      consequence: `${plural(productCount, 'product')} will be gone. Rows of jobs that still want it end as errors.`,
+      consequence: `${plural(productCount, 'product')} will be deleted. Rows that still need them end as errors.`,
       action: `Delete ${plural(productCount, 'product')}`,
       isDanger: true,
     });

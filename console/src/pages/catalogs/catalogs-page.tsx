@@ -5,11 +5,10 @@ import { useCan } from '../../api/queries.ts';
 import type { Catalog } from '../../api/types.ts';
 import { useListState } from '../../list-state.ts';
 import { Empty } from '../../parts/empty.tsx';
-import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
-import { type Column, ListTable } from '../../parts/list-table.tsx';
+import { useKeysetList } from '../../parts/keyset-list.tsx';
+import { ListPage } from '../../parts/list-page.tsx';
+import type { Column } from '../../parts/list-table.tsx';
 import { count } from '../../parts/number.ts';
-import { Page } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { CatalogPanel } from './catalog-panel.tsx';
 import { catalogsSearch } from './search.ts';
@@ -22,7 +21,7 @@ const rowKey = ({ name }: Catalog) => name;
 export default function CatalogsPage() {
   const [{ catalog }, change] = useListState(catalogsSearch);
   const mayManage = useCan('catalog.manage');
-  /** The name to begin with; nothing: a new one. */
+  /** The name of the catalogue to replace; empty: a new one. */
   const [upload, setUpload] = useState<string | null>(null);
   const list = useKeysetList({
     queryKey: ['catalogs', 'list'],
@@ -31,26 +30,23 @@ export default function CatalogsPage() {
     announcesNew: false,
   });
   const chosen = list.rows.find(({ name }) => name === catalog) ?? onlyOne(list.rows);
-  const button = mayManage ? <Button onClick={() => setUpload('')}>Send a catalogue</Button> : undefined;
+  const button = mayManage ? <Button onClick={() => setUpload('')}>Upload a catalogue</Button> : undefined;
   return (
-    <Page
+    <ListPage
       title="Catalogues"
-      sentence="Products that the rows of items jobs are matched against. A file replaces a catalogue as a whole."
+      sentence="Products that items jobs match rows against. A new file replaces the whole catalogue."
       actions={button}
+      label="Catalogues"
+      columns={columns}
+      rows={list.rows}
+      rowKey={rowKey}
+      onOpen={({ name }) => change({ catalog: name })}
+      openKey={chosen?.name}
+      maxHeight="40vh"
+      empty={<NoCatalogue button={button} />}
+      list={list}
+      noun="catalogues"
     >
-      {list.error === null ? null : <Problem error={list.error} retry={list.refetch} />}
-      <ListTable
-        label="Catalogues"
-        columns={columns}
-        rows={list.rows}
-        rowKey={rowKey}
-        onOpen={({ name }) => change({ catalog: name })}
-        openKey={chosen?.name}
-        isLoading={list.isLoading}
-        maxHeight="40vh"
-        empty={list.error === null ? <NoCatalogue button={button} /> : undefined}
-        footer={<MoreRows list={list} noun="catalogues" />}
-      />
       {chosen === undefined ? null : (
         <div className="columns catalog-detail">
           <CatalogPanel
@@ -68,7 +64,7 @@ export default function CatalogsPage() {
           onDone={({ name }) => change({ catalog: name })}
         />
       )}
-    </Page>
+    </ListPage>
   );
 }
 
@@ -80,10 +76,10 @@ function onlyOne(rows: readonly Catalog[]): Catalog | undefined {
 function NoCatalogue({ button }: { button: React.ReactNode }) {
   return (
     <Empty
-      sentence="No catalogue yet. Send a CSV of your products, with a column for the SKU or the title."
+      sentence="No catalogue yet. Upload a CSV of your products with a column for the SKU or the title."
       sample={['products', '41,200 products', 'version 3', '2 min ago']}
       button={button}
-      command="curl -X PUT -F file=@products.csv $SLUICE_URL/api/catalogs/products"
+      command="npx sluice catalog put products products.csv"
     />
   );
 }

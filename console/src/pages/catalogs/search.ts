@@ -1,7 +1,7 @@
 import { searchParser, text } from '../../list-state.ts';
 
 export interface CatalogsSearch {
-  /** The name of the one that is looked at. */
+  /** The name of the catalogue that is shown. */
   catalog: string;
 }
 

@@ -1,6 +1,6 @@
-/** What each way to look a row up is called. */
+/** The name of each way to look up a row. */
 export const strategyWords = {
   sku: 'Found by SKU',
   brand_title: 'Found by brand and title',
-  fuzzy_title: 'Found by a title that is alike',
+  fuzzy_title: 'Found by a similar title',
 } as const;

@@ -10,7 +10,7 @@ import { strategyWords } from './strategy-words.ts';
 
 type Match = CatalogMatches['matches'][number];
 
-/** One row, matched as a job would match it; nothing is kept. */
+/** One row, matched as a job would match it; nothing is stored. */
 export function TryRow({ catalog }: { catalog: Catalog }) {
   const [row, setRow] = useState({ sku: '', brand: '', title: '' });
   const [threshold, setThreshold] = useState(0.6);
@@ -44,7 +44,7 @@ export function TryRow({ catalog }: { catalog: Catalog }) {
         {field('title', 'Title')}
         <div className="row">
           <NumberInput
-            label="How alike a title has to be"
+            label="How similar a title must be"
             w={230}
             min={0.1}
             max={1}
@@ -54,7 +54,7 @@ export function TryRow({ catalog }: { catalog: Catalog }) {
             onChange={(value) => setThreshold(Number(value))}
           />
           <Button type="submit" loading={isPending} disabled={isEmpty} className="catalog-try">
-            Match it
+            Match row
           </Button>
         </div>
         {error === null ? null : <Problem error={error} />}
@@ -73,7 +73,7 @@ function Answer({ match, version }: { match: Match; version: number }) {
       <div className="row">
         <StatusChip status={status} />
         <span>
-          {score === null ? reason : `${strategyWords[strategy]}, ${score} alike`}{' '}
+          {score === null ? reason : `${strategyWords[strategy]}, ${score} similar`}{' '}
           <span className="dim">in version {version}</span>
         </span>
       </div>
@@ -110,7 +110,7 @@ function Candidates({ candidates }: { candidates: Match['candidates'] }) {
           <th scope="col">Brand</th>
           <th scope="col">Title</th>
           <th scope="col" className="num">
-            Alike
+            Similarity
           </th>
         </tr>
       </thead>

@@ -11,16 +11,16 @@ import { readFileColumns } from '../items/file-columns.ts';
 import { useSheet } from '../items/sheet-field.tsx';
 
 interface UploadDialogProps {
-  /** Nothing: a new one. */
+  /** Empty: a new one. */
   name: string;
   onClose: () => void;
   onDone: (catalog: Catalog) => void;
 }
 
 const fields = [
-  { field: 'sku', label: 'Column of the SKU' },
-  { field: 'brand', label: 'Column of the brand' },
-  { field: 'title', label: 'Column of the title' },
+  { field: 'sku', label: 'SKU column' },
+  { field: 'brand', label: 'Brand column' },
+  { field: 'title', label: 'Title column' },
 ] as const;
 type Columns = Record<(typeof fields)[number]['field'], string>;
 const unnamed: Columns = { sku: '', brand: '', title: '' };
@@ -44,14 +44,14 @@ export function UploadDialog({ name: given, onClose, onDone }: UploadDialogProps
     if (file !== null) void send({ name, file, named, sheet });
   };
   return (
-    <Modal opened onClose={onClose} title={given === '' ? 'Send a catalogue' : `Replace ${given}`}>
+    <Modal opened onClose={onClose} title={given === '' ? 'Upload a catalogue' : `Replace ${given}`}>
       <form onSubmit={submit}>
         <Stack gap="sm">
           <TextInput
             label="Name"
             required
             readOnly={given !== ''}
-            description="Lower-case letters, digits, - and _; jobs name it"
+            description="Lower-case letters, digits, - and _; jobs refer to it by this name"
             value={name}
             error={isNameWrong ? 'Only lower-case letters, digits, - and _, at most 63' : undefined}
             onChange={(event) => setName(event.currentTarget.value)}
@@ -70,7 +70,7 @@ export function UploadDialog({ name: given, onClose, onDone }: UploadDialogProps
               loading={sentBytes !== null}
               disabled={file === null || name === '' || isNameWrong}
             >
-              {given === '' ? 'Send the products' : 'Replace all products'}
+              {given === '' ? 'Upload products' : 'Replace all products'}
             </Button>
           </Group>
         </Stack>
@@ -120,7 +120,7 @@ function ColumnChoices(props: { columns: string[]; named: Columns; onChange: (na
         <Autocomplete
           key={field}
           label={label}
-          placeholder="Known by its name"
+          placeholder="Detect by name"
           data={[...new Set(props.columns)]}
           value={props.named[field]}
           onChange={(column) => props.onChange({ ...props.named, [field]: column })}
@@ -133,7 +133,7 @@ function ColumnChoices(props: { columns: string[]; named: Columns; onChange: (na
 function SendingState({ sent, total }: { sent: number; total: number }) {
   const words =
     sent >= total
-      ? 'All bytes are sent; the products are being written. The old ones stay in use until then.'
+      ? 'Everything is sent; the products are being written. The old ones stay in use until then.'
       : `${bytes(sent)} of ${bytes(total)} sent.`;
   return (
     <div className="stack" aria-live="polite">
@@ -162,7 +162,7 @@ function useSending({ onClose, onDone }: Pick<UploadDialogProps, 'onClose' | 'on
     try {
       const made = await sendProducts(products, { onProgress: setSent, signal: abort.current.signal });
       void client.invalidateQueries({ queryKey: ['catalogs'] });
-      notifyDone(`${made.name} has ${plural(made.productCount, 'product')} now, as version ${made.version}.`);
+      notifyDone(`${made.name} now has ${plural(made.productCount, 'product')}, version ${made.version}.`);
       onDone(made);
       onClose();
     } catch (problem) {
@@ -185,7 +185,7 @@ function sendProducts(
   if (sheet !== '') form.set('sheet', sheet);
   form.set('file', file, file.name);
   const brokenOff =
-    'The server cannot be reached, or broke the upload off. The products are as they were; try again.';
+    'The server cannot be reached or ended the upload. The products are unchanged; try again.';
   const path = `/api/catalogs/${encodeURIComponent(name)}`;
   return sendForm(
     { method: 'PUT', path, form, brokenOff },

@@ -9,7 +9,7 @@ import { To } from '../../parts/to.tsx';
 
 const active = new Set(['queued', 'running', 'paused', 'failed']);
 
-/** What it does at this moment; nothing while it rests. */
+/** The active sync; null while there is none. */
 export function ActiveSync({ connectorId }: { connectorId: string }) {
   const latest = useQuery({
     queryKey: ['connectors', 'latest', connectorId],
@@ -26,7 +26,7 @@ export function ActiveSync({ connectorId }: { connectorId: string }) {
           <StatusChip status={latest.status} of="sync" /> {sentenceOf(latest)}
         </span>
         <span className="dim">
-          Asked for <Ago at={latest.created_at} />
+          Requested <Ago at={latest.created_at} />
           {latest.next_retry_at === null ? null : (
             <>
               ; next try <Ago at={latest.next_retry_at} /> (retry {latest.retry_count} of {latest.max_retries}
@@ -42,9 +42,9 @@ export function ActiveSync({ connectorId }: { connectorId: string }) {
 
 const waits: Record<string, string> = {
   airbyte_not_configured: 'It waits until Airbyte is configured.',
-  airbyte_unavailable: 'It waits until Airbyte answers again. No attempt is used.',
+  airbyte_unavailable: 'It waits until Airbyte responds again. No attempt is used.',
   lost_trigger:
-    'It looks for the run of a trigger whose answer was lost, before it triggers another. No attempt is used.',
+    'It looks for the run of a trigger whose response was lost, before it sends another. No attempt is used.',
   canceling: 'It waits until Airbyte has stopped the run.',
 };
 
@@ -54,7 +54,7 @@ function sentenceOf(sync: Sync): string {
   if (sync.status === 'queued') return 'It waits for its turn.';
   if (sync.status === 'paused') return 'Somebody paused it.';
   if (sync.run_id === null) return 'It is being started at Airbyte.';
-  const run = sync.adopted ? 'It follows a run that somebody else started' : 'Airbyte is at it';
+  const run = sync.adopted ? 'It follows a run that somebody else started' : 'Airbyte runs it';
   return sync.retry_count > 0
     ? `${run}, after ${plural(sync.retry_count, 'failed try', 'failed tries')}.`
     : `${run}.`;

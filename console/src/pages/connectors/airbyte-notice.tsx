@@ -5,7 +5,7 @@ import { StatusChip } from '../../parts/status-chip.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { airbyteQuery } from './statistics.ts';
 
-/** Says nothing while Airbyte is configured and answers. */
+/** Null while Airbyte is configured and responds. */
 export function AirbyteNotice() {
   const status = useQuery(airbyteQuery).data;
   if (status === undefined) return null;
@@ -17,14 +17,14 @@ export function AirbyteNotice() {
 function NotConfigured({ missing }: { missing: readonly string[] }) {
   return (
     <Alert color="yellow" title="Airbyte is not configured" className="notice">
-      Connectors can be prepared, but no sync starts. Whoever runs this server sets{' '}
+      Connectors can be prepared, but no sync starts. The operator of this server has to set{' '}
       {missing.map((name, index) => (
         <span key={name}>
           {index === 0 ? '' : index === missing.length - 1 ? ' and ' : ', '}
           <code>{name}</code>
         </span>
       ))}{' '}
-      and restarts it.
+      and restart it.
     </Alert>
   );
 }
@@ -34,7 +34,7 @@ function NotReachable({ airbyte }: { airbyte: Reply<'/api/connectors/status'>['a
     <Alert color="red" title="Syncs wait for Airbyte" className="notice">
       <div className="stack">
         <span className="row">
-          <StatusChip status={airbyte.state} of="circuit" /> {airbyte.reason ?? 'Airbyte does not answer.'}
+          <StatusChip status={airbyte.state} of="circuit" /> {airbyte.reason ?? 'Airbyte does not respond.'}
         </span>
         <span>
           {airbyte.since === null ? null : (
@@ -44,10 +44,10 @@ function NotReachable({ airbyte }: { airbyte: Reply<'/api/connectors/status'>['a
           )}
           {airbyte.next_try_at === null ? null : (
             <>
-              The next try is <Ago at={airbyte.next_try_at} />.{' '}
+              Next try: <Ago at={airbyte.next_try_at} />.{' '}
             </>
           )}
-          Waiting uses no attempts; syncs go on by themselves.
+          Waiting uses no attempts. Syncs continue by themselves.
         </span>
       </div>
     </Alert>

@@ -23,7 +23,7 @@ interface Props {
   error: unknown;
 }
 
-/** What can be said of a connector at its enrolment and later. */
+/** The settings of a connector, at its enrolment and later. */
 export function ConnectorFields({ draft, change, error }: Props) {
   return (
     <Stack gap="sm">

@@ -1,4 +1,4 @@
-import { Button, Skeleton } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -9,7 +9,7 @@ import { useAction } from '../../parts/action.ts';
 import { Id } from '../../parts/command.tsx';
 import { confirm } from '../../parts/confirm.tsx';
 import { share } from '../../parts/number.ts';
-import { Page, Panel } from '../../parts/page.tsx';
+import { Page, Panel, UnreadPage } from '../../parts/page.tsx';
 import { Problem } from '../../parts/problem.tsx';
 import { StatusChip } from '../../parts/status-chip.tsx';
 import { Ago, Duration } from '../../parts/time.tsx';
@@ -27,13 +27,10 @@ const breadcrumbs = [{ label: 'Connectors', to: '/connectors' }];
 export default function ConnectorPage() {
   const { connectorId = '' } = useParams({ strict: false });
   const { data: connector, error, refetch } = useConnector(connectorId);
-  if (connector === undefined) {
+  if (connector === undefined)
     return (
-      <Page title="Connector" breadcrumbs={breadcrumbs}>
-        {error === null ? <Skeleton height={120} /> : <Problem error={error} retry={() => void refetch()} />}
-      </Page>
+      <UnreadPage title="Connector" breadcrumbs={breadcrumbs} error={error} retry={() => void refetch()} />
     );
-  }
   return (
     <Page
       title={connector.name}
@@ -77,7 +74,7 @@ function ConnectorActions({ connector }: { connector: Connector }) {
     <>
       <Button
         disabled={!maySync}
-        title={maySync ? '' : 'Admins of the tenant start syncs.'}
+        title={maySync ? '' : 'Only admins of the tenant can start syncs.'}
         loading={sync.isRunning}
         onClick={() => sync.run()}
       >
@@ -103,7 +100,7 @@ function ConnectorActions({ connector }: { connector: Connector }) {
   );
 }
 
-/** One sync at a time: when there is one already, that is the one to look at. */
+/** One sync at a time: if one is active already, the page opens that one. */
 function useSyncNow({ connector_id, name }: Connector) {
   const go = useGo();
   return useAction({
@@ -118,7 +115,7 @@ function useSyncNow({ connector_id, name }: Connector) {
       }
     },
     done: ({ isNew }) =>
-      isNew ? `A sync of ${name} is queued.` : `${name} is already at it: this is the active sync.`,
+      isNew ? `A sync of ${name} is queued.` : `${name} is already syncing: this is the active sync.`,
     touches: ['connectors', 'jobs'],
     afterwards: ({ jobId, isNew }) => {
       if (!isNew) go(`/jobs/${jobId}`);
@@ -135,9 +132,8 @@ function useRemoval({ connector_id, name }: Connector) {
     afterwards: () => go('/connectors'),
   });
   const ask = async () => {
-    const consequence =
-      'It will not run any more. The connection at Airbyte and the history of its syncs stay as they are.';
-    if (await confirm({ title: `Delete ${name}?`, consequence, action: 'Delete it', isDanger: true }))
+    const consequence = 'It will not run again. The connection in Airbyte and the history of its syncs stay.';
+    if (await confirm({ title: `Delete ${name}?`, consequence, action: 'Delete connector', isDanger: true }))
       action.run();
   };
   return { ...action, ask };
@@ -146,18 +142,27 @@ function useRemoval({ connector_id, name }: Connector) {
 function Settings({ connector }: { connector: Connector }) {
   const wanted = connector.configured_cadence_hours;
   return (
-    <Panel title="How it runs">
+    <Panel title="Schedule">
       <dl className="facts">
         <dt>Cadence</dt>
         <dd>
           {everyHours(connector.cadence_hours)}
           {wanted !== null && wanted < connector.cadence_hours ? (
-            <span className="dim"> ({everyHours(wanted)} is wanted; the plan allows no more)</span>
+            <span className="dim">
+              {' '}
+              ({everyHours(wanted)} is configured; the plan allows no shorter cadence)
+            </span>
           ) : null}
         </dd>
         <dt>Next sync</dt>
-        <dd>{connector.enabled ? <Ago at={connector.next_sync_at} /> : 'Not on its own: switched off'}</dd>
-        <dt>When Airbyte is already at it</dt>
+        <dd>
+          {connector.enabled ? (
+            <Ago at={connector.next_sync_at} />
+          ) : (
+            'Only by hand: the schedule is switched off'
+          )}
+        </dd>
+        <dt>When Airbyte already runs it</dt>
         <dd>{activeSyncChoices.find(({ value }) => value === connector.on_active_sync)?.label}</dd>
         <dt>Account</dt>
         <dd>
@@ -177,13 +182,13 @@ function Figures({ connectorId }: { connectorId: string }) {
   const figures = stats?.data.find(({ connector_id }) => connector_id === connectorId);
   const retries = Object.entries(figures?.retries_by_class ?? {}) as [string, number][];
   return (
-    <Panel title="How it went">
+    <Panel title="Statistics">
       <dl className="facts">
         <dt>Syncs</dt>
         <dd className="num">{figures?.jobs ?? 0}</dd>
         <dt>Succeeded</dt>
         <dd className="num">{figures?.success_rate == null ? '–' : share(figures.success_rate, 1)}</dd>
-        <dt>Takes on average</dt>
+        <dt>Average duration</dt>
         <dd>
           {figures?.average_duration_seconds == null ? (
             '–'

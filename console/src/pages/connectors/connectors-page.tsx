@@ -6,12 +6,11 @@ import { useCan } from '../../api/queries.ts';
 import type { Connector } from '../../api/types.ts';
 import { useListState } from '../../list-state.ts';
 import { Empty } from '../../parts/empty.tsx';
-import { FilterBar, FilterText } from '../../parts/filter-bar.tsx';
-import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
-import { type Column, ListTable } from '../../parts/list-table.tsx';
+import { hasText, TextFilterBar } from '../../parts/filter-bar.tsx';
+import { useKeysetList } from '../../parts/keyset-list.tsx';
+import { ListPage } from '../../parts/list-page.tsx';
+import type { Column } from '../../parts/list-table.tsx';
 import { share } from '../../parts/number.ts';
-import { Page } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
 import { StatusChip } from '../../parts/status-chip.tsx';
 import { Ago, Duration } from '../../parts/time.tsx';
 import { AirbyteNotice } from './airbyte-notice.tsx';
@@ -38,9 +37,9 @@ export default function ConnectorsPage() {
     </Button>
   );
   return (
-    <Page
+    <ListPage
       title="Connectors"
-      sentence="Each connector runs one Airbyte connection on its cadence, once at a time."
+      sentence="Each connector syncs one Airbyte connection on schedule, one sync at a time."
       actions={
         <>
           {enrol}
@@ -51,33 +50,28 @@ export default function ConnectorsPage() {
           ) : null}
         </>
       }
+      notice={<AirbyteNotice />}
+      filters={
+        <TextFilterBar label="Name, id or account" value={q} onChange={(text) => change({ q: text })} />
+      }
+      label="Connectors"
+      columns={columns}
+      rows={rows}
+      rowKey={rowKey}
+      href={hrefOf}
+      empty={<NoConnectors q={q} button={enrol} />}
+      list={list}
+      noun="connectors"
     >
-      <AirbyteNotice />
-      <FilterBar isFiltered={q !== undefined} onReset={() => change({ q: undefined })}>
-        <FilterText label="Name, id or account" value={q} onChange={(text) => change({ q: text })} />
-      </FilterBar>
-      {list.error === null ? null : (
-        <Problem error={list.error} retry={list.refetch} isStale={rows.length > 0} />
-      )}
-      <ListTable
-        label="Connectors"
-        columns={columns}
-        rows={rows}
-        rowKey={rowKey}
-        href={hrefOf}
-        isLoading={list.isLoading}
-        empty={list.error === null ? <NoConnectors q={q} button={enrol} /> : undefined}
-        footer={<MoreRows list={list} noun="connectors" />}
-      />
       <EnrolDialog isOpen={open === 'enrol'} onClose={() => setOpen(null)} />
       <ImportDialog isOpen={open === 'import'} onClose={() => setOpen(null)} />
-    </Page>
+    </ListPage>
   );
 }
 
-const whyNot = 'Admins of the tenant enrol connections.';
+const whyNot = 'Only admins of the tenant can enrol connections.';
 
-/** The list holds what was loaded; the filter looks at that, which is all of them on any but the largest tenants. */
+/** The filter applies to loaded rows, which are all of them for any but the largest tenants. */
 function useConnectors(q: string | undefined) {
   const list = useKeysetList({
     queryKey: ['connectors', 'list'],
@@ -89,17 +83,12 @@ function useConnectors(q: string | undefined) {
   const rows = useMemo(() => {
     const figures = new Map(stats?.data.map((each) => [each.connector_id, each]));
     return list.rows
-      .filter((connector) => matches(connector, q))
+      .filter(({ name, connector_id, external_account_id }) =>
+        hasText([name, connector_id, external_account_id], q),
+      )
       .map((connector) => ({ ...connector, figures: figures.get(connector.connector_id) }));
   }, [list.rows, stats, q]);
   return { list, rows };
-}
-
-function matches({ name, connector_id, external_account_id }: Connector, q: string | undefined): boolean {
-  if (q === undefined) return true;
-  return [name, connector_id, external_account_id].some((text) =>
-    text.toLowerCase().includes(q.toLowerCase()),
-  );
 }
 
 const columns: Column<Row>[] = [
@@ -117,7 +106,7 @@ const columns: Column<Row>[] = [
   },
   {
     id: 'took',
-    header: 'Takes',
+    header: 'Duration',
     width: 90,
     align: 'end',
     cell: ({ figures }) =>
@@ -137,7 +126,7 @@ const columns: Column<Row>[] = [
 
 function LastSync({ row }: { row: Row }) {
   if (!row.enabled) return <StatusChip status="disabled" />;
-  if (row.last_sync === null) return <span className="dim">never ran</span>;
+  if (row.last_sync === null) return <span className="dim">never synced</span>;
   return <StatusChip status={row.last_sync.status} of="sync" />;
 }
 
@@ -150,10 +139,10 @@ function NoConnectors({ q, button }: { q: string | undefined; button: React.Reac
   if (q !== undefined) return <Empty sentence={`No connector matches “${q}”.`} />;
   return (
     <Empty
-      sentence="A connector takes one Airbyte connection over: runs it on time, retries it, keeps its history."
+      sentence="No connector yet. Enrol an Airbyte connection to sync it on schedule, with retries and a history."
       sample={['Shop orders', 'done', '12 min ago', 'every 6 h', '12,480 records']}
       button={button}
-      command="npx sluice sync <connector-id>"
+      command="npx sluice sync now <connector-id>"
     />
   );
 }

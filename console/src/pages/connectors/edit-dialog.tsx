@@ -13,7 +13,7 @@ export function EditDialog(props: { connector: Connector; isOpen: boolean; onClo
       title={`Change ${connector.name}`}
       isOpen={isOpen}
       onClose={onClose}
-      action="Save"
+      action="Save changes"
       send={() =>
         api.patch('/api/connectors/{connector_id}', { path: { connector_id }, body: bodyOf(draft) })
       }

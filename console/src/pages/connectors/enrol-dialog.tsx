@@ -14,7 +14,7 @@ export function EnrolDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () 
       title="Enrol an Airbyte connection"
       isOpen={isOpen}
       onClose={onClose}
-      action="Enrol it"
+      action="Enrol connection"
       send={() =>
         api.post('/api/connectors', {
           body: { ...bodyOf(draft), airbyte_connection_id: connectionId.trim() },
@@ -28,7 +28,7 @@ export function EnrolDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () 
         <>
           <TextInput
             label="Airbyte connection id"
-            description="In Airbyte: the connection’s address ends with it."
+            description="The end of the connection’s URL in Airbyte."
             placeholder="00000000-0000-0000-0000-000000000000"
             required
             value={connectionId}

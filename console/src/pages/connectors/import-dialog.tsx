@@ -11,7 +11,7 @@ import { StatusChip } from '../../parts/status-chip.tsx';
 type Connection = Reply<'/api/connections'>['data'][number];
 type Imported = Reply<'/api/connectors/import', 'post'>;
 
-/** For operators: what the Airbyte workspace has, to be given to a tenant. */
+/** For operators: assigns connections of the Airbyte workspace to a tenant. */
 export function ImportDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
   return (
     <Modal opened={isOpen} onClose={onClose} size="lg" title="Import connections from Airbyte">
@@ -42,7 +42,7 @@ function ImportForm({ onClose }: { onClose: () => void }) {
         onChange={(event) => setTenantId(event.currentTarget.value)}
       />
       {connections.error === null ? null : <Problem error={connections.error} />}
-      {connections.isLoading ? <p className="dim">Asking Airbyte …</p> : null}
+      {connections.isLoading ? <p className="dim">Loading from Airbyte …</p> : null}
       {connections.rows.map((connection) => (
         <ConnectionChoice
           key={connection.airbyte_connection_id}
@@ -94,7 +94,7 @@ function ConnectionChoice(props: { connection: Connection; isChosen: boolean; to
   );
 }
 
-/** Some may be refused while others are taken: those stay on screen with the reason. */
+/** Some connections may be refused while others are imported: the refused ones stay on screen with the reason. */
 function useImport(onClose: () => void) {
   const [refused, setRefused] = useState<Imported['refused']>([]);
   const action = useAction<Imported, { connections: Connection[]; tenantId: string }>({

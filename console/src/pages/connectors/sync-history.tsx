@@ -4,13 +4,12 @@ import type { Sync } from '../../api/types.ts';
 import { useListState } from '../../list-state.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { FilterBar, FilterSelect } from '../../parts/filter-bar.tsx';
-import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
+import { useKeysetList } from '../../parts/keyset-list.tsx';
+import { KeysetTable } from '../../parts/keyset-table.tsx';
 import { LineChart } from '../../parts/line-chart.tsx';
-import { type Column, ListTable } from '../../parts/list-table.tsx';
-import { NewRows } from '../../parts/new-rows.tsx';
+import type { Column } from '../../parts/list-table.tsx';
 import { bytes, count } from '../../parts/number.ts';
 import { Panel } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
 import { StatusChip } from '../../parts/status-chip.tsx';
 import { Ago, Duration } from '../../parts/time.tsx';
 import { connectorSearch, syncStatuses } from './search.ts';
@@ -47,34 +46,30 @@ export function SyncHistory({ connectorId }: { connectorId: string }) {
           onChange={(value) => change({ status: value })}
         />
       </FilterBar>
-      {list.error === null ? null : <Problem error={list.error} retry={list.refetch} />}
-      <NewRows count={list.newCount} onShow={list.showNew} />
-      <ListTable
+      <KeysetTable
         label="Syncs"
         columns={columns}
         rows={list.rows}
         rowKey={rowKey}
         href={hrefOf}
-        isLoading={list.isLoading}
         empty={
-          list.error === null ? (
-            <Empty
-              sentence={
-                status === undefined
-                  ? 'No sync yet. It begins on its cadence, or now with the button above.'
-                  : 'No sync is in this state.'
-              }
-            />
-          ) : undefined
+          <Empty
+            sentence={
+              status === undefined
+                ? 'No sync yet. The first one starts on schedule, or now with “Sync now”.'
+                : 'No sync is in this state.'
+            }
+          />
         }
-        footer={<MoreRows list={list} noun="syncs" />}
+        list={list}
+        noun="syncs"
       />
     </Panel>
   );
 }
 
 const columns: Column<Sync>[] = [
-  { id: 'asked', header: 'Asked for', width: 120, cell: (sync) => <Ago at={sync.created_at} /> },
+  { id: 'asked', header: 'Requested', width: 120, cell: (sync) => <Ago at={sync.created_at} /> },
   {
     id: 'status',
     header: 'State',
@@ -122,7 +117,7 @@ const columns: Column<Sync>[] = [
   },
 ];
 
-/** Only a line through at least three says something. */
+/** A line needs at least three points to be useful. */
 function Durations({ syncs }: { syncs: readonly Sync[] }) {
   const points = useMemo(
     () =>

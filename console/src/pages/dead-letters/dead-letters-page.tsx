@@ -6,12 +6,11 @@ import type { DeadLetter } from '../../api/types.ts';
 import { useListState } from '../../list-state.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { FilterBar, FilterSelect } from '../../parts/filter-bar.tsx';
-import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
-import { type Column, ListTable } from '../../parts/list-table.tsx';
-import { NewRows } from '../../parts/new-rows.tsx';
+import { useKeysetList } from '../../parts/keyset-list.tsx';
+import { ListPage } from '../../parts/list-page.tsx';
+import type { Column } from '../../parts/list-table.tsx';
 import { Page } from '../../parts/page.tsx';
 import { jobName, pipelineLook, pipelines } from '../../parts/pipelines.ts';
-import { Problem } from '../../parts/problem.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { CodeChips } from './code-chips.tsx';
 import { RequeueAll, RequeueBar } from './requeue-bar.tsx';
@@ -38,20 +37,20 @@ const columns: readonly Column<DeadLetter>[] = [
 ];
 
 const notForYou =
-  'Dead letters are for the roles admin, support and operator. Your own failed jobs are under Jobs.';
+  'Only the roles admin, support and operator see dead letters. Your own failed jobs are under Jobs.';
 
 const letterKey = ({ job_id }: DeadLetter) => job_id;
 const pipelineOptions = pipelines.map((value) => ({ value, label: pipelineLook(value).label }));
 
+const title = 'Dead letters';
+const sentence = 'Jobs that failed for good. Fix the cause, then requeue: each becomes a new job, once.';
+
 /** Jobs that failed for good, by reason, and their second chance. */
 export default function DeadLettersPage() {
-  const canRead = useCan('dead_letter.read');
+  if (useCan('dead_letter.read')) return <DeadLetters />;
   return (
-    <Page
-      title="Dead letters"
-      sentence="Jobs that failed for good. Mend the cause, then requeue: each becomes a new job, once."
-    >
-      {canRead ? <DeadLetters /> : <Empty sentence={notForYou} />}
+    <Page title={title} sentence={sentence}>
+      <Empty sentence={notForYou} />
     </Page>
   );
 }
@@ -73,57 +72,56 @@ function DeadLetters() {
   };
   const isFiltered = error_code !== undefined || pipeline !== undefined;
   return (
-    <>
-      <CodeChips chosen={error_code} onChoose={(code) => setFilter({ error_code: code })} />
-      <FilterBar
-        isFiltered={isFiltered}
-        onReset={() => setFilter({ error_code: undefined, pipeline: undefined })}
-        aside={
-          canRequeue && list.rows.length > 0 ? (
-            <RequeueAll filters={filters} shown={list.rows.length} hasMore={list.hasMore} />
-          ) : undefined
-        }
-      >
-        <FilterSelect
-          label="Pipeline"
-          all="All pipelines"
-          value={pipelines.find((name) => name === pipeline)}
-          options={pipelineOptions}
-          onChange={(value) => setFilter({ pipeline: value })}
-        />
-      </FilterBar>
-      {canRequeue ? null : (
-        <p className="dim">
-          Requeueing is for the roles support and operator; you can look, and pass the link on.
-        </p>
-      )}
-      {list.error === null ? null : (
-        <Problem error={list.error} isStale={list.rows.length > 0} retry={list.refetch} />
-      )}
-      <div>
-        <NewRows count={list.newCount} onShow={list.showNew} />
-        <ListTable
-          label="Dead letters"
-          columns={columns}
-          rows={list.rows}
-          rowKey={letterKey}
-          href={({ job_id }) => `/jobs/${job_id}`}
-          isLoading={list.isLoading}
-          selection={canRequeue ? { keys: chosen, change: setChosen } : undefined}
-          empty={list.error === null ? <NoLetters isFiltered={isFiltered} /> : undefined}
-          footer={<MoreRows list={list} noun="dead letters" />}
-        />
-      </div>
+    <ListPage
+      title={title}
+      sentence={sentence}
+      notice={<CodeChips chosen={error_code} onChoose={(code) => setFilter({ error_code: code })} />}
+      filters={
+        <>
+          <FilterBar
+            isFiltered={isFiltered}
+            onReset={() => setFilter({ error_code: undefined, pipeline: undefined })}
+            aside={
+              canRequeue && list.rows.length > 0 ? (
+                <RequeueAll filters={filters} shown={list.rows.length} hasMore={list.hasMore} />
+              ) : undefined
+            }
+          >
+            <FilterSelect
+              label="Pipeline"
+              all="All pipelines"
+              value={pipelines.find((name) => name === pipeline)}
+              options={pipelineOptions}
+              onChange={(value) => setFilter({ pipeline: value })}
+            />
+          </FilterBar>
+          {canRequeue ? null : (
+            <p className="dim">
+              Only the roles support and operator can requeue. You can read the list and share its link.
+            </p>
+          )}
+        </>
+      }
+      label="Dead letters"
+      columns={columns}
+      rows={list.rows}
+      rowKey={letterKey}
+      href={({ job_id }) => `/jobs/${job_id}`}
+      selection={canRequeue ? { keys: chosen, change: setChosen } : undefined}
+      empty={<NoLetters isFiltered={isFiltered} />}
+      list={list}
+      noun="dead letters"
+    >
       <RequeueBar chosen={chosen} onClear={() => setChosen(new Set())} />
-    </>
+    </ListPage>
   );
 }
 
 function NoLetters({ isFiltered }: { isFiltered: boolean }) {
-  if (isFiltered) return <Empty sentence="No dead letter has this code and pipeline." />;
+  if (isFiltered) return <Empty sentence="No dead letter matches these filters." />;
   return (
     <Empty
-      sentence="No job has failed for good. One that does stays here until it is requeued."
+      sentence="No job has failed for good. A job that does is listed here until it is requeued."
       sample={['Sync meta-ads', 'invalid credentials', '3 min ago']}
       command="npx sluice dlq list"
     />

@@ -14,7 +14,7 @@ const maxAtOnce = 1_000;
 const touches = ['dead-letters', 'jobs', 'overview', 'stats'] as const;
 
 const consequence =
-  'Each becomes a new job and runs as soon as a worker is free. Those that were requeued before are left out.';
+  'Each becomes a new job and runs as soon as a worker is free. Dead letters that were already requeued are left out.';
 
 interface RequeueAllProps {
   filters: { error_code: string | undefined; pipeline: string | undefined };
@@ -32,7 +32,9 @@ export function RequeueAll({ filters, shown, hasMore }: RequeueAllProps) {
     touches,
   });
   const requeue = async () => {
-    const more = matching.isMoreThanLimit ? ` One go takes ${count(maxAtOnce)}; repeat it for the rest.` : '';
+    const more = matching.isMoreThanLimit
+      ? ` At most ${count(maxAtOnce)} are requeued at a time; repeat for the rest.`
+      : '';
     const isAgreed = await confirm({
       title: `Requeue ${matching.label}?`,
       consequence: `${consequence}${more}`,
@@ -40,7 +42,7 @@ export function RequeueAll({ filters, shown, hasMore }: RequeueAllProps) {
     });
     if (isAgreed) all.run();
   };
-  if (matching.total === 0) return <span>All of these were requeued before.</span>;
+  if (matching.total === 0) return <span>All of these were already requeued.</span>;
   return (
     <Button
       variant="default"
@@ -71,8 +73,8 @@ export function RequeueBar({ chosen, onClear }: { chosen: ReadonlySet<string>; o
 }
 
 /**
- * How many would be requeued. The list keeps those that were requeued before, and only the counts by code know them;
- * but those know nothing of pipelines, so a list of one pipeline has a bound and no exact number.
+ * How many would be requeued. The list includes dead letters that were already requeued. Only the counts by code
+ * separate them, and those have no pipeline, so a list of one pipeline has an upper bound and no exact number.
  */
 function useMatching(
   { error_code, pipeline }: RequeueAllProps['filters'],

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { requeueSentence } from './requeue-words.ts';
 
-test('what was requeued and what was left out is told with numbers', () => {
+test('the result of a requeue gives the numbers of requeued and skipped jobs', () => {
   expect(requeueSentence({ requeued: 1, skipped: [] })).toBe('Requeued 1 dead letter.');
   expect(
     requeueSentence({ requeued: 35, skipped: ['already_requeued', 'requeue_refused', 'already_requeued'] }),

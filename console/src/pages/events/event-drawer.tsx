@@ -36,7 +36,7 @@ export function EventDrawer({ id, rows, onClose }: EventDrawerProps) {
     >
       {asked.error === null ? null : <Problem error={asked.error} retry={() => void asked.refetch()} />}
       {event === undefined && asked.data === null ? (
-        <p>There is no event with the id {id}, or it is older than the log is kept.</p>
+        <p>There is no event with the id {id}, or it is older than the retention of the log.</p>
       ) : null}
       {event === undefined ? null : <EventBody event={event} />}
     </Drawer>
@@ -71,7 +71,7 @@ function EventBody({ event }: { event: Event }) {
   );
 }
 
-/** The first event after the place just before it is the one, or it is gone. */
+/** Reads the first event after the position just before this id; another id means that the event is gone. */
 async function findEvent(id: string): Promise<Event | null> {
   const number = BigInt(/-(\d+)$/.exec(id)?.[1] ?? '0');
   const before = number > 0n ? number - 1n : 0n;

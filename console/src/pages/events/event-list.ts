@@ -13,7 +13,7 @@ export interface EventFilters {
 
 const maxHeld = 1_000;
 
-/** The log, newest first; what happens meanwhile is held back and counted until the reader wants it. */
+/** The log, newest first; new events are held back and counted until the reader shows them. */
 export function useEventList(filters: EventFilters) {
   const listName = JSON.stringify(filters);
   const [arrived, setArrived] = useState<{ list: string; shown: Event[]; held: Event[] }>(() =>
@@ -74,7 +74,7 @@ function unique(events: readonly Event[]): Event[] {
   return [...new Map(events.map((event) => [event.id, event])).values()];
 }
 
-/** The same question that the server asks, for what comes over the stream that all pages share. */
+/** The server's filter, applied to events of the stream that all pages share. */
 export function matches({ type, subject }: Pick<Event, 'type' | 'subject'>, filters: EventFilters): boolean {
   const types = filters.type?.split(',').filter((pattern) => pattern !== '') ?? [];
   const isType = types.length === 0 || types.some((pattern) => fits(type, pattern));
@@ -85,7 +85,7 @@ function fits(type: string, pattern: string): boolean {
   return pattern.endsWith('.*') ? type.startsWith(pattern.slice(0, -1)) : type === pattern;
 }
 
-/** Where the log ends now: a stream says so before anything else. */
+/** The end of the log: a stream sends its position first. */
 async function readHead(): Promise<string> {
   const stop = new AbortController();
   const response = await fetch('/api/events/stream', { signal: stop.signal, credentials: 'same-origin' });
@@ -102,5 +102,5 @@ async function readHead(): Promise<string> {
   } finally {
     stop.abort();
   }
-  throw new Error('The stream of events ended before it began. Try again.');
+  throw new Error('The event stream ended before its first message. Try again.');
 }

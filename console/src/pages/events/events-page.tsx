@@ -4,11 +4,8 @@ import { useListState } from '../../list-state.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { eventLook } from '../../parts/event-words.ts';
 import { FilterBar, FilterSelect, FilterText } from '../../parts/filter-bar.tsx';
-import { MoreRows } from '../../parts/keyset-list.tsx';
-import { type Column, ListTable } from '../../parts/list-table.tsx';
-import { NewRows } from '../../parts/new-rows.tsx';
-import { Page } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
+import { ListPage } from '../../parts/list-page.tsx';
+import type { Column } from '../../parts/list-table.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { EventDrawer } from './event-drawer.tsx';
 import { useEventList } from './event-list.ts';
@@ -61,42 +58,43 @@ export default function EventsPage() {
   const list = useEventList(filters);
   const isFiltered = type !== undefined || subject !== undefined;
   return (
-    <Page title="Events" sentence="Everything that happened, newest first. Nothing here can be changed.">
-      <FilterBar isFiltered={isFiltered} onReset={() => change({ type: undefined, subject: undefined })}>
-        <FilterSelect
-          label="Kind"
-          all={type !== undefined && !kinds.some(({ value }) => value === type) ? 'Own choice' : 'All kinds'}
-          value={type}
-          options={kinds}
-          onChange={(value) => change({ type: value })}
-        />
-        <FilterText label="Types, such as job.*" value={type} onChange={(value) => change({ type: value })} />
-        <FilterText
-          label="About (id of a job, upload …)"
-          value={subject}
-          onChange={(value) => change({ subject: value })}
-          width={280}
-        />
-      </FilterBar>
-      {list.error === null ? null : (
-        <Problem error={list.error} isStale={list.rows.length > 0} retry={list.refetch} />
-      )}
-      <div>
-        <NewRows count={list.newCount} onShow={list.showNew} />
-        <ListTable
-          label="Events"
-          columns={columns}
-          rows={list.rows}
-          rowKey={eventKey}
-          onOpen={({ id }) => change({ event: id })}
-          openKey={openId}
-          isLoading={list.isLoading}
-          empty={list.error === null ? <NoEvents isFiltered={isFiltered} /> : undefined}
-          footer={<MoreRows list={list} noun="events" />}
-        />
-      </div>
+    <ListPage
+      title="Events"
+      sentence="Everything that happened, newest first. Nothing here can be changed."
+      filters={
+        <FilterBar isFiltered={isFiltered} onReset={() => change({ type: undefined, subject: undefined })}>
+          <FilterSelect
+            label="Kind"
+            all={type !== undefined && !kinds.some(({ value }) => value === type) ? 'Custom' : 'All kinds'}
+            value={type}
+            options={kinds}
+            onChange={(value) => change({ type: value })}
+          />
+          <FilterText
+            label="Types, such as job.*"
+            value={type}
+            onChange={(value) => change({ type: value })}
+          />
+          <FilterText
+            label="About (id of a job, upload …)"
+            value={subject}
+            onChange={(value) => change({ subject: value })}
+            width={280}
+          />
+        </FilterBar>
+      }
+      label="Events"
+      columns={columns}
+      rows={list.rows}
+      rowKey={eventKey}
+      onOpen={({ id }) => change({ event: id })}
+      openKey={openId}
+      empty={<NoEvents isFiltered={isFiltered} />}
+      list={list}
+      noun="events"
+    >
       <EventDrawer id={openId} rows={list.rows} onClose={() => change({ event: undefined })} />
-    </Page>
+    </ListPage>
   );
 }
 
@@ -106,7 +104,7 @@ function NoEvents({ isFiltered }: { isFiltered: boolean }) {
       sentence={
         isFiltered
           ? 'No event matches these filters. New ones appear here as they happen.'
-          : 'Every change of a job, an upload or a hand-off leaves an event here.'
+          : 'No event yet. Every change of a job, an upload or a hand-off is listed here.'
       }
       sample={['done in 3 s', <code key="type">job.completed</code>, 'just now']}
       command="npx sluice jobs watch"

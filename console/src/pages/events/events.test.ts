@@ -19,7 +19,7 @@ function logOf(ids: readonly string[]): { events: Event[]; readAfter: ReadAfter 
   };
 }
 
-test('page after page, every event comes once and newest first', async () => {
+test('paging returns every event once, newest first', async () => {
   const ids = fc.array(fc.tuple(fc.bigInt(1n, 100_000n), fc.integer({ min: 1, max: 90 })), {
     maxLength: 150,
   });
@@ -38,7 +38,7 @@ test('page after page, every event comes once and newest first', async () => {
   );
 });
 
-test('of a long and dense log only the end is read', async () => {
+test('only the end of a long and dense log is read', async () => {
   const ids = Array.from({ length: 4_000 }, (_, index) => `${Math.floor(index / 5) + 1}-${index + 1}`);
   const { events, readAfter } = logOf(ids);
   let reads = 0;
@@ -55,12 +55,12 @@ test('of a long and dense log only the end is read', async () => {
   expect(reads).toBeLessThan(60);
 });
 
-test('a transaction with more events than one answer holds is read whole', async () => {
+test('a transaction with more events than one response holds is read whole', async () => {
   const { events, readAfter } = logOf(Array.from({ length: 75 }, (_, index) => `700-${index + 1}`));
   expect((await readNewest(readAfter, '701-0')).data).toHaveLength(events.length);
 });
 
-test('an event of the stream is shown where the server would have listed it', () => {
+test('a streamed event is shown where the server would list it', () => {
   const event = { type: 'job.failed', subject: 'j1' };
   expect(matches(event, { type: undefined, subject: undefined })).toBe(true);
   expect(matches(event, { type: 'upload.*,job.*', subject: 'j1' })).toBe(true);

@@ -28,7 +28,7 @@ export async function readNewest(readAfter: ReadAfter, before: string): Promise<
     const page = await readAfter(`${start}-0`);
     const within = page.data.filter((event) => transactionOf(event.id) < end);
     const isCut = page.has_more && within.length === page.data.length;
-    // More than one answer holds: the newest of them are missing, so a shorter span is tried.
+    // More than one response holds: the newest ones are missing, so a shorter span is tried.
     if (isCut && end - start > 1n) {
       span = (end - start) / 8n || 1n;
       continue;
@@ -40,7 +40,7 @@ export async function readNewest(readAfter: ReadAfter, before: string): Promise<
   return { data: found.reverse(), hasMore: end > 0n, nextCursor: end > 0n ? `${end}-0` : null };
 }
 
-/** A single transaction that wrote more events than one answer holds. */
+/** A single transaction that wrote more events than one response holds. */
 async function readOn(
   readAfter: ReadAfter,
   first: { data: Event[]; has_more: boolean },

@@ -13,9 +13,9 @@ interface CatalogFieldsProps {
 }
 
 const columnFields = [
-  { field: 'sku', label: 'Column of the SKU' },
-  { field: 'brand', label: 'Column of the brand' },
-  { field: 'title', label: 'Column of the title' },
+  { field: 'sku', label: 'SKU column' },
+  { field: 'brand', label: 'Brand column' },
+  { field: 'title', label: 'Title column' },
 ] as const;
 
 /** Which catalogue, by which columns, and in which ways. */
@@ -33,7 +33,7 @@ export function CatalogFields({ draft, columns, error, onChange }: CatalogFields
           <Autocomplete
             key={field}
             label={label}
-            description="Empty: known by its name"
+            description="Empty: detected by name"
             data={[...new Set(columns)]}
             value={draft[field]}
             error={problemAt(error, `/options/fields/${field}`)}
@@ -57,7 +57,7 @@ export function CatalogFields({ draft, columns, error, onChange }: CatalogFields
           ))}
         </Checkbox.Group>
         <NumberInput
-          label="How alike a title has to be"
+          label="How similar a title must be"
           description="0.1 (anything) to 1 (the same letters); 0.6 is a good start"
           min={0.1}
           max={1}
@@ -94,10 +94,10 @@ function CatalogChoice(props: {
       description={
         data !== undefined && names.length === 0 ? (
           <>
-            There is none yet: <To href="/catalogs">send one first</To>
+            No catalogue yet: <To href="/catalogs">upload one first</To>
           </>
         ) : (
-          'What the rows are matched against'
+          'The products that rows are matched with'
         )
       }
       data={names}

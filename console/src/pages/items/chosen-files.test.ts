@@ -3,7 +3,7 @@ import { kindOfFiles } from './chosen-files.ts';
 
 const file = (name: string, type = '') => ({ name, type });
 
-test('images and one archive are images, one other file is rows, and all else does not go together', () => {
+test('images or one archive are images, one other file is rows, and other mixtures are refused', () => {
   expect(kindOfFiles([file('a.PNG'), file('b', 'image/jpeg')])).toBe('images');
   expect(kindOfFiles([file('all.zip')])).toBe('images');
   expect(kindOfFiles([file('rows.csv')])).toBe('rows');

@@ -1,4 +1,4 @@
-/** What a job is to be made of, as far as names and types tell; the server looks at the bytes. */
+/** What a job will be made of, judged by names and types; the server checks the bytes. */
 export type FilesKind = 'rows' | 'images' | 'mixed';
 
 interface NamedFile {
@@ -22,15 +22,15 @@ function isArchive({ name }: NamedFile): boolean {
   return /\.zip$/i.test(name);
 }
 
-/** Of a workbook a sheet can be chosen; the server knows these by the same endings. */
+/** A sheet can be chosen for a workbook; the server recognises workbooks by the same endings. */
 export function isWorkbook({ name }: NamedFile): boolean {
   return /\.xls[xm]$/i.test(name);
 }
 
-/** What an item of an image job is told of its image. */
+/** What an item of an image job knows about its image. */
 export const imageColumns = ['name', 'size', 'sha256', 'fileId', 'order'];
 
-/** One accept list for the file dialog; whatever else is dropped is for the server to refuse. */
+/** The accept list of the file dialog; the server refuses other dropped files. */
 export const acceptedFiles = [
   '.csv,.tsv,.tab,.txt,.json,.ndjson,.jsonl,.xlsx,text/csv,application/json',
   '.zip,.jpg,.jpeg,.png,.gif,.webp,.tif,.tiff,.avif,image/*',

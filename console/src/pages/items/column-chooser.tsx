@@ -6,17 +6,17 @@ import type { ItemJob } from './item-job.ts';
 interface ColumnChooserProps {
   job: ItemJob;
   shown: readonly GridColumn[];
-  /** Undefined goes back to what is sensible. */
+  /** Undefined restores the default. */
   onChange: (columns: string | undefined) => void;
 }
 
 const groups = [
-  { from: 'row', label: 'Of the row' },
-  { from: 'result', label: 'Of the result' },
-  { from: 'input', label: 'Of the file, as it came' },
+  { from: 'row', label: 'Row' },
+  { from: 'result', label: 'Result' },
+  { from: 'input', label: 'Original file' },
 ] as const;
 
-/** Which columns the grid has; the choice is in the address, so a colleague sees the same. */
+/** The columns of the grid; the choice is in the URL, so a colleague sees the same. */
 export function ColumnChooser({ job, shown, onChange }: ColumnChooserProps) {
   const all = allColumns(job);
   const ids = new Set(shown.map(({ id }) => id));
@@ -45,7 +45,7 @@ export function ColumnChooser({ job, shown, onChange }: ColumnChooserProps) {
             </Checkbox.Group>
           ))}
           <Button variant="subtle" onClick={() => onChange(undefined)}>
-            As before
+            Reset columns
           </Button>
         </div>
       </Popover.Dropdown>

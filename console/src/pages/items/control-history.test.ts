@@ -26,7 +26,7 @@ const told = toldBy([
   }),
 ]);
 
-test('events that know nothing of the controllers are left out; the others are points in time', () => {
+test('events without controller values are left out, and the others become points in time', () => {
   expect(claimSeries(told)[0]?.points).toEqual([
     { at: 2_000, value: 8 },
     { at: 3_000, value: 32 },
@@ -47,14 +47,14 @@ test('each provider has its own lines', () => {
   ]);
 });
 
-test('a reason is told once, newest first, though its figures change', () => {
+test('a reason is listed once, newest first, although its numbers change', () => {
   expect(reasonsOf(told)).toEqual([
     { at: 3_000, items: 32, reason: '2.10 ms per item, growing back' },
     { at: 2_000, items: 8, reason: 'start' },
   ]);
 });
 
-test('the course of an ingest is drawn from when the job was made; an old job has none', () => {
+test('an ingest is drawn from the creation of its job, and an old job has no such line', () => {
   const createdAt = new Date(10_000).toISOString();
   const ingest = { reason: 'r', targetMs: 50, history: [[5, 64, 3.5], [9, 128, 4], 'odd'] };
   expect(ingestSeries({ createdAt, controllers: { ingest } })).toMatchObject({

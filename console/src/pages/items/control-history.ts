@@ -8,7 +8,7 @@ import type { Controllers, ItemJob } from './item-job.ts';
 const pageSize = 500;
 const mostPages = 20;
 
-/** What the workers told of the job so far; asked for only from where the last answer ended. */
+/** What the workers have reported about the job; each request continues where the last one ended. */
 export function useControlEvents(job: ItemJob) {
   const client = useQueryClient();
   const queryKey = ['items', 'control', job.jobId];
@@ -60,7 +60,7 @@ export function claimSeries(told: readonly Told[]): Series[] {
   return [{ label: 'Rows per claim', points, tone: 'running' }];
 }
 
-/** How long a claim takes by what is known of its rows, against how long it should. */
+/** How long a claim takes, judged by its rows, against its target. */
 export function sliceSeries(told: readonly Told[]): Series[] {
   const taken = pointsOf(told, ({ claim }) => {
     const [items, each] = [numberOf(claim?.items), numberOf(claim?.avgItemMs)];
@@ -79,7 +79,7 @@ export interface ProviderHistory {
   delay: Series[];
 }
 
-/** Of each provider that was called: how many calls at once, and how far apart. */
+/** For each provider: how many calls run at once, and how far apart they start. */
 export function providerSeries(told: readonly Told[]): ProviderHistory[] {
   const names = new Set(
     told.flatMap(({ controllers }) => (controllers.providers ?? []).map(({ provider }) => String(provider))),
@@ -100,7 +100,7 @@ export interface IngestHistory {
   latencies: Series[];
 }
 
-/** How the file came in: batch after batch. Null of a job that does not know any more. */
+/** How the file came in, batch by batch; null for a job without this history. */
 export function ingestSeries(job: Pick<ItemJob, 'controllers' | 'createdAt'>): IngestHistory | null {
   const { ingest } = job.controllers;
   const history = Array.isArray(ingest?.history) ? (ingest.history as unknown[]) : [];
@@ -109,7 +109,7 @@ export function ingestSeries(job: Pick<ItemJob, 'controllers' | 'createdAt'>): I
       Array.isArray(point) && point.length === 3 && point.every((value) => typeof value === 'number'),
   );
   if (points.length === 0) return null;
-  // The job was made when its file began to come in.
+  // The job was created when its file started to arrive.
   const startMs = Date.parse(job.createdAt);
   const series = (read: (point: [number, number, number]) => number) =>
     points.map((point) => ({ at: startMs + point[0], value: read(point) }));
@@ -125,14 +125,14 @@ export function ingestSeries(job: Pick<ItemJob, 'controllers' | 'createdAt'>): I
   };
 }
 
-/** What changed the size of claims, in words, newest first; the same reason twice in a row is told once. */
+/** Why the size of claims changed, newest first; a repeated reason is listed once. */
 export function reasonsOf(told: readonly Told[]): { at: number; items: number; reason: string }[] {
   const reasons: { at: number; items: number; reason: string; kind: string }[] = [];
   for (const { at, controllers } of told) {
     const { claim } = controllers;
     const items = numberOf(claim?.items);
     if (claim === undefined || items === null) continue;
-    // Figures within a reason change all the time; what it is about does not.
+    // The numbers in a reason change all the time; the reason does not.
     const kind = claim.reason.replaceAll(/[\d.,]+/g, '#');
     const last = reasons.at(-1);
     if (last?.kind === kind && last.items === items) continue;

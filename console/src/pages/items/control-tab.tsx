@@ -21,7 +21,7 @@ type Told = ReturnType<typeof toldBy>;
 
 const milliseconds = (value: number) => (value < 10 && value > 0 ? value.toFixed(1) : count(value));
 
-/** How the controllers breathe: what they decided over time, and why, in words. */
+/** What the controllers decided over time, and why. */
 export function ControlTab({ job }: { job: ItemJob }) {
   const { data, error, isPending, refetch } = useControlEvents(job);
   const told = toldBy(data ?? []);
@@ -62,8 +62,8 @@ function ClaimPanel({ job, told }: { job: ItemJob; told: Told }) {
         <Empty
           sentence={
             job.startedAt === null
-              ? 'No worker has taken rows yet. Once one does, the size of its claims is drawn here.'
-              : 'Nothing is known of how this job was worked on; what is kept begins with the next row.'
+              ? 'No worker has claimed rows yet. The size of claims is drawn here once one does.'
+              : 'There is no history for this job. Recording starts with the next row.'
           }
         />
       </Panel>
@@ -72,7 +72,7 @@ function ClaimPanel({ job, told }: { job: ItemJob; told: Told }) {
   return (
     <Panel title="Rows per claim" aside={<Now items={claim?.items} unit="row" />}>
       <p className="dim">
-        A worker takes as many rows at once as it can finish in time; under pressure it takes fewer.
+        A worker claims as many rows at once as it can finish in time, and fewer under pressure.
         {claim === undefined ? '' : ` Now: ${claim.reason}.`}
       </p>
       <LineChart label="Rows per claim over time" unit="rows" series={claimSeries(told)} />
@@ -127,9 +127,9 @@ function IngestPanel({ job }: { job: ItemJob }) {
   const history = ingestSeries(job);
   if (ingest === undefined) return null;
   return (
-    <Panel title="Taking the file in">
+    <Panel title="Reading the file">
       <p className="dim">
-        Rows were written in batches that grew as long as the database answered in time. At the end:{' '}
+        Rows were written in batches that grew as long as the database was fast enough. At the end:{' '}
         {plural(Number(ingest.rows), 'row')} per batch, {ingest.reason}.
       </p>
       {history === null ? null : (

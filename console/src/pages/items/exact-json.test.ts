@@ -11,7 +11,7 @@ test('numbers of any length are shown as they were written, where the browser ca
   expect(cellText(memberOf(row, 'deep'))).toBe(canKeep ? '{"at":[1.0]}' : '{"at":[1]}');
 });
 
-test('a member may have any name, and what is not there is nothing', () => {
+test('a member may have any name, and a missing member is undefined', () => {
   const row = parseExact('{"__proto__":"own","constructor":null}');
   expect(cellText(memberOf(row, '__proto__'))).toBe('own');
   expect(cellText(memberOf(row, 'toString'))).toBe('');

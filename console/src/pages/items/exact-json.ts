@@ -1,4 +1,4 @@
-/** What newer browsers have: the text of a number while it is read, and a way to write it again as it was. */
+/** What newer browsers have: the source text of a number while parsing, and a way to write it unchanged. */
 interface ExactJson {
   rawJSON?: (text: string) => RawNumber;
   isRawJSON?: (value: unknown) => boolean;
@@ -11,7 +11,7 @@ const exact = JSON as unknown as ExactJson;
 
 /**
  * JSON whose numbers are shown as they were written. Rows hold numbers of any length, and 12345678901234567890 must not
- * look like 12345678901234567000. Browsers that cannot tell show what they can.
+ * look like 12345678901234567000. Older browsers show the rounded number.
  */
 export function parseExact(text: string): unknown {
   const revive = (_key: string, value: unknown, context?: { source?: string }) => {
@@ -26,7 +26,7 @@ function isRawNumber(value: unknown): value is RawNumber {
   return exact.isRawJSON?.(value) ?? false;
 }
 
-/** A value in a cell: text as it is, everything else as JSON. */
+/** A value in a cell: text unchanged, everything else as JSON. */
 export function cellText(value: unknown): string {
   if (value === undefined || value === null) return '';
   if (typeof value === 'string') return value;

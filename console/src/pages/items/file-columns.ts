@@ -1,13 +1,13 @@
 const headBytes = 64 * 1024;
 
-/** The names of a file's columns as far as its beginning tells them; only to offer them, the server reads the file. */
+/** The column names in the beginning of a file. Only suggestions: the server reads the file. */
 export async function readFileColumns(file: Blob): Promise<string[]> {
   const head = await file.slice(0, headBytes).text();
   return columnsOf(head.replace(/^\uFEFF/, ''));
 }
 
 export function columnsOf(head: string): string[] {
-  // A workbook is an archive: what its bytes would make as text is no name.
+  // A workbook is an archive: its bytes read as text are not names.
   if (head.startsWith('PK\u0003\u0004')) return [];
   const start = head.trimStart();
   if (/^[[{]/.test(start)) return keysOf(firstObject(start));

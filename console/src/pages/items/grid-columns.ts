@@ -8,23 +8,23 @@ export interface GridColumn {
   header: string;
   width: number;
   from: 'row' | 'result' | 'input';
-  /** Of the column of thumbnails: whose they are. */
+  /** For the column of thumbnails: the job that they belong to. */
   jobId?: string;
 }
 
-/** A job as far as its columns go. */
+/** The parts of a job that decide its columns. */
 type ColumnsOf = Pick<ItemJob, 'columns' | 'resultColumns'> &
   Partial<Pick<ItemJob, 'jobType' | 'processor' | 'jobId'>>;
 
 const own: readonly GridColumn[] = [
   { id: 'status', header: 'State', width: 120, from: 'row' },
-  { id: 'error', header: 'Why not', width: 210, from: 'row' },
+  { id: 'error', header: 'Reason', width: 210, from: 'row' },
   { id: 'attempts', header: 'Attempts', width: 86, from: 'row' },
   { id: 'locked', header: 'Locked by', width: 120, from: 'row' },
   { id: 'updated', header: 'Updated', width: 110, from: 'row' },
 ];
 
-/** Before anybody has chosen: enough to see what it is about, and no more than fits. */
+/** The default: enough columns to see what a row is about, and no more than fit. */
 const defaultValues = 4;
 const valueWidth = 145;
 
@@ -54,10 +54,10 @@ function thumbnails({ jobType, processor, jobId }: ColumnsOf): GridColumn[] {
   return [{ id: 'image', header: 'Image', width: 64, from: 'row', jobId }];
 }
 
-/** Of images that failed only the name is known, and the file has it. */
+/** Failed images have only a name, which is in the input. */
 const imageValues = ['i:name', 'r:format', 'r:width', 'r:height'];
 
-/** What the address asks for, or what is sensible without it. */
+/** The columns in the URL, or the default. */
 export function chosenColumns(
   job: ColumnsOf & Pick<ItemJob, 'failedItems'>,
   wanted: string | undefined,
@@ -90,7 +90,7 @@ export function readColumns(text: string): string[] {
   return text.split(',').map((id) => id.replaceAll('%2C', ',').replaceAll('%25', '%'));
 }
 
-/** The value of a result's or an input's column. A result that is no object has one column, `result`. */
+/** The value of a result or input column. A result that is not an object has one column, `result`. */
 export function textIn(row: GridRow, { id, from }: Pick<GridColumn, 'id' | 'from'>): string {
   const name = id.slice(2);
   if (from === 'input') return cellText(memberOf(row.input, name));

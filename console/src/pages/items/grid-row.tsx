@@ -19,7 +19,7 @@ interface RowLineProps {
   onOpen: (row: GridRow) => void;
 }
 
-/** Drawn again only when something of it has changed, not when the box is scrolled by. */
+/** Rendered again only when its data changed, not on scrolling. */
 export const RowLine = memo(function RowLine(props: RowLineProps) {
   const { index, row, rowNo, columns, hasSelection, isChosen, toggle, isOpen, onOpen } = props;
   if (row === undefined) {
@@ -113,7 +113,7 @@ function GridCell({ row, column }: { row: GridRow; column: GridColumn }) {
   }
 }
 
-/** A click on a button or a box means that; a marked text is to be copied. */
+/** A click on a button or a checkbox, or on selected text, does not open the row. */
 function isPlain(event: MouseEvent): boolean {
   if ((event.target as HTMLElement).closest('a, button, input') !== null) return false;
   return event.button === 0 && !event.metaKey && !event.ctrlKey && (getSelection()?.isCollapsed ?? true);

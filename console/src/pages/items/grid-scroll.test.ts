@@ -7,26 +7,26 @@ const million = scrollPlan({ rows: 1_000_000, rowPx, viewPx });
 const thousand = scrollPlan({ rows: 1_000, rowPx, viewPx });
 const last = million.contentPx - viewPx;
 
-test('a short list is its own box, and scrolls as browsers do', () => {
+test('a short list has its full height and scrolls natively', () => {
   expect(thousand.boxPx).toBe(36_000);
   expect(placeAfter(thousand, { topPx: 0, scrollTop: 0 }, 20_000).topPx).toBe(20_000);
   expect(scrollTopOf(thousand, 777)).toBeCloseTo(777);
 });
 
-test('a box stays below what browsers can draw, and its ends are the ends of the list', () => {
+test('a box stays below the browser’s height limit, and its ends are the ends of the list', () => {
   expect(million.boxPx).toBe(maxBoxPx);
   expect(placeAfter(million, { topPx: 0, scrollTop: 0 }, maxBoxPx - viewPx).topPx).toBeCloseTo(last);
   expect(placeAfter(million, { topPx: last, scrollTop: maxBoxPx - viewPx }, 0).topPx).toBe(0);
   expect(scrollTopOf(million, last)).toBeCloseTo(maxBoxPx - viewPx);
 });
 
-test('a turn of the wheel moves a million rows by as much as it moves ten', () => {
+test('one turn of the wheel moves a million rows as far as ten rows', () => {
   const at = { topPx: 18_000_000, scrollTop: scrollTopOf(million, 18_000_000) };
   expect(placeAfter(million, at, at.scrollTop + 120).topPx).toBe(18_000_120);
   expect(placeAfter(million, at, at.scrollTop - 120).topPx).toBe(17_999_880);
 });
 
-test('dragging the bar goes where the bar is', () => {
+test('dragging the scroll bar goes to its position', () => {
   const at = { topPx: 0, scrollTop: 0 };
   expect(placeAfter(million, at, (maxBoxPx - viewPx) / 2).topPx).toBeCloseTo(last / 2);
 });
@@ -38,7 +38,7 @@ test('turning the wheel up to the end of the box does not skip the rows before t
   expect(placeAfter(million, near, maxBoxPx - viewPx).topPx).toBeCloseTo(last);
 });
 
-test('only what is seen is drawn, and a row is brought into view by the shortest way', () => {
+test('only visible rows are drawn, and a row is scrolled into view by the shortest way', () => {
   expect(rowsInView(million, { topPx: 36_000, rows: 1_000_000, rowPx, more: 5 })).toEqual({
     first: 995,
     end: 1_019,

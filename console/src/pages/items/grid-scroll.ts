@@ -21,7 +21,7 @@ export interface ScrollPlace {
 }
 
 export const maxBoxPx = 8_000_000;
-/** Nearer to an end than this a box at its end means the end. */
+/** Nearer to an end than this, a box at its end shows the end of the list. */
 const snapViews = 30;
 const smallStepViews = 4;
 
@@ -30,13 +30,13 @@ export function scrollPlan(size: { rows: number; rowPx: number; viewPx: number }
   return { contentPx, boxPx: Math.min(contentPx, maxBoxPx), viewPx: size.viewPx };
 }
 
-/** Where the box belongs while that much of the list is above. */
+/** The scroll position of the box while that much of the list is above. */
 export function scrollTopOf({ contentPx, boxPx, viewPx }: ScrollPlan, topPx: number): number {
   const [listRange, boxRange] = [contentPx - viewPx, boxPx - viewPx];
   return listRange <= 0 ? 0 : (topPx / listRange) * boxRange;
 }
 
-/** What is above after the box was scrolled. */
+/** How much of the list is above after the box was scrolled. */
 export function placeAfter(plan: ScrollPlan, before: ScrollPlace, scrollTop: number): ScrollPlace {
   const { contentPx, boxPx, viewPx } = plan;
   const [listRange, boxRange] = [contentPx - viewPx, boxPx - viewPx];
@@ -51,7 +51,7 @@ export function placeAfter(plan: ScrollPlan, before: ScrollPlace, scrollTop: num
   return { topPx: isAtEnd && isNear ? byShare : topPx, scrollTop };
 }
 
-/** The rows that are seen, with some more on both sides. */
+/** The visible rows, with a few more on both sides. */
 export function rowsInView(
   { viewPx }: ScrollPlan,
   { topPx, rows, rowPx, more }: { topPx: number; rows: number; rowPx: number; more: number },
@@ -60,7 +60,7 @@ export function rowsInView(
   return { first, end: Math.min(rows, Math.ceil((topPx + viewPx) / rowPx) + more) };
 }
 
-/** The nearest place at which a row is seen whole. */
+/** The nearest position that shows the whole row. */
 export function topPxFor(
   plan: ScrollPlan,
   { row, rowPx, topPx }: { row: number; rowPx: number; topPx: number },

@@ -5,13 +5,13 @@ import type { ItemJob } from './item-job.ts';
 import { type ItemStatus, openStatuses } from './item-status.ts';
 import { type GridRow, getRows, type RowsPage } from './rows-api.ts';
 
-/** What a grid shows, by place. Only what somebody looks at is there. */
+/** What a grid shows, by position. Only visible rows are loaded. */
 export interface GridSource {
   count: number;
   rowAt: (index: number) => GridRow | undefined;
-  /** Known even of rows that are not there yet; null where only the row itself can tell. */
+  /** Known even for rows that are not loaded yet; null where only the row itself has it. */
   rowNoAt: (index: number) => number | null;
-  /** What somebody looks at now. */
+  /** The rows in view. */
   look: (first: number, end: number) => void;
   error: unknown;
   isLoading: boolean;
@@ -19,7 +19,7 @@ export interface GridSource {
 }
 
 const blockRows = 200;
-/** The bar is dragged over thousands of blocks: only where it rests for a moment is worth asking for. */
+/** Dragging the bar passes thousands of blocks: a block is loaded only where the bar pauses. */
 const lookEveryMs = 120;
 const keptMs = 60_000;
 
@@ -28,7 +28,7 @@ interface Range {
   end: number;
 }
 
-/** All rows of a job, from any place of it: the number of a row is its place. */
+/** All rows of a job, from any position: the number of a row is its position. */
 export function useAllRows(
   job: ItemJob,
   { isDescending, withInput }: { isDescending: boolean; withInput: boolean },
@@ -71,7 +71,7 @@ function blocksOf(rowNos: readonly [number, number], count: number): number[] {
   return Array.from({ length: to - from + 1 }, (_, at) => from + at);
 }
 
-/** The same map as long as the answers are the same: rows that did not change are not drawn again. */
+/** The same map as long as the responses are the same: unchanged rows are not rendered again. */
 function useStableRows(answers: readonly (RowsPage | undefined)[]): ReadonlyMap<number, GridRow> {
   const kept = useRef<{ answers: readonly (RowsPage | undefined)[]; rows: Map<number, GridRow> }>({
     answers: [],
@@ -119,7 +119,7 @@ interface Filter {
   withInput: boolean;
 }
 
-/** Some rows of a job: nobody knows where the hundredth error is, so they come one page after the other. */
+/** Filtered rows of a job: the position of the hundredth error is unknown, so they load page by page. */
 export function useSomeRows(job: ItemJob, { statuses, fromRow, withInput }: Filter): GridSource {
   const { jobId } = job;
   const isOpenOnly = statuses.every((status) => openStatuses.includes(status));

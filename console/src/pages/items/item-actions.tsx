@@ -22,7 +22,7 @@ const looks: Record<Control, { word: string; icon: IconName }> = {
 
 const touches = ['items', 'pending', 'jobs', 'overview', 'stats'] as const;
 
-/** What the job's state and your role allow; the likeliest first. */
+/** What the job's state and the role allow, the most likely first. */
 export function ItemActions({ job }: { job: ItemJob }) {
   const canControl = useCan('job.control');
   const canReprocess = useCan('item.control');
@@ -42,7 +42,7 @@ export function ItemActions({ job }: { job: ItemJob }) {
       {canControl ? (
         <Controls job={job} />
       ) : (
-        <span className="dim small">Your role may look, not steer.</span>
+        <span className="dim small">Your role can read jobs but not control them.</span>
       )}
       <ExportMenu job={job} />
     </>
@@ -62,8 +62,8 @@ function Controls({ job }: { job: ItemJob }) {
       consequence: `${plural(open, 'open row')} will be skipped; ${plural(
         job.processedItems,
         'row',
-      )} that ended stay as they are. A canceled job cannot be resumed.`,
-      action: 'Cancel the job',
+      )} that ended stay unchanged. A canceled job cannot be resumed.`,
+      action: 'Cancel job',
       isDanger: true,
     };
     if (kind !== 'cancel' || (await confirm(question))) control.run(kind);
@@ -91,7 +91,7 @@ function Controls({ job }: { job: ItemJob }) {
 
 const kickoffMs = 10_000;
 
-/** Works on the job inside a request: for servers without a worker, and for the impatient. */
+/** Processes the job inside a request: for servers without a worker. */
 function Kickoff({ job }: { job: ItemJob }) {
   const kickoff = useAction<Reply<'/api/jobs/{job_id}/kickoff', 'post'>>({
     run: () =>
@@ -107,16 +107,16 @@ function Kickoff({ job }: { job: ItemJob }) {
   return (
     <Button
       variant="default"
-      title="The server itself works on this job for ten seconds, beside its workers"
+      title="The server itself processes this job for ten seconds, in addition to the workers"
       loading={kickoff.isRunning}
       onClick={() => kickoff.run()}
     >
-      Work on it now
+      Process now
     </Button>
   );
 }
 
-/** The grid as a file, by its whole length; how much has come is said while it comes. */
+/** Downloads the grid as a file and shows how much has arrived. */
 function ExportMenu({ job }: { job: ItemJob }) {
   const [received, setReceived] = useState<number | null>(null);
   const save = async (format: 'csv' | 'xlsx') => {

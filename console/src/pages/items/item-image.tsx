@@ -5,7 +5,7 @@ import { memberOf } from './exact-json.ts';
 import type { ItemJob } from './item-job.ts';
 import type { GridRow, WholeRow } from './rows-api.ts';
 
-/** Only what the processor `image` has finished has a thumbnail; the place for it is there in any case. */
+/** Only rows that the processor `image` finished have a thumbnail; its place is always reserved. */
 export function GridThumbnail({ row, jobId }: { row: GridRow; jobId: string }) {
   // By row: the same line of the grid shows another one after scrolling.
   const [brokenId, setBroken] = useState<string | null>(null);
@@ -36,12 +36,12 @@ function NoImage({ isFailed }: { isFailed: boolean }) {
   );
 }
 
-/** What browsers draw themselves, as long as it is no load for them. */
+/** Formats that browsers can draw, up to a reasonable size. */
 const drawnFormats = ['jpeg', 'png', 'gif', 'webp', 'avif'];
 const mostDrawnBytes = 4 * 1024 * 1024;
 const mostDrawnPixels = 25_000_000;
 
-/** The image itself where a browser can draw it, else its thumbnail, and in any case the way to the original. */
+/** The image where a browser can draw it, otherwise its thumbnail; always a link to the original. */
 export function DrawerImage({ job, row }: { job: ItemJob; row: WholeRow }) {
   const [isBroken, setBroken] = useState(false);
   if (job.jobType !== 'image') return null;
@@ -61,7 +61,7 @@ export function DrawerImage({ job, row }: { job: ItemJob; row: WholeRow }) {
           {name}
         </span>
         <a href={imageUrl(job.jobId, row.id, 'image')} download>
-          Save the original
+          Download original
         </a>
       </figcaption>
     </figure>

@@ -41,12 +41,12 @@ export function itemJobName({ fileName, jobId }: Pick<ItemJob, 'fileName' | 'job
   return fileName === null || fileName === '' ? `Rows ${jobId.slice(-8)}` : fileName;
 }
 
-/** The rows of a job that was given up stay as they are. */
+/** The rows of a dead letter stay unchanged. */
 export function canRestart({ status }: Pick<ItemJob, 'status'>): boolean {
   return status !== 'canceled' && status !== 'dead_letter';
 }
 
-/** One answer, one moment: the parts add up to the total. */
+/** One response is one moment: the parts add up to the total. */
 export function itemParts(counts: Record<ItemStatus, number>): (CountPart & { status: ItemStatus })[] {
   return itemStatuses.map((status) => {
     const { word, tone } = statusLook(status);

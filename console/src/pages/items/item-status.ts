@@ -1,7 +1,7 @@
 export const itemStatuses = ['DONE', 'NOT_FOUND', 'ERROR', 'SKIPPED', 'PROCESSING', 'PENDING'] as const;
 export type ItemStatus = (typeof itemStatuses)[number];
 
-/** What can be processed again: everything that has ended. */
+/** What can be reprocessed: every row that has ended. */
 export const endedStatuses = ['DONE', 'ERROR', 'NOT_FOUND', 'SKIPPED'] as const;
 export type EndedStatus = (typeof endedStatuses)[number];
 export const openStatuses: readonly ItemStatus[] = ['PENDING', 'PROCESSING'];

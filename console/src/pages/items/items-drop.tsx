@@ -63,7 +63,7 @@ export function ItemsDrop({ files, onFiles, isDisabled }: ItemsDropProps) {
         }}
       />
       <Button variant="default" disabled={isDisabled} onClick={() => input.current?.click()}>
-        {files.length === 0 ? 'Choose a file or images' : 'Choose others'}
+        {files.length === 0 ? 'Choose a file or images' : 'Choose other files'}
       </Button>
     </div>
   );

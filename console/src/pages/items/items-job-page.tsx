@@ -43,8 +43,8 @@ export default function ItemsJobPage() {
     return (
       <Page title="Items" breadcrumbs={crumbs}>
         <Empty
-          sentence={`Job ${jobId} is of the pipeline ${data.pipeline}: it has no rows.`}
-          button={<To href={`/jobs/${jobId}`}>Open the job</To>}
+          sentence={`Job ${jobId} belongs to the pipeline ${data.pipeline} and has no rows.`}
+          button={<To href={`/jobs/${jobId}`}>Open job</To>}
         />
       </Page>
     );
@@ -62,7 +62,7 @@ function ItemJobView({ job, problem }: { job: ItemJob; problem: ReactNode }) {
       sentence={
         <span className="items-sentence">
           {sentenceOf(job, now)} Processor <b>{job.processor}</b>.{' '}
-          <To href={`/jobs/${job.jobId}`}>Timeline and facts of the job</To>
+          <To href={`/jobs/${job.jobId}`}>Job timeline and details</To>
         </span>
       }
       actions={<ItemActions job={job} />}
@@ -75,14 +75,14 @@ function ItemJobView({ job, problem }: { job: ItemJob; problem: ReactNode }) {
   );
 }
 
-/** Of a canceled job nothing is removed: what is open is skipped. */
+/** A canceled job keeps its rows: open ones are skipped. */
 function sentenceOf(job: ItemJob, nowMs: number): string {
   if (job.status !== 'canceled' || !job.cleanupOpen) return stateSentence(job, nowMs);
   const open = countOf(job.counts, openStatuses);
   return `Canceled; ${plural(open, 'open row')} ${open === 1 ? 'is' : 'are'} being skipped.`;
 }
 
-/** How far it is; the sum itself is what the chips above the rows say. */
+/** The progress; the chips above the rows show the sum. */
 function Sum({ job }: { job: ItemJob }) {
   const parts = itemParts(job.counts).filter(({ value }) => value > 0);
   const isOpen = ['queued', 'running', 'paused'].includes(job.status);

@@ -7,12 +7,10 @@ import { useListState } from '../../list-state.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { FilterBar, FilterSelect } from '../../parts/filter-bar.tsx';
 import { Icon } from '../../parts/icons.tsx';
-import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
-import { type Column, ListTable } from '../../parts/list-table.tsx';
-import { NewRows } from '../../parts/new-rows.tsx';
+import { useKeysetList } from '../../parts/keyset-list.tsx';
+import { ListPage } from '../../parts/list-page.tsx';
+import type { Column } from '../../parts/list-table.tsx';
 import { count, plural } from '../../parts/number.ts';
-import { Page } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
 import { statusLook } from '../../parts/status.ts';
 import { StatusChip } from '../../parts/status-chip.tsx';
 import { Ago, Duration } from '../../parts/time.tsx';
@@ -45,7 +43,7 @@ const columns: readonly Column<Job>[] = [
     align: 'end',
     cell: ({ startedAt, finishedAt }) => <Duration from={startedAt} to={finishedAt} />,
   },
-  { id: 'made', header: 'Made', width: 100, cell: ({ createdAt }) => <Ago at={createdAt} /> },
+  { id: 'made', header: 'Created', width: 100, cell: ({ createdAt }) => <Ago at={createdAt} /> },
 ];
 
 /** Files of rows, newest first. */
@@ -59,51 +57,40 @@ export default function ItemsPage() {
     rowKey: jobKey,
   });
   return (
-    <Page
+    <ListPage
       title="Items"
       actions={
         <>
           {canCreate ? (
             <NewButton />
           ) : (
-            <span className="dim small">Your role may look at rows, not send any.</span>
+            <span className="dim small">Your role can read rows but not upload any.</span>
           )}
           <Button variant="default" component={Link} to="/pending">
-            Everything pending
+            Show all pending rows
           </Button>
         </>
       }
-    >
-      <FilterBar isFiltered={status !== undefined} onReset={() => change({ status: undefined })}>
-        <FilterSelect
-          label="State"
-          all="All states"
-          value={status}
-          options={stateOptions}
-          onChange={(value) => change({ status: value })}
-        />
-      </FilterBar>
-      {list.error === null ? null : (
-        <Problem error={list.error} isStale={list.rows.length > 0} retry={list.refetch} />
-      )}
-      <div>
-        <NewRows count={list.newCount} onShow={list.showNew} />
-        <ListTable
-          label="Files of rows"
-          columns={columns}
-          rows={list.rows}
-          rowKey={jobKey}
-          href={({ jobId }) => `/items/${jobId}`}
-          isLoading={list.isLoading}
-          empty={
-            list.error === null ? (
-              <NoItems isFiltered={status !== undefined} canCreate={canCreate} />
-            ) : undefined
-          }
-          footer={<MoreRows list={list} noun="files" />}
-        />
-      </div>
-    </Page>
+      filters={
+        <FilterBar isFiltered={status !== undefined} onReset={() => change({ status: undefined })}>
+          <FilterSelect
+            label="State"
+            all="All states"
+            value={status}
+            options={stateOptions}
+            onChange={(value) => change({ status: value })}
+          />
+        </FilterBar>
+      }
+      label="Files of rows"
+      columns={columns}
+      rows={list.rows}
+      rowKey={jobKey}
+      href={({ jobId }) => `/items/${jobId}`}
+      empty={<NoItems isFiltered={status !== undefined} canCreate={canCreate} />}
+      list={list}
+      noun="files"
+    />
   );
 }
 
@@ -136,10 +123,10 @@ function NoItems({ isFiltered, canCreate }: { isFiltered: boolean; canCreate: bo
   if (isFiltered) return <Empty sentence="No file of rows is in this state." />;
   return (
     <Empty
-      sentence="A file of rows becomes a job: every row is processed, and ends in a state with a reason."
+      sentence="No file yet. Upload a file of rows: every row is processed and ends in a state with a reason."
       sample={['products.csv', '1,204 of 1,204 rows', '1,180 done, 24 not found', '3 min ago']}
       button={canCreate ? <NewButton /> : undefined}
-      command="npx sluice items products.csv --processor noop"
+      command="npx sluice items import products.csv --processor noop"
     />
   );
 }

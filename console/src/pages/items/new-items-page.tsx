@@ -30,24 +30,28 @@ interface ProcessorWords {
 const processors: ProcessorWords[] = [
   {
     name: 'image',
-    label: 'Look at images',
+    label: 'Read images',
     help: 'Size, format, hashes, colour and a thumbnail of each image.',
     only: 'images',
   },
   {
     name: 'validate',
-    label: 'Check',
-    help: 'Rules for columns: types, bounds, patterns. Nothing is called.',
+    label: 'Check rows',
+    help: 'Rules for columns: types, bounds, patterns. No provider is called.',
     only: 'rows',
   },
-  { name: 'http', label: 'Ask a provider', help: 'One call per row; the answer becomes the row’s result.' },
+  {
+    name: 'http',
+    label: 'Call a provider',
+    help: 'One call per row; the response becomes the row’s result.',
+  },
   {
     name: 'catalog',
     label: 'Match a catalogue',
-    help: 'By SKU, by brand and title, or by titles that are alike; the product becomes the result.',
+    help: 'By SKU, by brand and title, or by similar titles; the product becomes the result.',
     only: 'rows',
   },
-  { name: 'noop', label: 'Only take in', help: 'Every row is its own result. For trials.' },
+  { name: 'noop', label: 'Only store', help: 'Every row is its own result. Useful for trials.' },
 ];
 
 export default function NewItemsPage() {
@@ -58,7 +62,7 @@ export default function NewItemsPage() {
         <NewItems />
       ) : (
         <div className="list-empty">
-          <Empty sentence="Your role may look at rows but not send any. Ask a member or an admin of your tenant." />
+          <Empty sentence="Your role can read rows but not upload any. Ask a member or an admin of your tenant." />
         </div>
       )}
     </Page>
@@ -133,7 +137,7 @@ function NewItems() {
   );
 }
 
-/** Another one than was asked for where that one cannot work on these files. */
+/** Replaces the chosen processor if it cannot process these files. */
 function processorFor(
   wanted: ProcessorName | undefined,
   { kind, hasFiles }: { kind: FilesKind; hasFiles: boolean },
@@ -159,8 +163,8 @@ function SendButton({ files, kind, isIncomplete }: SendButtonProps) {
   const words = () => {
     if (files.length === 0) return 'Choose a file first.';
     if (kind === 'mixed')
-      return 'Send one file of rows, several images, or one ZIP of images: not a mixture.';
-    if (isIncomplete) return `Say first what happens to each ${noun}.`;
+      return 'Choose one file of rows, several images, or one ZIP of images, not a mixture.';
+    if (isIncomplete) return `Choose first what happens to each ${noun}.`;
     return `The job starts when all ${noun}s are in.`;
   };
   return (
@@ -207,7 +211,7 @@ function JsonOptions({ text, onChange }: { text: string; onChange: (text: string
   return (
     <Textarea
       label="Options as JSON"
-      description="As POST /api/jobs takes them; what the form has no field for is written here."
+      description="As in POST /api/jobs, including options that the form has no field for."
       autosize
       minRows={6}
       maxRows={24}
@@ -222,7 +226,7 @@ function JsonOptions({ text, onChange }: { text: string; onChange: (text: string
 function SendingState({ sent, total, onStop }: { sent: number; total: number; onStop: () => void }) {
   const isSent = total > 0 && sent >= total;
   const words = isSent
-    ? 'All bytes are sent; the last of them are being written.'
+    ? 'Everything is sent; the last rows are being written.'
     : `${bytes(sent)} of ${bytes(total)} sent; everything is written as it arrives.`;
   return (
     <div className="stack" aria-live="polite">
@@ -232,7 +236,7 @@ function SendingState({ sent, total, onStop }: { sent: number; total: number; on
         <Button variant="default" onClick={onStop}>
           Stop
         </Button>
-        <span className="dim small">What is stopped leaves nothing behind.</span>
+        <span className="dim small">A stopped upload leaves nothing behind.</span>
       </div>
     </div>
   );

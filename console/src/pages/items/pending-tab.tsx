@@ -2,10 +2,10 @@ import { useMemo } from 'react';
 import { useListState } from '../../list-state.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { FilterBar, FilterSelect } from '../../parts/filter-bar.tsx';
-import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
-import { type Column, ListTable } from '../../parts/list-table.tsx';
+import { useKeysetList } from '../../parts/keyset-list.tsx';
+import { KeysetTable } from '../../parts/keyset-table.tsx';
+import type { Column } from '../../parts/list-table.tsx';
 import { count, plural } from '../../parts/number.ts';
-import { Problem } from '../../parts/problem.tsx';
 import { StatusChip } from '../../parts/status-chip.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { cellText, memberOf } from './exact-json.ts';
@@ -23,7 +23,7 @@ const statusOptions: { value: ItemStatus; label: string }[] = [
   { value: 'PROCESSING', label: 'Processing' },
 ];
 
-/** What is still to do of one job, longest untouched first. */
+/** The open rows of one job, the longest unchanged first. */
 export function PendingTab({ job }: { job: ItemJob }) {
   const [{ statuses, row }, change] = useListState(itemSearch);
   const wanted = openStatuses.filter((status) => statuses?.includes(status) ?? true);
@@ -55,23 +55,16 @@ export function PendingTab({ job }: { job: ItemJob }) {
           onChange={(value) => change({ statuses: value === undefined ? undefined : [value] })}
         />
       </FilterBar>
-      {list.error === null ? null : (
-        <Problem error={list.error} isStale={list.rows.length > 0} retry={list.refetch} />
-      )}
-      <ListTable
+      <KeysetTable
         label="Open rows"
         columns={columns}
         rows={list.rows}
         rowKey={rowKey}
         onOpen={({ id }) => change({ row: id })}
         openKey={row}
-        isLoading={list.isLoading}
-        empty={
-          list.error === null ? (
-            <Empty sentence="Nothing is open: every row of this job has come to an end." />
-          ) : undefined
-        }
-        footer={<MoreRows list={list} noun="open rows" />}
+        empty={<Empty sentence="No open rows: every row of this job has ended." />}
+        list={list}
+        noun="open rows"
       />
       <RowDrawer job={job} itemId={row} onClose={() => change({ row: undefined, part: undefined })} />
     </div>

@@ -39,11 +39,11 @@ export function RuleFields({ rules, columns, error, onChange }: RuleFieldsProps)
           leftSection={<Icon name="plus" size={13} />}
           onClick={() => onChange([...rules, newRule(nextKey, unused[0])])}
         >
-          Another rule
+          Add rule
         </Button>
         <span className="dim small">
-          A row that breaks a rule ends as an error with all its reasons; good rows have their values in their
-          type.
+          A row that breaks a rule ends as an error with all its reasons. Valid rows get their values
+          converted to the type.
         </span>
       </div>
     </div>
@@ -143,7 +143,7 @@ export function HttpFields({ draft, columns, error, onChange }: HttpFieldsProps)
       <div className="columns">
         <Select
           label="Method"
-          description="How the provider wants to be asked"
+          description="The HTTP method that the provider expects"
           data={methods}
           value={draft.method}
           onChange={(value) => change({ method: methods.find((one) => one === value) ?? 'GET' })}
@@ -172,7 +172,7 @@ export function HttpFields({ draft, columns, error, onChange }: HttpFieldsProps)
       <div className="columns">
         <TextInput
           label="Where the result is"
-          description="A path such as data.0.price; empty takes the whole answer"
+          description="A path such as data.0.price; empty: the whole response"
           value={draft.result}
           error={problemAt(error, '/options/response/result')}
           onChange={(event) => change({ result: event.currentTarget.value })}
@@ -189,8 +189,8 @@ export function HttpFields({ draft, columns, error, onChange }: HttpFieldsProps)
         />
       </div>
       <p className="dim small">
-        404 means not found; 429 and 5xx are tried again, more slowly. Batches, several ways to ask, other
-        kinds of authentication and conditions on the answer are written as JSON.
+        404 means not found; 429 and 5xx are retried more slowly. Batches, several strategies, other
+        authentication and conditions on the response are written as JSON.
       </p>
     </div>
   );
@@ -208,7 +208,7 @@ function SecretField({ value, onChange }: { value: string; onChange: (name: stri
   return (
     <Autocomplete
       label="Secret for the bearer token"
-      description="The name of a stored secret; empty sends none"
+      description="The name of a stored secret; empty: none"
       data={names}
       value={value}
       onChange={onChange}
@@ -216,7 +216,7 @@ function SecretField({ value, onChange }: { value: string; onChange: (name: stri
   );
 }
 
-/** What the server said of one place, or of something within it. */
+/** The server's message about one field, or about a part of it. */
 function problemAt(error: unknown, pointer: string): string | undefined {
   if (!(error instanceof ApiProblem)) return undefined;
   const found = error.errors.find((one) => one.pointer === pointer || one.pointer.startsWith(`${pointer}/`));

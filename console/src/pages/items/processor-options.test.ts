@@ -8,7 +8,7 @@ test('a rule without a column is left out, and empty fields are not sent', () =>
   });
 });
 
-test('bounds are of a number, of a day, or of a length, by the type', () => {
+test('bounds apply to a number, a day or a length, depending on the type', () => {
   const bounded = { ...newRule(1, 'c'), isRequired: false, min: '1', max: '2' };
   expect(validateOptions([{ ...bounded, type: 'number' }])).toEqual({
     rules: [{ column: 'c', type: 'number', required: false, min: 1, max: 2 }],
@@ -18,7 +18,7 @@ test('bounds are of a number, of a day, or of a length, by the type', () => {
   });
 });
 
-test('a request carries what was filled in: a JSON body as JSON, a secret by its name', () => {
+test('a request has the fields that were filled in, a JSON body as JSON and a secret by its name', () => {
   expect(httpOptions({ ...emptyHttp, url: ' https://a.b/{{sku}} ' })).toEqual({
     request: { method: 'GET', url: 'https://a.b/{{sku}}' },
     timeoutMs: 10_000,
@@ -39,8 +39,8 @@ test('a request carries what was filled in: a JSON body as JSON, a secret by its
   });
 });
 
-test('options as JSON have to be an object', () => {
+test('options written as JSON must be an object', () => {
   expect(jsonProblem('{"a":1}')).toBeNull();
   expect(jsonProblem('[1]')).toMatch(/object/);
-  expect(jsonProblem('{')).toMatch(/no JSON/);
+  expect(jsonProblem('{')).toMatch(/not valid JSON/);
 });

@@ -17,9 +17,9 @@ export interface HttpDraft {
   url: string;
   /** JSON, or nothing. */
   body: string;
-  /** Where in the answer the result is; nothing is the whole answer. */
+  /** Where the result is in the response; empty: the whole response. */
   result: string;
-  /** The name of a stored secret; nothing is none. */
+  /** The name of a stored secret; empty: none. */
   secret: string;
   timeoutMs: number;
 }
@@ -36,12 +36,12 @@ export const emptyHttp: HttpDraft = {
 export const catalogStrategies = [
   { name: 'sku', label: 'The same SKU' },
   { name: 'brand_title', label: 'The same brand and title' },
-  { name: 'fuzzy_title', label: 'A title that is alike' },
+  { name: 'fuzzy_title', label: 'A similar title' },
 ] as const;
 
 export interface CatalogDraft {
   catalog: string;
-  /** Columns of the file; nothing: known by their names. */
+  /** Columns of the file; empty: detected by name. */
   sku: string;
   brand: string;
   title: string;
@@ -80,7 +80,7 @@ function ruleOf({ column, type, isRequired, min, max, pattern }: RuleDraft): obj
   };
 }
 
-/** What the processor `http` takes; a body that is no JSON is sent as text, and the server says what it thinks. */
+/** The options of the processor `http`; a body that is not JSON is sent as text, and the server checks it. */
 export function httpOptions({ method, url, body, result, secret, timeoutMs }: HttpDraft): object {
   return {
     request: { method, url: url.trim(), ...(body.trim() === '' ? {} : { body: jsonOr(body) }) },
@@ -115,8 +115,8 @@ export function jsonProblem(text: string): string | null {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null && !Array.isArray(value)
       ? null
-      : 'Options are an object: { … }';
+      : 'Options must be an object: { … }';
   } catch (error) {
-    return `This is no JSON: ${(error as Error).message}`;
+    return `This is not valid JSON: ${(error as Error).message}`;
   }
 }

@@ -6,7 +6,7 @@ export function ProgressPill(props: { processed: number; total: number; isMoving
   const { processed, total, isMoving = false } = props;
   const label = `${count(processed)} of ${count(total)}`;
   return (
-    <span className="cell-progress" title={`${label} rows have come to an end`}>
+    <span className="cell-progress" title={`${label} rows have ended`}>
       <ProgressBar done={processed} total={total} label={`${label} rows`} isMoving={isMoving} />
       <span className="num small">{label}</span>
     </span>

@@ -30,15 +30,13 @@ export function postReprocess({
 /** What happened, and what could not. */
 export function reprocessSentence({ reset, exhausted }: Pick<Answer, 'reset' | 'exhausted'>): string {
   if (exhausted === 0) {
-    return reset === 0
-      ? 'There was nothing to process again.'
-      : `${plural(reset, 'row')} will be processed again.`;
+    return reset === 0 ? 'No row could be reprocessed.' : `${plural(reset, 'row')} will be processed again.`;
   }
   const left = `${plural(exhausted, 'row')} ${exhausted === 1 ? 'has' : 'have'} no attempts left`;
   return reset === 0 ? `${left}.` : `${plural(reset, 'row')} will be processed again; ${left}.`;
 }
 
-/** Processes rows again; those without attempts left are offered once more, with new ones. */
+/** Reprocesses rows; rows without attempts left can then be retried with new attempts. */
 export function useReprocess(afterwards: () => void) {
   const action = useAction<Answer, Reprocess>({
     run: postReprocess,
@@ -53,7 +51,7 @@ export function useReprocess(afterwards: () => void) {
     const isOne = exhausted === 1;
     const wanted = await confirm({
       title: `${plural(exhausted, 'row')} ${isOne ? 'has' : 'have'} no attempts left`,
-      consequence: `${isOne ? 'It was' : 'They were'} tried as often as is allowed. With new attempts ${
+      consequence: `${isOne ? 'It was' : 'They were'} tried as often as allowed. With new attempts ${
         isOne ? 'it starts' : 'they start'
       } from the first one again, which calls the provider again.`,
       action: `Reprocess ${count(exhausted)} with new attempts`,

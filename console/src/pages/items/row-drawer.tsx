@@ -25,7 +25,7 @@ interface RowDrawerProps {
   onClose: () => void;
 }
 
-/** One row with everything that is known of it. */
+/** One row with all of its data. */
 export function RowDrawer({ job, itemId, onClose }: RowDrawerProps) {
   const { data, error, refetch } = useQuery({
     queryKey: ['items', 'row', job.jobId, itemId],
@@ -130,7 +130,7 @@ function RowState({ job, row }: { job: ItemJob; row: WholeRow }) {
   );
 }
 
-/** Names and values as a table; what is no object as it is. The whole can be copied. */
+/** Names and values as a table; a value that is not an object unchanged. All of it can be copied. */
 function Values({ value, nothing }: { value: unknown; nothing: string }) {
   if (value === null || value === undefined) return <p className="dim">{nothing}</p>;
   const isObject = typeof value === 'object' && !Array.isArray(value);
@@ -155,7 +155,7 @@ function Values({ value, nothing }: { value: unknown; nothing: string }) {
 function Calls({ calls, isLoading }: { calls: readonly ProviderCall[]; isLoading: boolean }) {
   if (isLoading) return <Skeleton height={60} />;
   if (calls.length === 0) {
-    return <p className="dim">No provider was called for this row: its processor works without one.</p>;
+    return <p className="dim">No provider was called for this row; its processor needs none.</p>;
   }
   return (
     <ol className="history">
@@ -166,7 +166,7 @@ function Calls({ calls, isLoading }: { calls: readonly ProviderCall[]; isLoading
           </span>
           <span>
             <b>{call.provider}</b> {call.strategy === 'default' ? '' : `(${call.strategy}) `}
-            answered {call.status === null ? 'nothing' : call.status} in <Duration ms={call.tookMs} />:{' '}
+            returned {call.status === null ? 'nothing' : call.status} in <Duration ms={call.tookMs} />:{' '}
             {call.outcome.toLowerCase().replaceAll('_', ' ')}
             {call.error === null ? null : <span className="dim"> · {call.error}</span>}
           </span>

@@ -22,7 +22,7 @@ interface RowGridProps {
   selection: RowSelection | undefined;
   openId: string | undefined;
   onOpen: (row: GridRow) => void;
-  /** A place to go to; another object goes there again. */
+  /** A row to scroll to; a new object scrolls again. */
   goTo: { index: number } | null;
   /** Without it the rows have one order only. */
   sort?: { isDescending: boolean; flip: () => void };
@@ -37,7 +37,7 @@ export function RowGrid(props: RowGridProps) {
   const { first, end } = rowsInView(plan, { topPx, rows: source.count, rowPx, more: moreRows });
   const { look } = source;
   useEffect(() => look(first, end), [look, first, end]);
-  // Keys may come faster than rows are drawn: until the focus is there, they mean the row that it is on its way to.
+  // Keys may come faster than rows are rendered: they apply to the row that will get the focus.
   const onItsWay = useRef<number | null>(null);
   const focusRow = useCallback(
     (index: number, isAtTop = false) => {

@@ -11,7 +11,7 @@ interface Entry {
   what: ReactNode;
 }
 
-/** What is known of a row's way, newest first: it came, was worked on, was called for, is what it is now. */
+/** The history of a row, newest first: read, claimed, called, ended. */
 export function RowHistory({
   job,
   row,
@@ -24,7 +24,7 @@ export function RowHistory({
   const entries: Entry[] = [
     ...(row.nextAttemptAt === null
       ? []
-      : [{ key: 'next', at: row.nextAttemptAt, what: 'It will be tried again.' }]),
+      : [{ key: 'next', at: row.nextAttemptAt, what: 'It will be retried.' }]),
     {
       key: 'now',
       at: row.updatedAt,
@@ -38,13 +38,13 @@ export function RowHistory({
     },
     ...(row.lockedAt === null
       ? []
-      : [{ key: 'locked', at: row.lockedAt, what: `Worker ${row.lockedBy ?? ''} took it.` }]),
+      : [{ key: 'locked', at: row.lockedAt, what: `Worker ${row.lockedBy ?? ''} claimed it.` }]),
     ...calls.map((call, index) => ({
       key: `call ${index}`,
       at: call.createdAt,
-      what: `${call.provider} was asked (${call.strategy}) and answered ${call.status ?? 'nothing'}.`,
+      what: `${call.provider} was called (${call.strategy}) and returned ${call.status ?? 'nothing'}.`,
     })),
-    { key: 'came', at: job.createdAt, what: `It came as row ${row.rowNo} of ${job.fileName ?? 'the file'}.` },
+    { key: 'came', at: job.createdAt, what: `It was row ${row.rowNo} of ${job.fileName ?? 'the file'}.` },
   ];
   const sorted = entries.toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at));
   return (

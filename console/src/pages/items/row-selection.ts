@@ -16,7 +16,7 @@ export interface RowSelection {
 /** What the API takes at once. */
 const mostChosen = 10_000;
 
-/** Chosen rows stay chosen while one scrolls on: they are kept by id, not by place. */
+/** Chosen rows stay chosen while scrolling: they are kept by id, not by position. */
 export function useRowSelection(): RowSelection {
   const [chosen, setChosen] = useState<ReadonlyMap<string, Choosable>>(new Map());
   const toggle = useCallback((row: Choosable) => {

@@ -44,7 +44,7 @@ export function getRow(jobId: string, itemId: string, signal: AbortSignal): Prom
   return getExact<WholeRow>(urlOf('/api/jobs/{job_id}/items/{item_id}', { path }), signal);
 }
 
-/** Past the typed client, which reads numbers as JavaScript has them. */
+/** Bypasses the typed client, which reads numbers as doubles. */
 async function getExact<Answer>(url: string, signal: AbortSignal): Promise<Answer> {
   const response = await fetch(url, { headers: { accept: 'application/json' }, signal }).catch(unreachable);
   const text = await response.text();
@@ -57,7 +57,7 @@ function unreachable(error: unknown): never {
   throw new ApiProblem(0, {
     code: 'unreachable',
     title: 'The server cannot be reached',
-    detail: 'The server cannot be reached. Rows are asked for again by themselves.',
+    detail: 'The server cannot be reached. Rows are loaded again by themselves.',
   });
 }
 

@@ -145,11 +145,11 @@ function SomeRows({ statuses, fromRow, onWhole, ...props }: SomeRowsProps) {
           <span>
             {count(source.count)} of {plural(matching, 'row')} loaded
             {fromRow === undefined ? '' : `, from row ${count(fromRow)} on`}
-            {source.count < matching ? '; scroll on for more' : ''}
+            {source.count < matching ? '; scroll for more' : ''}
           </span>
           {fromRow === undefined ? null : (
             <Button variant="subtle" size="compact-xs" onClick={onWhole}>
-              From the first row
+              Back to the first row
             </Button>
           )}
         </>
@@ -173,7 +173,7 @@ function Rows({ source, footer, job: _job, ...props }: RowsProps) {
   if (source.count === 0 && !source.isLoading && problem === null) {
     return (
       <div className="list-empty">
-        <Empty sentence="No row is in these states now." />
+        <Empty sentence="No row is in these states." />
       </div>
     );
   }

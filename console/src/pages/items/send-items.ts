@@ -17,7 +17,7 @@ export function sendItems(items: NewItems, sending: Sending): Promise<{ jobId: s
   if (items.sheet !== '') form.set('sheet', items.sheet);
   for (const file of items.files) form.append('file', file, file.name);
   const brokenOff =
-    'The server cannot be reached, or broke the upload off because the file is larger than it takes. No row was ' +
-    'kept; try again.';
+    'The server cannot be reached, or ended the upload because the file is larger than allowed. No row was ' +
+    'stored; try again.';
   return sendForm({ path: '/api/jobs', form, brokenOff }, sending);
 }

@@ -3,7 +3,7 @@ import { useState } from 'react';
 import { ApiProblem } from '../../api/client.ts';
 import { isWorkbook } from './chosen-files.ts';
 
-/** Which sheet of a workbook is read. What was written for another file is forgotten, for a corrected one it stays. */
+/** The sheet of a workbook. Another file clears the field; a corrected version of the same file keeps it. */
 export function useSheet(files: readonly File[]) {
   const [draft, setDraft] = useState({ fileName: '', text: '' });
   const [file] = files;
@@ -16,7 +16,7 @@ export function useSheet(files: readonly File[]) {
       fileName === null ? null : (
         <TextInput
           label="Sheet"
-          description="Its name or its number; empty takes the first one that is visible"
+          description="Its name or number; empty: the first visible sheet"
           maw={420}
           value={text}
           error={refusalOf(error)}

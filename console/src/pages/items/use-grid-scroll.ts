@@ -11,7 +11,7 @@ interface GridScroll {
   showRow: (row: number, isAtTop?: boolean) => void;
 }
 
-/** Follows a scrolled box, and sets its bar right when it rests. */
+/** Follows a scrolled box and corrects its bar when scrolling ends. */
 export function useGridScroll(
   box: RefObject<HTMLDivElement | null>,
   { rows, rowPx, headPx }: { rows: number; rowPx: number; headPx: number },

@@ -13,7 +13,7 @@ import type { NewItemsSearch } from './search.ts';
 
 type ProcessorName = NewItemsSearch['processor'];
 
-/** What the form says of each processor; it is kept while somebody looks at another one. */
+/** The draft options of each processor, kept while another one is chosen. */
 export function useOptionDrafts() {
   const [rules, setRules] = useState(() => [newRule(1)]);
   const [http, setHttp] = useState(emptyHttp);
@@ -29,7 +29,7 @@ export function useOptionDrafts() {
       if (processor === 'http') return http.url.trim() === '';
       return processor === 'catalog' && (catalog.catalog === '' || catalog.strategies.length === 0);
     },
-    /** The first rule is about the first column, unless somebody has begun already. */
+    /** The first rule is about the first column, unless a rule was already edited. */
     takeColumns: (names: readonly string[]) =>
       setRules((before) => (before.every(({ column }) => column === '') ? [newRule(1, names[0])] : before)),
     fieldsOf: (processor: ProcessorName, { columns, error }: { columns: string[]; error: unknown }) => {

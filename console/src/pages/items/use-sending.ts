@@ -11,7 +11,7 @@ interface Sending {
   stop: () => void;
 }
 
-/** Sends files and goes to their job. A second try of the same makes no second job. */
+/** Uploads files and opens their job. A second try with the same files creates no second job. */
 export function useSending(): Sending {
   const go = useGo();
   const client = useQueryClient();

@@ -16,7 +16,7 @@ const looks: Record<Control, { word: string; icon: IconName }> = {
 };
 
 const consequence =
-  'It stops at once, and what it had added so far is removed where the pipeline can do that. ' +
+  'It stops at once. Where the pipeline can, what it added so far is removed. ' +
   'A canceled job cannot be resumed.';
 
 /** What the job's state and your role allow. */
@@ -31,14 +31,14 @@ export function JobActions({ job }: { job: Job }) {
     const question = {
       title: `Cancel ${jobName(job)}?`,
       consequence,
-      action: 'Cancel the job',
+      action: 'Cancel job',
       isDanger: true,
     };
     if (kind !== 'cancel' || (await confirm(question))) control.run(kind);
   };
   const legal = controls.filter((kind) => isLegal(kind, job.status));
   if (!canControl && legal.length > 0)
-    return <span className="dim small">Your role may look, not steer.</span>;
+    return <span className="dim small">Your role can read jobs but not control them.</span>;
   return (
     <>
       {legal.map((kind) => (
@@ -58,7 +58,7 @@ export function JobActions({ job }: { job: Job }) {
   );
 }
 
-/** Makes a new job of a dead letter and goes there; who may not is told who may. */
+/** Requeues a dead letter and opens the new job; other roles see who may do it. */
 function RequeueButton({ job }: { job: Job }) {
   const go = useGo();
   const canRequeue = useCan('dead_letter.requeue');
@@ -68,8 +68,7 @@ function RequeueButton({ job }: { job: Job }) {
     touches: ['jobs', 'dead-letters', 'overview', 'stats'],
     afterwards: ({ job_id }) => go(`/jobs/${job_id}`),
   });
-  if (!canRequeue)
-    return <span className="dim small">Requeueing is for the roles support and operator.</span>;
+  if (!canRequeue) return <span className="dim small">Only the roles support and operator can requeue.</span>;
   return (
     <Button
       leftSection={<Icon name="retry" size={13} />}

@@ -20,7 +20,7 @@ export const jobColumns: readonly Column<Job>[] = [
     ),
   },
   { id: 'state', header: 'State', width: 150, cell: (job) => <StatusChip status={job.status} of="job" /> },
-  { id: 'figures', header: 'Counted', width: 170, cell: (job) => <Figures job={job} /> },
+  { id: 'figures', header: 'Progress', width: 170, cell: (job) => <Figures job={job} /> },
   {
     id: 'what',
     header: 'Next, or why',
@@ -38,7 +38,7 @@ export const jobColumns: readonly Column<Job>[] = [
     ),
   },
   { id: 'took', header: 'Took', width: 110, align: 'end', cell: (job) => <Took job={job} /> },
-  { id: 'created', header: 'Made', width: 100, cell: ({ createdAt }) => <Ago at={createdAt} /> },
+  { id: 'created', header: 'Created', width: 100, cell: ({ createdAt }) => <Ago at={createdAt} /> },
 ];
 
 function Figures({ job }: { job: Job }) {
@@ -72,7 +72,7 @@ function Next({ job }: { job: Job }) {
     );
   }
   if (job.status === 'dead_letter') return <span title={job.errorMessage ?? ''}>{job.errorMessage}</span>;
-  if (job.status === 'canceled' && job.cleanupOpen) return 'what it had added is being removed';
+  if (job.status === 'canceled' && job.cleanupOpen) return 'what it added is being removed';
   if (job.status === 'running' && job.stage !== null)
     return <span className="dim">{job.stage.replaceAll('_', ' ')}</span>;
   return null;

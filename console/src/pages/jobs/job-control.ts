@@ -31,7 +31,7 @@ export interface BulkResult {
   refused: Map<string, number>;
 }
 
-/** There is no call for many jobs at once, so each is asked; a few at a time, because a browser is not alone. */
+/** The API has no call for many jobs, so each gets its own request, a few at a time. */
 const atATime = 4;
 
 export async function forEachJob(

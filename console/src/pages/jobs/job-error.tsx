@@ -36,7 +36,7 @@ export function JobError({ job }: { job: Job }) {
         )}
         <div className="problem-aside">
           {job.errorCode === null ? null : <code>{job.errorCode}</code>}
-          <a href={`/docs/errors.md#${job.errorCode ?? ''}`}>All codes</a>
+          <a href={`/docs/errors.md#${job.errorCode ?? ''}`}>All error codes</a>
           <CopyButton value={JSON.stringify(ticket, null, 2)} label="Copy as JSON" />
         </div>
       </div>

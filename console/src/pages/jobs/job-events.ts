@@ -38,7 +38,7 @@ export function useJobEvents(job: Job) {
   };
 }
 
-/** A connector or a knowledge base has many jobs: of its events only those of this one. */
+/** A connector or a knowledge base has many jobs: only the events of this job are kept. */
 function concerns({ data, subject }: Event, job: Job): boolean {
   return subject === job.jobId || data.job_id === undefined || data.job_id === job.jobId;
 }

@@ -10,7 +10,7 @@ import { type Attempt, attemptsOf } from './timeline.ts';
 
 export function JobFacts({ job }: { job: Job }) {
   return (
-    <Panel title="About it">
+    <Panel title="Details">
       <dl className="facts">
         <dt>Pipeline</dt>
         <dd>
@@ -42,7 +42,7 @@ export function JobFacts({ job }: { job: Job }) {
         <dd>
           <Duration from={job.startedAt} to={job.finishedAt} />
         </dd>
-        <dt>At work</dt>
+        <dt>Worker</dt>
         <dd>{job.leasedBy === null ? idleWords(job) : <WorkerSign job={job} workerId={job.leasedBy} />}</dd>
         <dt>Correlation</dt>
         <dd>
@@ -53,11 +53,9 @@ export function JobFacts({ job }: { job: Job }) {
   );
 }
 
-/** The rows of an items job are taken by whoever is free, so it never has a worker of its own. */
+/** Any free worker claims rows of an items job, so the job has no worker of its own. */
 function idleWords({ pipeline, status }: Job): string {
-  return pipeline === 'items' && status === 'running'
-    ? 'every worker that is free'
-    : 'no worker at the moment';
+  return pipeline === 'items' && status === 'running' ? 'every free worker' : 'no worker at the moment';
 }
 
 function WorkerSign({ job, workerId }: { job: Job; workerId: string }) {

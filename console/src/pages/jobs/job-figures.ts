@@ -7,7 +7,7 @@ export interface JobFigures {
   /** For one, and for many. */
   nouns: readonly [string, string];
   parts: CountPart[];
-  /** How much has come to an end; null where the pipeline does not know how much there is. */
+  /** How much has ended; null where the total is unknown. */
   progress: { done: number; total: number | null } | null;
 }
 
@@ -122,7 +122,7 @@ const told = [
   ['created', 'changed'],
 );
 
-/** What a job counts besides what its sum has told: bytes, chunks, tokens. */
+/** Counters that are not part of the sum: bytes, chunks, tokens. */
 export function otherCounters(job: Pick<Job, 'counters'>): [name: string, value: number][] {
   return Object.entries(job.counters).filter(([name, value]) => value !== 0 && !told.includes(name));
 }

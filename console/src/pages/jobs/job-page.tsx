@@ -89,7 +89,7 @@ function JobCounts({ job }: { job: Job }) {
   const isOpen = ['queued', 'running', 'paused', 'failed'].includes(job.status);
   const others = otherCounters(job);
   return (
-    <Panel title="Counted">
+    <Panel title="Counters">
       <div className="stack">
         <CountSum total={total} noun={nouns[total === 1 ? 0 : 1]} parts={parts} withBar={parts.length > 0} />
         {isOpen && progress !== null ? (

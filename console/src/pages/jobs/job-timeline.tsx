@@ -39,11 +39,11 @@ export function JobTimeline({ job, log }: JobTimelineProps) {
       </ol>
       {log.hasMore ? (
         <Button variant="subtle" onClick={log.loadMore}>
-          Show what came after
+          Show later events
         </Button>
       ) : null}
       {lines.length === 0 && !log.isLoading ? (
-        <p className="dim">The audit log has nothing about this job any more.</p>
+        <p className="dim">The events of this job are older than the retention of the log.</p>
       ) : null}
     </Panel>
   );

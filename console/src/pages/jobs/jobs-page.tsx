@@ -6,13 +6,10 @@ import type { Job } from '../../api/types.ts';
 import { useListState } from '../../list-state.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { FilterBar, FilterSelect, FilterText } from '../../parts/filter-bar.tsx';
-import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
-import { ListTable } from '../../parts/list-table.tsx';
-import { NewRows } from '../../parts/new-rows.tsx';
+import { useKeysetList } from '../../parts/keyset-list.tsx';
+import { ListPage } from '../../parts/list-page.tsx';
 import { count } from '../../parts/number.ts';
-import { Page } from '../../parts/page.tsx';
 import { pipelineLook, pipelines } from '../../parts/pipelines.ts';
-import { Problem } from '../../parts/problem.tsx';
 import { statusLook } from '../../parts/status.ts';
 import { StatusChip } from '../../parts/status-chip.tsx';
 import { RequeueAll } from '../dead-letters/requeue-bar.tsx';
@@ -41,51 +38,47 @@ export default function JobsPage() {
     change(changes);
   };
   return (
-    <Page title="Jobs">
-      <FilterBar
-        isFiltered={isFiltered}
-        onReset={() => setFilter({ status: undefined, pipeline: undefined, subject: undefined })}
-        aside={<Matching filters={filters} list={list} />}
-      >
-        <FilterSelect
-          label="State"
-          all="All states"
-          value={status}
-          options={statusOptions}
-          onChange={(value: JobStatus | undefined) => setFilter({ status: value })}
-        />
-        <FilterSelect
-          label="Pipeline"
-          all="All pipelines"
-          value={pipelines.find((name) => name === pipeline)}
-          options={pipelineOptions}
-          onChange={(value) => setFilter({ pipeline: value })}
-        />
-        <FilterText
-          label="What it is about (id)"
-          value={subject}
-          onChange={(value) => setFilter({ subject: value })}
-        />
-      </FilterBar>
-      {list.error === null ? null : (
-        <Problem error={list.error} isStale={list.rows.length > 0} retry={list.refetch} />
-      )}
-      <div>
-        <NewRows count={list.newCount} onShow={list.showNew} />
-        <ListTable
-          label="Jobs"
-          columns={jobColumns}
-          rows={list.rows}
-          rowKey={jobKey}
-          href={({ jobId }) => `/jobs/${jobId}`}
-          isLoading={list.isLoading}
-          selection={canControl ? { keys: chosen, change: setChosen } : undefined}
-          empty={list.error === null ? <NoJobs isFiltered={isFiltered} /> : undefined}
-          footer={<MoreRows list={list} noun="jobs" />}
-        />
-      </div>
+    <ListPage
+      title="Jobs"
+      filters={
+        <FilterBar
+          isFiltered={isFiltered}
+          onReset={() => setFilter({ status: undefined, pipeline: undefined, subject: undefined })}
+          aside={<Matching filters={filters} list={list} />}
+        >
+          <FilterSelect
+            label="State"
+            all="All states"
+            value={status}
+            options={statusOptions}
+            onChange={(value: JobStatus | undefined) => setFilter({ status: value })}
+          />
+          <FilterSelect
+            label="Pipeline"
+            all="All pipelines"
+            value={pipelines.find((name) => name === pipeline)}
+            options={pipelineOptions}
+            onChange={(value) => setFilter({ pipeline: value })}
+          />
+          <FilterText
+            label="Subject id"
+            value={subject}
+            onChange={(value) => setFilter({ subject: value })}
+          />
+        </FilterBar>
+      }
+      label="Jobs"
+      columns={jobColumns}
+      rows={list.rows}
+      rowKey={jobKey}
+      href={({ jobId }) => `/jobs/${jobId}`}
+      selection={canControl ? { keys: chosen, change: setChosen } : undefined}
+      empty={<NoJobs isFiltered={isFiltered} />}
+      list={list}
+      noun="jobs"
+    >
       <JobsSelectBar jobs={list.rows} chosen={chosen} onClear={() => setChosen(new Set())} />
-    </Page>
+    </ListPage>
   );
 }
 
@@ -130,7 +123,7 @@ function NoJobs({ isFiltered }: { isFiltered: boolean }) {
   if (isFiltered) return <Empty sentence="No job matches these filters." />;
   return (
     <Empty
-      sentence="Every upload, sync, scrape, indexing run and file of rows is a job, and all of them are listed here."
+      sentence="No job yet. Every upload, sync, scrape, indexing run and file of rows is listed here as a job."
       sample={['Items products.csv', <StatusChip key="state" status="success" />, '1,204 rows', '3 min ago']}
       command="npx sluice jobs watch"
     />

@@ -59,7 +59,7 @@ export function JobsSelectBar({ jobs, chosen, onClear }: JobsSelectBarProps) {
   return (
     <SelectBar count={picked.length} noun="job" onClear={onClear}>
       {picked.some(({ status }) => isSteerable(status, canRequeue)) ? null : (
-        <span className="dim">Jobs that have ended cannot be steered any more.</span>
+        <span className="dim">Jobs that have ended cannot be controlled any more.</span>
       )}
       {controls.map((kind) => {
         const able = picked.filter(({ status }) => isLegal(kind, status)).length;
@@ -89,5 +89,5 @@ function isSteerable(status: Job['status'], canRequeue: boolean): boolean {
 }
 
 const cancelConsequence =
-  'They stop at once, and what they had added so far is removed where the pipeline can do that. ' +
+  'They stop at once. Where the pipeline can, what they added so far is removed. ' +
   'A canceled job cannot be resumed.';

@@ -40,7 +40,7 @@ const job: Job = {
   updatedAt: before(30),
 };
 
-test('the filters offer the server’s states, and a button is there exactly where the server allows the move', () => {
+test('the filters offer the server’s states, and a button exists exactly where the server allows the move', () => {
   expect([...jobStatuses]).toEqual([...serverStatuses]);
   for (const control of controls) {
     const offered = jobStatuses.filter((status) => isLegal(control, status));
@@ -53,18 +53,18 @@ test.each([
   [{ stage: 'promote' }, 'Running for 1 min 40 s, now at promote.'],
   [
     { status: 'failed', retryCount: 2, nextRetryAt: new Date(now + 300_000).toISOString() },
-    /^Attempt 2 of 6 failed 30 s ago; it will be tried again at \d\d:\d\d, in 5 min\.$/,
+    /^Attempt 2 of 6 failed 30 s ago; it will be retried at \d\d:\d\d, in 5 min\.$/,
   ],
   [
     { status: 'dead_letter', retryCount: 5, finishedAt: before(60) },
-    'Failed for good 1 min ago after 6 attempts. It will not be tried again by itself.',
+    'Failed for good 1 min ago after 6 attempts. It is not retried by itself.',
   ],
   [{ status: 'success', finishedAt: before(40) }, 'Done 40 s ago, took 1 min.'],
   [
     { status: 'canceled', cleanupOpen: true, finishedAt: before(10) },
-    'Canceled 10 s ago; what it had added is being removed.',
+    'Canceled 10 s ago; what it added is being removed.',
   ],
-] as [Partial<Job>, string | RegExp][])('%o says its state and what comes next', (change, sentence) => {
+] as [Partial<Job>, string | RegExp][])('%o shows its state and the next step', (change, sentence) => {
   expect(stateSentence({ ...job, ...change }, now)).toMatch(sentence);
 });
 
@@ -78,12 +78,12 @@ test.each([
   expect(figures?.parts.reduce((sum, { value }) => sum + value, 0)).toBe(figures?.total);
 });
 
-test('how far an items job is counts what has ended, whatever its end', () => {
+test('the progress of an items job counts ended rows, whatever their outcome', () => {
   const counters = { total: 10, done: 4, error: 1, notFound: 1, skipped: 1, processing: 1, pending: 2 };
   expect(figuresOf({ ...job, pipeline: 'items', counters })?.progress).toEqual({ done: 7, total: 10 });
 });
 
-test('the rows of a file are a total only once it has been read', () => {
+test('the row count of a file is a total only after the file was read', () => {
   const counters = { total_rows: 300, valid_rows: 300, invalid_rows: 0 };
   const progressAt = (stage: string) => figuresOf({ ...job, pipeline: 'uploads', stage, counters })?.progress;
   expect(progressAt('parse')?.total).toBeNull();
@@ -106,7 +106,7 @@ function event(id: string, type: string, data: Record<string, unknown> = {}): Ev
   };
 }
 
-test('the timeline is in order, once each, with runs of reports as one line', () => {
+test('the timeline lists each event once, in order, with repeated progress reports as one line', () => {
   const events = [
     event('10-3', 'item.processed', { counts: { DONE: 5 }, open: 5 }),
     event('9-1', 'job.queued'),
@@ -128,7 +128,7 @@ test('positions are compared as numbers', () => {
   expect(['10-1', '9-12', '9-2'].sort(comparePositions)).toEqual(['9-2', '9-12', '10-1']);
 });
 
-test('every start is an attempt with the end that followed it', () => {
+test('every start is an attempt and has the end that followed it', () => {
   const events = [
     event('1-1', 'job.started'),
     event('2-2', 'job.failed', { error_message: 'no' }),
@@ -142,7 +142,7 @@ test('every start is an attempt with the end that followed it', () => {
   ]);
 });
 
-test('an action on many jobs tells how many it reached and why not the others', async () => {
+test('an action on many jobs reports how many succeeded and why others did not', async () => {
   const result = await forEachJob(['a', 'b', 'c', 'd', 'e'], async (id) => {
     if (id === 'c') throw new Error('not now');
   });

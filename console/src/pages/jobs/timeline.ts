@@ -8,7 +8,7 @@ export interface TimelineLine {
   at: string;
   tone: Tone;
   sentence: string;
-  /** What stands behind it; several when reports of the same kind follow each other. */
+  /** The events of this line; several when reports of the same kind follow each other. */
   events: readonly Event[];
 }
 

@@ -97,7 +97,7 @@ function Passages({ kbId, documentId, at }: { kbId: string; documentId: string; 
         <PassageText key={passage.ordinal} passage={passage} query={q} isFound={passage.start === around} />
       ))}
       {list.rows.length === 0 && !list.isLoading ? (
-        <p className="dim">Nothing of it is in the index.</p>
+        <p className="dim">This document has no passages in the index.</p>
       ) : null}
       {list.rows.length === 0 ? null : <MoreRows list={list} noun="passages" />}
     </section>

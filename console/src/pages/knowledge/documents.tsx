@@ -4,10 +4,10 @@ import { useListState } from '../../list-state.ts';
 import { CountSum } from '../../parts/counts.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { FilterBar, FilterSelect } from '../../parts/filter-bar.tsx';
-import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
-import { type Column, ListTable } from '../../parts/list-table.tsx';
+import { useKeysetList } from '../../parts/keyset-list.tsx';
+import { KeysetTable } from '../../parts/keyset-table.tsx';
+import type { Column } from '../../parts/list-table.tsx';
 import { count } from '../../parts/number.ts';
-import { Problem } from '../../parts/problem.tsx';
 import { StatusChip } from '../../parts/status-chip.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { documentStates, knowledgeBaseSearch } from './search.ts';
@@ -48,27 +48,24 @@ export function Documents({ kb }: { kb: KnowledgeBase }) {
           onChange={(value) => change({ state: value })}
         />
       </FilterBar>
-      {list.error === null ? null : <Problem error={list.error} retry={list.refetch} />}
-      <ListTable
+      <KeysetTable
         label="Documents"
         columns={columns}
         rows={list.rows}
         rowKey={rowKey}
         onOpen={(row) => change({ document: row.document_id, at: undefined })}
         openKey={document}
-        isLoading={list.isLoading}
         empty={
-          list.error === null ? (
-            <Empty
-              sentence={
-                state === undefined
-                  ? 'No document yet. Add files or a source, then start a run.'
-                  : 'No document is in this state.'
-              }
-            />
-          ) : undefined
+          <Empty
+            sentence={
+              state === undefined
+                ? 'No document yet. Add files or a source, then start a run.'
+                : 'No document is in this state.'
+            }
+          />
         }
-        footer={<MoreRows list={list} noun="documents" />}
+        list={list}
+        noun="documents"
       />
     </>
   );

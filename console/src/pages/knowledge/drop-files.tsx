@@ -4,7 +4,7 @@ import { api } from '../../api/client.ts';
 import { useAction } from '../../parts/action.ts';
 import { plural } from '../../parts/number.ts';
 
-/** Beyond this many in one request the server refuses; the rest goes in further ones. */
+/** The server refuses more files than this in one request; the rest follow in further requests. */
 const filesPerRequest = 50;
 
 /** Files are sent as soon as they are dropped; a file of a known name replaces the earlier one. */

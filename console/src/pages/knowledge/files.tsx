@@ -6,10 +6,10 @@ import type { KnowledgeFile } from '../../api/types.ts';
 import { useAction } from '../../parts/action.ts';
 import { confirm } from '../../parts/confirm.tsx';
 import { Empty } from '../../parts/empty.tsx';
-import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
-import { type Column, ListTable } from '../../parts/list-table.tsx';
+import { useKeysetList } from '../../parts/keyset-list.tsx';
+import { KeysetTable } from '../../parts/keyset-table.tsx';
+import type { Column } from '../../parts/list-table.tsx';
 import { bytes } from '../../parts/number.ts';
-import { Problem } from '../../parts/problem.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { DropFiles } from './drop-files.tsx';
 
@@ -32,15 +32,14 @@ export function Files({ kbId }: { kbId: string }) {
   return (
     <div className="stack">
       {mayIngest ? <DropFiles kbId={kbId} /> : null}
-      {list.error === null ? null : <Problem error={list.error} retry={list.refetch} />}
-      <ListTable
+      <KeysetTable
         label="Added files"
         columns={columns}
         rows={list.rows}
         rowKey={rowKey}
-        isLoading={list.isLoading}
-        empty={list.error === null ? <Empty sentence="No file was added by itself." /> : undefined}
-        footer={<MoreRows list={list} noun="files" />}
+        empty={<Empty sentence="No file yet. Drop files above, or add a source." />}
+        list={list}
+        noun="files"
       />
     </div>
   );
@@ -52,13 +51,15 @@ function useColumns(kbId: string, mayIngest: boolean): Column<KnowledgeFile>[] {
       api.delete('/api/knowledge/{kb_id}/documents/{document_id}', {
         path: { kb_id: kbId, document_id: file_id },
       }),
-    done: (_, { name }: KnowledgeFile) => `Deleted ${name} and what was indexed of it.`,
+    done: (_, { name }: KnowledgeFile) => `Deleted ${name} and its passages.`,
     touches: ['knowledge'],
   });
   return useMemo(() => {
     const remove = async (file: KnowledgeFile) => {
       const consequence = 'The file and its passages are deleted at once.';
-      if (await confirm({ title: `Delete ${file.name}?`, consequence, action: 'Delete it', isDanger: true }))
+      if (
+        await confirm({ title: `Delete ${file.name}?`, consequence, action: 'Delete file', isDanger: true })
+      )
         run(file);
     };
     const button = (file: KnowledgeFile) =>

@@ -1,4 +1,4 @@
-import { Button, Skeleton, Tabs } from '@mantine/core';
+import { Button, Tabs } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { api } from '../../api/client.ts';
@@ -8,7 +8,7 @@ import { useListState } from '../../list-state.ts';
 import { useAction } from '../../parts/action.ts';
 import { confirm } from '../../parts/confirm.tsx';
 import { count } from '../../parts/number.ts';
-import { Page } from '../../parts/page.tsx';
+import { Page, UnreadPage } from '../../parts/page.tsx';
 import { Problem } from '../../parts/problem.tsx';
 import { StatusChip } from '../../parts/status-chip.tsx';
 import { useGo } from '../../parts/to.tsx';
@@ -34,13 +34,8 @@ export default function KnowledgeBasePage() {
     queryKey: ['knowledge', 'one', kbId],
     queryFn: ({ signal }) => api.get('/api/knowledge/{kb_id}', { path: { kb_id: kbId }, signal }),
   });
-  if (kb === undefined) {
-    return (
-      <Page title={kbId} breadcrumbs={breadcrumbs}>
-        {error === null ? <Skeleton height={160} /> : <Problem error={error} retry={() => void refetch()} />}
-      </Page>
-    );
-  }
+  if (kb === undefined)
+    return <UnreadPage title={kbId} breadcrumbs={breadcrumbs} error={error} retry={() => void refetch()} />;
   return (
     <Page
       title={kb.name}
@@ -108,7 +103,14 @@ function KbActions({ kb }: { kb: KnowledgeBase }) {
   if (!mayManage) return null;
   const ask = async () => {
     const consequence = 'Its documents, added files and index are deleted. This cannot be undone.';
-    if (await confirm({ title: `Delete ${kb.name}?`, consequence, action: 'Delete it', isDanger: true }))
+    if (
+      await confirm({
+        title: `Delete ${kb.name}?`,
+        consequence,
+        action: 'Delete knowledge base',
+        isDanger: true,
+      })
+    )
       remove.run();
   };
   return (

@@ -6,11 +6,10 @@ import { useCan } from '../../api/queries.ts';
 import type { KnowledgeBase } from '../../api/types.ts';
 import { useListState } from '../../list-state.ts';
 import { Empty } from '../../parts/empty.tsx';
-import { FilterBar, FilterText } from '../../parts/filter-bar.tsx';
-import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
-import { type Column, ListTable } from '../../parts/list-table.tsx';
-import { Page } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
+import { hasText, TextFilterBar } from '../../parts/filter-bar.tsx';
+import { useKeysetList } from '../../parts/keyset-list.tsx';
+import { ListPage } from '../../parts/list-page.tsx';
+import type { Column } from '../../parts/list-table.tsx';
 import { StatusChip } from '../../parts/status-chip.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { chunkerWords, embedderWords } from './kb-words.ts';
@@ -28,45 +27,35 @@ export default function KnowledgePage() {
     rowKey,
     announcesNew: false,
   });
-  const rows = useMemo(() => list.rows.filter((kb) => matches(kb, q)), [list.rows, q]);
+  const rows = useMemo(
+    () => list.rows.filter(({ name, kb_id }) => hasText([name, kb_id], q)),
+    [list.rows, q],
+  );
   const button = mayManage ? (
     <Button component={Link} to="/knowledge/new">
       New knowledge base
     </Button>
   ) : (
-    <Button disabled title="Admins of the tenant make knowledge bases.">
+    <Button disabled title="Only admins of the tenant can create knowledge bases.">
       New knowledge base
     </Button>
   );
   return (
-    <Page
+    <ListPage
       title="Knowledge"
       sentence="Documents cut into passages that can be found by meaning and by words."
       actions={button}
-    >
-      <FilterBar isFiltered={q !== undefined} onReset={() => change({ q: undefined })}>
-        <FilterText label="Name or id" value={q} onChange={(text) => change({ q: text })} />
-      </FilterBar>
-      {list.error === null ? null : (
-        <Problem error={list.error} retry={list.refetch} isStale={rows.length > 0} />
-      )}
-      <ListTable
-        label="Knowledge bases"
-        columns={columns}
-        rows={rows}
-        rowKey={rowKey}
-        href={hrefOf}
-        isLoading={list.isLoading}
-        empty={list.error === null ? <NoBases q={q} button={button} /> : undefined}
-        footer={<MoreRows list={list} noun="knowledge bases" />}
-      />
-    </Page>
+      filters={<TextFilterBar label="Name or id" value={q} onChange={(text) => change({ q: text })} />}
+      label="Knowledge bases"
+      columns={columns}
+      rows={rows}
+      rowKey={rowKey}
+      href={hrefOf}
+      empty={<NoBases q={q} button={button} />}
+      list={list}
+      noun="knowledge bases"
+    />
   );
-}
-
-function matches({ name, kb_id }: KnowledgeBase, q: string | undefined): boolean {
-  if (q === undefined) return true;
-  return [name, kb_id].some((text) => text.toLowerCase().includes(q.toLowerCase()));
 }
 
 const columns: Column<KnowledgeBase>[] = [
@@ -81,7 +70,7 @@ const columns: Column<KnowledgeBase>[] = [
     id: 'index',
     header: 'Searches',
     width: 130,
-    cell: ({ generation }) => (generation === 0 ? 'not yet' : 'answered'),
+    cell: ({ generation }) => (generation === 0 ? 'not yet' : 'ready'),
   },
   {
     id: 'embedder',
@@ -102,7 +91,7 @@ function NoBases({ q, button }: { q: string | undefined; button: React.ReactNode
   if (q !== undefined) return <Empty sentence={`No knowledge base matches “${q}”.`} />;
   return (
     <Empty
-      sentence="A knowledge base takes files, folders and sites in and answers questions with the passages that fit."
+      sentence="No knowledge base yet. Create one from files, folders or sites, and search it by meaning and by words."
       sample={['Support handbook', 'done', '312 documents', '4,870 passages']}
       button={button}
       command="npx sluice index ./docs --kb support"

@@ -7,17 +7,17 @@ const marked = (text: string, query: string) =>
     .join('');
 
 describe('words of a question in a text', () => {
-  test('are marked wherever they begin a word, in any case', () => {
+  test('are marked wherever they begin a word, in upper or lower case', () => {
     expect(marked('Refunds: a refund takes days. Unrefunded.', 'refund')).toBe(
       '[Refunds]: a [refund] takes days. Unrefunded.',
     );
   });
 
-  test('are not marked when they are short, and nothing is a pattern', () => {
+  test('are not marked when they are short, and are never read as patterns', () => {
     expect(marked('a .* b is it', 'is .* it')).toBe('a .* b is it');
   });
 
-  test('leave the text as it is, whatever it holds', () => {
+  test('leave every text unchanged', () => {
     const text = 'é̀ 👩‍👩‍👧 straße (café) \\d+';
     expect(
       splitAtWords(text, 'straße café')

@@ -53,7 +53,7 @@ export default function NewKnowledgeBasePage() {
                 </span>
               </span>
               <Switch
-                label="A source that is read again with every run"
+                label="A source that every run reads again"
                 checked={draft.hasSource}
                 onChange={(event) => change({ hasSource: event.currentTarget.checked })}
               />
@@ -66,7 +66,7 @@ export default function NewKnowledgeBasePage() {
           {error === null ? null : <Problem error={error} />}
           <div className="row">
             <Button type="submit" loading={isSending} disabled={draft.name.trim() === ''}>
-              {files.length > 0 || hasSource ? 'Make it' : 'Make it empty'}
+              {files.length > 0 || hasSource ? 'Create knowledge base' : 'Create empty knowledge base'}
             </Button>
             <span className="dim small">Nothing is indexed before you start the first run.</span>
           </div>
@@ -97,8 +97,8 @@ function HowItIsIndexed(props: {
           onChange={(value) => change({ strategy: (value ?? 'markdown') as NewBase['strategy'] })}
         />
         <Select
-          label="Vectors are made by"
-          description="A change later builds the index anew; the old one answers until then."
+          label="Embedder"
+          description="A later change rebuilds the index; searches use the old one until then."
           data={[
             { value: 'local', label: 'the built-in model (no cost, nothing leaves this server)' },
             { value: 'openai', label: 'a service that speaks OpenAI’s protocol' },
@@ -156,7 +156,7 @@ function ServiceFields(props: {
   );
 }
 
-/** The base first, then its files: when a file is refused, the base is there and says so. */
+/** Creates the knowledge base first, then adds its files: if a file is refused, the base exists and shows why. */
 function useMaking() {
   const go = useGo();
   const client = useQueryClient();
@@ -171,7 +171,9 @@ function useMaking() {
       setMadeId(kbId);
       const sent = files.length === 0 ? 0 : await sendFiles(kbId, files);
       notifyDone(
-        sent === 0 ? `Made ${draft.name.trim()}.` : `Made ${draft.name.trim()} with ${plural(sent, 'file')}.`,
+        sent === 0
+          ? `Created ${draft.name.trim()}.`
+          : `Created ${draft.name.trim()} with ${plural(sent, 'file')}.`,
       );
       await client.invalidateQueries({ queryKey: ['knowledge'] });
       go(`/knowledge/${encodeURIComponent(kbId)}`);

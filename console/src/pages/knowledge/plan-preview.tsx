@@ -6,7 +6,7 @@ import type { KnowledgePlan } from '../../api/types.ts';
 import { count } from '../../parts/number.ts';
 import { Problem } from '../../parts/problem.tsx';
 
-/** What a run would do and cost, asked for on purpose: it reads every document. */
+/** What a run would do and cost; only on request, because it reads every document. */
 export function PlanPreview({ kbId }: { kbId: string }) {
   const [isAsked, setAsked] = useState(false);
   const { data, error, isFetching, refetch } = useQuery({
@@ -22,7 +22,7 @@ export function PlanPreview({ kbId }: { kbId: string }) {
         loading={isFetching}
         onClick={() => (isAsked ? void refetch() : setAsked(true))}
       >
-        What would a run do?
+        Preview the next run
       </Button>
       {error === null || !isAsked ? null : <Problem error={error} retry={() => void refetch()} />}
       {data === undefined || !isAsked ? null : <Plan plan={data} />}
@@ -38,7 +38,7 @@ function Plan({ plan }: { plan: KnowledgePlan }) {
       {count(documents.unchanged)} unchanged documents: {count(plan.chunks)} passages to embed,{' '}
       {count(plan.tokens)} tokens
       {plan.cost > 0 ? `, about ${plan.cost.toFixed(4)} at the embedder’s price` : ', at no cost'}.
-      {plan.is_complete ? '' : ' Not every document could be looked at in time: it is at least this much.'}
+      {plan.is_complete ? '' : ' Not every document could be read in time, so this is a lower bound.'}
     </p>
   );
 }

@@ -15,7 +15,7 @@ import { Ago, Duration } from '../../parts/time.tsx';
 import { To } from '../../parts/to.tsx';
 import { PlanPreview } from './plan-preview.tsx';
 
-/** The last run or the one at work: what it has done, how fast, what it could not do; and what can be done. */
+/** The active or last run: what it did, how fast, what failed; and the actions. */
 export function RunPanel({ kbId }: { kbId: string }) {
   const {
     data: run,
@@ -30,7 +30,7 @@ export function RunPanel({ kbId }: { kbId: string }) {
   return (
     <Panel
       title="Run"
-      aside={run?.job_id == null ? undefined : <To href={`/jobs/${run.job_id}`}>Open the job</To>}
+      aside={run?.job_id == null ? undefined : <To href={`/jobs/${run.job_id}`}>Open job</To>}
     >
       {error === null ? null : (
         <Problem error={error} retry={() => void refetch()} isStale={run !== undefined} />
@@ -69,7 +69,7 @@ function RunState({ run }: { run: KnowledgeRun }) {
       ) : null}
       {run.status === 'running' ? <Pace run={run} /> : null}
       {run.stalled ? (
-        <p role="alert">Nobody has heard of it for half a minute. It is taken over by itself.</p>
+        <p role="alert">It has not reported for half a minute. Another worker takes it over by itself.</p>
       ) : null}
       {run.waiting_until === null ? null : (
         <p>
@@ -84,7 +84,7 @@ function RunState({ run }: { run: KnowledgeRun }) {
       )}
       {run.incomplete_sources.map(({ source_id, reason }) => (
         <p key={source_id} className="small">
-          A source could not show everything: {reason} Nothing of it was taken away.
+          A source could not show everything: {reason} Nothing was removed from the index.
         </p>
       ))}
     </>
@@ -127,15 +127,15 @@ function Counted({ run: { counters } }: { run: KnowledgeRun }) {
 
 function Controls({ kbId, run }: { kbId: string; run: KnowledgeRun }) {
   const mayRun = useCan('knowledge.ingest');
-  const start = useRunAction('start', kbId, 'The run has begun.');
-  const pause = useRunAction('pause', kbId, 'Paused. What is in flight is still kept.');
-  const resume = useRunAction('resume', kbId, 'It goes on where it stopped.');
-  const cancel = useRunAction('cancel', kbId, 'Canceled. What this run had added is taken out again.');
-  if (!mayRun) return <p className="dim small">Admins of the tenant start and stop runs.</p>;
+  const start = useRunAction('start', kbId, 'The run has started.');
+  const pause = useRunAction('pause', kbId, 'Paused. Passages in flight are still stored.');
+  const resume = useRunAction('resume', kbId, 'It continues where it stopped.');
+  const cancel = useRunAction('cancel', kbId, 'Canceled. What this run added is removed.');
+  if (!mayRun) return <p className="dim small">Only admins of the tenant can start and stop runs.</p>;
   const ask = async () => {
     const added = plural(run.counters.chunks_processed, 'passage');
-    const consequence = `The ${added} that this run has added so far are taken out again; what was there before stays.`;
-    if (await confirm({ title: 'Cancel the run?', consequence, action: 'Cancel the run', isDanger: true }))
+    const consequence = `The ${added} that this run has added so far are removed; everything older stays.`;
+    if (await confirm({ title: 'Cancel the run?', consequence, action: 'Cancel run', isDanger: true }))
       cancel.run();
   };
   const isActive = run.status === 'running' || run.status === 'paused';

@@ -23,14 +23,14 @@ export function SearchPanel({ kb }: { kb: KnowledgeBase }) {
     change({ q: draft.trim() || undefined });
   };
   if (kb.generation === 0) {
-    return <p className="dim">Searches are answered once the first run has ended.</p>;
+    return <p className="dim">Search is available after the first run has ended.</p>;
   }
   return (
     <div className="stack">
       <form className="kb-search" aria-label="Search" onSubmit={submit}>
         <TextInput
-          aria-label="Ask this knowledge base"
-          placeholder="Ask this knowledge base"
+          aria-label="Search this knowledge base"
+          placeholder="Search this knowledge base"
           size="xs"
           value={draft}
           onChange={(event) => setDraft(event.currentTarget.value)}
@@ -60,9 +60,7 @@ export function SearchPanel({ kb }: { kb: KnowledgeBase }) {
         )}
       </form>
       {kb.status === 'running' ? (
-        <p className="dim small">
-          A run is at work. Until it has ended, searches are answered from what was complete before it.
-        </p>
+        <p className="dim small">A run is active. Until it ends, searches use the previous index.</p>
       ) : null}
       {q === undefined ? null : <Results kbId={kb.kb_id} query={q} mode={mode} />}
     </div>
@@ -82,10 +80,10 @@ function Results({ kbId, query, mode }: { kbId: string; query: string; mode: Kno
   });
   if (error !== null) return <Problem error={error} retry={() => void refetch()} />;
   if (isPending) return <p className="dim">Searching …</p>;
-  if (data.results.length === 0) return <p>No passage fits “{query}”.</p>;
+  if (data.results.length === 0) return <p>No passage matches “{query}”.</p>;
   return (
     <section aria-label="Passages found">
-      <p className="dim small">{plural(data.results.length, 'passage')}, the best first</p>
+      <p className="dim small">{plural(data.results.length, 'passage')}, best first</p>
       <ol className="kb-results">
         {data.results.map((result) => (
           <Result key={`${result.document.document_id}-${result.start}`} result={result} query={query} />
@@ -106,7 +104,7 @@ function Result({ result, query }: { result: KnowledgeResults['results'][number]
           <span className="dim">{heading_path.length === 0 ? '' : `› ${heading_path.join(' › ')}`}</span>
         </span>
         <span className="row">
-          <span className="num dim" title="How well it fits; only comparable within one search">
+          <span className="num dim" title="Relevance; comparable only within one search">
             {score.toFixed(3)}
           </span>
           <Button

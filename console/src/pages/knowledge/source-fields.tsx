@@ -54,7 +54,7 @@ export function SourceFields({ draft, change, error }: Props) {
       {draft.type === 'folder' ? (
         <TextInput
           label="Path"
-          description="In your folder, below the one that the operator has configured."
+          description="A path in your tenant’s folder, which the operator configures."
           required
           value={draft.path}
           error={messageAt(error, 'path')}
@@ -100,7 +100,7 @@ function YoutubeFields({ draft, change, error }: Props) {
     <>
       <TextInput
         label="Address of the video"
-        description="The site may refuse; an added .vtt or .srt file is the sure way."
+        description="The site may refuse. Adding a .vtt or .srt file always works."
         type="url"
         required
         value={draft.url}

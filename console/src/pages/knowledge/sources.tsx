@@ -7,9 +7,9 @@ import { useAction } from '../../parts/action.ts';
 import { confirm } from '../../parts/confirm.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { FormDialog } from '../../parts/form-dialog.tsx';
-import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
-import { type Column, ListTable } from '../../parts/list-table.tsx';
-import { Problem } from '../../parts/problem.tsx';
+import { useKeysetList } from '../../parts/keyset-list.tsx';
+import { KeysetTable } from '../../parts/keyset-table.tsx';
+import type { Column } from '../../parts/list-table.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { sourceWords } from './kb-words.ts';
 import { emptySource, isReady, SourceFields, sourceBody } from './source-fields.tsx';
@@ -35,22 +35,17 @@ export function Sources({ kbId }: { kbId: string }) {
   return (
     <div className="stack">
       <div className="row">
-        <span className="dim">The next run loads what is new here. </span>
+        <span className="dim">The next run reads new sources. </span>
         {button}
       </div>
-      {list.error === null ? null : <Problem error={list.error} retry={list.refetch} />}
-      <ListTable
+      <KeysetTable
         label="Sources"
         columns={columns}
         rows={list.rows}
         rowKey={rowKey}
-        isLoading={list.isLoading}
-        empty={
-          list.error === null ? (
-            <Empty sentence="No source yet. Files can also be added by themselves." />
-          ) : undefined
-        }
-        footer={<MoreRows list={list} noun="sources" />}
+        empty={<Empty sentence="No source yet. Add one, or add single files." />}
+        list={list}
+        noun="sources"
       />
       {isOpen ? <AddDialog kbId={kbId} onClose={() => setOpen(false)} /> : null}
     </div>
@@ -64,7 +59,7 @@ function AddDialog({ kbId, onClose }: { kbId: string; onClose: () => void }) {
       title="Add a source"
       isOpen
       onClose={onClose}
-      action="Add it"
+      action="Add source"
       isReady={isReady(draft)}
       send={() =>
         api.post('/api/knowledge/{kb_id}/sources', { path: { kb_id: kbId }, body: sourceBody(draft) })
@@ -81,17 +76,17 @@ function useColumns(kbId: string, mayManage: boolean): Column<KnowledgeSource>[]
   const { run } = useAction({
     run: ({ source_id }: KnowledgeSource) =>
       api.delete('/api/knowledge/{kb_id}/sources/{source_id}', { path: { kb_id: kbId, source_id } }),
-    done: () => 'Deleted the source. The next run takes its documents out.',
+    done: () => 'Deleted the source. The next run removes its documents.',
     touches: ['knowledge'],
   });
   return useMemo(() => {
     const remove = async (source: KnowledgeSource) => {
-      const consequence = 'The next run takes its documents out of the index.';
+      const consequence = 'The next run removes its documents from the index.';
       if (
         await confirm({
           title: `Delete ${sourceWords(source)}?`,
           consequence,
-          action: 'Delete it',
+          action: 'Delete source',
           isDanger: true,
         })
       )

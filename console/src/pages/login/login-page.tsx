@@ -9,7 +9,7 @@ import { useGo } from '../../parts/to.tsx';
 import { ownPath } from './own-path.ts';
 import { loginSearch } from './search.ts';
 
-/** For who is not logged in: a token or key to paste, and how to get the link that needs neither. */
+/** For people who are not logged in: a field for a token or key, and how to get a login link. */
 export default function LoginPage() {
   const [{ to, refused }] = useListState(loginSearch);
   useEffect(() => {
@@ -24,7 +24,7 @@ export default function LoginPage() {
         </p>
       ) : null}
       <TokenForm to={ownPath(to)} />
-      <h2>With a link instead</h2>
+      <h2>Log in with a link</h2>
       <p>
         The server prints a link when it starts. It works once, for 30 minutes. A token for the field above:
       </p>
@@ -55,7 +55,7 @@ function TokenForm({ to }: { to: string }) {
     <form onSubmit={(event) => void submit(event)}>
       <PasswordInput
         label="Token or API key"
-        description="It is exchanged for a session cookie and kept nowhere else."
+        description="It is exchanged for a session cookie and not stored."
         autoComplete="off"
         value={token}
         onChange={(event) => setToken(event.currentTarget.value)}

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ownPath } from './own-path.ts';
 
-test('after the login a path of this server is opened, with its query', () => {
+test('the login opens a path of this server with its query', () => {
   expect(ownPath('/jobs?status=failed#x')).toBe('/jobs?status=failed#x');
   expect(ownPath(undefined)).toBe('/');
 });
@@ -13,6 +13,6 @@ test.each([
   '/\\evil.example',
   '/\t/evil.example',
   'javascript:alert(1)',
-])('%j leads nowhere but home', (to) => {
+])('%j opens the start page', (to) => {
   expect(ownPath(to)).toBe('/');
 });

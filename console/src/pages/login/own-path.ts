@@ -4,7 +4,7 @@ export function ownPath(to: string | undefined): string {
   const base = 'http://own.invalid';
   try {
     const url = new URL(to, base);
-    // Two slashes at the beginning are another server again for whoever reads the path next.
+    // Two slashes at the beginning would be read as another server.
     const isOwn = url.origin === base && !url.pathname.startsWith('//');
     return isOwn ? `${url.pathname}${url.search}${url.hash}` : '/';
   } catch {

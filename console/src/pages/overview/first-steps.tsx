@@ -7,7 +7,7 @@ import { Panel } from '../../parts/page.tsx';
 const steps = [
   { right: 'upload.create', to: '/uploads/new', label: 'Upload an ad report' },
   { right: 'item.create', to: '/items/new', label: 'Enrich a file of rows' },
-  { right: 'knowledge.manage', to: '/knowledge/new', label: 'Make a knowledge base' },
+  { right: 'knowledge.manage', to: '/knowledge/new', label: 'Create a knowledge base' },
   { right: 'connector.manage', to: '/connectors', label: 'Connect Airbyte' },
 ] as const;
 

@@ -43,7 +43,7 @@ function DayBody({ day }: { day: Day }) {
         ]}
       />
       <p className="dim">
-        They took in <b>{count(day.rows)}</b> rows, records, chunks or references.
+        They brought <b>{count(day.rows)}</b> rows, records, chunks or references.
       </p>
       <div className="columns">
         <LineChart
@@ -69,7 +69,7 @@ function DayBody({ day }: { day: Day }) {
 function Failures({ failures, total }: { failures: Day['failures']; total: number }) {
   const canReadLetters = useCan('dead_letter.read');
   if (total === 0)
-    return <p className="dim">No job failed for good. Jobs that will be tried again do not count.</p>;
+    return <p className="dim">No job failed for good. Jobs that will be retried do not count.</p>;
   const most = Math.max(...failures.map((failure) => failure.count));
   const listed = failures.reduce((sum, failure) => sum + failure.count, 0);
   return (

@@ -37,7 +37,7 @@ const columns: readonly Column<Task>[] = [
 
 const taskKey = ({ task }: Task) => task;
 
-/** The housekeeping that nobody asks for: what ran last and whether it worked. */
+/** The upkeep tasks: what ran last and whether it worked. */
 export function UpkeepPanel() {
   const { data, error, isPending, refetch } = useQuery({
     queryKey: ['stats', 'upkeep'],
@@ -56,7 +56,7 @@ export function UpkeepPanel() {
         rowKey={taskKey}
         isLoading={isPending}
         maxHeight="320px"
-        empty={<p className="dim">No upkeep task has been registered yet; the first worker does that.</p>}
+        empty={<p className="dim">No upkeep task yet. The first worker registers them.</p>}
       />
     </Panel>
   );

@@ -46,8 +46,8 @@ function WorkerLine({ worker }: { worker: Worker }) {
         {worker.name}
       </span>
       <span className="dim small">
-        {plural(worker.leases, 'job')} at hand, {count(worker.concurrency)} at a time · started{' '}
-        <Ago at={worker.started_at} /> · heard of <Ago at={worker.heartbeat_at} />
+        {plural(worker.leases, 'job')} in progress, {count(worker.concurrency)} at a time · started{' '}
+        <Ago at={worker.started_at} /> · last seen <Ago at={worker.heartbeat_at} />
       </span>
     </li>
   );

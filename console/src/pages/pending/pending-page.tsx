@@ -8,11 +8,10 @@ import { type SearchOf, useListState } from '../../list-state.ts';
 import { useAction } from '../../parts/action.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { FilterBar, FilterSelect, FilterText } from '../../parts/filter-bar.tsx';
-import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
-import { ListTable } from '../../parts/list-table.tsx';
+import { useKeysetList } from '../../parts/keyset-list.tsx';
+import { ListPage } from '../../parts/list-page.tsx';
 import { plural } from '../../parts/number.ts';
 import { Page } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
 import { SelectBar } from '../../parts/select-bar.tsx';
 import { useGo } from '../../parts/to.tsx';
 import { endedStatuses } from '../items/item-status.ts';
@@ -24,10 +23,9 @@ import '../items/items.css';
 
 const rowKey = ({ id }: PendingRow) => id;
 const pageRows = 100;
-const sentence =
-  'Rows that are waiting or being worked on, over all files, those that nobody touched for longest first.';
+const sentence = 'Pending and processing rows of all files, the longest unchanged first.';
 
-/** Everything that is still to do, over all files of rows. */
+/** The open rows of all files. */
 export default function PendingPage() {
   const [state, change] = useListState(pendingSearch);
   const role = useMe()?.role;
@@ -44,35 +42,35 @@ export default function PendingPage() {
   });
   if (list.error instanceof ApiProblem && list.error.code === 'feature_disabled') return <SwitchedOff />;
   return (
-    <Page title="Pending" sentence={sentence}>
-      <Filters
-        state={state}
-        seesAll={seesAll}
-        change={(changes) => {
-          setChosen(new Set());
-          change(changes);
-        }}
-        aside={<OpenCount query={query} />}
-      />
-      {list.error === null ? null : (
-        <Problem error={list.error} isStale={list.rows.length > 0} retry={list.refetch} />
-      )}
-      <ListTable
-        label="Open rows"
-        columns={pendingColumns}
-        rows={list.rows}
-        rowKey={rowKey}
-        selection={canReprocess ? { keys: chosen, change: setChosen } : undefined}
-        isLoading={list.isLoading}
-        empty={list.error === null ? <Nothing isFiltered={isFiltered(state)} /> : undefined}
-        footer={<MoreRows list={list} noun="open rows" />}
-      />
+    <ListPage
+      title="Pending"
+      sentence={sentence}
+      filters={
+        <Filters
+          state={state}
+          seesAll={seesAll}
+          change={(changes) => {
+            setChosen(new Set());
+            change(changes);
+          }}
+          aside={<OpenCount query={query} />}
+        />
+      }
+      label="Open rows"
+      columns={pendingColumns}
+      rows={list.rows}
+      rowKey={rowKey}
+      selection={canReprocess ? { keys: chosen, change: setChosen } : undefined}
+      empty={<Nothing isFiltered={isFiltered(state)} />}
+      list={list}
+      noun="open rows"
+    >
       <ChosenBar
         rows={list.rows.filter(({ id }) => chosen.has(id))}
         canReprocess={canReprocess}
         onClear={() => setChosen(new Set())}
       />
-    </Page>
+    </ListPage>
   );
 }
 
@@ -171,7 +169,7 @@ function OpenCount({ query }: { query: Asked }) {
   if (open === undefined) return null;
   const whose = query.userId === 'all' ? '' : ' of yours';
   return (
-    <span title="Counted at most half a minute ago, whatever the filters say">
+    <span title="All open rows, without filters, counted at most half a minute ago">
       {plural(open, 'row')}
       {whose} open
     </span>
@@ -220,12 +218,12 @@ function ChosenBar({ rows, canReprocess, onClear }: ChosenBarProps) {
 
 function Nothing({ isFiltered: isCut }: { isFiltered: boolean }) {
   if (isCut) return <Empty sentence="No open row matches these filters." />;
-  return <Empty sentence="Nothing is open: every row of every file has come to an end." />;
+  return <Empty sentence="No open rows: every row of every file has ended." />;
 }
 
 const switchedOff =
   'This list is switched off on this server (GLOBAL_PENDING_ENABLED is false). ' +
-  "Each file's own pending rows are on its page, in the tab Pending.";
+  'The pending rows of each file are on its page, in the tab Pending.';
 
 function SwitchedOff() {
   return (
@@ -235,7 +233,7 @@ function SwitchedOff() {
           sentence={switchedOff}
           button={
             <Button component={Link} to="/items" variant="default">
-              Go to the files of rows
+              Open items
             </Button>
           }
         />

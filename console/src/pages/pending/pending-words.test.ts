@@ -13,12 +13,12 @@ test('chosen rows are grouped by their job', () => {
   ]);
 });
 
-test('what became of chosen rows adds up to their number', () => {
+test('the outcomes of the chosen rows add up to their number', () => {
   expect(selectedSentence(3, { reset: 0, exhausted: 0 })).toBe(
-    '3 rows are still open and will be processed without that.',
+    '3 rows are still open and will be processed anyway.',
   );
   expect(selectedSentence(3, { reset: 1, exhausted: 1 })).toBe(
     '1 row had ended and will be processed again; 1 row had ended and has no attempts left; ' +
-      '1 row is still open and will be processed without that.',
+      '1 row is still open and will be processed anyway.',
   );
 });

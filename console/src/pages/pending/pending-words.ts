@@ -7,7 +7,7 @@ export function groupByJob(rows: readonly { id: string; jobId: string }[]): Map<
   return groups;
 }
 
-/** Of rows that were open when they were chosen: those that ended meanwhile start again, the others do so anyway. */
+/** The chosen rows were open: those that ended meanwhile are reprocessed, the others are processed anyway. */
 export function selectedSentence(
   chosen: number,
   { reset, exhausted }: { reset: number; exhausted: number },
@@ -20,7 +20,7 @@ export function selectedSentence(
       : `${plural(exhausted, 'row')} had ended and ${exhausted === 1 ? 'has' : 'have'} no attempts left`,
     open === 0
       ? ''
-      : `${plural(open, 'row')} ${open === 1 ? 'is' : 'are'} still open and will be processed without that`,
+      : `${plural(open, 'row')} ${open === 1 ? 'is' : 'are'} still open and will be processed anyway`,
   ].filter((word) => word !== '');
   return `${words.join('; ')}.`;
 }

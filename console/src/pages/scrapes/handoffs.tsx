@@ -4,11 +4,10 @@ import { useListState } from '../../list-state.ts';
 import { Id } from '../../parts/command.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { FilterBar, FilterSelect } from '../../parts/filter-bar.tsx';
-import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
-import { type Column, ListTable } from '../../parts/list-table.tsx';
-import { NewRows } from '../../parts/new-rows.tsx';
+import { useKeysetList } from '../../parts/keyset-list.tsx';
+import { KeysetTable } from '../../parts/keyset-table.tsx';
+import type { Column } from '../../parts/list-table.tsx';
 import { count } from '../../parts/number.ts';
-import { Problem } from '../../parts/problem.tsx';
 import { StatusChip } from '../../parts/status-chip.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { To } from '../../parts/to.tsx';
@@ -51,26 +50,22 @@ export function Handoffs({ source }: { source: string }) {
           </span>
         )}
       </FilterBar>
-      {list.error === null ? null : <Problem error={list.error} retry={list.refetch} />}
-      <NewRows count={list.newCount} onShow={list.showNew} />
-      <ListTable
+      <KeysetTable
         label="Hand-offs"
         columns={columns}
         rows={list.rows}
         rowKey={rowKey}
-        isLoading={list.isLoading}
         empty={
-          list.error === null ? (
-            <Empty
-              sentence={
-                isFiltered
-                  ? 'No hand-off matches.'
-                  : 'Nothing was handed over yet. Each reference whose content is new makes one.'
-              }
-            />
-          ) : undefined
+          <Empty
+            sentence={
+              isFiltered
+                ? 'No hand-off matches these filters.'
+                : 'No hand-off yet. Every reference with new content makes one.'
+            }
+          />
         }
-        footer={<MoreRows list={list} noun="hand-offs" />}
+        list={list}
+        noun="hand-offs"
       />
     </>
   );
@@ -79,12 +74,12 @@ export function Handoffs({ source }: { source: string }) {
 const reasons: Record<IngestionHandoff['reason_code'], string> = {
   queued_from_scrape: 'Waits to be handed over',
   ingestion_job_queued: 'Its indexing is queued',
-  ingestion_job_already_active: 'Waits: an earlier content of it is being indexed',
+  ingestion_job_already_active: 'Waits: an earlier version is being indexed',
   ingestion_job_running: 'It is being indexed',
   ingestion_job_completed: 'Indexed',
   ingestion_job_failed: 'Indexing failed',
   unchanged_payload: 'Nothing had changed',
-  retry_exhausted: 'Given up after its retries; the next sync tries again',
+  retry_exhausted: 'Failed after its retries; the next sync tries again',
   not_transient: 'Refused for good; the next sync tries again',
 };
 

@@ -1,11 +1,10 @@
 import { api } from '../../api/client.ts';
 import type { ScrapeReference } from '../../api/types.ts';
 import { Empty } from '../../parts/empty.tsx';
-import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
-import { type Column, ListTable } from '../../parts/list-table.tsx';
-import { NewRows } from '../../parts/new-rows.tsx';
+import { useKeysetList } from '../../parts/keyset-list.tsx';
+import { KeysetTable } from '../../parts/keyset-table.tsx';
+import type { Column } from '../../parts/list-table.tsx';
 import { bytes } from '../../parts/number.ts';
-import { Problem } from '../../parts/problem.tsx';
 import { StatusChip } from '../../parts/status-chip.tsx';
 import { Ago } from '../../parts/time.tsx';
 
@@ -23,19 +22,15 @@ export function References({ source }: { source: string }) {
     rowKey,
   });
   return (
-    <>
-      {list.error === null ? null : <Problem error={list.error} retry={list.refetch} />}
-      <NewRows count={list.newCount} onShow={list.showNew} />
-      <ListTable
-        label="References"
-        columns={columns}
-        rows={list.rows}
-        rowKey={rowKey}
-        isLoading={list.isLoading}
-        empty={list.error === null ? <Empty sentence="No reference came in yet." /> : undefined}
-        footer={<MoreRows list={list} noun="references" />}
-      />
-    </>
+    <KeysetTable
+      label="References"
+      columns={columns}
+      rows={list.rows}
+      rowKey={rowKey}
+      empty={<Empty sentence="No reference yet. Push one, or start a crawl." />}
+      list={list}
+      noun="references"
+    />
   );
 }
 

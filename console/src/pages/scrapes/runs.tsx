@@ -1,11 +1,10 @@
 import { api } from '../../api/client.ts';
 import type { ScrapeRun } from '../../api/types.ts';
 import { Empty } from '../../parts/empty.tsx';
-import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
-import { type Column, ListTable } from '../../parts/list-table.tsx';
-import { NewRows } from '../../parts/new-rows.tsx';
+import { useKeysetList } from '../../parts/keyset-list.tsx';
+import { KeysetTable } from '../../parts/keyset-table.tsx';
+import type { Column } from '../../parts/list-table.tsx';
 import { count } from '../../parts/number.ts';
-import { Problem } from '../../parts/problem.tsx';
 import { StatusChip } from '../../parts/status-chip.tsx';
 import { Ago, Duration } from '../../parts/time.tsx';
 import { To } from '../../parts/to.tsx';
@@ -22,25 +21,21 @@ export function Runs({ source }: { source: string }) {
     rowKey,
   });
   return (
-    <>
-      {list.error === null ? null : <Problem error={list.error} retry={list.refetch} />}
-      <NewRows count={list.newCount} onShow={list.showNew} />
-      <ListTable
-        label="Runs"
-        columns={columns}
-        rows={list.rows}
-        rowKey={rowKey}
-        href={hrefOf}
-        isLoading={list.isLoading}
-        empty={list.error === null ? <Empty sentence="It has not run yet." /> : undefined}
-        footer={<MoreRows list={list} noun="runs" />}
-      />
-    </>
+    <KeysetTable
+      label="Runs"
+      columns={columns}
+      rows={list.rows}
+      rowKey={rowKey}
+      href={hrefOf}
+      empty={<Empty sentence="No run yet. Push references, or start a crawl." />}
+      list={list}
+      noun="runs"
+    />
   );
 }
 
 const columns: Column<ScrapeRun>[] = [
-  { id: 'at', header: 'Began', width: 110, cell: ({ started_at }) => <Ago at={started_at} /> },
+  { id: 'at', header: 'Started', width: 110, cell: ({ started_at }) => <Ago at={started_at} /> },
   { id: 'status', header: 'State', width: 110, cell: ({ status }) => <StatusChip status={status} /> },
   {
     id: 'took',
@@ -93,7 +88,7 @@ function WhatHappened({ run }: { run: ScrapeRun }) {
       {run.error_text}
       {run.pages_failed > 0 ? ` ${count(run.pages_failed)} pages could not be read.` : ''}
       {run.is_complete === false && run.error_text === null
-        ? ' Not every page was seen; nothing was taken away.'
+        ? ' Not every page was read; nothing was removed.'
         : ''}{' '}
       {run.job_id === null ? null : <To href={`/jobs/${run.job_id}`}>job</To>}
     </span>

@@ -1,4 +1,4 @@
-import { Button, Skeleton, Tabs } from '@mantine/core';
+import { Button, Tabs } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -9,7 +9,7 @@ import { useListState } from '../../list-state.ts';
 import { useAction } from '../../parts/action.ts';
 import { Command } from '../../parts/command.tsx';
 import { confirm } from '../../parts/confirm.tsx';
-import { Page, Panel } from '../../parts/page.tsx';
+import { Page, Panel, UnreadPage } from '../../parts/page.tsx';
 import { Problem } from '../../parts/problem.tsx';
 import { StatusChip } from '../../parts/status-chip.tsx';
 import { To, useGo } from '../../parts/to.tsx';
@@ -31,13 +31,8 @@ export default function ScrapePage() {
     queryKey: ['scrapes', 'one', name],
     queryFn: ({ signal }) => api.get('/api/scraping/sources/{source}', { path: { source: name }, signal }),
   });
-  if (source === undefined) {
-    return (
-      <Page title={name} breadcrumbs={breadcrumbs}>
-        {error === null ? <Skeleton height={120} /> : <Problem error={error} retry={() => void refetch()} />}
-      </Page>
-    );
-  }
+  if (source === undefined)
+    return <UnreadPage title={name} breadcrumbs={breadcrumbs} error={error} retry={() => void refetch()} />;
   return (
     <Page
       title={source.source}
@@ -102,7 +97,7 @@ function SourceActions({ source }: { source: ScrapeSource }) {
   const maySync = useCan('scrape.sync');
   const sync = useAction({
     run: () => api.post('/api/scraping/{source}/sync', { path: { source: source.source } }),
-    done: () => `The crawl of ${source.source} has begun.`,
+    done: () => `The crawl of ${source.source} has started.`,
     touches: ['scrapes', 'jobs'],
   });
   const remove = useRemoval(source.source);
@@ -111,7 +106,7 @@ function SourceActions({ source }: { source: ScrapeSource }) {
       {source.mode === 'crawl' ? (
         <Button
           disabled={!maySync}
-          title={maySync ? '' : 'Admins of the tenant start crawls.'}
+          title={maySync ? '' : 'Only admins of the tenant can start crawls.'}
           loading={sync.isRunning}
           onClick={() => sync.run()}
         >
@@ -143,8 +138,8 @@ function useRemoval(source: string) {
   });
   return async () => {
     const consequence =
-      'Its references and hand-offs go with it. What was indexed stays in the knowledge base.';
-    if (await confirm({ title: `Delete ${source}?`, consequence, action: 'Delete it', isDanger: true }))
+      'Its references and hand-offs are deleted too. Indexed passages stay in the knowledge base.';
+    if (await confirm({ title: `Delete ${source}?`, consequence, action: 'Delete source', isDanger: true }))
       run();
   };
 }

@@ -5,11 +5,10 @@ import { useCan } from '../../api/queries.ts';
 import type { ScrapeSource } from '../../api/types.ts';
 import { useListState } from '../../list-state.ts';
 import { Empty } from '../../parts/empty.tsx';
-import { FilterBar, FilterText } from '../../parts/filter-bar.tsx';
-import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
-import { type Column, ListTable } from '../../parts/list-table.tsx';
-import { Page } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
+import { hasText, TextFilterBar } from '../../parts/filter-bar.tsx';
+import { useKeysetList } from '../../parts/keyset-list.tsx';
+import { ListPage } from '../../parts/list-page.tsx';
+import type { Column } from '../../parts/list-table.tsx';
 import { StatusChip } from '../../parts/status-chip.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { scrapesSearch } from './search.ts';
@@ -29,46 +28,39 @@ export default function ScrapesPage() {
     rowKey,
     announcesNew: false,
   });
-  const rows = useMemo(() => list.rows.filter((row) => matches(row, q)), [list.rows, q]);
+  const rows = useMemo(
+    () => list.rows.filter(({ source, url, kb_id }) => hasText([source, url ?? '', kb_id], q)),
+    [list.rows, q],
+  );
   const button = (
     <Button
       disabled={!mayManage}
-      title={mayManage ? '' : 'Admins of the tenant make sources.'}
+      title={mayManage ? '' : 'Only admins of the tenant can create sources.'}
       onClick={() => setOpen(true)}
     >
       New source
     </Button>
   );
   return (
-    <Page
+    <ListPage
       title="Scrapes"
-      sentence="References that scrapers push or that are crawled, each handed over to its knowledge base once."
+      sentence="Pushed and crawled references, each handed over to its knowledge base once."
       actions={button}
+      filters={
+        <TextFilterBar label="Name, address or base" value={q} onChange={(text) => change({ q: text })} />
+      }
+      label="Scrape sources"
+      columns={columns}
+      rows={rows}
+      rowKey={rowKey}
+      href={hrefOf}
+      empty={<NoSources q={q} button={button} />}
+      list={list}
+      noun="sources"
     >
-      <FilterBar isFiltered={q !== undefined} onReset={() => change({ q: undefined })}>
-        <FilterText label="Name, address or base" value={q} onChange={(text) => change({ q: text })} />
-      </FilterBar>
-      {list.error === null ? null : (
-        <Problem error={list.error} retry={list.refetch} isStale={rows.length > 0} />
-      )}
-      <ListTable
-        label="Scrape sources"
-        columns={columns}
-        rows={rows}
-        rowKey={rowKey}
-        href={hrefOf}
-        isLoading={list.isLoading}
-        empty={list.error === null ? <NoSources q={q} button={button} /> : undefined}
-        footer={<MoreRows list={list} noun="sources" />}
-      />
       {isOpen ? <SourceDialog source={null} onClose={() => setOpen(false)} /> : null}
-    </Page>
+    </ListPage>
   );
-}
-
-function matches({ source, url, kb_id }: ScrapeSource, q: string | undefined): boolean {
-  if (q === undefined) return true;
-  return [source, url ?? '', kb_id].some((text) => text.toLowerCase().includes(q.toLowerCase()));
 }
 
 const columns: Column<ScrapeSource>[] = [
@@ -105,7 +97,7 @@ function NoSources({ q, button }: { q: string | undefined; button: React.ReactNo
   if (q !== undefined) return <Empty sentence={`No source matches “${q}”.`} />;
   return (
     <Empty
-      sentence="A source brings references: your scraper pushes them, or Sluice crawls a site, sitemap or feed."
+      sentence="No source yet. Create one: your scraper pushes references, or Sluice crawls a site, sitemap or feed."
       sample={['handbook', 'crawled (website)', 'support', 'done', '240 references']}
       button={button}
       command="npx sluice scrape handbook --crawl https://example.com --kb support"

@@ -29,7 +29,7 @@ export function SourceDialog({ source, onClose }: { source: ScrapeSource | null;
       title={source === null ? 'New scrape source' : `Change ${source.source}`}
       isOpen
       onClose={onClose}
-      action={source === null ? 'Make it' : 'Save'}
+      action={source === null ? 'Create source' : 'Save changes'}
       isReady={isReady}
       send={() =>
         api.put('/api/scraping/sources/{source}', {
@@ -60,7 +60,7 @@ export function SourceDialog({ source, onClose }: { source: ScrapeSource | null;
           <Select
             label="How references come"
             data={[
-              { value: 'push', label: 'A scraper of ours pushes them' },
+              { value: 'push', label: 'Your scraper pushes them' },
               { value: 'crawl', label: 'Sluice crawls them' },
             ]}
             value={draft.mode}
@@ -88,8 +88,8 @@ function KnowledgeChoice(props: {
       label="Knowledge base"
       description={
         data?.data.length === 0
-          ? 'There is none yet: make one under Knowledge first.'
-          : 'References are handed over to it.'
+          ? 'No knowledge base yet: create one under Knowledge first.'
+          : 'It gets the references.'
       }
       required
       searchable
@@ -142,7 +142,7 @@ function CrawlFields({
       />
       <TextInput
         label="Only paths that begin with"
-        description="Separated by commas; empty: all of the site."
+        description="Separated by commas; empty: the whole site."
         placeholder="/docs, /guides"
         value={draft.include}
         error={messageAt(error, 'include')}

@@ -8,9 +8,9 @@ import { Command } from '../../parts/command.tsx';
 import { confirm } from '../../parts/confirm.tsx';
 import { Empty } from '../../parts/empty.tsx';
 import { FormDialog, messageAt } from '../../parts/form-dialog.tsx';
-import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
-import { type Column, ListTable } from '../../parts/list-table.tsx';
-import { Problem } from '../../parts/problem.tsx';
+import { useKeysetList } from '../../parts/keyset-list.tsx';
+import { KeysetTable } from '../../parts/keyset-table.tsx';
+import type { Column } from '../../parts/list-table.tsx';
 import { StatusChip } from '../../parts/status-chip.tsx';
 import { Ago } from '../../parts/time.tsx';
 
@@ -36,15 +36,19 @@ export function ApiKeys() {
         {button}
       </div>
       {made === null ? null : <ShownOnce made={made} onClose={() => setMade(null)} />}
-      {list.error === null ? null : <Problem error={list.error} retry={list.refetch} />}
-      <ListTable
+      <KeysetTable
         label="API keys"
         columns={columns}
         rows={list.rows}
         rowKey={rowKey}
-        isLoading={list.isLoading}
-        empty={<Empty sentence="No key yet. A program needs one to talk to this server." button={button} />}
-        footer={<MoreRows list={list} noun="keys" />}
+        empty={
+          <Empty
+            sentence="No API key yet. Create one for a program that calls this server."
+            button={button}
+          />
+        }
+        list={list}
+        noun="keys"
       />
       {isOpen ? <NewKeyDialog onClose={() => setOpen(false)} onMade={setMade} /> : null}
     </div>
@@ -55,13 +59,13 @@ function ShownOnce({ made, onClose }: { made: { name: string; key: string }; onC
   return (
     <Alert
       color="teal"
-      title={`The key ${made.name} is shown this once`}
+      title={`The key ${made.name} is shown only once`}
       withCloseButton
       closeButtonLabel="I have copied it"
       onClose={onClose}
     >
       <Command line={made.key} />
-      <p className="small">It is stored only as a hash: nobody can show it again.</p>
+      <p className="small">Only its hash is stored, so it cannot be shown again.</p>
     </Alert>
   );
 }
@@ -82,7 +86,7 @@ function NewKeyDialog(props: { onClose: () => void; onMade: (made: { name: strin
       title="New API key"
       isOpen
       onClose={onClose}
-      action="Make the key"
+      action="Create API key"
       isReady={name.trim() !== ''}
       send={() => api.post('/api/api-keys', { body: { name: name.trim(), role, ...expiry(Number(lasts)) } })}
       done={() => 'Made the key. Copy it now.'}
@@ -140,8 +144,8 @@ function useColumns(): Column<ApiKey>[] {
   return useMemo(() => {
     const revoke = async (key: ApiKey) => {
       const title = `Revoke ${key.name}?`;
-      const consequence = 'Whatever uses it is refused from this moment on. This cannot be undone.';
-      if (await confirm({ title, consequence, action: 'Revoke it', isDanger: true })) run(key);
+      const consequence = 'Every program that uses it is refused from now on. This cannot be undone.';
+      if (await confirm({ title, consequence, action: 'Revoke key', isDanger: true })) run(key);
     };
     const button = (key: ApiKey) =>
       stateOf(key) === 'active' ? (

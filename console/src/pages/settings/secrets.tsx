@@ -13,7 +13,7 @@ import { Ago } from '../../parts/time.tsx';
 type Secret = Reply<'/api/secrets'>['data'][number];
 const rowKey = (secret: Secret) => secret.name;
 
-/** Names only: what was stored can be used by name and replaced, never read. */
+/** Names only: a stored secret can be used and replaced, never read. */
 export function Secrets() {
   const [isOpen, setOpen] = useState(false);
   const { data, error, isPending, refetch } = useQuery({
@@ -37,7 +37,11 @@ export function Secrets() {
         rows={data?.data ?? []}
         rowKey={rowKey}
         isLoading={isPending}
-        empty={error === null ? <Empty sentence="No secret is stored." button={button} /> : undefined}
+        empty={
+          error === null ? (
+            <Empty sentence="No secret yet. Store the API key of a provider here." button={button} />
+          ) : undefined
+        }
       />
       {isOpen ? <StoreDialog onClose={() => setOpen(false)} /> : null}
     </div>
@@ -52,7 +56,7 @@ function StoreDialog({ onClose }: { onClose: () => void }) {
       title="Store a secret"
       isOpen
       onClose={onClose}
-      action="Store it"
+      action="Store secret"
       isReady={name.trim() !== '' && value !== ''}
       send={() => api.put('/api/secrets/{name}', { path: { name: name.trim() }, body: { value } })}
       done={() => `Stored ${name.trim()}.`}
@@ -62,7 +66,7 @@ function StoreDialog({ onClose }: { onClose: () => void }) {
         <>
           <TextInput
             label="Name"
-            description="An existing one is replaced."
+            description="An existing secret with this name is replaced."
             required
             value={name}
             error={messageAt(error, 'name')}
@@ -93,7 +97,7 @@ function useColumns(): Column<Secret>[] {
     const remove = async (secret: Secret) => {
       const title = `Delete ${secret.name}?`;
       const consequence = 'Jobs that use it by name fail from now on, until it is stored again.';
-      if (await confirm({ title, consequence, action: 'Delete it', isDanger: true })) run(secret);
+      if (await confirm({ title, consequence, action: 'Delete secret', isDanger: true })) run(secret);
     };
     return [
       { id: 'name', header: 'Name', cell: ({ name }) => <span className="mono cut">{name}</span> },

@@ -5,11 +5,11 @@ import { useCan, useMe } from '../../api/queries.ts';
 import type { Tenant } from '../../api/types.ts';
 import { useAction } from '../../parts/action.ts';
 import { Id } from '../../parts/command.tsx';
-import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
-import { type Column, ListTable } from '../../parts/list-table.tsx';
+import { useKeysetList } from '../../parts/keyset-list.tsx';
+import { KeysetTable } from '../../parts/keyset-table.tsx';
+import type { Column } from '../../parts/list-table.tsx';
 import { count } from '../../parts/number.ts';
 import { Panel } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
 import { Ago } from '../../parts/time.tsx';
 
 export function TenantSettings() {
@@ -34,11 +34,11 @@ export function TenantSettings() {
           <dt>Own limits</dt>
           <dd>
             {limits.length === 0
-              ? 'none beside the plan’s'
+              ? 'only those of the plan'
               : limits.map(([name, limit]) => `${name.replaceAll('_', ' ')}: ${count(limit)}`).join(', ')}
           </dd>
         </dl>
-        <p className="dim small">Plans and limits are the operator’s to change.</p>
+        <p className="dim small">Only the operator can change plans and limits.</p>
       </Panel>
       {mayManage ? <Tenants /> : null}
     </div>
@@ -59,14 +59,13 @@ function Tenants() {
   const columns = useColumns();
   return (
     <Panel title="All tenants">
-      {list.error === null ? null : <Problem error={list.error} retry={list.refetch} />}
-      <ListTable
+      <KeysetTable
         label="Tenants"
         columns={columns}
         rows={list.rows}
         rowKey={rowKey}
-        isLoading={list.isLoading}
-        footer={<MoreRows list={list} noun="tenants" />}
+        list={list}
+        noun="tenants"
       />
     </Panel>
   );
@@ -76,7 +75,7 @@ function useColumns(): Column<Tenant>[] {
   const { run } = useAction({
     run: ({ tenant_id, plan }: Pick<Tenant, 'tenant_id' | 'plan'>) =>
       api.patch('/api/tenants/{tenant_id}', { path: { tenant_id }, body: { plan } }),
-    done: ({ name, plan }) => `${name} has the plan ${plan} now.`,
+    done: ({ name, plan }) => `${name} now has the plan ${plan}.`,
     touches: ['settings', 'me'],
   });
   return useMemo(

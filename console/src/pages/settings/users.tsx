@@ -6,9 +6,9 @@ import type { User } from '../../api/types.ts';
 import { useAction } from '../../parts/action.ts';
 import { confirm } from '../../parts/confirm.tsx';
 import { Empty } from '../../parts/empty.tsx';
-import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
-import { type Column, ListTable } from '../../parts/list-table.tsx';
-import { Problem } from '../../parts/problem.tsx';
+import { useKeysetList } from '../../parts/keyset-list.tsx';
+import { KeysetTable } from '../../parts/keyset-table.tsx';
+import type { Column } from '../../parts/list-table.tsx';
 import { StatusChip } from '../../parts/status-chip.tsx';
 import { Ago } from '../../parts/time.tsx';
 
@@ -26,23 +26,22 @@ export function Users() {
   return (
     <div className="stack">
       <span className="dim">
-        Whoever comes with a valid token of this tenant appears here. The role is part of the token; a user
-        who is switched off is refused whatever the token says.
+        Everybody who uses a valid token of this tenant appears here. The role is part of the token. A user
+        who is switched off is refused, even with a valid token.
       </span>
-      {list.error === null ? null : <Problem error={list.error} retry={list.refetch} />}
-      <ListTable
+      <KeysetTable
         label="Users"
         columns={columns}
         rows={list.rows}
         rowKey={rowKey}
-        isLoading={list.isLoading}
         empty={
           <Empty
-            sentence="Nobody has come with a token yet."
+            sentence="No user yet. Users appear with their first valid token."
             command="npx sluice token --tenant default --role member"
           />
         }
-        footer={<MoreRows list={list} noun="users" />}
+        list={list}
+        noun="users"
       />
     </div>
   );
@@ -61,7 +60,7 @@ function useColumns(): Column<User>[] {
     const change = async (user: User) => {
       if (user.disabled) return run(user);
       const title = `Switch ${user.name ?? user.user_id} off?`;
-      const consequence = 'Their tokens and sessions are refused at once. Their jobs go on.';
+      const consequence = 'Their tokens and sessions are refused at once. Their jobs continue.';
       if (await confirm({ title, consequence, action: 'Switch off', isDanger: true })) run(user);
     };
     const button = (user: User) =>

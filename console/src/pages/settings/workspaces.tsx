@@ -22,7 +22,7 @@ const facts = [
     width: 330,
     cell: (row: Workspace) => <Id value={row.workspace_id} length={36} />,
   },
-  { id: 'made', header: 'Made', width: 120, cell: (row: Workspace) => <Ago at={row.created_at} /> },
+  { id: 'made', header: 'Created', width: 120, cell: (row: Workspace) => <Ago at={row.created_at} /> },
 ];
 
 export function Workspaces() {
@@ -79,7 +79,7 @@ function NameDialog({ workspace, onClose }: { workspace: Workspace | null; onClo
       title={workspace === null ? 'New workspace' : `Rename ${workspace.name}`}
       isOpen
       onClose={onClose}
-      action={workspace === null ? 'Make it' : 'Rename it'}
+      action={workspace === null ? 'Create workspace' : 'Rename workspace'}
       isReady={body.name !== ''}
       send={() =>
         workspace === null
@@ -89,7 +89,7 @@ function NameDialog({ workspace, onClose }: { workspace: Workspace | null; onClo
               body,
             })
       }
-      done={(made) => `${workspace === null ? 'Made' : 'Renamed it to'} ${made.name}.`}
+      done={(made) => `${workspace === null ? 'Created' : 'Renamed it to'} ${made.name}.`}
       touches={['settings']}
     >
       {(error) => (
@@ -116,7 +116,7 @@ function useRemoval() {
   });
   return async (workspace: Workspace) => {
     const title = `Delete ${workspace.name}?`;
-    const consequence = 'A workspace that has uploads or is the last one stays: the server says so then.';
-    if (await confirm({ title, consequence, action: 'Delete it', isDanger: true })) run(workspace);
+    const consequence = 'A workspace that has uploads, or that is the last one, cannot be deleted.';
+    if (await confirm({ title, consequence, action: 'Delete workspace', isDanger: true })) run(workspace);
   };
 }

@@ -12,7 +12,7 @@ import { uploadQuery } from './upload-query.ts';
 import { isHeld } from './upload-states.ts';
 import { UploadWarnings } from './upload-warnings.tsx';
 
-/** What promoting would do, before it is done. */
+/** What promotion would do, before it is done. */
 export function CheckStep({ upload, onColumns }: { upload: Upload; onColumns: () => void }) {
   const preview = useQuery({
     queryKey: ['uploads', 'preview', upload.upload_id, upload.updated_at],
@@ -22,7 +22,7 @@ export function CheckStep({ upload, onColumns }: { upload: Upload; onColumns: ()
   return (
     <div className="check-step">
       <div className="stack">
-        <Panel title="What the file holds">
+        <Panel title="What the file contains">
           <CountSum
             total={upload.total_rows}
             noun="rows"
@@ -32,7 +32,7 @@ export function CheckStep({ upload, onColumns }: { upload: Upload; onColumns: ()
             ]}
           />
         </Panel>
-        <Panel title="What promoting would do">
+        <Panel title="What promotion would do">
           {preview.error === null ? null : (
             <Problem
               error={preview.error}
@@ -51,8 +51,8 @@ export function CheckStep({ upload, onColumns }: { upload: Upload; onColumns: ()
 }
 
 /**
- * Events ask for everything again at once. There is no preview any more once a colleague has decided, so the record is
- * asked first; null: this page is about to show another step.
+ * Events reload everything at once. There is no preview any more after a colleague has decided, so the record is
+ * loaded first; null: this page is about to show another step.
  */
 async function askPreview(uploadId: string, signal: AbortSignal): Promise<UploadPreview | null> {
   const fresh = await queryClient.fetchQuery({ ...uploadQuery(uploadId), staleTime: 0 });

@@ -30,25 +30,25 @@ describe('the columns of a file', () => {
     expect(one(choices, 'Wann')).toMatchObject({ field: null, suggestion: 'metric_date' });
   });
 
-  test('are not suggested for what another column gives already', () => {
+  test('are not suggested for a field that another column already gives', () => {
     const choices = choicesWith({ Clicks: 'spend', 'Campaign name': 'metric_date' });
     expect(choices.map(({ suggestion }) => suggestion)).toEqual([null, null, null, null]);
   });
 
-  test('are what a person says, before what their name says', () => {
+  test('follow a person’s choice before their name', () => {
     const choices = choicesWith({ Clicks: null, Wann: 'campaign_name' });
     expect(one(choices, 'Clicks')).toMatchObject({ field: null, by: 'choice' });
     expect(one(choices, 'Wann')).toMatchObject({ field: 'campaign_name', by: 'choice', givenBy: null });
     expect(one(choices, 'Campaign name')).toMatchObject({ by: 'name', givenBy: 'Wann' });
   });
 
-  test('are remembered only when the choice is the one from before', () => {
+  test('are shown as remembered only when the choice is unchanged', () => {
     const remembered = { Wann: 'metric_date', Clicks: null };
     const choices = choicesWith({ Wann: 'metric_date', Clicks: 'reach' }, remembered);
     expect(choices.map(({ isRemembered }) => isRemembered)).toEqual([false, true, false, false]);
   });
 
-  test('may have names that objects have already', () => {
+  test('may have the names of built-in object members', () => {
     const odd = { headers: ['constructor', '__proto__'], samples: [['a'], ['b']], sources: {}, unmapped: [] };
     const choices = columnChoices({ layout: odd }, { draft: {}, remembered: {} });
     expect(choices.map(({ field, isRemembered }) => [field, isRemembered])).toEqual([
@@ -58,14 +58,14 @@ describe('the columns of a file', () => {
   });
 });
 
-test('a mapping is the same whatever the order, and another when a column is left to its name', () => {
+test('mappings are equal in any order, and differ when a column is left to its name', () => {
   expect(isSameMapping({ a: 'spend', b: null }, { b: null, a: 'spend' })).toBe(true);
   expect(isSameMapping({ a: 'spend' }, { a: 'spend', b: null })).toBe(false);
   expect(isSameMapping({ a: null }, {})).toBe(false);
   expect(mappingOf({ a: 'spend', b: null, c: 'nonsense' })).toEqual({ a: 'spend', b: null });
 });
 
-test('what is missing is said in words until a row can be read', () => {
+test('missing fields are named until a row can be read', () => {
   expect(missingNeeds(new Set())).toHaveLength(3);
   expect(missingNeeds(givenFields(choicesWith({})))).toEqual(['the day']);
   expect(missingNeeds(givenFields(choicesWith({ Wann: 'metric_date' })))).toEqual([]);

@@ -7,14 +7,14 @@ export type Mapping = Record<string, ReportField | null>;
 export interface ColumnChoice {
   header: string;
   samples: string[];
-  /** What the column is taken for; null: it is not read. */
+  /** The field of the column; null: it is not read. */
   field: ReportField | null;
   /** By a person, by its name, or not at all. */
   by: 'choice' | 'name' | null;
   isRemembered: boolean;
-  /** What it may be, when nobody has decided. */
+  /** A suggestion while nobody has decided. */
   suggestion: ReportField | null;
-  /** Another column gives the same field and goes before this one. */
+  /** Another column gives the same field and takes precedence. */
   givenBy: string | null;
 }
 
@@ -61,14 +61,14 @@ export function columnChoices(
   }));
 }
 
-/** Where the name says nothing, a column of dates says enough by itself. */
+/** A column of dates is recognised by its values when its name is unknown. */
 function suggestionByValues(samples: readonly string[]): ReportField | null {
   const isDay = (value: string) =>
     /^(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})$/.test(value);
   return samples.length > 0 && samples.every(isDay) ? 'metric_date' : null;
 }
 
-/** A person's choice goes before a name; of two choices the first column counts. */
+/** A person's choice takes precedence over a name; of two choices the first column counts. */
 function rivalOf(choice: ColumnChoice, all: readonly ColumnChoice[]): string | null {
   if (choice.field === null) return null;
   const same = all.filter(({ field }) => field === choice.field);

@@ -117,8 +117,8 @@ function Because({
       {isDisabled ? null : (
         <Quiet
           onClick={() => choose(header, suggestion as ReportField)}
-          label={`Take it: read ${header} as ${fieldTitle(suggestion)}`}
-          word="Take it"
+          label={`Apply: read ${header} as ${fieldTitle(suggestion)}`}
+          word="Apply"
         />
       )}
     </span>

@@ -65,12 +65,12 @@ export function ColumnsStep({ upload, onCheck }: { upload: Upload; onCheck: () =
           />
           {isChanged ? (
             <Button variant="subtle" color="gray" onClick={() => setDraft(given)}>
-              Take my changes back
+              Undo my changes
             </Button>
           ) : null}
           <span className="dim small">
-            Columns that you choose are remembered for {platformTitles[upload.platform]} once this upload is
-            in.
+            Columns that you choose are remembered for {platformTitles[upload.platform]} when this upload
+            completes.
           </span>
         </div>
       </div>
@@ -78,7 +78,7 @@ export function ColumnsStep({ upload, onCheck }: { upload: Upload; onCheck: () =
   );
 }
 
-/** What the tenant has mapped before for this platform; forgetting a column concerns later uploads only. */
+/** The remembered mapping for this platform; forgetting a column affects later uploads only. */
 function useRemembered({ platform }: Upload) {
   const known = useQuery({
     queryKey: ['uploads', 'mappings', platform],
@@ -90,7 +90,7 @@ function useRemembered({ platform }: Upload) {
       const { [header]: _, ...others } = mappingOf(mapping);
       return api.put('/api/uploads/mappings', { body: { platform, mapping: others } });
     },
-    done: (_, header) => `“${header}” is not remembered any more. This upload keeps your choice.`,
+    done: (_, header) => `“${header}” is no longer remembered. This upload keeps your choice.`,
     touches: ['uploads'],
   });
   return { mapping, forget: forget.run };
@@ -113,7 +113,7 @@ function Missing({ upload, choices }: { upload: Upload; choices: readonly Column
   return (
     <div className="notice" data-tone="you" role="status">
       <p>
-        <b>Say which column is {listed(needs)}.</b> Without that no row can be read.
+        <b>Say which column is {listed(needs)}.</b> Without it no row can be read.
       </p>
       {said === undefined ? null : <p className="small">{said.message}</p>}
     </div>
@@ -144,7 +144,7 @@ function Suggestions(props: {
           for (const { header, suggestion } of open) accept(header, suggestion);
         }}
       >
-        Take {open.length === 1 ? 'the suggestion' : `all ${open.length} suggestions`}
+        Apply {open.length === 1 ? 'the suggestion' : `${open.length} suggestions`}
       </Button>
     </div>
   );
@@ -174,11 +174,11 @@ function CheckButton(props: {
     needs.length > 0
       ? `Choose a column for ${listed(needs)} first`
       : isChanged && !canControl
-        ? 'Your role may look at uploads but not change them'
+        ? 'Your role can read uploads but not change them'
         : undefined;
   return (
     <Button disabled={reason !== undefined} title={reason} loading={isRunning} onClick={onClick}>
-      {isChanged ? 'Check with these columns' : 'Go on to the check'}
+      {isChanged ? 'Check with these columns' : 'Continue to the check'}
     </Button>
   );
 }

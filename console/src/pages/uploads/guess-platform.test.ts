@@ -12,17 +12,17 @@ test.each([
   ['google', '[{"results":[{"adGroup":{"id":"1"},"metrics":{"costMicros":"2500000000"}}]}]'],
   ['tiktok', 'By Day,Campaign name,Ad group name,Website URL (Ad level）,Cost,CPC (destination)'],
   ['tiktok', '{"code":0,"data":{"list":[{"dimensions":{"stat_time_day":"2021-10-25"}}]}}'],
-])('a report of %s is recognised by its words', (platform, beginning) => {
+])('a report from %s is recognised by its headers', (platform, beginning) => {
   expect(guessPlatform('report.csv', beginning)).toBe(platform);
 });
 
-test('the name of a file helps, and nothing is guessed where nothing speaks for one', () => {
+test('the file name helps, and nothing is guessed without a clue', () => {
   expect(guessPlatform('tiktok_march.csv', 'Campaign,Day,Clicks')).toBe('tiktok');
   expect(guessPlatform('report.csv', 'Campaign,Day,Clicks')).toBeNull();
   expect(guessPlatform('report.csv', 'Ad set name,By Day')).toBeNull();
 });
 
-test('the beginning is read in the encodings that exports have', async () => {
+test('the beginning is read in the encodings of exports', async () => {
   const utf16 = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from('Impr.\tCost', 'utf16le')]);
   expect(await beginningOf(new Blob([utf16]))).toBe('Impr.\tCost');
   expect(await beginningOf(new Blob(['日付,Cost']))).toBe('日付,Cost');

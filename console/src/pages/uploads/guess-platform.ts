@@ -28,7 +28,7 @@ const marks: Record<Platform, readonly RegExp[]> = {
   ],
 };
 
-/** The platform whose words are in the file's name or beginning; null when none or two have as many. */
+/** The platform whose words are in the file's name or beginning; null for none or a tie. */
 export function guessPlatform(filename: string, beginning: string): Platform | null {
   const looked = `${filename.replaceAll(/[_-]/g, ' ')}\n${beginning}`;
   const scores = platforms
@@ -40,7 +40,7 @@ export function guessPlatform(filename: string, beginning: string): Platform | n
 
 const lookedAtBytes = 64 * 1024;
 
-/** The beginning of a file as text, in whatever of the usual encodings it is. */
+/** The beginning of a file as text, in any of the usual encodings. */
 export async function beginningOf(file: Blob): Promise<string> {
   const bytes = new Uint8Array(await file.slice(0, lookedAtBytes).arrayBuffer());
   return new TextDecoder(encodingOf(bytes)).decode(bytes);
@@ -50,7 +50,7 @@ function encodingOf(bytes: Uint8Array): string {
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le';
   if (bytes[0] === 0xfe && bytes[1] === 0xff) return 'utf-16be';
   try {
-    // The cut may fall inside a character, which is no sign of another encoding.
+    // The cut may split a character, which does not mean another encoding.
     new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
     return 'utf-8';
   } catch {

@@ -27,7 +27,7 @@ export default function NewUploadPage() {
   return (
     <Page title="New upload" breadcrumbs={crumbs}>
       <WizardSteps current="Drop" />
-      {canUpload ? <UploadForm /> : <Empty sentence="Your role may look at uploads but not make any." />}
+      {canUpload ? <UploadForm /> : <Empty sentence="Your role can read uploads but not create any." />}
     </Page>
   );
 }
@@ -73,10 +73,10 @@ function UploadForm() {
         ) : null}
         <div className="row">
           <Button type="submit" disabled={!isComplete} loading={sending.isSending}>
-            Upload and look at it
+            Upload and review
           </Button>
           <span className="dim small">
-            Nothing is promoted yet: you see first what would be created, changed and rejected.
+            Nothing is promoted yet. You first see what would be created, changed and rejected.
           </span>
         </div>
       </form>
@@ -143,7 +143,7 @@ function useSending() {
       await client.invalidateQueries({ queryKey: ['uploads'] });
       void navigate({ to: '/uploads/$uploadId', params: { uploadId }, replace: true });
     } catch (problem) {
-      // Only a try that nobody answered may have made an upload already.
+      // Only a try without a response may already have created an upload.
       if (!(problem instanceof ApiProblem) || problem.status !== 0) last.current = null;
       if (!abort.signal.aborted) setError(problem);
       setSentBytes(null);
@@ -207,12 +207,14 @@ function Fields({ form, change, refused, isDisabled }: FieldsProps) {
 
 function workspaceProblem(workspaces: { isError: boolean; data?: { data: unknown[] } | undefined }) {
   if (workspaces.isError) return 'The workspaces could not be loaded';
-  return workspaces.data?.data.length === 0 ? 'There is none yet: an admin makes one in Settings' : undefined;
+  return workspaces.data?.data.length === 0
+    ? 'No workspace yet: an admin creates one in Settings'
+    : undefined;
 }
 
 function platformWords({ file, platform, isGuessed }: Form): string {
-  if (isGuessed && platform !== null) return `Guessed from the file; change it if that is wrong`;
-  if (file !== null && platform === null) return 'The file does not tell: please choose';
+  if (isGuessed && platform !== null) return `Guessed from the file; change it if it is wrong`;
+  if (file !== null && platform === null) return 'The file does not say. Please choose';
   return 'Decides how columns are recognised';
 }
 

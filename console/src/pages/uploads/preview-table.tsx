@@ -17,7 +17,7 @@ export function PreviewTable(props: { preview: UploadPreview | undefined; isLoad
   if (preview === undefined && !isLoading) return null;
   return (
     <div className="scroll-x">
-      <table className="figures" aria-label="What promoting would do, by entity" aria-busy={isLoading}>
+      <table className="figures" aria-label="What promotion would do, by entity" aria-busy={isLoading}>
         <thead>
           <tr>
             <th scope="col">In the file</th>

@@ -16,7 +16,7 @@ interface ProblemGroupsProps {
   onColumns?: () => void;
 }
 
-/** Why rows are rejected, by reason: what it is, how it is mended, what it looks like in the file. */
+/** Why rows are rejected, by reason: title, fix, and examples from the file. */
 export function ProblemGroups({ upload, onColumns }: ProblemGroupsProps) {
   const rejected = rejectedRows(upload);
   const query = useQuery({
@@ -37,7 +37,7 @@ export function ProblemGroups({ upload, onColumns }: ProblemGroupsProps) {
         {query.error === null ? null : <Problem error={query.error} retry={() => void query.refetch()} />}
         {query.data?.refused_rows === 0 ? (
           <p className="dim">
-            The rejected rows were kept for some days and are gone now; upload the file again.
+            The rejected rows have been deleted after their retention. Upload the file again.
           </p>
         ) : null}
         <ul className="problem-groups">
@@ -54,7 +54,7 @@ export function ProblemGroups({ upload, onColumns }: ProblemGroupsProps) {
           <p className="dim small">Some rows have several problems and count in each of them.</p>
         ) : null}
         {query.data?.has_more ? (
-          <p className="dim small">There are rarer reasons; the file has them all.</p>
+          <p className="dim small">There are more reasons; the downloaded file has all of them.</p>
         ) : null}
       </div>
     </Panel>

@@ -11,7 +11,7 @@ import { CorrectedLink } from './corrected-link.tsx';
 import { entities, entityTitles } from './preview-table.tsx';
 import { keepUpload } from './upload-query.ts';
 
-/** The decision, with its number. Below the threshold it says what going on all the same means. */
+/** The decision, with its number. Below the threshold it explains the consequence of continuing. */
 export function PromotePanel({ upload, preview }: { upload: Upload; preview: UploadPreview | undefined }) {
   const canControl = useCan('upload.control');
   const promote = useAction({
@@ -28,13 +28,13 @@ export function PromotePanel({ upload, preview }: { upload: Upload; preview: Upl
     <Panel title="Promote" className="promote-panel">
       <div className="stack">
         {preview === undefined ? (
-          <p className="dim">Looking at what is there already …</p>
+          <p className="dim">Comparing with existing data …</p>
         ) : (
           <Decision upload={upload} preview={preview}>
             {(words, isForced) => (
               <Button
                 disabled={!canControl}
-                title={canControl ? undefined : 'Your role may look at uploads but not promote them'}
+                title={canControl ? undefined : 'Your role can read uploads but not promote them'}
                 loading={promote.isRunning}
                 variant={isForced ? 'default' : 'filled'}
                 onClick={() =>
@@ -79,7 +79,7 @@ function Decision({ upload, preview, children }: DecisionProps) {
         {invalid === 0 ? null : (
           <p className="dim">
             {plural(invalid, 'row')} {invalid === 1 ? 'stays' : 'stay'} behind with the reason; correct and
-            upload {invalid === 1 ? 'it' : 'them'} whenever you like.
+            upload {invalid === 1 ? 'it' : 'them'} at any time.
           </p>
         )}
         {children(`Promote ${plural(valid, 'row')}`, false)}
@@ -97,8 +97,8 @@ function Decision({ upload, preview, children }: DecisionProps) {
       </p>
       <CorrectedLink upload={upload} isMain />
       <p className="dim">
-        Or go on without the {plural(invalid, 'rejected row')}. Figures of these days and campaigns will then
-        be incomplete until you upload {invalid === 1 ? 'it' : 'them'}.
+        Or continue without the {plural(invalid, 'rejected row')}. Figures of these days and campaigns will
+        then be incomplete until you upload {invalid === 1 ? 'it' : 'them'}.
       </p>
       {children(`Promote only the ${count(valid)} valid`, true)}
     </>
@@ -114,7 +114,7 @@ function Consequence({ preview }: { preview: UploadPreview }) {
       ...(updated > 0 ? [`${count(updated)} ${what} updated`] : []),
     ];
   });
-  if (news.length === 0) return <p>Nothing would change: everything in the file is known already.</p>;
+  if (news.length === 0) return <p>Nothing would change: all data in the file is already known.</p>;
   return (
     <ul className="notes">
       {news.map((words) => (
@@ -128,7 +128,7 @@ function insists({ valid_rows: valid, total_rows: total, invalid_rows: invalid }
   return confirm({
     title: `Promote ${count(valid)} of ${count(total)} rows?`,
     consequence:
-      `${plural(invalid, 'row')} will be missing from the data, and nobody who looks at the figures sees that. ` +
+      `${plural(invalid, 'row')} will be missing from the data, and the figures will not show it. ` +
       'The upload ends as “partly done”. It can be undone.',
     action: `Promote ${plural(valid, 'row')}`,
     isDanger: true,

@@ -12,7 +12,7 @@ const shown = (value: string | null): ReactNode =>
   value === null ? none : <span title={value}>{value}</span>;
 const whole = (value: number | null) => (value === null ? none : count(value));
 
-/** An external id made of names is no id for people. */
+/** An external id made of names means nothing to people. */
 function idWords({ external_id: id, is_name_key: isName }: Pick<Campaign, 'external_id' | 'is_name_key'>) {
   return isName ? <span className="dim">by name</span> : <span className="mono">{id}</span>;
 }

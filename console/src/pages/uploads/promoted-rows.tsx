@@ -4,10 +4,10 @@ import { api } from '../../api/client.ts';
 import type { Ad, AdSet, Campaign, DailyMetric, Upload } from '../../api/types.ts';
 import { useListState } from '../../list-state.ts';
 import { Empty } from '../../parts/empty.tsx';
-import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
-import { type Column, ListTable } from '../../parts/list-table.tsx';
+import { useKeysetList } from '../../parts/keyset-list.tsx';
+import { KeysetTable } from '../../parts/keyset-table.tsx';
+import type { Column } from '../../parts/list-table.tsx';
 import { Panel } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
 import { adColumns, adSetColumns, campaignColumns, metricColumns } from './promoted-columns.tsx';
 import { type DataTab, dataTabs, uploadSearch } from './search.ts';
 
@@ -113,23 +113,21 @@ function DataTable<Row extends object>({ upload, tab, isOwn, ask, rowKey, column
     announcesNew: false,
   });
   const noun = tabTitles[tab].toLowerCase();
-  if (list.error !== null && list.rows.length === 0)
-    return <Problem error={list.error} retry={list.refetch} />;
   return (
-    <ListTable
+    <KeysetTable
       label={tabTitles[tab]}
       columns={columns}
       rows={list.rows}
       rowKey={rowKey}
-      isLoading={list.isLoading}
       maxHeight="420px"
       empty={<Empty sentence={emptyWords(upload, { noun, isOwn })} />}
-      footer={<MoreRows list={list} noun={noun} />}
+      list={list}
+      noun={noun}
     />
   );
 }
 
-/** Days narrow the figures of an upload down to where they lie. */
+/** The days of an upload narrow its daily metrics down. */
 function filtersOf(upload: Upload, { tab, isOwn }: { tab: DataTab; isOwn: boolean }) {
   const place = { workspace_id: upload.workspace_id, platform: upload.platform };
   if (!isOwn) return place;
@@ -140,6 +138,6 @@ function filtersOf(upload: Upload, { tab, isOwn }: { tab: DataTab; isOwn: boolea
 
 function emptyWords({ undone_at: undoneAt }: Upload, { noun, isOwn }: { noun: string; isOwn: boolean }) {
   if (!isOwn) return `There are no ${noun} in this workspace.`;
-  if (undoneAt !== null) return `No ${noun} are left of this upload: it was undone.`;
-  return `No ${noun} carry this upload’s mark: the file had none, or a newer upload has confirmed or changed them.`;
+  if (undoneAt !== null) return `No ${noun} of this upload are left: it was undone.`;
+  return `No ${noun} belong to this upload: the file had none, or a newer upload has confirmed or changed them.`;
 }

@@ -14,7 +14,7 @@ import { type DataTab, uploadSearch } from './search.ts';
 import { UndoPanel } from './undo-panel.tsx';
 import { UploadWarnings } from './upload-warnings.tsx';
 
-/** What became of it; the figures add up to the rows of the file. */
+/** The outcome; the numbers add up to the rows of the file. */
 export function ResultStep({ upload }: { upload: Upload }) {
   const hasData = upload.status !== 'failed';
   return (
@@ -57,7 +57,7 @@ function Failure({ upload }: { upload: Upload }) {
         <div className="row">
           <CorrectedLink upload={upload} isMain />
           {upload.error_code === 'required_columns_missing' ? (
-            <span className="dim">Or upload the same file there, and say what its columns are.</span>
+            <span className="dim">Or upload the same file there and choose what its columns are.</span>
           ) : null}
         </div>
       </div>
@@ -87,7 +87,7 @@ function Figures({ upload }: { upload: Upload }) {
         {failed === 0 ? null : (
           <div className="row">
             <span>
-              Correct the rejected rows in rejected.csv and upload that file; the others stay as they are.
+              Correct the rejected rows in rejected.csv and upload that file. The other rows stay unchanged.
             </span>
             <CorrectedLink upload={upload} />
           </div>

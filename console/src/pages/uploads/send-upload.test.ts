@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { ApiProblem } from '../../api/client.ts';
 import { isSameUpload, refusalsOf } from './send-upload.ts';
 
-test('a refusal is said at the field that it is about, with what to do', () => {
+test('a refusal is shown at its field, with the next step', () => {
   const pointed = {
     code: 'upload_form_invalid',
     errors: [{ pointer: '/client_id', message: 'must be a UUID' }],
@@ -23,7 +23,7 @@ test('a refusal is said at the field that it is about, with what to do', () => {
   expect(refusalsOf(new ApiProblem(403, gone))).toEqual({ workspace_id: 'The tenant has no workspace' });
 });
 
-test('what is about no field stays a problem of the whole form', () => {
+test('a refusal without a field is shown for the whole form', () => {
   expect(refusalsOf(new ApiProblem(0, { code: 'unreachable' }))).toEqual({});
   expect(refusalsOf(new ApiProblem(400, { errors: [{ pointer: '/constructor', message: 'x' }] }))).toEqual(
     {},
@@ -31,7 +31,7 @@ test('what is about no field stays a problem of the whole form', () => {
   expect(refusalsOf(new Error('something else'))).toEqual({});
 });
 
-test('two tries are the same upload only when file and fields are', () => {
+test('two tries are the same upload only if file and fields are equal', () => {
   const file = new File(['a'], 'a.csv');
   const one = { file, platform: 'meta', workspaceId: 'w', clientId: '' } as const;
   expect(isSameUpload(one, { ...one })).toBe(true);

@@ -17,7 +17,7 @@ export function isSameUpload(a: NewUpload, b: NewUpload): boolean {
 /** It is held for review: people look first. */
 export function sendUpload(upload: NewUpload, sending: Sending): Promise<{ upload_id: string }> {
   const brokenOff =
-    'The server cannot be reached, or broke the upload off because the file is larger than it takes (50 MB unless ' +
+    'The server cannot be reached, or ended the upload because the file is larger than allowed (50 MB unless ' +
     'it is set otherwise). Nothing was stored; try again.';
   return sendForm({ path: '/api/uploads', form: formOf(upload), brokenOff }, sending);
 }

@@ -15,7 +15,7 @@ import { entities, entityTitles } from './preview-table.tsx';
 import { keepUpload } from './upload-query.ts';
 import { isUndoable, nameOf } from './upload-states.ts';
 
-/** Taking an upload back: first what will and will not go, afterwards what did. */
+/** Undo: first what would be deleted and what would stay, then what was deleted. */
 export function UndoPanel({ upload }: { upload: Upload }) {
   if (upload.undone_at !== null) return <Undone upload={upload} at={upload.undone_at} />;
   return isUndoable(upload) ? <UndoOffer upload={upload} /> : null;
@@ -58,14 +58,14 @@ function UndoOffer({ upload }: { upload: Upload }) {
       <Button
         variant="default"
         disabled={!canControl}
-        title={canControl ? undefined : 'Your role may look at uploads but not undo them'}
+        title={canControl ? undefined : 'Your role can read uploads but not undo them'}
         loading={isLooking || undo.isRunning}
         leftSection={<Icon name="undo" size={14} />}
         onClick={() => void ask()}
       >
         Undo this upload …
       </Button>
-      <span className="dim small">Shows first what will and what will not be undone.</span>
+      <span className="dim small">You first see what would be undone and what would stay.</span>
     </div>
   );
 }
@@ -86,7 +86,7 @@ function UndoConsequence({ found }: { found: UndoPreview }) {
           : ' – they were there before it, or a later upload has confirmed or changed them. ' +
             'They keep their values.'}
       </p>
-      <p>This cannot be taken back; the file can be uploaded again.</p>
+      <p>This cannot be undone, but the file can be uploaded again.</p>
     </div>
   );
 }
@@ -106,11 +106,11 @@ function nounOf(entity: (typeof entities)[number], value: number): string {
 function undoneWords(deleted: UndoPreview['deleted'], left: UndoPreview['deleted']): string {
   const goes = `${wordsOf(deleted) || 'Nothing'} deleted`;
   return wordsOf(left) === ''
-    ? `${goes}; everything of it is undone.`
+    ? `${goes}; the whole upload is undone.`
     : `${goes}; ${wordsOf(left)} not undone.`;
 }
 
-/** The event has what the answer said, also for those who come later. */
+/** The event has the content of the response, also for later visitors. */
 function Undone({ upload, at }: { upload: Upload; at: string }) {
   const event = useQuery({
     queryKey: ['uploads', 'undone', upload.upload_id],
@@ -121,7 +121,7 @@ function Undone({ upload, at }: { upload: Upload; at: string }) {
   return (
     <Panel title="Undone" aside={<Ago at={at} />}>
       {report?.deleted === undefined || report.not_undone === undefined ? (
-        <p className="dim">What it created and nobody had touched was deleted.</p>
+        <p className="dim">Everything that it created and nobody changed since was deleted.</p>
       ) : (
         <p>{undoneWords(report.deleted, report.not_undone)}</p>
       )}

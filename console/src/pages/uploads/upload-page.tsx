@@ -107,7 +107,7 @@ function StepBody(props: { upload: Upload; step: Step; show: (asked: UploadSearc
   const { upload, step, show } = props;
   if (isFinished(upload)) return <ResultStep upload={upload} />;
   if (isMoving(upload)) return <WorkingStep upload={upload} />;
-  // Anew with every mapping: what a colleague has chosen meanwhile is the start of the next choice.
+  // A new form for every mapping: a colleague's choice is the start of the next one.
   const version = JSON.stringify(upload.mapping);
   return step === 'Columns' ? (
     <ColumnsStep key={version} upload={upload} onCheck={() => show('check')} />
@@ -129,7 +129,7 @@ function UploadActions({ upload }: { upload: Upload }) {
     const isWanted = await confirm({
       title: 'Discard this upload?',
       consequence: 'Its staged rows are removed and nothing is promoted. The file can be uploaded again.',
-      action: 'Discard it',
+      action: 'Discard upload',
       isDanger: true,
     });
     if (isWanted) cancel.run();

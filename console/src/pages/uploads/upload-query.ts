@@ -14,7 +14,7 @@ export const uploadQuery = (uploadId: string) =>
     refetchInterval: ({ state }) => (state.data !== undefined && isMoving(state.data) ? askAgainMs : false),
   });
 
-/** An action answers with the record: the page shows it at once and asks nothing that its state does not allow. */
+/** An action returns the record: the page shows it at once and loads nothing that its state does not allow. */
 export function keepUpload(upload: Upload): void {
   queryClient.setQueryData(uploadQuery(upload.upload_id).queryKey, upload);
 }

@@ -11,7 +11,7 @@ const held = {
   layout: { sources: { spend: 'Cost' }, unmapped: [] },
 } as unknown as Upload;
 
-test('the record decides the step, and only while it waits for a person the link does', () => {
+test('the record decides the step, except that the link decides while it waits for a person', () => {
   expect(stepOf(held, undefined)).toBe('Check');
   expect(stepOf(held, 'columns')).toBe('Columns');
   for (const [status, step] of [
@@ -25,20 +25,20 @@ test('the record decides the step, and only while it waits for a person the link
   expect(stepOf({ ...held, review: false }, 'check')).toBe('Promote');
 });
 
-test('one that lacks columns shows them whatever the link says', () => {
+test('an upload that lacks columns shows them, whatever the link says', () => {
   const lacking = { ...held, layout: { missing: ['metric_date'] } };
   expect(stepOf(lacking, 'check')).toBe('Columns');
   expect(chipOf(lacking)).toMatchObject({ word: 'waits for your mapping' });
 });
 
-test('columns are shown first when one may be something that no other gives', () => {
+test('columns are shown first when one of them could fill a missing field', () => {
   const unmapped = (suggestion: 'spend' | 'reach') => [{ header: 'Kosten', suggestion }];
   const layout = { ...held.layout, sources: { spend: 'Cost' } };
   expect(stepOf({ ...held, layout: { ...layout, unmapped: unmapped('reach') } }, undefined)).toBe('Columns');
   expect(stepOf({ ...held, layout: { ...layout, unmapped: unmapped('spend') } }, undefined)).toBe('Check');
 });
 
-test('what waits for a person does not move, and what is read again does', () => {
+test('an upload that waits for a person does not move, and one that is read again does', () => {
   expect(isMoving(held)).toBe(false);
   expect(isMoving({ ...held, checking: true })).toBe(true);
   expect(isMoving({ ...held, status: 'partial' })).toBe(false);
@@ -48,7 +48,7 @@ test('what waits for a person does not move, and what is read again does', () =>
   });
 });
 
-test('one that failed shows where it came to its end', () => {
+test('a failed upload shows the step in which it failed', () => {
   const failed = (code: string, rows: number) =>
     failedAt({ ...held, status: 'failed', error_code: code, total_rows: rows });
   expect(failed('required_columns_missing', 0)).toBe('Columns');

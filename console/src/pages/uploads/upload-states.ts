@@ -19,7 +19,7 @@ export function isFinished({ status }: Pick<Upload, 'status'>): boolean {
   return status === 'completed' || status === 'partial' || status === 'failed';
 }
 
-/** Something is at work on it, so it is asked for again soon. */
+/** It is being processed, so it is polled. */
 export function isMoving(upload: Upload): boolean {
   return !isFinished(upload) && (!isHeld(upload) || upload.checking);
 }
@@ -44,7 +44,7 @@ export function stepOf(upload: Upload, asked: 'columns' | 'check' | undefined): 
   return hasSuggestions(upload) ? 'Columns' : 'Check';
 }
 
-/** Where one that failed came to its end: it could not be read, was not good enough, or nothing could be written. */
+/** The step in which an upload failed: reading, checking or promoting. */
 export function failedAt({ error_code: code, total_rows: rows }: Upload): Step {
   if (code === 'no_rows_promoted' || code === 'database_lost') return 'Promote';
   return rows === 0 ? 'Columns' : 'Check';
@@ -71,7 +71,7 @@ export function chipOf(upload: Upload): { status: string; word?: string } {
       ? { status: upload.status, word: 'waits for your mapping' }
       : { status: upload.status };
   }
-  if (upload.status === 'pending') return { status: 'pending', word: 'waits for its turn' };
+  if (upload.status === 'pending') return { status: 'pending', word: 'waits for a slot' };
   if (upload.status === 'processing') return { status: 'processing', word: 'being read' };
   if (upload.status === 'staging_complete') return { status: 'promoting', word: 'about to be promoted' };
   return { status: upload.status };

@@ -2,7 +2,7 @@ import type { Upload } from '../../api/types.ts';
 import { count } from '../../parts/number.ts';
 import { Panel } from '../../parts/page.tsx';
 
-/** What is odd about rows that are taken all the same. */
+/** Warnings about rows that are accepted. */
 export function UploadWarnings({ upload }: { upload: Upload }) {
   if (upload.warnings.length === 0) return null;
   return (

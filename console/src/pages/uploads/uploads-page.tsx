@@ -7,12 +7,10 @@ import type { Upload } from '../../api/types.ts';
 import { useListState } from '../../list-state.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { FilterBar, FilterSelect, FilterText } from '../../parts/filter-bar.tsx';
-import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
-import { type Column, ListTable } from '../../parts/list-table.tsx';
-import { NewRows } from '../../parts/new-rows.tsx';
+import { useKeysetList } from '../../parts/keyset-list.tsx';
+import { ListPage } from '../../parts/list-page.tsx';
+import type { Column } from '../../parts/list-table.tsx';
 import { count } from '../../parts/number.ts';
-import { Page } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
 import { statusLook } from '../../parts/status.ts';
 import { StatusChip } from '../../parts/status-chip.tsx';
 import { Ago } from '../../parts/time.tsx';
@@ -43,26 +41,20 @@ export default function UploadsPage() {
   });
   const isFiltered = Object.values(state).some((value) => value !== undefined);
   return (
-    <Page title="Uploads" actions={canUpload ? <NewUploadButton /> : undefined}>
-      {canUpload ? <ListDropZone /> : null}
-      <UploadFilters state={state} change={change} isFiltered={isFiltered} />
-      {list.error === null ? null : (
-        <Problem error={list.error} retry={list.refetch} isStale={list.rows.length > 0} />
-      )}
-      <NewRows count={list.newCount} onShow={list.showNew} />
-      {list.error !== null && list.rows.length === 0 ? null : (
-        <ListTable
-          label="Uploads, newest first"
-          columns={columns}
-          rows={list.rows}
-          rowKey={rowKey}
-          href={(upload) => `/uploads/${upload.upload_id}`}
-          isLoading={list.isLoading}
-          empty={<NoUploads isFiltered={isFiltered} canUpload={canUpload} />}
-          footer={<MoreRows list={list} noun="uploads" />}
-        />
-      )}
-    </Page>
+    <ListPage
+      title="Uploads"
+      actions={canUpload ? <NewUploadButton /> : undefined}
+      notice={canUpload ? <ListDropZone /> : null}
+      filters={<UploadFilters state={state} change={change} isFiltered={isFiltered} />}
+      label="Uploads, newest first"
+      columns={columns}
+      rows={list.rows}
+      rowKey={rowKey}
+      href={(upload) => `/uploads/${upload.upload_id}`}
+      empty={<NoUploads isFiltered={isFiltered} canUpload={canUpload} />}
+      list={list}
+      noun="uploads"
+    />
   );
 }
 
@@ -130,13 +122,16 @@ function NoUploads({ isFiltered, canUpload }: { isFiltered: boolean; canUpload: 
   const sample = ['march.csv', 'Meta Ads', 'done', '350,112 rows = 350,090 promoted + 22 rejected'];
   return canUpload ? (
     <Empty
-      sentence="Upload an ad report of Meta, Google or TikTok to get campaigns, ad sets, ads and daily figures."
+      sentence="No upload yet. Upload a report of Meta, Google or TikTok to get campaigns, ads and daily figures."
       sample={sample}
       button={<NewUploadButton />}
       command="npx sluice upload march.csv --platform meta"
     />
   ) : (
-    <Empty sentence="Nobody has uploaded an ad report yet." sample={sample} />
+    <Empty
+      sentence="No upload yet. Ask a member or an admin of your tenant to upload an ad report."
+      sample={sample}
+    />
   );
 }
 

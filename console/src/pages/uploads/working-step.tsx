@@ -5,7 +5,7 @@ import { Panel } from '../../parts/page.tsx';
 import { Progress } from '../../parts/progress.tsx';
 import { Duration } from '../../parts/time.tsx';
 
-/** Something is at work: how far it has come, as far as that is known. */
+/** Progress of the current step, as far as it is known. */
 export function WorkingStep({ upload }: { upload: Upload }) {
   const job = useQuery({
     queryKey: ['uploads', 'job', upload.job_id],
@@ -18,9 +18,9 @@ export function WorkingStep({ upload }: { upload: Upload }) {
       <div className="stack" aria-live="polite">
         {job === undefined ? null : <Reached upload={upload} job={job} />}
         <p className="dim">{sentence}</p>
-        {job?.status === 'paused' ? <p>Somebody has paused its job; resume it there to go on.</p> : null}
+        {job?.status === 'paused' ? <p>Somebody has paused its job. Resume the job to continue.</p> : null}
         {job?.status === 'failed' && job.nextRetryAt !== null ? (
-          <p>The last try did not work ({job.errorMessage}); it is tried again by itself.</p>
+          <p>The last try failed ({job.errorMessage}); it is retried by itself.</p>
         ) : null}
       </div>
     </Panel>
@@ -38,20 +38,20 @@ function Since({ upload }: { upload: Upload }) {
 function wordsOf(upload: Upload): { title: string; sentence: string } {
   if (upload.status === 'pending') {
     return {
-      title: 'Waiting for its turn',
-      sentence: 'At most three uploads of a workspace are read at a time, in the order in which they came.',
+      title: 'Waiting for a slot',
+      sentence: 'At most three uploads of a workspace run at a time, oldest first.',
     };
   }
   if (upload.status === 'promoting' || !upload.review) {
     return {
       title: 'Promoting',
       sentence:
-        'You can leave this page: it goes on by itself and cannot be stopped half-way, only undone later.',
+        'You can leave this page. Promotion continues by itself; it cannot be stopped midway, only undone later.',
     };
   }
   return upload.checking
-    ? { title: 'Reading the file again', sentence: 'With your columns. Nothing is promoted by this.' }
-    : { title: 'Reading the file', sentence: 'Every row is read and checked. Nothing is promoted by this.' };
+    ? { title: 'Reading the file again', sentence: 'With your columns. This promotes nothing.' }
+    : { title: 'Reading the file', sentence: 'Every row is read and checked. This promotes nothing.' };
 }
 
 function Reached({ upload, job }: { upload: Upload; job: Job }) {

@@ -3,11 +3,10 @@ import type { WebhookDelivery } from '../../api/types.ts';
 import { useListState } from '../../list-state.ts';
 import { Empty } from '../../parts/empty.tsx';
 import { FilterBar, FilterSelect } from '../../parts/filter-bar.tsx';
-import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
-import { type Column, ListTable } from '../../parts/list-table.tsx';
-import { NewRows } from '../../parts/new-rows.tsx';
+import { useKeysetList } from '../../parts/keyset-list.tsx';
+import { KeysetTable } from '../../parts/keyset-table.tsx';
+import type { Column } from '../../parts/list-table.tsx';
 import { count } from '../../parts/number.ts';
-import { Problem } from '../../parts/problem.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { DeliveryDrawer } from './delivery-drawer.tsx';
 import { webhooksSearch } from './search.ts';
@@ -26,7 +25,7 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
         signal,
       }),
     rowKey,
-    // Tries are no events.
+    // Tries have no events.
     everyMs: 3_000,
   });
   return (
@@ -39,27 +38,23 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
           options={[
             { value: 'pending', label: 'Not delivered yet' },
             { value: 'delivered', label: 'Delivered' },
-            { value: 'exhausted', label: 'Given up' },
+            { value: 'exhausted', label: 'Failed for good' },
           ]}
           onChange={(value) => change({ status: value })}
         />
       </FilterBar>
-      {list.error === null ? null : <Problem error={list.error} retry={list.refetch} />}
-      <NewRows count={list.newCount} onShow={list.showNew} />
-      <ListTable
+      <KeysetTable
         label="Deliveries"
         columns={columns}
         rows={list.rows}
         rowKey={rowKey}
         onOpen={(row) => change({ delivery: row.delivery_id })}
         openKey={delivery}
-        isLoading={list.isLoading}
         empty={
-          list.error === null ? (
-            <Empty sentence="Nothing yet. The next event that it subscribed to appears here." />
-          ) : undefined
+          <Empty sentence="No delivery yet. The next event that this endpoint subscribes to appears here." />
         }
-        footer={<MoreRows list={list} noun="deliveries" />}
+        list={list}
+        noun="deliveries"
       />
       <DeliveryDrawer deliveryId={delivery} onClose={() => change({ delivery: undefined })} />
     </>
@@ -84,7 +79,7 @@ const columns: Column<WebhookDelivery>[] = [
   },
   {
     id: 'answer',
-    header: 'Last answer',
+    header: 'Last response',
     cell: ({ last_status_code, last_error }) => (
       <span className="cut" title={last_error ?? ''}>
         {last_status_code === null ? null : <span className="num">{last_status_code} </span>}

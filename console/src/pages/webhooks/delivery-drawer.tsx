@@ -57,7 +57,7 @@ function Detail({ deliveryId }: { deliveryId: string }) {
       <Attempts attempts={data.attempt_log} />
       <h3>What is sent</h3>
       {data.body === null ? (
-        <p className="dim">The event is not kept any more.</p>
+        <p className="dim">The event is older than the retention of the log.</p>
       ) : (
         <JsonView value={parsed(data.body)} />
       )}
@@ -72,7 +72,7 @@ function Attempts({ attempts }: { attempts: WebhookDeliveryDetail['attempt_log']
       {attempts.map((attempt) => (
         <li key={attempt.at}>
           <Clock at={attempt.at} />{' '}
-          <span className="num">{attempt.status_code === null ? 'no answer' : attempt.status_code}</span>{' '}
+          <span className="num">{attempt.status_code === null ? 'no response' : attempt.status_code}</span>{' '}
           after <Duration ms={attempt.duration_ms} />
           {attempt.error === null ? null : <div>{attempt.error}</div>}
           {attempt.response_body ? <pre className="small cut">{attempt.response_body}</pre> : null}

@@ -32,22 +32,22 @@ export function EndpointPanel({ webhook, onSecret }: Props) {
   );
 }
 
-/** What is the matter, and what happens next. */
+/** What is wrong, and what happens next. */
 function Standing({ webhook }: { webhook: Webhook }) {
   if (!webhook.enabled) {
     return (
       <p>
         {webhook.disabled_reason ?? 'Somebody switched it off.'}{' '}
-        {webhook.disabled_at === null ? null : <Ago at={webhook.disabled_at} />} Nothing is lost: it goes on
-        where it stood when it is switched on.
+        {webhook.disabled_at === null ? null : <Ago at={webhook.disabled_at} />} Nothing is lost: deliveries
+        continue where they stopped when it is switched on.
       </p>
     );
   }
   if (webhook.failures_in_row > 0) {
     return (
       <p>
-        {plural(webhook.failures_in_row, 'try', 'tries')} in vain since the last one that was received. They
-        go on by themselves for three days; “Try now” does not wait.
+        {plural(webhook.failures_in_row, 'try', 'tries')} failed since the last delivery that was received.
+        Retries continue by themselves for three days; “Try now” does not wait.
       </p>
     );
   }
@@ -69,12 +69,12 @@ function EndpointActions({ webhook, onSecret, onEdit }: Props & { onEdit: () => 
   });
   const change = useAction({
     run: (enabled: boolean) => api.patch('/api/webhooks/{webhook_id}', { path, body: { enabled } }),
-    done: ({ enabled }) => (enabled ? 'It is sent what has waited, now.' : 'It is switched off.'),
+    done: ({ enabled }) => (enabled ? 'Waiting deliveries are being sent now.' : 'It is switched off.'),
     touches,
   });
   const rotate = useAction({
     run: () => api.post('/api/webhooks/{webhook_id}/rotate-secret', { path }),
-    done: () => 'Made a new secret. For 24 hours the old one signs as well.',
+    done: () => 'Created a new secret. The old one also signs for 24 hours.',
     touches,
     afterwards: onSecret,
   });
@@ -84,15 +84,17 @@ function EndpointActions({ webhook, onSecret, onEdit }: Props & { onEdit: () => 
     touches,
   });
   const askToRemove = async () => {
-    const consequence = 'What has not been delivered to it yet never will be.';
-    if (await confirm({ title: 'Delete the endpoint?', consequence, action: 'Delete it', isDanger: true }))
+    const consequence = 'Events that are not delivered yet will never be delivered to it.';
+    if (
+      await confirm({ title: 'Delete the endpoint?', consequence, action: 'Delete endpoint', isDanger: true })
+    )
       remove.run();
   };
   const isTryNow = webhook.enabled && webhook.failures_in_row > 0;
   return (
     <>
       <Button onClick={() => test.run()} loading={test.isRunning} disabled={!webhook.enabled}>
-        Send a test
+        Send test event
       </Button>
       {isTryNow ? (
         <Button variant="default" onClick={() => change.run(true)} loading={change.isRunning}>
@@ -106,7 +108,7 @@ function EndpointActions({ webhook, onSecret, onEdit }: Props & { onEdit: () => 
         Change
       </Button>
       <Button variant="default" onClick={() => rotate.run()} loading={rotate.isRunning}>
-        New secret
+        Rotate secret
       </Button>
       <Button variant="default" color="red" onClick={() => void askToRemove()}>
         Delete

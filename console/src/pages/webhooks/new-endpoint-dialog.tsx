@@ -11,7 +11,7 @@ export function NewEndpointDialog(props: { onClose: () => void; onMade: (made: W
       title="New endpoint"
       isOpen
       onClose={props.onClose}
-      action="Make it"
+      action="Create endpoint"
       isReady={draft.url.trim() !== ''}
       send={() => api.post('/api/webhooks', { body: bodyOf(draft) })}
       done={() => 'Made the endpoint. Copy its secret now.'}
@@ -35,7 +35,7 @@ export function EditEndpointDialog({ webhook, onClose }: { webhook: Webhook; onC
       title="Change the endpoint"
       isOpen
       onClose={onClose}
-      action="Save"
+      action="Save changes"
       isReady={draft.url.trim() !== ''}
       send={() => api.patch('/api/webhooks/{webhook_id}', { path: { webhook_id }, body: bodyOf(draft) })}
       done={() => 'Saved the endpoint.'}
@@ -82,7 +82,7 @@ function EndpointFields({ draft, change, error }: FieldsProps) {
       />
       <TextInput
         label="Events"
-        description="Types, separated by commas; a star stands for the rest. Empty: all."
+        description="Types, separated by commas; * matches the rest. Empty: all."
         placeholder="job.*, upload.completed"
         value={draft.types}
         error={messageAt(error, 'event_types')}

@@ -10,7 +10,7 @@ export function SecretNotice({ secret, onClose }: { secret: Secret; onClose: () 
   return (
     <Alert
       color="teal"
-      title={`The secret of ${secret.url} is shown this once`}
+      title={`The secret of ${secret.url} is shown only once`}
       withCloseButton
       closeButtonLabel="I have copied it"
       onClose={onClose}
@@ -19,7 +19,7 @@ export function SecretNotice({ secret, onClose }: { secret: Secret; onClose: () 
       <div className="stack">
         <Command line={secret.secret} />
         <span className="small">
-          Verify each message with it before you trust it; any library for Standard Webhooks can:
+          Verify each message with it before you trust it, with any library for Standard Webhooks:
         </span>
         <Command line="new Webhook(secret).verify(rawBody, headers)" />
       </div>

@@ -5,10 +5,10 @@ import { useCan } from '../../api/queries.ts';
 import type { Webhook } from '../../api/types.ts';
 import { useListState } from '../../list-state.ts';
 import { Empty } from '../../parts/empty.tsx';
-import { MoreRows, useKeysetList } from '../../parts/keyset-list.tsx';
-import { type Column, ListTable } from '../../parts/list-table.tsx';
+import { useKeysetList } from '../../parts/keyset-list.tsx';
+import { ListPage } from '../../parts/list-page.tsx';
+import type { Column } from '../../parts/list-table.tsx';
 import { Page } from '../../parts/page.tsx';
-import { Problem } from '../../parts/problem.tsx';
 import { Ago } from '../../parts/time.tsx';
 import { EndpointPanel } from './endpoint-panel.tsx';
 import { NewEndpointDialog } from './new-endpoint-dialog.tsx';
@@ -17,15 +17,14 @@ import { type Secret, SecretNotice } from './secret-notice.tsx';
 import { EndpointState } from './webhook-states.tsx';
 
 const rowKey = (webhook: Webhook) => webhook.webhook_id;
-const sentence =
-  'Sends what happens here to your own programs: signed, in order per subject, retried for three days.';
+const sentence = 'Sends events to your own programs: signed, in order per subject, retried for three days.';
 
 export default function WebhooksPage() {
   const mayManage = useCan('webhook.manage');
   if (!mayManage) {
     return (
       <Page title="Webhooks" sentence={sentence}>
-        <p className="dim">Admins of the tenant see and change the endpoints.</p>
+        <p className="dim">Only admins of the tenant see and change endpoints.</p>
       </Page>
     );
   }
@@ -46,29 +45,28 @@ function Endpoints() {
   const chosen = list.rows.find(({ webhook_id }) => webhook_id === endpoint);
   const button = <Button onClick={() => setOpen(true)}>New endpoint</Button>;
   return (
-    <Page title="Webhooks" sentence={sentence} actions={button}>
-      {secret === null ? null : <SecretNotice secret={secret} onClose={() => setSecret(null)} />}
-      {list.error === null ? null : <Problem error={list.error} retry={list.refetch} />}
-      <ListTable
-        label="Endpoints"
-        columns={columns}
-        rows={list.rows}
-        rowKey={rowKey}
-        onOpen={(row) => change({ endpoint: row.webhook_id, status: undefined, delivery: undefined })}
-        openKey={endpoint}
-        isLoading={list.isLoading}
-        maxHeight="40vh"
-        empty={
-          list.error === null ? (
-            <Empty
-              sentence="No endpoint yet. A program of yours at a URL learns of jobs, uploads and hand-offs at once."
-              sample={['https://example.com/hooks/sluice', 'on', 'job.*', 'received 2 min ago']}
-              button={button}
-            />
-          ) : undefined
-        }
-        footer={<MoreRows list={list} noun="endpoints" />}
-      />
+    <ListPage
+      title="Webhooks"
+      sentence={sentence}
+      actions={button}
+      notice={secret === null ? null : <SecretNotice secret={secret} onClose={() => setSecret(null)} />}
+      label="Endpoints"
+      columns={columns}
+      rows={list.rows}
+      rowKey={rowKey}
+      onOpen={(row) => change({ endpoint: row.webhook_id, status: undefined, delivery: undefined })}
+      openKey={endpoint}
+      maxHeight="40vh"
+      empty={
+        <Empty
+          sentence="No endpoint yet. Add the URL of your program to send it events of jobs, uploads and hand-offs."
+          sample={['https://example.com/hooks/sluice', 'on', 'job.*', 'received 2 min ago']}
+          button={button}
+        />
+      }
+      list={list}
+      noun="endpoints"
+    >
       {chosen === undefined ? null : <EndpointPanel webhook={chosen} onSecret={setSecret} />}
       {isOpen ? (
         <NewEndpointDialog
@@ -79,7 +77,7 @@ function Endpoints() {
           }}
         />
       ) : null}
-    </Page>
+    </ListPage>
   );
 }
 

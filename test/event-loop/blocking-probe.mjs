@@ -1,14 +1,14 @@
 /**
- * Measures from inside of a process how long its main thread keeps everybody else from their turn; given to it with
- * `--import`. It counts the thread's own time on a core, which a busy machine does not lengthen: between two ticks of
- * a short timer that is the longest turn, and at most one tick more. Turns that took long are appended to a file.
+ * Measures inside a process how long its main thread is blocked; loaded with `--import`. It counts the thread's own
+ * time on a core, which a busy machine does not lengthen. Between two ticks of a short timer that is the longest block,
+ * and at most one tick more. Long blocks are appended to a file.
  */
 import fs from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 
 const tickMs = 5;
-const worthTellingMs = 15;
-const file = process.env.TURNS_FILE;
+const reportedMs = 15;
+const file = process.env.BLOCKS_FILE;
 
 if (isMainThread && file) measure(fs.openSync(`/proc/self/task/${process.pid}/schedstat`));
 
@@ -22,11 +22,10 @@ function measure(descriptor) {
   let before = onCoreMs();
   setInterval(() => {
     const now = onCoreMs();
-    if (now - before > worthTellingMs)
-      fs.appendFileSync(file, `${JSON.stringify({ turnMs: now - before })}\n`);
+    if (now - before > reportedMs) fs.appendFileSync(file, `${JSON.stringify({ blockMs: now - before })}\n`);
     before = onCoreMs();
   }, tickMs).unref();
-  // For the test of the probe itself: a turn that nobody could overlook.
+  // For the test of the probe itself: a block that cannot be overlooked.
   process.on('SIGUSR2', () => {
     for (const start = onCoreMs(); onCoreMs() - start < 100; );
   });

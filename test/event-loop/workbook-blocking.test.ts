@@ -1,24 +1,12 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { cell, row, textRow, workbookOf } from '../generators/workbook.ts';
 import { useServerProcess } from '../support/servers/server-process.ts';
 import { newTenant, useDatabase } from '../support/worlds/database.ts';
+import { longestBlockMs, useBlockingProbe } from './blocking.ts';
 
-// A turn of the main thread that takes long keeps heartbeats, leases and everybody's requests waiting.
-const longestTurnMs = 50;
-const scratch = mkdtempSync(path.join(tmpdir(), 'sluice-turns-'));
-const turnsFile = path.join(scratch, 'turns.jsonl');
-writeFileSync(turnsFile, '');
-afterAll(() => rmSync(scratch, { recursive: true, force: true }));
-
+const blocking = useBlockingProbe();
 const database = useDatabase();
-const server = useServerProcess(database, {
-  NODE_OPTIONS: `--import=${new URL('./turns-probe.mjs', import.meta.url).href}`,
-  TURNS_FILE: turnsFile,
-  SLUICE_WORKER: 'false',
-});
+const server = useServerProcess(database, { ...blocking.env, SLUICE_WORKER: 'false' });
 
 const texts = Array.from({ length: 40_000 }, (_, at) => `text ${at} of the workbook`);
 const strings = texts.map((text) => `<si><t>${text}</t></si>`).join('');
@@ -35,7 +23,7 @@ const books = {
 test.each(Object.entries(books))(
   'the main thread is not blocked by a workbook of %s',
   { timeout: 120_000 },
-  async (_, { rows, strings: shared, count }) => {
+  async (name, { rows, strings: shared, count }) => {
     const tenantId = await newTenant(database);
     const form = new FormData();
     form.set(
@@ -44,14 +32,12 @@ test.each(Object.entries(books))(
       'a.xlsx',
     );
     const headers = await server.bearer({ tenantId });
-    writeFileSync(turnsFile, '');
-    const answer = await fetch(`${server.url}/api/jobs`, { method: 'POST', headers, body: form });
-    expect(answer.status, await answer.clone().text()).toBe(201);
-    const lines = readFileSync(turnsFile, 'utf8').split('\n').filter(Boolean);
-    const turns = lines.map((line) => (JSON.parse(line) as { turnMs: number }).turnMs).sort((a, b) => b - a);
-    console.log(`the longest turns took ${turns.slice(0, 3).map(Math.round).join(', ') || 'under 15'} ms`);
+    const blocks = await blocking.during(name, async () => {
+      const answer = await fetch(`${server.url}/api/jobs`, { method: 'POST', headers, body: form });
+      expect(answer.status, await answer.clone().text()).toBe(201);
+    });
     const [stored] = await database.owner('select count(*) from job_items where tenant_id = $1', [tenantId]);
     expect(stored).toEqual({ count: String(count) });
-    expect(turns[0] ?? 0).toBeLessThanOrEqual(longestTurnMs);
+    expect(blocks[0] ?? 0).toBeLessThanOrEqual(longestBlockMs);
   },
 );
