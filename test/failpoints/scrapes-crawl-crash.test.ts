@@ -33,6 +33,6 @@ test('wherever in a crawl the process dies, each page is handed over once and is
   // A run that did less than it claims proves nothing.
   if (isFull) expect(listMissed(findings)).toEqual([]);
   expect(findings.deaths.length).toBeGreaterThanOrEqual(atLeast);
-  const seams = ['request: /crane', 'insert into scrape_frontier', 'with latest as', 'after message: commit'];
+  const seams = ['request: /crane', 'insert into crawl_frontier', 'with latest as', 'after message: commit'];
   for (const seam of seams) expect(findings.points.join('\n')).toContain(seam);
 });

@@ -63,13 +63,6 @@ export interface GenerationKey extends KbKey {
   generation: number;
 }
 
-/** A source as one run reads it. */
-export interface RunPosition {
-  tenantId: string;
-  jobId: string;
-  sourceId: string;
-}
-
 /** Everything that was cut and embedded in one way. */
 export interface Generation extends KbKey {
   generation: number;

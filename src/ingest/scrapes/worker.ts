@@ -1,3 +1,4 @@
+import { deleteFrontier, extendFrontier, listFrontier } from '../../kernel/crawl/frontier-store.ts';
 import type { Wait } from '../../kernel/crawl/polite-requests.ts';
 import type { CrawlBounds, CrawlProgress } from '../../kernel/crawl/types.ts';
 import { unexpectedOutcome } from '../../kernel/jobs/slice-runner.ts';
@@ -7,7 +8,6 @@ import type { GuardedFetch } from '../../lib/fetch/guarded-fetch.ts';
 import type { Tx } from '../../lib/postgres/db.ts';
 import { storable } from '../../lib/well-formed.ts';
 import { CrawlBatch } from './crawl/batch.ts';
-import { addToFrontier, deleteFrontier, listFrontier, markVisited } from './crawl/frontier-store.ts';
 import { type CrawlPlace, type CrawlTools, crawlSteps } from './crawl/steps.ts';
 import { scrapeFailures } from './errors.ts';
 import { type HandOverDeps, handOver, unavailableNotice } from './handoffs/hand-over.ts';
@@ -104,7 +104,7 @@ interface OpenCrawl {
 
 async function open(slice: Slice): Promise<OpenCrawl> {
   const key = runKeyOf(slice.job);
-  const { tenantId, jobId } = slice.job;
+  const { jobId } = slice.job;
   return slice.transaction(async (tx, job) => {
     const source = await findSource(tx, key);
     if (source === null || source.mode !== 'crawl') {
@@ -117,7 +117,7 @@ async function open(slice: Slice): Promise<OpenCrawl> {
     const { progress, was_complete, end } = checkpointOf(job);
     const isFirst = Object.keys(job.checkpoint).length === 0;
     const wasComplete = isFirst ? await wasLastComplete(tx, key) : was_complete;
-    const frontier = isFirst ? [] : await listFrontier(tx, { tenantId, jobId });
+    const frontier = isFirst ? [] : await listFrontier(tx, { ...key, jobId });
     return { source, place: { frontier, progress, wasComplete }, end };
   });
 }
@@ -173,8 +173,7 @@ async function commit(
   const made = await slice.transaction(
     async (tx, job) => {
       const { opened, counts } = await persistIn(tx, { ...key, knowledge: deps.knowledge }, brought);
-      await addToFrontier(tx, { tenantId, jobId }, batch.found);
-      await markVisited(tx, { tenantId, jobId }, batch.visited);
+      await extendFrontier(tx, { ...key, jobId }, batch);
       const { newCount: queued, skippedCount: skipped, handoffs } = opened;
       const more = { ...counts, queued, skipped, pagesFailed: batch.pagesFailed };
       const counters = addCounts(countersOf(job), more);

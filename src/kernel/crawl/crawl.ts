@@ -15,6 +15,7 @@ import {
   type CrawlStep,
   defaultCrawlBounds,
   type FoundPage,
+  type FrontierPage,
   type KnownPage,
 } from './types.ts';
 import { type SiteRules, type Visit, type VisitContext, visitPage } from './visit.ts';
@@ -29,7 +30,7 @@ export interface CrawlOptions {
   accepts(mediaType: string): boolean;
   fetch: GuardedFetch;
   /** What earlier steps of this crawl have found, in that order; none at the beginning. */
-  frontier: readonly (FoundPage & { isVisited: boolean })[];
+  frontier: readonly FrontierPage[];
   progress: CrawlProgress | null;
   findKnown: FindKnown;
   /** All pages that an earlier crawl has read, in the order of their URLs, behind `after`. */

@@ -1,4 +1,4 @@
-import type { CrawlBounds, FoundPage } from './types.ts';
+import type { CrawlBounds, FoundPage, FrontierPage } from './types.ts';
 
 export type Offer = 'added' | 'known' | 'full';
 
@@ -10,10 +10,7 @@ export class Frontier {
   #queue: FoundPage[] = [];
   #head = 0;
 
-  constructor(
-    bounds: Pick<CrawlBounds, 'maxPages' | 'maxQueriesPerPath'>,
-    pages: readonly (FoundPage & { isVisited: boolean })[],
-  ) {
+  constructor(bounds: Pick<CrawlBounds, 'maxPages' | 'maxQueriesPerPath'>, pages: readonly FrontierPage[]) {
     this.#bounds = bounds;
     // Visited ones first: one that was found twice must not be visited twice.
     for (const { url, isVisited } of pages) if (isVisited) this.#note(url);

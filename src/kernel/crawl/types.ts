@@ -5,6 +5,10 @@ export interface FoundPage {
   depth: number;
 }
 
+export interface FrontierPage extends FoundPage {
+  isVisited: boolean;
+}
+
 /** What is known of a page from an earlier crawl. */
 export interface KnownPage {
   /** Null when nothing was ever read from it. */

@@ -1,3 +1,4 @@
+import { deleteFrontier } from '../../../kernel/crawl/frontier-store.ts';
 import type { Job, Slice, SliceResult } from '../../../kernel/jobs/types.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { knowledgeErrors } from '../errors.ts';
@@ -9,7 +10,7 @@ import { deleteCreated, restoreDocuments } from '../index/visit-store.ts';
 import type { Generation, KbKey } from '../types.ts';
 import { checkpointOf, type RunTarget } from './checkpoint.ts';
 import { payloadOf } from './open-run.ts';
-import { deleteFrontier, listBusyJobs } from './store.ts';
+import { listBusyJobs } from './store.ts';
 
 const maxRevisions = 10_000;
 const goOn: SliceResult = { outcome: { type: 'continue' } };

@@ -1,7 +1,7 @@
 import type { Job } from '../../../kernel/jobs/types.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql } from '../../../lib/postgres/sql.ts';
-import type { KbKey, RunPosition } from '../types.ts';
+import type { KbKey } from '../types.ts';
 
 /** Whether the run before this one ended well and had seen everything that the source had. */
 export async function wasSeenCompletely(
@@ -121,63 +121,4 @@ export async function countExpected(
     else expected += known;
   }
   return expected;
-}
-
-/** How many pages one crawl can know of; above it, a resumed crawl has forgotten the last ones. */
-const maxFrontier = 200_000;
-
-export function listFrontier(
-  tx: Tx,
-  { tenantId, jobId, sourceId }: RunPosition,
-): Promise<{ url: string; depth: number; isVisited: boolean }[]> {
-  return tx.rows(sql`
-    select f.url, f.depth, f.is_visited as "isVisited"
-      from knowledge_frontier f
-     where f.tenant_id = ${tenantId}
-       and f.job_id = ${jobId}
-       and f.source_id = ${sourceId}
-     order by f.seq
-     limit ${maxFrontier}`);
-}
-
-export async function addToFrontier(
-  tx: Tx,
-  { tenantId, jobId, sourceId }: RunPosition,
-  found: readonly { url: string; depth: number }[],
-): Promise<void> {
-  await tx.run(sql`
-    insert into knowledge_frontier (tenant_id, job_id, source_id, url, url_key, depth)
-    select ${tenantId}, ${jobId}, ${sourceId}, p.url, sha256(convert_to(p.url, 'UTF8')), p.depth
-      from unnest(${found.map(({ url }) => url)}::text[], ${found.map(({ depth }) => depth)}::integer[])
-             with ordinality as p (url, depth, place)
-     order by p.place
-    on conflict (tenant_id, job_id, source_id, url_key) do nothing`);
-}
-
-/** A page that was visited without being found first (a start page, a redirect) is noted as well. */
-export async function markVisited(
-  tx: Tx,
-  { tenantId, jobId, sourceId }: RunPosition,
-  urls: readonly string[],
-): Promise<void> {
-  await tx.run(sql`
-    insert into knowledge_frontier (tenant_id, job_id, source_id, url, url_key, depth, is_visited)
-    select ${tenantId}, ${jobId}, ${sourceId}, p.url, sha256(convert_to(p.url, 'UTF8')), 0, true
-      from (select distinct u.url from unnest(${urls}::text[]) as u (url)) p
-    on conflict (tenant_id, job_id, source_id, url_key) do update
-       set is_visited = true`);
-}
-
-export async function deleteFrontier(
-  tx: Tx,
-  { tenantId, jobId, limit }: { tenantId: string; jobId: string; limit: number },
-): Promise<number> {
-  return tx.run(sql`
-    delete from knowledge_frontier
-     where ctid = any(array(
-       select ctid
-         from knowledge_frontier
-        where tenant_id = ${tenantId}
-          and job_id = ${jobId}
-        limit ${limit}))`);
 }

@@ -1,3 +1,5 @@
+import type { FoundPage, FrontierPage } from '../../../kernel/crawl/types.ts';
+
 /** A place to go on from; made and read by the source alone. */
 export type SourceCursor = Record<string, unknown>;
 
@@ -11,13 +13,6 @@ export interface KnownDocument {
    */
   etag: string | null;
   lastModified: string | null;
-}
-
-/** A page that a crawl has heard of; in the order in which they were found. */
-export interface FrontierPage {
-  url: string;
-  depth: number;
-  isVisited: boolean;
 }
 
 export interface LoadContext {
@@ -70,7 +65,7 @@ export interface DocumentBatch {
   /** Behind this batch. */
   cursor: SourceCursor;
   /** Of crawls: what this batch found and visited, kept with the checkpoint. */
-  frontier?: { found: { url: string; depth: number }[]; visited: string[] };
+  frontier?: { found: FoundPage[]; visited: string[] };
   /**
    * Only in the last batch. `isComplete`: everything that the source has was seen, so that what was not seen is gone.
    * A crawl with a page that failed is not complete: nothing may be deleted then.

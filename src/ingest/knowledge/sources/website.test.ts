@@ -7,8 +7,9 @@ import {
   serveWebSite,
   type WebSite,
 } from '../../../../test/support/fakes/site.ts';
+import type { FrontierPage } from '../../../kernel/crawl/types.ts';
 import { closeDocumentReader } from '../formats/read-document.ts';
-import type { DocumentBatch, FrontierPage, KnownDocument, LoadContext, LoadedDocument } from './source.ts';
+import type { DocumentBatch, KnownDocument, LoadContext, LoadedDocument } from './source.ts';
 import { type WebsiteDeps, websiteSettings, websiteSource } from './website.ts';
 
 afterAll(() => closeDocumentReader());

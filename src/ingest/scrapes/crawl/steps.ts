@@ -9,6 +9,7 @@ import {
   type CrawlProgress,
   defaultCrawlBounds,
   type FoundPage,
+  type FrontierPage,
   type KnownPage,
 } from '../../../kernel/crawl/types.ts';
 import type { GuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
@@ -42,7 +43,7 @@ export interface CrawlTools {
 
 /** Where an earlier slice of the same crawl has left off. */
 export interface CrawlPlace {
-  frontier: readonly (FoundPage & { isVisited: boolean })[];
+  frontier: readonly FrontierPage[];
   progress: CrawlProgress | null;
   wasComplete: boolean;
 }

@@ -1,3 +1,4 @@
+import { extendFrontier } from '../../../../kernel/crawl/frontier-store.ts';
 import type { Job } from '../../../../kernel/jobs/types.ts';
 import { newId } from '../../../../lib/ids.ts';
 import type { Tx } from '../../../../lib/postgres/db.ts';
@@ -27,7 +28,6 @@ import {
 } from '../checkpoint.ts';
 import type { EmbeddedGroup, Group, GroupPart, SliceContext } from '../context.ts';
 import { holdGeneration } from '../generations.ts';
-import { addToFrontier, markVisited } from '../store.ts';
 import { chunksOf } from './embed-step.ts';
 
 /** Chunks that were in the index when the group was made, and were deleted with the last document that had them. */
@@ -228,8 +228,7 @@ class GroupCommit {
     const { batch } = this.#embedded.group;
     if (batch === null) return;
     const { sourceId } = this.#key;
-    if (batch.visited.length > 0) await markVisited(tx, this.#key, batch.visited);
-    if (batch.found.length > 0) await addToFrontier(tx, this.#key, batch.found);
+    await extendFrontier(tx, { ...this.#key, source: sourceId }, batch);
     const { complete, incomplete } = this.#checkpoint;
     const reason = batch.end?.reason ?? 'The source could not show everything that it has';
     this.#checkpoint = {

@@ -1,9 +1,10 @@
+import { listFrontier } from '../../../../kernel/crawl/frontier-store.ts';
 import { type KnownRow, listKnown, listKnownPage } from '../../index/visit-store.ts';
 import type { DocumentBatch, KnownDocument, LoadContext, SourceCursor } from '../../sources/source.ts';
 import { listSources } from '../../store.ts';
 import type { KnowledgeSource } from '../../types.ts';
 import type { LoadedBatch, RunContext } from '../context.ts';
-import { listFrontier, wasSeenCompletely } from '../store.ts';
+import { wasSeenCompletely } from '../store.ts';
 
 const maxSources = 1_000;
 
@@ -51,7 +52,7 @@ async function* batchesOf(
     position === null
       ? []
       : await deps.db.tenant(key.tenantId, (tx) =>
-          listFrontier(tx, { tenantId: key.tenantId, jobId, sourceId: source.sourceId }),
+          listFrontier(tx, { tenantId: key.tenantId, jobId, source: source.sourceId }),
         );
   const context = { cursor: position, frontier, signal, ...(await knowledgeOf(run, source, looks)) };
   let cursor = position ?? {};

@@ -1,3 +1,4 @@
+import { deleteFrontier } from '../../../../kernel/crawl/frontier-store.ts';
 import type { SliceResult } from '../../../../kernel/jobs/types.ts';
 import { listSuperseded } from '../../index/chunk-store.ts';
 import { listGenerations } from '../../index/generation-store.ts';
@@ -6,7 +7,7 @@ import { adoptDocuments, deleteGone } from '../../index/visit-store.ts';
 import { addCount, addCounts, checkpointOf, countersOf, stateOf } from '../checkpoint.ts';
 import type { SliceContext } from '../context.ts';
 import { assertReplaceable, holdGeneration, switchOver } from '../generations.ts';
-import { deleteFrontier, hasPredecessorSucceeded, listBusyJobs } from '../store.ts';
+import { hasPredecessorSucceeded, listBusyJobs } from '../store.ts';
 
 /** How many revisions are looked up at once. */
 const maxRevisions = 10_000;
