@@ -1,7 +1,21 @@
 import type { Tx } from '../../lib/postgres/db.ts';
-import { sql } from '../../lib/postgres/sql.ts';
-import { fileColumns, kbColumns, sourceColumns } from './knowledge-columns.ts';
+import { sql, trustedSql } from '../../lib/postgres/sql.ts';
 import type { KbKey, KnowledgeBase, KnowledgeFile, KnowledgeSource } from './types.ts';
+
+/** A `KnowledgeBase`, read from `knowledge_bases b`. */
+const kbColumns = trustedSql(`
+  b.tenant_id as "tenantId", b.kb_id as "kbId", b.name, b.chunker, b.embedder, b.generation,
+  b.created_by as "createdBy", b.created_at as "createdAt", b.updated_at as "updatedAt"`);
+
+/** A `KnowledgeSource`, read from `knowledge_sources s`. */
+const sourceColumns = trustedSql(`
+  s.tenant_id as "tenantId", s.kb_id as "kbId", s.source_id as "sourceId", s.type, s.settings,
+  s.created_at as "createdAt"`);
+
+/** A `KnowledgeFile`, read from `knowledge_files f`. */
+export const fileColumns = trustedSql(`
+  f.tenant_id as "tenantId", f.kb_id as "kbId", f.file_id as "fileId", f.name, f.media_type as "mediaType",
+  f.size_bytes as "sizeBytes", f.sha256, f.origin, f.created_by as "createdBy", f.created_at as "createdAt"`);
 
 export type NewKb = Pick<KnowledgeBase, 'tenantId' | 'kbId' | 'name' | 'chunker' | 'embedder' | 'createdBy'>;
 

@@ -1,7 +1,11 @@
 import type { Tx } from '../../lib/postgres/db.ts';
-import { sql } from '../../lib/postgres/sql.ts';
-import { sourceColumns } from './scrape-columns.ts';
+import { sql, trustedSql } from '../../lib/postgres/sql.ts';
 import type { ScrapeSource, SourceKey } from './types.ts';
+
+/** A `ScrapeSource`, from `scrape_sources s`. */
+const sourceColumns = trustedSql(`
+  s.tenant_id as "tenantId", s.source, s.mode, s.kind, s.kb_id as "kbId", s.url, s.settings,
+  s.created_by as "createdBy", s.created_at as "createdAt", s.updated_at as "updatedAt"`);
 
 export type NewSource = Omit<ScrapeSource, 'createdAt' | 'updatedAt'>;
 

@@ -1,7 +1,7 @@
 import type { JobStatus } from '../../../kernel/jobs/types.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql } from '../../../lib/postgres/sql.ts';
-import { fileColumns } from '../knowledge-columns.ts';
+import { fileColumns } from '../store.ts';
 import type { KbKey, KnowledgeFile, KnowledgeSource } from '../types.ts';
 
 /** Leases and heartbeats are in the database's time. */

@@ -1,7 +1,11 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
-import { sql } from '../../../lib/postgres/sql.ts';
-import { generationColumns } from '../knowledge-columns.ts';
+import { sql, trustedSql } from '../../../lib/postgres/sql.ts';
 import type { Generation, GenerationKey, KbKey } from '../types.ts';
+
+/** A `Generation`, read from `knowledge_generations g`. */
+const generationColumns = trustedSql(`
+  g.tenant_id as "tenantId", g.kb_id as "kbId", g.generation, g.fingerprint, g.dimensions, g.embedder, g.state,
+  g.built_by_job as "builtByJob"`);
 
 export function listGenerations(tx: Tx, { tenantId, kbId }: KbKey): Promise<Generation[]> {
   return tx.rows<Generation>(sql`

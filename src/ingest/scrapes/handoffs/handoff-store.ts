@@ -1,7 +1,13 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
-import { sql } from '../../../lib/postgres/sql.ts';
-import { handoffColumns } from '../scrape-columns.ts';
+import { sql, trustedSql } from '../../../lib/postgres/sql.ts';
 import type { Handoff, HandoffReason, HandoffStatus, OpenHandoff, SourceKey } from '../types.ts';
+
+/** A `Handoff`, from `ingestion_handoffs h`. */
+const handoffColumns = trustedSql(`
+  h.tenant_id as "tenantId", h.handoff_id as "handoffId", h.source, h.kb_id as "kbId",
+  h.reference_id as "referenceId", h.payload_hash as "payloadHash", h.status, h.reason_code as "reasonCode",
+  h.reason_text as "reasonText", h.attempts, h.job_id as "jobId", h.scrape_run_id as "scrapeRunId",
+  h.created_by as "createdBy", h.created_at as "createdAt", h.updated_at as "updatedAt"`);
 
 /** Whether the optional feature is there. */
 export async function hasHandoffs(tx: Tx): Promise<boolean> {

@@ -1,7 +1,9 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { jobErrors } from '../../../kernel/jobs/errors.ts';
 import { databaseErrors } from '../../../lib/postgres/db-errors.ts';
 import { scrapeErrors } from '../errors.ts';
+import { scrapeSettings } from '../settings.ts';
 import { delayBefore, GivenUp, isTransient, withAttempts } from './retry.ts';
 
 const policy = { maxAttempts: 3, retryBaseMs: 0 };
@@ -59,5 +61,17 @@ describe('attempts', () => {
   test('wait twice as long each time, and not at all by default', () => {
     expect([1, 2, 3].map((attempt) => delayBefore(attempt, { retryBaseMs: 100 }))).toEqual([100, 200, 400]);
     expect(delayBefore(3, { retryBaseMs: 0 })).toBe(0);
+  });
+
+  test('are three at once by default, or base * 2^(attempt-1) apart when a base is set', () => {
+    const delaysOf = (retryBaseMs: number) => [1, 2].map((attempt) => delayBefore(attempt, { retryBaseMs }));
+    const { handoffMaxAttempts, handoffRetryBaseMs } = scrapeSettings;
+    expect(handoffMaxAttempts.default).toBe(3);
+    expect(delaysOf(Number(handoffRetryBaseMs.default))).toEqual([0, 0]);
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 20_000 }), (baseMs) => {
+        expect(delaysOf(baseMs)).toEqual([baseMs, baseMs * 2]);
+      }),
+    );
   });
 });

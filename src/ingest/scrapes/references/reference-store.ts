@@ -1,7 +1,13 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
-import { sql } from '../../../lib/postgres/sql.ts';
-import { referenceColumns } from '../scrape-columns.ts';
+import { sql, trustedSql } from '../../../lib/postgres/sql.ts';
 import type { NewReference, ScrapeReference, SourceKey, TouchedReference } from '../types.ts';
+
+/** A `ScrapeReference`, from `scrape_references r`. */
+const referenceColumns = trustedSql(`
+  r.tenant_id as "tenantId", r.reference_id as "referenceId", r.source, r.external_id as "externalId", r.url, r.title,
+  r.media_type as "mediaType", r.metadata, r.payload_hash as "payloadHash",
+  octet_length(r.content) as "contentBytes", r.scrape_run_id as "scrapeRunId", r.gone_at as "goneAt",
+  r.created_at as "createdAt", r.updated_at as "updatedAt"`);
 
 export type UpsertedReference = NewReference & { referenceId: string; payloadHash: string };
 

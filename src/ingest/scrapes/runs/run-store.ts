@@ -1,7 +1,16 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
-import { sql } from '../../../lib/postgres/sql.ts';
-import { runColumns } from '../scrape-columns.ts';
+import { sql, trustedSql } from '../../../lib/postgres/sql.ts';
 import type { RunCounts, RunKey, ScrapeMode, ScrapeRun, SourceKey } from '../types.ts';
+
+/** A `ScrapeRun`, from `scrape_runs u`. */
+const runColumns = trustedSql(`
+  u.tenant_id as "tenantId", u.scrape_run_id as "scrapeRunId", u.source, u.mode, u.status, u.job_id as "jobId",
+  u.references_persisted as persisted, u.references_created as created, u.references_changed as changed,
+  u.pages_failed as "pagesFailed", u.handoff_queued_count as queued, u.handoff_completed_count as completed,
+  u.handoff_failed_count as failed, u.handoff_skipped_count as skipped, u.handoff_notice as "handoffNotice",
+  u.is_complete as "isComplete", u.error_code as "errorCode", u.error_text as "errorText",
+  u.created_by as "createdBy", u.started_at as "startedAt", u.finished_at as "finishedAt",
+  u.updated_at as "updatedAt"`);
 
 export interface NewRun extends SourceKey, RunKey {
   mode: ScrapeMode;

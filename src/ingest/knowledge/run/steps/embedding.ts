@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { decideRetry, type RetryPolicy, retryPolicies } from '../../../../kernel/jobs/retry.ts';
+import { decideRetry, type RetryPolicy } from '../../../../kernel/jobs/retry.ts';
 import { isSluiceError, messageOf } from '../../../../lib/errors.ts';
 import type { Logger } from '../../../../lib/log.ts';
 import type { Chunk } from '../../chunkers/chunker.ts';
@@ -23,7 +23,11 @@ export interface EmbeddedChunks {
   refused: Map<string, { code: string; message: string }>;
 }
 
-const chunkPolicy: RetryPolicy = retryPolicies.knowledge.chunk;
+/** Three attempts: two retries after min(2^attempt * 2, 60) seconds, attempts counted from 1. */
+export const chunkRetries: RetryPolicy = {
+  maxRetries: 2,
+  delay: { type: 'exponential', baseMs: 4_000, capMs: 60_000, jitter: 0 },
+};
 /** Waits look at the gate this often. */
 const lookEveryMs = 250;
 const throttledWaitMs = { usual: 5_000, most: 3_600_000 };
@@ -64,7 +68,7 @@ export class Embedding {
       } catch (error) {
         if (!(error instanceof CallFailed)) throw error;
         const { cause } = error;
-        const decision = isInvalid(cause) ? ({ retry: false } as const) : decideRetry(chunkPolicy, attempt);
+        const decision = isInvalid(cause) ? ({ retry: false } as const) : decideRetry(chunkRetries, attempt);
         if (!decision.retry) return this.#giveUp(result, { chunks, logger, error: cause });
         logger.warn({ err: cause, attempt: attempt + 1 }, 'chunks are embedded again');
         await this.#waitAtGate(decision.delayMs);
@@ -91,7 +95,7 @@ export class Embedding {
     }
     if (isTransient(error)) await this.#assertUp();
     const middle = Math.ceil(chunks.length / 2);
-    const failed = chunkPolicy.maxRetries;
+    const failed = chunkRetries.maxRetries;
     await this.#embedInto(result, { chunks: chunks.slice(0, middle), logger, failed });
     await this.#embedInto(result, { chunks: chunks.slice(middle), logger, failed });
   }
