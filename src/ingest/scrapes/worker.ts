@@ -81,9 +81,9 @@ async function advance(deps: CrawlDeps, slice: Slice): Promise<SliceResult> {
   let hasProgress = false;
   for await (const step of crawlSteps(source, tools, place)) {
     await batch.add(step);
-    hasProgress ||= batch.hasProgress;
+    hasProgress ||= batch.hasProgress();
     const isOver = hasProgress && (performance.now() > deadlineMs || slice.shouldYield());
-    if (!batch.isFull && !isOver && !step.end) continue;
+    if (!batch.isFull() && !isOver && !step.end) continue;
     await commit(deps, slice, { batch, wasComplete: place.wasComplete, end: step.end ?? null });
     if (step.end) return finish(slice, step.end);
     if (isOver) return { outcome: { type: 'continue' } };
@@ -169,10 +169,9 @@ async function commit(
 ): Promise<void> {
   const key = { ...runKeyOf(slice.job), createdBy: slice.job.createdBy };
   const { tenantId, jobId } = slice.job;
-  const { brought } = batch;
   const made = await slice.transaction(
     async (tx, job) => {
-      const { opened, counts } = await persistIn(tx, { ...key, knowledge: deps.knowledge }, brought);
+      const { opened, counts } = await persistIn(tx, { ...key, knowledge: deps.knowledge }, batch.brought());
       await extendFrontier(tx, { ...key, jobId }, batch);
       const { newCount: queued, skippedCount: skipped, handoffs } = opened;
       const more = { ...counts, queued, skipped, pagesFailed: batch.pagesFailed };

@@ -15,9 +15,9 @@ export function* cutFixed(ruler: Ruler, overlapTokens: number): Generator<Packed
   for (const piece of wordsOf({ start: 0, end: ruler.text.length }, ruler)) {
     queue.push(piece);
     overlap.push(piece);
-    if (queue.isFull) yield* windowOf(queue.take(limits), overlap);
+    if (queue.isFull()) yield* windowOf(queue.take(limits), overlap);
   }
-  while (!queue.isEmpty) yield* windowOf(queue.take(limits), overlap);
+  while (!queue.isEmpty()) yield* windowOf(queue.take(limits), overlap);
 }
 
 function* windowOf(span: Span | null, overlap: Overlap): Generator<PackedSpan> {

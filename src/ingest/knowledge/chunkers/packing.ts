@@ -68,7 +68,7 @@ class Packer {
   /** Headings without a text go with the section below them. */
   *#enterSection(section: number): Generator<PackedSpan> {
     this.#section = section;
-    if (this.#run.isEmpty || !this.#isRunOfHeadings) {
+    if (this.#run.isEmpty() || !this.#isRunOfHeadings) {
       yield* this.end();
       return;
     }
@@ -79,14 +79,14 @@ class Packer {
   *#addShort(block: Block, piece: Piece): Generator<PackedSpan> {
     this.#run.push(piece);
     if (block.kind !== 'heading') this.#isRunOfHeadings = false;
-    if (this.#run.isFull) yield* this.#emit(this.#run.take());
+    if (this.#run.isFull()) yield* this.#emit(this.#run.take());
   }
 
   *#addLong(block: Block, piece: Piece): Generator<PackedSpan> {
     yield* this.#shortenRun();
     const run = this.#run.span();
-    const joined = run && this.#run.tokens <= this.#ruler.max - this.#ruler.short && this.#join(run, block);
-    const isLeadIn = run !== null && this.#run.tokens < this.#ruler.short;
+    const joined = run && this.#run.tokens() <= this.#ruler.max - this.#ruler.short && this.#join(run, block);
+    const isLeadIn = run !== null && this.#run.tokens() < this.#ruler.short;
     if (joined) {
       yield* this.#emit(joined);
     } else if (isLeadIn && (piece.tokens > this.#ruler.max || !isWhole(block))) {
@@ -106,11 +106,11 @@ class Packer {
     let isFirst = true;
     for (const piece of piecesOf(block, this.#ruler)) {
       queue.push(piece);
-      if (!queue.isFull) continue;
+      if (!queue.isFull()) continue;
       yield* isFirst ? this.#emitFirst(leadIn, queue) : this.#emit(queue.take());
       isFirst = false;
     }
-    while (!queue.isEmpty) {
+    while (!queue.isEmpty()) {
       yield* isFirst ? this.#emitFirst(leadIn, queue) : this.#emit(queue.take());
       isFirst = false;
     }
@@ -130,7 +130,7 @@ class Packer {
   /** A row of short blocks can be longer than a chunk. */
   *#shortenRun(): Generator<PackedSpan> {
     for (let run = this.#run.span(); run; run = this.#run.span()) {
-      if (this.#run.tokens <= this.#ruler.max && this.#ruler.tokens(run) <= this.#ruler.max) return;
+      if (this.#run.tokens() <= this.#ruler.max && this.#ruler.tokens(run) <= this.#ruler.max) return;
       yield* this.#emit(this.#run.take());
     }
   }

@@ -12,16 +12,16 @@ export class PieceQueue {
     this.#ruler = ruler;
   }
 
-  get tokens(): number {
+  tokens(): number {
     return this.#tokens;
   }
 
-  get isEmpty(): boolean {
+  isEmpty(): boolean {
     return this.#pieces.length === 0;
   }
 
   /** There is enough in it to choose a cut as well as with all that follows. */
-  get isFull(): boolean {
+  isFull(): boolean {
     return this.#tokens > this.#ruler.max + this.#ruler.short;
   }
 
@@ -57,7 +57,7 @@ export class PieceQueue {
   /** How many pieces make the next chunk: up to the highest rank in the part that is neither too short nor too long. */
   #bestCount({ least = this.#ruler.short, most = this.#ruler.max }: TakeLimits): number {
     // If the end is in sight, what remains must not be too short either.
-    const latest = this.isFull ? most : Math.min(most, this.#tokens - this.#ruler.short);
+    const latest = this.isFull() ? most : Math.min(most, this.#tokens - this.#ruler.short);
     let best = { count: 0, strength: -1, rank: -1 };
     let fallback = 1;
     let sum = 0;

@@ -15,7 +15,7 @@ export class MarkdownWriter {
     this.#maxUnits = maxUnits;
   }
 
-  get isEmpty(): boolean {
+  isEmpty(): boolean {
     return this.#units === 0;
   }
 

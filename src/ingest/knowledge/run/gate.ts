@@ -22,11 +22,12 @@ export class Gate {
     this.whenClosed = new Promise((resolve) => {
       this.#onClose = resolve;
     });
-    this.#timer = setInterval(() => this.isClosed, lookEveryMs);
+    this.#timer = setInterval(() => this.isClosed(), lookEveryMs);
     this.#timer.unref();
   }
 
-  get isClosed(): boolean {
+  /** Looks whether it has to close, and closes it then. */
+  isClosed(): boolean {
     const mustClose = this.#slice.shouldYield() || performance.now() >= this.#deadlineMs;
     if (mustClose) this.close();
     return this.#isClosed;

@@ -35,16 +35,16 @@ export class CrawlBatch {
     this.#signal = deps.signal;
   }
 
-  get brought(): Brought {
+  brought(): Brought {
     return { references: inLockOrder(this.#references), unchanged: this.#unchanged, gone: this.#gone };
   }
 
   /** A slice that ended before this would be repeated for ever. */
-  get hasProgress(): boolean {
+  hasProgress(): boolean {
     return this.visited.length > 0 || this.found.length > 0;
   }
 
-  get isFull(): boolean {
+  isFull(): boolean {
     return (
       this.#references.length + this.#unchanged.length + this.#gone.length >= full.pages ||
       this.#textUnits >= full.textUnits ||

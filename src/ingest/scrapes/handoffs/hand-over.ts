@@ -1,6 +1,7 @@
 import { dispatchManyIn } from '../../../kernel/jobs/dispatch-many.ts';
 import type { JobsDeps } from '../../../kernel/jobs/service.ts';
 import { bringRetryForward } from '../../../kernel/jobs/store.ts';
+import { messageOf } from '../../../lib/errors.ts';
 import { newId } from '../../../lib/ids.ts';
 import type { Logger } from '../../../lib/log.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
@@ -26,7 +27,7 @@ import {
   saveJobs,
   saveWaiting,
 } from './handoff-store.ts';
-import { GivenUp, withAttempts } from './retry.ts';
+import { withAttempts } from './retry.ts';
 
 export interface HandOverDeps extends Pick<JobsDeps, 'db' | 'wake' | 'metrics' | 'quotas'> {
   knowledge: KnowledgeDoor;
@@ -90,21 +91,16 @@ export async function handOver(
 ): Promise<{ counts: Partial<RunCounts>; notice: string | null }> {
   if (handoffs === null) return { counts: {}, notice: unavailableNotice };
   const handoffIds = handoffs.map(({ handoffId }) => handoffId);
-  try {
-    if (handoffIds.length > 0) await makeJobs(deps, tenantId, handoffIds);
-    return { counts: { queued: newCount, skipped: skippedCount }, notice: null };
-  } catch (error) {
-    const cause = error instanceof GivenUp ? error.cause : error;
-    if (isTableMissing(cause)) return { counts: {}, notice: unavailableNotice };
-    if (!(error instanceof GivenUp)) throw error;
-    const { reasonCode, attempts } = error;
-    deps.logger.warn({ err: cause, tenant_id: tenantId, attempts }, 'references could not be handed over');
-    const reasonText = error.message.slice(0, 2_000);
-    await deps.db.tenant(tenantId, (tx) =>
-      failHandoffs(tx, { tenantId, attempts, handoffIds, reasonCode, reasonText }),
-    );
-    return { counts: { failed: newCount, skipped: skippedCount }, notice: null };
-  }
+  const made = handoffIds.length > 0 ? await makeJobs(deps, tenantId, handoffIds) : null;
+  if (made?.kind !== 'given_up') return { counts: { queued: newCount, skipped: skippedCount }, notice: null };
+  const { cause, attempts, reasonCode } = made;
+  if (isTableMissing(cause)) return { counts: {}, notice: unavailableNotice };
+  deps.logger.warn({ err: cause, tenant_id: tenantId, attempts }, 'references could not be handed over');
+  const reasonText = messageOf(cause).slice(0, 2_000);
+  await deps.db.tenant(tenantId, (tx) =>
+    failHandoffs(tx, { tenantId, attempts, handoffIds, reasonCode, reasonText }),
+  );
+  return { counts: { failed: newCount, skipped: skippedCount }, notice: null };
 }
 
 /** Taken down in the middle of a sync: PostgreSQL says that there is no such table. */
@@ -112,8 +108,8 @@ export function isTableMissing(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === '42P01';
 }
 
-async function makeJobs(deps: HandOverDeps, tenantId: string, handoffIds: string[]): Promise<void> {
-  await withAttempts(
+function makeJobs(deps: HandOverDeps, tenantId: string, handoffIds: string[]) {
+  return withAttempts(
     deps.policy,
     async (attempts) => {
       await deps.quotas.assertRoom(tenantId);

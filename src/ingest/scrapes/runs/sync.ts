@@ -5,7 +5,7 @@ import { newId } from '../../../lib/ids.ts';
 import { scrapeErrors } from '../errors.ts';
 import { type HandOverDeps, handOver, isTableMissing } from '../handoffs/hand-over.ts';
 import { batchesOf, inLockOrder } from '../handoffs/payload.ts';
-import { GivenUp, isTransient, withAttempts } from '../handoffs/retry.ts';
+import { isTransient, withAttempts } from '../handoffs/retry.ts';
 import { getRunIn } from '../service.ts';
 import { findSource } from '../store.ts';
 import {
@@ -121,19 +121,19 @@ async function push(
     });
   } catch (error) {
     await noteFailure(deps, key, error);
-    throw error instanceof GivenUp ? error.cause : error;
+    throw error;
   }
 }
 
 /** Can be repeated: what an attempt has left behind is what the next one finds. */
-function persist(
+async function persist(
   { db, policy, knowledge }: SyncDeps,
   key: SourceKey & { scrapeRunId: string; createdBy: string },
   references: readonly NewReference[],
 ): Promise<Persisted> {
   const persistOnce = () =>
     db.tenant(key.tenantId, (tx) => persistIn(tx, { ...key, knowledge }, { references }));
-  return withAttempts(policy, async () => {
+  const persisted = await withAttempts(policy, async () => {
     try {
       return await persistOnce();
     } catch (error) {
@@ -142,6 +142,8 @@ function persist(
       return persistOnce();
     }
   });
+  if (persisted.kind === 'done') return persisted.value;
+  throw persisted.cause;
 }
 
 async function noteFailure(
@@ -149,9 +151,8 @@ async function noteFailure(
   key: { tenantId: string; scrapeRunId: string },
   error: unknown,
 ): Promise<void> {
-  const cause = error instanceof GivenUp ? error.cause : error;
-  const errorCode = isSluiceError(cause) ? cause.code : 'unexpected_failure';
-  const errorText = messageOf(cause).slice(0, 2_000);
+  const errorCode = isSluiceError(error) ? error.code : 'unexpected_failure';
+  const errorText = messageOf(error).slice(0, 2_000);
   try {
     await db.tenant(key.tenantId, (tx) => finishRun(tx, key, { status: 'failed', errorCode, errorText }));
   } catch (second) {

@@ -5,7 +5,7 @@
 export interface AllocationGuard {
   /** Begins to count anew: what the page before asked for is garbage by now. */
   restart(maxBytes: number): void;
-  readonly isExceeded: boolean;
+  isExceeded(): boolean;
 }
 
 /** Only for a thread of its own: it replaces a global, and has to run before the reader of PDFs is loaded. */
@@ -35,8 +35,6 @@ export function guardAllocations(): AllocationGuard {
       allocatedBytes = 0;
       isExceeded = false;
     },
-    get isExceeded() {
-      return isExceeded;
-    },
+    isExceeded: () => isExceeded,
   };
 }

@@ -45,7 +45,7 @@ async function open(reader: PdfReader, bytes: Buffer, { guard, limits }: PageOpt
         cause: error,
       });
     }
-    if (guard.isExceeded) throw unfoldsTooFar('The document', limits.maxInflatedBytes);
+    if (guard.isExceeded()) throw unfoldsTooFar('The document', limits.maxInflatedBytes);
     throw documentErrors.raise.pdf_is_broken(`It cannot be opened: ${messageOf(error)}`, { cause: error });
   }
 }
@@ -63,7 +63,7 @@ async function readPages(document: PdfDocument, options: PageOptions): Promise<C
     const { guard, limits } = options;
     guard.restart(limits.maxInflatedBytes);
     const items = await readPage(document, page);
-    if (guard.isExceeded) throw unfoldsTooFar(`Page ${page}`, limits.maxInflatedBytes);
+    if (guard.isExceeded()) throw unfoldsTooFar(`Page ${page}`, limits.maxInflatedBytes);
     if (items === null) broken.push(page);
     else writePage(items, { writer, bodySize });
     if (page % pagesPerCleaning === 0) await document.cleanup();
@@ -113,7 +113,7 @@ async function finish(
   if (broken.length > pages / 2) {
     throw documentErrors.raise.pdf_is_broken(`${broken.length} of its ${pages} pages cannot be read`);
   }
-  if (writer.isEmpty) {
+  if (writer.isEmpty()) {
     throw documentErrors.raise.pdf_has_no_text(`None of its ${pages} pages has text; it is probably a scan`);
   }
   const named = broken.slice(0, 20).join(', ');

@@ -37,9 +37,9 @@ export class EmbedStep {
     this.#spent = counters.tokens_embedded - checkpoint.budget_from;
   }
 
-  run(groups: AsyncIterable<Group>): AsyncGenerator<EmbeddedGroup> {
+  run(groups: AsyncIterable<ChunkedGroup>): AsyncGenerator<EmbeddedGroup> {
     // One more than calls, so that the next one starts while a group is being committed.
-    return mapInOrder(groups, this.#slots.count + 1, (group) => this.#embedGroup(group));
+    return mapInOrder(groups, this.#slots.count + 1, (chunked) => this.#embedGroup(chunked));
   }
 
   /** Chunks that were in the index when they were looked for, and are not there any more. */
@@ -70,8 +70,8 @@ export class EmbedStep {
   }
 
   /** Takes its hashes on before it first waits: groups start in their order, so the first of two embeds. */
-  async #embedGroup(group: Group): Promise<EmbeddedGroup> {
-    const mine = chunksOf(group).filter(({ contentHash }) => !this.#taken.has(contentHash));
+  async #embedGroup({ group, chunks }: ChunkedGroup): Promise<EmbeddedGroup> {
+    const mine = chunks.filter(({ contentHash }) => !this.#taken.has(contentHash));
     for (const { contentHash } of mine) this.#taken.add(contentHash);
     const preparing = this.#prepared.then(() => this.#prepare(mine));
     preparing.catch(() => {});
@@ -149,6 +149,16 @@ export class EmbedStep {
     }
     this.#spent += tokens;
   }
+}
+
+/** What is embedded: the chunks of a group. */
+export interface ChunkedGroup {
+  group: Group;
+  chunks: readonly Chunk[];
+}
+
+export function withChunks(group: Group): ChunkedGroup {
+  return { group, chunks: chunksOf(group) };
 }
 
 /** Each text once. */

@@ -23,22 +23,23 @@ export async function* groupDocuments(
   const grouping = new Grouping(run);
   for await (const loaded of batches) {
     yield* grouping.begin(loaded);
-    const documents = loaded.batch.documents.map(withStorableUri);
+    const { documents } = loaded.batch;
     const known = loaded.known ?? (await findRows(run, loaded.source, documents));
     for (const document of documents) {
       const row = known.get(document.uri);
       const text = grouping.take(document, row);
       if (text !== null) yield* grouping.cut(text, row);
-      if (grouping.isOverfull) yield* grouping.flush();
+      if (grouping.isOverfull()) yield* grouping.flush();
     }
     yield* grouping.endBatch(loaded);
   }
   yield* grouping.flush();
 }
 
-function withStorableUri(document: LoadedDocument): LoadedDocument {
-  const uri = storable(document.uri);
-  return uri === document.uri ? document : { ...document, uri };
+/** What is cut: documents under names that PostgreSQL takes. */
+export function withStorableUris({ batch, ...loaded }: LoadedBatch): LoadedBatch {
+  const documents = batch.documents.map((document) => ({ ...document, uri: storable(document.uri) }));
+  return { ...loaded, batch: { ...batch, documents } };
 }
 
 async function findRows(
@@ -94,7 +95,7 @@ class Grouping {
   }
 
   /** Better at the end of a batch, where the checkpoint moves as well. */
-  get isOverfull(): boolean {
+  isOverfull(): boolean {
     return this.#documents > maxDocuments;
   }
 

@@ -31,7 +31,7 @@ import { holdGeneration } from '../generations.ts';
 import { chunksOf } from './embed-step.ts';
 
 /** Chunks that were in the index when the group was made, and were deleted with the last document that had them. */
-export class ChunksLost extends Error {
+class ChunksLost extends Error {
   readonly hashes: string[];
   constructor(hashes: string[]) {
     super(`${hashes.length} chunks that were in the index are gone`);
@@ -44,8 +44,21 @@ interface Progress {
   counters: KnowledgeCounters;
 }
 
-/** Chunks, links, documents, counters and checkpoint of a group, in one transaction or not at all. */
-export async function commitGroup(context: SliceContext, embedded: EmbeddedGroup): Promise<void> {
+/**
+ * Commits chunks, links, documents, counters and checkpoint of a group in one transaction. Returns the hashes of chunks
+ * that are gone from the index since they were looked for: then nothing was committed.
+ */
+export async function commitGroup(context: SliceContext, embedded: EmbeddedGroup): Promise<string[]> {
+  try {
+    await commit(context, embedded);
+    return [];
+  } catch (error) {
+    if (error instanceof ChunksLost) return error.hashes;
+    throw error;
+  }
+}
+
+async function commit(context: SliceContext, embedded: EmbeddedGroup): Promise<void> {
   const { run, slice, gate } = context;
   const before = run.counters;
   const progress = await slice.transaction(

@@ -31,15 +31,15 @@ export class LoadAhead<T> {
     return item ?? null;
   }
 
-  get isOver(): boolean {
+  isOver(): boolean {
     return this.#hasEnded && this.#buffer.length === 0 && this.#failure === null;
   }
 
   /** Items are taken until the gate closes; what is left stays for later. */
-  async *until(gate: { isClosed: boolean; whenClosed: Promise<void> }): AsyncGenerator<T> {
-    while (!gate.isClosed) {
+  async *until(gate: { isClosed(): boolean; whenClosed: Promise<void> }): AsyncGenerator<T> {
+    while (!gate.isClosed()) {
       await Promise.race([this.ready(), gate.whenClosed]);
-      if (gate.isClosed || this.isOver) return;
+      if (gate.isClosed() || this.isOver()) return;
       const item = this.take();
       if (item !== null) yield item;
     }
