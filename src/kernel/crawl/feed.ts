@@ -1,4 +1,4 @@
-import { decodeEntities } from './html-tags.ts';
+import { decodeHTML } from 'entities';
 import { readXml, type XmlReader } from './xml.ts';
 
 export interface FeedEntry {
@@ -217,7 +217,7 @@ function webAddress(text: string | undefined, base: string | undefined): string 
 
 /** Titles are often escaped twice. */
 function oneLine(text: string): string {
-  return decodeEntities(text).replace(/\s+/g, ' ').trim().slice(0, 1_000);
+  return decodeHTML(text).replace(/\s+/g, ' ').trim().slice(0, 1_000);
 }
 
 function escapeMarkup(text: string): string {

@@ -72,6 +72,10 @@ describe('the links of a page', () => {
     expect(decodeHtml(Buffer.from('ü'), 'text/html; charset=nonsense')).toBe('ü');
   });
 
+  test('are found behind elements that are nested very deeply, in time that does not explode', async () => {
+    expect((await read(`${'<div>'.repeat(200_000)}<a href="deep">`)).hrefs).toEqual(['deep']);
+  }, 20_000);
+
   test.each(['<a href="', '<a ', "<a x='", '<', '<a href=x ', '<p>', '<!-- -->', '</script>'])(
     'leave turns to others in a page full of %s',
     async (piece) => {

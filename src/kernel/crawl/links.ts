@@ -1,5 +1,4 @@
-import { setImmediate } from 'node:timers/promises';
-import { type HtmlTag, startTags } from './html-tags.ts';
+import { type HtmlTag, readTags } from './html-tags.ts';
 
 /** What a page says about itself and where it leads. */
 export interface PageLinks {
@@ -37,11 +36,10 @@ export async function readLinks(html: string, options: LinkOptions): Promise<Pag
   };
   applyDirectives(page, headerDirectives(options.robotsTag ?? '', product));
   const reading = { page, options, hasBase: false };
-  for (const tag of startTags(html, wanted)) {
-    if (tag === null) await setImmediate();
-    else readTag(tag, reading);
-    if (page.isTruncated) break;
-  }
+  await readTags(html, wanted, (tag) => {
+    readTag(tag, reading);
+    return !page.isTruncated;
+  });
   if (page.isNoFollow) page.hrefs = [];
   return page;
 }
