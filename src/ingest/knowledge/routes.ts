@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../kernel/http/replies.ts';
 import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../../kernel/http/route.ts';
-import { changeFields, knowledgeFields } from './bases/form.ts';
+import { changeFields, kbKeyOf, kbParams, knowledgeFields } from './bases/form.ts';
 import { removeKb } from './bases/kb-removal.ts';
-import { kbKeyOf, kbParams } from './bases/knowledge-key.ts';
 import { sourceRoutes } from './bases/source-routes.ts';
 import { countContents, type DocumentDeps } from './documents/documents.ts';
 import { passageRoutes } from './documents/passage-routes.ts';

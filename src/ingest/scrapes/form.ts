@@ -1,7 +1,9 @@
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { principalOf } from '../../kernel/http/route.ts';
 import { storedText } from '../../kernel/http/stored-text.ts';
 import { isUsableId } from '../../kernel/tenancy/types.ts';
-import { crawlKinds, type NewReference } from './types.ts';
+import { crawlKinds, type NewReference, type SourceKey } from './types.ts';
 
 /** How scrape sources and references are written in requests. */
 const sourceName = z
@@ -22,6 +24,13 @@ const webAddress = storedText(2_000)
 const prefix = storedText(500).min(1);
 
 export const scrapeFormParts = { sourceName, runId: z.uuid() };
+
+/** The path of everything that belongs to a scrape source. */
+export const sourceParams = z.strictObject({ source: sourceName });
+
+export function sourceKeyOf(request: FastifyRequest & { params: { source: string } }): SourceKey {
+  return { tenantId: principalOf(request).tenantId, source: request.params.source };
+}
 
 const handedTo = kbId.describe('The knowledge base that references are handed over to');
 

@@ -1,15 +1,14 @@
-import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../kernel/http/replies.ts';
 import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../../kernel/http/route.ts';
 import type { Database } from '../../lib/postgres/db.ts';
-import { referenceOf, referencesForm, scrapeFormParts, sourceForm, sourceOf } from './form.ts';
+import { referenceOf, referencesForm, sourceForm, sourceKeyOf, sourceOf, sourceParams } from './form.ts';
 import { historyRoutes } from './runs/history-routes.ts';
 import { listLastRuns } from './runs/run-store.ts';
 import { type SyncDeps, sync } from './runs/sync.ts';
 import { getSource, removeSource, type SourceDeps, saveSource } from './service.ts';
 import { listSources } from './store.ts';
-import type { ScrapeRun, ScrapeSource, SourceKey } from './types.ts';
+import type { ScrapeRun, ScrapeSource } from './types.ts';
 import { renderSource, renderSync, sourceReply, syncReply } from './views.ts';
 
 export interface ScrapeRouteDeps extends SyncDeps, SourceDeps {
@@ -18,7 +17,6 @@ export interface ScrapeRouteDeps extends SyncDeps, SourceDeps {
 }
 
 const tags = ['scrapes'];
-const params = z.strictObject({ source: scrapeFormParts.sourceName });
 
 export function scrapeRoutes(deps: ScrapeRouteDeps): RouteModule {
   return (app, routeDeps) => {
@@ -27,10 +25,6 @@ export function scrapeRoutes(deps: ScrapeRouteDeps): RouteModule {
     installSync(app, deps);
     historyRoutes(app, routeDeps);
   };
-}
-
-function keyOf(request: FastifyRequest & { params: { source: string } }): SourceKey {
-  return { tenantId: principalOf(request).tenantId, source: request.params.source };
 }
 
 function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
@@ -62,11 +56,11 @@ function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
     schema: {
       tags,
       summary: 'Get a scrape source',
-      params,
+      params: sourceParams,
       response: { 200: sourceReply, ...problems(404) },
     },
     handler: async (request) => {
-      const source = await getSource({ db }, keyOf(request));
+      const source = await getSource({ db }, sourceKeyOf(request));
       const last = await lastRuns(db, source.tenantId, [source]);
       return renderSource(source, last.get(source.source));
     },
@@ -91,12 +85,12 @@ function installChanges(app: RouteApp, deps: ScrapeRouteDeps): void {
     schema: {
       tags,
       summary: 'Make a scrape source, or change it',
-      params,
+      params: sourceParams,
       body: sourceForm,
       response: { 200: sourceReply, 201: sourceReply, ...problems(413, 415, 422) },
     },
     handler: async (request, reply) => {
-      const key = keyOf(request);
+      const key = sourceKeyOf(request);
       const { userId: createdBy } = principalOf(request);
       const saved = await saveSource(deps, { ...key, ...sourceOf(request.body), createdBy });
       const last = await lastRuns(deps.db, key.tenantId, [saved]);
@@ -112,11 +106,11 @@ function installChanges(app: RouteApp, deps: ScrapeRouteDeps): void {
     schema: {
       tags,
       summary: 'Delete a scrape source with its references and hand-offs; its runs stay as history',
-      params,
+      params: sourceParams,
       response: { 204: z.null(), ...problems(404, 409) },
     },
     handler: async (request, reply) => {
-      await removeSource(deps, keyOf(request));
+      await removeSource(deps, sourceKeyOf(request));
       return reply.code(204).send(null);
     },
   });
@@ -134,7 +128,7 @@ function installSync(app: RouteApp, deps: ScrapeRouteDeps): void {
       tags,
       summary:
         'Persist the references that a scraper brings and hand them over (200), or start the crawl (202)',
-      params,
+      params: sourceParams,
       body: referencesForm(deps.maxReferences),
       response: { 200: syncReply, 202: syncReply, ...problems(404, 409, 413, 415, 422) },
     },
@@ -142,7 +136,7 @@ function installSync(app: RouteApp, deps: ScrapeRouteDeps): void {
       const { userId: createdBy } = principalOf(request);
       const references = request.body?.references?.map(referenceOf);
       const { receipt } = request;
-      const run = await sync(deps, keyOf(request), { references, createdBy }, (tx, made) =>
+      const run = await sync(deps, sourceKeyOf(request), { references, createdBy }, (tx, made) =>
         receipt.keep(tx, { status: statusOf(made), body: renderSync(made), headers: place(made) }),
       );
       return reply.code(statusOf(run)).headers(place(run)).send(renderSync(run));

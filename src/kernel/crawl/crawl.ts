@@ -1,11 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import type { GuardedFetch } from '../../lib/fetch/guarded-fetch.ts';
 import { Frontier } from './frontier.ts';
-import { type FindKnown, KnownPages } from './known-pages.ts';
 import { readMemo, rulesHash, writeMemo } from './memo.ts';
 import { PoliteRequests, type RequestFailure, type Wait } from './polite-requests.ts';
-import { openRobots, type Robots } from './robots.ts';
-import { loadRobots } from './robots-file.ts';
+import { loadRobots, openRobots, type Robots } from './robots.ts';
 import { Scope, type ScopeRules } from './scope.ts';
 import { walkSitemaps } from './sitemap-walk.ts';
 import {
@@ -18,7 +16,14 @@ import {
   type FrontierPage,
   type KnownPage,
 } from './types.ts';
-import { type SiteRules, type Visit, type VisitContext, visitPage } from './visit.ts';
+import {
+  type FindKnown,
+  KnownPages,
+  type SiteRules,
+  type Visit,
+  type VisitContext,
+  visitPage,
+} from './visit.ts';
 
 export interface CrawlOptions {
   /** Normalised: `normalisePageUrl`. */

@@ -2,13 +2,12 @@ import type { Readable } from 'node:stream';
 import type { FetchAnswer } from '../../lib/fetch/guarded-fetch.ts';
 import { type CrawlErrorCode, crawlErrors } from './errors.ts';
 import type { Frontier } from './frontier.ts';
-import type { KnownPages } from './known-pages.ts';
 import { decodeHtml, type PageLinks, readLinks } from './links.ts';
 import { type Memo, printable, readMemo } from './memo.ts';
 import { normalisePageUrl, redirectTarget } from './page-url.ts';
 import { type PoliteRequests, type RequestFailure, readWhole } from './polite-requests.ts';
 import type { Robots } from './robots.ts';
-import { crawlerName } from './robots-file.ts';
+import { crawlerName } from './robots.ts';
 import type { Scope } from './scope.ts';
 import type { CrawlBounds, CrawledPage, FoundPage, KnownPage, ReadPage, SkipReason } from './types.ts';
 
@@ -268,4 +267,35 @@ function hasContent(known: KnownPage | null): boolean {
 
 function essence(mediaType: string): string {
   return (mediaType.split(';', 1)[0] ?? '').trim().toLowerCase();
+}
+
+export type FindKnown = (urls: readonly string[]) => Promise<Map<string, KnownPage>>;
+
+/** Asks for what is known about pages in groups, shortly before they are visited. */
+export class KnownPages {
+  readonly #findKnown: FindKnown;
+  readonly #answers = new Map<string, Promise<KnownPage | null>>();
+
+  constructor(findKnown: FindKnown) {
+    this.#findKnown = findKnown;
+  }
+
+  /** `ahead` are those that will be asked for next. */
+  find(url: string, ahead: readonly string[] = []): Promise<KnownPage | null> {
+    if (!this.#answers.has(url)) this.#ask([url, ...ahead]);
+    const answer = this.#answers.get(url) ?? Promise.resolve(null);
+    this.#answers.delete(url);
+    return answer;
+  }
+
+  #ask(urls: string[]): void {
+    const missing = urls.filter((url) => !this.#answers.has(url));
+    const asking = this.#findKnown(missing);
+    for (const url of missing) {
+      const answer = asking.then((known) => known.get(url) ?? null);
+      // Whoever visits the page hears of a failure; one that is never visited has nobody to tell.
+      answer.catch(() => {});
+      this.#answers.set(url, answer);
+    }
+  }
 }

@@ -1,10 +1,13 @@
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { principalOf } from '../../../kernel/http/route.ts';
 import { storedText } from '../../../kernel/http/stored-text.ts';
 import { isUsableId } from '../../../kernel/tenancy/types.ts';
 import type { ChunkerSettings } from '../chunkers/chunker.ts';
 import type { EmbedderSettings } from '../embedders/embedder.ts';
 import { sourceForm } from '../sources/source-form.ts';
 import { webAddress } from '../sources/web-address.ts';
+import type { KbKey } from '../types.ts';
 
 /** How a knowledge base is written in a request. */
 const id = z
@@ -101,4 +104,12 @@ export function chunkerOf(
   if (strategy !== 'fixed') return { strategy, maxTokens };
   const overlap = form?.strategy === 'fixed' ? form.overlap_tokens : undefined;
   return { strategy, maxTokens, overlapTokens: overlap ?? Math.floor(maxTokens / 8) };
+}
+
+/** The path of everything that belongs to a knowledge base. */
+export const kbParams = z.strictObject({ kb_id: knowledgeFormParts.id });
+
+/** The knowledge base that a request names. */
+export function kbKeyOf(request: FastifyRequest & { params: { kb_id: string } }): KbKey {
+  return { tenantId: principalOf(request).tenantId, kbId: request.params.kb_id };
 }

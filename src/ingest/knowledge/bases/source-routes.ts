@@ -5,7 +5,7 @@ import { addSource, getKbIn, getSource, type KnowledgeServiceDeps, removeSource 
 import { sourceForm } from '../sources/source-form.ts';
 import type { KnowledgeSource } from '../types.ts';
 import { knowledgeSourceReply, renderSource } from '../views.ts';
-import { kbKeyOf, kbParams } from './knowledge-key.ts';
+import { kbKeyOf, kbParams } from './form.ts';
 import { listSourceHeads } from './overview-store.ts';
 
 const tags = ['knowledge'];

@@ -1,3 +1,5 @@
+import type { Span } from './ruler.ts';
+
 /** How texts are cut. All strategies measure in tokens of the same counter. */
 export type ChunkerSettings =
   | { strategy: 'markdown'; maxTokens: number }
@@ -25,3 +27,14 @@ export interface Chunker {
 }
 
 export type CountTokens = (text: string) => number;
+
+export type BlockKind = 'heading' | 'paragraph' | 'list' | 'table' | 'fence' | 'front_matter';
+
+/** What an author set apart by blank lines or marks. Blocks do not overlap, and have no blanks at their ends. */
+export interface Block extends Span {
+  kind: BlockKind;
+  /** The headings above it, and for a heading itself as well. */
+  headingPath: readonly string[];
+  /** Chunks do not reach over two sections. */
+  section: number;
+}

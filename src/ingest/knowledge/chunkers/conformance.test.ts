@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Chunk, ChunkerSettings, CountTokens } from './chunker.ts';
-import { contentHash } from './content-hash.ts';
 import { createChunker } from './create-chunker.ts';
-import { normalise } from './normalise.ts';
+import { contentHash, normalise } from './normalise.ts';
 
 /** Four letters of a word are a token, about as in real ones. */
 const countTokens: CountTokens = (text) =>

@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import type { Chunk, Chunker, ChunkerSettings, CountTokens } from './chunker.ts';
-import { contentHash } from './content-hash.ts';
 import { cutFixed } from './fixed.ts';
-import { cutMarkdown } from './markdown.ts';
-import { normalise } from './normalise.ts';
-import type { PackedSpan } from './packing.ts';
+import { markdownBlocks } from './markdown-blocks.ts';
+import { contentHash, normalise } from './normalise.ts';
+import { type PackedSpan, pack } from './packing.ts';
 import { cutRecursively } from './recursive.ts';
 import { createRuler, type Ruler } from './ruler.ts';
 
@@ -56,7 +55,8 @@ export function createChunker(
 
 function cut(settings: ChunkerSettings, ruler: Ruler): Iterable<PackedSpan> {
   if (settings.strategy === 'fixed') return cutFixed(ruler, settings.overlapTokens);
-  return settings.strategy === 'recursive' ? cutRecursively(ruler) : cutMarkdown(ruler);
+  // Only what is too long for a chunk is divided: a list into items, a table into rows, a paragraph into sentences.
+  return settings.strategy === 'recursive' ? cutRecursively(ruler) : pack(markdownBlocks(ruler.text), ruler);
 }
 
 function chunkOf({ start, end, headingPath }: PackedSpan, source: string, countTokens: CountTokens): Chunk {

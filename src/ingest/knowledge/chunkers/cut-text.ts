@@ -4,7 +4,7 @@ import { messageOf } from '../../../lib/errors.ts';
 import { threadFile } from '../../../lib/thread-file.ts';
 import { storable } from '../../../lib/well-formed.ts';
 import type { Chunk, Chunker, ChunkerSettings } from './chunker.ts';
-import type { CuttingAnswer, CuttingRequest, CuttingStart } from './cutting-messages.ts';
+import type { CuttingAnswer, CuttingRequest, CuttingStart } from './cutting-thread.ts';
 
 /** Cutting takes this long before others on the main thread have their turn. */
 const turnMs = 8;

@@ -1,9 +1,8 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { storable } from '../../../lib/well-formed.ts';
 import { loadTokenCounter } from '../embedders/local-assets.ts';
-import type { Chunk } from './chunker.ts';
+import type { Chunk, ChunkerSettings } from './chunker.ts';
 import { createChunker } from './create-chunker.ts';
-import type { CuttingAnswer, CuttingRequest, CuttingStart } from './cutting-messages.ts';
 
 // What runs in the thread that long texts are cut in; `cut-text.ts` starts it.
 if (parentPort !== null) await serve(parentPort, workerData as CuttingStart);
@@ -40,4 +39,17 @@ function batchOf(chunks: Iterator<Chunk>): CuttingAnswer {
     units += next.value.text.length;
   }
   return { chunks: batch, isLast: false };
+}
+
+/** What the thread gets when it is started. */
+export interface CuttingStart {
+  settings: ChunkerSettings;
+}
+
+/** The text in pieces, then a question for each batch of chunks. */
+export type CuttingRequest = { type: 'text'; text: string } | { type: 'next' };
+
+export interface CuttingAnswer {
+  chunks: Chunk[];
+  isLast: boolean;
 }

@@ -1,4 +1,4 @@
-import type { Block, BlockKind } from './block.ts';
+import type { Block, BlockKind } from './chunker.ts';
 import {
   atxHeading,
   closesFence,

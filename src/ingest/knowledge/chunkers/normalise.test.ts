@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { contentHash } from './content-hash.ts';
-import { isBlank, normalise, normaliseTitle, safeCut } from './normalise.ts';
+import { contentHash, isBlank, normalise, normaliseTitle, safeCut } from './normalise.ts';
 
 const dirty = fc.string({
   unit: fc.oneof(

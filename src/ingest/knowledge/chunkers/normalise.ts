@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { wellFormed } from '../../../lib/well-formed.ts';
 
 /** Deeper indentation says nothing more, and could fill a chunk with nothing. */
@@ -64,4 +65,9 @@ const unprintable = /[\u0000-\u0008\u000e-\u001f\u007f-\u0084\u0086-\u009f\u00ad
 
 function indentation(blanks: string): string {
   return blanks.slice(0, maxIndentation).replace(/[^\t]/g, ' ');
+}
+
+/** SHA-256 in hex. The text must be normalised: the hash is what says that words were embedded before. */
+export function contentHash(normalisedText: string): string {
+  return createHash('sha256').update(normalisedText, 'utf8').digest('hex');
 }

@@ -1,4 +1,4 @@
-import type { Block } from './block.ts';
+import type { Block } from './chunker.ts';
 import { blockStrength, type Piece, piecesOf } from './parts.ts';
 import { PieceQueue } from './piece-queue.ts';
 import type { Ruler, Span } from './ruler.ts';

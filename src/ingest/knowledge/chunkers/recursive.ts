@@ -1,4 +1,4 @@
-import type { Block } from './block.ts';
+import type { Block } from './chunker.ts';
 import { isBlankLine, lineAt } from './markdown-lines.ts';
 import { type PackedSpan, pack } from './packing.ts';
 import type { Ruler } from './ruler.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../../kernel/http/replies.ts';
 import type { RouteModule } from '../../../kernel/http/route.ts';
-import { kbKeyOf, kbParams } from '../bases/knowledge-key.ts';
+import { kbKeyOf, kbParams } from '../bases/form.ts';
 import { getDocument } from './documents.ts';
 import { findOrdinalAt, listPassages, type Passage } from './passage-store.ts';
 

@@ -9,7 +9,7 @@ import {
   sendKept,
 } from '../../../kernel/http/route.ts';
 import { storedText } from '../../../kernel/http/stored-text.ts';
-import { kbKeyOf, kbParams } from '../bases/knowledge-key.ts';
+import { kbKeyOf, kbParams } from '../bases/form.ts';
 import { findShownGeneration } from '../bases/overview-store.ts';
 import { getKb, getKbIn } from '../service.ts';
 import { listKbFiles } from '../store.ts';

@@ -1,8 +1,8 @@
 import { isSluiceError, messageOf } from '../../../lib/errors.ts';
 import { assertEmbedderDefinition, type EmbedderDefinition, nameOfType } from './define-embedder.ts';
 import type { Embedder, EmbedderLimits } from './embedder.ts';
+import { toUnitLength } from './embedder.ts';
 import { embedderErrors } from './errors.ts';
-import { toUnitLength } from './vectors.ts';
 
 const { raise } = embedderErrors;
 const defaultLimits: EmbedderLimits = {

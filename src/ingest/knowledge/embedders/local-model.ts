@@ -1,10 +1,10 @@
 import type { InferenceSession } from 'onnxruntime-node';
+import { toUnitLength } from './embedder.ts';
 import { loadSentencePieces, readAsset } from './local-assets.ts';
 import { localDimensions } from './local-protocol.ts';
 import { windowsOf } from './local-windows.ts';
 import type { NativeWork } from './native-work.ts';
 import type { SentencePieces } from './sentence-pieces.ts';
-import { toUnitLength } from './vectors.ts';
 
 type Runtime = typeof import('onnxruntime-node');
 

@@ -7,11 +7,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { threadFile } from '../../../lib/thread-file.ts';
+import { toUnitLength } from './embedder.ts';
 import { LocalEmbedder, type LocalEmbedderSettings } from './local.ts';
 import { loadSentencePieces } from './local-assets.ts';
 import type { ThreadStart } from './local-protocol.ts';
 import { windowsOf } from './local-windows.ts';
-import { toUnitLength } from './vectors.ts';
 
 const built = threadFile('local-thread');
 const { signal } = new AbortController();

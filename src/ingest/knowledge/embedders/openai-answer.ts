@@ -1,6 +1,6 @@
+import { toUnitLength } from './embedder.ts';
 import { embedderErrors } from './errors.ts';
 import { asObject, parseJson } from './openai-problems.ts';
-import { toUnitLength } from './vectors.ts';
 
 /** The vectors of an answer in the order of the texts. `dimensions` is null when they are not known yet. */
 export function readVectors(

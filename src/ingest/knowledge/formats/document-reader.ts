@@ -2,9 +2,9 @@ import { Worker } from 'node:worker_threads';
 import { messageOf, type SluiceError } from '../../../lib/errors.ts';
 import { threadFile } from '../../../lib/thread-file.ts';
 import { unreadable } from './convert.ts';
+import type { ThreadAnswer, ThreadQuestion } from './document-thread.ts';
 import { documentErrors } from './errors.ts';
 import { titleOfName } from './safe-text.ts';
-import type { ThreadAnswer, ThreadQuestion } from './thread-messages.ts';
 import type { ReadResult } from './types.ts';
 
 export type ReaderQuestion = Omit<ThreadQuestion, 'id'>;

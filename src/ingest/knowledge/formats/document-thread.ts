@@ -1,6 +1,6 @@
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import { convertDocument } from './convert.ts';
-import type { ThreadAnswer, ThreadQuestion } from './thread-messages.ts';
+import type { DocumentKind, DocumentLimits, ReadResult } from './types.ts';
 
 // What runs in the thread that documents are read in; `document-reader.ts` starts and watches it.
 if (parentPort !== null) answerQuestions(parentPort);
@@ -23,3 +23,17 @@ function answerQuestions(port: MessagePort): void {
     answer({ type: 'done', id, result: await convertDocument(document, { limits, charset, onProgress }) });
   });
 }
+
+export interface ThreadQuestion {
+  id: number;
+  kind: DocumentKind;
+  name: string;
+  /** Handed over, not copied. */
+  bytes: Uint8Array<ArrayBuffer>;
+  charset: string | null;
+  limits: DocumentLimits;
+}
+
+export type ThreadAnswer =
+  | { type: 'progress'; id: number }
+  | { type: 'done'; id: number; result: ReadResult };

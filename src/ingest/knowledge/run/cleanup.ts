@@ -1,18 +1,15 @@
-import { deleteFrontier } from '../../../kernel/crawl/frontier-store.ts';
 import type { Job, Slice, SliceResult } from '../../../kernel/jobs/types.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { knowledgeErrors } from '../errors.ts';
-import { listSuperseded } from '../index/chunk-store.ts';
 import { listGenerations, lockGeneration, retireGeneration } from '../index/generation-store.ts';
-import { batchSize, dropSomeLinks, dropSomeOf, type IndexPlace } from '../index/removal.ts';
+import { batchSize, dropSomeOf, type IndexPlace } from '../index/removal.ts';
 import type { VectorEngine } from '../index/vector/engine.ts';
 import { deleteCreated, restoreDocuments } from '../index/visit-store.ts';
 import type { Generation, KbKey } from '../types.ts';
 import { checkpointOf, type RunTarget } from './checkpoint.ts';
 import { payloadOf } from './open-run.ts';
-import { listBusyJobs } from './store.ts';
+import { removeFrontierOf, removeSuperseded } from './steps/sweep.ts';
 
-const maxRevisions = 10_000;
 const goOn: SliceResult = { outcome: { type: 'continue' } };
 /** As if it had never run. */
 const cleared: SliceResult = { outcome: { type: 'done' }, checkpoint: {}, counters: {}, stage: 'canceled' };
@@ -89,21 +86,12 @@ async function removeCreated({ slice, key, jobId, place }: Cleanup): Promise<boo
   return (await locked(slice, place, (tx) => deleteCreated(tx, scope))) < batchSize;
 }
 
-async function removeLinks({ slice, key, jobId, place }: Cleanup): Promise<boolean> {
-  const revisions = await slice.transaction(async (tx) => {
-    const busyJobs = await listBusyJobs(tx, { ...key, exceptJobId: jobId });
-    return listSuperseded(tx, { ...key, busyJobs, limit: maxRevisions });
-  });
-  if (revisions.length === 0) return true;
-  while ((await locked(slice, place, (tx) => dropSomeLinks(place, tx, revisions))) === batchSize) {
-    if (slice.shouldYield()) return false;
-  }
-  return revisions.length < maxRevisions;
+function removeLinks({ slice, place }: Cleanup): Promise<boolean> {
+  return removeSuperseded(slice, place, (tx) => lockGeneration(tx, place.key));
 }
 
-async function removeFrontier({ slice, key, jobId }: Cleanup): Promise<boolean> {
-  const scope = { tenantId: key.tenantId, jobId, limit: batchSize };
-  return (await slice.transaction((tx) => deleteFrontier(tx, scope))) < batchSize;
+function removeFrontier({ slice }: Cleanup): Promise<boolean> {
+  return removeFrontierOf(slice);
 }
 
 function locked<T>(slice: Slice, { key }: IndexPlace, work: (tx: Tx) => Promise<T>): Promise<T> {

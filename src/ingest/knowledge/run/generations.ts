@@ -50,11 +50,14 @@ export async function chooseGeneration(tx: Tx, choice: Choice): Promise<RunTarge
   if (settingsOf(fresh) !== settingsOf(kb)) return null;
   const generations = await listGenerations(tx, kb);
   const usable = generations.filter(({ state }) => state !== 'retired');
-  const fitting =
-    usable.find((one) => one.state === 'serving' && one.fingerprint === fingerprint) ??
-    usable.find((one) => one.fingerprint === fingerprint);
-  const chosen = fitting ?? (await makeGeneration(tx, choice, usable));
+  const chosen = findFitting(usable, fingerprint) ?? (await makeGeneration(tx, choice, usable));
   return { generation: chosen.generation, fingerprint, embedder: kb.embedder, chunker: kb.chunker };
+}
+
+/** The generation that was made with these settings; the one that serves before one that is being built. */
+export function findFitting(generations: readonly Generation[], fingerprint: string): Generation | undefined {
+  const fitting = generations.filter((one) => one.state !== 'retired' && one.fingerprint === fingerprint);
+  return fitting.find(({ state }) => state === 'serving') ?? fitting[0];
 }
 
 async function makeGeneration(tx: Tx, choice: Choice, others: readonly Generation[]): Promise<Generation> {

@@ -9,6 +9,7 @@ import type { LoadedDocument } from '../sources/source.ts';
 import { findKb, listSources } from '../store.ts';
 import type { GenerationKey, KbKey, KnowledgeBase, KnowledgeSource } from '../types.ts';
 import type { KnowledgeWorkerDeps } from './deps.ts';
+import { findFitting } from './generations.ts';
 import { findKnownDocuments } from './steps/loading.ts';
 
 /** What a run would do now. `isComplete`: every source could show everything in the time that there was. */
@@ -47,10 +48,7 @@ async function openPlanning(deps: KnowledgeWorkerDeps, key: KbKey, maxMs: number
   }
   const embedder = await deps.embedders.get(kb.tenantId, kb.embedder);
   const fingerprint = deps.fingerprintOf(embedder, kb.chunker);
-  const usable = generations.filter(({ state }) => state !== 'retired');
-  const fitting =
-    usable.find((one) => one.state === 'serving' && one.fingerprint === fingerprint) ??
-    usable.find((one) => one.fingerprint === fingerprint);
+  const fitting = findFitting(generations, fingerprint);
   return new Planning({
     deps,
     kb,

@@ -1,32 +1,15 @@
-import type { Job } from '../../../kernel/jobs/types.ts';
+import type { Job, JobStatus } from '../../../kernel/jobs/types.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql } from '../../../lib/postgres/sql.ts';
 import type { KbKey } from '../types.ts';
 
-/** Whether the run before this one ended well and had seen everything that the source had. */
-export async function wasSeenCompletely(
-  tx: Tx,
-  { tenantId, kbId, jobId, sourceId }: KbKey & { jobId: string; sourceId: string },
-): Promise<boolean> {
-  const row = await tx.find<{ isComplete: boolean }>(sql`
-    select j.status = 'success' and coalesce(j.checkpoint -> 'complete', '[]') ? ${sourceId} as "isComplete"
-      from ingestion_jobs j
-     where j.tenant_id = ${tenantId}
-       and j.subject_id = ${kbId}
-       and j.pipeline = 'knowledge'
-       and j.job_id < ${jobId}
-     order by j.job_id desc
-     limit 1`);
-  return row?.isComplete ?? false;
-}
-
-/** Whether the run before this one came to its end: nothing that it began is left lying about then. */
-export async function hasPredecessorSucceeded(
+/** The run before this one, and the sources that it saw completely. */
+export function findPredecessor(
   tx: Tx,
   { tenantId, kbId, jobId }: KbKey & { jobId: string },
-): Promise<boolean> {
-  const row = await tx.find<{ hasSucceeded: boolean }>(sql`
-    select j.status = 'success' as "hasSucceeded"
+): Promise<{ status: JobStatus; complete: string[] } | null> {
+  return tx.find(sql`
+    select j.status, coalesce(j.checkpoint -> 'complete', '[]') as complete
       from ingestion_jobs j
      where j.tenant_id = ${tenantId}
        and j.subject_id = ${kbId}
@@ -34,7 +17,6 @@ export async function hasPredecessorSucceeded(
        and j.job_id < ${jobId}
      order by j.job_id desc
      limit 1`);
-  return row?.hasSucceeded ?? false;
 }
 
 /** The newest job of the whole knowledge base, whatever became of it; those of single references are left out. */

@@ -1,6 +1,6 @@
 import { crawl } from '../../../kernel/crawl/crawl.ts';
 import { normalisePageUrl } from '../../../kernel/crawl/page-url.ts';
-import { PoliteRequests, type Wait } from '../../../kernel/crawl/polite-requests.ts';
+import type { Wait } from '../../../kernel/crawl/polite-requests.ts';
 import { Scope } from '../../../kernel/crawl/scope.ts';
 import { walkSitemaps } from '../../../kernel/crawl/sitemap-walk.ts';
 import {
@@ -14,7 +14,7 @@ import {
 } from '../../../kernel/crawl/types.ts';
 import type { GuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
 import type { CrawlSettings, NewReference, ScrapeSource } from '../types.ts';
-import { feedSteps } from './feed-steps.ts';
+import { feedSteps, requestsOf } from './feed-steps.ts';
 
 /** One step of a crawl, whatever it goes through. */
 export interface ScrapeStep {
@@ -159,7 +159,7 @@ async function readSitemaps(
   const found = new Map<string, FoundPage>();
   let isMore = false;
   const { isTruncated, failures } = await walkSitemaps({
-    requests: politely(tools),
+    requests: requestsOf(tools),
     start: [url],
     maxSitemaps: defaultCrawlBounds.maxSitemaps,
     isAllowed: (other) => scope.isOnHost(other),
@@ -175,13 +175,4 @@ async function readSitemaps(
   const none = `${url} names no page of its own host; it may be no sitemap`;
   const gap = failures[0] ?? (isMore || isTruncated ? tooMany : pages.length === 0 ? none : null);
   return { pages, gap };
-}
-
-function politely({ fetch, signal, bounds, wait }: CrawlTools): PoliteRequests {
-  return new PoliteRequests({
-    fetch,
-    signal,
-    bounds: { ...defaultCrawlBounds, ...bounds },
-    ...(wait ? { wait } : {}),
-  });
 }

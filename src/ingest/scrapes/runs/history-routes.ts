@@ -1,11 +1,10 @@
-import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../../kernel/http/replies.ts';
-import { principalOf, type RouteApp, type RouteDeps } from '../../../kernel/http/route.ts';
-import { scrapeFormParts } from '../form.ts';
+import type { RouteApp, RouteDeps } from '../../../kernel/http/route.ts';
+import { scrapeFormParts, sourceKeyOf, sourceParams } from '../form.ts';
 import { listReferences } from '../references/reference-store.ts';
 import { getRun, getSourceIn, listHandoffPage } from '../service.ts';
-import { handoffStatuses, type SourceKey } from '../types.ts';
+import { handoffStatuses } from '../types.ts';
 import {
   handoffListReply,
   referenceReply,
@@ -19,17 +18,12 @@ import {
 import { listRuns } from './run-store.ts';
 
 const tags = ['scrapes'];
-const params = z.strictObject({ source: scrapeFormParts.sourceName });
 
 /** What syncs have left behind. */
 export function historyRoutes(app: RouteApp, deps: RouteDeps): void {
   installHandoffs(app, deps);
   installReferences(app, deps);
   installRuns(app, deps);
-}
-
-function keyOf(request: FastifyRequest & { params: { source: string } }): SourceKey {
-  return { tenantId: principalOf(request).tenantId, source: request.params.source };
 }
 
 const maxOffset = 1_000_000;
@@ -43,7 +37,7 @@ function installHandoffs(app: RouteApp, { db, cursors }: RouteDeps): void {
     schema: {
       tags,
       summary: 'List hand-offs, newest first; 503 while they are taken down',
-      params,
+      params: sourceParams,
       querystring: z.strictObject({
         ...pageQuery,
         offset: z.coerce
@@ -62,7 +56,7 @@ function installHandoffs(app: RouteApp, { db, cursors }: RouteDeps): void {
       const { limit, status, scrape_run_id: scrapeRunId, cursor } = request.query;
       const page = pageRequest(request.query, { list, cursors });
       const offset = cursor === undefined ? request.query.offset : 0;
-      const filter = { ...keyOf(request), status, scrapeRunId, ...page, offset };
+      const filter = { ...sourceKeyOf(request), status, scrapeRunId, ...page, offset };
       const { handoffs, total } = await listHandoffPage({ db }, filter);
       const render = renderHandoff;
       return { ...pageOf(handoffs, { limit, list, cursors, key: (row) => row.handoffId, render }), total };
@@ -79,12 +73,12 @@ function installReferences(app: RouteApp, { db, cursors }: RouteDeps): void {
     schema: {
       tags,
       summary: 'List references, newest first',
-      params,
+      params: sourceParams,
       querystring: z.strictObject(pageQuery),
       response: { 200: listOf(referenceReply), ...problems(404) },
     },
     handler: async (request) => {
-      const key = keyOf(request);
+      const key = sourceKeyOf(request);
       const page = pageRequest(request.query, { list, cursors });
       const rows = await db.tenant(key.tenantId, async (tx) => {
         await getSourceIn(tx, key);
@@ -105,12 +99,12 @@ function installRuns(app: RouteApp, { db, cursors }: RouteDeps): void {
     schema: {
       tags,
       summary: 'List runs of a source, newest first',
-      params,
+      params: sourceParams,
       querystring: z.strictObject(pageQuery),
       response: { 200: listOf(runReply), ...problems(404) },
     },
     handler: async (request) => {
-      const key = keyOf(request);
+      const key = sourceKeyOf(request);
       const page = pageRequest(request.query, { list, cursors });
       const rows = await db.tenant(key.tenantId, async (tx) => {
         await getSourceIn(tx, key);
@@ -127,12 +121,12 @@ function installRuns(app: RouteApp, { db, cursors }: RouteDeps): void {
     schema: {
       tags,
       summary: 'Get a run, and what has become of what it handed over',
-      params: z.strictObject({ ...params.shape, scrape_run_id: scrapeFormParts.runId }),
+      params: z.strictObject({ ...sourceParams.shape, scrape_run_id: scrapeFormParts.runId }),
       response: { 200: runWithHandoffsReply, ...problems(404) },
     },
     handler: async (request) => {
       const { scrape_run_id: scrapeRunId } = request.params;
-      return renderRunWithHandoffs(await getRun({ db }, { ...keyOf(request), scrapeRunId }));
+      return renderRunWithHandoffs(await getRun({ db }, { ...sourceKeyOf(request), scrapeRunId }));
     },
   });
 }

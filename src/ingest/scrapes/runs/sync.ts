@@ -6,8 +6,7 @@ import { scrapeErrors } from '../errors.ts';
 import { type HandOverDeps, handOver, isTableMissing } from '../handoffs/hand-over.ts';
 import { batchesOf, inLockOrder } from '../handoffs/payload.ts';
 import { isTransient, withAttempts } from '../handoffs/retry.ts';
-import { getRunIn } from '../service.ts';
-import { findSource } from '../store.ts';
+import { getRunIn, getSource } from '../service.ts';
 import {
   addCounts,
   crawlRetries,
@@ -48,12 +47,6 @@ export async function sync(
     );
   }
   return push(deps, source, { references, createdBy }, beforeCommit);
-}
-
-async function getSource({ db }: SyncDeps, key: SourceKey): Promise<ScrapeSource> {
-  const source = await db.tenant(key.tenantId, (tx) => findSource(tx, key));
-  if (source) return source;
-  throw scrapeErrors.raise.scrape_source_not_found(`There is no scrape source ${key.source}`);
 }
 
 async function startCrawl(

@@ -1,12 +1,10 @@
-import type { Archive } from '../../../../lib/formats/archive.ts';
-import type { XmlEvents } from '../../../../lib/formats/xml.ts';
+import { type Archive, openArchive } from '../../../../lib/formats/archive.ts';
+import { readXml, type XmlEvents } from '../../../../lib/formats/xml.ts';
 import { documentErrors } from '../errors.ts';
 import { MarkdownWriter } from '../markdown-writer.ts';
-import type { Converted, ConvertOptions } from '../types.ts';
-import { openDocxArchive } from './archive.ts';
+import type { Converted, ConvertOptions, DocumentLimits } from '../types.ts';
 import { DocxBody } from './body.ts';
 import { DocxNumbering, DocxStyles } from './styles.ts';
-import { readDocxXml } from './xml.ts';
 
 /** Headings by style, lists and tables as Markdown; then the footnotes. Nothing but text is unfolded. */
 export async function readDocx(bytes: Buffer, options: ConvertOptions): Promise<Converted> {
@@ -71,4 +69,31 @@ async function findTitle(read: ReadPart): Promise<string | null> {
     },
   });
   return title.trim() === '' ? null : title;
+}
+
+/** Only what is asked for is unfolded, and all of it together at most to the limit. */
+function openDocxArchive(bytes: Buffer, limits: DocumentLimits): Promise<Archive> {
+  const { docx_is_broken, docx_is_encrypted, document_unfolds_too_far } = documentErrors.raise;
+  return openArchive(bytes, {
+    limits: {
+      maxEntries: limits.maxArchiveEntries,
+      maxInflatedBytes: limits.maxInflatedBytes,
+      maxRatio: limits.maxInflateRatio,
+    },
+    errors: {
+      broken: (why, cause) => docx_is_broken(why, { cause }),
+      encrypted: (why) => docx_is_encrypted(why),
+      unfoldsTooFar: (why) => document_unfolds_too_far(why),
+    },
+  });
+}
+
+/** Reads a part of a Word document as a stream. */
+function readDocxXml(
+  pieces: AsyncIterable<Buffer>,
+  options: { events: XmlEvents; onProgress(): void },
+): Promise<void> {
+  const broken = (why: string) =>
+    documentErrors.raise.docx_is_broken(`One of its parts is not readable XML: ${why}`);
+  return readXml(pieces, { ...options, broken });
 }

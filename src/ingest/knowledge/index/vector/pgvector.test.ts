@@ -15,8 +15,7 @@ import { ExactEngine } from './exact.ts';
 import { openVectorEngine } from './open-engine.ts';
 import { PgvectorEngine } from './pgvector.ts';
 import { findVectorTable } from './pgvector-store.ts';
-import { isAtLeast } from './pgvector-version.ts';
-import { prepareVectorTable } from './prepare-pgvector.ts';
+import { isAtLeast, prepareVectorTable } from './prepare-pgvector.ts';
 import type { VectorTable } from './types.ts';
 
 const database = usePglite();

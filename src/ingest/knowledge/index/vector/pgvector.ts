@@ -9,7 +9,7 @@ import {
   setGraphSearch,
   unsetGraphSearch,
 } from './pgvector-store.ts';
-import { isAtLeast } from './pgvector-version.ts';
+import { isAtLeast } from './prepare-pgvector.ts';
 import {
   type ChunkVector,
   type VectorHit,

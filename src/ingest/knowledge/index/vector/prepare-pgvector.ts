@@ -4,7 +4,6 @@ import {
   tryCreateExtension,
   withOwnerSession,
 } from '../../../../lib/postgres/optional-extension.ts';
-import { isAtLeast } from './pgvector-version.ts';
 import {
   createVectorIndexes,
   createVectorTable,
@@ -61,4 +60,14 @@ async function ensureExtension(
   if (refusal !== null)
     onNotice(`pgvector is not used: the owner of the database could not create it (${refusal})`);
   return refusal === null;
+}
+
+/** Of PostgreSQL's extensions: numbers between dots. */
+export function isAtLeast(version: string, wanted: string): boolean {
+  const [have, want] = [version, wanted].map((text) => text.split('.').map(Number));
+  for (let place = 0; place < Math.max(have?.length ?? 0, want?.length ?? 0); place += 1) {
+    const difference = (have?.[place] ?? 0) - (want?.[place] ?? 0);
+    if (difference !== 0) return difference > 0;
+  }
+  return true;
 }

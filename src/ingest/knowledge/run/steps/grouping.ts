@@ -2,11 +2,12 @@ import { randomInt } from 'node:crypto';
 import { newId } from '../../../../lib/ids.ts';
 import { storable } from '../../../../lib/well-formed.ts';
 import { cutText } from '../../chunkers/cut-text.ts';
-import { type KnownRow, listKnown } from '../../index/visit-store.ts';
+import type { KnownRow } from '../../index/visit-store.ts';
 import type { LoadedDocument } from '../../sources/source.ts';
 import type { KnowledgeSource } from '../../types.ts';
 import type { PartialDocument } from '../checkpoint.ts';
 import type { Group, GroupPart, LoadedBatch, RunContext, RunDocument } from '../context.ts';
+import { byUri, findRows } from './loading.ts';
 
 type TextDocument = Extract<LoadedDocument, { kind: 'text' }>;
 
@@ -24,7 +25,8 @@ export async function* groupDocuments(
   for await (const loaded of batches) {
     yield* grouping.begin(loaded);
     const { documents } = loaded.batch;
-    const known = loaded.known ?? (await findRows(run, loaded.source, documents));
+    const uris = documents.map(({ uri }) => uri);
+    const known = loaded.known ?? byUri(await findRows(run, loaded.source, uris));
     for (const document of documents) {
       const row = known.get(document.uri);
       const text = grouping.take(document, row);
@@ -40,17 +42,6 @@ export async function* groupDocuments(
 export function withStorableUris({ batch, ...loaded }: LoadedBatch): LoadedBatch {
   const documents = batch.documents.map((document) => ({ ...document, uri: storable(document.uri) }));
   return { ...loaded, batch: { ...batch, documents } };
-}
-
-async function findRows(
-  { deps, key }: RunContext,
-  { sourceId }: KnowledgeSource,
-  documents: readonly LoadedDocument[],
-): Promise<Map<string, KnownRow>> {
-  const uris = documents.map(({ uri }) => uri);
-  if (uris.length === 0) return new Map();
-  const rows = await deps.db.tenant(key.tenantId, (tx) => listKnown(tx, { ...key, sourceId }, uris));
-  return new Map(rows.map((row) => [row.uri, row]));
 }
 
 class Grouping {

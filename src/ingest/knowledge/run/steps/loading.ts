@@ -4,7 +4,7 @@ import type { DocumentBatch, KnownDocument, LoadContext, SourceCursor } from '..
 import { listSources } from '../../store.ts';
 import type { KnowledgeSource } from '../../types.ts';
 import type { LoadedBatch, RunContext } from '../context.ts';
-import { wasSeenCompletely } from '../store.ts';
+import { findPredecessor } from '../store.ts';
 
 const maxSources = 1_000;
 
@@ -74,12 +74,11 @@ async function knowledgeOf(
 ): Promise<Pick<LoadContext, 'findKnown' | 'listKnown' | 'wasComplete'>> {
   const { deps, key, jobId } = run;
   const { sourceId } = source;
+  const before = await deps.db.tenant(key.tenantId, (tx) => findPredecessor(tx, { ...key, jobId }));
   return {
     findKnown: (uris) => looks.look(uris),
     listKnown: (page) => deps.db.tenant(key.tenantId, (tx) => listKnownPage(tx, { ...key, sourceId }, page)),
-    wasComplete: await deps.db.tenant(key.tenantId, (tx) =>
-      wasSeenCompletely(tx, { ...key, jobId, sourceId }),
-    ),
+    wasComplete: before?.status === 'success' && before.complete.includes(sourceId),
   };
 }
 
@@ -98,7 +97,7 @@ class Looks {
   async look(uris: readonly string[]): Promise<Map<string, KnownDocument>> {
     const rows = await findRows(this.#run, this.#source, uris);
     this.#asked = new Set(uris);
-    this.#rows = new Map(rows.map((row) => [row.uri, row]));
+    this.#rows = byUri(rows);
     return knownDocuments(rows);
   }
 
@@ -108,13 +107,17 @@ class Looks {
   }
 }
 
-async function findRows(
+export async function findRows(
   { deps, key }: Pick<RunContext, 'deps' | 'key'>,
   { sourceId }: Pick<KnowledgeSource, 'sourceId'>,
   uris: readonly string[],
 ): Promise<KnownRow[]> {
   if (uris.length === 0) return [];
   return deps.db.tenant(key.tenantId, (tx) => listKnown(tx, { ...key, sourceId }, uris));
+}
+
+export function byUri(rows: readonly KnownRow[]): Map<string, KnownRow> {
+  return new Map(rows.map((row) => [row.uri, row]));
 }
 
 export async function findKnownDocuments(

@@ -1,13 +1,14 @@
 import { deleteFrontier } from '../../../../kernel/crawl/frontier-store.ts';
-import type { SliceResult } from '../../../../kernel/jobs/types.ts';
+import type { Slice, SliceResult } from '../../../../kernel/jobs/types.ts';
+import type { Tx } from '../../../../lib/postgres/db.ts';
 import { listSuperseded } from '../../index/chunk-store.ts';
 import { listGenerations } from '../../index/generation-store.ts';
-import { batchSize, dropRevisions, dropSomeLinks, dropSomeOf } from '../../index/removal.ts';
+import { batchSize, dropRevisions, dropSomeLinks, dropSomeOf, type IndexPlace } from '../../index/removal.ts';
 import { adoptDocuments, deleteGone } from '../../index/visit-store.ts';
 import { addCount, addCounts, checkpointOf, countersOf, stateOf } from '../checkpoint.ts';
 import type { SliceContext } from '../context.ts';
 import { assertReplaceable, holdGeneration, switchOver } from '../generations.ts';
-import { hasPredecessorSucceeded, listBusyJobs } from '../store.ts';
+import { findPredecessor, listBusyJobs } from '../store.ts';
 
 /** How many revisions are looked up at once. */
 const maxRevisions = 10_000;
@@ -21,7 +22,7 @@ type SweepStep = (context: SliceContext) => Promise<boolean>;
  */
 const steps: readonly SweepStep[] = [
   removeGone,
-  removeSuperseded,
+  removeReplaced,
   adopt,
   removeFrontier,
   serve,
@@ -84,29 +85,35 @@ async function removeGone({ run, slice }: SliceContext): Promise<boolean> {
   return deleted < batchSize;
 }
 
-/** Links of older texts and of documents that are gone, with the chunks that nobody has any more. */
-async function removeSuperseded({ run, slice }: SliceContext): Promise<boolean> {
-  const place = { ...run.key, exceptJobId: run.jobId };
+async function removeReplaced({ run, slice }: SliceContext): Promise<boolean> {
+  const { docs_seen, docs_unchanged, docs_gone } = run.counters;
+  if (docs_seen === docs_unchanged && docs_gone === 0) {
+    // Looking through all links costs more than the rest of a run that found everything as it was.
+    const before = await slice.transaction((tx) => findPredecessor(tx, { ...run.key, jobId: run.jobId }));
+    if (before?.status === 'success') return true;
+  }
+  return removeSuperseded(slice, run, (tx) => holdGeneration(tx, run));
+}
+
+/** Links of older texts and of documents that are gone, with the chunks that no document has any more. */
+export async function removeSuperseded(
+  slice: Slice,
+  place: IndexPlace,
+  lock: (tx: Tx) => Promise<unknown>,
+): Promise<boolean> {
   const revisions = await slice.transaction(async (tx) => {
-    // Looking through all links costs more than all the rest of a run that found everything as it was.
-    if (hasWrittenNothing(run) && (await hasPredecessorSucceeded(tx, { ...run.key, jobId: run.jobId })))
-      return [];
-    const busyJobs = await listBusyJobs(tx, place);
-    return listSuperseded(tx, { ...run.key, busyJobs, limit: maxRevisions });
+    const busyJobs = await listBusyJobs(tx, { ...place.key, exceptJobId: slice.job.jobId });
+    return listSuperseded(tx, { ...place.key, busyJobs, limit: maxRevisions });
   });
   if (revisions.length === 0) return true;
   for (;;) {
     const removed = await slice.transaction(async (tx) => {
-      await holdGeneration(tx, run);
-      return dropSomeLinks(run, tx, revisions);
+      await lock(tx);
+      return dropSomeLinks(place, tx, revisions);
     });
     if (removed < batchSize) return revisions.length < maxRevisions;
     if (slice.shouldYield()) return false;
   }
-}
-
-function hasWrittenNothing({ counters }: SliceContext['run']): boolean {
-  return counters.docs_seen === counters.docs_unchanged && counters.docs_gone === 0;
 }
 
 async function adopt({ run, slice }: SliceContext): Promise<boolean> {
@@ -114,8 +121,12 @@ async function adopt({ run, slice }: SliceContext): Promise<boolean> {
   return (await slice.transaction((tx) => adoptDocuments(tx, scope))) < batchSize;
 }
 
-async function removeFrontier({ run, slice }: SliceContext): Promise<boolean> {
-  const scope = { tenantId: run.key.tenantId, jobId: run.jobId, limit: batchSize };
+function removeFrontier({ slice }: SliceContext): Promise<boolean> {
+  return removeFrontierOf(slice);
+}
+
+export async function removeFrontierOf(slice: Slice): Promise<boolean> {
+  const scope = { ...slice.job, limit: batchSize };
   return (await slice.transaction((tx) => deleteFrontier(tx, scope))) < batchSize;
 }
 
