@@ -13,26 +13,26 @@ export class KnowledgeMetrics {
     const registers = [registry];
     this.calls = new Counter({
       name: 'sluice_embedding_calls_total',
-      help: 'Calls of embedders, by how they were answered',
+      help: 'Calls to embedders, by outcome',
       labelNames: ['provider', 'answer'],
       registers,
     });
     this.callSeconds = new Histogram({
       name: 'sluice_embedding_call_seconds',
-      help: 'How long calls of embedders take',
+      help: 'Duration of calls to embedders',
       labelNames: ['provider'],
       buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
       registers,
     });
     this.#documents = new Counter({
       name: 'sluice_knowledge_documents_total',
-      help: 'Documents that runs have come across, by what became of them',
+      help: 'Documents that runs have processed, by outcome',
       labelNames: ['outcome'],
       registers,
     });
     this.#chunks = new Counter({
       name: 'sluice_knowledge_chunks_total',
-      help: 'Chunks that runs have come across, by what became of them',
+      help: 'Chunks that runs have processed, by outcome',
       labelNames: ['outcome'],
       registers,
     });

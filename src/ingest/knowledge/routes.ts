@@ -42,7 +42,7 @@ function installCreation(app: RouteApp, deps: KnowledgeServiceDeps): void {
     config: { action: 'knowledge.manage', idempotent: true },
     schema: {
       tags,
-      summary: 'Make a knowledge base, with its sources; it is empty until its first run',
+      summary: 'Create a knowledge base with its sources; it is empty until its first run',
       body: z.strictObject(knowledgeFields),
       response: { 201: knowledgeBaseReply, ...problems(409, 413, 415, 422) },
     },
@@ -63,7 +63,7 @@ function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
     config: { action: 'knowledge.read' },
     schema: {
       tags,
-      summary: 'List knowledge bases by their ids, each with the state of its last run',
+      summary: 'List knowledge bases by id, each with the state of its last run',
       querystring: z.strictObject(pageQuery),
       response: { 200: listOf(knowledgeBaseReply), ...problems() },
     },
@@ -118,7 +118,7 @@ function installChanges(app: RouteApp, deps: KnowledgeServiceDeps): void {
     schema: {
       tags,
       summary:
-        'Delete a knowledge base that has no active run: it is gone at once, what a large one holds bit by bit',
+        'Delete a knowledge base without an active run; the contents of a large one are deleted in the background',
       params: kbParams,
       response: { 204: z.null(), ...problems(404, 409) },
     },

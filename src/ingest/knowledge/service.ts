@@ -69,8 +69,8 @@ async function taken(tx: Tx, key: KbKey): Promise<SluiceError> {
   const isThere = (await findKb(tx, key)) !== null;
   return knowledgeErrors.raise.knowledge_base_exists(
     isThere
-      ? `There is a knowledge base ${key.kbId} already`
-      : `Knowledge base ${key.kbId} is being deleted; its id is free again once everything in it is gone`,
+      ? `Knowledge base ${key.kbId} already exists`
+      : `Knowledge base ${key.kbId} is being deleted; its id is free again once all its contents are deleted`,
   );
 }
 
@@ -78,7 +78,7 @@ async function taken(tx: Tx, key: KbKey): Promise<SluiceError> {
 async function assertRoomForKb({ limits }: KnowledgeServiceDeps, tx: Tx, tenantId: string): Promise<void> {
   if ((await countKbs(tx, tenantId)) < limits.maxBases) return;
   throw knowledgeErrors.raise.knowledge_limit_reached(
-    `The tenant has ${limits.maxBases} knowledge bases, the most allowed (KNOWLEDGE_MAX_BASES)`,
+    `The tenant has ${limits.maxBases} knowledge bases, which is the limit (KNOWLEDGE_MAX_BASES)`,
     { details: { limit: limits.maxBases } },
   );
 }
@@ -86,8 +86,8 @@ async function assertRoomForKb({ limits }: KnowledgeServiceDeps, tx: Tx, tenantI
 function assertKnown({ customEmbedders }: KnowledgeServiceDeps, embedder: EmbedderSettings): void {
   if (embedder.provider !== 'custom' || customEmbedders.includes(embedder.name)) return;
   throw knowledgeErrors.raise.knowledge_embedder_unknown(
-    `There is no embedder ${JSON.stringify(embedder.name)} here; there are: ${customEmbedders.join(', ') || 'none'}`,
-    { fields: [{ pointer: '/embedder/name', message: 'must be one that sluice.config.mjs brings' }] },
+    `There is no custom embedder ${JSON.stringify(embedder.name)}; defined are: ${customEmbedders.join(', ') || 'none'}`,
+    { fields: [{ pointer: '/embedder/name', message: 'must be defined in sluice.config.mjs' }] },
   );
 }
 
@@ -198,7 +198,7 @@ export function removeSource(deps: KnowledgeServiceDeps, key: SourceKey): Promis
     const { type } = await getSourceIn(tx, key);
     if (type === 'files') {
       throw knowledgeErrors.raise.knowledge_source_fixed(
-        'The files of a knowledge base are a source that it always has; delete its files one by one',
+        'Every knowledge base has a source for its files, which cannot be deleted; delete the files one by one',
       );
     }
     await assertIdle(tx, key);

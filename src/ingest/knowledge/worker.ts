@@ -14,7 +14,7 @@ export async function advanceKnowledge(deps: OrchestratorDeps, slice: Slice): Pr
     slice.signal.throwIfAborted();
     if (!(error instanceof GenerationGone)) throw error;
     const { jobId } = slice.job;
-    deps.logger.info({ err: error, job_id: jobId }, 'a run begins anew in another generation');
+    deps.logger.info({ err: error, job_id: jobId }, 'a run starts again in another generation');
     return { outcome: { type: 'continue' }, checkpoint: {}, counters: {} };
   }
 }

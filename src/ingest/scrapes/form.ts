@@ -32,20 +32,24 @@ export function sourceKeyOf(request: FastifyRequest & { params: { source: string
   return { tenantId: principalOf(request).tenantId, source: request.params.source };
 }
 
-const handedTo = kbId.describe('The knowledge base that references are handed over to');
+const handedTo = kbId.describe('The knowledge base that receives the references');
 
 export const sourceForm = z.discriminatedUnion('mode', [
   z.strictObject({ mode: z.literal('push'), kb_id: handedTo }),
   z.strictObject({
     mode: z.literal('crawl'),
     kb_id: handedTo,
-    url: webAddress.describe('Where it starts: a page, a sitemap or a feed'),
+    url: webAddress.describe('Where the crawl starts: a page, a sitemap or a feed'),
     kind: z.enum(crawlKinds).default('website'),
     max_pages: z.int().min(1).max(10_000).optional(),
     max_depth: z.int().min(0).max(100).optional(),
-    include: z.array(prefix).max(100).optional().describe('Paths begin with one of these'),
-    exclude: z.array(prefix).max(100).optional().describe('Paths that begin with one of these are left out'),
-    sitemap: z.boolean().optional().describe('Of a website: whether its sitemap is read as well'),
+    include: z.array(prefix).max(100).optional().describe('Only pages whose path starts with one of these'),
+    exclude: z
+      .array(prefix)
+      .max(100)
+      .optional()
+      .describe('Leaves out pages whose path starts with one of these'),
+    sitemap: z.boolean().optional().describe('Websites only: also read the pages listed in the sitemap'),
   }),
 ]);
 
@@ -76,7 +80,10 @@ const maxMetadataBytes = 65_536;
 
 const metadata = z
   .record(z.string(), z.unknown())
-  .refine((value) => isStorable(value), 'must not hold a NUL or half a character, nor more than 64 levels')
+  .refine(
+    (value) => isStorable(value),
+    'must not contain NUL characters, broken surrogate pairs or more than 64 levels',
+  )
   .refine(
     (value) => Buffer.byteLength(JSON.stringify(value)) <= maxMetadataBytes,
     `must not be larger than ${maxMetadataBytes} bytes`,
@@ -86,14 +93,14 @@ const reference = z.strictObject({
   external_id: storedText(maxIdBytes)
     .min(1)
     .refine((id) => Buffer.byteLength(id) <= maxIdBytes, `must not be longer than ${maxIdBytes} bytes`)
-    .describe('What the scraper calls it; the same again changes it'),
+    .describe('The scraper’s id of the reference; sending the same id again changes it'),
   url: webAddress,
   title: storedText(1_000).nullish(),
-  content: storedText(maxContent).describe('Markdown or plain text, or what media_type says'),
+  content: storedText(maxContent).describe('Markdown, unless media_type says otherwise'),
   media_type: z
     .enum(['text/markdown', 'text/plain', 'text/html'])
     .optional()
-    .describe('Of the content; Markdown unless said otherwise'),
+    .describe('Media type of the content; default: text/markdown'),
   metadata: metadata.nullish(),
 });
 

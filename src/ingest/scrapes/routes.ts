@@ -35,7 +35,7 @@ function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
     config: { action: 'scrape.read' },
     schema: {
       tags,
-      summary: 'List scrape sources by their names, each with its last run',
+      summary: 'List scrape sources by name, each with its last run',
       querystring: z.strictObject(pageQuery),
       response: { 200: listOf(sourceReply), ...problems() },
     },
@@ -84,7 +84,7 @@ function installChanges(app: RouteApp, deps: ScrapeRouteDeps): void {
     config: { action: 'scrape.manage' },
     schema: {
       tags,
-      summary: 'Make a scrape source, or change it',
+      summary: 'Create or change a scrape source',
       params: sourceParams,
       body: sourceForm,
       response: { 200: sourceReply, 201: sourceReply, ...problems(413, 415, 422) },
@@ -105,7 +105,7 @@ function installChanges(app: RouteApp, deps: ScrapeRouteDeps): void {
     config: { action: 'scrape.manage' },
     schema: {
       tags,
-      summary: 'Delete a scrape source with its references and hand-offs; its runs stay as history',
+      summary: 'Delete a scrape source with its references and hand-offs; its runs are kept as history',
       params: sourceParams,
       response: { 204: z.null(), ...problems(404, 409) },
     },
@@ -126,8 +126,7 @@ function installSync(app: RouteApp, deps: ScrapeRouteDeps): void {
     bodyLimit: deps.maxBodyBytes,
     schema: {
       tags,
-      summary:
-        'Persist the references that a scraper brings and hand them over (200), or start the crawl (202)',
+      summary: 'Store the pushed references and hand them over (200), or start the crawl (202)',
       params: sourceParams,
       body: referencesForm(deps.maxReferences),
       response: { 200: syncReply, 202: syncReply, ...problems(404, 409, 413, 415, 422) },

@@ -40,7 +40,7 @@ export function saveSource(
     const before = await lockSource(tx, source);
     if (before === null && (await countSources(tx, { tenantId, limit: maxSources })) >= maxSources) {
       throw scrapeErrors.raise.scrape_source_limit_reached(
-        `The tenant has ${maxSources} scrape sources, and may not have more`,
+        `The tenant has ${maxSources} scrape sources, which is the limit`,
       );
     }
     if (!(await knowledge.admit(tx, { tenantId, kbId }))) {

@@ -89,7 +89,7 @@ async function advance(deps: CrawlDeps, slice: Slice): Promise<SliceResult> {
     if (isOver) return { outcome: { type: 'continue' } };
     batch = newBatch(deps, slice);
   }
-  throw new Error('The crawl ended without saying so');
+  throw new Error('The crawl ended without an end step');
 }
 
 function newBatch({ knowledge, scrapes }: CrawlDeps, { signal }: Slice): CrawlBatch {
@@ -109,7 +109,7 @@ async function open(slice: Slice): Promise<OpenCrawl> {
     const source = await findSource(tx, key);
     if (source === null || source.mode !== 'crawl') {
       throw scrapeFailures.raise.scrape_source_gone(
-        `Source ${key.source} is not there, or is no crawl any more`,
+        `Source ${key.source} was deleted, or is no longer crawled`,
       );
     }
     // A dead letter that was requeued goes on with its run.
@@ -241,7 +241,7 @@ async function finish(slice: Slice, end: CrawlEnd): Promise<SliceResult> {
 
 /** In the transaction that cancels the job. What was persisted stays: it was read, and may be handed over already. */
 export async function endCanceledRun(tx: Tx, job: Job): Promise<void> {
-  const errorText = 'Canceled by user; what it had persisted is kept';
+  const errorText = 'Canceled by user; what the run had stored is kept';
   await finishRun(tx, runKeyOf(job), { status: 'failed', errorCode: 'canceled', errorText });
 }
 

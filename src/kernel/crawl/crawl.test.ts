@@ -53,7 +53,7 @@ describe('a crawl', () => {
     expect(few.pages).toEqual(treeInOrder.slice(0, 4));
     expect(few.end).toMatchObject({
       isComplete: false,
-      reason: expect.stringContaining('more pages than the 4'),
+      reason: expect.stringContaining('more pages than the limit of this crawl, 4'),
     });
   });
 

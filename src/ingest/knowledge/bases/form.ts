@@ -44,7 +44,7 @@ const chunker = z
         error: 'must be at most half of max_tokens',
       }),
   ])
-  .describe('How texts are cut; by headings unless said otherwise');
+  .describe('How texts are divided into chunks; default: by headings');
 
 const embedder = z
   .discriminatedUnion('provider', [
@@ -59,7 +59,7 @@ const embedder = z
     }),
     z.strictObject({ provider: z.literal('custom'), name: storedText(100).min(1) }),
   ])
-  .describe('What makes vectors of texts; the built-in one unless said otherwise');
+  .describe('What turns texts into vectors; default: the built-in embedder');
 
 export const knowledgeFormParts = { id };
 

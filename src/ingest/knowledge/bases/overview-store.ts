@@ -7,7 +7,7 @@ import type { KbKey, KnowledgeFile, KnowledgeSource } from '../types.ts';
 /** Leases and heartbeats are in the database's time. */
 export async function readClock(tx: Tx): Promise<Date> {
   const row = await tx.find<{ now: Date }>(sql`select clock_timestamp() as now`);
-  if (!row) throw new Error('The database did not tell its time');
+  if (!row) throw new Error('The database did not return its time');
   return row.now;
 }
 

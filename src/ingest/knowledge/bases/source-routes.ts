@@ -51,7 +51,7 @@ function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
     config: { action: 'knowledge.read' },
     schema: {
       tags,
-      summary: 'List the sources of a knowledge base, oldest first; texts are left out',
+      summary: 'List the sources of a knowledge base, oldest first, without their texts',
       params: kbParams,
       querystring: z.strictObject(pageQuery),
       response: { 200: listOf(knowledgeSourceReply), ...problems(404) },
@@ -89,7 +89,7 @@ function installRemoval(app: RouteApp, deps: KnowledgeServiceDeps): void {
     config: { action: 'knowledge.manage' },
     schema: {
       tags,
-      summary: 'Delete a source, while no run is active; the next one takes its documents out of the index',
+      summary: 'Delete a source while no run is active; the next run removes its documents from the index',
       params,
       response: { 204: z.null(), ...problems(404, 409, 422) },
     },

@@ -96,7 +96,7 @@ class CuttingThread {
   }
 
   #fail(reason: string): void {
-    this.#failure ??= new Error(`The thread that cuts a long text was lost: ${reason}`);
+    this.#failure ??= new Error(`The thread that cuts a long text ended: ${reason}`);
     this.#waiting?.reject(this.#failure);
   }
 }

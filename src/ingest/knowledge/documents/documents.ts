@@ -66,7 +66,7 @@ async function addFile(
   });
   if (replaced !== null) await removeFile(tx, { tenantId, fileId: replaced, files });
   const file = await findKbFile(tx, { ...key, name });
-  if (!file) throw new Error(`The file ${fileId} is not there right after it was written`);
+  if (!file) throw new Error(`The file ${fileId} cannot be found right after it was written`);
   return file;
 }
 
@@ -131,6 +131,6 @@ async function nameOfFile(tx: Tx, key: DocumentKey): Promise<string> {
   const source = await findSource(tx, { ...key, sourceId: document.sourceId });
   if (source?.type === 'files') return document.uri.slice(uriPrefix.length);
   throw knowledgeErrors.raise.knowledge_document_not_a_file(
-    `Document ${document.documentId} comes from a source of the type ${source?.type ?? 'that is deleted'}`,
+    `Document ${document.documentId} comes from a source of type ${source?.type ?? 'unknown (the source was deleted)'}`,
   );
 }

@@ -27,7 +27,7 @@ export const passageRoutes: RouteModule = (app, { db, cursors }) => {
     config: { action: 'knowledge.read' },
     schema: {
       tags: ['knowledge'],
-      summary: 'The passages that a document was cut into, in order',
+      summary: 'List the passages of a document in order',
       params: kbParams.extend({ document_id: z.uuid() }),
       querystring: z.strictObject({
         ...pageQuery,
@@ -37,7 +37,7 @@ export const passageRoutes: RouteModule = (app, { db, cursors }) => {
           .min(0)
           .max(2_000_000_000)
           .optional()
-          .describe('Begin a little before the passage at this character; not with cursor'),
+          .describe('Start two passages before the one at this character; not together with cursor'),
       }),
       response: { 200: listOf(passageReply), ...problems(404) },
     },

@@ -24,7 +24,7 @@ const params = kbParams.extend({ document_id: z.uuid() });
 const origin = storedText(1_000)
   .min(1)
   .optional()
-  .describe('Where the files are sent from, to be told apart from others later; shown with each file');
+  .describe('Where the files come from, to tell them apart later; shown with each file');
 
 /** The files that were given to a knowledge base, and what its runs made of everything. */
 export function documentRoutes(deps: DocumentDeps): RouteModule {
@@ -45,7 +45,7 @@ function installIntake(app: RouteApp, deps: DocumentDeps): void {
     bodyLimit: deps.maxFileBytes * maxFilesPerForm,
     schema: {
       tags,
-      summary: 'Add files, as many as the form has; one with a known name replaces the earlier one',
+      summary: 'Add files; a file with a known name replaces the earlier one',
       consumes: ['multipart/form-data'],
       params: kbParams,
       querystring: z.strictObject({ origin }),
@@ -135,7 +135,7 @@ function installFiles(app: RouteApp, { db, cursors }: RouteDeps): void {
     config: { action: 'knowledge.read' },
     schema: {
       tags,
-      summary: 'List the files that were added, by name',
+      summary: 'List the added files by name',
       params: kbParams,
       querystring: z.strictObject(pageQuery),
       response: { 200: listOf(knowledgeFileReply), ...problems(404) },
@@ -160,7 +160,7 @@ function installRemoval(app: RouteApp, deps: DocumentDeps): void {
     config: { action: 'knowledge.ingest' },
     schema: {
       tags,
-      summary: 'Delete a file and what is indexed of it, while no run is active; takes a file_id too',
+      summary: 'Delete a file and its indexed document while no run is active; also accepts a file_id',
       params,
       response: { 204: z.null(), ...problems(404, 409, 422) },
     },

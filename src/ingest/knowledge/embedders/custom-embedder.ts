@@ -64,19 +64,19 @@ function checkVectors(
 ): Float32Array[] {
   if (!Array.isArray(answer) || answer.length !== texts) {
     const found = Array.isArray(answer) ? `${answer.length} vectors` : nameOfType(answer);
-    throw raise.embedder_misbehaved(`The embedder ${name} answered ${found} for ${texts} texts`);
+    throw raise.embedder_misbehaved(`The embedder ${name} returned ${found} for ${texts} texts`);
   }
   return answer.map((values: unknown, index) => {
     if (!isNumbers(values) || values.length !== dimensions) {
       const found = isNumbers(values) ? `${values.length} numbers` : nameOfType(values);
       throw raise.embedder_misbehaved(
-        `The embedder ${name} answered ${found} for text ${index + 1}; its dimensions are ${dimensions}`,
+        `The embedder ${name} returned ${found} for text ${index + 1}; its dimensions are ${dimensions}`,
       );
     }
     const vector = toUnitLength(values);
     if (vector !== null) return vector;
     throw raise.embedder_vector_unusable(
-      `The embedder ${name} answered a vector for text ${index + 1} without a direction: NaN, or only zeros`,
+      `The embedder ${name} returned a vector for text ${index + 1} without a direction: NaN, or only zeros`,
     );
   });
 }

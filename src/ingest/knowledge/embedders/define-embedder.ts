@@ -74,7 +74,7 @@ export function assertEmbedderDefinition(definition: unknown): asserts definitio
   const { name, model, dimensions } = given;
   if (typeof name !== 'string' || !/^[a-z][a-z0-9_-]{0,49}$/.test(name)) {
     throw refusal(
-      'An embedder needs a name of lower-case letters, digits, - and _, at most 50, that starts with a letter',
+      'An embedder needs a name of at most 50 lower-case letters, digits, - and _ that starts with a letter',
     );
   }
   if (builtIn.includes(name)) throw refusal(`The name ${name} is taken by a built-in embedder`);
@@ -88,7 +88,7 @@ export function assertEmbedderDefinition(definition: unknown): asserts definitio
   for (const [limit, value] of Object.entries(given.limits ?? {})) {
     if (limitNames.includes(limit) && isWhole(value)) continue;
     throw refusal(
-      `The limit ${limit} of the embedder ${name} is not usable. Allowed: ${limitNames.join(', ')}, each from 1`,
+      `The limit ${limit} of the embedder ${name} is not valid. Allowed: ${limitNames.join(', ')}, each at least 1`,
     );
   }
 }
@@ -104,7 +104,7 @@ function assertMembers(name: string, given: Record<string, unknown>): void {
   for (const member of Object.keys(given)) {
     const nearest = known.includes(member) ? null : nearestName(member, known);
     if (nearest === null) continue;
-    throw refusal(`The embedder ${name} has a member ${member}, which means nothing. Is it ${nearest}?`);
+    throw refusal(`The embedder ${name} has an unknown member ${member}. Did you mean ${nearest}?`);
   }
 }
 

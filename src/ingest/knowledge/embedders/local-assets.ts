@@ -36,7 +36,7 @@ export async function readAsset(name: keyof typeof localAssets, directory = asse
   const found = createHash('sha256').update(bytes).digest('hex');
   if (found === sha256) return bytes;
   throw embedderErrors.raise.embedder_unavailable(
-    `${place} has the checksum ${found} instead of ${sha256}: it was changed, or cut short while it was copied`,
+    `${place} has the checksum ${found} instead of ${sha256}: the file was changed, or truncated while it was copied`,
   );
 }
 

@@ -48,7 +48,11 @@ class EmbedderThread {
     for (const [index, text] of texts.entries()) {
       const vector = await this.#model.embed(text, { signal });
       if (vector === null) {
-        this.#answer({ type: 'refused', call, message: `Text ${index + 1} of ${texts.length} has no words` });
+        this.#answer({
+          type: 'refused',
+          call,
+          message: `Text ${index + 1} of ${texts.length} contains no words`,
+        });
         return;
       }
       vectors.set(vector, index * localDimensions);

@@ -117,7 +117,7 @@ export class LocalEmbedder implements Embedder {
     });
     thread.on('exit', () => {
       process.off('exit', atProcessExit);
-      const message = `The thread of the local embedder is gone: ${reason}`;
+      const message = `The thread of the local embedder ended: ${reason}`;
       this.#failAll(thread, embedderErrors.raise.embedder_stopped(message));
     });
     return thread;
@@ -173,7 +173,10 @@ export class LocalEmbedder implements Embedder {
     clearTimeout(this.#idleTimer);
     const thread = this.#thread;
     if (thread === null) return;
-    this.#failAll(thread, embedderErrors.raise.embedder_stopped('The local embedder was closed meanwhile'));
+    this.#failAll(
+      thread,
+      embedderErrors.raise.embedder_stopped('The local embedder was closed during the call'),
+    );
     const isGone = new Promise((resolve) => thread.once('exit', resolve));
     thread.postMessage({ type: 'close' } satisfies ThreadRequest);
     if (!(await finishedWithin(isGone, closeLimitMs))) await thread.terminate();

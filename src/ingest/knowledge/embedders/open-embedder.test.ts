@@ -92,7 +92,7 @@ describe('the embedder of a knowledge base', () => {
     expect(embedder).toMatchObject({ provider: 'flat', model: 'f-1', dimensions: 2 });
     await expect(embedders.get('t1', { provider: 'custom', name: 'flut' })).rejects.toMatchObject({
       code: 'embedder_unknown',
-      message: expect.stringContaining('known: flat'),
+      message: expect.stringContaining('defined: flat'),
     });
   });
 

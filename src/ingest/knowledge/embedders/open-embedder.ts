@@ -87,7 +87,7 @@ function parseSettings(given: EmbedderSettings): EmbedderSettings {
   if (read.success) return read.data;
   const places = read.error.issues.map(({ path, message }) => `${path.join('.') || 'embedder'}: ${message}`);
   throw embedderErrors.raise.embedder_misconfigured(
-    `The settings of the embedder are not usable: ${places.join('; ')}`,
+    `The settings of the embedder are not valid: ${places.join('; ')}`,
   );
 }
 
@@ -112,7 +112,7 @@ function openFor(
 }
 
 function refuse(name: string, known: string[]): never {
-  const list = known.length === 0 ? 'none is registered' : `known: ${known.join(', ')}`;
+  const list = known.length === 0 ? 'none is defined' : `defined: ${known.join(', ')}`;
   throw embedderErrors.raise.embedder_unknown(
     `There is no custom embedder ${JSON.stringify(name.slice(0, 100))}; ${list}`,
   );

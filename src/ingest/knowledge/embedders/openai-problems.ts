@@ -42,7 +42,7 @@ export function refusalOf(answer: FetchAnswer<Buffer>, exchange: Exchange): Slui
   }
   if (status < 400) {
     return raise.embedder_misconfigured(
-      `${message}, a redirect. Set base_url to the address that it leads to`,
+      `${message}, a redirect. Set base_url to the address that it redirects to`,
     );
   }
   if (status === 405) return raise.embedder_not_found(message);
@@ -55,7 +55,7 @@ export function refusalOf(answer: FetchAnswer<Buffer>, exchange: Exchange): Slui
 /** A request that got no answer. Addresses and headers that cannot work are the settings' fault, not the texts'. */
 export function failureOf(error: unknown, { host, scrub }: Exchange): unknown {
   if (!isSluiceError(error)) return error;
-  const message = `${host} could not be asked: ${scrub(messageOf(error))}`;
+  const message = `The request to ${host} failed: ${scrub(messageOf(error))}`;
   if (error.kind === 'transient') return raise.embedder_unreachable(message, { cause: error });
   if (error.code === 'response_too_large') return raise.embedder_answer_unreadable(message, { cause: error });
   return raise.embedder_misconfigured(message, { cause: error });

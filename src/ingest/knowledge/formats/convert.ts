@@ -33,7 +33,7 @@ export async function convertDocument(input: ConvertInput, options: ConvertOptio
 export function unreadable(error: unknown, title: string): ReadResult {
   const known = isSluiceError(error)
     ? error
-    : documentErrors.raise.document_reader_failed(`It could not be read: ${messageOf(error)}`);
+    : documentErrors.raise.document_reader_failed(`The document could not be read: ${messageOf(error)}`);
   return { kind: 'error', title, code: known.code, message: storableText(known.message).slice(0, 1_000) };
 }
 

@@ -63,9 +63,10 @@ export function detectKind(
   if (isPdf(start, named)) return 'pdf';
   const binary = recogniseBinary(start);
   if (binary !== null) return kindOfBinary(bytes, { what: binary, named });
-  if (named === 'pdf') throw documentErrors.raise.pdf_is_broken('It does not begin like a PDF document');
+  if (named === 'pdf')
+    throw documentErrors.raise.pdf_is_broken('The file does not start like a PDF document');
   if (named === 'docx')
-    throw documentErrors.raise.docx_is_broken('It is not a ZIP archive, as DOCX files are');
+    throw documentErrors.raise.docx_is_broken('The file is not a ZIP archive, as DOCX files are');
   if (start.length === 0) return named ?? 'text';
   const text = decodeStart(start);
   if (looksBinary(text)) throw documentErrors.raise.document_is_binary('The document is binary and not text');
@@ -90,7 +91,7 @@ function kindOfBinary(
     }
     if (bytes.includes(Buffer.from('WordDocument', 'utf16le'))) {
       throw documentErrors.raise.doc_is_too_old(
-        'The document is a DOC file of Word 97 to 2003; only DOCX is read',
+        'The document is a DOC file of Word 97 to 2003; only DOCX is supported',
       );
     }
   }

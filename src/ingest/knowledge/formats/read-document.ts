@@ -34,7 +34,7 @@ export async function readDocument(
   const bytes = 'bytes' in input ? asBuffer(input.bytes) : await collect(input.stream, { limits, signal });
   const title = titleOfName(input.name);
   if (bytes === null || bytes.length > limits.maxBytes) return tooLarge(limits.maxBytes, title);
-  if (bytes.length === 0) return { kind: 'empty', title, reason: 'The document has no bytes.' };
+  if (bytes.length === 0) return { kind: 'empty', title, reason: 'The document is empty.' };
   const { name } = input;
   const charset = charsetOf(input.mediaType);
   let kind: DocumentKind;

@@ -17,7 +17,7 @@ export function storableText(text: string, notes: string[] = []): string {
     notes.push(`${before - safe.length} NUL characters were removed.`);
   }
   const whole = wellFormed(safe);
-  if (whole !== safe) notes.push('Halves of characters (lone surrogates) were replaced.');
+  if (whole !== safe) notes.push('Broken surrogate pairs were replaced.');
   return whole.includes('\r') ? whole.replace(/\r\n?/g, '\n') : whole;
 }
 

@@ -33,7 +33,7 @@ export async function insertGeneration(tx: Tx, made: Omit<Generation, 'generatio
            ${JSON.stringify(made.embedder)}, ${made.state}, ${made.builtByJob}
       from numbered n
     returning ${generationColumns}`);
-  if (!row) throw new Error(`Knowledge base ${made.kbId} is gone, so that it cannot get another generation`);
+  if (!row) throw new Error(`Knowledge base ${made.kbId} is gone, so it cannot get another generation`);
   return row;
 }
 

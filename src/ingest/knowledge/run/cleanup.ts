@@ -105,7 +105,7 @@ function locked<T>(slice: Slice, { key }: IndexPlace, work: (tx: Tx) => Promise<
 export async function refuseLateCancel(_tx: Tx, job: Job): Promise<void> {
   if (checkpointOf(job).stage !== 'sweep') return;
   throw knowledgeErrors.raise.run_finishing(
-    `Run ${job.jobId} has read everything and is putting it in place; it cannot be canceled any more` +
-      (job.status === 'paused' ? ', but it is paused: resume it, and it will soon be completed' : ''),
+    `Run ${job.jobId} has read everything and is activating its result; it can no longer be canceled` +
+      (job.status === 'paused' ? '. It is paused: resume it, and it will soon be completed' : ''),
   );
 }

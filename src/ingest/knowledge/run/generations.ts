@@ -22,13 +22,13 @@ export async function holdGeneration(tx: Tx, { key }: Pick<RunContext, 'key'>): 
   if ((await shareKb(tx, key)) === null) throw kbGone(key);
   const generation = await lockGeneration(tx, key);
   if (generation === null || generation.state === 'retired') {
-    throw new GenerationGone(`Generation ${key.generation} of ${key.kbId} is not written to any more`);
+    throw new GenerationGone(`Generation ${key.generation} of ${key.kbId} is no longer written to`);
   }
   return generation;
 }
 
 export function kbGone({ kbId }: KbKey): Error {
-  return knowledgeFailures.raise.kb_gone(`Knowledge base ${kbId} is not there any more`);
+  return knowledgeFailures.raise.kb_gone(`Knowledge base ${kbId} no longer exists`);
 }
 
 export interface Choice {
@@ -64,7 +64,7 @@ async function makeGeneration(tx: Tx, choice: Choice, others: readonly Generatio
   const { kb, embedder, fingerprint, jobId, isReference } = choice;
   if (isReference && others.length > 0) {
     throw knowledgeFailures.raise.settings_changed(
-      `Knowledge base ${kb.kbId} has other settings than its index, and one reference cannot build a new one`,
+      `Knowledge base ${kb.kbId} has other settings than its index, and a run of one reference cannot build a new index`,
     );
   }
   // What was being built with other settings again is of no use to anybody.
@@ -104,13 +104,13 @@ export async function assertReplaceable(tx: Tx, run: RunContext): Promise<void> 
   const reasons = checkpoint.incomplete.map(({ source_id, reason }) => `${source_id}: ${reason}`);
   if (unseen > 0) {
     throw knowledgeFailures.raise.generation_incomplete(
-      `${unseen} documents that are found now were not seen by this run (${reasons.join('; ')})`,
+      `This run did not see ${unseen} documents that searches find now (${reasons.join('; ')})`,
     );
   }
   const indexed = counters.docs_seen - counters.docs_error - counters.docs_empty;
   if (indexed === 0 && counters.docs_error > 0) {
     throw knowledgeFailures.raise.generation_incomplete(
-      `None of ${counters.docs_error} documents could be read; the reason of each is in the list of documents`,
+      `None of ${counters.docs_error} documents could be read; the list of documents has the reasons`,
     );
   }
 }

@@ -39,7 +39,7 @@ export async function openRun(deps: KnowledgeWorkerDeps, slice: Slice): Promise<
   const { target } = begun;
   const embedder = await deps.embedders.get(tenantId, target.embedder);
   if (deps.fingerprintOf(embedder, target.chunker) !== target.fingerprint) {
-    throw new GenerationGone(`The embedder of run ${jobId} is another one than it was at the beginning`);
+    throw new GenerationGone(`The embedder of run ${jobId} has changed since the run began`);
   }
   const allowed = budgetOf(budget, embedder);
   return {
@@ -83,7 +83,7 @@ async function begin(
     if (begun) return begun;
     current = await reread(deps, current);
   }
-  throw new Error(`The settings of knowledge base ${kb.kbId} change too fast to begin a run with them`);
+  throw new Error(`The settings of knowledge base ${kb.kbId} change too fast to start a run with them`);
 }
 
 async function reread({ db }: KnowledgeWorkerDeps, key: KbKey): Promise<KnowledgeBase> {

@@ -48,7 +48,7 @@ export async function advanceRun(deps: OrchestratorDeps, slice: Slice): Promise<
   try {
     const isLoading = prepared.run.checkpoint.stage === 'load';
     const advance: Advance = isLoading ? await load(deps, context, prepared) : { type: 'loaded' };
-    context.logger.info({ ...ratesOf(context), state: advance.type }, 'a slice of a run');
+    context.logger.info({ ...ratesOf(context), state: advance.type }, 'a slice of a run ended');
     if (advance.type === 'more') {
       isKept = !slice.shouldYield() && !context.gate.isPaused;
       if (isKept) deps.stash.put(prepared);
@@ -123,7 +123,7 @@ async function load(
     gate.close();
     embedding.close();
     // Calls whose group cannot be committed any more.
-    failure.abort(new Error('A group before this one could not be embedded'));
+    failure.abort(new Error('An earlier group could not be embedded'));
   }
 }
 
@@ -137,7 +137,7 @@ async function* indexGroups(
     const { batchId: batch, parts } = embedded.group;
     context.logger.debug(
       { step: 'index', batch, chunk: parts.at(-1)?.chunks.at(-1)?.ordinal },
-      'a group is in',
+      'a group is committed',
     );
     yield embedded.group;
   }

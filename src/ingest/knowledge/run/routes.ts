@@ -36,7 +36,7 @@ const budget = z
     max_tokens: z.int().min(1).max(Number.MAX_SAFE_INTEGER).optional(),
     max_cost: z.number().positive().max(1e12).optional(),
   })
-  .describe('Where it is used up, the run pauses');
+  .describe('The run pauses when the budget is used up');
 
 function installStart(app: RouteApp, deps: RunRouteDeps): void {
   const place = ({ jobId }: Job) => ({ location: `/api/ingestion/jobs/${jobId}/status` });
@@ -46,7 +46,7 @@ function installStart(app: RouteApp, deps: RunRouteDeps): void {
     config: { action: 'knowledge.ingest', idempotent: true },
     schema: {
       tags,
-      summary: 'Start a run of a knowledge base; 409 with the active job when there is one',
+      summary: 'Start a run of a knowledge base; 409 with the active job if there is one',
       params,
       body: z.strictObject({ budget: budget.optional() }).nullish(),
       response: { 202: startedRunReply, ...problems(404, 409, 413, 415, 422) },
@@ -65,8 +65,8 @@ function installStart(app: RouteApp, deps: RunRouteDeps): void {
 function installControl(app: RouteApp, deps: RunRouteDeps): void {
   const moves = {
     pause: { run: pauseRun, summary: 'Pause a run; what is committed stays' },
-    resume: { run: resumeRun, summary: 'Let a paused run go on from its checkpoint' },
-    cancel: { run: cancelRun, summary: 'Cancel a run; what it added is removed' },
+    resume: { run: resumeRun, summary: 'Resume a paused run from its checkpoint' },
+    cancel: { run: cancelRun, summary: 'Cancel a run and remove what it added' },
   };
   for (const [name, { run, summary }] of Object.entries(moves)) {
     app.route({
@@ -91,7 +91,7 @@ function installStatus(app: RouteApp, deps: Pick<RouteDeps, 'db'>): void {
     config: { action: 'knowledge.read' },
     schema: {
       tags,
-      summary: 'The state of a run: the last one of a knowledge base, or that of a job',
+      summary: 'Get the state of a run: the last one of a knowledge base, or the one of a job',
       params,
       response: { 200: runReply, ...problems(404) },
     },
@@ -107,7 +107,7 @@ function installPlan(app: RouteApp, deps: RunRouteDeps): void {
     config: { action: 'knowledge.ingest' },
     schema: {
       tags,
-      summary: 'What a run would do and cost, without calling the embedder',
+      summary: 'Estimate what a run would do and cost, without calling the embedder',
       params: kbParams,
       response: { 200: planReply, ...problems(404, 409, 422) },
     },

@@ -65,7 +65,7 @@ export async function startRun(
 
 function stillActive(job: Job): Error {
   return jobErrors.raise.job_already_active(
-    `Run ${job.jobId} of ${job.subjectId} waits for its next try at ${job.nextRetryAt?.toISOString()}`,
+    `Run ${job.jobId} of ${job.subjectId} waits for its next attempt at ${job.nextRetryAt?.toISOString()}`,
     { details: { active_job_id: job.jobId, status: job.status } },
   );
 }

@@ -51,6 +51,6 @@ export class RunStash {
 }
 
 export function discard({ ahead, controller }: PreparedRun): void {
-  controller.abort(new Error('The run goes on elsewhere, or not at all'));
+  controller.abort(new Error('The run continues elsewhere, or has ended'));
   ahead.close();
 }

@@ -59,9 +59,12 @@ export async function searchKnowledge(
     return { results: await searchServingIndex(deps, search) };
   } catch (error) {
     if (!search.signal.aborted || error !== search.signal.reason) throw error;
-    throw knowledgeErrors.raise.search_timed_out(`The search in ${search.kbId} was given up`, {
-      cause: error,
-    });
+    throw knowledgeErrors.raise.search_timed_out(
+      `The search in ${search.kbId} took longer than its time limit`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 
@@ -75,11 +78,13 @@ interface Candidate {
 function checkedQuery(query: string): string {
   if (query.length > maxQueryLength) {
     throw knowledgeErrors.raise.search_query_refused(
-      `The query has ${query.length} characters; at most ${maxQueryLength} are searched for`,
+      `The query has ${query.length} characters; at most ${maxQueryLength} are allowed`,
     );
   }
   if (/[\0\p{Surrogate}]/u.test(query)) {
-    throw knowledgeErrors.raise.search_query_refused('The query holds a NUL or half a character');
+    throw knowledgeErrors.raise.search_query_refused(
+      'The query contains a NUL character or a broken surrogate pair',
+    );
   }
   if (query.trim() === '') {
     throw knowledgeErrors.raise.search_query_refused('The query is empty');
@@ -131,7 +136,7 @@ async function embedQuery(
   const embedder = await embedders.get(tenantId, settings);
   try {
     const [vector] = await embedder.embed([query], { signal });
-    if (vector === undefined) throw new Error(`Embedder ${embedder.provider} answered no vector for a query`);
+    if (vector === undefined) throw new Error(`Embedder ${embedder.provider} returned no vector for a query`);
     return vector;
   } catch (error) {
     if (mode === 'hybrid' && isSluiceError(error) && error.kind === 'invalid') return null;

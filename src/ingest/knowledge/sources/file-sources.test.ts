@@ -281,7 +281,7 @@ describe('a folder', () => {
   test('without a document proves nothing gone: a disk that is not mounted looks the same', async () => {
     await mkdir(path.join(folder, 'docs'));
     const { end } = await load(source());
-    expect(end).toEqual({ isComplete: false, reason: 'The folder holds no document' });
+    expect(end).toEqual({ isComplete: false, reason: 'The folder contains no documents' });
   });
 
   test('that cannot be listed is not complete, and says why', async () => {

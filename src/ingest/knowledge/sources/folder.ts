@@ -65,7 +65,7 @@ class FolderWalk {
     const after = typeof cursor?.path === 'string' ? cursor.path.split('/') : [];
     yield* this.#walk(folder, { segments: [], after });
     // A disk that is not mounted looks like this too.
-    if (cursor === null && this.#files === 0) this.trouble ??= 'The folder holds no document';
+    if (cursor === null && this.#files === 0) this.trouble ??= 'The folder contains no documents';
   }
 
   async #findFolder(): Promise<string | null> {
@@ -152,7 +152,7 @@ async function openBelow(root: string, file: string): Promise<Readable> {
   const found = await findBelow(base, path.relative(base, file));
   if (found === null) {
     throw documentErrors.raise.file_unreadable(
-      'It is no file below the folder, or a link that leads out of it',
+      'It is not a file below the folder, or it is a link that leads out of the folder',
     );
   }
   const handle: FileHandle = await open(

@@ -71,6 +71,6 @@ function inlineOf({ content, title }: Record<string, unknown>): { content: strin
 function rootOf({ folderRoot }: SourceDeps, { tenantId }: KnowledgeSource): string {
   if (folderRoot !== null) return tenantFolder(folderRoot, tenantId);
   throw knowledgeErrors.raise.knowledge_folder_refused(
-    'No folder is configured on this server any more (KNOWLEDGE_FOLDER_ROOT)',
+    'No folder is configured on this server (KNOWLEDGE_FOLDER_ROOT)',
   );
 }

@@ -4,7 +4,7 @@ import { storedText } from '../../../kernel/http/stored-text.ts';
 export function webAddress(maxLength: number) {
   return storedText(maxLength)
     .refine((text) => /^https?:\/\//i.test(text) && URL.canParse(text), 'must be an http(s) address')
-    .refine((text) => !hasCredentials(text), 'must not hold a user or a password')
+    .refine((text) => !hasCredentials(text), 'must not contain a user name or a password')
     .meta({ format: 'uri' });
 }
 

@@ -56,7 +56,7 @@ async function* batches(
   const start = normalisePageUrl(settings.url);
   if (start === null) {
     const allowed = 'Allowed: http and https, without a password';
-    const message = `${settings.url} is no address that a crawl can start at. ${allowed}`;
+    const message = `A crawl cannot start at ${settings.url}. ${allowed}`;
     const document = errorDocument(settings.url, 'page_not_found', message);
     yield { documents: [document], cursor: {}, end: { isComplete: false, reason: message } };
     return;

@@ -31,7 +31,7 @@ export function readWatchPage(html: string): WatchPage {
   const player = findPlayer(html);
   if (player === null) {
     const isConsent = /consent\.(youtube|google)\./.test(html);
-    const reason = isConsent ? 'it asks for consent to cookies' : 'its page has no player for us';
+    const reason = isConsent ? 'it asks for consent to cookies' : 'its page contains no player data';
     return { kind: 'blocked', reason };
   }
   const { playabilityStatus: playable, videoDetails, captions } = player;

@@ -111,7 +111,10 @@ describe('the captions of a video', () => {
     const none = await load({ [watchPath()]: watchPage(playing()) });
     expect(none).toMatchObject({ kind: 'error', code: 'captions_missing', title: 'How to open a sluice' });
     const other = await load({ [watchPath('fr')]: watchPage(playing(track('en'))) }, { language: 'fr' });
-    expect(other).toMatchObject({ code: 'captions_missing', message: expect.stringContaining('It has: en') });
+    expect(other).toMatchObject({
+      code: 'captions_missing',
+      message: expect.stringContaining('Available: en'),
+    });
   });
 
   test.each<[string, Record<string, SitePage>]>([

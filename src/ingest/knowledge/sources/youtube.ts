@@ -73,7 +73,7 @@ async function loadCaptions(video: Video, deps: YoutubeDeps, context: LoadContex
   if (refusal !== null) return problem(uri, 'captions_blocked', refusal);
   const page = readWatchPage(watched.body.toString('utf8'));
   if (page.kind === 'blocked') {
-    return problem(uri, 'captions_blocked', `YouTube does not show ${uri} to us: ${page.reason}`);
+    return problem(uri, 'captions_blocked', `YouTube does not show ${uri} to programs: ${page.reason}`);
   }
   if (page.kind === 'unavailable') {
     return problem(uri, 'video_unavailable', `YouTube does not play ${uri}: ${page.reason}`);
@@ -84,7 +84,7 @@ async function loadCaptions(video: Video, deps: YoutubeDeps, context: LoadContex
   const captions = await get(asVtt(track.path), limits.captionBytes);
   const vtt = refusalOf(captions) === null ? captionsAsVtt(captions.body.toString('utf8')) : null;
   if (vtt === null) {
-    const what = captions.body.length === 0 ? 'nothing' : 'something else';
+    const what = captions.body.length === 0 ? 'an empty body' : 'something else';
     const message = `YouTube answered ${captions.status} with ${what} instead of the captions of ${uri}`;
     return problem(uri, 'captions_blocked', message, title);
   }
@@ -132,7 +132,7 @@ function refusalOf({ status, finalUrl }: FetchAnswer<Buffer>): string | null {
 function missing({ uri, language }: Video, tracks: readonly { language: string }[]): string {
   if (tracks.length === 0) return `${uri} has no captions`;
   const languages = [...new Set(tracks.map((track) => track.language))].slice(0, 20).join(', ');
-  return `${uri} has no captions in ${language ?? 'its language'}. It has: ${languages}`;
+  return `${uri} has no captions in ${language ?? 'its language'}. Available: ${languages}`;
 }
 
 /** With what to do next in it: it is read where the document stands, not in the answer to a request. */

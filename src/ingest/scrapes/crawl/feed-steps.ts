@@ -52,7 +52,7 @@ export async function* feedSteps(
     const entry: FeedReference = { externalId: id, url: link ?? url, title, html: content, metadata };
     yield { entry, visited, progress: null };
   }
-  const reason = feed.isTruncated ? 'The feed has more than was read of it' : 'Every entry was read';
+  const reason = feed.isTruncated ? 'The feed was not read to its end' : 'Every entry was read';
   yield { progress: null, end: { isComplete: !feed.isTruncated, reason } };
 }
 

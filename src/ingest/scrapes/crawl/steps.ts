@@ -63,7 +63,7 @@ export function crawlSteps(
 ): AsyncGenerator<ScrapeStep> {
   const settings = { ...defaultCrawlSettings, ...source.settings };
   const start = normalisePageUrl(source.url ?? '');
-  if (start === null) return refusal(`${source.url} is no address that a crawl can start at`);
+  if (start === null) return refusal(`A crawl cannot start at ${source.url}`);
   if (source.kind === 'feed') return feedSteps(start.href, settings, tools, place);
   if (source.kind === 'sitemap') return sitemapSteps(start.href, settings, tools, place);
   return websiteSteps(start.href, { ...settings, useSitemap: settings.sitemap }, tools, place);
@@ -171,8 +171,8 @@ async function readSitemaps(
     },
   });
   const pages = [...found.values()];
-  const tooMany = `The sitemap has more pages than the ${maxPages} that this crawl visits`;
-  const none = `${url} names no page of its own host; it may be no sitemap`;
+  const tooMany = `The sitemap has more pages than the limit of this crawl, ${maxPages}`;
+  const none = `${url} lists no page of its own host; it may not be a sitemap`;
   const gap = failures[0] ?? (isMore || isTruncated ? tooMany : pages.length === 0 ? none : null);
   return { pages, gap };
 }

@@ -37,8 +37,8 @@ export interface HandOverDeps extends Pick<JobsDeps, 'db' | 'wake' | 'metrics' |
 }
 
 export const unavailableNotice =
-  'Hand-offs are taken down (migration 0011, the optional feature handoffs): references are persisted, ' +
-  'but nothing is handed over until `sluice migrate up --feature handoffs`';
+  'Hand-offs are disabled: migration 0011, the optional feature handoffs, was taken down. References are stored, ' +
+  'but nothing is handed over until you run `sluice migrate up --feature handoffs`';
 
 /** What is to be handed over once the transaction that persisted the references has committed. */
 export interface Opened {
@@ -117,7 +117,7 @@ function makeJobs(deps: HandOverDeps, tenantId: string, handoffIds: string[]) {
     },
     (error) => {
       deps.scrapes.retried();
-      deps.logger.info({ err: error, tenant_id: tenantId }, 'handing references over is tried again');
+      deps.logger.info({ err: error, tenant_id: tenantId }, 'handing over references is retried');
     },
   );
 }
@@ -141,7 +141,7 @@ async function makeJobsIn(
     return jobId === undefined ? [] : [{ ...handoff, jobId }];
   });
   if (placed.length < free.length) {
-    throw databaseErrors.raise.write_conflict('A job of a reference was requeued at the same moment');
+    throw databaseErrors.raise.write_conflict('A job of a reference was requeued at the same time');
   }
   if (placed.length > 0) await saveJobs(tx, { tenantId, attempts }, placed);
   const waiting = open

@@ -62,7 +62,7 @@ export function openHandoffs(
     ), noted as (
       update ingestion_handoffs h
          set reason_code = 'unchanged_payload',
-             reason_text = 'A later sync brought the same payload, which is ingested already'
+             reason_text = 'A later sync brought the same payload, which is already ingested'
         from latest l
        where l.is_same
          and l.status = 'completed'
@@ -188,7 +188,7 @@ export async function saveWaiting(
   await tx.run(sql`
     update ingestion_handoffs h
        set reason_code = 'ingestion_job_already_active',
-           reason_text = 'Another payload of the reference is being ingested; this one follows when that has ended',
+           reason_text = 'Another payload of the reference is being ingested; this one follows afterwards',
            attempts = ${attempts}
       from unnest(${handoffIds}::uuid[]) as i (handoff_id)
      where h.tenant_id = ${tenantId}

@@ -36,7 +36,7 @@ function installHandoffs(app: RouteApp, { db, cursors }: RouteDeps): void {
     config: { action: 'scrape.read' },
     schema: {
       tags,
-      summary: 'List hand-offs, newest first; 503 while they are taken down',
+      summary: 'List hand-offs, newest first; 503 while hand-offs are disabled',
       params: sourceParams,
       querystring: z.strictObject({
         ...pageQuery,
@@ -46,9 +46,9 @@ function installHandoffs(app: RouteApp, { db, cursors }: RouteDeps): void {
           .min(0)
           .max(maxOffset)
           .default(0)
-          .describe('For pages by number; not with cursor'),
+          .describe('For numbered pages; not together with cursor'),
         status: z.enum(handoffStatuses).optional(),
-        scrape_run_id: scrapeFormParts.runId.optional().describe('Only those that this run opened'),
+        scrape_run_id: scrapeFormParts.runId.optional().describe('Only hand-offs that this run opened'),
       }),
       response: { 200: handoffListReply, ...problems(404) },
     },
@@ -120,7 +120,7 @@ function installRuns(app: RouteApp, { db, cursors }: RouteDeps): void {
     config: { action: 'scrape.read' },
     schema: {
       tags,
-      summary: 'Get a run, and what has become of what it handed over',
+      summary: 'Get a run and the current state of its hand-offs',
       params: z.strictObject({ ...sourceParams.shape, scrape_run_id: scrapeFormParts.runId }),
       response: { 200: runWithHandoffsReply, ...problems(404) },
     },

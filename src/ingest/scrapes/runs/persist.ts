@@ -50,5 +50,5 @@ export async function persistIn(
 async function getSharedSource(tx: Tx, key: SourceKey): Promise<ScrapeSource> {
   const source = await shareSource(tx, key);
   if (source) return source;
-  throw scrapeErrors.raise.scrape_source_not_found(`There is no scrape source ${key.source} any more`);
+  throw scrapeErrors.raise.scrape_source_not_found(`There is no scrape source ${key.source}`);
 }

@@ -162,7 +162,7 @@ export async function failAbandonedRuns(
     update scrape_runs u
        set status = 'failed',
            error_code = 'scrape_run_abandoned',
-           error_text = 'The process that worked on it ended before it did; what it had persisted is kept',
+           error_text = 'The process that worked on the run ended before the run did; what it had stored is kept',
            finished_at = clock_timestamp(),
            updated_at = clock_timestamp()
       from (

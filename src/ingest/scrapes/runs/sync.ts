@@ -37,13 +37,15 @@ export async function sync(
   const source = await getSource(deps, key);
   if (source.mode === 'crawl') {
     if (references !== undefined) {
-      throw scrapeErrors.raise.scrape_body_wrong(`Source ${key.source} is crawled; nobody can push to it`);
+      throw scrapeErrors.raise.scrape_body_wrong(
+        `Source ${key.source} is crawled; references cannot be pushed to it`,
+      );
     }
     return startCrawl(deps, source, createdBy, beforeCommit);
   }
   if (references === undefined) {
     throw scrapeErrors.raise.scrape_body_wrong(
-      `Source ${key.source} is pushed to: the body must have references (they may be none)`,
+      `Source ${key.source} takes pushed references: the body must have a list of references, which may be empty`,
     );
   }
   return push(deps, source, { references, createdBy }, beforeCommit);
@@ -108,7 +110,7 @@ async function push(
       await saveRunCounts(tx, key, { counts, handoffNotice });
       const run = await finishRun(tx, key, { status: 'completed' });
       if (!run)
-        throw scrapeErrors.raise.scrape_run_not_found(`Run ${scrapeRunId} was ended by somebody else`);
+        throw scrapeErrors.raise.scrape_run_not_found(`Run ${scrapeRunId} was ended by another process`);
       await beforeCommit?.(tx, run);
       return run;
     });
@@ -152,7 +154,7 @@ async function noteFailure(
     // The caller hears of the first one; upkeep ends the run later.
     logger.warn(
       { err: second, isTransient: isTransient(second) },
-      'the end of a scrape run could not be noted',
+      'the end of a scrape run could not be recorded',
     );
   }
 }

@@ -19,7 +19,8 @@ export async function readDocx(bytes: Buffer, options: ConvertOptions): Promise<
     await read(`${folder}numbering.xml`, numbering.events());
     const writer = new MarkdownWriter({ maxUnits: options.limits.maxTextUnits });
     const body = new DocxBody({ writer, styles, numbering });
-    if (!(await read(main, body))) throw documentErrors.raise.docx_is_broken(`It has no part ${main}`);
+    if (!(await read(main, body)))
+      throw documentErrors.raise.docx_is_broken(`The document has no part ${main}`);
     await read(`${folder}footnotes.xml`, new DocxBody({ writer, styles, numbering }));
     return { title: (await findTitle(read)) ?? body.title, text: writer.toString(), notes: [] };
   } finally {
@@ -94,6 +95,6 @@ function readDocxXml(
   options: { events: XmlEvents; onProgress(): void },
 ): Promise<void> {
   const broken = (why: string) =>
-    documentErrors.raise.docx_is_broken(`One of its parts is not readable XML: ${why}`);
+    documentErrors.raise.docx_is_broken(`One of its parts is not valid XML: ${why}`);
   return readXml(pieces, { ...options, broken });
 }

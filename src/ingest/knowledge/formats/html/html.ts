@@ -20,7 +20,9 @@ export function readHtml(bytes: Buffer, options: ConvertOptions): Converted {
   } catch (error) {
     // Elements that are nested thousands deep exhaust the stack of whoever walks them.
     if (!(error instanceof RangeError)) throw error;
-    throw documentErrors.raise.html_is_broken('Its elements are nested too deeply', { cause: error });
+    throw documentErrors.raise.html_is_broken('The elements of the page are nested too deeply', {
+      cause: error,
+    });
   }
 }
 

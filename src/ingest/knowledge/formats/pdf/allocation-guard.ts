@@ -17,7 +17,7 @@ export function guardAllocations(): AllocationGuard {
     allocatedBytes += bytes;
     if (allocatedBytes <= maxBytes) return;
     isExceeded = true;
-    throw new RangeError(`More than ${maxBytes} bytes were asked for`);
+    throw new RangeError(`More than ${maxBytes} bytes were requested`);
   };
   const original = globalThis.Uint8Array;
   const guarded: typeof Uint8Array = new Proxy(original, {

@@ -46,7 +46,9 @@ async function open(reader: PdfReader, bytes: Buffer, { guard, limits }: PageOpt
       });
     }
     if (guard.isExceeded()) throw unfoldsTooFar('The document', limits.maxInflatedBytes);
-    throw documentErrors.raise.pdf_is_broken(`It cannot be opened: ${messageOf(error)}`, { cause: error });
+    throw documentErrors.raise.pdf_is_broken(`The document cannot be opened: ${messageOf(error)}`, {
+      cause: error,
+    });
   }
 }
 
@@ -73,7 +75,7 @@ async function readPages(document: PdfDocument, options: PageOptions): Promise<C
 
 function unfoldsTooFar(what: string, maxBytes: number) {
   return documentErrors.raise.document_unfolds_too_far(
-    `${what} unfolds to more than ${maxBytes} bytes, which is the limit`,
+    `${what} decompresses to more than ${maxBytes} bytes, which is the limit`,
   );
 }
 
@@ -111,10 +113,12 @@ async function finish(
 ): Promise<Converted> {
   const pages = document.numPages;
   if (broken.length > pages / 2) {
-    throw documentErrors.raise.pdf_is_broken(`${broken.length} of its ${pages} pages cannot be read`);
+    throw documentErrors.raise.pdf_is_broken(`${broken.length} of ${pages} pages cannot be read`);
   }
   if (writer.isEmpty()) {
-    throw documentErrors.raise.pdf_has_no_text(`None of its ${pages} pages has text; it is probably a scan`);
+    throw documentErrors.raise.pdf_has_no_text(
+      `None of the ${pages} pages has text; the document is probably a scan`,
+    );
   }
   const named = broken.slice(0, 20).join(', ');
   const notes = broken.length > 0 ? [`Pages that cannot be read were left out: ${named}.`] : [];

@@ -5,7 +5,7 @@ import type { VectorSpace } from './types.ts';
 export function assertDimensions(space: VectorSpace, dimensions: number): void {
   if (dimensions === space.dimensions) return;
   throw knowledgeErrors.raise.vector_dimensions_differ(
-    `A vector of ${dimensions} dimensions does not belong to knowledge base ${space.kbId}, ` +
+    `A vector of ${dimensions} dimensions does not fit knowledge base ${space.kbId}, ` +
       `whose index (generation ${space.generation}) has ${space.dimensions}`,
   );
 }

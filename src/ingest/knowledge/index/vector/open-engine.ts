@@ -24,7 +24,7 @@ export async function openVectorEngine(options: EngineOptions): Promise<VectorEn
   const isComplete = await fillVectorTable(db, table, performance.now() + fillMs);
   if (isComplete) return new PgvectorEngine({ table });
   logger.warn(
-    'The vectors are not all in pgvector’s table yet; the next start goes on. Until then they are scanned.',
+    'Not all vectors are in the table of pgvector yet; the next start continues. Until then searches scan them.',
   );
   return new ExactEngine({ cacheBytes });
 }

@@ -37,7 +37,8 @@ export async function prepareVectorTable(
   if (!found.hasChunks || !(await ensureExtension(session, found, onNotice))) return false;
   await prepareAlone(session, preparationLock, async () => {
     const { schema, hasTable } = await findVectorExtension(session);
-    if (schema === null) throw new Error('The extension vector has just been found and is gone again');
+    if (schema === null)
+      throw new Error('The extension vector disappeared while its table was being prepared');
     if (!hasTable) await createVectorTable(session, schema);
     await createVectorIndexes(session, schema);
   });
@@ -52,7 +53,7 @@ async function ensureExtension(
 ): Promise<boolean> {
   const { installed, available } = found;
   if (installed !== null && !isAtLeast(installed, oldestVersion)) {
-    onNotice(`pgvector ${installed} is not used: it has to be ${oldestVersion} or newer`);
+    onNotice(`pgvector ${installed} is not used: version ${oldestVersion} or newer is needed`);
   }
   if (installed !== null) return isAtLeast(installed, oldestVersion);
   if (available === null || !isAtLeast(available, oldestVersion)) return false;

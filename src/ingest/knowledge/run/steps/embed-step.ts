@@ -81,7 +81,7 @@ export class EmbedStep {
     this.#claims.set(group, claim);
     if (this.#isClosed) {
       this.close();
-      throw new Error('The slice has ended without this group');
+      throw new Error('The slice ended before this group was embedded');
     }
     const others = missing.filter(({ contentHash }) => claim.others.has(contentHash));
     const own = missing.filter(({ contentHash }) => !claim.others.has(contentHash));
@@ -143,8 +143,8 @@ export class EmbedStep {
     const { budget } = this.#context.run;
     if (budget && tokens > 0 && this.#spent + tokens > budget.maxTokens) {
       throw knowledgeFailures.raise.budget_exhausted(
-        `The budget of ${budget.maxTokens} tokens is used up: ${this.#spent} were embedded, and the next chunks ` +
-          `need ${tokens}`,
+        `The budget of ${budget.maxTokens} tokens is used up: ${this.#spent} tokens were embedded, and the next ` +
+          `chunks need ${tokens}`,
       );
     }
     this.#spent += tokens;

@@ -42,7 +42,7 @@ test.each([
       `select error_text, content_hash from knowledge_documents where tenant_id = $1 and uri = 'a'`,
       [kb.tenantId],
     );
-    expect(row?.error_text).toContain('1 of 7 chunks could not be embedded. The first reason: ');
+    expect(row?.error_text).toContain('1 of 7 chunks could not be embedded. First reason: ');
     expect(row?.error_text).toContain(failure().message);
 
     // The next run tries again what is missing, and only that.
@@ -271,7 +271,7 @@ test('a run that has used up its budget rests with the reason, and resuming gran
   await kernel.cycle({ budgetMs, tenantId: kb.tenantId });
   const resting = await runs.job(job);
   expect(resting).toMatchObject({ status: 'paused', error_code: 'budget_exhausted' });
-  expect(resting.error_message).toContain('The budget of 9 tokens is used up: 8 were embedded');
+  expect(resting.error_message).toContain('The budget of 9 tokens is used up: 8 tokens were embedded');
   expect(embedder.texts.length).toBe(4);
   await runs.resume(job);
   await kernel.cycle({ budgetMs, tenantId: kb.tenantId });
@@ -335,5 +335,5 @@ test('every line of the log says which job, knowledge base, step, batch and chun
   for (const line of own) expect(line).toMatchObject({ kb_id: kb.kbId, step: expect.any(String) });
   const left = own.find(({ msg }) => msg === 'a chunk is left out');
   expect(left).toMatchObject({ step: 'embed', batch: 2, chunk: 0, correlation_id: job.correlationId });
-  expect(own.filter(({ msg }) => msg === 'a group is in')).toHaveLength(2);
+  expect(own.filter(({ msg }) => msg === 'a group is committed')).toHaveLength(2);
 });

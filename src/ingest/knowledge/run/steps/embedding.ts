@@ -70,7 +70,7 @@ export class Embedding {
         const { cause } = error;
         const decision = isInvalid(cause) ? ({ retry: false } as const) : decideRetry(chunkRetries, attempt);
         if (!decision.retry) return this.#giveUp(result, { chunks, logger, error: cause });
-        logger.warn({ err: cause, attempt: attempt + 1 }, 'chunks are embedded again');
+        logger.warn({ err: cause, attempt: attempt + 1 }, 'embedding chunks is retried');
         await this.#waitAtGate(decision.delayMs);
       }
     }
@@ -192,7 +192,7 @@ export class Embedding {
     const wait = run.deps.wait ?? waitByClock;
     for (let leftMs = delayMs; leftMs > 0; leftMs -= lookEveryMs) {
       if (slice.shouldYield())
-        throw new Yielded('The run was asked to stop while chunks waited to be embedded');
+        throw new Yielded('The run was asked to stop while chunks waited for their next attempt');
       await wait(Math.min(leftMs, lookEveryMs), this.#signal);
     }
   }
@@ -236,15 +236,17 @@ function throttledFor({
 function checked({ provider, dimensions }: Embedder, texts: readonly string[], vectors: Float32Array[]) {
   if (vectors.length !== texts.length) {
     throw new Error(
-      `${provider} gave ${vectors.length} vectors for ${texts.length} texts; one for each is needed`,
+      `${provider} returned ${vectors.length} vectors for ${texts.length} texts; it must return one for each`,
     );
   }
   for (const vector of vectors) {
     if (vector.length !== dimensions) {
-      throw new Error(`${provider} gave a vector of ${vector.length} dimensions instead of ${dimensions}`);
+      throw new Error(
+        `${provider} returned a vector of ${vector.length} dimensions instead of ${dimensions}`,
+      );
     }
     if (!vector.every(Number.isFinite))
-      throw new Error(`${provider} gave a vector with a value that is no number`);
+      throw new Error(`${provider} returned a vector with a value that is not a number`);
   }
   return vectors;
 }

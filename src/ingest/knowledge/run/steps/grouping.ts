@@ -175,7 +175,7 @@ class Grouping {
     const group = this.#open();
     group.parts = group.parts.filter((other) => other !== part);
     const { uri, title } = part.document;
-    group.empty.push({ uri, title, reason: 'There is no text in it' });
+    group.empty.push({ uri, title, reason: 'The document has no text' });
   }
 
   #dropPartial(): void {
@@ -196,7 +196,7 @@ class Grouping {
 
   #open(): Group {
     if (this.#group) return this.#group;
-    if (!this.#source) throw new Error('A group begins with its source');
+    if (!this.#source) throw new Error('A group needs a source');
     this.#startedAtMs = performance.now();
     this.#recent.push([]);
     this.#group = {

@@ -34,7 +34,7 @@ import { chunksOf } from './embed-step.ts';
 class ChunksLost extends Error {
   readonly hashes: string[];
   constructor(hashes: string[]) {
-    super(`${hashes.length} chunks that were in the index are gone`);
+    super(`${hashes.length} chunks are no longer in the index`);
     this.hashes = hashes;
   }
 }
@@ -95,9 +95,7 @@ class GroupCommit {
 
   async write(tx: Tx): Promise<Progress> {
     if (this.#checkpoint.step !== this.#stepAtLoad) {
-      throw new Error(
-        `Run ${this.#key.jobId} has moved on to step ${this.#checkpoint.step} without this worker`,
-      );
+      throw new Error(`Another worker has advanced run ${this.#key.jobId} to step ${this.#checkpoint.step}`);
     }
     const { group, tokens } = this.#embedded;
     await holdGeneration(tx, this.#context.run);
@@ -243,7 +241,7 @@ class GroupCommit {
     const { sourceId } = this.#key;
     await extendFrontier(tx, { ...this.#key, source: sourceId }, batch);
     const { complete, incomplete } = this.#checkpoint;
-    const reason = batch.end?.reason ?? 'The source could not show everything that it has';
+    const reason = batch.end?.reason ?? 'The source could not list all its documents';
     this.#checkpoint = {
       ...this.#checkpoint,
       last_batch_id: batch.batchId,
@@ -278,7 +276,7 @@ function count(counts: ChunkCounts, outcome: 'processed' | 'skipped' | 'error'):
 function settledOf({ document }: GroupPart, { counted, failure }: PartialDocument): SettledDocument {
   const { chunks_error: errors, chunks_seen: seen } = counted;
   const text =
-    failure && `${errors} of ${seen} chunks could not be embedded. The first reason: ${failure.message}`;
+    failure && `${errors} of ${seen} chunks could not be embedded. First reason: ${failure.message}`;
   return {
     ...document,
     state: failure ? 'error' : 'indexed',

@@ -62,7 +62,7 @@ async function* batchesOf(
     if (batch.end) return;
     cursor = batch.cursor;
   }
-  const reason = 'The source ended without saying whether it has shown everything';
+  const reason = 'The source ended without saying whether it listed all its documents';
   yield { documents: [], cursor, end: { isComplete: false, reason } };
 }
 
