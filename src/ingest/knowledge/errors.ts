@@ -1,6 +1,6 @@
 import { defineErrors } from '../../lib/errors.ts';
 
-/** What a caller of the API can do wrong with knowledge bases. What is wrong with a document is in formats/. */
+/** Errors of API requests about knowledge bases. Errors of documents are in formats/errors.ts. */
 export const knowledgeErrors = defineErrors({
   knowledge_base_not_found: {
     kind: 'not_found',
@@ -118,7 +118,7 @@ export const knowledgeErrors = defineErrors({
   },
 });
 
-/** Why a run has ended, or rests. */
+/** Why a run has failed or is paused. */
 export const knowledgeFailures = defineErrors({
   kb_gone: {
     kind: 'not_found',

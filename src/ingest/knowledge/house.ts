@@ -34,13 +34,13 @@ export interface KnowledgeHouseOptions {
   breakers: CircuitBreakers;
   secretOf(tenantId: string, name: string): Promise<string>;
   engine: VectorEngine;
-  /** In pieces of the built-in model, for chunkers and estimates. */
+  /** Counts tokens of the built-in model, for chunkers and estimates. */
   countTokens: CountTokens;
-  /** Of the config file, beside the built-in ones. */
+  /** From the config file, in addition to the built-in ones. */
   customEmbedders?: readonly EmbedderDefinition[] | undefined;
-  /** What scrapes hand over; null: nobody scrapes here. */
+  /** Reads what scrapes hand over; null if scrapes are not part of the program. */
   references?: ReferenceReader | null;
-  /** Where recorded answers of the real one are served. */
+  /** For tests: a server with recorded responses of YouTube. */
   youtubeBaseUrl?: string | undefined;
   knowledgeFolderRoot: string | null;
   knowledgeMaxFileBytes: number;

@@ -42,10 +42,10 @@ export class KnowledgeMetrics {
       labelNames: ['provider'],
       registers,
     });
-    // One figure for everybody who is asked to slow down; another house may have made it already.
+    // One metric for all providers; another house may have registered it already.
     const name = 'sluice_provider_throttled_total';
     const shared = registry.getSingleMetric(name) as Counter<'provider'> | undefined;
-    const help = 'Answers of providers that asked to slow down';
+    const help = 'Responses of providers that asked to slow down';
     this.#throttled = shared ?? new Counter({ name, help, labelNames: ['provider'], registers });
   }
 
@@ -53,7 +53,7 @@ export class KnowledgeMetrics {
     this.#throttled.inc({ provider });
   }
 
-  /** What one transaction has added, once it is committed. */
+  /** Counts what a committed transaction has added. */
   committed(before: KnowledgeCounters, after: KnowledgeCounters, provider: string): void {
     const more = (name: keyof KnowledgeCounters) => Math.max(0, after[name] - before[name]);
     const rest = more('docs_seen') - more('docs_unchanged') - more('docs_empty') - more('docs_error');

@@ -91,7 +91,7 @@ function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
   });
 }
 
-/** With its last run and how much there is in it. */
+/** With its last run and the number of documents and chunks. */
 async function renderWhole(deps: Pick<RouteDeps, 'db'>, kb: KnowledgeBase) {
   const runs = await findLastRuns(deps, kb.tenantId, [kb]);
   return renderKnowledgeBase(kb, runs.get(kb.kbId), await countContents(deps, kb));

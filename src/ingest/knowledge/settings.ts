@@ -49,7 +49,7 @@ export const knowledgeSettings = {
   }),
 };
 
-/** What docs/configuration.md says of the config file's `embedders`. */
+/** The part of docs/configuration.md about `embedders` in the config file. */
 export const embeddersPage = `It can also define your own embedders, for knowledge bases with
 \`{"provider": "custom", "name": "house"}\`:
 

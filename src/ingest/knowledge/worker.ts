@@ -19,7 +19,7 @@ export async function advanceKnowledge(deps: OrchestratorDeps, slice: Slice): Pr
   }
 }
 
-/** Errors that a person has to do something about end the run; what nobody foresaw is tried again. */
+/** Errors that need a person end the run; unexpected ones are retried. */
 export function outcomeOf(error: unknown, job: Job): Outcome {
   if (isSluiceError(error)) {
     if (error.code === 'write_conflict') return { type: 'wait', delayMs: conflictWaitMs };

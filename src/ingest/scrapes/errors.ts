@@ -1,6 +1,6 @@
 import { defineErrors } from '../../lib/errors.ts';
 
-/** What a caller of the API can do wrong with scrapes, and what it may meet there. */
+/** Errors of API requests about scrapes. */
 export const scrapeErrors = defineErrors({
   scrape_source_not_found: {
     kind: 'not_found',
@@ -46,7 +46,7 @@ export const scrapeErrors = defineErrors({
   },
 });
 
-/** Why a crawl ended. */
+/** Why a crawl failed. */
 export const scrapeFailures = defineErrors({
   scrape_source_gone: {
     kind: 'not_found',

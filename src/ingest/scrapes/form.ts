@@ -5,14 +5,13 @@ import { storedText } from '../../kernel/http/stored-text.ts';
 import { isUsableId } from '../../kernel/tenancy/types.ts';
 import { crawlKinds, type NewReference, type SourceKey } from './types.ts';
 
-/** How scrape sources and references are written in requests. */
 const sourceName = z
   .string()
   .regex(
     /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/,
     'must be 1 to 100 letters, digits, dots, dashes and underscores',
   )
-  // It is a path of its own.
+  // /api/scraping/sources is a route of its own.
   .refine((name) => name !== 'sources', 'must not be "sources"');
 
 const kbId = z.string().min(1).refine(isUsableId, 'must be 1 to 200 characters without control characters');
@@ -55,7 +54,7 @@ export const sourceForm = z.discriminatedUnion('mode', [
 
 export type SourceForm = z.output<typeof sourceForm>;
 
-/** What of a form is stored; what is not said stays unsaid, so that defaults can change. */
+/** What is stored of a form. Settings that are not given are not stored, so that defaults can change. */
 export function sourceOf(form: SourceForm) {
   const { mode, kb_id: kbId } = form;
   if (form.mode === 'push') return { mode, kbId, kind: null, url: null, settings: {} };
@@ -122,7 +121,7 @@ export function referenceOf(form: z.output<typeof reference>): NewReference {
 
 const maxLevels = 64;
 
-/** What PostgreSQL keeps in JSON as it is. */
+/** Whether PostgreSQL stores the JSON unchanged. */
 function isStorable(value: unknown, level = 0): boolean {
   if (level > maxLevels) return false;
   if (typeof value === 'string') return !/[\0\p{Surrogate}]/u.test(value);

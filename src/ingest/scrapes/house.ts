@@ -19,7 +19,7 @@ export interface ScrapeHouseOptions {
   logger: Logger;
   registry: Registry;
   fetch: GuardedFetch;
-  /** Where references are handed over to. */
+  /** Receives the references. */
   knowledge: KnowledgeDoor;
   handoffMaxAttempts: number;
   handoffRetryBaseMs: number;
@@ -28,7 +28,7 @@ export interface ScrapeHouseOptions {
   scrapeMaxSources: number;
   scrapeSliceMs: number;
   jobRetentionDays: number;
-  /** Of crawls; as the kernel has them unless said otherwise. */
+  /** Bounds of crawls; default: those of the kernel. */
   bounds?: Partial<CrawlBounds> | undefined;
   wait?: Wait | undefined;
 }
@@ -36,7 +36,7 @@ export interface ScrapeHouseOptions {
 /** The house of scrapes, wired. */
 export interface ScrapeHouse {
   pipeline: Pipeline;
-  /** The kernel that makes the jobs of what crawls hand over: it is made of pipelines, so it comes after this one. */
+  /** Connects the kernel, which creates the jobs of hand-offs; it needs the pipelines first. */
   connect(kernel: JobsDeps): void;
   routes(kernel: JobsDeps): RouteModule[];
   tasks(kernel: JobsDeps): UpkeepTask[];

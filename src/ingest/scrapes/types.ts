@@ -1,6 +1,6 @@
 import type { Tx } from '../../lib/postgres/db.ts';
 
-/** Of crawls. What is handed over becomes a job of the knowledge pipeline. */
+/** The pipeline of crawls. What is handed over becomes a job of the knowledge pipeline. */
 export const pipelineName = 'scrapes';
 export const ingestionPipeline = 'knowledge';
 export const ingestionRetries = 5;
@@ -17,13 +17,13 @@ export interface SourceKey {
   source: string;
 }
 
-/** How far a crawl goes. */
+/** The limits of a crawl. */
 export interface CrawlSettings {
   maxPages: number;
   maxDepth: number;
   include: string[];
   exclude: string[];
-  /** Of a website: whether its sitemap is read as well. */
+  /** Websites only: also read the pages listed in the sitemap. */
   sitemap: boolean;
 }
 
@@ -46,7 +46,7 @@ export interface RunKey {
   scrapeRunId: string;
 }
 
-/** What a sync did; the four counts of hand-offs add up to the references that it touched. */
+/** What a sync did; the four hand-off counts add up to the references that it stored. */
 export interface RunCounts {
   persisted: number;
   created: number;
@@ -91,7 +91,7 @@ export interface ScrapeRun extends RunKey, RunCounts {
   updatedAt: Date;
 }
 
-/** A reference as somebody brings it. */
+/** A reference as a sync brings it. */
 export interface NewReference {
   externalId: string;
   url: string;
@@ -99,7 +99,7 @@ export interface NewReference {
   content: string;
   mediaType: string | null;
   metadata: Record<string, unknown>;
-  /** Of crawls. */
+  /** Crawls only. */
   memo: string | null;
 }
 
@@ -120,7 +120,7 @@ export interface ScrapeReference {
   updatedAt: Date;
 }
 
-/** What became of a reference that was brought. */
+/** The outcome for one reference of a sync. */
 export interface TouchedReference {
   referenceId: string;
   externalId: string;
@@ -163,7 +163,7 @@ export interface Handoff {
   updatedAt: Date;
 }
 
-/** A hand-off that waits for its job to be made. */
+/** A hand-off that waits for a job. */
 export interface OpenHandoff {
   handoffId: string;
   referenceId: string;
@@ -177,17 +177,17 @@ export interface HandoffPolicy {
   retryBaseMs: number;
 }
 
-/** What a page or an entry of a feed says, as text. */
+/** The text of a page or of a feed entry. */
 export type PageText =
   | { kind: 'text'; title: string; text: string; mediaType: string }
   | { kind: 'empty'; title: string; reason: string }
   | { kind: 'error'; title: string; code: string; message: string };
 
-/** Another house's; src/installation.ts hands it in. */
+/** What scrapes need of the house of knowledge; src/installation.ts passes it in. */
 export interface KnowledgeDoor {
-  /** Whether the knowledge base is there; if so, it takes references from now on. */
+  /** Returns whether the knowledge base exists; if so, it accepts references from now on. */
   admit(tx: Tx, key: { tenantId: string; kbId: string }): Promise<boolean>;
-  /** Null: there is none. What was handed over before then went into another one, which has been deleted. */
+  /** Null if it does not exist. Earlier hand-offs went to another knowledge base with this id, which was deleted. */
   madeAt(tx: Tx, key: { tenantId: string; kbId: string }): Promise<Date | null>;
   readPage(
     page: { bytes: Uint8Array; name: string; mediaType: string | null; isHtml: boolean },

@@ -27,10 +27,10 @@ export interface CrawlDeps extends HandOverDeps {
 interface Checkpoint {
   progress: CrawlProgress | null;
   was_complete: boolean;
-  /** The first reason why something failed. */
+  /** The reason of the first failure. */
   reason: string | null;
   step: number;
-  /** The crawl has seen its end: what is left is to tidy up, and a process that dies at it must not crawl again. */
+  /** Set when the crawl has ended and only cleaning up is left: if the process dies then, it must not crawl again. */
   end: CrawlEnd | null;
 }
 
@@ -39,7 +39,7 @@ interface CrawlEnd {
   reason: string;
 }
 
-/** One slice of a crawl: pages are read and persisted in batches, each with its hand-offs, until the time is up. */
+/** One slice of a crawl: reads pages and stores them in batches, each with its hand-offs, until the time is up. */
 export async function advanceCrawl(deps: CrawlDeps, slice: Slice): Promise<SliceResult> {
   try {
     return await advance(deps, slice);
@@ -57,7 +57,7 @@ export async function advanceCrawl(deps: CrawlDeps, slice: Slice): Promise<Slice
   }
 }
 
-/** Nobody's fault: the runner takes the slice back. */
+/** Not a failure of the crawl: the runner drops the slice. */
 const infrastructure = ['database_unavailable', 'commit_unknown', 'lease_lost'];
 
 export function outcomeOf(error: unknown, job: Job): Outcome {
@@ -112,7 +112,7 @@ async function open(slice: Slice): Promise<OpenCrawl> {
         `Source ${key.source} was deleted, or is no longer crawled`,
       );
     }
-    // A dead letter that was requeued goes on with its run.
+    // A dead letter that was requeued continues its run.
     await reopenRun(tx, { ...key, jobId });
     const { progress, was_complete, end } = checkpointOf(job);
     const isFirst = Object.keys(job.checkpoint).length === 0;
@@ -161,7 +161,7 @@ function toolsOf(deps: CrawlDeps, { signal }: Slice, { tenantId, source }: Scrap
   };
 }
 
-/** Pages, their hand-offs, frontier, checkpoint and counts in one transaction; then the jobs. */
+/** Commits pages, hand-offs, frontier, checkpoint and counts in one transaction; then creates the jobs. */
 async function commit(
   deps: CrawlDeps,
   slice: Slice,
@@ -189,7 +189,7 @@ async function commit(
   const { counts, notice } = await handOver(deps, tenantId, made.opened);
   deps.scrapes.counted({ ...made.more, ...counts, ...(counts.failed ? { queued: 0 } : {}) });
   if ((counts.queued ?? 0) === made.opened.newCount) return;
-  // What was counted as queued has failed, or cannot be handed over at the moment.
+  // What was counted as queued has failed, or hand-offs are disabled now.
   await slice.transaction(
     async (tx, job) => {
       const counters = addCounts(countersOf(job), {
@@ -239,7 +239,7 @@ async function finish(slice: Slice, end: CrawlEnd): Promise<SliceResult> {
   };
 }
 
-/** In the transaction that cancels the job. What was persisted stays: it was read, and may be handed over already. */
+/** Runs in the transaction that cancels the job. Stored references are kept: they may already be handed over. */
 export async function endCanceledRun(tx: Tx, job: Job): Promise<void> {
   const errorText = 'Canceled by user; what the run had stored is kept';
   await finishRun(tx, runKeyOf(job), { status: 'failed', errorCode: 'canceled', errorText });

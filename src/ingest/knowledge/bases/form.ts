@@ -9,12 +9,11 @@ import { sourceForm } from '../sources/source-form.ts';
 import { webAddress } from '../sources/web-address.ts';
 import type { KbKey } from '../types.ts';
 
-/** How a knowledge base is written in a request. */
 const id = z
   .string()
   .min(1)
   .refine(isUsableId, 'must be 1 to 200 characters without control characters')
-  // Clients take these two out of the paths that they ask for: nobody could reach it.
+  // HTTP clients remove these two from paths, so the knowledge base could not be reached.
   .refine((text) => text !== '.' && text !== '..', 'must not be . or ..');
 const name = z
   .string()
@@ -25,7 +24,7 @@ const name = z
 
 const maxTokens = z.int().min(16).max(8_000).optional();
 
-/** The built-in model reads 128 tokens and no further; others read much more than a chunk should have. */
+/** The built-in model reads 128 tokens; others read much more than a chunk should have. */
 const defaultMaxTokens = { local: 110, openai: 400, custom: 400 };
 const smallestDefault = defaultMaxTokens.local;
 
@@ -109,7 +108,6 @@ export function chunkerOf(
 /** The path of everything that belongs to a knowledge base. */
 export const kbParams = z.strictObject({ kb_id: knowledgeFormParts.id });
 
-/** The knowledge base that a request names. */
 export function kbKeyOf(request: FastifyRequest & { params: { kb_id: string } }): KbKey {
   return { tenantId: principalOf(request).tenantId, kbId: request.params.kb_id };
 }

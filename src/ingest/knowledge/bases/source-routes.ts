@@ -11,7 +11,6 @@ import { listSourceHeads } from './overview-store.ts';
 const tags = ['knowledge'];
 const params = kbParams.extend({ source_id: z.uuid() });
 
-/** Where the documents of a knowledge base come from. */
 export function sourceRoutes(deps: KnowledgeServiceDeps): RouteModule {
   return (app, routeDeps) => {
     installCreation(app, deps);

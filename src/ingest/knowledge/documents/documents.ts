@@ -15,7 +15,7 @@ export interface DocumentDeps extends KnowledgeServiceDeps, DocumentFormDeps {}
 
 export type DocumentKey = KbKey & { documentId: string };
 
-/** All of them or none, in one transaction; if that fails, the bytes go too. */
+/** Adds all files or none, in one transaction; if it fails, the stored bytes are deleted too. */
 export async function addFiles(
   deps: DocumentDeps,
   key: KbKey,
@@ -30,7 +30,7 @@ export async function addFiles(
     return await deps.db.tenant(key.tenantId, async (tx) => {
       if (!(await shareKb(tx, key))) await getKbIn(tx, key);
       const made: KnowledgeFile[] = [];
-      // In the order of their names, so that two forms with the same files do not wait for each other for ever.
+      // In the order of names, so that two forms with the same files cannot deadlock.
       const ordered = intake.received.toSorted((one, other) => (one.name < other.name ? -1 : 1));
       const { origin, createdBy } = intake;
       for (const file of ordered) made.push(await addFile(deps, tx, key, { ...file, origin, createdBy }));
@@ -86,7 +86,6 @@ export function getDocument({ db }: { db: Database }, key: DocumentKey): Promise
   });
 }
 
-/** How many documents are in each state, and how many chunks they have. */
 export function countContents(
   { db }: { db: Database },
   key: KbKey,
@@ -106,7 +105,7 @@ function noDocument({ kbId, documentId }: DocumentKey): never {
   );
 }
 
-/** The file and what was indexed of it, at once. */
+/** Deletes the file together with its indexed document. */
 export function removeDocument(deps: DocumentDeps, key: DocumentKey): Promise<void> {
   const { tenantId, kbId } = key;
   return deps.db.tenant(tenantId, async (tx) => {
@@ -123,7 +122,7 @@ export function removeDocument(deps: DocumentDeps, key: DocumentKey): Promise<vo
 
 const uriPrefix = 'file:';
 
-/** A file is named by its own id, or by the id of the document that a run has made of it. */
+/** A request names a file by its id, or by the id of the document that a run has made from it. */
 async function nameOfFile(tx: Tx, key: DocumentKey): Promise<string> {
   const file = await findFileById(tx, { ...key, fileId: key.documentId });
   if (file) return file.name;

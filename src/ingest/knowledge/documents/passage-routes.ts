@@ -5,7 +5,7 @@ import { kbKeyOf, kbParams } from '../bases/form.ts';
 import { getDocument } from './documents.ts';
 import { findOrdinalAt, listPassages, type Passage } from './passage-store.ts';
 
-/** How many passages before the one that was asked for are shown with it. */
+/** How many earlier passages are shown with the requested one. */
 const leadIn = 2;
 
 const passageReply = z
@@ -18,7 +18,6 @@ const passageReply = z
   })
   .meta({ id: 'KnowledgePassage' });
 
-/** A document as its index has it: passage after passage, or from just before one of them. */
 export const passageRoutes: RouteModule = (app, { db, cursors }) => {
   const list = 'knowledge passages';
   app.route({

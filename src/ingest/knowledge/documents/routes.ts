@@ -26,7 +26,6 @@ const origin = storedText(1_000)
   .optional()
   .describe('Where the files come from, to tell them apart later; shown with each file');
 
-/** The files that were given to a knowledge base, and what its runs made of everything. */
 export function documentRoutes(deps: DocumentDeps): RouteModule {
   return (app, routeDeps) => {
     installIntake(app, deps);
@@ -37,7 +36,7 @@ export function documentRoutes(deps: DocumentDeps): RouteModule {
 }
 
 function installIntake(app: RouteApp, deps: DocumentDeps): void {
-  const answer = (made: KnowledgeFile[]) => ({ files: made.map(renderFile) });
+  const render = (made: KnowledgeFile[]) => ({ files: made.map(renderFile) });
   app.route({
     method: 'POST',
     url: '/api/knowledge/:kb_id/documents',
@@ -56,7 +55,7 @@ function installIntake(app: RouteApp, deps: DocumentDeps): void {
     },
     handler: async (request, reply) => {
       const key = kbKeyOf(request);
-      // Nobody should have to send a book to hear that there is nowhere to put it.
+      // Check first: a client should not send a whole file to a knowledge base that does not exist.
       await getKb(deps, key);
       const received = await receiveDocuments(deps, request);
       const kept = await claimFor(request, received).catch(async (error: unknown) => {
@@ -68,19 +67,19 @@ function installIntake(app: RouteApp, deps: DocumentDeps): void {
         return sendKept(reply, kept);
       }
       const { userId } = principalOf(request);
-      const keep = request.receipt.keeping(201, answer);
+      const keep = request.receipt.keeping(201, render);
       const made = await addFiles(deps, key, {
         received,
         origin: request.query.origin ?? null,
         createdBy: userId,
         beforeCommit: keep,
       });
-      return reply.code(201).send(answer(made));
+      return reply.code(201).send(render(made));
     },
   });
 }
 
-/** What makes two requests with one Idempotency-Key the same: names and bytes. */
+/** Two requests with one Idempotency-Key are the same if names and bytes are. */
 function claimFor(request: FastifyRequest, received: readonly ReceivedFile[]) {
   return request.receipt.claim(received.map(({ name, stored }) => ({ name, sha256: stored.sha256 })));
 }

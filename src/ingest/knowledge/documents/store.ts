@@ -9,7 +9,6 @@ const documentColumns = trustedSql(`
   d.etag, d.last_modified as "lastModified", d.chunk_count as "chunkCount", d.error_code as "errorCode",
   d.error_text as "errorText", d.notes, d.updated_at as "updatedAt"`);
 
-/** Documents of the generation that searches are answered from, or of the one that is being built first. */
 export function listDocuments(
   tx: Tx,
   filter: KbKey & {

@@ -17,7 +17,7 @@ export function listGenerations(tx: Tx, { tenantId, kbId }: KbKey): Promise<Gene
      limit 100`);
 }
 
-/** Under the lock of the knowledge base, whose next number it takes. */
+/** Takes the next number of the knowledge base, which must be locked. */
 export async function insertGeneration(tx: Tx, made: Omit<Generation, 'generation'>): Promise<Generation> {
   const row = await tx.find<Generation>(sql`
     with numbered as (
@@ -38,8 +38,8 @@ export async function insertGeneration(tx: Tx, made: Omit<Generation, 'generatio
 }
 
 /**
- * Whoever writes or deletes chunks holds this lock: a chunk cannot be taken away while a document is about to link to
- * it. Null when the generation is not there any more.
+ * Each transaction that writes or deletes chunks holds this lock, so no chunk is deleted while a document is about to
+ * link to it. Null if the generation no longer exists.
  */
 export function lockGeneration(
   tx: Tx,
@@ -54,7 +54,7 @@ export function lockGeneration(
        for no key update`);
 }
 
-/** In every transaction that adds or deletes chunks. */
+/** Must run in each transaction that adds or deletes chunks. */
 export async function bumpIndex(tx: Tx, { tenantId, kbId, generation }: GenerationKey): Promise<void> {
   await tx.run(sql`
     update knowledge_generations
@@ -64,7 +64,7 @@ export async function bumpIndex(tx: Tx, { tenantId, kbId, generation }: Generati
        and generation = ${generation}`);
 }
 
-/** From now on searches are answered from this one; under the lock of the knowledge base. */
+/** Searches use this generation from now on. The knowledge base must be locked. */
 export async function serveGeneration(tx: Tx, { tenantId, kbId, generation }: GenerationKey): Promise<void> {
   await tx.run(sql`
     update knowledge_generations
@@ -106,8 +106,8 @@ export async function deleteGeneration(tx: Tx, { tenantId, kbId, generation }: G
 }
 
 /**
- * How many documents that searches find now would be lost if another generation served: they belong to a source that
- * is still there, and the new generation has not even heard of them.
+ * Counts documents that searches find now and would lose with the new generation: their source still exists, and the new
+ * generation does not have them.
  */
 export async function countUnseen(
   tx: Tx,

@@ -11,7 +11,7 @@ import { payloadOf } from './open-run.ts';
 import { removeFrontierOf, removeSuperseded } from './steps/sweep.ts';
 
 const goOn: SliceResult = { outcome: { type: 'continue' } };
-/** As if it had never run. */
+/** The state of a job that never ran. */
 const cleared: SliceResult = { outcome: { type: 'done' }, checkpoint: {}, counters: {}, stage: 'canceled' };
 
 export interface CleanupDeps {
@@ -26,13 +26,13 @@ interface Cleanup {
   place: IndexPlace;
 }
 
-/** One batch, in a transaction of its own; answers whether nothing is left. */
+/** Processes one batch in its own transaction; returns whether nothing is left. */
 type CleanupStep = (cleanup: Cleanup) => Promise<boolean>;
 
-/** Documents first, so that everything that was found before is found again soon. */
+/** Documents first, so that searches soon find again what they found before. */
 const steps: readonly CleanupStep[] = [restore, removeCreated, removeLinks, removeFrontier];
 
-/** Slices of a canceled run: what it added goes, what it changed is again what it was. Any of them can be repeated. */
+/** Slices of a canceled run: delete what it added and restore what it changed. Each slice can be repeated. */
 export async function cleanUpRun(deps: CleanupDeps, slice: Slice): Promise<SliceResult> {
   const { tenantId, jobId } = slice.job;
   const { target } = checkpointOf(slice.job);
@@ -55,7 +55,7 @@ export async function cleanUpRun(deps: CleanupDeps, slice: Slice): Promise<Slice
   return cleared;
 }
 
-/** A generation that this run began, and that nobody is answered from: all of it goes. */
+/** A generation that this run began and that searches do not use is deleted as a whole. */
 function isOwn({ state, builtByJob }: Generation, jobId: string): boolean {
   return state !== 'serving' && builtByJob === jobId;
 }
@@ -70,7 +70,7 @@ function findTarget(slice: Slice, key: KbKey, { generation }: RunTarget): Promis
 function dropping(engine: VectorEngine, generation: Generation): CleanupStep {
   return ({ slice }) =>
     slice.transaction(async (tx) => {
-      // From now on nobody else goes on with it.
+      // No other run may continue it from now on.
       if (generation.state === 'building') await retireGeneration(tx, generation);
       return dropSomeOf(engine, tx, generation);
     });
@@ -101,7 +101,7 @@ function locked<T>(slice: Slice, { key }: IndexPlace, work: (tx: Tx) => Promise<
   });
 }
 
-/** In the transaction that cancels the job: once a run puts its result in place there is no way back. */
+/** Runs in the transaction that cancels the job: a run that activates its result cannot be undone. */
 export async function refuseLateCancel(_tx: Tx, job: Job): Promise<void> {
   if (checkpointOf(job).stage !== 'sweep') return;
   throw knowledgeErrors.raise.run_finishing(

@@ -14,10 +14,10 @@ import type { Generation, KbKey, KnowledgeBase } from '../types.ts';
 import type { RunTarget } from './checkpoint.ts';
 import type { RunContext } from './context.ts';
 
-/** Another run has put a newer generation in place: this one has to begin anew. */
+/** Another run has activated a newer generation: this run has to start again. */
 export class GenerationGone extends Error {}
 
-/** At the beginning of every transaction that writes: the knowledge base stays, and so does the generation. */
+/** At the start of each writing transaction: locks knowledge base and generation so that neither disappears. */
 export async function holdGeneration(tx: Tx, { key }: Pick<RunContext, 'key'>): Promise<Generation> {
   if ((await shareKb(tx, key)) === null) throw kbGone(key);
   const generation = await lockGeneration(tx, key);
@@ -40,8 +40,8 @@ export interface Choice {
 }
 
 /**
- * Where a run writes to: into what is served, if it was made with the same settings; otherwise into a generation that
- * is built beside it. The knowledge base is locked. Null when its settings have changed since they were read.
+ * Chooses the generation that a run writes to: the serving one if it has the same settings, otherwise one that is built
+ * beside it. Locks the knowledge base. Null if its settings have changed since they were read.
  */
 export async function chooseGeneration(tx: Tx, choice: Choice): Promise<RunTarget | null> {
   const { kb, fingerprint } = choice;
@@ -54,7 +54,7 @@ export async function chooseGeneration(tx: Tx, choice: Choice): Promise<RunTarge
   return { generation: chosen.generation, fingerprint, embedder: kb.embedder, chunker: kb.chunker };
 }
 
-/** The generation that was made with these settings; the one that serves before one that is being built. */
+/** The generation with these settings; a serving one is preferred to one that is being built. */
 export function findFitting(generations: readonly Generation[], fingerprint: string): Generation | undefined {
   const fitting = generations.filter((one) => one.state !== 'retired' && one.fingerprint === fingerprint);
   return fitting.find(({ state }) => state === 'serving') ?? fitting[0];
@@ -67,7 +67,7 @@ async function makeGeneration(tx: Tx, choice: Choice, others: readonly Generatio
       `Knowledge base ${kb.kbId} has other settings than its index, and a run of one reference cannot build a new index`,
     );
   }
-  // What was being built with other settings again is of no use to anybody.
+  // A generation with yet other settings is no longer needed.
   for (const other of others) if (other.state === 'building') await retireGeneration(tx, other);
   const made = await insertGeneration(tx, {
     tenantId: kb.tenantId,
@@ -87,8 +87,8 @@ function settingsOf({ chunker, embedder }: KnowledgeBase): string {
 }
 
 /**
- * A new generation must not serve when that would lose what the old one finds: documents of a source that could not
- * show everything, or all of them because nothing could be read. Throws what is to be said then.
+ * Throws if activating the new generation would lose documents that searches find now: those of an incomplete source, or
+ * all of them because nothing could be read.
  */
 export async function assertReplaceable(tx: Tx, run: RunContext): Promise<void> {
   const { key, checkpoint, counters } = run;
@@ -115,7 +115,7 @@ export async function assertReplaceable(tx: Tx, run: RunContext): Promise<void> 
   }
 }
 
-/** From the end of this transaction on searches are answered from the run's generation. */
+/** Searches use the run's generation from the end of this transaction on. */
 export async function switchOver(tx: Tx, { key }: RunContext): Promise<void> {
   if ((await lockKb(tx, key)) === null) throw kbGone(key);
   const generation = await lockGeneration(tx, key);

@@ -24,21 +24,21 @@ export interface OrchestratorDeps extends KnowledgeWorkerDeps {
 }
 
 const goOn: SliceResult = { outcome: { type: 'continue' } };
-/** How often chunks of one group may be deleted by others between being looked for and being linked to. */
+/** How often other runs may delete chunks of one group between lookup and commit. */
 const maxLosses = 5;
 
 /** Groups are made ahead of a slice and kept for the next one; embedding and indexing end with the slice. */
 const [loading, indexing] = splitBefore(workflow.order, 'embed');
 
-/** Where a slice of a run has got to. */
+/** How a slice of a run ended. */
 type Advance =
-  /** Every source has shown what it has, and all of it is in. */
+  /** All documents of all sources are committed. */
   | { type: 'loaded' }
   | { type: 'more' }
   | { type: 'wait'; delayMs: number }
   | { type: 'budget'; reason: SluiceError };
 
-/** One slice of a run: load, chunk, embed and index until the gate closes; then, when all is in, sweep. */
+/** One slice of a run: load, chunk, embed and index until the gate closes. When everything is indexed, sweep. */
 export async function advanceRun(deps: OrchestratorDeps, slice: Slice): Promise<SliceResult> {
   const prepared = await prepare(deps, slice);
   const context = contextOf(prepared.run, slice);
@@ -122,7 +122,7 @@ async function load(
   } finally {
     gate.close();
     embedding.close();
-    // Calls whose group cannot be committed any more.
+    // Ends calls whose group can no longer be committed.
     failure.abort(new Error('An earlier group could not be embedded'));
   }
 }
@@ -157,7 +157,7 @@ async function indexGroup(
   throw new Error(`Other runs have deleted chunks of one group more than ${maxLosses} times`);
 }
 
-/** The budget is used up: the job rests until somebody resumes it, and says why. */
+/** Pauses the job because its budget is used up, and stores the reason. */
 async function rest({ run, slice }: SliceContext, reason: SluiceError): Promise<SliceResult> {
   const { tenantId, jobId } = slice.job;
   const checkpoint = { ...run.checkpoint, budget_from: run.counters.tokens_embedded };

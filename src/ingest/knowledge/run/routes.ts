@@ -14,14 +14,13 @@ export interface RunRouteDeps extends JobsDeps {
 }
 
 const tags = ['knowledge'];
-/** A run is named by its knowledge base, whose last one it is, or by its job. */
+/** A request names a run by its job, or by its knowledge base, whose last run is meant. */
 const params = z.strictObject({ id: knowledgeFormParts.id.describe('A kb_id or a job_id') });
 
 function nameOf(request: FastifyRequest & { params: { id: string } }): RunName {
   return { tenantId: principalOf(request).tenantId, id: request.params.id };
 }
 
-/** Runs: load, chunk, embed and index what the sources have. */
 export function runRoutes(deps: RunRouteDeps): RouteModule {
   return (app, routeDeps) => {
     installStart(app, deps);
@@ -103,7 +102,7 @@ function installPlan(app: RouteApp, deps: RunRouteDeps): void {
   app.route({
     method: 'GET',
     url: '/api/knowledge/:kb_id/plan',
-    // Looking at the sources may mean to crawl a web site.
+    // Reading the sources may crawl a website.
     config: { action: 'knowledge.ingest' },
     schema: {
       tags,

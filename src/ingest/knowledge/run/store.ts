@@ -19,7 +19,7 @@ export function findPredecessor(
      limit 1`);
 }
 
-/** The newest job of the whole knowledge base, whatever became of it; those of single references are left out. */
+/** The newest job of the whole knowledge base in any state; jobs of single references are left out. */
 export async function findLastRunId(tx: Tx, { tenantId, kbId }: KbKey): Promise<string | null> {
   const row = await tx.find<{ jobId: string }>(sql`
     select j.job_id as "jobId"
@@ -32,7 +32,7 @@ export async function findLastRunId(tx: Tx, { tenantId, kbId }: KbKey): Promise<
   return row?.jobId ?? null;
 }
 
-/** Other jobs that may still write into this knowledge base: what they have begun is theirs. */
+/** Other jobs that may still write to this knowledge base. */
 export async function listBusyJobs(
   tx: Tx,
   { tenantId, kbId, exceptJobId }: KbKey & { exceptJobId: string },
@@ -56,7 +56,7 @@ export async function listBusyJobs(
   return rows.map(({ jobId }) => jobId);
 }
 
-/** Why the job rests, or null when it goes on; inside a slice's transaction, which has locked the row. */
+/** Stores why the job is paused; null clears it. The transaction of the slice has locked the row. */
 export async function saveReason(
   tx: Tx,
   { tenantId, jobId }: Pick<Job, 'tenantId' | 'jobId'>,
@@ -71,8 +71,8 @@ export async function saveReason(
 }
 
 /**
- * How many documents a run will come across, as far as that is known: files are counted, texts are one each, and other
- * sources are taken to have as many as last time. Null when a source has never been read.
+ * Estimates how many documents a run will find: files are counted, each inline text is one, and other sources count as
+ * many as last time. Null if a source was never read.
  */
 export async function countExpected(
   tx: Tx,

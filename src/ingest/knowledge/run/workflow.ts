@@ -84,7 +84,7 @@ export function splitBefore<const Order extends readonly string[], const Name ex
   return [order.slice(0, at), order.slice(at)] as [UpTo<Order, Name>, From<Order, Name>];
 }
 
-/** What every line of a run's log is about. */
+/** The fields of each log line of a run. */
 export interface TaskRecord {
   job_id: string;
   kb_id: string;

@@ -16,17 +16,17 @@ import type { GuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
 import type { CrawlSettings, NewReference, ScrapeSource } from '../types.ts';
 import { feedSteps, requestsOf } from './feed-steps.ts';
 
-/** One step of a crawl, whatever it goes through. */
+/** One step of a crawl of a website, a sitemap or a feed. */
 export interface ScrapeStep {
   page?: CrawledPage;
-  /** Of a feed: what an entry says, still to be made into text. */
+  /** Feeds only: an entry that is still to be converted to text. */
   entry?: FeedReference;
-  /** An entry that cannot be kept, or a feed that cannot be read. */
+  /** Why an entry cannot be stored, or a feed cannot be read. */
   failure?: string;
   found?: readonly FoundPage[];
   visited?: readonly string[];
   progress: CrawlProgress | null;
-  /** Only in the last one. */
+  /** Only in the last step. */
   end?: { isComplete: boolean; reason: string };
 }
 
@@ -41,7 +41,7 @@ export interface CrawlTools {
   listKnown(page: { after: string | null; limit: number }): Promise<(KnownPage & { url: string })[]>;
 }
 
-/** Where an earlier slice of the same crawl has left off. */
+/** Where the previous slice of the crawl stopped. */
 export interface CrawlPlace {
   frontier: readonly FrontierPage[];
   progress: CrawlProgress | null;
@@ -73,7 +73,7 @@ async function* refusal(reason: string): AsyncGenerator<ScrapeStep> {
   yield { failure: reason, progress: null, end: { isComplete: false, reason } };
 }
 
-/** Everything else, such as pictures, is left out without being loaded. */
+/** Other media types, such as images, are skipped without being loaded. */
 const readable = new Set([
   'text/html',
   'application/xhtml+xml',
@@ -122,7 +122,7 @@ async function* websiteSteps(
   }
 }
 
-/** The pages that a sitemap names, and no others: links are not followed. */
+/** Visits only the pages that a sitemap lists: links are not followed. */
 async function* sitemapSteps(
   url: string,
   settings: CrawlSettings,

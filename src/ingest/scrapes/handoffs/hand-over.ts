@@ -40,11 +40,11 @@ export const unavailableNotice =
   'Hand-offs are disabled: migration 0011, the optional feature handoffs, was taken down. References are stored, ' +
   'but nothing is handed over until you run `sluice migrate up --feature handoffs`';
 
-/** What is to be handed over once the transaction that persisted the references has committed. */
+/** What is handed over once the transaction that stored the references has committed. */
 export interface Opened {
-  /** Null: hand-offs are taken down. */
+  /** Null: hand-offs are disabled. */
   handoffs: OpenHandoff[] | null;
-  /** Of this sync's own: how many of `handoffs`. */
+  /** How many of `handoffs` this sync has opened itself. */
   newCount: number;
   skippedCount: number;
 }
@@ -58,7 +58,7 @@ interface HandOverPlace {
   knowledge: KnowledgeDoor;
 }
 
-/** In the transaction that has touched the references: whatever happens next, it is known what is to be handed over. */
+/** Opens hand-offs in the transaction that stores the references, so that none is lost whatever happens next. */
 export async function openIn(
   tx: Tx,
   { source, scrapeRunId, createdBy, knowledge }: HandOverPlace,
@@ -81,8 +81,8 @@ export async function openIn(
 }
 
 /**
- * Makes the jobs of hand-offs that were opened, with several attempts. Whatever comes of it is kept with the hand-offs:
- * this throws only when not even that can be written.
+ * Creates the jobs of opened hand-offs, with several attempts. The outcome is stored with the hand-offs; this throws
+ * only if the outcome cannot be stored.
  */
 export async function handOver(
   deps: HandOverDeps,
@@ -103,7 +103,7 @@ export async function handOver(
   return { counts: { failed: newCount, skipped: skippedCount }, notice: null };
 }
 
-/** Taken down in the middle of a sync: PostgreSQL says that there is no such table. */
+/** The feature was taken down during a sync: PostgreSQL reports that the table does not exist. */
 export function isTableMissing(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === '42P01';
 }
@@ -148,7 +148,7 @@ async function makeJobsIn(
     .filter(({ referenceId }) => busyIds.has(referenceId))
     .map(({ handoffId }) => handoffId);
   if (waiting.length > 0) await saveWaiting(tx, { tenantId, attempts, handoffIds: waiting });
-  // A retry that waits for its time would keep the newer payload waiting as well.
+  // A retry that is not due yet would make the newer payload wait too.
   for (const { referenceId, isWaiting } of busy) {
     if (isWaiting)
       await bringRetryForward(tx, { tenantId, pipeline: ingestionPipeline, subjectId: referenceId });

@@ -9,7 +9,7 @@ const handoffColumns = trustedSql(`
   h.reason_text as "reasonText", h.attempts, h.job_id as "jobId", h.scrape_run_id as "scrapeRunId",
   h.created_by as "createdBy", h.created_at as "createdAt", h.updated_at as "updatedAt"`);
 
-/** Whether the optional feature is there. */
+/** Whether the optional feature is installed. */
 export async function hasHandoffs(tx: Tx): Promise<boolean> {
   const row = await tx.find<{ isThere: boolean }>(
     sql`select to_regclass('public.ingestion_handoffs') is not null as "isThere"`,
@@ -21,15 +21,15 @@ export interface HandoffWish {
   handoffId: string;
   referenceId: string;
   payloadHash: string;
-  /** Even if the same payload was ingested before: it may be gone from the index meanwhile. */
+  /** Open it even if the same payload was ingested before: it may have been removed from the index since. */
   isForced: boolean;
 }
 
 /**
- * Opens a hand-off for each reference whose latest one is about another payload or another knowledge base (one that
- * was deleted and made again is another one), or has failed; a former payload's is opened again. The caller has locked
- * the references. Answers what waits for a job to be made; `isNew` is false where another sync opened it and has not
- * made the job yet. All others are skipped.
+ * Opens a hand-off for each reference whose latest one has failed, or is about another payload or knowledge base. A
+ * knowledge base that was deleted and created again is another one. The hand-off of a former payload is opened again.
+ * The caller has locked the references. Returns hand-offs that wait for a job; `isNew` is false if another sync opened
+ * the hand-off and has not created its job yet. All other references are skipped.
  */
 export function openHandoffs(
   tx: Tx,
@@ -112,8 +112,8 @@ function wishRecord({ handoffId, referenceId, payloadHash, isForced }: HandoffWi
 }
 
 /**
- * Locks the references of these hand-offs, in the order in which syncs lock them, and answers those hand-offs that
- * still wait for their job to be made.
+ * Locks the references of these hand-offs, in the order in which syncs lock them. Returns the hand-offs that still wait
+ * for a job.
  */
 export async function lockOpenHandoffs(
   tx: Tx,
@@ -138,13 +138,13 @@ export async function lockOpenHandoffs(
 
 export interface BusyReference {
   referenceId: string;
-  /** Its job has failed and waits for the next try. */
+  /** Its job has failed and waits for the next attempt. */
   isWaiting: boolean;
 }
 
 /**
- * Which of these references have a job that has not ended. The jobs cannot end before this transaction has: so whoever
- * ends one sees the hand-offs that wait for it.
+ * Lists references that have an unfinished job. The jobs cannot end before this transaction does, so the transaction
+ * that ends a job sees the hand-offs that wait for it.
  */
 export function lockBusyReferences(
   tx: Tx,
@@ -161,7 +161,7 @@ export function lockBusyReferences(
        for share of j`);
 }
 
-/** They have a job of their own. Payloads that waited longer are brought to their end by it as well. */
+/** Stores the jobs of hand-offs. Older payloads of the same reference that still wait end with the same job. */
 export async function saveJobs(
   tx: Tx,
   { tenantId, attempts }: { tenantId: string; attempts: number },
@@ -195,7 +195,7 @@ export async function saveWaiting(
        and h.handoff_id = i.handoff_id`);
 }
 
-/** Those of them that still wait for their job to be made; answers how many. */
+/** Fails those of the hand-offs that still wait for a job; returns how many. */
 export async function failHandoffs(
   tx: Tx,
   failure: {
@@ -224,7 +224,7 @@ export interface HandoffFilter extends SourceKey {
   scrapeRunId?: string | undefined;
 }
 
-/** Newest first: ids are made in the order of time. */
+/** Newest first: ids are ordered by time. */
 export function listHandoffs(
   tx: Tx,
   filter: HandoffFilter & { after: string | null; offset: number; limit: number },
@@ -256,7 +256,7 @@ export async function countHandoffs(tx: Tx, filter: HandoffFilter): Promise<Reco
   return counts;
 }
 
-/** Over all tenants: hand-offs whose process died before their job was made. */
+/** Hand-offs of all tenants whose process died before it created their job. */
 export function listLeftHandoffs(
   tx: Tx,
   { olderThanMs, limit }: { olderThanMs: number; limit: number },
@@ -287,7 +287,7 @@ export async function deleteHandoffs(
           limit ${limit})`);
 }
 
-/** Ended ones that are not the latest of their reference; a former payload that comes back is just handed over anew. */
+/** Deletes old hand-offs that ended and are not the latest of their reference; a former payload that returns is handed over again. */
 export function purgeHandoffs(tx: Tx, { days, limit }: { days: number; limit: number }): Promise<number> {
   return tx.run(sql`
     delete from ingestion_handoffs d

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isSluiceError, messageOf } from '../../../lib/errors.ts';
 import type { HandoffPolicy } from '../types.ts';
 
-/** Another time it may work: lost connections, timeouts, too much at once. */
+/** Whether a later attempt may succeed: lost connections, timeouts, rate limits. */
 export function isTransient(error: unknown): boolean {
   if (isSluiceError(error)) return error.kind === 'transient' || error.kind === 'rate_limited';
   const { code = '' } = (error ?? {}) as { code?: unknown };

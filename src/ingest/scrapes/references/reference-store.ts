@@ -12,9 +12,8 @@ const referenceColumns = trustedSql(`
 export type UpsertedReference = NewReference & { referenceId: string; payloadHash: string };
 
 /**
- * Makes or changes references, and locks them until the end of the transaction, always in the order of their external
- * ids: two syncs of the same references cannot wait for each other. One that is as it was is only touched, so that its
- * text is not written again.
+ * Creates or changes references, and locks them until the end of the transaction. It locks in the order of external ids,
+ * so that two syncs of the same references cannot deadlock. The text of an unchanged reference is not written again.
  */
 export function upsertReferences(
   tx: Tx,
@@ -50,7 +49,7 @@ export function upsertReferences(
               r.xmax = 0 as "isCreated", r.changed_by = ${scrapeRunId} and r.xmax <> 0 as "isChanged"`);
 }
 
-/** References that a crawl found unchanged without reading them. */
+/** Updates references that a crawl found unchanged without reading them. */
 export function touchReferences(
   tx: Tx,
   { tenantId, source, scrapeRunId }: SourceKey & { scrapeRunId: string },
@@ -78,7 +77,7 @@ export function touchReferences(
               false as "isCreated", false as "isChanged"`);
 }
 
-/** Kept, but not handed to anybody any more. */
+/** The references are kept, but no longer handed to knowledge bases. */
 export async function markGone(
   tx: Tx,
   { tenantId, source }: SourceKey,
@@ -101,7 +100,7 @@ export async function markGone(
             for update)`);
 }
 
-/** By external id, what a crawl wants to know; those that are gone are not known. */
+/** What a crawl needs to know about these pages; pages that are gone are left out. */
 export function listKnownOf(
   tx: Tx,
   { tenantId, source }: SourceKey,
@@ -115,7 +114,7 @@ export function listKnownOf(
      where r.gone_at is null`);
 }
 
-/** All that a crawl has read before, in the order of their external ids. */
+/** All pages that earlier crawls have read, by external id. */
 export function listKnown(
   tx: Tx,
   { tenantId, source, after, limit }: SourceKey & { after: string | null; limit: number },
@@ -131,7 +130,7 @@ export function listKnown(
      limit ${limit}`);
 }
 
-/** By their ids, newest first. */
+/** Newest first. */
 export function listReferences(
   tx: Tx,
   { tenantId, source, after, limit }: SourceKey & { after: string | null; limit: number },
@@ -153,11 +152,11 @@ export interface HandedReference {
   title: string;
   content: string;
   mediaType: string | null;
-  /** An older reference of the same knowledge base has the same address. */
+  /** Whether an older reference of the same knowledge base has the same address. */
   isSameUrl: boolean;
 }
 
-/** Those of all sources of a knowledge base, by their ids. Each source is asked for its first ones by itself. */
+/** References of all sources of a knowledge base, by id. Each source contributes its first ones through its own index scan. */
 export function listHandedReferences(
   tx: Tx,
   { tenantId, kbId, after, limit }: { tenantId: string; kbId: string; after: string | null; limit: number },

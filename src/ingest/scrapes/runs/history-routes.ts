@@ -19,7 +19,6 @@ import { listRuns } from './run-store.ts';
 
 const tags = ['scrapes'];
 
-/** What syncs have left behind. */
 export function historyRoutes(app: RouteApp, deps: RouteDeps): void {
   installHandoffs(app, deps);
   installReferences(app, deps);

@@ -55,7 +55,7 @@ export interface RunEnd {
   errorText?: string | null;
 }
 
-/** Null when it has ended before. */
+/** Null if the run has already ended. */
 export function finishRun(
   tx: Tx,
   { tenantId, scrapeRunId }: RunKey,
@@ -75,7 +75,7 @@ export function finishRun(
     returning ${runColumns}`);
 }
 
-/** A run whose job was requeued after it had failed. */
+/** Reopens a failed run whose job was requeued. */
 export async function reopenRun(
   tx: Tx,
   { tenantId, scrapeRunId, jobId }: RunKey & { jobId: string },
@@ -105,7 +105,7 @@ export function findRun(
        and u.scrape_run_id = ${scrapeRunId}`);
 }
 
-/** Newest first: run ids are made in the order of time. */
+/** Newest first: run ids are ordered by time. */
 export function listRuns(
   tx: Tx,
   { tenantId, source, after, limit }: SourceKey & { after: string | null; limit: number },
@@ -137,7 +137,7 @@ export function listLastRuns(
               limit 1) u`);
 }
 
-/** Whether the crawl before this one ended well and saw everything. */
+/** Whether the previous crawl succeeded and visited all pages. */
 export async function wasLastComplete(
   tx: Tx,
   { tenantId, source, scrapeRunId }: SourceKey & RunKey,
@@ -153,7 +153,7 @@ export async function wasLastComplete(
   return row?.isComplete ?? false;
 }
 
-/** Pushes whose process died, and crawls whose job ended without their word: nobody will end them. */
+/** Fails runs that no process will end: pushes whose process died, and crawls whose job has ended. */
 export async function failAbandonedRuns(
   tx: Tx,
   { olderThanMs, limit }: { olderThanMs: number; limit: number },
@@ -181,7 +181,7 @@ export async function failAbandonedRuns(
        and u.scrape_run_id = old.scrape_run_id`);
 }
 
-/** Runs that ended longer ago than their tenant keeps jobs. */
+/** Deletes runs that ended longer ago than their tenant keeps jobs. */
 export function purgeRuns(tx: Tx, { days, limit }: { days: number; limit: number }): Promise<number> {
   return tx.run(sql`
     delete from scrape_runs d

@@ -27,7 +27,7 @@ export interface SyncRequest {
   createdBy: string;
 }
 
-/** A push ends within the call; a crawl is a job, and the call answers with its run. */
+/** A push ends within the call; a crawl becomes a job, and its run is returned. */
 export async function sync(
   deps: SyncDeps,
   key: SourceKey,
@@ -69,7 +69,7 @@ async function startCrawl(
       userId: createdBy,
       createdBy,
     });
-    // A retry that waited was brought forward instead: its run goes on.
+    // If a waiting retry was brought forward instead of a new job, its run continues.
     const runId = String(job.payload.scrapeRunId);
     const { jobId } = job;
     const run =
@@ -120,7 +120,7 @@ async function push(
   }
 }
 
-/** Can be repeated: what an attempt has left behind is what the next one finds. */
+/** Can be repeated: an attempt finds what the one before it has stored. */
 async function persist(
   { db, policy, knowledge }: SyncDeps,
   key: SourceKey & { scrapeRunId: string; createdBy: string },
@@ -133,7 +133,7 @@ async function persist(
       return await persistOnce();
     } catch (error) {
       if (!isTableMissing(error)) throw error;
-      // Hand-offs were taken down between the look and the statement: now the look says so.
+      // Hand-offs were disabled between the check and the statement; the second check notices it.
       return persistOnce();
     }
   });
@@ -151,7 +151,7 @@ async function noteFailure(
   try {
     await db.tenant(key.tenantId, (tx) => finishRun(tx, key, { status: 'failed', errorCode, errorText }));
   } catch (second) {
-    // The caller hears of the first one; upkeep ends the run later.
+    // The caller gets the first error; upkeep ends the run later.
     logger.warn(
       { err: second, isTransient: isTransient(second) },
       'the end of a scrape run could not be recorded',

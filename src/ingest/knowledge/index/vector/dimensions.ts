@@ -1,7 +1,7 @@
 import { knowledgeErrors } from '../../errors.ts';
 import type { VectorSpace } from './types.ts';
 
-/** Vectors of different lengths cannot be compared; whatever came out would be no similarity. */
+/** Vectors of different lengths cannot be compared. */
 export function assertDimensions(space: VectorSpace, dimensions: number): void {
   if (dimensions === space.dimensions) return;
   throw knowledgeErrors.raise.vector_dimensions_differ(

@@ -11,15 +11,15 @@ import {
   type VectorExtension,
 } from './vector-table-store.ts';
 
-/** Any fixed number; it only has to differ from those of the migrations and of the titles of catalogues. */
+/** Any fixed number that differs from the locks of migrations and of catalogue titles. */
 const preparationLock = 735_110_443;
-/** The first with numbers of half the precision, which graphs of many dimensions need. */
+/** The first version with half-precision numbers, which graphs of many dimensions need. */
 const oldestVersion = '0.7';
 
 /**
- * Makes the table and the graphs of pgvector where the database has the extension. Not a numbered migration, because
- * the extension may come later, and because a database without it is no worse off than one that lacks a migration.
- * Safe from any number of processes, after the migrations; answers whether pgvector can be used.
+ * Creates the table and the graphs of pgvector if the database has the extension. It is not a numbered migration, because
+ * the extension is optional and may be installed later. Any number of processes may call it after the migrations.
+ * Returns whether pgvector can be used.
  */
 export function preparePgvector(ownerUrl: string, options: PrepareOptions = {}): Promise<boolean> {
   return withOwnerSession(ownerUrl, (session) => prepareVectorTable(session, options));
@@ -45,7 +45,7 @@ export async function prepareVectorTable(
   return true;
 }
 
-/** An extension that is there in an old version is left alone: others in the database may rely on it. */
+/** An old version of the extension is not upgraded: other programs may rely on it. */
 async function ensureExtension(
   session: OwnerSession,
   found: VectorExtension,
@@ -63,7 +63,7 @@ async function ensureExtension(
   return refusal === null;
 }
 
-/** Of PostgreSQL's extensions: numbers between dots. */
+/** Compares versions of PostgreSQL extensions, such as 0.8.1. */
 export function isAtLeast(version: string, wanted: string): boolean {
   const [have, want] = [version, wanted].map((text) => text.split('.').map(Number));
   for (let place = 0; place < Math.max(have?.length ?? 0, want?.length ?? 0); place += 1) {

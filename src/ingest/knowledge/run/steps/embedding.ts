@@ -6,7 +6,7 @@ import type { Chunk } from '../../chunkers/chunker.ts';
 import type { Embedder, EmbedderSettings } from '../../embedders/embedder.ts';
 import type { SliceContext } from '../context.ts';
 
-/** The provider wants silence, or is known to be down: the run waits, and no attempt is used. */
+/** The provider throttles or is down: the run waits, and no attempt is used. */
 export class ProviderWait extends Error {
   readonly delayMs: number;
   constructor(message: string, delayMs: number) {
@@ -15,7 +15,7 @@ export class ProviderWait extends Error {
   }
 }
 
-/** The job was paused, or the worker drains, while a chunk waited for its next attempt. */
+/** The job was paused, or the worker drains, while chunks waited for their next attempt. */
 export class Yielded extends Error {}
 
 export interface EmbeddedChunks {
@@ -28,21 +28,21 @@ export const chunkRetries: RetryPolicy = {
   maxRetries: 2,
   delay: { type: 'exponential', baseMs: 4_000, capMs: 60_000, jitter: 0 },
 };
-/** Waits look at the gate this often. */
+/** How often a wait checks the gate. */
 const lookEveryMs = 250;
 const throttledWaitMs = { usual: 5_000, most: 3_600_000 };
-/** Soon enough for a restart; after a few failures more the breaker opens and says when. */
+/** Short enough for a restart; after a few more failures the breaker opens and sets the delay. */
 const downWaitMs = 5_000;
 const maxReason = 500;
-/** What any embedder can take. */
+/** A text that any embedder accepts. */
 const harmless = { text: 'Hello.' };
 
-/** Embeds chunks: again when that may help, in halves when it does not, so that one of them cannot fail the others. */
+/** Embeds chunks with retries. If those fail, it tries halves, so that one chunk cannot fail the others. */
 export class Embedding {
   readonly #context: SliceContext;
   readonly #dependency: string;
   readonly #signal: AbortSignal;
-  /** Until a call has succeeded: whoever failed before us may have ended without a chance to say that all is well. */
+  /** Until a call has succeeded: earlier runs may have recorded failures and ended before they could record a success. */
   #mayHaveFailed = true;
 
   constructor(context: SliceContext, signal: AbortSignal) {
@@ -77,9 +77,9 @@ export class Embedding {
   }
 
   /**
-   * One chunk alone is to blame, unless nothing else gets through either; of several each half is tried once. Before
-   * that the provider has to take other words: otherwise the halves would be held against it, and its breaker would
-   * open for everybody before the one chunk is found.
+   * A single chunk is refused, unless the provider fails for other texts too. Of several chunks each half is tried once.
+   * Before that the provider must accept a harmless text: otherwise the failing halves would count against it, and its
+   * breaker would open for everyone before the bad chunk is found.
    */
   async #giveUp(
     result: EmbeddedChunks,
@@ -101,8 +101,8 @@ export class Embedding {
   }
 
   /**
-   * A provider that is down, or on its knees, fails every text: then nobody is to blame and the run waits, as it does
-   * behind an open breaker. One that takes other words and fails at these has met a chunk that it cannot take.
+   * A provider that is down or overloaded fails for every text: then the run waits, as with an open breaker. A provider
+   * that accepts a harmless text but fails for these chunks cannot embed one of them.
    */
   async #assertUp(): Promise<void> {
     try {
@@ -113,7 +113,7 @@ export class Embedding {
     }
   }
 
-  /** `isSuspect`: one of them may be what the provider fails at, so that a failure says nothing about the provider. */
+  /** `isSuspect`: one of the chunks may be the cause of a failure, so a failure says nothing about the provider. */
   async #call(chunks: readonly Pick<Chunk, 'text'>[], { isSuspect = false } = {}): Promise<Float32Array[]> {
     const { slice, run } = this.#context;
     const answer = await run.deps.breakers.check(this.#dependency);
@@ -122,7 +122,7 @@ export class Embedding {
     }
     await slice.assertHeld();
     this.#signal.throwIfAborted();
-    // Whether it is back is asked with words that cannot be what it fails at.
+    // The probe uses a text that cannot be the cause of the failures.
     const isProbe = answer.isProbe && chunks[0] === harmless;
     if (answer.isProbe && !isProbe) await this.#probe();
     return this.#send(chunks, { isProbe, isSuspect });
@@ -162,7 +162,7 @@ export class Embedding {
     }
   }
 
-  /** What a failed call says of the provider, and what is to be done about it. */
+  /** Records what a failed call says about the provider; returns the error to throw. */
   async #learn(error: unknown, isSuspect: boolean): Promise<Error> {
     const { run } = this.#context;
     const { breakers, metrics } = run.deps;
@@ -181,7 +181,7 @@ export class Embedding {
         return new CallFailed(error);
       case 'invalid':
         return new CallFailed(error);
-      // A wrong key, a model that is not there: a person has to do something.
+      // A wrong key or an unknown model needs a person.
       default:
         return error;
     }
@@ -201,11 +201,11 @@ export class Embedding {
 interface Attempt {
   chunks: readonly Chunk[];
   logger: Logger;
-  /** Attempts that were made of these chunks, all together, before. */
+  /** Earlier attempts to embed these chunks together. */
   failed: number;
 }
 
-/** The call itself failed; the cause is what the embedder threw. */
+/** The call failed; the cause is what the embedder threw. */
 class CallFailed extends Error {
   constructor(cause: unknown) {
     super(messageOf(cause), { cause });
@@ -232,7 +232,7 @@ function throttledFor({
   return Math.min(told > 0 ? told : throttledWaitMs.usual, throttledWaitMs.most);
 }
 
-/** A custom embedder may be wrong about its own figures; a vector of another length would spoil the whole index. */
+/** A custom embedder may be wrong about its dimensions; a vector of another length would spoil the whole index. */
 function checked({ provider, dimensions }: Embedder, texts: readonly string[], vectors: Float32Array[]) {
   if (vectors.length !== texts.length) {
     throw new Error(
@@ -251,7 +251,7 @@ function checked({ provider, dimensions }: Embedder, texts: readonly string[], v
   return vectors;
 }
 
-/** Endpoints fail apart from each other, whoever uses them. */
+/** Each endpoint has its own breaker, shared by all tenants. */
 function dependencyOf(settings: EmbedderSettings): string {
   switch (settings.provider) {
     case 'openai':

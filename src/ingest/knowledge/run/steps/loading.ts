@@ -8,7 +8,7 @@ import { findPredecessor } from '../store.ts';
 
 const maxSources = 1_000;
 
-/** The batches of all sources, one source after the other, from where the checkpoint stands. */
+/** The batches of all sources, one source after the other, from the checkpoint on. */
 export async function* loadBatches(run: RunContext, signal: AbortSignal): AsyncGenerator<LoadedBatch> {
   const { cursor, last_batch_id } = run.checkpoint;
   let batchId = last_batch_id;
@@ -26,7 +26,7 @@ export async function* loadBatches(run: RunContext, signal: AbortSignal): AsyncG
   }
 }
 
-/** Asked anew each time: a source that was added meanwhile has its turn as well, one that was deleted has not. */
+/** Lists the sources again each time: one that was added meanwhile is read, one that was deleted is not. */
 async function nextSource(
   { deps, key, referenceId }: RunContext,
   from: RunContext['checkpoint']['cursor'],
@@ -66,7 +66,7 @@ async function* batchesOf(
   yield { documents: [], cursor, end: { isComplete: false, reason } };
 }
 
-/** What the source may ask of earlier runs. */
+/** What a source may look up about earlier runs. */
 async function knowledgeOf(
   run: RunContext,
   source: KnowledgeSource,
@@ -82,7 +82,7 @@ async function knowledgeOf(
   };
 }
 
-/** What a source has last asked for, so that nobody has to ask again for the batch that it makes of it. */
+/** Keeps the last lookup of a source, so that the batch that it makes of it needs no second one. */
 class Looks {
   readonly #run: Pick<RunContext, 'deps' | 'key'>;
   readonly #source: Pick<KnowledgeSource, 'sourceId'>;
@@ -101,7 +101,7 @@ class Looks {
     return knownDocuments(rows);
   }
 
-  /** Null when there is a document in the batch that was not asked for. */
+  /** Null if the source has not looked up all documents of the batch. */
   find({ documents }: DocumentBatch): ReadonlyMap<string, KnownRow> | null {
     return documents.every(({ uri }) => this.#asked.has(uri)) ? this.#rows : null;
   }
@@ -131,7 +131,7 @@ export async function findKnownDocuments(
 function knownDocuments(rows: readonly KnownRow[]): Map<string, KnownDocument> {
   return new Map(
     rows.map(({ uri, contentHash, etag, lastModified }) => {
-      // A document that is not completely in must be loaded again, whatever its source says of it.
+      // An incomplete document must be loaded again, even if its source says that it has not changed.
       const isIn = contentHash !== null;
       return [uri, { uri, contentHash, etag: isIn ? etag : null, lastModified: isIn ? lastModified : null }];
     }),

@@ -10,15 +10,14 @@ import type { SliceContext } from '../context.ts';
 import { assertReplaceable, holdGeneration, switchOver } from '../generations.ts';
 import { findPredecessor, listBusyJobs } from '../store.ts';
 
-/** How many revisions are looked up at once. */
 const maxRevisions = 10_000;
 
-/** One batch of a step's work; answers whether the step is done. */
+/** Processes one batch; returns whether the step is done. */
 type SweepStep = (context: SliceContext) => Promise<boolean>;
 
 /**
- * The end of a run. Everything is in: what is gone goes, what was replaced goes, and the new generation serves. Each
- * step can be repeated, so that a slice may end anywhere.
+ * The end of a run, when everything is indexed: deletes what is gone or was replaced, and activates the new generation.
+ * Each step can be repeated, so a slice may end anywhere.
  */
 const steps: readonly SweepStep[] = [
   removeGone,
@@ -43,7 +42,7 @@ export async function sweepOn(context: SliceContext): Promise<SliceResult> {
   return { outcome: { type: 'done', result: { kb_id: run.key.kbId, generation } } };
 }
 
-/** From here on the run cannot be canceled: there is nothing left that could bring the old state back. */
+/** From here on the run cannot be canceled, because the old state can no longer be restored. */
 async function enterSweep({ run, slice }: SliceContext): Promise<void> {
   const entered = await slice.transaction(
     async (tx, job) => {
@@ -51,7 +50,7 @@ async function enterSweep({ run, slice }: SliceContext): Promise<void> {
       if (generation.state === 'building' && run.referenceId === null) await assertReplaceable(tx, run);
       const before = checkpointOf(job);
       let counters = countersOf(job);
-      // Its source was deleted before all of it was in.
+      // The source of the partial document was deleted before the document was complete.
       if (before.document) {
         const { document_id: documentId, revision, counted } = before.document;
         await dropRevisions(run, tx, [{ documentId, revision }]);
@@ -75,7 +74,7 @@ async function removeGone({ run, slice }: SliceContext): Promise<boolean> {
       const scope = { ...run.key, jobId: run.jobId, completeSources: run.checkpoint.complete };
       const startedAt = job.startedAt ?? job.createdAt;
       const gone = await deleteGone(tx, { ...scope, startedAt, limit: batchSize });
-      // Those that the source itself called gone were counted when it did.
+      // Documents that the source itself reported as gone were counted before.
       return { deleted: gone.deleted, counters: addCount(countersOf(job), 'docs_gone', gone.unseen) };
     },
     ({ counters }) => stateOf(run.checkpoint, counters),
@@ -135,7 +134,7 @@ async function serve({ run, slice }: SliceContext): Promise<boolean> {
   return true;
 }
 
-/** What served before, and what was begun and never ended. */
+/** Deletes the generation that served before, and those that were never finished. */
 async function removeOtherGenerations({ run, slice }: SliceContext): Promise<boolean> {
   if (run.referenceId !== null) return true;
   return slice.transaction(async (tx) => {
