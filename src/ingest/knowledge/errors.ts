@@ -48,7 +48,7 @@ export const knowledgeErrors = defineErrors({
     kind: 'invalid',
     status: 422,
     title: 'Folders cannot be sources on this server',
-    next: 'Ask the operator to set KNOWLEDGE_FOLDER_ROOT. A source may then name a folder in your tenant’s folder below it.',
+    next: 'Ask the operator to set KNOWLEDGE_FOLDER_ROOT, and name a folder in your tenant’s folder below it.',
   },
   knowledge_document_not_found: {
     kind: 'not_found',

@@ -86,7 +86,7 @@ async function assertRoomForKb({ limits }: KnowledgeServiceDeps, tx: Tx, tenantI
 function assertKnown({ customEmbedders }: KnowledgeServiceDeps, embedder: EmbedderSettings): void {
   if (embedder.provider !== 'custom' || customEmbedders.includes(embedder.name)) return;
   throw knowledgeErrors.raise.knowledge_embedder_unknown(
-    `There is no custom embedder ${JSON.stringify(embedder.name)}; defined are: ${customEmbedders.join(', ') || 'none'}`,
+    `There is no embedder ${JSON.stringify(embedder.name)}; defined are: ${customEmbedders.join(', ') || 'none'}`,
     { fields: [{ pointer: '/embedder/name', message: 'must be defined in sluice.config.mjs' }] },
   );
 }

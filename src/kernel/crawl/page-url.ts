@@ -44,7 +44,9 @@ export function looksLikeDocument(url: URL): boolean {
   return !otherThings.test(url.pathname);
 }
 
-/** Decodes unreserved characters and writes escapes in capitals, so that spellings can be compared (RFC 3986, 6.2.2). */
+/**
+ * Decodes unreserved characters and writes escapes in capitals, so that spellings can be compared (RFC 3986, 6.2.2).
+ */
 export function normaliseEncoding(text: string): string {
   if (!text.includes('%')) return text;
   return text.replace(/%([0-9a-f]{2})/gi, (encoded, hex: string) => {

@@ -7,16 +7,16 @@ import { type PackedSpan, pack } from './packing.ts';
 import { cutRecursively } from './recursive.ts';
 import { createRuler, type Ruler } from './ruler.ts';
 
-/** Fewer tokens than the least hold no thought, and hardly a letter of some languages. */
+/** Smaller chunks are useless: in some languages a few tokens are hardly one letter. */
 const chunkTokenLimits = { min: 16, max: 8_000 };
 
-/** The built-in embedder clips at 128 tokens, and counts a few of its own. */
+/** The built-in embedder reads 128 tokens, including a few of its own. */
 const defaultMaxTokens = 110;
 const defaultOverlapTokens = 16;
 
 const maxTokens = z.int().min(chunkTokenLimits.min).max(chunkTokenLimits.max).default(defaultMaxTokens);
 
-/** Settings as they are stored with a knowledge base; without any, Markdown in chunks for the built-in embedder. */
+/** Settings as stored with a knowledge base; default: Markdown, in chunks for the built-in embedder. */
 export const chunkerSettings = z
   .discriminatedUnion('strategy', [
     z.strictObject({ strategy: z.literal('markdown'), maxTokens }),
@@ -39,7 +39,6 @@ export const chunkerSettings = z
   ])
   .default({ strategy: 'markdown', maxTokens: defaultMaxTokens });
 
-/** A new strategy is one file and one line of `cut`. */
 export function createChunker(
   settings: ChunkerSettings,
   { countTokens }: { countTokens: CountTokens },

@@ -4,7 +4,7 @@ import { type PackedSpan, pack } from './packing.ts';
 import type { Ruler } from './ruler.ts';
 import { trimmed } from './splitters.ts';
 
-/** By paragraphs, then sentences, lines, words and letters: for texts in which a number sign is no heading. */
+/** Cuts by paragraphs, then sentences, lines, words and letters: for texts without Markdown. */
 export function cutRecursively(ruler: Ruler): Iterable<PackedSpan> {
   return pack(paragraphs(ruler.text), ruler);
 }

@@ -12,7 +12,9 @@ const defaultLimits: EmbedderLimits = {
   callsInFlight: 2,
 };
 
-/** Somebody's own embedder, made complete: what it answers is checked, because nobody notices a wrong vector later. */
+/**
+ * Makes an embedder of a definition. It checks what the definition returns: a wrong vector would not be noticed later.
+ */
 export function toEmbedder(definition: unknown): Embedder {
   assertEmbedderDefinition(definition);
   const { name, model, dimensions, limits, pricePerMillionTokens = 0 } = definition;

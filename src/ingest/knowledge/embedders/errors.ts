@@ -1,8 +1,8 @@
 import { defineErrors } from '../../../lib/errors.ts';
 
 /**
- * What can go wrong with embedders. The kind says what a run does about it: `invalid` is the fault of a text, so halves
- * are tried until it is found; `transient` and `rate_limited` pass; everything else needs a person.
+ * Errors of embedders. The kind says what a run does: `invalid` is caused by a text, so halves are tried until it is
+ * found; `transient` and `rate_limited` are retried; everything else needs a person.
  */
 export const embedderErrors = defineErrors({
   embedder_refused: {

@@ -2,7 +2,7 @@ import { toUnitLength } from './embedder.ts';
 import { embedderErrors } from './errors.ts';
 import { asObject, parseJson } from './openai-problems.ts';
 
-/** The vectors of an answer in the order of the texts. `dimensions` is null when they are not known yet. */
+/** The vectors of a response in the order of the texts. `dimensions` is null if not known yet. */
 export function readVectors(
   body: Buffer,
   { host, texts, dimensions }: { host: string; texts: number; dimensions: number | null },
@@ -43,7 +43,7 @@ function readVector(
   );
 }
 
-/** Little-endian, as the API has it; null when the bytes are no whole number of floats. */
+/** Little-endian, as in the API; null if the bytes are not whole floats. */
 function decodeFloats(text: string): Float32Array | null {
   const bytes = Buffer.from(text, 'base64');
   if (bytes.length === 0 || bytes.length % 4 !== 0) return null;

@@ -9,7 +9,7 @@ const invalid = (status: number, title: string, next: string): ErrorDefinition =
 
 const saveAgain = 'Open the document in the program that made it, save it again, and add that file.';
 
-/** Why a document cannot be read. They are kept with the document and never stop a run. */
+/** Why a document cannot be read. The reason is stored with the document; it does not stop a run. */
 export const documentErrors = defineErrors({
   document_too_large: invalid(
     413,

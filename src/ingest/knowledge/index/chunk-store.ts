@@ -163,8 +163,8 @@ export async function deleteUnlinked(
 }
 
 /**
- * Lists revisions that no document uses: of an older text, of a deleted document, and of a document that a run began and
- * never finished. It leaves out what other jobs are writing or may restore.
+ * Lists revisions that no document uses: of an older text, of a deleted document, and of a document that a run began
+ * and never finished. It leaves out what other jobs are writing or may restore.
  */
 export function listSuperseded(
   tx: Tx,

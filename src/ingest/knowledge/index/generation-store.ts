@@ -106,8 +106,8 @@ export async function deleteGeneration(tx: Tx, { tenantId, kbId, generation }: G
 }
 
 /**
- * Counts documents that searches find now and would lose with the new generation: their source still exists, and the new
- * generation does not have them.
+ * Counts documents that searches find now and would lose with the new generation: their source still exists, and the
+ * new generation does not have them.
  */
 export async function countUnseen(
   tx: Tx,

@@ -200,7 +200,10 @@ export async function noteUnchanged(
      where d.ctid = p.place`);
 }
 
-/** Marks documents as gone. Searches find them until the run ends, so that cancel can restore them. Returns how many there were. */
+/**
+ * Marks documents as gone. Searches find them until the run ends, so that cancel can restore them. Returns how many
+ * there were.
+ */
 export async function noteGone(
   tx: Tx,
   { tenantId, generation, sourceId, jobId }: VisitKey,
@@ -233,8 +236,8 @@ export interface SweepScope extends RunKey {
 }
 
 /**
- * Deletes up to `limit` documents that are marked as gone, that a complete source did not list, or whose source no longer
- * exists. Documents that another run has seen since this one began are kept.
+ * Deletes up to `limit` documents that are marked as gone, that a complete source did not list, or whose source no
+ * longer exists. Documents that another run has seen since this one began are kept.
  */
 export async function deleteGone(
   tx: Tx,

@@ -38,8 +38,8 @@ export class Gate {
   }
 
   /**
-   * The time of a slice counts from its first commit. A slice that ended before it would lose its work, such as reading a
-   * large document.
+   * The time of a slice counts from its first commit. A slice that ended before it would lose its work, such as reading
+   * a large document.
    */
   noteCommit(): void {
     this.#deadlineMs = Math.min(this.#deadlineMs, performance.now() + this.#sliceMs);

@@ -64,7 +64,7 @@ async function makeGeneration(tx: Tx, choice: Choice, others: readonly Generatio
   const { kb, embedder, fingerprint, jobId, isReference } = choice;
   if (isReference && others.length > 0) {
     throw knowledgeFailures.raise.settings_changed(
-      `Knowledge base ${kb.kbId} has other settings than its index, and a run of one reference cannot build a new index`,
+      `Knowledge base ${kb.kbId} has other settings than its index, and one reference cannot build a new index`,
     );
   }
   // A generation with yet other settings is no longer needed.
@@ -87,8 +87,8 @@ function settingsOf({ chunker, embedder }: KnowledgeBase): string {
 }
 
 /**
- * Throws if activating the new generation would lose documents that searches find now: those of an incomplete source, or
- * all of them because nothing could be read.
+ * Throws if activating the new generation would lose documents that searches find now: those of an incomplete source,
+ * or all of them because nothing could be read.
  */
 export async function assertReplaceable(tx: Tx, run: RunContext): Promise<void> {
   const { key, checkpoint, counters } = run;

@@ -4,19 +4,19 @@ import { storableText, storableTitle } from '../formats/safe-text.ts';
 import type { DocumentLimits } from '../formats/types.ts';
 import type { DocumentBatch, LoadContext, LoadedDocument, Source } from './source.ts';
 
-/** Something that a scraper found, as far as it concerns a knowledge base. */
+/** A reference of the house of scrapes, as far as a knowledge base needs it. */
 export interface Reference {
   referenceId: string;
   url: string;
   title: string;
   content: string;
-  /** Of the content; Markdown when it is not said. */
+  /** Media type of the content; default: Markdown. */
   mediaType?: string | null;
 }
 
-/** Where references are kept is another house's: src/app.ts hands its reader in. */
+/** The house of scrapes stores references; src/installation.ts passes its reader in. */
 export interface ReferenceReader {
-  /** Those that were handed to the knowledge base, by their ids, behind `after`; or only the one that is named. */
+  /** References that were handed to the knowledge base, by id, after `after`; or only the given one. */
   listReferences(page: {
     tenantId: string;
     kbId: string;
@@ -29,16 +29,17 @@ export interface ReferenceReader {
 export interface ReferenceSourceOptions {
   tenantId: string;
   kbId: string;
-  /** Null: all of them. */
+  /** Null: all references. */
   referenceId: string | null;
-  /** Null: nobody scrapes here. */
   reader: ReferenceReader | null;
   limits?: Partial<DocumentLimits>;
 }
 
 const referencesPerBatch = 8;
 
-/** What was handed over by scrapes. Of a single one nothing can be said about the others: none of them is gone. */
+/**
+ * What scrapes have handed over. A run of a single reference is never complete, so no other reference counts as gone.
+ */
 export function createReferenceSource(options: ReferenceSourceOptions): Source {
   return { batches: (context) => batches(options, context) };
 }

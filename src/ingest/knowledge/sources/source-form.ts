@@ -3,7 +3,6 @@ import { storedText } from '../../../kernel/http/stored-text.ts';
 import { webAddress } from './web-address.ts';
 import { findVideoId } from './youtube-page.ts';
 
-/** A page of a megabyte is a book; bigger ones are files. */
 const maxContent = 5_000_000;
 const content = storedText(maxContent).min(1);
 const title = storedText(500).min(1).optional();
@@ -14,7 +13,6 @@ const video = url.refine(
 );
 const pathPrefixes = z.array(storedText(500).min(1)).max(100).optional();
 
-/** How a source is written in a request: its type, and the settings of this type. */
 export const sourceForm = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('markdown'), content, title }),
   z.strictObject({ type: z.literal('text'), content, title }),

@@ -3,7 +3,7 @@ import { defineErrors } from '../../../lib/errors.ts';
 const uploadCaptions =
   'Download the captions as VTT or SRT and add that file with POST /api/knowledge/{kb_id}/documents.';
 
-/** Why the captions of a video were not read. They are kept with the document and never stop a run. */
+/** Why captions were not read. The reason is stored with the document; it does not stop a run. */
 export const youtubeErrors = defineErrors({
   captions_blocked: {
     kind: 'transient',
@@ -27,7 +27,7 @@ export const youtubeErrors = defineErrors({
     kind: 'invalid',
     status: 422,
     title: 'The address does not belong to a single video',
-    next: 'Use an address such as https://www.youtube.com/watch?v=… or https://youtu.be/…; playlists are not supported.',
+    next: 'Use an address such as https://www.youtube.com/watch?v=… or https://youtu.be/…, not a playlist.',
   },
 });
 

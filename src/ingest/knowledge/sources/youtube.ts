@@ -8,10 +8,10 @@ import type { DocumentBatch, LoadContext, LoadedDocument, Source } from './sourc
 import { type YoutubeErrorCode, youtubeErrors } from './youtube-errors.ts';
 import { captionsAsVtt, chooseTrack, findVideoId, readWatchPage } from './youtube-page.ts';
 
-/** As they are stored with the source. */
+/** As stored with the source. */
 export const youtubeSettings = z.object({
   url: z.string().max(2_000),
-  /** A language tag such as `en`; the video's own when it is left out. */
+  /** A language tag such as `en`; default: the spoken language. */
   language: z.string().min(2).max(35).optional(),
 });
 
@@ -122,7 +122,7 @@ function getter({ fetch, youtubeBaseUrl = defaultBaseUrl }: YoutubeDeps, signal:
     });
 }
 
-/** Why an answer is not what was asked for; a sentence, or null. */
+/** Why the response is not the requested page, as a sentence; otherwise null. */
 function refusalOf({ status, finalUrl }: FetchAnswer<Buffer>): string | null {
   const { hostname } = new URL(finalUrl);
   if (hostname.startsWith('consent.')) return 'YouTube asks for consent to cookies before it shows the video';
@@ -135,7 +135,7 @@ function missing({ uri, language }: Video, tracks: readonly { language: string }
   return `${uri} has no captions in ${language ?? 'its language'}. Available: ${languages}`;
 }
 
-/** With what to do next in it: it is read where the document stands, not in the answer to a request. */
+/** The message includes the next step, because it is shown with the document. */
 function problem(uri: string, code: YoutubeErrorCode, said: string, title = uri): LoadedDocument {
   const message = `${storableText(said)}. ${youtubeErrors.definitions[code].next}`;
   return { kind: 'error', uri: storableText(uri), title: storableTitle(title), code, message };

@@ -9,8 +9,8 @@ const maxIdBytes = 1_500;
 const maxFeedBytes = 20 * 1024 * 1024;
 
 /**
- * Makes each entry of an RSS or Atom feed a reference. Feeds are short: each slice reads the whole feed again, and skips
- * entries that were read before.
+ * Makes each entry of an RSS or Atom feed a reference. Feeds are short: each slice reads the whole feed again, and
+ * skips entries that were read before.
  */
 export async function* feedSteps(
   url: string,

@@ -287,7 +287,10 @@ export async function deleteHandoffs(
           limit ${limit})`);
 }
 
-/** Deletes old hand-offs that ended and are not the latest of their reference; a former payload that returns is handed over again. */
+/**
+ * Deletes old hand-offs that ended and are not the latest of their reference; a former payload that returns is handed
+ * over again.
+ */
 export function purgeHandoffs(tx: Tx, { days, limit }: { days: number; limit: number }): Promise<number> {
   return tx.run(sql`
     delete from ingestion_handoffs d

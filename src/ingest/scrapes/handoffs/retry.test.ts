@@ -19,7 +19,7 @@ describe('an error', () => {
     new Error('The request timed out'),
     new Error('Rate limit exceeded'),
     new Error('upstream answered 503'),
-  ])('that passes is tried again: %s', (error) => {
+  ])('that is transient is retried: %s', (error) => {
     expect(isTransient(error)).toBe(true);
   });
 
@@ -28,7 +28,7 @@ describe('an error', () => {
     Object.assign(new Error('duplicate key value'), { code: '23505' }),
     new Error('something else'),
     null,
-  ])('that stays is not: %s', (error) => {
+  ])('that is permanent is not retried: %s', (error) => {
     expect(isTransient(error)).toBe(false);
   });
 });
@@ -44,7 +44,7 @@ describe('attempts', () => {
     expect({ value, seen }).toEqual({ value: { kind: 'done', value: 'done' }, seen: [1, 2, 3] });
   });
 
-  test('are exhausted by passing errors and not spent on others', async () => {
+  test('are used up by transient errors, and only one is made for a permanent error', async () => {
     const failWith = (error: Error) => withAttempts(policy, () => Promise.reject(error));
     const away = databaseErrors.raise.database_unavailable('away');
     expect(await failWith(away)).toMatchObject({ attempts: 3, reasonCode: 'retry_exhausted', cause: away });

@@ -10,8 +10,8 @@ export interface ReferencePage {
 }
 
 /**
- * How knowledge reads references. Several references may have one address, such as entries of a feed. Addresses identify
- * documents, so all references but the oldest get their external id appended.
+ * How knowledge reads references. Several references may have one address, such as entries of a feed. Addresses
+ * identify documents, so all references but the oldest get their external id appended.
  */
 export function createReferenceReader(db: Database) {
   return {

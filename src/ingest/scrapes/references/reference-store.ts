@@ -12,8 +12,9 @@ const referenceColumns = trustedSql(`
 export type UpsertedReference = NewReference & { referenceId: string; payloadHash: string };
 
 /**
- * Creates or changes references, and locks them until the end of the transaction. It locks in the order of external ids,
- * so that two syncs of the same references cannot deadlock. The text of an unchanged reference is not written again.
+ * Creates or changes references, and locks them until the end of the transaction. It locks in the order of external
+ * ids, so that two syncs of the same references cannot deadlock. The text of an unchanged reference is not written
+ * again.
  */
 export function upsertReferences(
   tx: Tx,
@@ -156,7 +157,10 @@ export interface HandedReference {
   isSameUrl: boolean;
 }
 
-/** References of all sources of a knowledge base, by id. Each source contributes its first ones through its own index scan. */
+/**
+ * References of all sources of a knowledge base, by id. Each source contributes its first ones through its own index
+ * scan.
+ */
 export function listHandedReferences(
   tx: Tx,
   { tenantId, kbId, after, limit }: { tenantId: string; kbId: string; after: string | null; limit: number },

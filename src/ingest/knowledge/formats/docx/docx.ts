@@ -6,7 +6,7 @@ import type { Converted, ConvertOptions, DocumentLimits } from '../types.ts';
 import { DocxBody } from './body.ts';
 import { DocxNumbering, DocxStyles } from './styles.ts';
 
-/** Headings by style, lists and tables as Markdown; then the footnotes. Nothing but text is unfolded. */
+/** Converts headings (by style), lists and tables to Markdown, then the footnotes. Only text parts are decompressed. */
 export async function readDocx(bytes: Buffer, options: ConvertOptions): Promise<Converted> {
   const archive = await openDocxArchive(bytes, options.limits);
   try {
@@ -30,19 +30,19 @@ export async function readDocx(bytes: Buffer, options: ConvertOptions): Promise<
 
 type ReadPart = (part: string, events: XmlEvents) => Promise<boolean>;
 
-/** False when there is no such part. */
+/** False if there is no such part. */
 async function readPart(
   archive: Archive,
   { part, events, options }: { part: string; events: XmlEvents; options: ConvertOptions },
 ): Promise<boolean> {
-  // The first of two parts with one name is the one that Word takes.
+  // Of two parts with one name Word reads the first.
   const entry = archive.find(part);
   if (entry === null) return false;
   await readDocxXml(archive.read(entry), { events, onProgress: options.onProgress });
   return true;
 }
 
-/** Nearly always `word/document.xml`; the relations of the archive have the last word. */
+/** Usually `word/document.xml`; the relations of the archive decide. */
 async function findMainPart(read: ReadPart): Promise<string> {
   let main = 'word/document.xml';
   await read('_rels/.rels', {
@@ -72,7 +72,7 @@ async function findTitle(read: ReadPart): Promise<string | null> {
   return title.trim() === '' ? null : title;
 }
 
-/** Only what is asked for is unfolded, and all of it together at most to the limit. */
+/** Decompresses only requested parts, and all of them together up to the limit. */
 function openDocxArchive(bytes: Buffer, limits: DocumentLimits): Promise<Archive> {
   const { docx_is_broken, docx_is_encrypted, document_unfolds_too_far } = documentErrors.raise;
   return openArchive(bytes, {
@@ -89,7 +89,6 @@ function openDocxArchive(bytes: Buffer, limits: DocumentLimits): Promise<Archive
   });
 }
 
-/** Reads a part of a Word document as a stream. */
 function readDocxXml(
   pieces: AsyncIterable<Buffer>,
   options: { events: XmlEvents; onProgress(): void },

@@ -8,10 +8,10 @@ import { BodySize, blocksOf, linesOf, type PdfItem } from './lines.ts';
 type PdfReader = typeof import('unpdf');
 type PdfDocument = Awaited<ReturnType<PdfReader['getDocumentProxy']>>;
 
-/** Loaded with the first PDF: it takes 40 MB, and the guard has to come first. */
+/** Loaded with the first PDF: the library takes 40 MB, and the guard must be installed first. */
 let loaded: Promise<{ reader: PdfReader; guard: AllocationGuard }> | undefined;
 
-/** Page by page: what a page took is given back before the next. Only to be called in a thread of its own. */
+/** Reads page by page and frees each page before the next. Only call it in a separate thread. */
 export async function readPdf(bytes: Buffer, options: ConvertOptions): Promise<Converted> {
   loaded ??= load();
   const { reader, guard } = await loaded;
@@ -79,10 +79,10 @@ function unfoldsTooFar(what: string, maxBytes: number) {
   );
 }
 
-/** Fonts and the like stay with the document until it is cleaned. */
+/** Fonts stay in memory until a cleanup. */
 const pagesPerCleaning = 50;
 
-/** Null when the page is broken: the others can still be read. */
+/** Null if the page is broken; the others can still be read. */
 async function readPage(document: PdfDocument, number: number): Promise<PdfItem[] | null> {
   try {
     const page = await document.getPage(number);
@@ -125,7 +125,7 @@ async function finish(
   return { title: await titleOf(document), text: writer.toString(), notes };
 }
 
-/** Many programs write their file's name into it, which says no more than the file's name does. */
+/** Many programs write the file name into the title; such titles are ignored. */
 async function titleOf(document: PdfDocument): Promise<string | null> {
   try {
     const { info } = await document.getMetadata();

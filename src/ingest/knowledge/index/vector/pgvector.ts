@@ -25,8 +25,8 @@ const defaultExactUpTo = 20_000;
 const maxEfSearch = 1_000;
 
 /**
- * Searches vectors in a table of pgvector's type. All tenants share the graphs, so their results are filtered; if too few
- * are left, all vectors of the space are compared.
+ * Searches vectors in a table of pgvector's type. All tenants share the graphs, so their results are filtered; if too
+ * few are left, all vectors of the space are compared.
  */
 export class PgvectorEngine implements VectorEngine {
   readonly name = 'pgvector';

@@ -17,9 +17,9 @@ const preparationLock = 735_110_443;
 const oldestVersion = '0.7';
 
 /**
- * Creates the table and the graphs of pgvector if the database has the extension. It is not a numbered migration, because
- * the extension is optional and may be installed later. Any number of processes may call it after the migrations.
- * Returns whether pgvector can be used.
+ * Creates the table and the graphs of pgvector if the database has the extension. It is not a numbered migration,
+ * because the extension is optional and may be installed later. Any number of processes may call it after the
+ * migrations. Returns whether pgvector can be used.
  */
 export function preparePgvector(ownerUrl: string, options: PrepareOptions = {}): Promise<boolean> {
   return withOwnerSession(ownerUrl, (session) => prepareVectorTable(session, options));

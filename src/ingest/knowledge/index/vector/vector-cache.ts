@@ -27,8 +27,8 @@ const maxFills = 20;
 
 /**
  * Keeps the vectors of the spaces that were searched last, up to a number of bytes. The first search that finds a space
- * outdated updates it in its own transaction; other searches of the space wait for it. During an update the new segments
- * exist beside the old ones.
+ * outdated updates it in its own transaction; other searches of the space wait for it. During an update the new
+ * segments exist beside the old ones.
  */
 export class VectorCache {
   readonly #maxBytes: number;

@@ -26,8 +26,8 @@ export async function findVectorExtension(session: OwnerSession): Promise<Vector
 }
 
 /**
- * Creates the table of vectors beside the chunks. Creating the foreign key waits for all transactions that write chunks.
- * From then on each writer sees the table and fills it, and older vectors can be filled in.
+ * Creates the table of vectors beside the chunks. Creating the foreign key waits for all transactions that write
+ * chunks. From then on each writer sees the table and fills it, and older vectors can be filled in.
  */
 export async function createVectorTable(session: OwnerSession, schema: string): Promise<void> {
   await session.query(`

@@ -150,7 +150,7 @@ test.each([1, 2, 8])(
   },
 );
 
-test('a chunk at the front that a provider fails at is found without a word against the provider', async () => {
+test('a chunk that makes the provider fail is found without counting against the provider', async () => {
   await forgetBreakers();
   const kb = await runs.newKb(new Shelf({ a: `Poison.\n\n${many(15)}` }));
   const embedder = new TestEmbedder({ textsPerCall: 16, callsInFlight: 1 });
@@ -167,7 +167,7 @@ test('a chunk at the front that a provider fails at is found without a word agai
   expect(await openBreakers()).toBe(0);
 });
 
-test('a breaker that is open is tried with harmless words, and not with what may have opened it', async () => {
+test('an open breaker is probed with a harmless text, not with what may have opened it', async () => {
   await forgetBreakers();
   const kb = await runs.newKb(new Shelf({ a: `Poison.\n\n${many(3)}` }));
   const embedder = new TestEmbedder({ callsInFlight: 1 });
@@ -186,7 +186,7 @@ test('a breaker that is open is tried with harmless words, and not with what may
   expect(await runs.job(job)).toMatchObject({ status: 'success', counters: { chunks_processed: 3 } });
 });
 
-test('failures of runs that ended before do not count once a call has succeeded', async () => {
+test('failures of earlier runs no longer count once a call has succeeded', async () => {
   await forgetBreakers();
   const kb = await runs.newKb(new Shelf({ a: many(2) }));
   const embedder = new TestEmbedder({ callsInFlight: 1 });
@@ -262,7 +262,7 @@ test('a key that is refused ends the run at once, with the reason', async () => 
   });
 });
 
-test('a run that has used up its budget rests with the reason, and resuming grants it once more', async () => {
+test('a run that has used up its budget pauses with the reason, and resuming grants the budget again', async () => {
   const kb = await runs.newKb(new Shelf({ a: many(10) }));
   const embedder = new TestEmbedder({ textsPerCall: 2, price: 1_000_000 });
   const { kernel } = await runs.start({ embedder });

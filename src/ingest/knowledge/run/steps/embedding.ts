@@ -42,7 +42,9 @@ export class Embedding {
   readonly #context: SliceContext;
   readonly #dependency: string;
   readonly #signal: AbortSignal;
-  /** Until a call has succeeded: earlier runs may have recorded failures and ended before they could record a success. */
+  /**
+   * Until a call has succeeded: earlier runs may have recorded failures and ended before they could record a success.
+   */
   #mayHaveFailed = true;
 
   constructor(context: SliceContext, signal: AbortSignal) {
@@ -77,9 +79,9 @@ export class Embedding {
   }
 
   /**
-   * A single chunk is refused, unless the provider fails for other texts too. Of several chunks each half is tried once.
-   * Before that the provider must accept a harmless text: otherwise the failing halves would count against it, and its
-   * breaker would open for everyone before the bad chunk is found.
+   * A single chunk is refused, unless the provider fails for other texts too. Of several chunks each half is tried
+   * once. Before that the provider must accept a harmless text: otherwise the failing halves would count against it,
+   * and its breaker would open for everyone before the bad chunk is found.
    */
   async #giveUp(
     result: EmbeddedChunks,

@@ -8,7 +8,7 @@ function chunk(contentHash: string): Chunk {
   return { text: contentHash, contentHash, headingPath: [], start: 0, end: 1, tokens: 1 };
 }
 
-test('who comes second gets the vector of who came first, also before it is committed', async () => {
+test('a second run gets the vector of the first, even before it is committed', async () => {
   const inFlight = new InFlight();
   const first = inFlight.reserve(space, [chunk('a'), chunk('b')]);
   expect(first.others.size).toBe(0);
@@ -22,7 +22,7 @@ test('who comes second gets the vector of who came first, also before it is comm
   expect(inFlight.size).toBe(0);
 });
 
-test('who came first and failed leaves the text to who came second', async () => {
+test('a first run that fails leaves the text to the second', async () => {
   const inFlight = new InFlight();
   const first = inFlight.reserve(space, [chunk('a')]);
   const second = inFlight.reserve(space, [chunk('a')]);

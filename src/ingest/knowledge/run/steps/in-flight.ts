@@ -5,8 +5,8 @@ import type { GenerationKey } from '../../types.ts';
 type ComingVector = Promise<Float32Array | null>;
 
 /**
- * Texts that runs of this process are embedding, or have embedded and not committed yet. Runs of one knowledge base that
- * need the same text at the same time pay for it once.
+ * Texts that runs of this process are embedding, or have embedded and not committed yet. Runs of one knowledge base
+ * that need the same text at the same time pay for it once.
  */
 export class InFlight {
   readonly #coming = new Map<string, ComingVector>();

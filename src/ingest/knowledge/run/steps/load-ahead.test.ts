@@ -30,7 +30,7 @@ test('items are made ahead, but no more than asked for', async () => {
   expect(made).toEqual([1, 2, 3, 4]);
 });
 
-test('who stops at a gate loses nothing: the next one goes on behind the last item that was taken', async () => {
+test('a consumer that stops at a gate loses nothing: the next one continues after the last item taken', async () => {
   const ahead = new LoadAhead(counted(5, []), { depth: 2 });
   const first: number[] = [];
   let isClosed = false;
@@ -71,7 +71,7 @@ test('a gate that closes ends the wait for an item that does not come', async ()
   expect(ahead.isOver()).toBe(false);
 });
 
-test('an error comes behind the items that were made before it', async () => {
+test('an error comes after the items that were made before it', async () => {
   const ahead = new LoadAhead(
     (async function* () {
       yield 1;
@@ -105,7 +105,7 @@ test('results come in the order of the items, whoever is done first, and only so
   expect(most).toBe(3);
 });
 
-test('when an item fails, those before it have been handed out and none behind it is', async () => {
+test('if an item fails, those before it are yielded and none after it', async () => {
   const got: number[] = [];
   await expect(
     (async () => {
