@@ -121,14 +121,14 @@ export function changeKb(
 
 /** Throws if a run is active, waits for its next attempt or is being cleaned up: its data must not change meanwhile. */
 export async function assertIdle(tx: Tx, key: KbKey): Promise<void> {
-  const [jobId] = await listBusyJobs(tx, { ...key, exceptJobId: nobody });
+  const [jobId] = await listBusyJobs(tx, { ...key, exceptJobId: noJob });
   if (jobId === undefined) return;
   throw knowledgeErrors.raise.knowledge_base_busy(`Knowledge base ${key.kbId} has the active run ${jobId}`, {
     details: { active_job_id: jobId },
   });
 }
 
-const nobody = '00000000-0000-0000-0000-000000000000';
+const noJob = '00000000-0000-0000-0000-000000000000';
 
 export type SourceKey = KbKey & { sourceId: string };
 

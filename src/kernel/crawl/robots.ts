@@ -15,7 +15,7 @@ export interface Robots {
   rulesText: string;
 }
 
-export const maxRobotsBytes = 500 * 1024;
+const maxRobotsBytes = 500 * 1024;
 const maxSitemaps = 50;
 
 export const openRobots: Robots = {

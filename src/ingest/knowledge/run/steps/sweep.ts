@@ -94,7 +94,7 @@ async function removeReplaced({ run, slice }: SliceContext): Promise<boolean> {
   return removeSuperseded(slice, run, (tx) => holdGeneration(tx, run));
 }
 
-/** Links of older texts and of documents that are gone, with the chunks that no document has any more. */
+/** Deletes links of older texts and of documents that are gone, and chunks without links. */
 export async function removeSuperseded(
   slice: Slice,
   place: IndexPlace,
