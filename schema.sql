@@ -141,11 +141,93 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION public.copy_frontier_to_new()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public'
+AS $function$
+begin
+  if pg_trigger_depth() > 1 then
+    return null;
+  elsif tg_table_name = 'knowledge_frontier' then
+    insert into crawl_frontier as f (tenant_id, job_id, source, url, url_key, depth, is_visited)
+    select c.tenant_id, c.job_id, c.source_id::text, c.url, c.url_key, c.depth, c.is_visited
+      from changed c
+     order by c.seq
+    on conflict (tenant_id, job_id, source, url_key) do update
+       set is_visited = f.is_visited or excluded.is_visited;
+  else
+    insert into crawl_frontier as f (tenant_id, job_id, source, url, url_key, depth, is_visited)
+    select c.tenant_id, c.job_id, j.subject_id, c.url, c.url_key, c.depth, c.is_visited
+      from changed c
+      join ingestion_jobs j on j.tenant_id = c.tenant_id and j.job_id = c.job_id
+     order by c.seq
+    on conflict (tenant_id, job_id, source, url_key) do update
+       set is_visited = f.is_visited or excluded.is_visited;
+  end if;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION public.copy_frontier_to_old()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public'
+AS $function$
+begin
+  if pg_trigger_depth() > 1 then
+    return null;
+  end if;
+  insert into knowledge_frontier as f (tenant_id, job_id, source_id, url, url_key, depth, is_visited)
+  select c.tenant_id, c.job_id, c.source::uuid, c.url, c.url_key, c.depth, c.is_visited
+    from changed c
+    join ingestion_jobs j on j.tenant_id = c.tenant_id and j.job_id = c.job_id and j.pipeline = 'knowledge'
+   order by c.seq
+  on conflict (tenant_id, job_id, source_id, url_key) do update
+     set is_visited = f.is_visited or excluded.is_visited;
+  insert into scrape_frontier as f (tenant_id, job_id, url, url_key, depth, is_visited)
+  select c.tenant_id, c.job_id, c.url, c.url_key, c.depth, c.is_visited
+    from changed c
+    join ingestion_jobs j on j.tenant_id = c.tenant_id and j.job_id = c.job_id and j.pipeline = 'scrapes'
+   order by c.seq
+  on conflict (tenant_id, job_id, url_key) do update
+     set is_visited = f.is_visited or excluded.is_visited;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION public.current_tenant()
  RETURNS text
  LANGUAGE sql
  STABLE
 RETURN NULLIF(current_setting('app.tenant_id'::text, true), ''::text);
+
+CREATE OR REPLACE FUNCTION public.delete_frontier_copies()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'public'
+AS $function$
+begin
+  if pg_trigger_depth() > 1 then
+    return null;
+  elsif tg_table_name = 'crawl_frontier' then
+    delete from knowledge_frontier f
+     using (select distinct tenant_id, job_id from gone) g
+     where f.tenant_id = g.tenant_id
+       and f.job_id = g.job_id;
+    delete from scrape_frontier f
+     using (select distinct tenant_id, job_id from gone) g
+     where f.tenant_id = g.tenant_id
+       and f.job_id = g.job_id;
+  else
+    delete from crawl_frontier f
+     using (select distinct tenant_id, job_id from gone) g
+     where f.tenant_id = g.tenant_id
+       and f.job_id = g.job_id;
+  end if;
+  return null;
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION public.facts_have_parents()
  RETURNS trigger
@@ -849,6 +931,17 @@ create table public.connectors (
   created_by text not null,
   created_at timestamp with time zone default clock_timestamp() not null,
   updated_at timestamp with time zone default clock_timestamp() not null
+);
+
+create table public.crawl_frontier (
+  tenant_id text not null,
+  job_id uuid not null,
+  source text not null,
+  seq bigint generated always as identity not null,
+  url text not null,
+  url_key bytea not null,
+  depth integer not null,
+  is_visited boolean default false not null
 );
 
 create table public.daily_metrics (
@@ -1590,6 +1683,10 @@ alter table public.connectors add constraint connectors_on_active_sync_check CHE
 
 alter table public.connectors add constraint connectors_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
 
+alter table public.crawl_frontier add constraint crawl_frontier_pkey PRIMARY KEY (tenant_id, job_id, source, seq);
+
+alter table public.crawl_frontier add constraint crawl_frontier_tenant_id_job_id_source_url_key_key UNIQUE (tenant_id, job_id, source, url_key);
+
 alter table public.daily_metrics add constraint daily_metrics_pkey PRIMARY KEY (tenant_id, metric_id);
 
 alter table public.daily_metrics add constraint daily_metrics_key UNIQUE NULLS NOT DISTINCT (ad_id, ad_set_id, campaign_id, metric_date, workspace_id, client_id, platform, tenant_id);
@@ -2048,6 +2145,12 @@ CREATE TRIGGER campaigns_keys_stay BEFORE UPDATE OF tenant_id, campaign_id ON pu
 
 CREATE TRIGGER campaigns_stay AFTER DELETE ON public.campaigns REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION public.parents_of_facts_stay();
 
+CREATE TRIGGER crawl_frontier_added AFTER INSERT ON public.crawl_frontier REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.copy_frontier_to_old();
+
+CREATE TRIGGER crawl_frontier_gone AFTER DELETE ON public.crawl_frontier REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION public.delete_frontier_copies();
+
+CREATE TRIGGER crawl_frontier_visited AFTER UPDATE ON public.crawl_frontier REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.copy_frontier_to_old();
+
 CREATE TRIGGER daily_metrics_keys_stay BEFORE UPDATE OF tenant_id, campaign_id, ad_set_id, ad_id ON public.daily_metrics FOR EACH ROW EXECUTE FUNCTION public.keys_stay();
 
 CREATE TRIGGER daily_metrics_parents AFTER INSERT ON public.daily_metrics REFERENCING NEW TABLE AS new_facts FOR EACH STATEMENT EXECUTE FUNCTION public.facts_have_parents();
@@ -2069,6 +2172,18 @@ CREATE TRIGGER item_images_gone AFTER DELETE ON public.item_images REFERENCING O
 CREATE TRIGGER item_jobs_gone AFTER DELETE ON public.item_jobs REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION public.items_go_with_their_job();
 
 CREATE TRIGGER job_items_job AFTER INSERT ON public.job_items REFERENCING NEW TABLE AS new_items FOR EACH STATEMENT EXECUTE FUNCTION public.items_have_a_job();
+
+CREATE TRIGGER knowledge_frontier_added AFTER INSERT ON public.knowledge_frontier REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.copy_frontier_to_new();
+
+CREATE TRIGGER knowledge_frontier_gone AFTER DELETE ON public.knowledge_frontier REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION public.delete_frontier_copies();
+
+CREATE TRIGGER knowledge_frontier_visited AFTER UPDATE ON public.knowledge_frontier REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.copy_frontier_to_new();
+
+CREATE TRIGGER scrape_frontier_added AFTER INSERT ON public.scrape_frontier REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.copy_frontier_to_new();
+
+CREATE TRIGGER scrape_frontier_gone AFTER DELETE ON public.scrape_frontier REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION public.delete_frontier_copies();
+
+CREATE TRIGGER scrape_frontier_visited AFTER UPDATE ON public.scrape_frontier REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION public.copy_frontier_to_new();
 
 -- Row-level security
 
@@ -2111,6 +2226,10 @@ alter table public.catalogs force row level security;
 alter table public.connectors enable row level security;
 
 alter table public.connectors force row level security;
+
+alter table public.crawl_frontier enable row level security;
+
+alter table public.crawl_frontier force row level security;
 
 alter table public.daily_metrics enable row level security;
 
@@ -2305,6 +2424,10 @@ create policy tenant_rows on public.catalogs for all to public using ((tenant_id
 create policy kernel_rows on public.connectors for all to sluice_kernel using (true) with check (true);
 
 create policy tenant_rows on public.connectors for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+
+create policy kernel_rows on public.crawl_frontier for all to sluice_kernel using (true) with check (true);
+
+create policy tenant_rows on public.crawl_frontier for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
 
 create policy kernel_rows on public.daily_metrics for all to sluice_kernel using (true) with check (true);
 
@@ -2507,6 +2630,10 @@ grant delete, insert, select, update on public.circuit_breakers to sluice_kernel
 grant select on public.connectors to sluice_kernel;
 
 grant delete, insert, select, update on public.connectors to sluice_tenant;
+
+grant delete, select on public.crawl_frontier to sluice_kernel;
+
+grant delete, insert, select, update on public.crawl_frontier to sluice_tenant;
 
 grant delete, select on public.daily_metrics to sluice_kernel;
 
@@ -2713,7 +2840,13 @@ grant execute on function public.analyze_staging() to sluice_tenant;
 
 grant execute on function public.claim_jobs(uuid,text[],integer,integer,integer,text,uuid,boolean) to public;
 
+grant execute on function public.copy_frontier_to_new() to public;
+
+grant execute on function public.copy_frontier_to_old() to public;
+
 grant execute on function public.current_tenant() to public;
+
+grant execute on function public.delete_frontier_copies() to public;
 
 grant execute on function public.facts_have_parents() to public;
 

@@ -338,7 +338,7 @@ const scrapeQuery = `
            and not exists (select from ingestion_handoffs h
                             where h.tenant_id = j.tenant_id and h.job_id = j.job_id)),
       'leases', (select count(*) from ingestion_jobs where tenant_id = $1 and leased_by is not null),
-      'frontier', (select count(*) from scrape_frontier where tenant_id = $1),
+      'frontier', (select count(*) from crawl_frontier where tenant_id = $1),
       'referencesOfNoRun', (
         select count(*) from scrape_references r
          where r.tenant_id = $1

@@ -86,6 +86,6 @@ test.each(['https://example.com/watch?v=abcdefghijk', 'https://www.youtube.com/p
     };
     const { status, body } = await knowledge.create(claims, kb);
     expect(status).toBe(400);
-    expect(JSON.stringify(body.errors)).toContain('must be the address of one video');
+    expect(JSON.stringify(body.errors)).toContain('must be the address of a single video');
   },
 );

@@ -239,10 +239,10 @@ test('files, sources and the knowledge base cannot be deleted while a run is act
   }
   await knowledge.drive(claims.tenantId);
   expect(await knowledge.call(claims, place, { method: 'DELETE' })).toMatchObject({ status: 204 });
-  const tables = ['bases', 'sources', 'files', 'generations', 'documents', 'links', 'frontier'].map(
+  const tables = ['bases', 'sources', 'files', 'generations', 'documents', 'links'].map(
     (name) => `knowledge_${name}`,
   );
-  for (const table of [...tables, 'embeddings_index', 'files']) {
+  for (const table of [...tables, 'crawl_frontier', 'embeddings_index', 'files']) {
     expect({ table, rows: await rows(table, claims) }).toEqual({ table, rows: 0 });
   }
   // Its history stays, under the id of the job.

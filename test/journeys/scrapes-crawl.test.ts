@@ -179,6 +179,6 @@ describe('a crawl of a feed', () => {
     await crawlSource(claims, { kind: 'feed', url: `${site.url}/feed.xml` });
     const run = await crawl(claims);
     expect(run).toMatchObject({ status: 'failed', error_code: 'scrape_crawl_failed' });
-    expect(run.error_text).toContain('no feed');
+    expect(run.error_text).toContain('not a feed');
   });
 });

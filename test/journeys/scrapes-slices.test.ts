@@ -34,7 +34,7 @@ test('a crawl of a site continues where its last slice ended and counts nothing 
   expect(Number(job?.lease_epoch), 'slices').toBeGreaterThan(5);
   // What is under way when a slice ends is asked for once more, and nothing else.
   for (const name of names) expect(site.countOf(name), name).toBeLessThanOrEqual(5);
-  expect(await database.owner('select from scrape_frontier')).toEqual([]);
+  expect(await database.owner('select from crawl_frontier')).toEqual([]);
 });
 
 test('a crawl of a feed continues where its last slice ended and counts nothing twice', async () => {

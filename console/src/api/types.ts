@@ -415,15 +415,15 @@ export interface KnowledgeBase {
     api_key_secret?: string | null;
     price_per_million_tokens?: number;
   };
-  /** Which build of the index searches are answered from; 0: none yet */
+  /** The build of the index that searches use; 0 before the first run has ended */
   generation: number;
-  /** Of its last run */
+  /** State of its last run */
   status: 'not_started' | 'running' | 'paused' | 'completed' | 'failed' | 'canceled';
-  /** Its last run */
+  /** Job of its last run */
   job_id: string | null;
-  /** How many there are in each state; not in lists */
+  /** Number of documents in each state; not in lists */
   documents?: Record<string, number>;
-  /** Not in lists */
+  /** Number of chunks; not in lists */
   chunks?: number;
   created_by: string;
   created_at: string;
@@ -442,7 +442,7 @@ export interface KnowledgeDocument {
   chunk_count: number;
   error_code: string | null;
   error_text: string | null;
-  /** What had to be left out or repaired when it was read */
+  /** What was left out or repaired when the document was read */
   notes: string[];
   updated_at: string;
 }
@@ -451,12 +451,12 @@ export interface KnowledgeFile {
   file_id: string;
   kb_id: string;
   name: string;
-  /** Of the document that the next run makes of it */
+  /** URI of the document that the next run makes from the file */
   uri: string;
   media_type: string;
   size_bytes: number;
   sha256: string;
-  /** Where it was sent from, as far as that was told */
+  /** Where the file came from, if the sender said so */
   origin: string | null;
   created_at: string;
 }
@@ -480,7 +480,7 @@ export interface KnowledgePlan {
   tokens: number;
   /** In the currency of the embedder’s price */
   cost: number;
-  /** False: time ran out before every document was looked at */
+  /** False if time ran out before every document was read */
   is_complete: boolean;
 }
 
@@ -518,7 +518,7 @@ export interface KnowledgeRun {
     chunks_error: number;
     tokens_embedded: number;
   };
-  /** They could not show everything they have; nothing of them was taken for gone */
+  /** Sources that could not list all their documents; none of their documents were removed */
   incomplete_sources: {
     source_id: string;
     reason: string;
@@ -526,15 +526,15 @@ export interface KnowledgeRun {
   last_error: string | null;
   error_code: string | null;
   heartbeat_age_seconds: number | null;
-  /** It should be at work, and nobody has heard of it for half a minute */
+  /** The run is due, and no worker has reported progress for 30 seconds */
   stalled: boolean;
-  /** It rests until then: its embedder asked for silence or is down, or a next try is not due yet */
+  /** The run waits until then: its embedder is throttling or down, or the next attempt is not due yet */
   waiting_until: string | null;
-  /** How many documents its sources are known to have; 0: nobody knows */
+  /** Number of documents that the sources are known to have; 0 if unknown */
   docs_expected: number;
   docs_per_second: number;
   chunks_per_second: number;
-  /** Null: nobody knows */
+  /** Null if unknown */
   eta_seconds: number | null;
   started_at: string | null;
   finished_at: string | null;
@@ -710,9 +710,9 @@ export interface ScrapeReference {
   metadata: Record<string, unknown>;
   payload_hash: string;
   content_bytes: number;
-  /** The run that touched it last */
+  /** The last run that found the reference */
   scrape_run_id: string;
-  /** The site says that it is not there any more */
+  /** When the site reported that the page no longer exists */
   gone_at: string | null;
   created_at: string;
   updated_at: string;
@@ -723,7 +723,7 @@ export interface ScrapeRun {
   source: string;
   mode: 'push' | 'crawl';
   status: 'running' | 'completed' | 'failed';
-  /** Of a crawl */
+  /** Crawls only */
   job_id: string | null;
   references_persisted: number;
   references_created: number;
@@ -732,11 +732,11 @@ export interface ScrapeRun {
   handoff_completed_count: number;
   handoff_failed_count: number;
   handoff_skipped_count: number;
-  /** Why nothing was handed over and the counts of hand-offs are 0: the feature is taken down */
+  /** Why nothing was handed over and all hand-off counts are 0: hand-offs are disabled */
   handoff_notice: string | null;
-  /** Of a crawl */
+  /** Crawls only */
   pages_failed: number;
-  /** Of a crawl: every page was seen */
+  /** Crawls only: all pages were visited */
   is_complete: boolean | null;
   error_code: string | null;
   error_text: string | null;
@@ -750,7 +750,7 @@ export interface ScrapeRunWithHandoffs {
   source: string;
   mode: 'push' | 'crawl';
   status: 'running' | 'completed' | 'failed';
-  /** Of a crawl */
+  /** Crawls only */
   job_id: string | null;
   references_persisted: number;
   references_created: number;
@@ -759,18 +759,18 @@ export interface ScrapeRunWithHandoffs {
   handoff_completed_count: number;
   handoff_failed_count: number;
   handoff_skipped_count: number;
-  /** Why nothing was handed over and the counts of hand-offs are 0: the feature is taken down */
+  /** Why nothing was handed over and all hand-off counts are 0: hand-offs are disabled */
   handoff_notice: string | null;
-  /** Of a crawl */
+  /** Crawls only */
   pages_failed: number;
-  /** Of a crawl: every page was seen */
+  /** Crawls only: all pages were visited */
   is_complete: boolean | null;
   error_code: string | null;
   error_text: string | null;
   created_by: string;
   started_at: string;
   finished_at: string | null;
-  /** What has become of what it handed over; null while hand-offs are taken down */
+  /** Current state of its hand-offs; null while hand-offs are disabled */
   handoffs: {
     queued: number;
     running: number;
@@ -806,7 +806,7 @@ export interface ScrapeSync {
   source: string;
   mode: 'push' | 'crawl';
   status: 'running' | 'completed' | 'failed';
-  /** Of a crawl */
+  /** Crawls only */
   job_id: string | null;
   references_persisted: number;
   references_created: number;
@@ -815,7 +815,7 @@ export interface ScrapeSync {
   handoff_completed_count: number;
   handoff_failed_count: number;
   handoff_skipped_count: number;
-  /** Why nothing was handed over and the counts of hand-offs are 0: the feature is taken down */
+  /** Why nothing was handed over and all hand-off counts are 0: hand-offs are disabled */
   handoff_notice: string | null;
 }
 
@@ -1791,7 +1791,7 @@ export interface Paths {
     };
   };
   '/api/ingestion/jobs/{id}/cancel': {
-    /** Cancel a run; what it added is removed. Right: `knowledge.ingest`. */
+    /** Cancel a run and remove what it added. Right: `knowledge.ingest`. */
     post: {
       path: {
         /** A kb_id or a job_id */
@@ -1815,7 +1815,7 @@ export interface Paths {
     };
   };
   '/api/ingestion/jobs/{id}/resume': {
-    /** Let a paused run go on from its checkpoint. Right: `knowledge.ingest`. */
+    /** Resume a paused run from its checkpoint. Right: `knowledge.ingest`. */
     post: {
       path: {
         /** A kb_id or a job_id */
@@ -1827,7 +1827,7 @@ export interface Paths {
     };
   };
   '/api/ingestion/jobs/{id}/start': {
-    /** Start a run of a knowledge base; 409 with the active job when there is one. Right: `knowledge.ingest`. */
+    /** Start a run of a knowledge base; 409 with the active job if there is one. Right: `knowledge.ingest`. */
     post: {
       path: {
         /** A kb_id or a job_id */
@@ -1835,7 +1835,7 @@ export interface Paths {
       };
       query: undefined;
       body: {
-        /** Where it is used up, the run pauses */
+        /** The run pauses when the budget is used up */
         budget?: {
           max_tokens?: number;
           max_cost?: number;
@@ -1845,7 +1845,7 @@ export interface Paths {
     };
   };
   '/api/ingestion/jobs/{id}/status': {
-    /** The state of a run: the last one of a knowledge base, or that of a job. Right: `knowledge.read`. */
+    /** Get the state of a run: the last one of a knowledge base, or the one of a job. Right: `knowledge.read`. */
     get: {
       path: {
         /** A kb_id or a job_id */
@@ -2096,13 +2096,13 @@ export interface Paths {
     };
   };
   '/api/knowledge': {
-    /** Make a knowledge base, with its sources; it is empty until its first run. Right: `knowledge.manage`. */
+    /** Create a knowledge base with its sources; it is empty until its first run. Right: `knowledge.manage`. */
     post: {
       path: undefined;
       query: undefined;
       body: {
         name: string;
-        /** How texts are cut; by headings unless said otherwise */
+        /** How texts are divided into chunks; default: by headings */
         chunker?: {
           strategy: 'markdown';
           max_tokens?: number;
@@ -2114,7 +2114,7 @@ export interface Paths {
           max_tokens?: number;
           overlap_tokens?: number;
         };
-        /** What makes vectors of texts; the built-in one unless said otherwise */
+        /** What turns texts into vectors; default: the built-in embedder */
         embedder?: {
           provider: 'local';
         } | {
@@ -2144,18 +2144,18 @@ export interface Paths {
           title?: string;
         } | {
           type: 'folder';
-          /** In the tenant’s folder below the one that the operator has configured */
+          /** Relative to the tenant’s folder below KNOWLEDGE_FOLDER_ROOT */
           path: string;
         } | {
           type: 'website';
           url: string;
           max_pages?: number;
           max_depth?: number;
-          /** Only paths that begin so */
+          /** Only pages whose path starts with one of these */
           include?: string[];
-          /** No paths that begin so */
+          /** Leaves out pages whose path starts with one of these */
           exclude?: string[];
-          /** Whether the pages of the sitemap are read too */
+          /** Also read the pages listed in the sitemap */
           sitemap?: boolean;
         } | {
           type: 'youtube';
@@ -2165,7 +2165,7 @@ export interface Paths {
       };
       reply: KnowledgeBase;
     };
-    /** List knowledge bases by their ids, each with the state of its last run. Right: `knowledge.read`. */
+    /** List knowledge bases by id, each with the state of its last run. Right: `knowledge.read`. */
     get: {
       path: undefined;
       query: {
@@ -2200,7 +2200,7 @@ export interface Paths {
       query: undefined;
       body: {
         name?: string;
-        /** How texts are cut; by headings unless said otherwise */
+        /** How texts are divided into chunks; default: by headings */
         chunker?: {
           strategy: 'markdown';
           max_tokens?: number;
@@ -2212,7 +2212,7 @@ export interface Paths {
           max_tokens?: number;
           overlap_tokens?: number;
         };
-        /** What makes vectors of texts; the built-in one unless said otherwise */
+        /** What turns texts into vectors; default: the built-in embedder */
         embedder?: {
           provider: 'local';
         } | {
@@ -2230,7 +2230,7 @@ export interface Paths {
       };
       reply: KnowledgeBase;
     };
-    /** Delete a knowledge base that has no active run: it is gone at once, what a large one holds bit by bit. Right: `knowledge.manage`. */
+    /** Delete a knowledge base without an active run; the contents of a large one are deleted in the background. Right: `knowledge.manage`. */
     delete: {
       path: {
         kb_id: string;
@@ -2241,13 +2241,13 @@ export interface Paths {
     };
   };
   '/api/knowledge/{kb_id}/documents': {
-    /** Add files, as many as the form has; one with a known name replaces the earlier one. Right: `knowledge.ingest`. */
+    /** Add files; a file with a known name replaces the earlier one. Right: `knowledge.ingest`. */
     post: {
       path: {
         kb_id: string;
       };
       query: {
-        /** Where the files are sent from, to be told apart from others later; shown with each file */
+        /** Where the files come from, to tell them apart later; shown with each file */
         origin?: string;
       };
       body: undefined;
@@ -2286,7 +2286,7 @@ export interface Paths {
       body: undefined;
       reply: KnowledgeDocument;
     };
-    /** Delete a file and what is indexed of it, while no run is active; takes a file_id too. Right: `knowledge.ingest`. */
+    /** Delete a file and its indexed document while no run is active; also accepts a file_id. Right: `knowledge.ingest`. */
     delete: {
       path: {
         kb_id: string;
@@ -2298,7 +2298,7 @@ export interface Paths {
     };
   };
   '/api/knowledge/{kb_id}/documents/{document_id}/passages': {
-    /** The passages that a document was cut into, in order. Right: `knowledge.read`. */
+    /** List the passages of a document in order. Right: `knowledge.read`. */
     get: {
       path: {
         kb_id: string;
@@ -2309,7 +2309,7 @@ export interface Paths {
         limit?: number;
         /** next_cursor of the previous page */
         cursor?: string;
-        /** Begin a little before the passage at this character; not with cursor */
+        /** Start two passages before the one at this character; not together with cursor */
         around?: number;
       };
       body: undefined;
@@ -2321,7 +2321,7 @@ export interface Paths {
     };
   };
   '/api/knowledge/{kb_id}/files': {
-    /** List the files that were added, by name. Right: `knowledge.read`. */
+    /** List the added files by name. Right: `knowledge.read`. */
     get: {
       path: {
         kb_id: string;
@@ -2341,7 +2341,7 @@ export interface Paths {
     };
   };
   '/api/knowledge/{kb_id}/plan': {
-    /** What a run would do and cost, without calling the embedder. Right: `knowledge.ingest`. */
+    /** Estimate what a run would do and cost, without calling the embedder. Right: `knowledge.ingest`. */
     get: {
       path: {
         kb_id: string;
@@ -2387,18 +2387,18 @@ export interface Paths {
         title?: string;
       } | {
         type: 'folder';
-        /** In the tenant’s folder below the one that the operator has configured */
+        /** Relative to the tenant’s folder below KNOWLEDGE_FOLDER_ROOT */
         path: string;
       } | {
         type: 'website';
         url: string;
         max_pages?: number;
         max_depth?: number;
-        /** Only paths that begin so */
+        /** Only pages whose path starts with one of these */
         include?: string[];
-        /** No paths that begin so */
+        /** Leaves out pages whose path starts with one of these */
         exclude?: string[];
-        /** Whether the pages of the sitemap are read too */
+        /** Also read the pages listed in the sitemap */
         sitemap?: boolean;
       } | {
         type: 'youtube';
@@ -2407,7 +2407,7 @@ export interface Paths {
       };
       reply: KnowledgeSource;
     };
-    /** List the sources of a knowledge base, oldest first; texts are left out. Right: `knowledge.read`. */
+    /** List the sources of a knowledge base, oldest first, without their texts. Right: `knowledge.read`. */
     get: {
       path: {
         kb_id: string;
@@ -2437,7 +2437,7 @@ export interface Paths {
       body: undefined;
       reply: KnowledgeSource;
     };
-    /** Delete a source, while no run is active; the next one takes its documents out of the index. Right: `knowledge.manage`. */
+    /** Delete a source while no run is active; the next run removes its documents from the index. Right: `knowledge.manage`. */
     delete: {
       path: {
         kb_id: string;
@@ -2504,7 +2504,7 @@ export interface Paths {
     };
   };
   '/api/scraping/sources': {
-    /** List scrape sources by their names, each with its last run. Right: `scrape.read`. */
+    /** List scrape sources by name, each with its last run. Right: `scrape.read`. */
     get: {
       path: undefined;
       query: {
@@ -2531,7 +2531,7 @@ export interface Paths {
       body: undefined;
       reply: ScrapeSource;
     };
-    /** Make a scrape source, or change it. Right: `scrape.manage`. */
+    /** Create or change a scrape source. Right: `scrape.manage`. */
     put: {
       path: {
         source: string;
@@ -2539,27 +2539,27 @@ export interface Paths {
       query: undefined;
       body: {
         mode: 'push';
-        /** The knowledge base that references are handed over to */
+        /** The knowledge base that receives the references */
         kb_id: string;
       } | {
         mode: 'crawl';
-        /** The knowledge base that references are handed over to */
+        /** The knowledge base that receives the references */
         kb_id: string;
-        /** Where it starts: a page, a sitemap or a feed */
+        /** Where the crawl starts: a page, a sitemap or a feed */
         url: string;
         kind?: 'website' | 'sitemap' | 'feed';
         max_pages?: number;
         max_depth?: number;
-        /** Paths begin with one of these */
+        /** Only pages whose path starts with one of these */
         include?: string[];
-        /** Paths that begin with one of these are left out */
+        /** Leaves out pages whose path starts with one of these */
         exclude?: string[];
-        /** Of a website: whether its sitemap is read as well */
+        /** Websites only: also read the pages listed in the sitemap */
         sitemap?: boolean;
       };
       reply: ScrapeSource;
     };
-    /** Delete a scrape source with its references and hand-offs; its runs stay as history. Right: `scrape.manage`. */
+    /** Delete a scrape source with its references and hand-offs; its runs are kept as history. Right: `scrape.manage`. */
     delete: {
       path: {
         source: string;
@@ -2570,7 +2570,7 @@ export interface Paths {
     };
   };
   '/api/scraping/{source}/handoffs': {
-    /** List hand-offs, newest first; 503 while they are taken down. Right: `scrape.read`. */
+    /** List hand-offs, newest first; 503 while hand-offs are disabled. Right: `scrape.read`. */
     get: {
       path: {
         source: string;
@@ -2580,16 +2580,16 @@ export interface Paths {
         limit?: number;
         /** next_cursor of the previous page */
         cursor?: string;
-        /** For pages by number; not with cursor */
+        /** For numbered pages; not together with cursor */
         offset?: number;
         status?: 'queued' | 'running' | 'completed' | 'failed';
-        /** Only those that this run opened */
+        /** Only hand-offs that this run opened */
         scrape_run_id?: string;
       };
       body: undefined;
       reply: {
         data: IngestionHandoff[];
-        /** Of all that match, on whatever page */
+        /** Number of matching hand-offs on all pages */
         total: number;
         has_more: boolean;
         next_cursor: string | null;
@@ -2637,7 +2637,7 @@ export interface Paths {
     };
   };
   '/api/scraping/{source}/runs/{scrape_run_id}': {
-    /** Get a run, and what has become of what it handed over. Right: `scrape.read`. */
+    /** Get a run and the current state of its hand-offs. Right: `scrape.read`. */
     get: {
       path: {
         source: string;
@@ -2649,7 +2649,7 @@ export interface Paths {
     };
   };
   '/api/scraping/{source}/sync': {
-    /** Persist the references that a scraper brings and hand them over (200), or start the crawl (202). Right: `scrape.sync`. */
+    /** Store the pushed references and hand them over (200), or start the crawl (202). Right: `scrape.sync`. */
     post: {
       path: {
         source: string;
@@ -2657,13 +2657,13 @@ export interface Paths {
       query: undefined;
       body: {
         references?: {
-          /** What the scraper calls it; the same again changes it */
+          /** The scraper’s id of the reference; sending the same id again changes it */
           external_id: string;
           url: string;
           title?: string | null;
-          /** Markdown or plain text, or what media_type says */
+          /** Markdown, unless media_type says otherwise */
           content: string;
-          /** Of the content; Markdown unless said otherwise */
+          /** Media type of the content; default: text/markdown */
           media_type?: 'text/markdown' | 'text/plain' | 'text/html';
           metadata?: Record<string, unknown> | null;
         }[];

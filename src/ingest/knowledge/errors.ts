@@ -1,6 +1,6 @@
 import { defineErrors } from '../../lib/errors.ts';
 
-/** What a caller of the API can do wrong with knowledge bases. What is wrong with a document is in formats/. */
+/** Errors of API requests about knowledge bases. Errors of documents are in formats/errors.ts. */
 export const knowledgeErrors = defineErrors({
   knowledge_base_not_found: {
     kind: 'not_found',
@@ -11,8 +11,8 @@ export const knowledgeErrors = defineErrors({
   knowledge_base_exists: {
     kind: 'conflict',
     status: 409,
-    title: 'There is a knowledge base with this id already',
-    next: 'Use the one that is there, or leave kb_id out.',
+    title: 'A knowledge base with this id already exists',
+    next: 'Use the existing one, or omit kb_id.',
   },
   knowledge_base_busy: {
     kind: 'conflict',
@@ -29,8 +29,8 @@ export const knowledgeErrors = defineErrors({
   knowledge_limit_reached: {
     kind: 'invalid',
     status: 422,
-    title: 'There are as many as there may be',
-    next: 'Delete what is not needed any more, or ask the operator to raise the limit that the message names.',
+    title: 'The limit is reached',
+    next: 'Delete what you no longer need, or ask the operator to raise the limit named in the message.',
   },
   knowledge_source_not_found: {
     kind: 'not_found',
@@ -47,8 +47,8 @@ export const knowledgeErrors = defineErrors({
   knowledge_folder_refused: {
     kind: 'invalid',
     status: 422,
-    title: 'A folder cannot be a source here',
-    next: 'Name a folder in the tenant’s own below the one of the operator (KNOWLEDGE_FOLDER_ROOT).',
+    title: 'Folders cannot be sources on this server',
+    next: 'Ask the operator to set KNOWLEDGE_FOLDER_ROOT, and name a folder in your tenant’s folder below it.',
   },
   knowledge_document_not_found: {
     kind: 'not_found',
@@ -59,20 +59,20 @@ export const knowledgeErrors = defineErrors({
   knowledge_document_not_a_file: {
     kind: 'invalid',
     status: 422,
-    title: 'The document comes from a source and cannot be deleted by itself',
-    next: 'Take it out of its source, or delete the source; the next run takes it out of the index.',
+    title: 'The document comes from a source and cannot be deleted on its own',
+    next: 'Remove it from its source, or delete the source; the next run removes it from the index.',
   },
   knowledge_embedder_unknown: {
     kind: 'invalid',
     status: 422,
     title: 'There is no such embedder',
-    next: 'Use one of those that the message names, or bring it in sluice.config.mjs with defineEmbedder.',
+    next: 'Use an embedder named in the message, or define yours in sluice.config.mjs with defineEmbedder.',
   },
   knowledge_file_missing: {
     kind: 'invalid',
     status: 400,
     title: 'The form has no file',
-    next: 'Send multipart/form-data with one or more parts that are files.',
+    next: 'Send multipart/form-data with at least one file.',
   },
   knowledge_file_too_large: {
     kind: 'invalid',
@@ -84,13 +84,13 @@ export const knowledgeErrors = defineErrors({
     kind: 'invalid',
     status: 400,
     title: 'The form cannot be read',
-    next: 'Send multipart/form-data whose parts are files. Nothing was stored.',
+    next: 'Send multipart/form-data with files and no other fields. Nothing was stored.',
   },
   search_query_refused: {
     kind: 'invalid',
     status: 422,
-    title: 'The query cannot be searched for',
-    next: 'Send words or a question of at most 8,000 characters, without NUL and half characters.',
+    title: 'The search query is not valid',
+    next: 'Send words or a question of at most 8,000 characters, without NUL characters and broken surrogate pairs.',
   },
   search_index_moved: {
     kind: 'transient',
@@ -102,52 +102,52 @@ export const knowledgeErrors = defineErrors({
     kind: 'transient',
     status: 503,
     title: 'The search took too long',
-    next: 'Repeat it; the embedder or the database may be busy with runs.',
+    next: 'Repeat the search; the embedder or the database may be busy with runs.',
   },
   vector_dimensions_differ: {
     kind: 'conflict',
     status: 409,
-    title: 'The embedder makes other vectors than those in the index',
-    next: 'Start a run: the knowledge base is embedded anew, and searches are answered from that index then.',
+    title: 'The vectors of the embedder do not fit the index',
+    next: 'Start a run: it embeds the knowledge base again, and searches then use the new index.',
   },
   run_finishing: {
     kind: 'conflict',
     status: 409,
-    title: 'The run has read everything and is putting its result in place',
+    title: 'The run has read everything and is activating its result',
     next: 'Wait until it is completed; it takes seconds. To undo it, change the sources and start another run.',
   },
 });
 
-/** Why a run has ended, or rests. */
+/** Why a run has failed or is paused. */
 export const knowledgeFailures = defineErrors({
   kb_gone: {
     kind: 'not_found',
     status: 404,
     title: 'The knowledge base was deleted while it was being loaded',
-    next: 'Nothing to do: there is nothing left to load into.',
+    next: 'Nothing to do: the knowledge base no longer exists.',
   },
   budget_exhausted: {
     kind: 'conflict',
     status: 409,
     title: 'The run has used up its budget and is paused',
-    next: 'Resume it: it may then use the same budget once more. Or cancel it and start it with a larger one.',
+    next: 'Resume the run to grant the same budget again, or cancel it and start one with a larger budget.',
   },
   settings_changed: {
     kind: 'conflict',
     status: 409,
-    title: 'Embedder or chunker were changed, and the index was not yet built anew',
-    next: 'Start a run of the whole knowledge base; references are handed over again after it.',
+    title: 'The embedder or the chunker was changed, and the index is not rebuilt yet',
+    next: 'Start a run of the whole knowledge base; references are handed over again afterwards.',
   },
   generation_incomplete: {
     kind: 'conflict',
     status: 409,
-    title: 'The new index lacks documents that the old one has, so that the old one still answers',
-    next: 'Mend the sources that the message names and start another run: it goes on with what is built already.',
+    title: 'The new index lacks documents that the old one has, so searches still use the old one',
+    next: 'Fix the sources named in the message and start another run; it continues with what is already built.',
   },
   chunk_refused: {
     kind: 'invalid',
     status: 422,
-    title: 'The embedder refuses a chunk',
-    next: 'Look at the passage that the document’s reason names; every other chunk of the document is indexed.',
+    title: 'The embedder refused a chunk',
+    next: 'Check the passage named in the reason of the document; all other chunks of the document are indexed.',
   },
 });

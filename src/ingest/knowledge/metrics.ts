@@ -13,26 +13,26 @@ export class KnowledgeMetrics {
     const registers = [registry];
     this.calls = new Counter({
       name: 'sluice_embedding_calls_total',
-      help: 'Calls of embedders, by how they were answered',
+      help: 'Calls to embedders, by outcome',
       labelNames: ['provider', 'answer'],
       registers,
     });
     this.callSeconds = new Histogram({
       name: 'sluice_embedding_call_seconds',
-      help: 'How long calls of embedders take',
+      help: 'Duration of calls to embedders',
       labelNames: ['provider'],
       buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
       registers,
     });
     this.#documents = new Counter({
       name: 'sluice_knowledge_documents_total',
-      help: 'Documents that runs have come across, by what became of them',
+      help: 'Documents that runs have processed, by outcome',
       labelNames: ['outcome'],
       registers,
     });
     this.#chunks = new Counter({
       name: 'sluice_knowledge_chunks_total',
-      help: 'Chunks that runs have come across, by what became of them',
+      help: 'Chunks that runs have processed, by outcome',
       labelNames: ['outcome'],
       registers,
     });
@@ -42,10 +42,10 @@ export class KnowledgeMetrics {
       labelNames: ['provider'],
       registers,
     });
-    // One figure for everybody who is asked to slow down; another house may have made it already.
+    // One metric for all providers; another house may have registered it already.
     const name = 'sluice_provider_throttled_total';
     const shared = registry.getSingleMetric(name) as Counter<'provider'> | undefined;
-    const help = 'Answers of providers that asked to slow down';
+    const help = 'Responses of providers that asked to slow down';
     this.#throttled = shared ?? new Counter({ name, help, labelNames: ['provider'], registers });
   }
 
@@ -53,7 +53,7 @@ export class KnowledgeMetrics {
     this.#throttled.inc({ provider });
   }
 
-  /** What one transaction has added, once it is committed. */
+  /** Counts what a committed transaction has added. */
   committed(before: KnowledgeCounters, after: KnowledgeCounters, provider: string): void {
     const more = (name: keyof KnowledgeCounters) => Math.max(0, after[name] - before[name]);
     const rest = more('docs_seen') - more('docs_unchanged') - more('docs_empty') - more('docs_error');

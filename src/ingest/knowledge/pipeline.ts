@@ -9,7 +9,7 @@ import { advanceKnowledge, outcomeOf } from './worker.ts';
 const maxRetries = 5;
 
 export interface KnowledgePipeline extends Pipeline {
-  /** Ends what was loaded ahead between slices. */
+  /** Discards what was loaded ahead between slices. */
   close(): void;
 }
 
@@ -27,7 +27,7 @@ export function knowledgePipeline(deps: KnowledgeWorkerDeps): KnowledgePipeline 
     },
     onCancel: refuseLateCancel,
     onError: outcomeOf,
-    // A newer payload of its reference may have waited for its end.
+    // A newer payload of its reference may wait for its end.
     mayBeFollowed: ({ payload }) => payload.referenceId !== undefined,
     remaining: () => null,
     close: () => stash.close(),

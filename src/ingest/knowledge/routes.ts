@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../kernel/http/replies.ts';
 import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../../kernel/http/route.ts';
-import { changeFields, knowledgeFields } from './bases/form.ts';
+import { changeFields, kbKeyOf, kbParams, knowledgeFields } from './bases/form.ts';
 import { removeKb } from './bases/kb-removal.ts';
-import { kbKeyOf, kbParams } from './bases/knowledge-key.ts';
 import { sourceRoutes } from './bases/source-routes.ts';
 import { countContents, type DocumentDeps } from './documents/documents.ts';
 import { passageRoutes } from './documents/passage-routes.ts';
@@ -43,7 +42,7 @@ function installCreation(app: RouteApp, deps: KnowledgeServiceDeps): void {
     config: { action: 'knowledge.manage', idempotent: true },
     schema: {
       tags,
-      summary: 'Make a knowledge base, with its sources; it is empty until its first run',
+      summary: 'Create a knowledge base with its sources; it is empty until its first run',
       body: z.strictObject(knowledgeFields),
       response: { 201: knowledgeBaseReply, ...problems(409, 413, 415, 422) },
     },
@@ -64,14 +63,14 @@ function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
     config: { action: 'knowledge.read' },
     schema: {
       tags,
-      summary: 'List knowledge bases by their ids, each with the state of its last run',
+      summary: 'List knowledge bases by id, each with the state of its last run',
       querystring: z.strictObject(pageQuery),
       response: { 200: listOf(knowledgeBaseReply), ...problems() },
     },
     handler: async (request) => {
       const { tenantId } = principalOf(request);
       const page = pageRequest(request.query, { list, cursors });
-      const rows = await db.tenant(tenantId, (tx) => listKbs(tx, { tenantId, ...page }));
+      const rows = await db.read(tenantId, (tx) => listKbs(tx, { tenantId, ...page }));
       const runs = await findLastRuns({ db }, tenantId, rows);
       const render = (kb: KnowledgeBase) => renderKnowledgeBase(kb, runs.get(kb.kbId));
       const { limit } = request.query;
@@ -92,7 +91,7 @@ function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
   });
 }
 
-/** With its last run and how much there is in it. */
+/** With its last run and the number of documents and chunks. */
 async function renderWhole(deps: Pick<RouteDeps, 'db'>, kb: KnowledgeBase) {
   const runs = await findLastRuns(deps, kb.tenantId, [kb]);
   return renderKnowledgeBase(kb, runs.get(kb.kbId), await countContents(deps, kb));
@@ -119,7 +118,7 @@ function installChanges(app: RouteApp, deps: KnowledgeServiceDeps): void {
     schema: {
       tags,
       summary:
-        'Delete a knowledge base that has no active run: it is gone at once, what a large one holds bit by bit',
+        'Delete a knowledge base without an active run; the contents of a large one are deleted in the background',
       params: kbParams,
       response: { 204: z.null(), ...problems(404, 409) },
     },

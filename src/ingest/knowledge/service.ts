@@ -33,9 +33,9 @@ export interface KnowledgeServiceDeps {
   files: Files;
   engine: VectorEngine;
   limits: KnowledgeLimits;
-  /** Folders below it may be sources; null: none. */
+  /** Folders below it may be sources; null: no folders. */
   folderRoot: string | null;
-  /** Names of the embedders that the configuration file brings. */
+  /** Names of the embedders that the config file defines. */
   customEmbedders: readonly string[];
 }
 
@@ -53,7 +53,7 @@ export async function createKb(
     await assertRoomForKb(deps, tx, tenantId);
     const kb = await insertKb(tx, { tenantId, kbId, name: form.name, chunker, embedder, createdBy });
     if (!kb) throw await taken(tx, { tenantId, kbId });
-    // Sources are shown and read in the order of their ids: a millisecond apart, they keep the order of the request.
+    // Sources are listed and read by id. Ids that are a millisecond apart keep the order of the request.
     const nowMs = Date.now();
     await insertSource(tx, { tenantId, kbId, sourceId: newId(nowMs), type: 'files', settings: {} });
     for (const [at, source] of form.sources.entries()) {
@@ -69,16 +69,16 @@ async function taken(tx: Tx, key: KbKey): Promise<SluiceError> {
   const isThere = (await findKb(tx, key)) !== null;
   return knowledgeErrors.raise.knowledge_base_exists(
     isThere
-      ? `There is a knowledge base ${key.kbId} already`
-      : `Knowledge base ${key.kbId} is being deleted; its id is free again once everything in it is gone`,
+      ? `Knowledge base ${key.kbId} already exists`
+      : `Knowledge base ${key.kbId} is being deleted; its id is free again once all its contents are deleted`,
   );
 }
 
-/** A look, and no lock: the limit keeps a tenant from making them without end, not to the last one. */
+/** Counts without a lock: two requests at once may exceed the limit by one. */
 async function assertRoomForKb({ limits }: KnowledgeServiceDeps, tx: Tx, tenantId: string): Promise<void> {
   if ((await countKbs(tx, tenantId)) < limits.maxBases) return;
   throw knowledgeErrors.raise.knowledge_limit_reached(
-    `The tenant has ${limits.maxBases} knowledge bases, the most allowed (KNOWLEDGE_MAX_BASES)`,
+    `The tenant has ${limits.maxBases} knowledge bases, which is the limit (KNOWLEDGE_MAX_BASES)`,
     { details: { limit: limits.maxBases } },
   );
 }
@@ -86,8 +86,8 @@ async function assertRoomForKb({ limits }: KnowledgeServiceDeps, tx: Tx, tenantI
 function assertKnown({ customEmbedders }: KnowledgeServiceDeps, embedder: EmbedderSettings): void {
   if (embedder.provider !== 'custom' || customEmbedders.includes(embedder.name)) return;
   throw knowledgeErrors.raise.knowledge_embedder_unknown(
-    `There is no embedder ${JSON.stringify(embedder.name)} here; there are: ${customEmbedders.join(', ') || 'none'}`,
-    { fields: [{ pointer: '/embedder/name', message: 'must be one that sluice.config.mjs brings' }] },
+    `There is no embedder ${JSON.stringify(embedder.name)}; defined are: ${customEmbedders.join(', ') || 'none'}`,
+    { fields: [{ pointer: '/embedder/name', message: 'must be defined in sluice.config.mjs' }] },
   );
 }
 
@@ -103,7 +103,7 @@ function missing({ kbId }: KbKey): never {
   throw knowledgeErrors.raise.knowledge_base_not_found(`There is no knowledge base ${kbId}`);
 }
 
-/** A run that is under way goes on with what it has begun with. */
+/** An active run keeps the settings that it started with. */
 export function changeKb(
   deps: KnowledgeServiceDeps,
   key: KbKey,
@@ -119,16 +119,16 @@ export function changeKb(
   });
 }
 
-/** No run is active, waits for its next try or is being cleaned up: what it works with must not change under it. */
+/** Throws if a run is active, waits for its next attempt or is being cleaned up: its data must not change meanwhile. */
 export async function assertIdle(tx: Tx, key: KbKey): Promise<void> {
-  const [jobId] = await listBusyJobs(tx, { ...key, exceptJobId: nobody });
+  const [jobId] = await listBusyJobs(tx, { ...key, exceptJobId: noJob });
   if (jobId === undefined) return;
   throw knowledgeErrors.raise.knowledge_base_busy(`Knowledge base ${key.kbId} has the active run ${jobId}`, {
     details: { active_job_id: jobId },
   });
 }
 
-const nobody = '00000000-0000-0000-0000-000000000000';
+const noJob = '00000000-0000-0000-0000-000000000000';
 
 export type SourceKey = KbKey & { sourceId: string };
 
@@ -170,7 +170,7 @@ function noFolders(): SluiceError {
 }
 
 async function assertRoomForSources({ limits }: KnowledgeServiceDeps, tx: Tx, key: KbKey): Promise<void> {
-  // The files are one source more.
+  // The source for files does not count.
   if ((await countSources(tx, key)) <= limits.maxSources + 1) return;
   throw knowledgeErrors.raise.knowledge_limit_reached(
     `A knowledge base may have ${limits.maxSources} sources (KNOWLEDGE_MAX_SOURCES)`,
@@ -191,14 +191,14 @@ async function getSourceIn(tx: Tx, key: SourceKey): Promise<KnowledgeSource> {
   );
 }
 
-/** Its documents go with the next run. */
+/** The next run removes its documents. */
 export function removeSource(deps: KnowledgeServiceDeps, key: SourceKey): Promise<void> {
   return deps.db.tenant(key.tenantId, async (tx) => {
     if (!(await lockKb(tx, key))) missing(key);
     const { type } = await getSourceIn(tx, key);
     if (type === 'files') {
       throw knowledgeErrors.raise.knowledge_source_fixed(
-        'The files of a knowledge base are a source that it always has; delete its files one by one',
+        'Every knowledge base has a source for its files, which cannot be deleted; delete the files one by one',
       );
     }
     await assertIdle(tx, key);

@@ -9,13 +9,13 @@ export const knowledgeSettings = {
     ...text({ max: 4_000 }),
     default: null,
     describe:
-      'A tenant’s folders may be sources that lie below this one, in one with the name of the tenant. Unset: none.',
+      'Each tenant may use folders as sources that lie in the folder with its tenant id below this one. Unset: none.',
   }),
   knowledgeMaxFileBytes: setting({
     env: 'KNOWLEDGE_MAX_FILE_BYTES',
     ...wholeNumber({ min: 1024, max: 1024 * mebibyte, unit: 'bytes' }),
     default: 100 * mebibyte,
-    describe: 'The largest document that a knowledge base takes, as a file or from a folder.',
+    describe: 'The largest document that a knowledge base accepts, as a file or from a folder.',
   }),
   knowledgeMaxBases: setting({
     env: 'KNOWLEDGE_MAX_BASES',
@@ -27,7 +27,7 @@ export const knowledgeSettings = {
     env: 'KNOWLEDGE_MAX_SOURCES',
     ...wholeNumber({ min: 1, max: 10_000 }),
     default: 100,
-    describe: 'How many sources a knowledge base may have, beside its files.',
+    describe: 'How many sources a knowledge base may have besides its files.',
   }),
   knowledgeMaxFiles: setting({
     env: 'KNOWLEDGE_MAX_FILES',
@@ -39,18 +39,18 @@ export const knowledgeSettings = {
     env: 'KNOWLEDGE_SLICE_MS',
     ...wholeNumber({ min: 50, max: 600_000, unit: 'milliseconds' }),
     default: 5_000,
-    describe: 'How long a slice of a knowledge run should take before others get their turn.',
+    describe: 'How long a slice of a knowledge run works before other jobs get their turn.',
   }),
   knowledgeVectorCacheBytes: setting({
     env: 'KNOWLEDGE_VECTOR_CACHE_BYTES',
     ...wholeNumber({ min: 0, max: 64 * 1024 * mebibyte, unit: 'bytes' }),
     default: 256 * mebibyte,
-    describe: 'How much memory of a process holds vectors for searches without pgvector.',
+    describe: 'How much memory a process may use to keep vectors for searches without pgvector.',
   }),
 };
 
-/** What docs/configuration.md says of the config file's `embedders`. */
-export const embeddersPage = `It can bring embedders of your own as well, for knowledge bases with
+/** The part of docs/configuration.md about `embedders` in the config file. */
+export const embeddersPage = `It can also define your own embedders, for knowledge bases with
 \`{"provider": "custom", "name": "house"}\`:
 
 \`\`\`js

@@ -1,11 +1,25 @@
 import type { Tx } from '../../lib/postgres/db.ts';
-import { sql } from '../../lib/postgres/sql.ts';
-import { fileColumns, kbColumns, sourceColumns } from './knowledge-columns.ts';
+import { sql, trustedSql } from '../../lib/postgres/sql.ts';
 import type { KbKey, KnowledgeBase, KnowledgeFile, KnowledgeSource } from './types.ts';
+
+/** A `KnowledgeBase`, read from `knowledge_bases b`. */
+const kbColumns = trustedSql(`
+  b.tenant_id as "tenantId", b.kb_id as "kbId", b.name, b.chunker, b.embedder, b.generation,
+  b.created_by as "createdBy", b.created_at as "createdAt", b.updated_at as "updatedAt"`);
+
+/** A `KnowledgeSource`, read from `knowledge_sources s`. */
+const sourceColumns = trustedSql(`
+  s.tenant_id as "tenantId", s.kb_id as "kbId", s.source_id as "sourceId", s.type, s.settings,
+  s.created_at as "createdAt"`);
+
+/** A `KnowledgeFile`, read from `knowledge_files f`. */
+export const fileColumns = trustedSql(`
+  f.tenant_id as "tenantId", f.kb_id as "kbId", f.file_id as "fileId", f.name, f.media_type as "mediaType",
+  f.size_bytes as "sizeBytes", f.sha256, f.origin, f.created_by as "createdBy", f.created_at as "createdAt"`);
 
 export type NewKb = Pick<KnowledgeBase, 'tenantId' | 'kbId' | 'name' | 'chunker' | 'embedder' | 'createdBy'>;
 
-/** Null when the tenant has one of this id already. */
+/** Null if the tenant already has a knowledge base with this id. */
 export function insertKb(tx: Tx, kb: NewKb): Promise<KnowledgeBase | null> {
   return tx.find<KnowledgeBase>(sql`
     insert into knowledge_bases as b (tenant_id, kb_id, name, chunker, embedder, created_by)
@@ -15,7 +29,7 @@ export function insertKb(tx: Tx, kb: NewKb): Promise<KnowledgeBase | null> {
     returning ${kbColumns}`);
 }
 
-/** One that is being deleted is not there any more, here and below. */
+/** Here and below, a knowledge base that is being deleted does not exist. */
 export function findKb(tx: Tx, { tenantId, kbId }: KbKey): Promise<KnowledgeBase | null> {
   return tx.find<KnowledgeBase>(sql`
     select ${kbColumns}
@@ -25,7 +39,7 @@ export function findKb(tx: Tx, { tenantId, kbId }: KbKey): Promise<KnowledgeBase
        and b.removed_at is null`);
 }
 
-/** Until the end of the transaction nobody changes, deletes or switches it; runs wait with their commits. */
+/** Locks it until the end of the transaction against changes, deletion and switching; commits of runs wait. */
 export function lockKb(tx: Tx, { tenantId, kbId }: KbKey): Promise<KnowledgeBase | null> {
   return tx.find<KnowledgeBase>(sql`
     select ${kbColumns}
@@ -36,7 +50,7 @@ export function lockKb(tx: Tx, { tenantId, kbId }: KbKey): Promise<KnowledgeBase
        for update`);
 }
 
-/** Many transactions at once may hold it so; meanwhile nobody switches or deletes it. */
+/** A shared lock: several transactions may hold it, and none may switch or delete the knowledge base. */
 export function shareKb(tx: Tx, { tenantId, kbId }: KbKey): Promise<KnowledgeBase | null> {
   return tx.find<KnowledgeBase>(sql`
     select ${kbColumns}
@@ -47,7 +61,7 @@ export function shareKb(tx: Tx, { tenantId, kbId }: KbKey): Promise<KnowledgeBas
        for share`);
 }
 
-/** By their ids. */
+/** By id. */
 export function listKbs(
   tx: Tx,
   { tenantId, after, limit }: { tenantId: string; after: string | null; limit: number },
@@ -71,7 +85,7 @@ export async function countKbs(tx: Tx, tenantId: string): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** Other settings of chunker or embedder take effect with the next run, which builds a new generation. */
+/** A new chunker or embedder takes effect with the next run, which builds a new generation. */
 export function updateKb(
   tx: Tx,
   change: Pick<KnowledgeBase, 'tenantId' | 'kbId' | 'name' | 'chunker' | 'embedder'>,
@@ -88,7 +102,7 @@ export function updateKb(
     returning ${kbColumns}`);
 }
 
-/** From now on nobody finds it; what it holds goes later. */
+/** No request finds it from now on; its contents are deleted later. */
 export async function hideKb(tx: Tx, { tenantId, kbId }: KbKey): Promise<void> {
   await tx.run(sql`
     update knowledge_bases
@@ -98,7 +112,7 @@ export async function hideKb(tx: Tx, { tenantId, kbId }: KbKey): Promise<void> {
        and removed_at is null`);
 }
 
-/** Whether there is one of this id that is being deleted; until the end of the transaction nobody else goes on. */
+/** Returns whether a knowledge base with this id is being deleted, and locks it. */
 export async function lockHiddenKb(tx: Tx, { tenantId, kbId }: KbKey): Promise<boolean> {
   const row = await tx.find<{ kbId: string }>(sql`
     select b.kb_id as "kbId"
@@ -110,7 +124,7 @@ export async function lockHiddenKb(tx: Tx, { tenantId, kbId }: KbKey): Promise<b
   return row !== null;
 }
 
-/** Of all tenants, the oldest first. */
+/** Of all tenants, oldest first. */
 export function listHiddenKbs(tx: Tx, limit: number): Promise<KbKey[]> {
   return tx.rows<KbKey>(sql`
     select b.tenant_id as "tenantId", b.kb_id as "kbId"
@@ -120,7 +134,7 @@ export function listHiddenKbs(tx: Tx, limit: number): Promise<KbKey[]> {
      limit ${limit}`);
 }
 
-/** Its sources, files and generations go with it; documents and chunks must be gone before. */
+/** Deletes its sources, files and generations too; documents and chunks must be deleted before. */
 export async function deleteHiddenKb(tx: Tx, { tenantId, kbId }: KbKey): Promise<boolean> {
   const deleted = await tx.run(sql`
     delete from knowledge_bases
@@ -154,7 +168,7 @@ export function findSource(
        and s.source_id = ${sourceId}`);
 }
 
-/** In the order in which runs read them: ids are made in the order of time. */
+/** In the order in which runs read them, oldest first. */
 export function listSources(
   tx: Tx,
   { tenantId, kbId, limit }: KbKey & { limit: number },
@@ -168,7 +182,7 @@ export function listSources(
      limit ${limit}`);
 }
 
-/** The next run takes the documents of a source that is not there any more out of the index. */
+/** The next run removes the documents of a deleted source from the index. */
 export async function deleteSource(
   tx: Tx,
   { tenantId, kbId, sourceId }: KbKey & { sourceId: string },
@@ -181,7 +195,7 @@ export async function deleteSource(
   return deleted === 1;
 }
 
-/** Answers the id of the stored file that this one replaces, or null. */
+/** Returns the id of the stored file that this one replaces, or null. */
 export async function putFile(
   tx: Tx,
   file: Omit<KnowledgeFile, 'createdAt'>,
@@ -212,7 +226,7 @@ export function findKbFile(
        and f.name = ${name}`);
 }
 
-/** By their names: the order in which the source `files` reads them, and its cursor. */
+/** By name, which is the order and the cursor of the source `files`. */
 export function listKbFiles(
   tx: Tx,
   { tenantId, kbId, afterName, limit }: KbKey & { afterName: string | null; limit: number },
@@ -239,7 +253,7 @@ export async function countKbFiles(
   return row ?? { count: 0, sizeBytes: 0 };
 }
 
-/** The stored file itself is for the caller to delete. */
+/** The caller deletes the stored bytes. */
 export function deleteKbFile(
   tx: Tx,
   { tenantId, kbId, name }: KbKey & { name: string },

@@ -3,7 +3,7 @@ import type { EmbedderSettings } from './embedders/embedder.ts';
 
 export const pipelineName = 'knowledge';
 
-/** The words of this house for the state of a run. */
+/** The states of a run in the API. */
 export const runStatuses = ['not_started', 'running', 'paused', 'completed', 'failed', 'canceled'] as const;
 export type RunStatus = (typeof runStatuses)[number];
 
@@ -16,7 +16,7 @@ export interface KnowledgeBase extends KbKey {
   name: string;
   chunker: ChunkerSettings;
   embedder: EmbedderSettings;
-  /** The generation that searches are answered from; 0 before the first run has ended. */
+  /** The generation that searches use; 0 before the first run has ended. */
   generation: number;
   createdBy: string;
   createdAt: Date;
@@ -35,7 +35,7 @@ export const sourceTypes = [
 ] as const;
 export type SourceType = (typeof sourceTypes)[number];
 
-/** `settings` are those of its type, checked when it was made. */
+/** `settings` depend on the type and were checked when the source was created. */
 export interface KnowledgeSource extends KbKey {
   sourceId: string;
   type: SourceType;
@@ -43,14 +43,14 @@ export interface KnowledgeSource extends KbKey {
   createdAt: Date;
 }
 
-/** A file that was added by hand; its bytes are the stored file `fileId`. */
+/** An added file; its bytes are in the stored file `fileId`. */
 export interface KnowledgeFile extends KbKey {
   fileId: string;
   name: string;
   mediaType: string;
   sizeBytes: number;
   sha256: string;
-  /** The place that it was sent from, in the words of whoever sent it; null: nobody said. */
+  /** Where it came from, as the sender said; null if not given. */
   origin: string | null;
   createdBy: string;
   createdAt: Date;
@@ -63,14 +63,7 @@ export interface GenerationKey extends KbKey {
   generation: number;
 }
 
-/** A source as one run reads it. */
-export interface RunPosition {
-  tenantId: string;
-  jobId: string;
-  sourceId: string;
-}
-
-/** Everything that was cut and embedded in one way. */
+/** Everything that was chunked and embedded with the same settings. */
 export interface Generation extends KbKey {
   generation: number;
   fingerprint: string;
@@ -80,7 +73,6 @@ export interface Generation extends KbKey {
   builtByJob: string;
 }
 
-/** `changed` and `new` are what a run makes of a document on its way; these are what it rests in. */
 export const documentStates = ['indexed', 'empty', 'error', 'gone'] as const;
 export type DocumentState = (typeof documentStates)[number];
 

@@ -35,14 +35,16 @@ export const knowledgeBaseReply = z
       api_key_secret: z.string().nullable().optional(),
       price_per_million_tokens: z.number().optional(),
     }),
-    generation: z.int().describe('Which build of the index searches are answered from; 0: none yet'),
-    status: z.enum(runStatuses).describe('Of its last run'),
-    job_id: z.uuid().nullable().describe('Its last run'),
+    generation: z
+      .int()
+      .describe('The build of the index that searches use; 0 before the first run has ended'),
+    status: z.enum(runStatuses).describe('State of its last run'),
+    job_id: z.uuid().nullable().describe('Job of its last run'),
     documents: z
       .record(z.enum(documentStates), z.int())
       .optional()
-      .describe('How many there are in each state; not in lists'),
-    chunks: z.int().optional().describe('Not in lists'),
+      .describe('Number of documents in each state; not in lists'),
+    chunks: z.int().optional().describe('Number of chunks; not in lists'),
     created_by: z.string(),
     created_at: timestamp,
     updated_at: timestamp,
@@ -112,11 +114,11 @@ export const knowledgeFileReply = z
     file_id: z.uuid(),
     kb_id: z.string(),
     name: z.string(),
-    uri: z.string().describe('Of the document that the next run makes of it'),
+    uri: z.string().describe('URI of the document that the next run makes from the file'),
     media_type: z.string(),
     size_bytes: z.int(),
     sha256: z.string(),
-    origin: z.string().nullable().describe('Where it was sent from, as far as that was told'),
+    origin: z.string().nullable().describe('Where the file came from, if the sender said so'),
     created_at: timestamp,
   })
   .meta({ id: 'KnowledgeFile' });
@@ -148,7 +150,7 @@ export const knowledgeDocumentReply = z
     chunk_count: z.int(),
     error_code: z.string().nullable(),
     error_text: z.string().nullable(),
-    notes: z.array(z.string()).describe('What had to be left out or repaired when it was read'),
+    notes: z.array(z.string()).describe('What was left out or repaired when the document was read'),
     updated_at: timestamp,
   })
   .meta({ id: 'KnowledgeDocument' });
@@ -194,20 +196,20 @@ export const runReply = z
     counters: counts,
     incomplete_sources: z
       .array(z.object({ source_id: z.uuid(), reason: z.string() }))
-      .describe('They could not show everything they have; nothing of them was taken for gone'),
+      .describe('Sources that could not list all their documents; none of their documents were removed'),
     last_error: z.string().nullable(),
     error_code: z.string().nullable(),
     heartbeat_age_seconds: z.number().nullable(),
-    stalled: z.boolean().describe('It should be at work, and nobody has heard of it for half a minute'),
+    stalled: z.boolean().describe('The run is due, and no worker has reported progress for 30 seconds'),
     waiting_until: timestamp
       .nullable()
       .describe(
-        'It rests until then: its embedder asked for silence or is down, or a next try is not due yet',
+        'The run waits until then: its embedder is throttling or down, or the next attempt is not due yet',
       ),
-    docs_expected: z.int().describe('How many documents its sources are known to have; 0: nobody knows'),
+    docs_expected: z.int().describe('Number of documents that the sources are known to have; 0 if unknown'),
     docs_per_second: z.number(),
     chunks_per_second: z.number(),
-    eta_seconds: z.number().nullable().describe('Null: nobody knows'),
+    eta_seconds: z.number().nullable().describe('Null if unknown'),
     started_at: timestamp.nullable(),
     finished_at: timestamp.nullable(),
   })
@@ -262,6 +264,6 @@ export const planReply = z
     chunks: z.int(),
     tokens: z.int(),
     cost: z.number().describe('In the currency of the embedder’s price'),
-    is_complete: z.boolean().describe('False: time ran out before every document was looked at'),
+    is_complete: z.boolean().describe('False if time ran out before every document was read'),
   })
   .meta({ id: 'KnowledgePlan' });

@@ -14,12 +14,12 @@ export async function advanceKnowledge(deps: OrchestratorDeps, slice: Slice): Pr
     slice.signal.throwIfAborted();
     if (!(error instanceof GenerationGone)) throw error;
     const { jobId } = slice.job;
-    deps.logger.info({ err: error, job_id: jobId }, 'a run begins anew in another generation');
+    deps.logger.info({ err: error, job_id: jobId }, 'a run starts again in another generation');
     return { outcome: { type: 'continue' }, checkpoint: {}, counters: {} };
   }
 }
 
-/** Errors that a person has to do something about end the run; what nobody foresaw is tried again. */
+/** Errors that need a person end the run; unexpected ones are retried. */
 export function outcomeOf(error: unknown, job: Job): Outcome {
   if (isSluiceError(error)) {
     if (error.code === 'write_conflict') return { type: 'wait', delayMs: conflictWaitMs };

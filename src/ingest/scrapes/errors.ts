@@ -1,12 +1,12 @@
 import { defineErrors } from '../../lib/errors.ts';
 
-/** What a caller of the API can do wrong with scrapes, and what it may meet there. */
+/** Errors of API requests about scrapes. */
 export const scrapeErrors = defineErrors({
   scrape_source_not_found: {
     kind: 'not_found',
     status: 404,
     title: 'There is no such scrape source',
-    next: 'Check the name (GET /api/scraping/sources lists all), or make it with PUT /api/scraping/sources/{source}.',
+    next: 'Check the name (GET /api/scraping/sources lists all), or create it with PUT /api/scraping/sources/{source}.',
   },
   scrape_source_busy: {
     kind: 'conflict',
@@ -17,20 +17,20 @@ export const scrapeErrors = defineErrors({
   scrape_source_limit_reached: {
     kind: 'invalid',
     status: 422,
-    title: 'The tenant has as many scrape sources as it may have',
-    next: 'Delete one that is not needed, or ask the operator to raise SCRAPE_MAX_SOURCES.',
+    title: 'The tenant has reached its limit of scrape sources',
+    next: 'Delete a source that you no longer need, or ask the operator to raise SCRAPE_MAX_SOURCES.',
   },
   scrape_kb_missing: {
     kind: 'invalid',
     status: 422,
     title: 'The knowledge base of the scrape source does not exist',
-    next: 'Make it with POST /api/knowledge, or give the source another kb_id; then sync again.',
+    next: 'Create it with POST /api/knowledge, or give the source another kb_id; then sync again.',
   },
   scrape_body_wrong: {
     kind: 'invalid',
     status: 422,
-    title: 'The body does not fit the mode of the scrape source',
-    next: 'Send references to a push source; sync a crawl source without any.',
+    title: 'The request body does not match the mode of the scrape source',
+    next: 'Send references to a push source; sync a crawl source without references.',
   },
   scrape_run_not_found: {
     kind: 'not_found',
@@ -41,18 +41,18 @@ export const scrapeErrors = defineErrors({
   handoffs_unavailable: {
     kind: 'transient',
     status: 503,
-    title: 'Hand-offs are taken down',
-    next: 'Syncs persist references all the same. `sluice migrate up --feature handoffs` brings hand-offs back.',
+    title: 'Hand-offs are disabled',
+    next: 'Syncs still store references. Enable hand-offs with `sluice migrate up --feature handoffs`.',
   },
 });
 
-/** Why a crawl ended. */
+/** Why a crawl failed. */
 export const scrapeFailures = defineErrors({
   scrape_source_gone: {
     kind: 'not_found',
     status: 404,
-    title: 'The scrape source was deleted or is no crawl any more',
-    next: 'Nothing to do, unless it was a mistake: then make the source again and sync it.',
+    title: 'The scrape source was deleted, or is no longer crawled',
+    next: 'Nothing to do. If it was a mistake, create the source again and sync it.',
   },
   scrape_crawl_failed: {
     kind: 'transient',
@@ -63,7 +63,7 @@ export const scrapeFailures = defineErrors({
   scrape_run_abandoned: {
     kind: 'transient',
     status: 503,
-    title: 'The process that worked on the run ended before it did',
-    next: 'Sync again; what the run had persisted is kept, and nothing is handed over twice.',
+    title: 'The process that worked on the run ended before the run did',
+    next: 'Sync again; what the run had stored is kept, and nothing is handed over twice.',
   },
 });

@@ -1,16 +1,17 @@
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { principalOf } from '../../kernel/http/route.ts';
 import { storedText } from '../../kernel/http/stored-text.ts';
 import { isUsableId } from '../../kernel/tenancy/types.ts';
-import { crawlKinds, type NewReference } from './types.ts';
+import { crawlKinds, type NewReference, type SourceKey } from './types.ts';
 
-/** How scrape sources and references are written in requests. */
 const sourceName = z
   .string()
   .regex(
     /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/,
     'must be 1 to 100 letters, digits, dots, dashes and underscores',
   )
-  // It is a path of its own.
+  // /api/scraping/sources is a route of its own.
   .refine((name) => name !== 'sources', 'must not be "sources"');
 
 const kbId = z.string().min(1).refine(isUsableId, 'must be 1 to 200 characters without control characters');
@@ -23,26 +24,37 @@ const prefix = storedText(500).min(1);
 
 export const scrapeFormParts = { sourceName, runId: z.uuid() };
 
-const handedTo = kbId.describe('The knowledge base that references are handed over to');
+/** The path of everything that belongs to a scrape source. */
+export const sourceParams = z.strictObject({ source: sourceName });
+
+export function sourceKeyOf(request: FastifyRequest & { params: { source: string } }): SourceKey {
+  return { tenantId: principalOf(request).tenantId, source: request.params.source };
+}
+
+const handedTo = kbId.describe('The knowledge base that receives the references');
 
 export const sourceForm = z.discriminatedUnion('mode', [
   z.strictObject({ mode: z.literal('push'), kb_id: handedTo }),
   z.strictObject({
     mode: z.literal('crawl'),
     kb_id: handedTo,
-    url: webAddress.describe('Where it starts: a page, a sitemap or a feed'),
+    url: webAddress.describe('Where the crawl starts: a page, a sitemap or a feed'),
     kind: z.enum(crawlKinds).default('website'),
     max_pages: z.int().min(1).max(10_000).optional(),
     max_depth: z.int().min(0).max(100).optional(),
-    include: z.array(prefix).max(100).optional().describe('Paths begin with one of these'),
-    exclude: z.array(prefix).max(100).optional().describe('Paths that begin with one of these are left out'),
-    sitemap: z.boolean().optional().describe('Of a website: whether its sitemap is read as well'),
+    include: z.array(prefix).max(100).optional().describe('Only pages whose path starts with one of these'),
+    exclude: z
+      .array(prefix)
+      .max(100)
+      .optional()
+      .describe('Leaves out pages whose path starts with one of these'),
+    sitemap: z.boolean().optional().describe('Websites only: also read the pages listed in the sitemap'),
   }),
 ]);
 
 export type SourceForm = z.output<typeof sourceForm>;
 
-/** What of a form is stored; what is not said stays unsaid, so that defaults can change. */
+/** What is stored of a form. Settings that are not given are not stored, so that defaults can change. */
 export function sourceOf(form: SourceForm) {
   const { mode, kb_id: kbId } = form;
   if (form.mode === 'push') return { mode, kbId, kind: null, url: null, settings: {} };
@@ -67,7 +79,10 @@ const maxMetadataBytes = 65_536;
 
 const metadata = z
   .record(z.string(), z.unknown())
-  .refine((value) => isStorable(value), 'must not hold a NUL or half a character, nor more than 64 levels')
+  .refine(
+    (value) => isStorable(value),
+    'must not contain NUL characters, broken surrogate pairs or more than 64 levels',
+  )
   .refine(
     (value) => Buffer.byteLength(JSON.stringify(value)) <= maxMetadataBytes,
     `must not be larger than ${maxMetadataBytes} bytes`,
@@ -77,14 +92,14 @@ const reference = z.strictObject({
   external_id: storedText(maxIdBytes)
     .min(1)
     .refine((id) => Buffer.byteLength(id) <= maxIdBytes, `must not be longer than ${maxIdBytes} bytes`)
-    .describe('What the scraper calls it; the same again changes it'),
+    .describe('The scraper’s id of the reference; sending the same id again changes it'),
   url: webAddress,
   title: storedText(1_000).nullish(),
-  content: storedText(maxContent).describe('Markdown or plain text, or what media_type says'),
+  content: storedText(maxContent).describe('Markdown, unless media_type says otherwise'),
   media_type: z
     .enum(['text/markdown', 'text/plain', 'text/html'])
     .optional()
-    .describe('Of the content; Markdown unless said otherwise'),
+    .describe('Media type of the content; default: text/markdown'),
   metadata: metadata.nullish(),
 });
 
@@ -106,7 +121,7 @@ export function referenceOf(form: z.output<typeof reference>): NewReference {
 
 const maxLevels = 64;
 
-/** What PostgreSQL keeps in JSON as it is. */
+/** Whether PostgreSQL stores the JSON unchanged. */
 function isStorable(value: unknown, level = 0): boolean {
   if (level > maxLevels) return false;
   if (typeof value === 'string') return !/[\0\p{Surrogate}]/u.test(value);

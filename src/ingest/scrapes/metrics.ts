@@ -11,24 +11,24 @@ export class ScrapeMetrics {
     const registers = [registry];
     this.#references = new Counter({
       name: 'sluice_scrape_references_total',
-      help: 'References that syncs have persisted, by what they were',
+      help: 'References that syncs have stored, by outcome',
       labelNames: ['outcome'],
       registers,
     });
     this.#handoffs = new Counter({
       name: 'sluice_handoffs_total',
-      help: 'References that syncs wanted to hand over, by what came of it',
+      help: 'References that syncs tried to hand over, by outcome',
       labelNames: ['outcome'],
       registers,
     });
     this.#retries = new Counter({
       name: 'sluice_handoff_retries_total',
-      help: 'Times that handing over was tried again after a passing error',
+      help: 'Retries of hand-overs after transient errors',
       registers,
     });
     this.#pages = new Counter({
       name: 'sluice_scrape_pages_total',
-      help: 'Pages that crawls have asked for, by what came of it',
+      help: 'Pages that crawls have requested, by outcome',
       labelNames: ['outcome'],
       registers,
     });

@@ -1,15 +1,14 @@
-import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../kernel/http/replies.ts';
 import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../../kernel/http/route.ts';
 import type { Database } from '../../lib/postgres/db.ts';
-import { referenceOf, referencesForm, scrapeFormParts, sourceForm, sourceOf } from './form.ts';
+import { referenceOf, referencesForm, sourceForm, sourceKeyOf, sourceOf, sourceParams } from './form.ts';
 import { historyRoutes } from './runs/history-routes.ts';
 import { listLastRuns } from './runs/run-store.ts';
 import { type SyncDeps, sync } from './runs/sync.ts';
 import { getSource, removeSource, type SourceDeps, saveSource } from './service.ts';
 import { listSources } from './store.ts';
-import type { ScrapeRun, ScrapeSource, SourceKey } from './types.ts';
+import type { ScrapeRun, ScrapeSource } from './types.ts';
 import { renderSource, renderSync, sourceReply, syncReply } from './views.ts';
 
 export interface ScrapeRouteDeps extends SyncDeps, SourceDeps {
@@ -18,7 +17,6 @@ export interface ScrapeRouteDeps extends SyncDeps, SourceDeps {
 }
 
 const tags = ['scrapes'];
-const params = z.strictObject({ source: scrapeFormParts.sourceName });
 
 export function scrapeRoutes(deps: ScrapeRouteDeps): RouteModule {
   return (app, routeDeps) => {
@@ -29,10 +27,6 @@ export function scrapeRoutes(deps: ScrapeRouteDeps): RouteModule {
   };
 }
 
-function keyOf(request: FastifyRequest & { params: { source: string } }): SourceKey {
-  return { tenantId: principalOf(request).tenantId, source: request.params.source };
-}
-
 function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
   const list = 'scrape sources';
   app.route({
@@ -41,14 +35,14 @@ function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
     config: { action: 'scrape.read' },
     schema: {
       tags,
-      summary: 'List scrape sources by their names, each with its last run',
+      summary: 'List scrape sources by name, each with its last run',
       querystring: z.strictObject(pageQuery),
       response: { 200: listOf(sourceReply), ...problems() },
     },
     handler: async (request) => {
       const { tenantId } = principalOf(request);
       const page = pageRequest(request.query, { list, cursors });
-      const rows = await db.tenant(tenantId, (tx) => listSources(tx, { tenantId, ...page }));
+      const rows = await db.read(tenantId, (tx) => listSources(tx, { tenantId, ...page }));
       const last = await lastRuns(db, tenantId, rows);
       const render = (row: ScrapeSource) => renderSource(row, last.get(row.source));
       const { limit } = request.query;
@@ -62,11 +56,11 @@ function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
     schema: {
       tags,
       summary: 'Get a scrape source',
-      params,
+      params: sourceParams,
       response: { 200: sourceReply, ...problems(404) },
     },
     handler: async (request) => {
-      const source = await getSource({ db }, keyOf(request));
+      const source = await getSource({ db }, sourceKeyOf(request));
       const last = await lastRuns(db, source.tenantId, [source]);
       return renderSource(source, last.get(source.source));
     },
@@ -79,7 +73,7 @@ async function lastRuns(
   rows: readonly ScrapeSource[],
 ): Promise<Map<string, ScrapeRun>> {
   const sources = rows.map(({ source }) => source);
-  const runs = await db.tenant(tenantId, (tx) => listLastRuns(tx, { tenantId, sources }));
+  const runs = await db.read(tenantId, (tx) => listLastRuns(tx, { tenantId, sources }));
   return new Map(runs.map((run) => [run.source, run]));
 }
 
@@ -90,13 +84,13 @@ function installChanges(app: RouteApp, deps: ScrapeRouteDeps): void {
     config: { action: 'scrape.manage' },
     schema: {
       tags,
-      summary: 'Make a scrape source, or change it',
-      params,
+      summary: 'Create or change a scrape source',
+      params: sourceParams,
       body: sourceForm,
       response: { 200: sourceReply, 201: sourceReply, ...problems(413, 415, 422) },
     },
     handler: async (request, reply) => {
-      const key = keyOf(request);
+      const key = sourceKeyOf(request);
       const { userId: createdBy } = principalOf(request);
       const saved = await saveSource(deps, { ...key, ...sourceOf(request.body), createdBy });
       const last = await lastRuns(deps.db, key.tenantId, [saved]);
@@ -111,12 +105,12 @@ function installChanges(app: RouteApp, deps: ScrapeRouteDeps): void {
     config: { action: 'scrape.manage' },
     schema: {
       tags,
-      summary: 'Delete a scrape source with its references and hand-offs; its runs stay as history',
-      params,
+      summary: 'Delete a scrape source with its references and hand-offs; its runs are kept as history',
+      params: sourceParams,
       response: { 204: z.null(), ...problems(404, 409) },
     },
     handler: async (request, reply) => {
-      await removeSource(deps, keyOf(request));
+      await removeSource(deps, sourceKeyOf(request));
       return reply.code(204).send(null);
     },
   });
@@ -132,9 +126,8 @@ function installSync(app: RouteApp, deps: ScrapeRouteDeps): void {
     bodyLimit: deps.maxBodyBytes,
     schema: {
       tags,
-      summary:
-        'Persist the references that a scraper brings and hand them over (200), or start the crawl (202)',
-      params,
+      summary: 'Store the pushed references and hand them over (200), or start the crawl (202)',
+      params: sourceParams,
       body: referencesForm(deps.maxReferences),
       response: { 200: syncReply, 202: syncReply, ...problems(404, 409, 413, 415, 422) },
     },
@@ -142,7 +135,7 @@ function installSync(app: RouteApp, deps: ScrapeRouteDeps): void {
       const { userId: createdBy } = principalOf(request);
       const references = request.body?.references?.map(referenceOf);
       const { receipt } = request;
-      const run = await sync(deps, keyOf(request), { references, createdBy }, (tx, made) =>
+      const run = await sync(deps, sourceKeyOf(request), { references, createdBy }, (tx, made) =>
         receipt.keep(tx, { status: statusOf(made), body: renderSync(made), headers: place(made) }),
       );
       return reply.code(statusOf(run)).headers(place(run)).send(renderSync(run));

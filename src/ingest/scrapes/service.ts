@@ -30,7 +30,7 @@ export interface SourceDeps {
   maxSources: number;
 }
 
-/** A source whose knowledge base is not there is refused; the knowledge base is made ready for references. */
+/** Refuses a source whose knowledge base does not exist; prepares the knowledge base for references. */
 export function saveSource(
   { db, knowledge, maxSources }: SourceDeps,
   source: NewSource,
@@ -40,7 +40,7 @@ export function saveSource(
     const before = await lockSource(tx, source);
     if (before === null && (await countSources(tx, { tenantId, limit: maxSources })) >= maxSources) {
       throw scrapeErrors.raise.scrape_source_limit_reached(
-        `The tenant has ${maxSources} scrape sources, and may not have more`,
+        `The tenant has ${maxSources} scrape sources, which is the limit`,
       );
     }
     if (!(await knowledge.admit(tx, { tenantId, kbId }))) {
@@ -66,8 +66,8 @@ const batchSize = 1_000;
 const maxBatches = 100_000;
 
 /**
- * With its references and hand-offs, in batches; its runs stay as history. The next run of the knowledge base takes
- * the documents out of the index.
+ * Deletes the source with its references and hand-offs, in batches; its runs are kept as history. The next run of the
+ * knowledge base removes the documents from the index.
  */
 export async function removeSource({ db }: Pick<JobsDeps, 'db'>, key: SourceKey): Promise<void> {
   for (let batch = 0; batch < maxBatches; batch += 1) {
@@ -105,7 +105,7 @@ export async function getRunIn(tx: Tx, key: SourceKey & RunKey): Promise<ScrapeR
 
 export interface RunWithHandoffs {
   run: ScrapeRun;
-  /** What has become of what it handed over; null while hand-offs are taken down. */
+  /** The current state of its hand-offs; null while hand-offs are disabled. */
   handoffs: Record<HandoffStatus, number> | null;
 }
 
@@ -123,7 +123,7 @@ export interface HandoffPage {
   total: number;
 }
 
-/** Throws 503 while hand-offs are taken down. */
+/** Throws a 503 while hand-offs are disabled. */
 export function listHandoffPage(
   { db }: { db: Database },
   filter: HandoffFilter & { after: string | null; offset: number; limit: number },

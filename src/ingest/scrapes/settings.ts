@@ -9,26 +9,26 @@ export const scrapeSettings = {
     ...wholeNumber({ min: 1, max: 10 }),
     default: 3,
     describe:
-      'How often a sync tries to hand a reference over before the hand-off fails; only after passing errors.',
+      'How often a sync tries to hand over a reference before the hand-off fails. Only transient errors are retried.',
   }),
   handoffRetryBaseMs: setting({
     env: 'HANDOFF_RETRY_BASE_MS',
     ...wholeNumber({ min: 0, max: 10_000, unit: 'milliseconds' }),
     default: 0,
     describe:
-      'The first delay between those tries; each further one is twice as long. The sync waits for it.',
+      'The delay before the first retry; each further delay is twice as long. The sync request waits meanwhile.',
   }),
   scrapeMaxReferences: setting({
     env: 'SCRAPE_MAX_REFERENCES',
     ...wholeNumber({ min: 1, max: 50_000 }),
     default: 5_000,
-    describe: 'How many references one sync may bring.',
+    describe: 'How many references one sync may contain.',
   }),
   scrapeMaxBodyBytes: setting({
     env: 'SCRAPE_MAX_BODY_BYTES',
     ...wholeNumber({ min: 1024, max: 256 * mebibyte, unit: 'bytes' }),
     default: 32 * mebibyte,
-    describe: 'How large the body of one sync may be.',
+    describe: 'The largest body of one sync request.',
   }),
   scrapeMaxSources: setting({
     env: 'SCRAPE_MAX_SOURCES',
@@ -40,6 +40,6 @@ export const scrapeSettings = {
     env: 'SCRAPE_SLICE_MS',
     ...wholeNumber({ min: 100, max: 600_000, unit: 'milliseconds' }),
     default: 10_000,
-    describe: 'How long a crawl works before other jobs have their turn.',
+    describe: 'How long a crawl works before other jobs get their turn.',
   }),
 };

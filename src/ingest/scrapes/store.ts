@@ -1,11 +1,15 @@
 import type { Tx } from '../../lib/postgres/db.ts';
-import { sql } from '../../lib/postgres/sql.ts';
-import { sourceColumns } from './scrape-columns.ts';
+import { sql, trustedSql } from '../../lib/postgres/sql.ts';
 import type { ScrapeSource, SourceKey } from './types.ts';
+
+/** A `ScrapeSource`, from `scrape_sources s`. */
+const sourceColumns = trustedSql(`
+  s.tenant_id as "tenantId", s.source, s.mode, s.kind, s.kb_id as "kbId", s.url, s.settings,
+  s.created_by as "createdBy", s.created_at as "createdAt", s.updated_at as "updatedAt"`);
 
 export type NewSource = Omit<ScrapeSource, 'createdAt' | 'updatedAt'>;
 
-/** Made, or changed to this; `isNew` tells which. */
+/** Creates or replaces a source; `isNew` says which. */
 export async function putSource(tx: Tx, source: NewSource): Promise<ScrapeSource & { isNew: boolean }> {
   const row = await tx.find<ScrapeSource & { isNew: boolean }>(sql`
     insert into scrape_sources as s (tenant_id, source, mode, kind, kb_id, url, settings, created_by)
@@ -31,7 +35,7 @@ export function findSource(tx: Tx, { tenantId, source }: SourceKey): Promise<Scr
        and s.source = ${source}`);
 }
 
-/** Until the end of the transaction nobody changes or deletes it; many may hold it so at once. */
+/** Prevents changes and deletion until the end of the transaction; several transactions may share the lock. */
 export function shareSource(tx: Tx, { tenantId, source }: SourceKey): Promise<ScrapeSource | null> {
   return tx.find<ScrapeSource>(sql`
     select ${sourceColumns}
@@ -50,7 +54,7 @@ export function lockSource(tx: Tx, { tenantId, source }: SourceKey): Promise<Scr
        for update`);
 }
 
-/** By their names. */
+/** By name. */
 export function listSources(
   tx: Tx,
   { tenantId, after, limit }: { tenantId: string; after: string | null; limit: number },
@@ -64,7 +68,7 @@ export function listSources(
      limit ${limit}`);
 }
 
-/** Counted only as far as the limit goes. */
+/** Stops counting at the limit. */
 export async function countSources(
   tx: Tx,
   { tenantId, limit }: { tenantId: string; limit: number },
@@ -75,7 +79,7 @@ export async function countSources(
   return row?.count ?? 0;
 }
 
-/** Its references must be gone before; its runs stay as history. */
+/** Its references must be deleted first; its runs are kept as history. */
 export async function deleteSource(tx: Tx, { tenantId, source }: SourceKey): Promise<boolean> {
   const deleted = await tx.run(sql`
     delete from scrape_sources

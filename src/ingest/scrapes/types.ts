@@ -15,13 +15,13 @@ export interface SourceKey {
   source: string;
 }
 
-/** How far a crawl goes. */
+/** The limits of a crawl. */
 export interface CrawlSettings {
   maxPages: number;
   maxDepth: number;
   include: string[];
   exclude: string[];
-  /** Of a website: whether its sitemap is read as well. */
+  /** Websites only: also read the pages listed in the sitemap. */
   sitemap: boolean;
 }
 
@@ -44,7 +44,7 @@ export interface RunKey {
   scrapeRunId: string;
 }
 
-/** What a sync did; the four counts of hand-offs add up to the references that it touched. */
+/** What a sync did; the four hand-off counts add up to the references that it stored. */
 export interface RunCounts {
   persisted: number;
   created: number;
@@ -89,7 +89,7 @@ export interface ScrapeRun extends RunKey, RunCounts {
   updatedAt: Date;
 }
 
-/** A reference as somebody brings it. */
+/** A reference as a sync brings it. */
 export interface NewReference {
   externalId: string;
   url: string;
@@ -97,7 +97,7 @@ export interface NewReference {
   content: string;
   mediaType: string | null;
   metadata: Record<string, unknown>;
-  /** Of crawls. */
+  /** Crawls only. */
   memo: string | null;
 }
 
@@ -118,7 +118,7 @@ export interface ScrapeReference {
   updatedAt: Date;
 }
 
-/** What became of a reference that was brought. */
+/** The outcome for one reference of a sync. */
 export interface TouchedReference {
   referenceId: string;
   externalId: string;
@@ -161,7 +161,7 @@ export interface Handoff {
   updatedAt: Date;
 }
 
-/** A hand-off that waits for its job to be made. */
+/** A hand-off that waits for a job. */
 export interface OpenHandoff {
   handoffId: string;
   referenceId: string;

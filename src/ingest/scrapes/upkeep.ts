@@ -6,9 +6,9 @@ import { failAbandonedRuns, purgeRuns } from './runs/run-store.ts';
 import type { OpenHandoff } from './types.ts';
 
 const minuteMs = 60_000;
-/** A sync that lives makes the jobs at once; its retries are over by then. */
+/** A live sync creates the jobs at once; its retries are over by then. */
 const leftAfterMs = 2 * minuteMs;
-/** No batch of a push takes this long. */
+/** Longer than any batch of a push takes. */
 const abandonedAfterMs = 15 * minuteMs;
 const batchSize = 500;
 const purgeSize = 5_000;
@@ -40,7 +40,7 @@ export function scrapeTasks(deps: HandOverDeps & { jobRetentionDays: number }): 
   ];
 }
 
-/** What a process opened and did not live to hand over. */
+/** Hands over what a process opened before it died. */
 export async function handOverLeft(
   deps: HandOverDeps,
   { olderThanMs = leftAfterMs }: { olderThanMs?: number } = {},

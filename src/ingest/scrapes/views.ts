@@ -80,7 +80,7 @@ const counts = {
   handoff_notice: z
     .string()
     .nullable()
-    .describe('Why nothing was handed over and the counts of hand-offs are 0: the feature is taken down'),
+    .describe('Why nothing was handed over and all hand-off counts are 0: hand-offs are disabled'),
 };
 
 export const syncReply = z
@@ -89,7 +89,7 @@ export const syncReply = z
     source: z.string(),
     mode: z.enum(scrapeModes),
     status: z.enum(runStatuses),
-    job_id: z.uuid().nullable().describe('Of a crawl'),
+    job_id: z.uuid().nullable().describe('Crawls only'),
     ...counts,
   })
   .meta({ id: 'ScrapeSync' });
@@ -115,8 +115,8 @@ export function renderSync(run: ScrapeRun): z.output<typeof syncReply> {
 export const runReply = z
   .object({
     ...syncReply.shape,
-    pages_failed: z.int().describe('Of a crawl'),
-    is_complete: z.boolean().nullable().describe('Of a crawl: every page was seen'),
+    pages_failed: z.int().describe('Crawls only'),
+    is_complete: z.boolean().nullable().describe('Crawls only: all pages were visited'),
     error_code: z.string().nullable(),
     error_text: z.string().nullable(),
     created_by: z.string(),
@@ -141,7 +141,7 @@ export function renderRun(run: ScrapeRun): z.output<typeof runReply> {
 const handoffsNow = z
   .object({ queued: z.int(), running: z.int(), completed: z.int(), failed: z.int() })
   .nullable()
-  .describe('What has become of what it handed over; null while hand-offs are taken down');
+  .describe('Current state of its hand-offs; null while hand-offs are disabled');
 
 export const runWithHandoffsReply = z
   .object({ ...runReply.shape, handoffs: handoffsNow })
@@ -164,8 +164,8 @@ export const referenceReply = z
     metadata: z.record(z.string(), z.unknown()),
     payload_hash: z.string(),
     content_bytes: z.int(),
-    scrape_run_id: z.uuid().describe('The run that touched it last'),
-    gone_at: timestamp.nullable().describe('The site says that it is not there any more'),
+    scrape_run_id: z.uuid().describe('The last run that found the reference'),
+    gone_at: timestamp.nullable().describe('When the site reported that the page no longer exists'),
     created_at: timestamp,
     updated_at: timestamp,
   })
@@ -207,7 +207,7 @@ const handoffReply = z
 
 export const handoffListReply = z.object({
   data: z.array(handoffReply),
-  total: z.int().describe('Of all that match, on whatever page'),
+  total: z.int().describe('Number of matching hand-offs on all pages'),
   has_more: z.boolean(),
   next_cursor: z.string().nullable(),
 });

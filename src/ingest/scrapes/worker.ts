@@ -1,3 +1,4 @@
+import { deleteFrontier, extendFrontier, listFrontier } from '../../kernel/crawl/frontier-store.ts';
 import type { Wait } from '../../kernel/crawl/polite-requests.ts';
 import type { CrawlBounds, CrawlProgress } from '../../kernel/crawl/types.ts';
 import { unexpectedOutcome } from '../../kernel/jobs/slice-runner.ts';
@@ -7,7 +8,6 @@ import type { GuardedFetch } from '../../lib/fetch/guarded-fetch.ts';
 import type { Tx } from '../../lib/postgres/db.ts';
 import { storable } from '../../lib/well-formed.ts';
 import { CrawlBatch } from './crawl/batch.ts';
-import { addToFrontier, deleteFrontier, listFrontier, markVisited } from './crawl/frontier-store.ts';
 import { type CrawlPlace, type CrawlTools, crawlSteps } from './crawl/steps.ts';
 import { scrapeFailures } from './errors.ts';
 import { type HandOverDeps, handOver, unavailableNotice } from './handoffs/hand-over.ts';
@@ -27,10 +27,10 @@ export interface CrawlDeps extends HandOverDeps {
 interface Checkpoint {
   progress: CrawlProgress | null;
   was_complete: boolean;
-  /** The first reason why something failed. */
+  /** The reason of the first failure. */
   reason: string | null;
   step: number;
-  /** The crawl has seen its end: what is left is to tidy up, and a process that dies at it must not crawl again. */
+  /** Set when the crawl has ended and only cleaning up is left: if the process dies then, it must not crawl again. */
   end: CrawlEnd | null;
 }
 
@@ -39,7 +39,7 @@ interface CrawlEnd {
   reason: string;
 }
 
-/** One slice of a crawl: pages are read and persisted in batches, each with its hand-offs, until the time is up. */
+/** One slice of a crawl: reads pages and stores them in batches, each with its hand-offs, until the time is up. */
 export async function advanceCrawl(deps: CrawlDeps, slice: Slice): Promise<SliceResult> {
   try {
     return await advance(deps, slice);
@@ -57,7 +57,7 @@ export async function advanceCrawl(deps: CrawlDeps, slice: Slice): Promise<Slice
   }
 }
 
-/** Nobody's fault: the runner takes the slice back. */
+/** Not a failure of the crawl: the runner drops the slice. */
 const infrastructure = ['database_unavailable', 'commit_unknown', 'lease_lost'];
 
 export function outcomeOf(error: unknown, job: Job): Outcome {
@@ -81,15 +81,15 @@ async function advance(deps: CrawlDeps, slice: Slice): Promise<SliceResult> {
   let hasProgress = false;
   for await (const step of crawlSteps(source, tools, place)) {
     await batch.add(step);
-    hasProgress ||= batch.hasProgress;
+    hasProgress ||= batch.hasProgress();
     const isOver = hasProgress && (performance.now() > deadlineMs || slice.shouldYield());
-    if (!batch.isFull && !isOver && !step.end) continue;
+    if (!batch.isFull() && !isOver && !step.end) continue;
     await commit(deps, slice, { batch, wasComplete: place.wasComplete, end: step.end ?? null });
     if (step.end) return finish(slice, step.end);
     if (isOver) return { outcome: { type: 'continue' } };
     batch = newBatch(deps, slice);
   }
-  throw new Error('The crawl ended without saying so');
+  throw new Error('The crawl ended without an end step');
 }
 
 function newBatch({ knowledge, scrapes }: CrawlDeps, { signal }: Slice): CrawlBatch {
@@ -104,20 +104,20 @@ interface OpenCrawl {
 
 async function open(slice: Slice): Promise<OpenCrawl> {
   const key = runKeyOf(slice.job);
-  const { tenantId, jobId } = slice.job;
+  const { jobId } = slice.job;
   return slice.transaction(async (tx, job) => {
     const source = await findSource(tx, key);
     if (source === null || source.mode !== 'crawl') {
       throw scrapeFailures.raise.scrape_source_gone(
-        `Source ${key.source} is not there, or is no crawl any more`,
+        `Source ${key.source} was deleted, or is no longer crawled`,
       );
     }
-    // A dead letter that was requeued goes on with its run.
+    // A dead letter that was requeued continues its run.
     await reopenRun(tx, { ...key, jobId });
     const { progress, was_complete, end } = checkpointOf(job);
     const isFirst = Object.keys(job.checkpoint).length === 0;
     const wasComplete = isFirst ? await wasLastComplete(tx, key) : was_complete;
-    const frontier = isFirst ? [] : await listFrontier(tx, { tenantId, jobId });
+    const frontier = isFirst ? [] : await listFrontier(tx, { ...key, jobId });
     return { source, place: { frontier, progress, wasComplete }, end };
   });
 }
@@ -161,7 +161,7 @@ function toolsOf(deps: CrawlDeps, { signal }: Slice, { tenantId, source }: Scrap
   };
 }
 
-/** Pages, their hand-offs, frontier, checkpoint and counts in one transaction; then the jobs. */
+/** Commits pages, hand-offs, frontier, checkpoint and counts in one transaction; then creates the jobs. */
 async function commit(
   deps: CrawlDeps,
   slice: Slice,
@@ -169,12 +169,10 @@ async function commit(
 ): Promise<void> {
   const key = { ...runKeyOf(slice.job), createdBy: slice.job.createdBy };
   const { tenantId, jobId } = slice.job;
-  const { brought } = batch;
   const made = await slice.transaction(
     async (tx, job) => {
-      const { opened, counts } = await persistIn(tx, { ...key, knowledge: deps.knowledge }, brought);
-      await addToFrontier(tx, { tenantId, jobId }, batch.found);
-      await markVisited(tx, { tenantId, jobId }, batch.visited);
+      const { opened, counts } = await persistIn(tx, { ...key, knowledge: deps.knowledge }, batch.brought());
+      await extendFrontier(tx, { ...key, jobId }, batch);
       const { newCount: queued, skippedCount: skipped, handoffs } = opened;
       const more = { ...counts, queued, skipped, pagesFailed: batch.pagesFailed };
       const counters = addCounts(countersOf(job), more);
@@ -191,7 +189,7 @@ async function commit(
   const { counts, notice } = await handOver(deps, tenantId, made.opened);
   deps.scrapes.counted({ ...made.more, ...counts, ...(counts.failed ? { queued: 0 } : {}) });
   if ((counts.queued ?? 0) === made.opened.newCount) return;
-  // What was counted as queued has failed, or cannot be handed over at the moment.
+  // What was counted as queued has failed, or hand-offs are disabled now.
   await slice.transaction(
     async (tx, job) => {
       const counters = addCounts(countersOf(job), {
@@ -241,9 +239,9 @@ async function finish(slice: Slice, end: CrawlEnd): Promise<SliceResult> {
   };
 }
 
-/** In the transaction that cancels the job. What was persisted stays: it was read, and may be handed over already. */
+/** Runs in the transaction that cancels the job. Stored references are kept: they may already be handed over. */
 export async function endCanceledRun(tx: Tx, job: Job): Promise<void> {
-  const errorText = 'Canceled by user; what it had persisted is kept';
+  const errorText = 'Canceled by user; what the run had stored is kept';
   await finishRun(tx, runKeyOf(job), { status: 'failed', errorCode: 'canceled', errorText });
 }
 

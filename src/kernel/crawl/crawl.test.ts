@@ -26,7 +26,7 @@ describe('a crawl', () => {
     expect(site.asked.filter((path) => path !== '/robots.txt').sort()).toEqual(Object.keys(tree).sort());
   });
 
-  test('has several requests under way, and still answers in order', async () => {
+  test('runs several requests at once, and still yields its steps in order', async () => {
     let open = () => {};
     const gate = new Promise<void>((resolve) => {
       open = resolve;
@@ -53,11 +53,11 @@ describe('a crawl', () => {
     expect(few.pages).toEqual(treeInOrder.slice(0, 4));
     expect(few.end).toMatchObject({
       isComplete: false,
-      reason: expect.stringContaining('more pages than the 4'),
+      reason: expect.stringContaining('more pages than the limit of this crawl, 4'),
     });
   });
 
-  test('of a page with 10,000 links asks for no more than allowed and remembers no more', async () => {
+  test('of a page with 10,000 links requests and remembers no more pages than allowed', async () => {
     const links = Array.from({ length: 10_000 }, (_, at) => `/page-${at}`);
     const site = await serveWebSite({ '/': { links } });
     const { frontier, end } = await crawlSite(site, { bounds: { maxPages: 50 } });
@@ -74,13 +74,13 @@ describe('a crawl', () => {
     expect(end?.isComplete).toBe(false);
   });
 
-  test('stays on the paths that were asked for, but starts where it was told to', async () => {
+  test('stays on the requested paths, but starts at its start page even outside of them', async () => {
     const site = await serveWebSite(tree);
     const { pages } = await crawlSite(site, { scope: { include: ['/a'], exclude: ['/a/2'] } });
     expect(pages).toEqual(['skipped / out_of_scope', 'page /a', 'page /a/1']);
   });
 
-  test('can be left after any step and taken up again, and asks for nothing again that was stored', async () => {
+  test('can stop after any step and continue, without requesting stored pages again', async () => {
     const site = await serveWebSite({ ...tree, '/sitemap.xml': sitemapOf([]) });
     site.pages.set('/sitemap.xml', sitemapOf([`${site.url}/only-in-sitemap`]));
     site.pages.set('/only-in-sitemap', {});
@@ -108,7 +108,7 @@ describe('a crawl', () => {
     expect((await crawlSite(site, { frontier: unsure, progress })).pages).toEqual(treeInOrder.slice(2));
   });
 
-  test('ends its requests when it is left', async () => {
+  test('ends its requests when it is stopped', async () => {
     let bothAreAsked = () => {};
     const waitsFor = new Promise<void>((resolve) => {
       bothAreAsked = resolve;
@@ -143,7 +143,7 @@ describe('robots.txt', () => {
     expect(end).toMatchObject({ isComplete: true, reason: expect.stringContaining('2 robots') });
   });
 
-  test('that forbids the start ends the crawl, which is not complete', async () => {
+  test('that forbids the start page ends the crawl as incomplete', async () => {
     const site = await serveWebSite({
       '/robots.txt': robotsOf('User-agent: sluice', 'Disallow: /'),
       '/': {},

@@ -1,11 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
 import type { GuardedFetch } from '../../lib/fetch/guarded-fetch.ts';
 import { Frontier } from './frontier.ts';
-import { type FindKnown, KnownPages } from './known-pages.ts';
 import { readMemo, rulesHash, writeMemo } from './memo.ts';
 import { PoliteRequests, type RequestFailure, type Wait } from './polite-requests.ts';
-import { openRobots, type Robots } from './robots.ts';
-import { loadRobots } from './robots-file.ts';
+import { loadRobots, openRobots, type Robots } from './robots.ts';
 import { Scope, type ScopeRules } from './scope.ts';
 import { walkSitemaps } from './sitemap-walk.ts';
 import {
@@ -15,35 +13,42 @@ import {
   type CrawlStep,
   defaultCrawlBounds,
   type FoundPage,
+  type FrontierPage,
   type KnownPage,
 } from './types.ts';
-import { type SiteRules, type Visit, type VisitContext, visitPage } from './visit.ts';
+import {
+  type FindKnown,
+  KnownPages,
+  type SiteRules,
+  type Visit,
+  type VisitContext,
+  visitPage,
+} from './visit.ts';
 
 export interface CrawlOptions {
-  /** Normalised: `normalisePageUrl`. */
+  /** Normalised with `normalisePageUrl`. */
   start: string;
   scope: ScopeRules;
   useSitemap: boolean;
   bounds: Partial<CrawlBounds>;
-  /** Of media types without parameters: what is read. HTML is what links are found in. */
+  /** Which media types (without parameters) are read. Links are found in HTML only. */
   accepts(mediaType: string): boolean;
   fetch: GuardedFetch;
-  /** What earlier steps of this crawl have found, in that order; none at the beginning. */
-  frontier: readonly (FoundPage & { isVisited: boolean })[];
+  /** What earlier steps of this crawl have found, in that order; empty at the start. */
+  frontier: readonly FrontierPage[];
   progress: CrawlProgress | null;
   findKnown: FindKnown;
-  /** All pages that an earlier crawl has read, in the order of their URLs, behind `after`. */
+  /** Lists all pages that an earlier crawl has read, by URL, after `after`. */
   listKnown?(page: { after: string | null; limit: number }): Promise<(KnownPage & { url: string })[]>;
-  /** The crawl before this one came to its end and was complete; counts at the beginning. */
+  /** Whether the previous crawl ended and was complete. Only read at the start of a crawl. */
   wasComplete?: boolean;
   signal: AbortSignal;
   wait?: Wait;
 }
 
 /**
- * Goes through a site, breadth first, in the order in which pages are found. Several requests are under way at once,
- * but what comes of them is in order, so that a crawl can be left after any step and taken up again from what its steps
- * have found and visited.
+ * Crawls a site breadth first, in the order in which pages are found. Several requests run at once, but their results
+ * come in order. So a crawl can stop after any step, and continue later from what its steps have found and visited.
  */
 export async function* crawl(options: CrawlOptions): AsyncGenerator<CrawlStep, void> {
   const giveUp = new AbortController();
@@ -60,7 +65,7 @@ export async function* crawl(options: CrawlOptions): AsyncGenerator<CrawlStep, v
 
 const knownPageSize = 500;
 
-/** Null where a link leads to nothing that this crawl visits. */
+/** The URL is null for a link to something that this crawl does not visit. */
 interface LinkedPage {
   url: URL | null;
   depth: number;
@@ -122,12 +127,12 @@ class Crawl {
   async *#visitStart(): AsyncGenerator<CrawlStep, void> {
     const { start } = this.#options;
     if (this.#progress.origin !== null) return;
-    // It is visited before everything else, and whatever the rules on paths say: links have to come from somewhere.
+    // The start is visited first, even if the path rules exclude it: links have to come from somewhere.
     const page = { url: start, depth: 0 };
-    this.#frontier.claim(start);
+    this.#frontier.markKnown(start);
     const visit = await visitPage(this.#visits, page, true);
     this.#progress.origin = this.#site.scope.origin;
-    yield* this.#settle(visit, [page]);
+    yield* this.#finishVisit(visit, [page]);
   }
 
   async *#visitFound(): AsyncGenerator<CrawlStep, void> {
@@ -137,17 +142,17 @@ class Crawl {
         const page = this.#frontier.take();
         if (page === null) break;
         const visit = visitPage(this.#visits, page, false);
-        // It is heard of when its turn comes; until then a failure is nobody's.
+        // Its failure is handled when the visit is awaited; until then it must not count as unhandled.
         visit.catch(() => {});
         underWay.push(visit);
       }
       const next = underWay.shift();
       if (next === undefined) return;
-      yield* this.#settle(await next, []);
+      yield* this.#finishVisit(await next, []);
     }
   }
 
-  /** Pages of earlier crawls that this one did not come across: only they themselves can say whether they are gone. */
+  /** Visits pages of earlier crawls that this one did not find: only a request shows whether they are gone. */
   async *#visitKnown(): AsyncGenerator<CrawlStep, void> {
     const { listKnown } = this.#options;
     if (listKnown === undefined) return;
@@ -162,7 +167,7 @@ class Crawl {
     }
   }
 
-  /** One that was never read has no memo. To follow its links too far is better than to lose them. */
+  /** A page that was never read has no memo. Following its links too far is better than losing them. */
   #knownPage({ url, memo }: KnownPage & { url: string }): LinkedPage {
     const depth = Math.min(readMemo(memo)?.depth ?? 1, this.#bounds.maxDepth);
     return { url: this.#site.scope.pageOf(url, this.#site.scope.origin), depth };
@@ -190,17 +195,17 @@ class Crawl {
     return { type: 'found', found, progress: this.#snapshot() };
   }
 
-  /** One page is done: its links are offered to the frontier, and its step is given out. */
-  async *#settle(visit: Visit, also: FoundPage[]): AsyncGenerator<CrawlStep, void> {
-    const { asked, claimed } = visit;
+  /** Offers the links of a visited page to the frontier, and yields its step. */
+  async *#finishVisit(visit: Visit, also: FoundPage[]): AsyncGenerator<CrawlStep, void> {
+    const { asked, redirectedTo } = visit;
     const { found, forbidden, isLost } = await this.#offer(this.#linkedPages(visit));
     if (isLost) this.#noteGap(this.#tooManyPages());
-    if (visit.links?.isTruncated) this.#noteGap(`${asked.url} has more links than are read`);
+    if (visit.links?.isTruncated) this.#noteGap(`${asked.url} has more links than a crawl reads`);
     if (visit.gap !== null) this.#noteGap(visit.gap);
     const page = this.#withMemo(visit);
     this.#count(page);
-    const here = [...also, ...claimed.map((url) => ({ url, depth: asked.depth }))];
-    const visited = [asked.url, ...claimed];
+    const here = [...also, ...redirectedTo.map((url) => ({ url, depth: asked.depth }))];
+    const visited = [asked.url, ...redirectedTo];
     yield { type: 'visit', page, found: [...here, ...found], visited, progress: this.#snapshot() };
     yield* this.#skipForbidden(forbidden);
   }
@@ -217,7 +222,7 @@ class Crawl {
     const forbidden: string[] = [];
     let isLost = false;
     let checked = 0;
-    // Every link is held against every rule of robots.txt: many of both take a while, and others wait meanwhile.
+    // Each link is checked against each rule of robots.txt. With many of both, other work must get a turn in between.
     const linksPerTurn = Math.max(
       16,
       Math.min(1_000, Math.floor(1_000_000 / (this.#site.robots.ruleCount + 1))),
@@ -300,7 +305,7 @@ class Crawl {
   }
 
   #tooManyPages(): string {
-    return `The site has more pages than the ${this.#bounds.maxPages} that this crawl visits`;
+    return `The site has more pages than the limit of this crawl, ${this.#bounds.maxPages}`;
   }
 
   #snapshot(): CrawlProgress {
@@ -311,7 +316,7 @@ class Crawl {
     const { gap, failed, skipped } = this.#progress;
     const left = Object.entries(skipped).map(([reason, count]) => `${count} ${reason}`);
     const reason = [
-      gap === null ? 'Every page was seen' : `Not every page was seen: ${gap}`,
+      gap === null ? 'All pages were visited' : `Not all pages were visited: ${gap}`,
       ...(failed > 0 ? [`${failed} pages failed`] : []),
       ...(left.length > 0 ? [`left out: ${left.join(', ')}`] : []),
     ].join('; ');

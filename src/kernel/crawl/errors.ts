@@ -1,13 +1,13 @@
 import { defineErrors, type ErrorDefinition } from '../../lib/errors.ts';
 
-const tellSite = 'Ask whoever runs the site, or leave this page out with the source’s exclude list.';
+const tellSite = 'Ask the operator of the site, or exclude this page with the source’s exclude list.';
 
-/** Why a page of a crawl was not read. They are kept with the page and never stop the crawl's house. */
+/** Why a crawl could not read a page. The reason is stored with the page; it does not stop a run. */
 export const crawlErrors = defineErrors({
-  page_unavailable: transient(502, 'The site failed to give a page', 'The next run asks for it again.'),
-  page_throttled: transient(503, 'The site asked for fewer requests', 'The next run asks for it again.'),
-  page_refused: invalid('The site does not show this page to us', tellSite),
-  page_not_found: invalid('There is no such page', 'Correct the address that the crawl starts at.'),
+  page_unavailable: transient(502, 'The site failed to serve a page', 'The next run requests it again.'),
+  page_throttled: transient(503, 'The site asked for fewer requests', 'The next run requests it again.'),
+  page_refused: invalid('The site refuses to serve this page', tellSite),
+  page_not_found: invalid('There is no such page', 'Correct the address at which the crawl starts.'),
   redirect_loop: invalid('The page redirects in a circle or too often', tellSite),
   redirected_off_host: invalid(
     'The page redirects to another site',
@@ -15,21 +15,21 @@ export const crawlErrors = defineErrors({
   ),
   redirected_for_now: transient(
     502,
-    'The page redirects to another one for the time being',
-    'The next run asks for it again. What was read earlier stays.',
+    'The page temporarily redirects to another one',
+    'The next run requests it again. What was read earlier stays.',
   ),
   robots_forbidden: invalid(
     'The robots.txt of the site forbids the page',
-    'Ask whoever runs the site to allow the user agent Sluice, or add the pages as files.',
+    'Ask the operator of the site to allow the user agent Sluice, or add the pages as files.',
   ),
   robots_unreachable: transient(
     502,
     'The robots.txt of the site cannot be read',
-    'Until it can, nothing may be asked of the site (RFC 9309). The next run tries again.',
+    'Until it can, no page of the site may be requested (RFC 9309). The next run tries again.',
   ),
   feed_unreadable: invalid(
     'The feed cannot be read',
-    'Check that the address is that of an RSS or Atom feed.',
+    'Check that the address points to an RSS or Atom feed.',
   ),
 });
 

@@ -1,15 +1,15 @@
-import { decodeEntities } from './html-tags.ts';
+import { decodeHTML } from 'entities';
 import { readXml, type XmlReader } from './xml.ts';
 
 export interface FeedEntry {
-  /** Its identity in the feed: guid, id or rdf:about, else its address. */
+  /** Identity in the feed: guid, id or rdf:about, otherwise its address. */
   id: string;
-  /** Absolute, http or https; null when the entry leads nowhere. */
+  /** Absolute, http or https; null if the entry has no link. */
   url: string | null;
   title: string;
-  /** HTML, the whole text where the feed has it, else the summary. */
+  /** HTML: the whole text if the feed has it, otherwise the summary. */
   content: string;
-  /** As they stand there. */
+  /** As written in the feed. */
   publishedAt: string | null;
   updatedAt: string | null;
 }
@@ -18,7 +18,7 @@ export interface Feed {
   kind: 'feed';
   title: string;
   entries: FeedEntry[];
-  /** There were more entries or longer texts than are read, or the feed broke off. */
+  /** The feed has more entries or longer texts than the limits allow, or it is truncated. */
   isTruncated: boolean;
 }
 
@@ -26,7 +26,7 @@ export type FeedResult = Feed | { kind: 'unreadable'; message: string };
 
 const limits = { bytes: 20 * 1024 * 1024, entries: 1_000, fieldLength: 1_000_000, textLength: 20_000_000 };
 
-/** RSS 2.0 (and 0.9x), RSS 1.0 (RDF) and Atom, as sloppily as they are written. */
+/** Reads RSS 2.0 (and 0.9x), RSS 1.0 (RDF) and Atom, and tolerates sloppy feeds. */
 export async function readFeed(
   source: AsyncIterable<Uint8Array>,
   {
@@ -38,7 +38,7 @@ export async function readFeed(
   const reader = new FeedReader(url, maxEntries);
   const end = await readXml(source, { contentType, reader, maxBytes: limits.bytes });
   if (!reader.isFeed) {
-    const message = 'What the address answers is no feed. Allowed: RSS 2.0, RSS 1.0 (RDF) and Atom';
+    const message = 'The response is not a feed. Allowed: RSS 2.0, RSS 1.0 (RDF) and Atom';
     return { kind: 'unreadable', message };
   }
   if (end === 'broken' && reader.entries.length === 0) {
@@ -55,7 +55,7 @@ export async function readFeed(
 type Field = 'id' | 'link' | 'title' | 'content' | 'summary' | 'published' | 'updated';
 type Draft = Partial<Record<Field, string>>;
 
-/** Prefixed names count only when they are these: media:title or itunes:summary are about something else. */
+/** Other prefixed names are ignored: media:title or itunes:summary describe something else. */
 const fields = new Map<string, Field>([
   ['guid', 'id'],
   ['id', 'id'],
@@ -120,7 +120,7 @@ class FeedReader implements XmlReader {
   }
 
   #openField(name: string, attributes: Record<string, string>): void {
-    // An image or an author of the feed has a title of its own.
+    // The image of a feed has a title of its own.
     if (this.#entry === null && (name === 'image' || name === 'textinput')) this.#skipped += 1;
     const field = fields.get(name);
     if (field === undefined || this.#skipped > 0) return;
@@ -137,7 +137,7 @@ class FeedReader implements XmlReader {
     this.#field = field;
     this.#inner = [];
     this.#isMarkup = attributes.type === 'xhtml';
-    // The first of several counts.
+    // The first of several elements with one name counts.
     const earlier = this.#entry === null ? this.title : this.#entry[field];
     this.#isRepeated = Boolean(earlier?.trim());
   }
@@ -193,7 +193,7 @@ class FeedReader implements XmlReader {
   }
 }
 
-/** An entry with neither name nor address cannot be told from the next one. */
+/** Null for an entry with neither id nor address: it cannot be told from the next one. */
 function toEntry(draft: Draft, feedUrl: string): FeedEntry | null {
   const url = webAddress(draft.link, feedUrl) ?? webAddress(draft.id, undefined);
   const id = draft.id?.trim() || url;
@@ -215,9 +215,9 @@ function webAddress(text: string | undefined, base: string | undefined): string 
   return /^https?:$/.test(url.protocol) ? url.href : null;
 }
 
-/** Titles are often escaped twice. */
+/** Titles are often escaped twice, so they are decoded once more. */
 function oneLine(text: string): string {
-  return decodeEntities(text).replace(/\s+/g, ' ').trim().slice(0, 1_000);
+  return decodeHTML(text).replace(/\s+/g, ' ').trim().slice(0, 1_000);
 }
 
 function escapeMarkup(text: string): string {

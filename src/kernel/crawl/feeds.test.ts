@@ -109,7 +109,7 @@ describe('a feed', () => {
     expect(long.kind === 'feed' && long.entries[0]?.content.length).toBe(1_000_000);
   });
 
-  test('that is cut off gives what is whole, and what is no feed says so', async () => {
+  test('that is truncated returns its whole entries, and a response that is not a feed is reported', async () => {
     const cut = await feedOf('<rss><channel><item><guid>1</guid></item><item><guid>2</gu');
     expect(cut).toMatchObject({ isTruncated: true, entries: [{ id: '1' }] });
     for (const text of ['', '<html><body>no</body></html>', '{"a":1}', '<constructor/>']) {
@@ -132,7 +132,7 @@ describe('a sitemap', () => {
   }
   const url = (path: string) => `<url><loc>https://example.com/${path}</loc></url>`;
 
-  test('names pages with their dates', async () => {
+  test('lists pages with their dates', async () => {
     const text = `<?xml version="1.0"?><urlset xmlns="s"><url><loc> https://example.com/?a=1&amp;b=2 </loc>
       <lastmod>2026-01-02</lastmod><image:image><image:loc>https://example.com/i.png</image:loc></image:image></url>
       <url><loc><![CDATA[https://example.com/b]]></loc></url></urlset>`;
@@ -145,7 +145,7 @@ describe('a sitemap', () => {
     expect(await sitemapOf(gzipSync(text))).toEqual(expected);
   });
 
-  test('names other sitemaps', async () => {
+  test('lists other sitemaps', async () => {
     const text = '<sitemapindex><sitemap><loc>https://example.com/1.xml.gz</loc></sitemap></sitemapindex>';
     expect(await sitemapOf(text)).toMatchObject({
       kind: 'index',
@@ -153,12 +153,12 @@ describe('a sitemap', () => {
     });
   });
 
-  test('is read no further than wanted', async () => {
+  test('is read only as far as needed', async () => {
     const text = `<urlset>${Array.from({ length: 50 }, (_, at) => url(String(at))).join('')}</urlset>`;
     expect(await sitemapOf(text, 3)).toMatchObject({ end: 'stopped', entries: { length: 3 } });
   });
 
-  test('that is cut off or broken says so, and another page is none', async () => {
+  test('that is truncated or broken is reported, and another page is not a sitemap', async () => {
     expect(await sitemapOf(`<urlset>${url('a')}<url><loc>https://exa`)).toMatchObject({
       end: 'cut_off',
       entries: { length: 1 },

@@ -1,8 +1,8 @@
-import type { CrawlBounds, FoundPage } from './types.ts';
+import type { CrawlBounds, FoundPage, FrontierPage } from './types.ts';
 
 export type Offer = 'added' | 'known' | 'full';
 
-/** What a crawl has found and not yet visited, first in, first out; and everything that it has ever heard of. */
+/** The queue of pages that a crawl has found and not visited yet, and the set of all pages that it knows of. */
 export class Frontier {
   readonly #bounds: Pick<CrawlBounds, 'maxPages' | 'maxQueriesPerPath'>;
   readonly #seen = new Set<string>();
@@ -10,12 +10,9 @@ export class Frontier {
   #queue: FoundPage[] = [];
   #head = 0;
 
-  constructor(
-    bounds: Pick<CrawlBounds, 'maxPages' | 'maxQueriesPerPath'>,
-    pages: readonly (FoundPage & { isVisited: boolean })[],
-  ) {
+  constructor(bounds: Pick<CrawlBounds, 'maxPages' | 'maxQueriesPerPath'>, pages: readonly FrontierPage[]) {
     this.#bounds = bounds;
-    // Visited ones first: one that was found twice must not be visited twice.
+    // Visited pages first: a page that was found twice must not be visited twice.
     for (const { url, isVisited } of pages) if (isVisited) this.#note(url);
     for (const { url, depth, isVisited } of pages) {
       if (isVisited || this.#seen.has(url)) continue;
@@ -38,8 +35,8 @@ export class Frontier {
     return 'added';
   }
 
-  /** For a page that is visited without having waited, because a redirect leads to it. */
-  claim(url: string): boolean {
+  /** Marks a page as known that is visited without having been queued, such as the target of a redirect. */
+  markKnown(url: string): boolean {
     if (this.#seen.has(url)) return false;
     this.#note(url);
     return true;
@@ -56,7 +53,7 @@ export class Frontier {
     return page;
   }
 
-  /** The next ones, which stay. */
+  /** The next pages, without taking them. */
   peek(count: number): string[] {
     return this.#queue.slice(this.#head, this.#head + count).map(({ url }) => url);
   }

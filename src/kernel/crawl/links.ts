@@ -1,26 +1,23 @@
-import { setImmediate } from 'node:timers/promises';
-import { type HtmlTag, startTags } from './html-tags.ts';
+import { type HtmlTag, readTags } from './html-tags.ts';
 
-/** What a page says about itself and where it leads. */
+/** What a page says about itself, and where it links to. */
 export interface PageLinks {
-  /** As they stand, to be read against `base`; without those that the page asks not to follow. */
+  /** As written, relative to `base`; without links that the page asks not to follow. */
   hrefs: string[];
-  /** What links are relative to. */
   base: string;
   canonical: string | null;
-  /** The page asks to be left out. */
+  /** The page asks not to be indexed. */
   isNoIndex: boolean;
   isNoFollow: boolean;
-  /** There were more links than are read. */
+  /** The page has more links than the limit. */
   isTruncated: boolean;
 }
 
 export interface LinkOptions {
-  /** Where the page was found. */
   url: string;
   /** The X-Robots-Tag header. */
   robotsTag: string | undefined;
-  /** Our name in robots rules. */
+  /** The name that robots rules use for this crawler. */
   product: string;
   maxLinks: number;
 }
@@ -37,16 +34,15 @@ export async function readLinks(html: string, options: LinkOptions): Promise<Pag
   };
   applyDirectives(page, headerDirectives(options.robotsTag ?? '', product));
   const reading = { page, options, hasBase: false };
-  for (const tag of startTags(html, wanted)) {
-    if (tag === null) await setImmediate();
-    else readTag(tag, reading);
-    if (page.isTruncated) break;
-  }
+  await readTags(html, wanted, (tag) => {
+    readTag(tag, reading);
+    return !page.isTruncated;
+  });
   if (page.isNoFollow) page.hrefs = [];
   return page;
 }
 
-/** In the encoding that the answer names, or the page, or UTF-8. Addresses need no more than that. */
+/** Decodes with the encoding named by the response or by the page, otherwise as UTF-8. */
 export function decodeHtml(bytes: Uint8Array, contentType: string | undefined): string {
   const start = Buffer.from(bytes.subarray(0, 1024)).toString('latin1');
   const label =
@@ -55,7 +51,7 @@ export function decodeHtml(bytes: Uint8Array, contentType: string | undefined): 
   try {
     return new TextDecoder(label ?? 'utf-8').decode(bytes);
   } catch {
-    // An encoding that nobody knows; the addresses are ASCII in all that are left.
+    // The encoding is unknown; addresses are ASCII in nearly all encodings.
     return new TextDecoder().decode(bytes);
   }
 }
@@ -72,7 +68,7 @@ function readTag(
       applyDirectives(page, words(attributes.get('content') ?? ''));
     }
   } else if (href === undefined || href === '') {
-    // An anchor, or nothing at all.
+    // An anchor without a link.
   } else if (name === 'base') {
     if (!reading.hasBase && URL.canParse(href, options.url)) page.base = new URL(href, options.url).href;
     reading.hasBase = true;
@@ -92,14 +88,14 @@ function applyDirectives(page: PageLinks, directives: string[]): void {
   if (directives.includes('nofollow') || directives.includes('none')) page.isNoFollow = true;
 }
 
-/** `noindex, otherbot: nofollow, noarchive`: a name counts for all that follow it, until the next name. */
+/** In `noindex, otherbot: nofollow, noarchive` a name applies to all directives up to the next name. */
 function headerDirectives(header: string, product: string): string[] {
   const directives: string[] = [];
   let isForUs = true;
   for (const part of header.toLowerCase().slice(0, 2_000).split(',')) {
     const colon = part.indexOf(':');
     const name = part.slice(0, colon).trim();
-    // These have a value of their own and are no names.
+    // These directives have a value after their colon; they are not names.
     const isNamed = colon !== -1 && !/^(unavailable_after|max-[a-z-]+)$/.test(name);
     if (isNamed) isForUs = name === product.toLowerCase();
     if (isForUs) directives.push(...words(isNamed ? part.slice(colon + 1) : part));

@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 
-/** What a crawl wants to know about a page the next time. */
+/** What the next crawl needs to know about a page. */
 export interface Memo {
   depth: number;
-  /** Under which rules its links were followed. Others mean that an unchanged page may lead to more pages. */
+  /** The rules under which its links were followed. Under other rules an unchanged page may lead to more pages. */
   rules: string;
   etag: string | null;
   lastModified: string | null;
 }
 
-/** A text of at most 1,500 printable characters. */
+/** At most 1,500 printable characters. */
 export function writeMemo({ depth, rules, etag, lastModified }: Memo): string {
   return JSON.stringify({ d: depth, r: rules, e: printable(etag), m: printable(lastModified) });
 }
@@ -27,7 +27,7 @@ export function rulesHash(rules: unknown): string {
   return createHash('sha256').update(JSON.stringify(rules)).digest('hex').slice(0, 12);
 }
 
-/** Null for what could not be sent back in a header. */
+/** Null for a value that cannot be sent back in a header. */
 export function printable(header: string | null | undefined): string | null {
   return header && /^[\x20-\x7e]{1,500}$/.test(header) ? header : null;
 }
@@ -43,7 +43,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Not ours, or from before memos: as good as none.
+    // Not a memo: the page counts as one without.
     return undefined;
   }
 }

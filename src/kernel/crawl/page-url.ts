@@ -1,28 +1,28 @@
-/** Longer ones are made by machines for machines: calendars, filters of filters, links that append to themselves. */
+/** Longer addresses come from calendars, nested filters and links that append to themselves. */
 const limits = { urlLength: 2_000, pathSegments: 24, sameSegment: 4, parameters: 12 };
 
 /**
- * The one spelling of a page's address, or null when it is none that a crawl follows. Two links to one page must not
- * become two documents: no fragment, no parameters that only say where a visitor came from, parameters in order.
+ * Returns the one spelling of a page's address, or null if a crawl does not follow it. Two links to one page must not
+ * become two documents, so fragments and tracking parameters are dropped and the parameters are sorted.
  */
 export function normalisePageUrl(href: string, base?: string | URL): URL | null {
   if (href.length > limits.urlLength * 4) return null;
   const url = parseUrl(href, base);
   if (url === null || !isWeb(url)) return null;
-  // Every assignment parses the address anew, and pages have thousands of links.
+  // Each assignment parses the whole address again, and pages have thousands of links.
   const { hash, hostname, pathname, search, href: written } = url;
   if (hash !== '') url.hash = '';
   if (hostname.endsWith('.')) url.hostname = hostname.replace(/\.+$/, '');
   const path = normaliseEncoding(pathname.replace(sessionInPath, ''));
   if (path !== pathname) url.pathname = path;
   const query = normaliseQuery(search);
-  // A question mark with nothing behind it is not in `search`, but in the address.
+  // A question mark with nothing after it is in the address, but not in `search`.
   if (query !== search.slice(1) || (query === '' && written.includes('?')))
     url.search = query === '' ? '' : `?${query}`;
   return url.href.length > limits.urlLength || isTrap(url) ? null : url;
 }
 
-/** As it stands, but for the fragment: a server may send a visitor round a corner by a parameter that we leave out. */
+/** As written, without the fragment: a server may redirect by a parameter that `normalisePageUrl` drops. */
 export function redirectTarget(location: string, base: string): URL | null {
   const url = parseUrl(location, base);
   if (url === null || !isWeb(url)) return null;
@@ -30,7 +30,7 @@ export function redirectTarget(location: string, base: string): URL | null {
   return url.href.length > limits.urlLength ? null : url;
 }
 
-/** Endings of what is never a document, so that it need not be asked for. */
+/** Extensions of files that are never documents, so they are not requested. */
 const otherThings = new RegExp(
   `\\.(${[
     'png|jpe?g|gif|webp|avif|svg|ico|bmp|tiff?|heic|psd|mp[34]|m4[av]|mov|avi|mkv|webm|og[gv]|wav|flac|wmv',
@@ -44,7 +44,9 @@ export function looksLikeDocument(url: URL): boolean {
   return !otherThings.test(url.pathname);
 }
 
-/** Unreserved characters plain, escapes in capitals: what robots.txt and links compare (RFC 3986, 6.2.2). */
+/**
+ * Decodes unreserved characters and writes escapes in capitals, so that spellings can be compared (RFC 3986, 6.2.2).
+ */
 export function normaliseEncoding(text: string): string {
   if (!text.includes('%')) return text;
   return text.replace(/%([0-9a-f]{2})/gi, (encoded, hex: string) => {
@@ -72,7 +74,7 @@ function normaliseQuery(search: string): string {
   return kept.sort().join('&');
 }
 
-/** Paths that repeat themselves come from relative links that miss their base, and never end. */
+/** Paths that repeat a segment come from relative links without their base, and never end. */
 function isTrap(url: URL): boolean {
   const { pathname, search } = url;
   const segments = pathname.split('/').filter((segment) => segment !== '');
@@ -91,7 +93,7 @@ function parseUrl(href: string, base: string | URL | undefined): URL | null {
   try {
     return new URL(href.trim(), base);
   } catch {
-    // What is written in links is often no address at all.
+    // Links often contain text that is not an address.
     return null;
   }
 }

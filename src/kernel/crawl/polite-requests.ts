@@ -12,14 +12,14 @@ export interface RequestFailure {
   kind: 'failed';
   code: string;
   message: string;
-  /** Another time it may work. */
+  /** A later attempt may succeed. */
   isTransient: boolean;
 }
 
 export interface PageRequest {
   headers?: Record<string, string>;
   maxBytes?: number;
-  /** 0: redirects are answers. */
+  /** 0: a redirect is returned as a response. */
   maxRedirects?: number;
 }
 
@@ -30,7 +30,7 @@ type Bounds = Pick<
   'delayMs' | 'timeoutMs' | 'retryDelaysMs' | 'maxRetryAfterMs' | 'maxPageBytes'
 >;
 
-/** Requests to one site: with pauses between them, and again when the site only stumbled. */
+/** Requests to one site, with pauses between them and retries after transient failures. */
 export class PoliteRequests {
   readonly #fetch: GuardedFetch;
   readonly #bounds: Bounds;
@@ -51,7 +51,7 @@ export class PoliteRequests {
     this.#delayMs = Math.max(this.#delayMs, delayMs);
   }
 
-  /** `use` reads the body as far as it wants to; it is called again when an answer breaks off. */
+  /** `use` reads as much of the body as it needs; it is called again if the response breaks off. */
   async ask<Value>(
     url: string,
     request: PageRequest,
@@ -59,13 +59,13 @@ export class PoliteRequests {
   ): Promise<Asked<Value>> {
     const { retryDelaysMs } = this.#bounds;
     for (let attempt = 0; ; attempt += 1) {
-      await this.#takeTurn();
+      await this.#waitForPause();
       const { failure, retryAfterMs, value } = await this.#try(url, request, use);
       if (failure === null) return { kind: 'ok', value: value as Value };
       const delayMs = retryDelaysMs[attempt];
       const isTooLong = (retryAfterMs ?? 0) > this.#bounds.maxRetryAfterMs;
       if (!failure.isTransient || delayMs === undefined || isTooLong) return failure;
-      // Whoever asks for a pause means all requests, not this one.
+      // Retry-After is about all requests to the site, not just this one.
       if (retryAfterMs !== undefined) this.#pause(retryAfterMs);
       else await this.#wait(delayMs, this.#signal);
     }
@@ -98,7 +98,7 @@ export class PoliteRequests {
     }
   }
 
-  async #takeTurn(): Promise<void> {
+  async #waitForPause(): Promise<void> {
     this.#signal.throwIfAborted();
     const nowMs = performance.now();
     const atMs = Math.max(nowMs, this.#nextAtMs);

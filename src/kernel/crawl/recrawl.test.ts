@@ -25,7 +25,7 @@ const answers = ({ requests }: WebSite) =>
   );
 
 describe('a site that was crawled before', () => {
-  test('and has not changed is asked for each page once, and sends none', async () => {
+  test('and has not changed gets one request per page, and sends no content', async () => {
     const site = await serveWebSite(hub);
     const stored = remember(await crawlSite(site));
     site.forgetRequests();
@@ -75,7 +75,7 @@ describe('a site that was crawled before', () => {
     expect(pages).toEqual(expect.arrayContaining(['page /blog/1', 'page /behind']));
   });
 
-  test('with many pages is gone through page by page of what is known', async () => {
+  test('with many pages is checked in pages of the known documents', async () => {
     const site = await serveWebSite({ '/': {}, '/z': {} });
     const stored = new Map<string, KnownPage>([[`${site.url}/z`, { contentHash: 'x', memo: null }]]);
     for (let at = 0; at < 1_100; at += 1) {
@@ -95,7 +95,7 @@ describe('a site that was crawled before', () => {
     expect(pages).toEqual(['page /', 'page /z']);
   });
 
-  test('says of each page that is linked nowhere any more whether it is gone', async () => {
+  test('is asked for each page that is no longer linked, to learn whether it is gone', async () => {
     const site = await serveWebSite(hub);
     const stored = remember(await crawlSite(site));
     site.pages.set('/', { text: 'We are rebuilding this site.' });
@@ -112,7 +112,7 @@ describe('a site that was crawled before', () => {
     expect(end?.isComplete).toBe(false);
   });
 
-  test('is read in full when the last crawl may have missed something, but for its deepest pages', async () => {
+  test('is read in full if the last crawl may have missed something, except for its deepest pages', async () => {
     const site = await serveWebSite(hub);
     const bounds = { maxDepth: 2 };
     const stored = remember(await crawlSite(site, { bounds }));
@@ -129,7 +129,7 @@ describe('a site that was crawled before', () => {
     }
   });
 
-  test('is read in full when other links may be followed now', async () => {
+  test('is read in full if other links may be followed now', async () => {
     const site = await serveWebSite({ '/robots.txt': robotsOf('User-agent: *', 'Disallow: /blog'), ...hub });
     const stored = remember(await crawlSite(site));
     expect([...stored]).toHaveLength(2);
@@ -143,7 +143,7 @@ describe('a site that was crawled before', () => {
     expect((await crawlSite(site, listFrom(flat))).pages).toContain('page /blog/1');
   });
 
-  test('is not asked for pages that are forbidden now or lie outside', async () => {
+  test('gets no requests for pages that are forbidden now or outside of the paths', async () => {
     const site = await serveWebSite(hub);
     const stored = remember(await crawlSite(site));
     stored.set('https://elsewhere.invalid/', { contentHash: 'x', memo: null });
@@ -156,7 +156,7 @@ describe('a site that was crawled before', () => {
     expect(end?.isComplete).toBe(true);
   });
 
-  test('can be left while it goes through what was known', async () => {
+  test('can stop while it checks known pages', async () => {
     const site = await serveWebSite(hub);
     const stored = remember(await crawlSite(site));
     const whole = await crawlSite(site, listFrom(stored));
@@ -168,7 +168,7 @@ describe('a site that was crawled before', () => {
     }
   });
 
-  test('that answers 304 without having been asked whether it changed has failed', async () => {
+  test('that answers 304 to an unconditional request fails', async () => {
     const site = await serveWebSite({ '/': { links: ['/a'] }, '/a': { status: 304 } });
     expect((await crawlSite(site)).pages).toEqual(['page /', 'failed /a page_refused']);
   });
@@ -195,7 +195,7 @@ describe('the sitemap of a site', () => {
     expect((await crawlSite(site)).pages).toEqual(['page /', 'page /a']);
   });
 
-  test('is the one that robots.txt names, with all that it names itself, packed or not, each once', async () => {
+  test('is the one named in robots.txt, with the sitemaps that it lists, compressed or not, each once', async () => {
     const index = (...urls: string[]) =>
       `<sitemapindex>${urls.map((url) => `<sitemap><loc>${url}</loc></sitemap>`).join('')}</sitemapindex>`;
     const site = await serveWebSite((url) => ({
@@ -212,7 +212,7 @@ describe('the sitemap of a site', () => {
     expect(site.asked).not.toContain('/sitemap.xml');
   });
 
-  test('that cannot be read makes the crawl incomplete, and one that is none does not', async () => {
+  test('that cannot be read makes the crawl incomplete, and a page that is not a sitemap does not', async () => {
     const site = await serveWebSite({ '/': {}, '/sitemap.xml': { status: 500 } });
     const failed = await crawlSite(site, { useSitemap });
     expect(failed.pages).toEqual(['page /']);

@@ -74,12 +74,12 @@ describe('robots.txt', () => {
     expect(allows([everyone, 'Disallow: /'], '/robots.txt')).toBe(true);
   });
 
-  test('takes no longer for a pattern that is made to hurt', () => {
+  test('takes no longer for a malicious pattern', () => {
     const pattern = `/${'*a'.repeat(5_000)}$`;
     expect(allows([everyone, `Disallow: ${pattern}`], `/${'a'.repeat(4_999)}b`)).toBe(true);
   });
 
-  test('names sitemaps wherever they stand, and a pause', () => {
+  test('names sitemaps anywhere in the file, and a crawl delay', () => {
     const robots = parseRobots(
       `Sitemap: https://example.com/a.xml\n${everyone}\nCrawl-delay: 2.5\nDisallow: /x # why\nSitemap: /b.xml`,
       'Sluice',

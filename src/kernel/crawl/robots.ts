@@ -1,19 +1,21 @@
+import type { Readable } from 'node:stream';
 import { normaliseEncoding } from './page-url.ts';
+import type { PoliteRequests, RequestFailure } from './polite-requests.ts';
 
-/** What robots.txt says to us (RFC 9309). */
+/** What robots.txt says to this crawler (RFC 9309). */
 export interface Robots {
   allows(url: URL): boolean;
-  /** Asked for by sites outside of the standard; null when it is not. */
+  /** Not part of the standard, but used by sites; null if not set. */
   crawlDelayMs: number | null;
-  /** As they stand in the file. */
+  /** As written in the file. */
   sitemaps: string[];
-  /** How many rules each page is held against. */
+  /** How many rules each page is checked against. */
   ruleCount: number;
-  /** The rules in one text: another one means that pages may be open now that were not. */
+  /** All rules as one text: if it changes, pages may be allowed now that were not. */
   rulesText: string;
 }
 
-export const maxRobotsBytes = 500 * 1024;
+const maxRobotsBytes = 500 * 1024;
 const maxSitemaps = 50;
 
 export const openRobots: Robots = {
@@ -24,11 +26,11 @@ export const openRobots: Robots = {
   rulesText: '',
 };
 
-/** `product` is our name in `User-agent` lines, without a version. */
+/** `product` is the crawler's name in `User-agent` lines, without a version. */
 export function parseRobots(text: string, product: string): Robots {
   const { groups, sitemaps } = readGroups(text);
   const group = groups.get(product.toLowerCase()) ?? groups.get('*') ?? newGroup();
-  // The longest pattern decides, and among equal ones the one that allows.
+  // The longest pattern wins, and among equally long ones the one that allows.
   const rules = group.rules.sort((a, b) => b.length - a.length || Number(b.isAllowed) - Number(a.isAllowed));
   return {
     allows(url) {
@@ -61,7 +63,7 @@ function newGroup(): Group {
   return { rules: [], crawlDelayMs: null };
 }
 
-/** Groups of one name are one group, wherever they stand. */
+/** Groups with the same name are one group, wherever they are in the file. */
 function readGroups(text: string) {
   const groups = new Map<string, Group>();
   const sitemaps: string[] = [];
@@ -101,7 +103,7 @@ function groupOf(groups: Map<string, Group>, userAgent: string): Group {
   return group;
 }
 
-/** An empty one says nothing: "Disallow:" forbids nothing. */
+/** Null for an empty pattern: "Disallow:" forbids nothing. */
 function toRule(pattern: string, isAllowed: boolean): Rule | null {
   if (pattern === '') return null;
   const isAnchored = pattern.endsWith('$');
@@ -114,19 +116,19 @@ function encodeUnicode(pattern: string): string {
   return pattern.replace(/[^\x21-\x7e]+/g, (text) => percentEncode(text));
 }
 
-/** From bytes, because encodeURIComponent throws at half a character. */
+/** From bytes, because encodeURIComponent throws at a broken surrogate pair. */
 function percentEncode(text: string): string {
   return Buffer.from(text)
     .toString('hex')
     .replace(/../g, (byte) => `%${byte.toUpperCase()}`);
 }
 
-/** A star or a dollar of the page's own address is not one of the pattern's. */
+/** Escapes stars and dollars of the address, which are not wildcards. */
 function escapeLiterals(path: string): string {
   return path.replaceAll('*', '%2A').replaceAll('$', '%24');
 }
 
-/** Each piece where it first fits: no pattern can make this take longer than pattern times path. */
+/** Matches each piece at its first place, so no pattern takes longer than pattern length times path length. */
 function matches({ pieces, isAnchored }: Rule, path: string): boolean {
   const [first = '', ...others] = pieces;
   if (!path.startsWith(first)) return false;
@@ -139,4 +141,34 @@ function matches({ pieces, isAnchored }: Rule, path: string): boolean {
   }
   if (!isAnchored) return true;
   return last === undefined ? path.length === at : path.length - last.length >= at && path.endsWith(last);
+}
+
+/** The user agent that sites name in robots.txt and in robots meta tags. */
+export const crawlerName = 'Sluice';
+
+/**
+ * Loads the rules of a site as RFC 9309 says: without a file everything is allowed, and while the file cannot be read
+ * nothing is.
+ */
+export async function loadRobots(requests: PoliteRequests, origin: string): Promise<Robots | RequestFailure> {
+  const asked = await requests.ask(
+    `${origin}/robots.txt`,
+    // Not `maxRobotsBytes`: a longer file is read up to that limit, and is not a failure.
+    { maxRedirects: 5, maxBytes: Number.MAX_SAFE_INTEGER },
+    async ({ status, body }) =>
+      status >= 200 && status < 300 ? parseRobots(await readStart(body), crawlerName) : openRobots,
+  );
+  if (asked.kind === 'ok') return asked.value;
+  return asked.code === 'too_many_redirects' ? openRobots : asked;
+}
+
+async function readStart(body: Readable): Promise<string> {
+  const chunks: Buffer[] = [];
+  let sizeBytes = 0;
+  for await (const chunk of body) {
+    chunks.push(chunk as Buffer);
+    sizeBytes += (chunk as Buffer).length;
+    if (sizeBytes >= maxRobotsBytes) break;
+  }
+  return Buffer.concat(chunks).subarray(0, maxRobotsBytes).toString('utf8');
 }

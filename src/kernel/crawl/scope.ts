@@ -1,13 +1,13 @@
 import { looksLikeDocument, normalisePageUrl } from './page-url.ts';
 
 export interface ScopeRules {
-  /** Paths begin with one of these; all do when there are none. */
+  /** Only paths that start with one of these; empty: all paths. */
   include: readonly string[];
-  /** Paths that begin with one of these are left out, whatever is included. */
+  /** Paths that start with one of these are left out, even if they are included. */
   exclude: readonly string[];
 }
 
-/** What belongs to the site that is crawled: one host, and the paths that were asked for. */
+/** Which pages belong to the crawl: those of one host, on the requested paths. */
 export class Scope {
   #origin: URL;
   readonly #rules: ScopeRules;
@@ -21,11 +21,11 @@ export class Scope {
     return this.#origin.origin;
   }
 
-  /** The page that a link leads to; null when it is none of this crawl's. */
+  /** The page that a link leads to; null if it is not part of this crawl. */
   pageOf(href: string, base: string | URL): URL | null {
     const url = normalisePageUrl(href, base);
     if (url === null || !this.isOnHost(url)) return null;
-    // A site's own links name it with http and https by turns; they are one site.
+    // Sites mix http and https in their own links; both are the same site.
     if (url.protocol !== this.#origin.protocol) url.protocol = this.#origin.protocol;
     return this.includes(url) && looksLikeDocument(url) ? url : null;
   }
@@ -40,7 +40,7 @@ export class Scope {
     return include.length === 0 || include.some((prefix) => pathname.startsWith(prefix));
   }
 
-  /** Whether a site may send its visitors there for good: from http to https, to its name with www or without. */
+  /** Whether the start may redirect there: from http to https, or between its name with and without www. */
   canMoveTo(url: URL): boolean {
     const bare = (hostname: string) => hostname.replace(/^www\./, '');
     return bare(url.hostname) === bare(this.#origin.hostname) && url.port === this.#origin.port;

@@ -3,25 +3,25 @@ import { readSitemap, type SitemapEntry, type SitemapOutcome } from './sitemap.t
 
 export interface SitemapWalk {
   requests: PoliteRequests;
-  /** Absolute, as robots.txt names them. */
+  /** Absolute addresses. */
   start: readonly string[];
   maxSitemaps: number;
-  /** Which sitemaps are read; those of other hosts could send the crawl anywhere. */
+  /** Which sitemaps are read; sitemaps of other hosts could lead the crawl anywhere. */
   isAllowed(url: URL): boolean;
-  /** Called for every page; false when there are enough. */
+  /** Called for each page; returns false to stop. */
   take(entry: SitemapEntry): boolean;
 }
 
 export interface SitemapWalkEnd {
-  /** Not everything was read: too many files, or `take` had enough. */
+  /** Not everything was read: too many files, or `take` stopped. */
   isTruncated: boolean;
-  /** Sentences about sitemaps that exist and could not be read. */
+  /** One sentence for each sitemap that exists and could not be read. */
   failures: string[];
 }
 
 const maxCompressedBytes = 50 * 1024 * 1024;
 
-/** Reads sitemaps and the sitemaps that those name, each once. */
+/** Reads sitemaps and the sitemaps that they list, each once. */
 export async function walkSitemaps(walk: SitemapWalk): Promise<SitemapWalkEnd> {
   const waiting = walk.start.flatMap((url) => allowed(walk, url));
   const seen = new Set(waiting);
@@ -57,7 +57,7 @@ function allowed(walk: SitemapWalk, text: string): string[] {
   return /^https?:$/.test(url.protocol) && walk.isAllowed(url) ? [url.href] : [];
 }
 
-/** A sentence when it failed; null also when there is none. */
+/** Returns a sentence if it failed; null also if there is no such sitemap. */
 async function readOne(
   { requests, isAllowed }: SitemapWalk,
   url: string,
@@ -79,4 +79,4 @@ async function readOne(
   return `The sitemap ${url} is ${endings[end]}`;
 }
 
-const endings = { cut_off: 'cut off in the middle', too_large: 'larger than 50 MB', broken: 'broken' };
+const endings = { cut_off: 'truncated', too_large: 'larger than 50 MB', broken: 'broken' };

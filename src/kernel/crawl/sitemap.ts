@@ -2,17 +2,17 @@ import { readXml, type XmlOutcome, type XmlReader } from './xml.ts';
 
 export interface SitemapEntry {
   url: string;
-  /** As it stands there. */
+  /** As written in the sitemap. */
   lastModified: string | null;
 }
 
-/** `none`: what was found is no sitemap, such as the start page that many sites answer everything with. */
+/** `none`: not a sitemap, such as the start page that many sites serve for every address. */
 export type SitemapOutcome = { kind: 'urls' | 'index' | 'none'; end: XmlOutcome };
 
-/** Of the protocol (sitemaps.org): 50 MB and 50,000 addresses in a file. */
+/** The protocol (sitemaps.org) allows 50 MB and 50,000 addresses in a file. */
 const limits = { bytes: 50 * 1024 * 1024, entries: 50_000, fieldLength: 4_000 };
 
-/** Hands over pages and further sitemaps as they come, until `take` has enough (false). */
+/** Passes pages and further sitemaps to `take` as they come, until it returns false. */
 export async function readSitemap(
   source: AsyncIterable<Uint8Array>,
   {

@@ -1,15 +1,19 @@
-/** A page that a crawl has heard of; in the order in which they were found. */
+/** A page that a crawl knows of. */
 export interface FoundPage {
   url: string;
-  /** How many links away from the start. */
+  /** Number of links from the start page. */
   depth: number;
+}
+
+export interface FrontierPage extends FoundPage {
+  isVisited: boolean;
 }
 
 /** What is known of a page from an earlier crawl. */
 export interface KnownPage {
-  /** Null when nothing was ever read from it. */
+  /** Null if the page was never read. */
   contentHash: string | null;
-  /** As a crawl gave it with the page; null when there is none. */
+  /** As an earlier crawl returned it with the page. */
   memo: string | null;
 }
 
@@ -19,28 +23,28 @@ export type SkipReason = (typeof skipReasons)[number];
 export interface ReadPage {
   kind: 'page';
   url: string;
-  /** As the answer says it, with its parameters. */
+  /** As in the response, with parameters. */
   mediaType: string;
   bytes: Buffer;
   etag: string | null;
   lastModified: string | null;
-  /** For the next crawl: store it with the page and give it back in `KnownPage`. */
+  /** For the next crawl: store it with the page and pass it on in `KnownPage`. */
   memo: string | null;
 }
 
-/** A failed page is what it was before; `message` is a sentence for people. */
+/** A failed page keeps its earlier state; `message` is a sentence for people. */
 export interface FailedPage {
   kind: 'failed';
   url: string;
   code: string;
   message: string;
-  /** Another time it may work. */
+  /** A later attempt may succeed. */
   isTransient: boolean;
 }
 
 export type CrawledPage =
   | ReadPage
-  /** The server says so. Its memo is still good. */
+  /** The server says that it has not changed. The memo stays valid. */
   | { kind: 'unchanged'; url: string; memo: string | null; lastModified: string | null }
   /** 404 or 410. */
   | { kind: 'gone'; url: string }
@@ -48,51 +52,51 @@ export type CrawledPage =
   | FailedPage;
 
 /**
- * How far a crawl has come, beside its frontier: plain values, to be stored with it. Made and read by the crawl alone.
+ * How far a crawl has come, apart from its frontier. Plain values to store with it; only the crawl itself reads them.
  */
 export interface CrawlProgress {
-  /** Where the site is, if its start has redirected; null before the start was read. */
+  /** The origin of the site, after redirects of the start; null before the start was read. */
   origin: string | null;
   isSitemapRead: boolean;
-  /** Pages may keep their links to themselves when they have not changed: all of them are known. */
+  /** Whether all links of unchanged pages are known, so that a page may answer 304 and hide its links. */
   areLinksKnown: boolean;
-  /** The last known page that was looked at for not having been found; null before the first. */
+  /** The last page of earlier crawls that was checked because this crawl did not find it. */
   knownAfter: string | null;
   failed: number;
   failedInRow: number;
   skipped: Partial<Record<SkipReason, number>>;
-  /** Why pages may exist that this crawl has not seen; null as long as there is no reason. */
+  /** Why pages may exist that this crawl did not visit; null if all were visited so far. */
   gap: string | null;
 }
 
-/** One step of a crawl. What it found and visited is stored together with what is made of its page. */
+/** One step of a crawl. What it found and visited is stored in one transaction with the result of its page. */
 export type CrawlStep =
   | { type: 'visit'; page: CrawledPage; found: FoundPage[]; visited: string[]; progress: CrawlProgress }
   | { type: 'found'; found: FoundPage[]; progress: CrawlProgress }
-  /** The last one. `isComplete`: every page of the site within the bounds was seen. */
+  /** The last step. `isComplete`: every page of the site within the bounds was visited. */
   | { type: 'end'; isComplete: boolean; reason: string; progress: CrawlProgress };
 
 export interface CrawlBounds {
-  /** Addresses that are asked for; links beyond are forgotten, and the crawl is not complete. */
+  /** Addresses that are requested. Links beyond it are dropped, and the crawl is then incomplete. */
   maxPages: number;
   maxDepth: number;
   maxPageBytes: number;
   maxLinksPerPage: number;
-  /** Different queries of one path: calendars and filters never end. */
+  /** Different queries of one path: calendars and filters are endless. */
   maxQueriesPerPath: number;
   maxRedirects: number;
   maxSitemaps: number;
   requestsInFlight: number;
   timeoutMs: number;
-  /** Between the beginnings of two requests. */
+  /** Between the starts of two requests. */
   delayMs: number;
-  /** The most that a Crawl-delay of robots.txt is followed. */
+  /** The longest Crawl-delay of robots.txt that is respected. */
   maxCrawlDelayMs: number;
   /** One retry after each. */
   retryDelaysMs: readonly number[];
-  /** A page that asks for a longer pause has failed. */
+  /** A response that asks for a longer pause is a failure. */
   maxRetryAfterMs: number;
-  /** The site is down: more failures in a row end the crawl. */
+  /** After so many failures in a row the site counts as down, and the crawl ends. */
   maxFailuresInRow: number;
 }
 

@@ -25,7 +25,7 @@ describe('a redirect', () => {
     expect(frontier.every(({ isVisited }) => isVisited)).toBe(true);
   });
 
-  test('gives the page under an address that nothing else leads to', async () => {
+  test('leads to a page that nothing else links to', async () => {
     const site = await serveWebSite({
       '/': { links: ['/old'] },
       '/old': { redirect: '/new' },
@@ -40,7 +40,7 @@ describe('a redirect', () => {
     });
   });
 
-  test('in a circle, or on and on, is a failure of that page alone', async () => {
+  test('in a loop, or with too many hops, is a failure of that page alone', async () => {
     const site = await serveWebSite({
       '/': { links: ['/circle', '/self', '/on/0', '/fine'] },
       '/circle': { redirect: '/circle-2' },
@@ -102,7 +102,7 @@ describe('a redirect', () => {
     expect(site.asked).not.toContain('/no');
   });
 
-  test('that a page with a text got for the time being takes nothing away', async () => {
+  test('of a page that had text does not remove it while the redirect is temporary', async () => {
     const site = await serveWebSite({
       '/': { links: ['/a'] },
       '/a': { links: ['/behind'] },
@@ -118,7 +118,7 @@ describe('a redirect', () => {
 });
 
 describe('a page', () => {
-  test('that is gone is gone, unless the crawl starts there', async () => {
+  test('that returns 404 or 410 is gone, unless the crawl starts there', async () => {
     const site = await serveWebSite({ '/': { links: ['/404', '/410'] }, '/410': { status: 410 } });
     const { pages, end } = await crawlSite(site);
     expect(pages).toEqual(['page /', 'gone /404', 'gone /410']);
@@ -129,7 +129,7 @@ describe('a page', () => {
     expect(empty.end?.isComplete).toBe(false);
   });
 
-  test('that stumbles is asked for again, and one that fails makes the crawl incomplete', async () => {
+  test('that fails transiently is requested again, and one that keeps failing makes the crawl incomplete', async () => {
     const site = await serveWebSite({
       '/': { links: ['/stumbles', '/fails', '/fine'] },
       '/stumbles': { trouble: { times: 2, status: 503 } },
@@ -142,7 +142,7 @@ describe('a page', () => {
     expect(end).toMatchObject({ isComplete: false, reason: expect.stringContaining('answered 500') });
   });
 
-  test('that never answers fails after its time', async () => {
+  test('that never responds fails after its timeout', async () => {
     const site = await serveWebSite({
       '/': { links: ['/hangs', '/fine'] },
       '/hangs': { hangs: true },
@@ -169,7 +169,7 @@ describe('a page', () => {
     expect(site.countOf('/later')).toBe(1);
   });
 
-  test('that is refused to us makes the crawl incomplete only if we have read it before', async () => {
+  test('that is refused makes the crawl incomplete only if it was read before', async () => {
     const site = await serveWebSite({
       '/': { links: ['/admin', '/a'] },
       '/admin': { status: 401 },
@@ -182,7 +182,7 @@ describe('a page', () => {
     expect((await crawlSite(site, knownFrom(remember(first)))).end?.isComplete).toBe(false);
   });
 
-  test('of a site that went down is the last one after some failures in a row', async () => {
+  test('of a site that went down is the last one requested after several failures in a row', async () => {
     const links = Array.from({ length: 100 }, (_, at) => `/${at}`);
     const site = await serveWebSite({ '/': { links } });
     for (const link of links) site.pages.set(link, { status: 502 });
@@ -192,7 +192,7 @@ describe('a page', () => {
     expect(end).toMatchObject({ isComplete: false, reason: expect.stringContaining('10 pages in a row') });
   });
 
-  test('that is too large fails, and one of another kind is left out without being read', async () => {
+  test('that is too large fails, and one of another media type is skipped without being read', async () => {
     const site = await serveWebSite({
       '/': { links: ['/large', '/film', '/notes'] },
       '/large': { body: 'x'.repeat(20_000) },
@@ -211,7 +211,7 @@ describe('a page', () => {
     });
   });
 
-  test('that asks to be left out is, and one that has another address is read there', async () => {
+  test('that asks not to be indexed is skipped, and one with a canonical address is read there', async () => {
     const site = await serveWebSite({
       '/': { links: ['/secret', '/print/x', '/loop-long', '/header'] },
       '/secret': { head: '<meta name="robots" content="noindex">', links: ['/behind'] },

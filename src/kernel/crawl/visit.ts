@@ -2,17 +2,16 @@ import type { Readable } from 'node:stream';
 import type { FetchAnswer } from '../../lib/fetch/guarded-fetch.ts';
 import { type CrawlErrorCode, crawlErrors } from './errors.ts';
 import type { Frontier } from './frontier.ts';
-import type { KnownPages } from './known-pages.ts';
 import { decodeHtml, type PageLinks, readLinks } from './links.ts';
 import { type Memo, printable, readMemo } from './memo.ts';
 import { normalisePageUrl, redirectTarget } from './page-url.ts';
 import { type PoliteRequests, type RequestFailure, readWhole } from './polite-requests.ts';
 import type { Robots } from './robots.ts';
-import { crawlerName } from './robots-file.ts';
+import { crawlerName } from './robots.ts';
 import type { Scope } from './scope.ts';
 import type { CrawlBounds, CrawledPage, FoundPage, KnownPage, ReadPage, SkipReason } from './types.ts';
 
-/** What all visits of a crawl go by. */
+/** The rules of the crawled site. */
 export interface SiteRules {
   scope: Scope;
   robots: Robots;
@@ -22,14 +21,14 @@ export interface SiteRules {
 
 export interface VisitContext {
   site(): SiteRules;
-  /** The start has redirected to another spelling of its host. */
+  /** Called when the start redirects to another spelling of its host. */
   moveTo(url: URL): Promise<RequestFailure | null>;
   requests: PoliteRequests;
   frontier: Frontier;
   known: KnownPages;
   bounds: CrawlBounds;
   accepts(mediaType: string): boolean;
-  /** All that unchanged pages lead to is known, and asked for by itself where it is not found. */
+  /** Whether all pages that unchanged pages link to are known; those that are not found are requested anyway. */
   areLinksKnown: boolean;
 }
 
@@ -37,19 +36,19 @@ export interface Visit {
   asked: FoundPage;
   isStart: boolean;
   page: CrawledPage;
-  /** Where redirects led, visited along with it. */
-  claimed: string[];
+  /** The targets of its redirects, which count as visited with it. */
+  redirectedTo: string[];
   links: PageLinks | null;
-  /** Its other address, which stands for it. */
+  /** The canonical address, which is read in its place. */
   canonical: string | null;
-  /** Why pages may be hidden behind this one. */
+  /** Why this visit may have missed pages. */
   gap: string | null;
 }
 
 interface Hop {
-  /** What is asked for. */
+  /** What is requested. */
   target: URL;
-  /** What the page is called. */
+  /** The normalised address of the page. */
   url: string;
 }
 
@@ -61,9 +60,9 @@ type Answer =
   | { kind: 'other_media' }
   | { kind: 'read'; page: Omit<ReadPage, 'url' | 'memo'>; robotsTag: string | undefined };
 
-/** Asks for one page, and for where it redirects to as long as that is a page of this crawl. */
+/** Requests one page, and follows redirects to other pages of this crawl. */
 export async function visitPage(context: VisitContext, asked: FoundPage, isStart: boolean): Promise<Visit> {
-  const visit: VisitDraft = { asked, isStart, claimed: [] };
+  const visit: VisitDraft = { asked, isStart, redirectedTo: [] };
   const trail = new Set<string>();
   let hop: Hop = { target: new URL(asked.url), url: asked.url };
   while (trail.size <= context.bounds.maxRedirects && !trail.has(hop.target.href)) {
@@ -81,11 +80,11 @@ export async function visitPage(context: VisitContext, asked: FoundPage, isStart
     if ('page' in next) return next;
     hop = next;
   }
-  const message = `The redirects of ${asked.url} lead in a circle or on and on (${trail.size} of them)`;
+  const message = `The redirects of ${asked.url} form a loop or are too many (${trail.size})`;
   return fail(visit, asked.url, { ...raised('redirect_loop', message), known: null });
 }
 
-type VisitDraft = Pick<Visit, 'asked' | 'isStart' | 'claimed'>;
+type VisitDraft = Pick<Visit, 'asked' | 'isStart' | 'redirectedTo'>;
 
 const aheadCount = 32;
 const redirects = [301, 302, 303, 307, 308];
@@ -108,7 +107,7 @@ async function readAnswer(
   return { kind: 'read', page, robotsTag: headers['x-robots-tag'] };
 }
 
-/** The memo, if an answer "not modified" would tell enough. */
+/** The memo, if a 304 (not modified) would be enough for this page. */
 function usableMemo(context: VisitContext, { depth }: FoundPage, known: KnownPage | null): Memo | null {
   const memo = readMemo(known?.memo ?? null);
   if (memo === null || known?.contentHash === null) return null;
@@ -135,7 +134,7 @@ async function followRedirect(
   const target = redirectTarget(from.location, hop.target.href);
   const url = target === null ? null : (normalisePageUrl(target.href)?.href ?? null);
   if (target === null || url === null) {
-    const message = `${hop.url} redirects to an address that cannot be read`;
+    const message = `${hop.url} redirects to an address that is not valid`;
     return fail(visit, hop.url, { ...raised('redirect_loop', message), known });
   }
   if (url === hop.url) return { target, url };
@@ -143,17 +142,17 @@ async function followRedirect(
     const failure = await context.moveTo(target);
     if (failure !== null) return fail(visit, url, { ...failure, known: null });
   } else if (!scope.isOnHost(target)) {
-    const message = `${hop.url} redirects to ${target.host}, which is another site`;
+    const message = `${hop.url} redirects to another site, ${target.host}`;
     return fail(visit, hop.url, { ...raised('redirected_off_host', message), known });
   }
   if (hasContent(known) && !permanentRedirects.includes(status)) {
-    const message = `${hop.url} had a text earlier and now redirects (status ${status}) to another page`;
+    const message = `${hop.url} had text before and now redirects temporarily (status ${status}) to another page`;
     return fail(visit, hop.url, { ...raised('redirected_for_now', message), known });
   }
   if (!visit.isStart && !scope.includes(target)) return skip(visit, url, 'out_of_scope');
-  if (visit.asked.url === url || visit.claimed.includes(url)) return { target, url };
-  if (!context.frontier.claim(url)) return skip(visit, url, 'duplicate');
-  visit.claimed.push(url);
+  if (visit.asked.url === url || visit.redirectedTo.includes(url)) return { target, url };
+  if (!context.frontier.markKnown(url)) return skip(visit, url, 'duplicate');
+  visit.redirectedTo.push(url);
   return { target, url };
 }
 
@@ -174,7 +173,7 @@ async function settleAnswer(
       return settleUnchanged(visit, url, { ...given, lastModified: value.lastModified });
     case 'gone': {
       if (!visit.isStart) return done(visit, { kind: 'gone', url });
-      const message = `${url}, where the crawl starts, is not there (404 or 410)`;
+      const message = `${url}, where the crawl starts, does not exist (404 or 410)`;
       return fail(visit, url, { ...raised('page_not_found', message), known });
     }
     case 'refused': {
@@ -194,14 +193,14 @@ function settleUnchanged(
   { known, memo, lastModified }: { known: KnownPage | null; memo: Memo | null; lastModified: string | null },
 ): Visit {
   if (memo === null) {
-    const message = `The site answered 304 (not modified) for ${url} without having been asked whether it changed`;
+    const message = `The site answered 304 (not modified) for ${url} to a request without a condition`;
     return fail(visit, url, { ...raised('page_refused', message), known });
   }
   const since = lastModified ?? memo.lastModified;
   return done(visit, { kind: 'unchanged', url, memo: known?.memo ?? null, lastModified: since });
 }
 
-/** Beyond this nobody writes links by hand, and reading them would hold up other requests. */
+/** Reading the links of longer pages would hold up other requests. */
 const maxHtmlBytes = 5 * 1024 * 1024;
 
 async function settleRead(
@@ -227,8 +226,8 @@ async function settleRead(
 }
 
 /**
- * The page's other address, if it is a shorter one: two pages that name each other must not both disappear. Nor does
- * a whole site stand behind its front page, whatever a template says.
+ * The canonical address of a page, if it is shorter: two pages that name each other must not both disappear. The front
+ * page never replaces other pages, whatever a template says.
  */
 function findCanonical({ scope, robots }: SiteRules, links: PageLinks, url: string): string | null {
   if (links.canonical === null) return null;
@@ -247,7 +246,7 @@ function skip(visit: VisitDraft, url: string, reason: SkipReason): Visit {
   return { ...done(visit, { kind: 'skipped', url, reason }), gap };
 }
 
-/** A page that never gave anything and fails for good hides nothing that anyone has seen; all others may. */
+/** A permanent failure of a page that was never read leaves no gap; all other failures do. */
 function fail(
   visit: VisitDraft,
   url: string,
@@ -268,4 +267,35 @@ function hasContent(known: KnownPage | null): boolean {
 
 function essence(mediaType: string): string {
   return (mediaType.split(';', 1)[0] ?? '').trim().toLowerCase();
+}
+
+export type FindKnown = (urls: readonly string[]) => Promise<Map<string, KnownPage>>;
+
+/** Looks up what is known about pages in groups, shortly before they are visited. */
+export class KnownPages {
+  readonly #findKnown: FindKnown;
+  readonly #answers = new Map<string, Promise<KnownPage | null>>();
+
+  constructor(findKnown: FindKnown) {
+    this.#findKnown = findKnown;
+  }
+
+  /** `ahead` are the pages that will be visited next. */
+  find(url: string, ahead: readonly string[] = []): Promise<KnownPage | null> {
+    if (!this.#answers.has(url)) this.#ask([url, ...ahead]);
+    const answer = this.#answers.get(url) ?? Promise.resolve(null);
+    this.#answers.delete(url);
+    return answer;
+  }
+
+  #ask(urls: string[]): void {
+    const missing = urls.filter((url) => !this.#answers.has(url));
+    const asking = this.#findKnown(missing);
+    for (const url of missing) {
+      const answer = asking.then((known) => known.get(url) ?? null);
+      // The visit of the page handles a failure; for a page that is never visited it must not count as unhandled.
+      answer.catch(() => {});
+      this.#answers.set(url, answer);
+    }
+  }
 }

@@ -3,21 +3,21 @@ import { createGunzip } from 'node:zlib';
 import sax from 'sax';
 import { ByteSource } from '../../lib/formats/byte-source.ts';
 
-/** What a reader of XML is told; names in lower case, with their prefixes. */
+/** Receives the parts of an XML document; names are in lower case, with prefixes. */
 export interface XmlReader {
   open(name: string, attributes: Record<string, string>): void;
-  /** In pieces, entities decoded, CDATA like text. */
+  /** May come in several pieces; entities are decoded, CDATA counts as text. */
   text(text: string): void;
   close(name: string): void;
-  /** It has what it wants: the rest is not read. */
+  /** True when the rest need not be read. */
   isDone(): boolean;
 }
 
 export type XmlOutcome = 'whole' | 'stopped' | 'cut_off' | 'too_large' | 'broken';
 
 /**
- * Reads XML from the net: sloppy, in any encoding, perhaps gzipped, perhaps made to hurt. Entities of its own are not
- * expanded and nothing outside of it is loaded; depth and size have limits.
+ * Reads XML from the web: possibly sloppy, gzipped, malicious or in any encoding. Declared entities are not expanded
+ * and nothing external is loaded; depth and size are limited.
  */
 export async function readXml(
   source: AsyncIterable<Uint8Array>,
@@ -45,7 +45,7 @@ export async function readXml(
 }
 
 const pieceBytes = 16 * 1024;
-/** An XML declaration stands at the very beginning. */
+/** The XML declaration is within these bytes. */
 const startBytes = 300;
 const maxDepth = 100;
 
@@ -85,7 +85,7 @@ async function* inflated(bytes: ByteSource): AsyncGenerator<Uint8Array> {
   const [a, b] = await bytes.peek(2);
   if (a !== 0x1f || b !== 0x8b) return yield* piecesOf(bytes);
   const gunzip = createGunzip();
-  // Whichever part fails, the reader of the last one hears of it.
+  // An error of any part reaches the reader of the last stream.
   pipeline(Readable.from(piecesOf(bytes)), gunzip, () => {});
   yield* gunzip;
 }

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { delaysOf } from '../../../test/support/probes/retry-delays.ts';
 import { decideRetry, type RetryPolicy, retryPolicies } from './retry.ts';
 
-const { knowledge, scrapes, items, unexpected } = retryPolicies;
+const { items, unexpected } = retryPolicies;
 const backoff = { type: 'exponential', baseMs: 60_000, capMs: 3_600_000, jitter: 0.25 } as const;
 const server: RetryPolicy = { maxRetries: 5, delay: backoff };
 const rateLimit: RetryPolicy = { ...server, honoursRetryAfter: true };
@@ -57,28 +57,6 @@ describe('exponential backoff', () => {
 });
 
 describe('knowledge, scrapes, items and what nobody foresaw', () => {
-  test('a chunk is tried three times, 4 s and 8 s apart, and never more than 60 s apart', () => {
-    expect(delaysOf(knowledge.chunk)).toEqual(seconds(4, 8));
-    // The rule behind the two numbers is min(2^attempt * 2, 60) s with attempts from 1.
-    const patient: RetryPolicy = { ...knowledge.chunk, maxRetries: 10 };
-    expect(delaysOf(patient)).toEqual(
-      Array.from({ length: 10 }, (_, n) => Math.min(2 ** (n + 1) * 2, 60) * 1000),
-    );
-  });
-
-  test('a scrape is tried three times at once, or after base * 2^(attempt-1) when a base is set', () => {
-    expect(delaysOf(scrapes.transient)).toEqual([0, 0]);
-    fc.assert(
-      fc.property(fc.integer({ min: 0, max: 20_000 }), (baseMs) => {
-        const policy: RetryPolicy = {
-          ...scrapes.transient,
-          delay: { ...scrapes.transient.delay, baseMs },
-        };
-        expect(delaysOf(policy)).toEqual([baseMs, baseMs * 2]);
-      }),
-    );
-  });
-
   test('an item is tried five times with jitter, a missing one twice', () => {
     expect(delaysOf(items.error)).toEqual(seconds(1, 2, 4, 8));
     expect(delaysOf(items.error, 0)).toEqual(seconds(0.75, 1.5, 3, 6));

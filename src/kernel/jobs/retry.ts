@@ -39,14 +39,6 @@ export function decideRetry(
 
 /** The retry table: one policy per pipeline and class of error. */
 export const retryPolicies = {
-  knowledge: {
-    // Three attempts: two retries after min(2^attempt * 2, 60) seconds, attempt from 1.
-    chunk: { maxRetries: 2, delay: { type: 'exponential', baseMs: 4_000, capMs: 60_000, jitter: 0 } },
-  },
-  scrapes: {
-    // Three attempts of base * 2^(attempt - 1); the base is 0 unless HANDOFF_RETRY_BASE_MS says otherwise.
-    transient: { maxRetries: 2, delay: { type: 'exponential', baseMs: 0, capMs: 60_000, jitter: 0 } },
-  },
   items: {
     error: { maxRetries: 4, delay: { type: 'exponential', baseMs: 1_000, capMs: 300_000, jitter: 0.25 } },
     not_found: { maxRetries: 1, delay: { type: 'fixed', delayMs: 300_000 } },

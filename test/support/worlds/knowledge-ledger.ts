@@ -117,7 +117,7 @@ export const indexRowsQuery = `
         select count(*) from embeddings_index e
           join knowledge_bases b using (tenant_id, kb_id)
          where e.tenant_id = $1 and e.kb_id = $2 and e.generation <> b.generation),
-      'frontier', (select count(*) from knowledge_frontier where tenant_id = $1)) as leftovers`;
+      'frontier', (select count(*) from crawl_frontier where tenant_id = $1)) as leftovers`;
 
 export const noLeftovers = {
   linksOfNoDocument: 0,

@@ -1,17 +1,19 @@
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { principalOf } from '../../../kernel/http/route.ts';
 import { storedText } from '../../../kernel/http/stored-text.ts';
 import { isUsableId } from '../../../kernel/tenancy/types.ts';
 import type { ChunkerSettings } from '../chunkers/chunker.ts';
 import type { EmbedderSettings } from '../embedders/embedder.ts';
 import { sourceForm } from '../sources/source-form.ts';
 import { webAddress } from '../sources/web-address.ts';
+import type { KbKey } from '../types.ts';
 
-/** How a knowledge base is written in a request. */
 const id = z
   .string()
   .min(1)
   .refine(isUsableId, 'must be 1 to 200 characters without control characters')
-  // Clients take these two out of the paths that they ask for: nobody could reach it.
+  // HTTP clients remove these two from paths, so the knowledge base could not be reached.
   .refine((text) => text !== '.' && text !== '..', 'must not be . or ..');
 const name = z
   .string()
@@ -22,7 +24,7 @@ const name = z
 
 const maxTokens = z.int().min(16).max(8_000).optional();
 
-/** The built-in model reads 128 tokens and no further; others read much more than a chunk should have. */
+/** The built-in model reads 128 tokens; others read much more than a chunk should have. */
 const defaultMaxTokens = { local: 110, openai: 400, custom: 400 };
 const smallestDefault = defaultMaxTokens.local;
 
@@ -41,7 +43,7 @@ const chunker = z
         error: 'must be at most half of max_tokens',
       }),
   ])
-  .describe('How texts are cut; by headings unless said otherwise');
+  .describe('How texts are divided into chunks; default: by headings');
 
 const embedder = z
   .discriminatedUnion('provider', [
@@ -56,7 +58,7 @@ const embedder = z
     }),
     z.strictObject({ provider: z.literal('custom'), name: storedText(100).min(1) }),
   ])
-  .describe('What makes vectors of texts; the built-in one unless said otherwise');
+  .describe('What turns texts into vectors; default: the built-in embedder');
 
 export const knowledgeFormParts = { id };
 
@@ -101,4 +103,11 @@ export function chunkerOf(
   if (strategy !== 'fixed') return { strategy, maxTokens };
   const overlap = form?.strategy === 'fixed' ? form.overlap_tokens : undefined;
   return { strategy, maxTokens, overlapTokens: overlap ?? Math.floor(maxTokens / 8) };
+}
+
+/** The path of everything that belongs to a knowledge base. */
+export const kbParams = z.strictObject({ kb_id: knowledgeFormParts.id });
+
+export function kbKeyOf(request: FastifyRequest & { params: { kb_id: string } }): KbKey {
+  return { tenantId: principalOf(request).tenantId, kbId: request.params.kb_id };
 }

@@ -24,12 +24,12 @@ export interface KbRemovalDeps {
 }
 
 const filesPerTransaction = 500;
-/** A small one is gone when the request is answered; of a large one the rest goes without anybody waiting for it. */
+/** A small knowledge base is deleted within the request; upkeep deletes the rest of a large one. */
 const requestMs = 1_000;
 const upkeepMs = 10_000;
 const kbsPerUpkeep = 100;
 
-/** Nobody finds it from the first transaction on, whatever becomes of the rest. */
+/** Hides it in the first transaction, so that no request finds it even if the rest fails. */
 export async function removeKb(deps: KbRemovalDeps, key: KbKey): Promise<void> {
   await deps.db.tenant(key.tenantId, async (tx) => {
     if (!(await lockKb(tx, key))) {
@@ -41,7 +41,7 @@ export async function removeKb(deps: KbRemovalDeps, key: KbKey): Promise<void> {
   await removeHidden(deps, key, performance.now() + requestMs);
 }
 
-/** Goes on with what requests, and processes that died, have left. */
+/** Deletes what requests, and processes that died, have left. */
 export function kbRemovalTask(deps: KbRemovalDeps): UpkeepTask {
   return {
     name: 'remove_knowledge_bases',
@@ -56,7 +56,7 @@ export function kbRemovalTask(deps: KbRemovalDeps): UpkeepTask {
   };
 }
 
-/** In pieces, because chunks may be millions; answers whether it is all gone. */
+/** In batches, because there may be millions of chunks. Returns whether everything is deleted. */
 async function removeHidden(deps: KbRemovalDeps, key: KbKey, deadlineMs: number): Promise<boolean> {
   do {
     if (await deps.db.tenant(key.tenantId, (tx) => removeSome(deps, tx, key))) return true;
@@ -64,7 +64,7 @@ async function removeHidden(deps: KbRemovalDeps, key: KbKey, deadlineMs: number)
   return false;
 }
 
-/** The knowledge base itself goes last. */
+/** Deletes the row of the knowledge base last. */
 async function removeSome(deps: KbRemovalDeps, tx: Tx, key: KbKey): Promise<boolean> {
   if (!(await lockHiddenKb(tx, key))) return true;
   if (!(await removeKbContents(deps, tx, key))) return false;

@@ -1,13 +1,13 @@
 import type { JobStatus } from '../../../kernel/jobs/types.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql } from '../../../lib/postgres/sql.ts';
-import { fileColumns } from '../knowledge-columns.ts';
+import { fileColumns } from '../store.ts';
 import type { KbKey, KnowledgeFile, KnowledgeSource } from '../types.ts';
 
-/** Leases and heartbeats are in the database's time. */
+/** The time of the database, which leases and heartbeats use. */
 export async function readClock(tx: Tx): Promise<Date> {
   const row = await tx.find<{ now: Date }>(sql`select clock_timestamp() as now`);
-  if (!row) throw new Error('The database did not tell its time');
+  if (!row) throw new Error('The database did not return its time');
   return row.now;
 }
 
@@ -18,7 +18,7 @@ export interface LastRun {
   cleanupOpen: boolean;
 }
 
-/** The last run of each of these knowledge bases, whatever became of it; those that never ran are missing. */
+/** The last run of each of these knowledge bases in any state; knowledge bases that never ran are left out. */
 export function listLastRuns(
   tx: Tx,
   { tenantId, kbIds }: { tenantId: string; kbIds: readonly string[] },
@@ -36,7 +36,7 @@ export function listLastRuns(
               limit 1) last`);
 }
 
-/** How many documents a run will come across, as far as it can be told: files, and what other sources had before. */
+/** How many documents a run is likely to find: files, and what other sources had before. */
 export async function countExpected(tx: Tx, { tenantId, kbId }: KbKey): Promise<number> {
   const row = await tx.find<{ count: number }>(sql`
     select (select count(*)
@@ -55,7 +55,7 @@ export async function countExpected(tx: Tx, { tenantId, kbId }: KbKey): Promise<
   return row?.count ?? 0;
 }
 
-/** The generation whose documents are shown: the one that searches use, or the first while it is being built. */
+/** The generation whose documents are listed: the one that searches use, or the first while it is being built. */
 export async function findShownGeneration(tx: Tx, { tenantId, kbId }: KbKey): Promise<number> {
   const row = await tx.find<{ generation: number }>(sql`
     select g.generation
@@ -80,7 +80,7 @@ export function findFileById(
        and f.file_id = ${fileId}`);
 }
 
-/** The documents that runs have made of a file, in every generation that still has one. */
+/** The documents that runs have made from a file, in all generations. */
 export function listFileDocuments(
   tx: Tx,
   { tenantId, kbId, uri }: KbKey & { uri: string },
@@ -99,7 +99,7 @@ export function listFileDocuments(
      limit 100`);
 }
 
-/** In the order in which they were made. A text that is a source itself stays where it is: only its length is told. */
+/** Oldest first. Of an inline text only the length is returned. */
 export function listSourceHeads(
   tx: Tx,
   { tenantId, kbId, after, limit }: KbKey & { after: string | null; limit: number },

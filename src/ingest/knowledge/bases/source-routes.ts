@@ -5,13 +5,12 @@ import { addSource, getKbIn, getSource, type KnowledgeServiceDeps, removeSource 
 import { sourceForm } from '../sources/source-form.ts';
 import type { KnowledgeSource } from '../types.ts';
 import { knowledgeSourceReply, renderSource } from '../views.ts';
-import { kbKeyOf, kbParams } from './knowledge-key.ts';
+import { kbKeyOf, kbParams } from './form.ts';
 import { listSourceHeads } from './overview-store.ts';
 
 const tags = ['knowledge'];
 const params = kbParams.extend({ source_id: z.uuid() });
 
-/** Where the documents of a knowledge base come from. */
 export function sourceRoutes(deps: KnowledgeServiceDeps): RouteModule {
   return (app, routeDeps) => {
     installCreation(app, deps);
@@ -51,7 +50,7 @@ function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
     config: { action: 'knowledge.read' },
     schema: {
       tags,
-      summary: 'List the sources of a knowledge base, oldest first; texts are left out',
+      summary: 'List the sources of a knowledge base, oldest first, without their texts',
       params: kbParams,
       querystring: z.strictObject(pageQuery),
       response: { 200: listOf(knowledgeSourceReply), ...problems(404) },
@@ -59,7 +58,7 @@ function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
     handler: async (request) => {
       const key = kbKeyOf(request);
       const page = pageRequest(request.query, { list, cursors });
-      const rows = await db.tenant(key.tenantId, async (tx) => {
+      const rows = await db.read(key.tenantId, async (tx) => {
         await getKbIn(tx, key);
         return listSourceHeads(tx, { ...key, ...page });
       });
@@ -89,7 +88,7 @@ function installRemoval(app: RouteApp, deps: KnowledgeServiceDeps): void {
     config: { action: 'knowledge.manage' },
     schema: {
       tags,
-      summary: 'Delete a source, while no run is active; the next one takes its documents out of the index',
+      summary: 'Delete a source while no run is active; the next run removes its documents from the index',
       params,
       response: { 204: z.null(), ...problems(404, 409, 422) },
     },

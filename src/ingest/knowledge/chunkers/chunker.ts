@@ -1,27 +1,42 @@
-/** How texts are cut. All strategies measure in tokens of the same counter. */
+import type { Span } from './ruler.ts';
+
+/** How texts are divided into chunks. All strategies use the same token counter. */
 export type ChunkerSettings =
   | { strategy: 'markdown'; maxTokens: number }
   | { strategy: 'recursive'; maxTokens: number }
   | { strategy: 'fixed'; maxTokens: number; overlapTokens: number };
 
 export interface Chunk {
-  /** What is embedded and found: normalised, never empty. */
+  /** Normalised, never empty. */
   text: string;
-  /** SHA-256 of the normalised text, in hex. Headings and places are not in it: the same words are embedded once. */
+  /**
+   * SHA-256 of the normalised text in hex. Headings and positions are not included: the same words are embedded once.
+   */
   contentHash: string;
   /** The headings above it, outermost first. */
   headingPath: string[];
-  /** Where it stands in the document's text, in UTF-16 units; the end is excluded. */
+  /** Position in the document's text, in UTF-16 units; the end is exclusive. */
   start: number;
   end: number;
   tokens: number;
 }
 
-/** Pure: the same text always gives the same chunks, and a small edit moves the borders of one or two. */
+/** Deterministic: the same text always gives the same chunks. A small edit moves the borders of one or two chunks. */
 export interface Chunker {
   readonly settings: ChunkerSettings;
-  /** Lazily, because one text can be a book; the caller takes a turn of the event loop now and then. */
+  /** Lazy, because a text can be very long; the caller yields to the event loop in between. */
   chunks(text: string): Iterable<Chunk>;
 }
 
 export type CountTokens = (text: string) => number;
+
+export type BlockKind = 'heading' | 'paragraph' | 'list' | 'table' | 'fence' | 'front_matter';
+
+/** A part of a text that blank lines or markup separate. Blocks do not overlap and are trimmed. */
+export interface Block extends Span {
+  kind: BlockKind;
+  /** The headings above it; a heading includes itself. */
+  headingPath: readonly string[];
+  /** A chunk never spans two sections. */
+  section: number;
+}

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Chunk, ChunkerSettings, CountTokens } from './chunker.ts';
-import { contentHash } from './content-hash.ts';
 import { createChunker } from './create-chunker.ts';
-import { normalise } from './normalise.ts';
+import { contentHash, normalise } from './normalise.ts';
 
 /** Four letters of a word are a token, about as in real ones. */
 const countTokens: CountTokens = (text) =>
@@ -51,7 +50,7 @@ describe.each(strategies)('chunks of $strategy with at most $maxTokens tokens', 
     ...createChunker(settings, { countTokens: count }).chunks(text),
   ];
 
-  test('hold the normalised text between their offsets, its hash and its tokens, never too many or none', () => {
+  test('have the normalised text between their offsets, its hash and its tokens, within the limit', () => {
     fc.assert(
       fc.property(documents, (text) => {
         for (const chunk of chunksOf(text)) {
@@ -66,7 +65,7 @@ describe.each(strategies)('chunks of $strategy with at most $maxTokens tokens', 
     );
   });
 
-  test('lose no text, and share some only if they shall overlap', () => {
+  test('lose no text, and share text only if they overlap by design', () => {
     fc.assert(
       fc.property(documents, (text) => {
         let at = 0;
@@ -106,7 +105,7 @@ describe.each(strategies)('chunks of $strategy with at most $maxTokens tokens', 
     );
   });
 
-  test('keep to the limit of a counter that finds more in the whole than in its parts, or nothing at all', () => {
+  test('respect the limit of a counter that counts more for the whole than for its parts, or nothing at all', () => {
     const growing: CountTokens = (text) => Math.ceil(text.length ** 1.3 / 20);
     fc.assert(
       fc.property(documents, (text) => {
@@ -119,7 +118,7 @@ describe.each(strategies)('chunks of $strategy with at most $maxTokens tokens', 
     );
   });
 
-  test('are none for a text without any', () => {
+  test('are empty for a text without words', () => {
     for (const text of ['', ' \n\t\r\n\u00a0', '\0\0', '\ufeff']) expect(chunksOf(text)).toEqual([]);
   });
 });
@@ -175,7 +174,7 @@ describe('a text without end', () => {
     }
   });
 
-  test('gives its first chunks before the rest is looked at', () => {
+  test('yields its first chunks before the rest is read', () => {
     const text = repeated('lorem ipsum dolor ', 20 * mebibyte);
     for (const settings of strategies) {
       const counts = counted(settings, text, 3);

@@ -4,7 +4,7 @@ import { chunkerSettings, createChunker } from './create-chunker.ts';
 const countTokens = (text: string) => text.split(/\s+/).length;
 
 describe('settings of a chunker', () => {
-  test('are Markdown in chunks for the built-in embedder unless said otherwise', () => {
+  test('default to Markdown in chunks for the built-in embedder', () => {
     expect(chunkerSettings.parse(undefined)).toEqual({ strategy: 'markdown', maxTokens: 110 });
     expect(chunkerSettings.parse({ strategy: 'recursive' })).toEqual({
       strategy: 'recursive',
@@ -37,13 +37,13 @@ describe('settings of a chunker', () => {
 });
 
 describe('a chunker', () => {
-  test('of plain text takes a number sign for a word', () => {
+  test('of plain text treats a number sign as a word', () => {
     const chunker = createChunker({ strategy: 'recursive', maxTokens: 20 }, { countTokens });
     const found = [...chunker.chunks('# one\n\ntwo\n\nthree')];
     expect(found).toMatchObject([{ text: '# one\n\ntwo\n\nthree', headingPath: [], start: 0, end: 17 }]);
   });
 
-  test('of windows shares words between neighbours, as many as it was told', () => {
+  test('of windows shares the configured number of words between neighbours', () => {
     const text = Array.from({ length: 200 }, (_, index) => `w${index}`).join(' ');
     const chunker = createChunker({ strategy: 'fixed', maxTokens: 20, overlapTokens: 5 }, { countTokens });
     const found = [...chunker.chunks(text)];

@@ -1,23 +1,22 @@
 import { z } from 'zod';
 import type { Chunk, Chunker, ChunkerSettings, CountTokens } from './chunker.ts';
-import { contentHash } from './content-hash.ts';
 import { cutFixed } from './fixed.ts';
-import { cutMarkdown } from './markdown.ts';
-import { normalise } from './normalise.ts';
-import type { PackedSpan } from './packing.ts';
+import { markdownBlocks } from './markdown-blocks.ts';
+import { contentHash, normalise } from './normalise.ts';
+import { type PackedSpan, pack } from './packing.ts';
 import { cutRecursively } from './recursive.ts';
 import { createRuler, type Ruler } from './ruler.ts';
 
-/** Fewer tokens than the least hold no thought, and hardly a letter of some languages. */
+/** Smaller chunks are useless: in some languages a few tokens are hardly one letter. */
 const chunkTokenLimits = { min: 16, max: 8_000 };
 
-/** The built-in embedder clips at 128 tokens, and counts a few of its own. */
+/** The built-in embedder reads 128 tokens, including a few of its own. */
 const defaultMaxTokens = 110;
 const defaultOverlapTokens = 16;
 
 const maxTokens = z.int().min(chunkTokenLimits.min).max(chunkTokenLimits.max).default(defaultMaxTokens);
 
-/** Settings as they are stored with a knowledge base; without any, Markdown in chunks for the built-in embedder. */
+/** Settings as stored with a knowledge base; default: Markdown, in chunks for the built-in embedder. */
 export const chunkerSettings = z
   .discriminatedUnion('strategy', [
     z.strictObject({ strategy: z.literal('markdown'), maxTokens }),
@@ -40,7 +39,6 @@ export const chunkerSettings = z
   ])
   .default({ strategy: 'markdown', maxTokens: defaultMaxTokens });
 
-/** A new strategy is one file and one line of `cut`. */
 export function createChunker(
   settings: ChunkerSettings,
   { countTokens }: { countTokens: CountTokens },
@@ -56,7 +54,8 @@ export function createChunker(
 
 function cut(settings: ChunkerSettings, ruler: Ruler): Iterable<PackedSpan> {
   if (settings.strategy === 'fixed') return cutFixed(ruler, settings.overlapTokens);
-  return settings.strategy === 'recursive' ? cutRecursively(ruler) : cutMarkdown(ruler);
+  // Only what is too long for a chunk is divided: a list into items, a table into rows, a paragraph into sentences.
+  return settings.strategy === 'recursive' ? cutRecursively(ruler) : pack(markdownBlocks(ruler.text), ruler);
 }
 
 function chunkOf({ start, end, headingPath }: PackedSpan, source: string, countTokens: CountTokens): Chunk {

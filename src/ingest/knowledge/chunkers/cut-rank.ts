@@ -1,15 +1,14 @@
 /**
- * Enough to tell neighbours apart, and so little that most edits of a sentence are behind it. With 24 instead of 8,
+ * Enough to tell neighbours apart, and so few that most edits of a sentence come after them. With 24 instead of 8,
  * twice as many edits in rows of short paragraphs made more than two new chunks.
  */
 const unitsLookedAt = 8;
-/** Marks of lists, quotes and tables are the same everywhere. */
+/** Skips the markup of lists, quotes and tables, which is the same everywhere. */
 const maxMarkUnits = 8;
 
 /**
- * A number that says how well a place is suited to cut, drawn from the words that follow it and nothing else. Chunks
- * that are cut at the highest rank within reach are cut at the same places again when the text before them grows or
- * shrinks: that is why an edit stays where it was made.
+ * Says how well a place is suited for a cut, computed only from the text that follows it. Cutting at the highest rank
+ * within reach gives the same places again when the text before them grows or shrinks, so an edit stays local.
  */
 export function cutRank(text: string, at: number): number {
   let start = at;
@@ -17,12 +16,12 @@ export function cutRank(text: string, at: number): number {
   return rankOf(text, start, Math.min(text.length, start + unitsLookedAt));
 }
 
-/** The same of the few units before a place, for texts without words. */
+/** The same for the few units before a place, for texts without words. */
 export function anchorRank(text: string, at: number): number {
   return rankOf(text, Math.max(0, at - 4), at);
 }
 
-/** FNV-1a, and the end of MurmurHash, because neighbouring inputs of the former differ in few bits. */
+/** FNV-1a with the finalizer of MurmurHash: similar inputs of FNV-1a alone differ in few bits. */
 function rankOf(text: string, start: number, end: number): number {
   let hash = 0x811c9dc5;
   for (let at = start; at < end; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
@@ -31,7 +30,7 @@ function rankOf(text: string, start: number, end: number): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** An ASCII sign that is neither letter nor digit. */
+/** An ASCII character that is neither letter nor digit. */
 function isMark(unit: number): boolean {
   return (
     unit < 0x30 ||

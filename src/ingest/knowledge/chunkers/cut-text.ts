@@ -4,20 +4,20 @@ import { messageOf } from '../../../lib/errors.ts';
 import { threadFile } from '../../../lib/thread-file.ts';
 import { storable } from '../../../lib/well-formed.ts';
 import type { Chunk, Chunker, ChunkerSettings } from './chunker.ts';
-import type { CuttingAnswer, CuttingRequest, CuttingStart } from './cutting-messages.ts';
+import type { CuttingAnswer, CuttingRequest, CuttingStart } from './cutting-thread.ts';
 
-/** Cutting takes this long before others on the main thread have their turn. */
+/** How long cutting may block the main thread. */
 const turnMs = 8;
 /**
- * Between two chunks a whole line, list or table may be searched for its end: 290 ms for one line of 20 MB. Up to here
- * that takes a few milliseconds; a thread of its own, which costs about 100 ms to start, cuts what is longer.
+ * Between two chunks the end of a whole line, list or table is searched: 290 ms for one line of 20 MB. Up to this
+ * length that takes a few milliseconds. Longer texts are cut in a separate thread, which takes about 100 ms to start.
  */
 const longUnits = 128 * 1024;
-/** So much is handed to the thread at once. */
+/** How much text is sent to the thread at once. */
 const pieceUnits = 1024 * 1024;
 const threadHeapMb = 512;
 
-/** The chunks of a text, whatever its length, without keeping the main thread from anything else. */
+/** Cuts a text of any length without blocking the main thread. */
 export async function* cutText(chunker: Chunker, text: string): AsyncGenerator<Chunk> {
   yield* text.length > longUnits ? cutAside(chunker.settings, text) : cutHere(chunker, text);
 }
@@ -43,7 +43,7 @@ async function* cutAside(settings: ChunkerSettings, text: string): AsyncGenerato
     let coming = thread.next();
     for (;;) {
       const { chunks, isLast } = await coming;
-      // The next ones are cut while these are being used.
+      // The next chunks are cut while these are used.
       if (!isLast) coming = thread.next();
       yield* chunks;
       if (isLast) return;
@@ -63,7 +63,7 @@ class CuttingThread {
       name: 'cutter',
       workerData: { settings } satisfies CuttingStart,
       resourceLimits: { maxOldGenerationSizeMb: threadHeapMb },
-      // Neither the server's secrets nor its flags are its business.
+      // The thread needs neither the server's secrets nor its flags.
       env: {},
       execArgv: [],
     });
@@ -80,7 +80,7 @@ class CuttingThread {
     const answer = new Promise<CuttingAnswer>((resolve, reject) => {
       this.#waiting = { resolve, reject };
     });
-    // Its failure is looked at when its turn comes, which may be never.
+    // Its failure is handled when it is awaited, which may be never.
     answer.catch(() => {});
     if (this.#failure) this.#waiting?.reject(this.#failure);
     else this.#ask({ type: 'next' });
@@ -96,7 +96,7 @@ class CuttingThread {
   }
 
   #fail(reason: string): void {
-    this.#failure ??= new Error(`The thread that cuts a long text was lost: ${reason}`);
+    this.#failure ??= new Error(`The thread that cuts a long text ended: ${reason}`);
     this.#waiting?.reject(this.#failure);
   }
 }

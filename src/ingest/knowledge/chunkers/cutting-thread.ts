@@ -1,19 +1,18 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { storable } from '../../../lib/well-formed.ts';
 import { loadTokenCounter } from '../embedders/local-assets.ts';
-import type { Chunk } from './chunker.ts';
+import type { Chunk, ChunkerSettings } from './chunker.ts';
 import { createChunker } from './create-chunker.ts';
-import type { CuttingAnswer, CuttingRequest, CuttingStart } from './cutting-messages.ts';
 
-// What runs in the thread that long texts are cut in; `cut-text.ts` starts it.
+// Runs in the thread that cuts long texts; `cut-text.ts` starts it.
 if (parentPort !== null) await serve(parentPort, workerData as CuttingStart);
 
-/** Whoever asks unpacks an answer in one go: it must not be long. */
+/** The main thread unpacks a whole batch at once, so a batch must be small. */
 const mostChunks = 64;
 const mostUnits = 256 * 1024;
 
 async function serve(port: MessagePort, { settings }: CuttingStart): Promise<void> {
-  // What arrives before the first listener is kept.
+  // Messages that arrive before the first listener are kept.
   const chunker = createChunker(settings, { countTokens: await loadTokenCounter() });
   let pieces: string[] = [];
   let chunks: Iterator<Chunk> | null = null;
@@ -40,4 +39,17 @@ function batchOf(chunks: Iterator<Chunk>): CuttingAnswer {
     units += next.value.text.length;
   }
   return { chunks: batch, isLast: false };
+}
+
+/** What the thread gets when it starts. */
+export interface CuttingStart {
+  settings: ChunkerSettings;
+}
+
+/** The text in pieces, then a request for each batch of chunks. */
+export type CuttingRequest = { type: 'text'; text: string } | { type: 'next' };
+
+export interface CuttingAnswer {
+  chunks: Chunk[];
+  isLast: boolean;
 }

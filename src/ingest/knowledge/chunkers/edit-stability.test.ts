@@ -84,7 +84,7 @@ describe('an edit of one paragraph', () => {
     );
   });
 
-  test('that puts one in or takes one out makes at most three new chunks', () => {
+  test('that inserts or removes one makes at most three new chunks', () => {
     fc.assert(
       fc.property(documents, fc.nat(), halfParagraph, (groups, which, added) => {
         const blocks = groups.flat();
@@ -139,7 +139,7 @@ test('an edit of any block of a handbook makes at most two new chunks', () => {
   }
 });
 
-test('lead-ins that grow too long for a table leave its other rows where they were', () => {
+test('lead-ins that grow too long for a table do not move its other rows', () => {
   const rows = [
     'a',
     'aaaa',

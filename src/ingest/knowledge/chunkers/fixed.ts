@@ -4,8 +4,8 @@ import { PieceQueue } from './piece-queue.ts';
 import type { Ruler, Span } from './ruler.ts';
 
 /**
- * Windows of about the same size that overlap, whatever the text is. Each ends at the highest rank in its second
- * half: windows of exactly the same size would all move with the first word that is put in.
+ * Cuts any text into overlapping windows of about the same size. Each ends at the highest rank in its second half:
+ * windows of exactly the same size would all move when a word is inserted.
  */
 export function* cutFixed(ruler: Ruler, overlapTokens: number): Generator<PackedSpan> {
   const most = ruler.max - overlapTokens;
@@ -15,9 +15,9 @@ export function* cutFixed(ruler: Ruler, overlapTokens: number): Generator<Packed
   for (const piece of wordsOf({ start: 0, end: ruler.text.length }, ruler)) {
     queue.push(piece);
     overlap.push(piece);
-    if (queue.isFull) yield* windowOf(queue.take(limits), overlap);
+    if (queue.isFull()) yield* windowOf(queue.take(limits), overlap);
   }
-  while (!queue.isEmpty) yield* windowOf(queue.take(limits), overlap);
+  while (!queue.isEmpty()) yield* windowOf(queue.take(limits), overlap);
 }
 
 function* windowOf(span: Span | null, overlap: Overlap): Generator<PackedSpan> {
@@ -26,7 +26,7 @@ function* windowOf(span: Span | null, overlap: Overlap): Generator<PackedSpan> {
   overlap.endAt(span.end);
 }
 
-/** Knows the last words of the window before. */
+/** Keeps the last words of the previous window. */
 class Overlap {
   readonly #ruler: Ruler;
   readonly #tokens: number;
@@ -42,13 +42,13 @@ class Overlap {
     this.#recent.push(piece);
   }
 
-  /** The span with as many of the shared words before it as fit. */
+  /** Extends the span by as many of the shared words before it as fit. */
   before(span: Span): Span {
     let from = 0;
     for (let piece = this.#shared[from]; piece; piece = this.#shared[from]) {
       const wider = { start: piece.start, end: span.end };
       if (this.#ruler.tokens(wider) <= this.#ruler.max) return wider;
-      // Halves, because the whole is counted each time.
+      // In halves, because each attempt counts the whole span.
       from += Math.ceil((this.#shared.length - from) / 2);
     }
     return span;

@@ -27,7 +27,7 @@ describe('headings', () => {
     expect(paths(text)).toEqual(['A', 'A', 'A / C', 'A / C', 'A / B', 'A / B', 'D', 'D']);
   });
 
-  test('are no headings in code, without a blank, with seven signs, or below a long paragraph', () => {
+  test('are not found in code, without a blank, with seven signs, or below a long paragraph', () => {
     expect(found('```\n# no\n```')).toEqual(['fence: ```\n# no\n```']);
     expect(found('#no')).toEqual(['paragraph: #no']);
     expect(found('####### no')).toEqual(['paragraph: ####### no']);
@@ -42,23 +42,23 @@ describe('headings', () => {
 });
 
 describe('code', () => {
-  test('goes on to the same sign in the same number, or to the end', () => {
+  test('extends to the same fence, or to the end of the text', () => {
     expect(found('~~~~\n~~~\n```\n\n~~~~\nx')).toEqual(['fence: ~~~~\n~~~\n```\n\n~~~~', 'paragraph: x']);
     expect(found('```js\na\n\n# b')).toEqual(['fence: ```js\na\n\n# b']);
   });
 
-  test('within a sentence is no fence', () => {
+  test('within a sentence is not a fence', () => {
     expect(found('``` a ``` b\nc')).toEqual(['paragraph: ``` a ``` b\nc']);
   });
 });
 
 describe('lists', () => {
-  test('hold their items, further paragraphs, code and lists below', () => {
+  test('contain their items, paragraphs, code and nested lists', () => {
     const list = '- a\n  more\n\n  par\n\n  ```\n  # no\n  - no\n  ```\n  1. b\n\n- c';
     expect(found(`${list}\n\nafter`)).toEqual([`list: ${list}`, 'paragraph: after']);
   });
 
-  test('end at a heading, a rule or code beside them, and a fence that nobody closes ends with its item', () => {
+  test('end at a heading, a rule or a fence outside of them, and an unclosed fence ends with its item', () => {
     expect(found('- a\n# H')).toEqual(['list: - a', 'heading: # H']);
     expect(found('* a\n***\nb')).toEqual(['list: * a', 'paragraph: ***', 'paragraph: b']);
     expect(found('- a\n```\nb\n```')).toEqual(['list: - a', 'fence: ```\nb\n```']);

@@ -1,4 +1,4 @@
-import type { Block, BlockKind } from './block.ts';
+import type { Block, BlockKind } from './chunker.ts';
 import {
   atxHeading,
   closesFence,
@@ -17,7 +17,7 @@ import { normaliseTitle } from './normalise.ts';
 import type { Span } from './ruler.ts';
 import { trimmed } from './splitters.ts';
 
-/** A block as it was found: where the next one is looked for, and what it says if it is a heading. */
+/** A block, and where the search for the next one starts. */
 interface Found {
   kind: BlockKind;
   end: number;
@@ -25,7 +25,7 @@ interface Found {
   heading?: { level: number; title: string };
 }
 
-/** Blocks as CommonMark and GitHub's tables have them, as far as it matters for cutting. */
+/** Finds blocks of CommonMark and tables of GitHub, as far as it matters for cutting. */
 export function* markdownBlocks(text: string): Generator<Block> {
   const outline = new Outline();
   let at = 0;
@@ -48,7 +48,7 @@ export function* markdownBlocks(text: string): Generator<Block> {
   }
 }
 
-/** The headings that are open, and a number for the part that they stand over. */
+/** The open headings, and the number of the current section. */
 class Outline {
   #open: { level: number; title: string }[] = [];
   #path: readonly string[] = [];
@@ -100,7 +100,7 @@ function findFrontMatter(text: string): Found | null {
   return null;
 }
 
-/** To the end of the text if nobody closed it, as CommonMark says. */
+/** An unclosed fence extends to the end of the text, as in CommonMark. */
 function findFence(text: string, first: Line, fence: Fence): Found {
   let line = first;
   while (line.next < text.length) {
@@ -112,7 +112,7 @@ function findFence(text: string, first: Line, fence: Fence): Found {
 
 const listIndentation = 2;
 
-/** Ends before a line that is neither indented nor an item, if a blank line or the line's own mark sets it apart. */
+/** A list ends before a line that is neither indented nor an item and follows a blank line or starts another block. */
 function findList(text: string, first: Line): Found {
   let last = first;
   let line = first;
@@ -126,7 +126,7 @@ function findList(text: string, first: Line): Found {
     }
     const isInside = indentationOf(line) >= listIndentation;
     if (!isInside && endsList(line, isApart)) break;
-    // A fence that nobody closes ends with its item, or the rest of the text would be code.
+    // An unclosed fence ends with its item; otherwise the rest of the text would be code.
     if (fence && isInside) fence = closesFence(line, fence) ? null : fence;
     else fence = openingFence(line, true);
     last = line;
@@ -153,7 +153,7 @@ function findTable(text: string, first: Line): Found | null {
   return { kind: 'table', end: last.end, next: last.next };
 }
 
-/** A longer text above a row of dashes is a paragraph with a rule below it, whatever CommonMark says. */
+/** Unlike in CommonMark, a longer text above a row of dashes is a paragraph with a rule below it. */
 const maxUnderlinedUnits = 300;
 
 function findParagraph(text: string, first: Line): Found {
@@ -174,7 +174,7 @@ function findParagraph(text: string, first: Line): Found {
 
 function interruptsParagraph(line: Line): boolean {
   if (/^ {0,3}#{1,6}(?:\s|$)/.test(line.head) || openingFence(line) || isRule(line)) return true;
-  // A number at the beginning of a wrapped line is not yet a list, unless it is the first.
+  // A number at the start of a wrapped line is not a list, unless it is 1.
   return /^ {0,3}(?:[-*+]|1[.)])[ \t]+\S/.test(line.head);
 }
 

@@ -1,14 +1,14 @@
 import { isBlank } from './normalise.ts';
 import type { Span } from './ruler.ts';
 
-/** One line: the end is before its line break, `next` behind it. */
+/** One line: `end` is before its line break, `next` after it. */
 export interface Line extends Span {
   next: number;
-  /** Its beginning, which is all that says what it is: a line can be twenty megabytes. */
+  /** The start of the line, which is enough to recognise it: a line can have twenty megabytes. */
   head: string;
 }
 
-/** Whole lines that mean something (rules, fences, rows of dashes) are shorter. */
+/** Rules, fences and rows of dashes are shorter. */
 const headUnits = 400;
 
 export function lineAt(text: string, start: number): Line {
@@ -23,7 +23,7 @@ export function isBlankLine(text: string, line: Line): boolean {
   return true;
 }
 
-/** In columns, of which a tab takes four. */
+/** In columns; a tab counts as four. */
 export function indentationOf(line: Line): number {
   let columns = 0;
   for (const sign of line.head) {
@@ -34,7 +34,7 @@ export function indentationOf(line: Line): number {
   return columns;
 }
 
-/** The line as a whole, without blanks behind it; empty if it is too long to be a mark. */
+/** The trimmed line; empty if it is too long for markup. */
 function markOf(line: Line): string {
   return line.end - line.start > headUnits ? '' : line.head.trimEnd();
 }
@@ -55,7 +55,7 @@ export function isRule(line: Line): boolean {
   return /^ {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$/.test(markOf(line));
 }
 
-/** 1 or 2 for a line that makes a heading of the one above it. */
+/** 1 or 2 for a line that underlines a heading. */
 export function underlineLevel(line: Line): 1 | 2 | null {
   const mark = markOf(line);
   if (/^ {0,3}=+$/.test(mark)) return 1;
@@ -66,7 +66,7 @@ export function isListItem(line: Line): boolean {
   return /^[ \t]*(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)/.test(line.head);
 }
 
-/** The row of dashes below a table's head. */
+/** The row of dashes below the header of a table. */
 export function isTableRule(line: Line): boolean {
   const mark = markOf(line);
   return mark.includes('|') && mark.includes('-') && /^[\s|:-]+$/.test(mark);
@@ -77,14 +77,14 @@ export interface Fence {
   length: number;
 }
 
-/** `isInItem`: it may stand behind an item's mark, and be indented like the item. */
+/** `isInItem`: it may follow the marker of a list item, and be indented. */
 export function openingFence(line: Line, isInItem = false): Fence | null {
   const head = isInItem ? line.head.replace(/^[ \t]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?/, '') : line.head;
   const found = /^ {0,3}(`{3,}|~{3,})(.*)/.exec(head);
   const run = found?.[1];
   if (!run) return null;
   const sign = run.charAt(0);
-  // Three backticks and one more on the same line are code within a sentence.
+  // Three backticks with another one on the same line are inline code.
   return sign === '`' && found[2]?.includes('`') ? null : { sign, length: run.length };
 }
 
@@ -93,7 +93,7 @@ export function closesFence(line: Line, fence: Fence): boolean {
   return mark.length >= fence.length && mark === fence.sign.repeat(mark.length);
 }
 
-/** `# Title #` may be closed by number signs, which are no part of the title. */
+/** `# Title #` may end with number signs that are not part of the title. */
 function withoutClosing(title: string): string {
   const text = title.slice(0, headUnits * 2).trim();
   let end = text.length;

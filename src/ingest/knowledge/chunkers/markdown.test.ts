@@ -24,12 +24,12 @@ describe('Markdown', () => {
     ]);
   });
 
-  test('has headings without a text go with the section below them, and the last of all stand alone', () => {
+  test('joins headings without text to the section below them, and leaves the last one alone', () => {
     expect(texts('# A\n\n## B\n\nb\n\n## C')).toEqual(['# A\n\n## B\n\nb', '## C']);
     expect(cut('# A\n\n## B\n\nb')[0]?.headingPath).toEqual(['A', 'B']);
   });
 
-  test('gives headings that say the same in two places one hash for the same words', () => {
+  test('gives the same words below different headings one hash', () => {
     const [first, second] = cut(`# A\n\n${words(30)}\n\n${words(20, 'x')}\n\n# B\n\n${words(20, 'x')}`).slice(
       1,
     );
@@ -41,16 +41,16 @@ describe('Markdown', () => {
     expect(again?.contentHash).toBe(first?.contentHash);
   });
 
-  test('has short paragraphs go with the next, and a short rest with the one before', () => {
+  test('joins a short paragraph to the next one, and a short rest to the one before', () => {
     expect(texts(`Note:\n\n${words(20)}\n\nDone.`)).toEqual([`Note:\n\n${words(20)}\n\nDone.`]);
     expect(texts('a\n\nb\n\nc')).toEqual(['a\n\nb\n\nc']);
   });
 
-  test('has paragraphs of a quarter of a chunk and more stand by themselves', () => {
+  test('gives paragraphs of at least a quarter of a chunk their own chunk', () => {
     expect(texts(`${words(10, 'a')}\n\n${words(10, 'b')}`)).toEqual([words(10, 'a'), words(10, 'b')]);
   });
 
-  test('keeps code whole that fits, even without its lead-in', () => {
+  test('keeps code whole if it fits, even without its lead-in', () => {
     const code = `\`\`\`js\n${words(19, 'a')}\n\n${words(18, 'b')}\n\`\`\``;
     expect(texts(`Like this one here:\n\n${code}`)).toEqual(['Like this one here:', code]);
   });
@@ -80,7 +80,7 @@ describe('Markdown', () => {
     expect(texts(words(100)).join(' ')).toBe(words(100));
   });
 
-  test('keeps a heading with the beginning of a paragraph that leaves it no room', () => {
+  test('keeps a heading with the start of a paragraph that leaves no room for it', () => {
     const paragraph = Array.from({ length: 5 }, (_, index) => `${words(8, `s${index}x`)}.`).join(' ');
     const [first, second, ...others] = texts(`# A title of some words\n\n${paragraph}`);
     expect(first).toMatch(/^# A title of some words\n\ns0x0/);
@@ -88,7 +88,7 @@ describe('Markdown', () => {
     expect(others).toEqual([]);
   });
 
-  test('has front matter stand by itself', () => {
+  test('gives front matter its own chunk', () => {
     expect(texts('---\ntitle: A\n---\n\ntext')).toEqual(['---\ntitle: A\n---', 'text']);
   });
 

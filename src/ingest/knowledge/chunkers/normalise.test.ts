@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { contentHash } from './content-hash.ts';
-import { isBlank, normalise, normaliseTitle, safeCut } from './normalise.ts';
+import { contentHash, isBlank, normalise, normaliseTitle, safeCut } from './normalise.ts';
 
 const dirty = fc.string({
   unit: fc.oneof(
@@ -24,7 +23,7 @@ describe('normalised text', () => {
     expect(normalise(`a\n${' '.repeat(5_000)}b`)).toBe(`a\n${' '.repeat(32)}b`);
   });
 
-  test('has no NUL, no control character and no half of a character', () => {
+  test('has no NUL, no control character and no broken surrogate pair', () => {
     expect(normalise('a\0b\u0007c')).toBe('abc');
     expect(normalise('a\ud83d b \ude00c')).toBe('a\ufffd b \ufffdc');
     expect(normalise('\0\u0001\ufeff')).toBe('');
@@ -43,7 +42,7 @@ describe('normalised text', () => {
 });
 
 describe('a title', () => {
-  test('is on one line and not longer than a title is read, with whole characters', () => {
+  test('is on one line, of limited length, and has whole characters', () => {
     expect(normaliseTitle(' One\n two ')).toBe('One two');
     const long = normaliseTitle(`x${'😀'.repeat(400)}`);
     expect(long.length).toBeLessThanOrEqual(300);

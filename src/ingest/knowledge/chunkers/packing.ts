@@ -1,18 +1,17 @@
-import type { Block } from './block.ts';
+import type { Block } from './chunker.ts';
 import { blockStrength, type Piece, piecesOf } from './parts.ts';
 import { PieceQueue } from './piece-queue.ts';
 import type { Ruler, Span } from './ruler.ts';
 
-/** What becomes a chunk. */
 export interface PackedSpan extends Span {
   headingPath: readonly string[];
 }
 
 /**
- * Makes chunks of blocks. A block that fills a quarter of a chunk stands by itself, shorter ones before it (headings,
- * lead-ins) go with it, and so does a short rest at the end of a section. Whether a block is short is for itself to
- * say, not for its distance from the beginning: an edit of one block moves no other's borders but its neighbour's.
- * Only rows of short blocks and parts of long ones are cut by rank (`cut-rank.ts`).
+ * Packs blocks into chunks. A block of at least a quarter of a chunk gets its own chunk, together with shorter blocks
+ * before it (headings, lead-ins) and a short rest at the end of a section. This depends only on the block, not on its
+ * position, so an edit of one block moves only the borders of its neighbours. Only rows of short blocks and parts of
+ * long ones are cut by rank (`cut-rank.ts`).
  */
 export function* pack(blocks: Iterable<Block>, ruler: Ruler): Generator<PackedSpan> {
   const packer = new Packer(ruler);
@@ -27,9 +26,9 @@ class Packer {
   #isRunOfHeadings = true;
   #section = 0;
   #headingPath: readonly string[] = [];
-  /** The last chunk, kept back in case that only a short rest follows. */
+  /** The last chunk, held back in case only a short rest follows. */
   #held: PackedSpan | null = null;
-  /** Where the block begins that the last chunk is a part of. */
+  /** Where the block of the last chunk starts. */
   #heldFrom = 0;
 
   constructor(ruler: Ruler) {
@@ -56,7 +55,7 @@ class Packer {
     this.#held = null;
   }
 
-  /** Whether there is room is asked of the whole block: else it would depend on what went before the block. */
+  /** Checks the room for the whole block; otherwise it would depend on what came before the block. */
   #joinsHeld(rest: Span): boolean {
     const held = this.#held;
     if (!held || !this.#join({ start: this.#heldFrom, end: held.end }, rest)) return false;
@@ -65,10 +64,10 @@ class Packer {
     return joined !== null;
   }
 
-  /** Headings without a text go with the section below them. */
+  /** Headings without text belong to the section below them. */
   *#enterSection(section: number): Generator<PackedSpan> {
     this.#section = section;
-    if (this.#run.isEmpty || !this.#isRunOfHeadings) {
+    if (this.#run.isEmpty() || !this.#isRunOfHeadings) {
       yield* this.end();
       return;
     }
@@ -79,14 +78,14 @@ class Packer {
   *#addShort(block: Block, piece: Piece): Generator<PackedSpan> {
     this.#run.push(piece);
     if (block.kind !== 'heading') this.#isRunOfHeadings = false;
-    if (this.#run.isFull) yield* this.#emit(this.#run.take());
+    if (this.#run.isFull()) yield* this.#emit(this.#run.take());
   }
 
   *#addLong(block: Block, piece: Piece): Generator<PackedSpan> {
     yield* this.#shortenRun();
     const run = this.#run.span();
-    const joined = run && this.#run.tokens <= this.#ruler.max - this.#ruler.short && this.#join(run, block);
-    const isLeadIn = run !== null && this.#run.tokens < this.#ruler.short;
+    const joined = run && this.#run.tokens() <= this.#ruler.max - this.#ruler.short && this.#join(run, block);
+    const isLeadIn = run !== null && this.#run.tokens() < this.#ruler.short;
     if (joined) {
       yield* this.#emit(joined);
     } else if (isLeadIn && (piece.tokens > this.#ruler.max || !isWhole(block))) {
@@ -100,17 +99,17 @@ class Packer {
     this.#clearRun();
   }
 
-  /** The first part leaves room for a lead-in even if there is none: it must not move when one comes or goes. */
+  /** The first part always leaves room for a lead-in, so that it does not move when one is added or removed. */
   *#divide(block: Block, leadIn: Span | null): Generator<PackedSpan> {
     const queue = new PieceQueue(this.#ruler);
     let isFirst = true;
     for (const piece of piecesOf(block, this.#ruler)) {
       queue.push(piece);
-      if (!queue.isFull) continue;
+      if (!queue.isFull()) continue;
       yield* isFirst ? this.#emitFirst(leadIn, queue) : this.#emit(queue.take());
       isFirst = false;
     }
-    while (!queue.isEmpty) {
+    while (!queue.isEmpty()) {
       yield* isFirst ? this.#emitFirst(leadIn, queue) : this.#emit(queue.take());
       isFirst = false;
     }
@@ -130,7 +129,7 @@ class Packer {
   /** A row of short blocks can be longer than a chunk. */
   *#shortenRun(): Generator<PackedSpan> {
     for (let run = this.#run.span(); run; run = this.#run.span()) {
-      if (this.#run.tokens <= this.#ruler.max && this.#ruler.tokens(run) <= this.#ruler.max) return;
+      if (this.#run.tokens() <= this.#ruler.max && this.#ruler.tokens(run) <= this.#ruler.max) return;
       yield* this.#emit(this.#run.take());
     }
   }
@@ -153,7 +152,7 @@ class Packer {
   }
 }
 
-/** Code and tables are worth more in one piece than with their lead-in. */
+/** Code and tables stay in one piece, even if that separates them from their lead-in. */
 function isWhole(block: Block): boolean {
   return block.kind === 'fence' || block.kind === 'table';
 }

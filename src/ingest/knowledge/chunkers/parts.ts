@@ -1,4 +1,4 @@
-import type { Block, BlockKind } from './block.ts';
+import type { Block, BlockKind } from './chunker.ts';
 import {
   closesFence,
   type Fence,
@@ -25,14 +25,14 @@ import {
 /** A part of a text that fits into a chunk. */
 export interface Piece extends Span {
   tokens: number;
-  /** How good a place to cut its beginning is: of a paragraph better than of a sentence, and so on. */
+  /** How good its start is as a place to cut: a paragraph is better than a sentence, and so on. */
   strength: number;
 }
 
 const letters: Splitter[] = [words, syllables, graphemes, codePoints];
 const finest: Splitter[] = [phrases, ...letters];
 
-/** How a block is taken apart: each splitter cuts what the one before it left too long. */
+/** How a block is divided: each splitter cuts what the one before it left too long. */
 const splitters: Record<BlockKind, Splitter[]> = {
   heading: [sentences, ...finest],
   paragraph: [sentences, lines, ...finest],
@@ -42,15 +42,15 @@ const splitters: Record<BlockKind, Splitter[]> = {
   front_matter: [lines, ...finest],
 };
 
-/** Stronger than the beginning of any part. */
+/** Stronger than the start of any part. */
 export const blockStrength = 1 + Math.max(...Object.values(splitters).map((levels) => levels.length));
 
-/** The parts of a block that is too long for one chunk; lazily, because there can be millions. */
+/** The parts of a block that is too long for one chunk; lazy, because there can be millions. */
 export function piecesOf(block: Block, ruler: Ruler): Generator<Piece> {
   return pieces(block, ruler, { levels: splitters[block.kind], strength: blockStrength });
 }
 
-/** The same in words alone, for windows that take no notice of sentences. */
+/** The same with words only, for windows that ignore sentences. */
 export function wordsOf(span: Span, ruler: Ruler): Generator<Piece> {
   return pieces(span, ruler, { levels: letters, strength: letters.length });
 }
@@ -62,7 +62,7 @@ function* pieces(
 ): Generator<Piece> {
   const [split, ...finer] = levels;
   if (!split) return;
-  // What begins with the span begins as well as the span does.
+  // The first part has the strength of the span itself.
   let strengthHere = strength;
   for (const part of split(ruler.text, span)) {
     const tokens = ruler.tokens(part);
@@ -75,17 +75,17 @@ function* pieces(
   }
 }
 
-/** Items of a list on all its levels, each with the text below it. */
+/** Items of a list on all levels, each with the text below it. */
 function items(text: string, span: Span): Generator<Span> {
   return joinedLines(text, span, (line, isInFence) => !isInFence && isListItem(line));
 }
 
-/** Lines of an item; code between fences stays in one. */
+/** Lines of an item; fenced code stays together. */
 function itemLines(text: string, span: Span): Generator<Span> {
   return joinedLines(text, span, (_, isInFence) => !isInFence);
 }
 
-/** Rows of a table; its head goes with the dashes below it. */
+/** Rows of a table; the header stays with the dashes below it. */
 function rows(text: string, span: Span): Generator<Span> {
   return joinedLines(text, span, (line) => !isTableRule(line));
 }

@@ -2,7 +2,7 @@ import { cutRank } from './cut-rank.ts';
 import type { Piece } from './parts.ts';
 import type { Ruler, Span } from './ruler.ts';
 
-/** Pieces that follow one another and wait for their chunk. Never more than a chunk and what is seen behind it. */
+/** Consecutive pieces that wait for their chunk: at most one chunk and what is looked ahead. */
 export class PieceQueue {
   readonly #ruler: Ruler;
   #pieces: Piece[] = [];
@@ -12,16 +12,16 @@ export class PieceQueue {
     this.#ruler = ruler;
   }
 
-  get tokens(): number {
+  tokens(): number {
     return this.#tokens;
   }
 
-  get isEmpty(): boolean {
+  isEmpty(): boolean {
     return this.#pieces.length === 0;
   }
 
-  /** There is enough in it to choose a cut as well as with all that follows. */
-  get isFull(): boolean {
+  /** Whether it holds enough to choose a cut as well as with all that follows. */
+  isFull(): boolean {
     return this.#tokens > this.#ruler.max + this.#ruler.short;
   }
 
@@ -42,7 +42,7 @@ export class PieceQueue {
     this.#tokens = 0;
   }
 
-  /** All, if they fit into one chunk; else those up to the best place to cut. Null if it is empty. */
+  /** Takes all pieces if they fit into one chunk, otherwise those up to the best cut. Null if empty. */
   take(limits: TakeLimits = {}): Span | null {
     const all = this.span();
     if (!all) return null;
@@ -54,10 +54,10 @@ export class PieceQueue {
     return this.#takeFirst(this.#fitting(this.#bestCount(limits)));
   }
 
-  /** How many pieces make the next chunk: up to the highest rank in the part that is neither too short nor too long. */
+  /** How many pieces make the next chunk: up to the highest rank between the shortest and the longest chunk. */
   #bestCount({ least = this.#ruler.short, most = this.#ruler.max }: TakeLimits): number {
-    // If the end is in sight, what remains must not be too short either.
-    const latest = this.isFull ? most : Math.min(most, this.#tokens - this.#ruler.short);
+    // If the end is in sight, the rest must not be too short either.
+    const latest = this.isFull() ? most : Math.min(most, this.#tokens - this.#ruler.short);
     let best = { count: 0, strength: -1, rank: -1 };
     let fallback = 1;
     let sum = 0;
@@ -75,13 +75,13 @@ export class PieceQueue {
     return best.count || fallback;
   }
 
-  /** The tokens of pieces need not add up to those of the whole: it is counted, and shortened until it fits. */
+  /** Tokens of pieces need not add up to those of the whole, so the whole is counted and shortened until it fits. */
   #fitting(count: number): number {
     let fitting = count;
     while (fitting > 1) {
       const tokens = this.#ruler.tokens(this.#spanOf(fitting));
       if (tokens <= this.#ruler.max) break;
-      // Infinite tokens halve it, so that few steps are enough.
+      // Infinite tokens halve it, so that a few steps are enough.
       const share = Number.isFinite(tokens) ? this.#ruler.max / tokens : 0.5;
       fitting = Math.max(1, Math.min(fitting - 1, Math.floor(fitting * share)));
     }
@@ -102,7 +102,7 @@ export class PieceQueue {
   }
 }
 
-/** In tokens. `most` below a whole chunk leaves room for what goes before it. */
+/** In tokens. `most` below a whole chunk leaves room for text before it. */
 interface TakeLimits {
   least?: number;
   most?: number;

@@ -1,10 +1,10 @@
-import type { Block } from './block.ts';
+import type { Block } from './chunker.ts';
 import { isBlankLine, lineAt } from './markdown-lines.ts';
 import { type PackedSpan, pack } from './packing.ts';
 import type { Ruler } from './ruler.ts';
 import { trimmed } from './splitters.ts';
 
-/** By paragraphs, then sentences, lines, words and letters: for texts in which a number sign is no heading. */
+/** Cuts by paragraphs, then sentences, lines, words and letters: for texts without Markdown. */
 export function cutRecursively(ruler: Ruler): Iterable<PackedSpan> {
   return pack(paragraphs(ruler.text), ruler);
 }

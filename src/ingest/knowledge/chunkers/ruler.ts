@@ -1,26 +1,26 @@
 import type { CountTokens } from './chunker.ts';
 import { normalise } from './normalise.ts';
 
-/** A part of the document's text, in UTF-16 units; the end is excluded. */
+/** A part of the document's text, in UTF-16 units; the end is exclusive. */
 export interface Span {
   start: number;
   end: number;
 }
 
 /**
- * No tokeniser reads more of a language's text into one token. It bounds what is counted at once, whatever a counter
- * says of a word of twenty megabytes.
+ * No tokeniser puts more text of a language into one token. It bounds what is counted at once, even for a word of
+ * twenty megabytes.
  */
 const maxUnitsPerToken = 16;
 
-/** Measures parts of one document in tokens, and knows the sizes that chunks may have. */
+/** Measures parts of one document in tokens, and knows the limits of chunks. */
 export interface Ruler {
   readonly text: string;
-  /** No chunk has more. */
+  /** The most tokens of a chunk. */
   readonly max: number;
-  /** What has fewer is short: it looks for company. */
+  /** Blocks with fewer tokens are joined with their neighbours. */
   readonly short: number;
-  /** 0 for a part without any text, infinite for one that is too long to be counted. */
+  /** 0 for a part without text, infinite for one that is too long to count. */
   tokens(span: Span): number;
 }
 
@@ -33,7 +33,7 @@ export function createRuler(text: string, options: { maxTokens: number; countTok
     tokens({ start, end }) {
       if (end - start > maxTokens * maxUnitsPerToken) return Number.POSITIVE_INFINITY;
       const normalised = normalise(text.slice(start, end));
-      // Whatever a counter thinks of single signs, they take up room.
+      // A counter may count 0 for single characters; they still take up room.
       return normalised === '' ? 0 : Math.max(1, countTokens(normalised));
     },
   };

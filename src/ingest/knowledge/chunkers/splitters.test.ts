@@ -23,7 +23,7 @@ describe('splitters', () => {
     expect(cut(words, ' a\u00a0b \n c')).toEqual(['a', 'b', 'c']);
   });
 
-  test('keep letters whole that are made of several characters', () => {
+  test('keep letters whole that consist of several characters', () => {
     const family = '👨‍👩‍👧‍👦';
     expect(cut(graphemes, `e\u0301${family}🇨🇭x`)).toEqual(['e\u0301', family, '🇨🇭', 'x']);
     expect(cut(codePoints, 'a😀b')).toEqual(['a', '😀', 'b']);
@@ -31,13 +31,13 @@ describe('splitters', () => {
     expect(cut(graphemes, long).slice(-3)).toEqual(['x', family, family]);
   });
 
-  test('cut a letter that has no end, between characters', () => {
+  test('cut an endless letter between characters', () => {
     const parts = cut(graphemes, `x${'\u{1d165}'.repeat(5_000)}`);
     expect(parts.length).toBeGreaterThan(3);
     for (const part of parts) expect(part).not.toMatch(/^[\udc00-\udfff]|[\ud800-\udbff]$/);
   });
 
-  test('cut a word without end into short pieces that a letter put in before them does not move', () => {
+  test('cut an endless word into short pieces that an inserted letter does not move', () => {
     const letters = Array.from({ length: 4_000 }, (_, index) =>
       ((index * index * 31) % 36).toString(36),
     ).join('');

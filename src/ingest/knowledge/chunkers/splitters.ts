@@ -3,8 +3,8 @@ import { isBlank, safeCut } from './normalise.ts';
 import type { Span } from './ruler.ts';
 
 /**
- * Cuts a span into smaller ones, lazily and in one pass that never looks behind the span's end: a search that did
- * would read a long line again for each of its sentences.
+ * Cuts a span into smaller ones, lazily and in one pass that never reads past the end of the span. A search past the
+ * end would read a long line again for each of its sentences.
  */
 export type Splitter = (text: string, span: Span) => Iterable<Span>;
 
@@ -21,7 +21,7 @@ export function* lines(text: string, { start, end }: Span): Generator<Span> {
 }
 
 const sentenceEnds = new Set([...'.!?…。！？'].map((sign) => sign.charCodeAt(0)));
-/** Behind these no blank is written. */
+/** No blank follows these. */
 const wideEnds = new Set([...'。！？'].map((sign) => sign.charCodeAt(0)));
 const closers = new Set([...'"\')]}”’»」』）*_`'].map((sign) => sign.charCodeAt(0)));
 
@@ -44,7 +44,7 @@ export function* sentences(text: string, { start, end }: Span): Generator<Span> 
   yield* trimmed(text, { start: from, end });
 }
 
-/** From `@` to the general punctuation: most of what is read, told from a sentence's end without a look-up. */
+/** From `@` to general punctuation: most characters, recognised without a lookup. */
 function isLetterLike(unit: number): boolean {
   return unit > 0x3f && unit < 0x2000;
 }
@@ -63,7 +63,7 @@ const phraseUnits = 64;
 /** One word in four. */
 const phraseMask = 3;
 
-/** A few words that begin where the words say so: to count each of a million words would take long. */
+/** A few words each, cut at places that depend on the words: counting a million single words would take too long. */
 export function* phrases(text: string, span: Span): Generator<Span> {
   let open: Span | null = null;
   for (const word of words(text, span)) {
@@ -80,8 +80,8 @@ const syllableUnits = 16;
 const anchorMask = 7;
 
 /**
- * Short pieces of a word that is none: a key, a picture in letters, a language without blanks. They end where the
- * letters say so, because pieces of an equal length would all move with the first letter that is put in.
+ * Short pieces of a very long word: a key, encoded data, a language without blanks. They end at places that depend on
+ * the letters, because pieces of equal length would all move when a letter is inserted.
  */
 export function* syllables(text: string, span: Span): Generator<Span> {
   let from = span.start;
@@ -94,9 +94,9 @@ export function* syllables(text: string, span: Span): Generator<Span> {
 }
 
 const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' });
-/** How much is segmented at once; a longer cluster is no letter of any language and is cut. */
+/** How much is segmented at once; a longer cluster is not a letter of any language and is cut. */
 const windowUnits = 1_024;
-/** Letters that never join their neighbours of the same kind: segmenting them costs a hundred times as much. */
+/** Letters that never join their neighbours: segmenting them would cost a hundred times as much. */
 const plain =
   /^[ -~\u00c0-\u024f\u0391-\u03c9\u0400-\u0481\u3041-\u3096\u30a1-\u30fa\u3400-\u9fff\uac00-\ud7a3]*$/;
 
@@ -106,7 +106,7 @@ export function* graphemes(text: string, { start, end }: Span): Generator<Span> 
     const isLast = from + windowUnits >= end;
     const window = text.slice(from, isLast ? end : safeCut(text, from + windowUnits));
     const ends = plain.test(window) ? unitEnds(window) : clusterEnds(window);
-    // The last cluster of a window may go on behind it.
+    // The last cluster of a window may continue after it.
     if (!isLast && ends.length > 1) ends.pop();
     else if (!isLast) ends[0] = safeCut(window, windowUnits - 1);
     const base = from;
@@ -126,7 +126,7 @@ export function* codePoints(text: string, { start, end }: Span): Generator<Span>
   }
 }
 
-/** Without the blanks around it; nothing if there is nothing else. */
+/** The span without surrounding blanks; nothing if only blanks are left. */
 export function* trimmed(text: string, span: Span): Generator<Span> {
   let { start, end } = span;
   while (start < end && isBlank(text.charCodeAt(start))) start += 1;

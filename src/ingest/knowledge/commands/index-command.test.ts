@@ -170,7 +170,7 @@ test('a web site is crawled, and is one source however often it is indexed', asy
   );
   const cut = await runHere(tenantId, 'index', `${site.url}/`, '--kb', 'site');
   expect(cut.code, 'the site has more than was read').toBe(3);
-  expect(cut.stderr).toMatch(/Not everything was read: .*more pages than the 1/);
+  expect(cut.stderr).toMatch(/Not everything was read: .*more pages than the limit of this crawl, 1/);
 });
 
 test('--watch no does not wait, and a run that is followed goes on when the command is interrupted', async () => {

@@ -15,7 +15,7 @@ export interface DocumentDeps extends KnowledgeServiceDeps, DocumentFormDeps {}
 
 export type DocumentKey = KbKey & { documentId: string };
 
-/** All of them or none, in one transaction; if that fails, the bytes go too. */
+/** Adds all files or none, in one transaction; if it fails, the stored bytes are deleted too. */
 export async function addFiles(
   deps: DocumentDeps,
   key: KbKey,
@@ -30,7 +30,7 @@ export async function addFiles(
     return await deps.db.tenant(key.tenantId, async (tx) => {
       if (!(await shareKb(tx, key))) await getKbIn(tx, key);
       const made: KnowledgeFile[] = [];
-      // In the order of their names, so that two forms with the same files do not wait for each other for ever.
+      // In the order of names, so that two forms with the same files cannot deadlock.
       const ordered = intake.received.toSorted((one, other) => (one.name < other.name ? -1 : 1));
       const { origin, createdBy } = intake;
       for (const file of ordered) made.push(await addFile(deps, tx, key, { ...file, origin, createdBy }));
@@ -66,7 +66,7 @@ async function addFile(
   });
   if (replaced !== null) await removeFile(tx, { tenantId, fileId: replaced, files });
   const file = await findKbFile(tx, { ...key, name });
-  if (!file) throw new Error(`The file ${fileId} is not there right after it was written`);
+  if (!file) throw new Error(`The file ${fileId} cannot be found right after it was written`);
   return file;
 }
 
@@ -86,7 +86,6 @@ export function getDocument({ db }: { db: Database }, key: DocumentKey): Promise
   });
 }
 
-/** How many documents are in each state, and how many chunks they have. */
 export function countContents(
   { db }: { db: Database },
   key: KbKey,
@@ -106,7 +105,7 @@ function noDocument({ kbId, documentId }: DocumentKey): never {
   );
 }
 
-/** The file and what was indexed of it, at once. */
+/** Deletes the file together with its indexed document. */
 export function removeDocument(deps: DocumentDeps, key: DocumentKey): Promise<void> {
   const { tenantId, kbId } = key;
   return deps.db.tenant(tenantId, async (tx) => {
@@ -123,7 +122,7 @@ export function removeDocument(deps: DocumentDeps, key: DocumentKey): Promise<vo
 
 const uriPrefix = 'file:';
 
-/** A file is named by its own id, or by the id of the document that a run has made of it. */
+/** A request names a file by its id, or by the id of the document that a run has made from it. */
 async function nameOfFile(tx: Tx, key: DocumentKey): Promise<string> {
   const file = await findFileById(tx, { ...key, fileId: key.documentId });
   if (file) return file.name;
@@ -131,6 +130,6 @@ async function nameOfFile(tx: Tx, key: DocumentKey): Promise<string> {
   const source = await findSource(tx, { ...key, sourceId: document.sourceId });
   if (source?.type === 'files') return document.uri.slice(uriPrefix.length);
   throw knowledgeErrors.raise.knowledge_document_not_a_file(
-    `Document ${document.documentId} comes from a source of the type ${source?.type ?? 'that is deleted'}`,
+    `Document ${document.documentId} comes from a source of type ${source?.type ?? 'unknown (the source was deleted)'}`,
   );
 }

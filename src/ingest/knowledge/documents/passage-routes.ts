@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../../kernel/http/replies.ts';
 import type { RouteModule } from '../../../kernel/http/route.ts';
-import { kbKeyOf, kbParams } from '../bases/knowledge-key.ts';
+import { kbKeyOf, kbParams } from '../bases/form.ts';
 import { getDocument } from './documents.ts';
 import { findOrdinalAt, listPassages, type Passage } from './passage-store.ts';
 
-/** How many passages before the one that was asked for are shown with it. */
+/** How many earlier passages are shown with the requested one. */
 const leadIn = 2;
 
 const passageReply = z
@@ -18,7 +18,6 @@ const passageReply = z
   })
   .meta({ id: 'KnowledgePassage' });
 
-/** A document as its index has it: passage after passage, or from just before one of them. */
 export const passageRoutes: RouteModule = (app, { db, cursors }) => {
   const list = 'knowledge passages';
   app.route({
@@ -27,7 +26,7 @@ export const passageRoutes: RouteModule = (app, { db, cursors }) => {
     config: { action: 'knowledge.read' },
     schema: {
       tags: ['knowledge'],
-      summary: 'The passages that a document was cut into, in order',
+      summary: 'List the passages of a document in order',
       params: kbParams.extend({ document_id: z.uuid() }),
       querystring: z.strictObject({
         ...pageQuery,
@@ -37,7 +36,7 @@ export const passageRoutes: RouteModule = (app, { db, cursors }) => {
           .min(0)
           .max(2_000_000_000)
           .optional()
-          .describe('Begin a little before the passage at this character; not with cursor'),
+          .describe('Start two passages before the one at this character; not together with cursor'),
       }),
       response: { 200: listOf(passageReply), ...problems(404) },
     },
@@ -46,7 +45,7 @@ export const passageRoutes: RouteModule = (app, { db, cursors }) => {
       const { limit: shown, around } = request.query;
       const { after, limit } = pageRequest(request.query, { list, cursors });
       await getDocument({ db }, key);
-      const rows = await db.tenant(key.tenantId, async (tx) => {
+      const rows = await db.read(key.tenantId, async (tx) => {
         const startsAt = around === undefined ? 0 : await findOrdinalAt(tx, { ...key, startAt: around });
         const fromOrdinal = after === null ? Math.max(0, startsAt - leadIn) : Number(after) + 1;
         return listPassages(tx, { ...key, fromOrdinal, limit });

@@ -14,7 +14,7 @@ interface DocumentKey extends KbKey {
   documentId: string;
 }
 
-/** The chunks of a document as it is now, in order. */
+/** The chunks of a document's current revision, in order. */
 export function listPassages(
   tx: Tx,
   { tenantId, kbId, documentId, fromOrdinal, limit }: DocumentKey & { fromOrdinal: number; limit: number },
@@ -36,7 +36,7 @@ export function listPassages(
      limit ${limit}`);
 }
 
-/** Which of them begins at this character or is the last to begin before it; 0 for a document without any. */
+/** The last chunk that starts at or before this character; 0 for a document without chunks. */
 export async function findOrdinalAt(
   tx: Tx,
   { tenantId, kbId, documentId, startAt }: DocumentKey & { startAt: number },

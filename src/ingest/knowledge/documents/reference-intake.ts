@@ -5,11 +5,11 @@ import type { KbKey } from '../types.ts';
 
 const maxSources = 1_000;
 
-/** Whether the knowledge base is there; if so, it has the one source that references come through from now on. */
+/** Returns whether the knowledge base exists; if so, makes sure that it has its one source for references. */
 export async function admitReferences(tx: Tx, key: KbKey): Promise<boolean> {
   if ((await findKb(tx, key)) === null) return false;
   if (await hasReferenceSource(tx, key)) return true;
-  // Two of them would have every reference twice.
+  // Two such sources would index each reference twice.
   if ((await lockKb(tx, key)) === null) return false;
   if (!(await hasReferenceSource(tx, key))) {
     await insertSource(tx, { ...key, sourceId: newId(), type: 'reference', settings: {} });
@@ -17,7 +17,7 @@ export async function admitReferences(tx: Tx, key: KbKey): Promise<boolean> {
   return true;
 }
 
-/** Null: it is not there. */
+/** Null if it does not exist. */
 export async function kbMadeAt(tx: Tx, key: KbKey): Promise<Date | null> {
   return (await findKb(tx, key))?.createdAt ?? null;
 }

@@ -9,7 +9,7 @@ import {
   sendKept,
 } from '../../../kernel/http/route.ts';
 import { storedText } from '../../../kernel/http/stored-text.ts';
-import { kbKeyOf, kbParams } from '../bases/knowledge-key.ts';
+import { kbKeyOf, kbParams } from '../bases/form.ts';
 import { findShownGeneration } from '../bases/overview-store.ts';
 import { getKb, getKbIn } from '../service.ts';
 import { listKbFiles } from '../store.ts';
@@ -24,9 +24,8 @@ const params = kbParams.extend({ document_id: z.uuid() });
 const origin = storedText(1_000)
   .min(1)
   .optional()
-  .describe('Where the files are sent from, to be told apart from others later; shown with each file');
+  .describe('Where the files come from, to tell them apart later; shown with each file');
 
-/** The files that were given to a knowledge base, and what its runs made of everything. */
 export function documentRoutes(deps: DocumentDeps): RouteModule {
   return (app, routeDeps) => {
     installIntake(app, deps);
@@ -37,7 +36,7 @@ export function documentRoutes(deps: DocumentDeps): RouteModule {
 }
 
 function installIntake(app: RouteApp, deps: DocumentDeps): void {
-  const answer = (made: KnowledgeFile[]) => ({ files: made.map(renderFile) });
+  const render = (made: KnowledgeFile[]) => ({ files: made.map(renderFile) });
   app.route({
     method: 'POST',
     url: '/api/knowledge/:kb_id/documents',
@@ -45,7 +44,7 @@ function installIntake(app: RouteApp, deps: DocumentDeps): void {
     bodyLimit: deps.maxFileBytes * maxFilesPerForm,
     schema: {
       tags,
-      summary: 'Add files, as many as the form has; one with a known name replaces the earlier one',
+      summary: 'Add files; a file with a known name replaces the earlier one',
       consumes: ['multipart/form-data'],
       params: kbParams,
       querystring: z.strictObject({ origin }),
@@ -56,7 +55,7 @@ function installIntake(app: RouteApp, deps: DocumentDeps): void {
     },
     handler: async (request, reply) => {
       const key = kbKeyOf(request);
-      // Nobody should have to send a book to hear that there is nowhere to put it.
+      // Check first: a client should not send a whole file to a knowledge base that does not exist.
       await getKb(deps, key);
       const received = await receiveDocuments(deps, request);
       const kept = await claimFor(request, received).catch(async (error: unknown) => {
@@ -68,19 +67,19 @@ function installIntake(app: RouteApp, deps: DocumentDeps): void {
         return sendKept(reply, kept);
       }
       const { userId } = principalOf(request);
-      const keep = request.receipt.keeping(201, answer);
+      const keep = request.receipt.keeping(201, render);
       const made = await addFiles(deps, key, {
         received,
         origin: request.query.origin ?? null,
         createdBy: userId,
         beforeCommit: keep,
       });
-      return reply.code(201).send(answer(made));
+      return reply.code(201).send(render(made));
     },
   });
 }
 
-/** What makes two requests with one Idempotency-Key the same: names and bytes. */
+/** Two requests with one Idempotency-Key are the same if names and bytes are. */
 function claimFor(request: FastifyRequest, received: readonly ReceivedFile[]) {
   return request.receipt.claim(received.map(({ name, stored }) => ({ name, sha256: stored.sha256 })));
 }
@@ -102,7 +101,7 @@ function installDocuments(app: RouteApp, { db, cursors }: RouteDeps): void {
       const key = kbKeyOf(request);
       const { limit, state } = request.query;
       const page = pageRequest(request.query, { list, cursors });
-      const rows = await db.tenant(key.tenantId, async (tx) => {
+      const rows = await db.read(key.tenantId, async (tx) => {
         await getKbIn(tx, key);
         const generation = await findShownGeneration(tx, key);
         return listDocuments(tx, { ...key, ...page, generation, state });
@@ -135,7 +134,7 @@ function installFiles(app: RouteApp, { db, cursors }: RouteDeps): void {
     config: { action: 'knowledge.read' },
     schema: {
       tags,
-      summary: 'List the files that were added, by name',
+      summary: 'List the added files by name',
       params: kbParams,
       querystring: z.strictObject(pageQuery),
       response: { 200: listOf(knowledgeFileReply), ...problems(404) },
@@ -143,7 +142,7 @@ function installFiles(app: RouteApp, { db, cursors }: RouteDeps): void {
     handler: async (request) => {
       const key = kbKeyOf(request);
       const page = pageRequest(request.query, { list, cursors });
-      const rows = await db.tenant(key.tenantId, async (tx) => {
+      const rows = await db.read(key.tenantId, async (tx) => {
         await getKbIn(tx, key);
         return listKbFiles(tx, { ...key, afterName: page.after, limit: page.limit });
       });
@@ -160,7 +159,7 @@ function installRemoval(app: RouteApp, deps: DocumentDeps): void {
     config: { action: 'knowledge.ingest' },
     schema: {
       tags,
-      summary: 'Delete a file and what is indexed of it, while no run is active; takes a file_id too',
+      summary: 'Delete a file and its indexed document while no run is active; also accepts a file_id',
       params,
       response: { 204: z.null(), ...problems(404, 409, 422) },
     },

@@ -1,9 +1,14 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
-import { sql } from '../../../lib/postgres/sql.ts';
-import { documentColumns } from '../knowledge-columns.ts';
+import { sql, trustedSql } from '../../../lib/postgres/sql.ts';
 import type { DocumentState, KbKey, KnowledgeDocument } from '../types.ts';
 
-/** Documents of the generation that searches are answered from, or of the one that is being built first. */
+/** A `KnowledgeDocument`, read from `knowledge_documents d`. */
+const documentColumns = trustedSql(`
+  d.tenant_id as "tenantId", d.kb_id as "kbId", d.generation, d.document_id as "documentId",
+  d.source_id as "sourceId", d.uri, d.title, d.media_type as "mediaType", d.state, d.content_hash as "contentHash",
+  d.etag, d.last_modified as "lastModified", d.chunk_count as "chunkCount", d.error_code as "errorCode",
+  d.error_text as "errorText", d.notes, d.updated_at as "updatedAt"`);
+
 export function listDocuments(
   tx: Tx,
   filter: KbKey & {

@@ -1,8 +1,8 @@
 import { isSluiceError, messageOf } from '../../../lib/errors.ts';
 import { assertEmbedderDefinition, type EmbedderDefinition, nameOfType } from './define-embedder.ts';
 import type { Embedder, EmbedderLimits } from './embedder.ts';
+import { toUnitLength } from './embedder.ts';
 import { embedderErrors } from './errors.ts';
-import { toUnitLength } from './vectors.ts';
 
 const { raise } = embedderErrors;
 const defaultLimits: EmbedderLimits = {
@@ -12,7 +12,9 @@ const defaultLimits: EmbedderLimits = {
   callsInFlight: 2,
 };
 
-/** Somebody's own embedder, made complete: what it answers is checked, because nobody notices a wrong vector later. */
+/**
+ * Makes an embedder of a definition. It checks what the definition returns: a wrong vector would not be noticed later.
+ */
 export function toEmbedder(definition: unknown): Embedder {
   assertEmbedderDefinition(definition);
   const { name, model, dimensions, limits, pricePerMillionTokens = 0 } = definition;
@@ -64,19 +66,19 @@ function checkVectors(
 ): Float32Array[] {
   if (!Array.isArray(answer) || answer.length !== texts) {
     const found = Array.isArray(answer) ? `${answer.length} vectors` : nameOfType(answer);
-    throw raise.embedder_misbehaved(`The embedder ${name} answered ${found} for ${texts} texts`);
+    throw raise.embedder_misbehaved(`The embedder ${name} returned ${found} for ${texts} texts`);
   }
   return answer.map((values: unknown, index) => {
     if (!isNumbers(values) || values.length !== dimensions) {
       const found = isNumbers(values) ? `${values.length} numbers` : nameOfType(values);
       throw raise.embedder_misbehaved(
-        `The embedder ${name} answered ${found} for text ${index + 1}; its dimensions are ${dimensions}`,
+        `The embedder ${name} returned ${found} for text ${index + 1}; its dimensions are ${dimensions}`,
       );
     }
     const vector = toUnitLength(values);
     if (vector !== null) return vector;
     throw raise.embedder_vector_unusable(
-      `The embedder ${name} answered a vector for text ${index + 1} without a direction: NaN, or only zeros`,
+      `The embedder ${name} returned a vector for text ${index + 1} without a direction: NaN, or only zeros`,
     );
   });
 }

@@ -52,21 +52,21 @@ describe('a definition', () => {
     ['half a dimension', { ...good, dimensions: 1.5 }, 'whole number'],
     ['an unknown limit', { ...good, limits: { texts: 1 } }, 'limit texts'],
     ['a limit of 0', { ...good, limits: { textsPerCall: 0 } }, 'limit textsPerCall'],
-    ['a misspelt member', { ...good, clsoe: () => {} }, 'Is it close?'],
+    ['a misspelt member', { ...good, clsoe: () => {} }, 'Did you mean close?'],
   ])('with %s is refused', (_what, definition, words) => {
     expect(() => toEmbedder(definition)).toThrow(words);
     const [problem] = findEmbedderProblems([definition]);
     expect(problem).toMatch(/^number 1: /);
   });
 
-  test('of a config file is told with its number, and a name may be used once', () => {
+  test('of a config file is reported with its number, and each name may be used once', () => {
     expect(findEmbedderProblems([good])).toEqual([]);
     expect(findEmbedderProblems([good, { ...good }])).toEqual(['number 2: Two embedders are named mine']);
     expect(findEmbedderProblems({})[0]).toContain('Allowed: an array');
   });
 });
 
-describe('what a custom embedder answers', () => {
+describe('what a custom embedder returns', () => {
   test.each([
     ['no list', 'x', 'a string for 1 texts', 'embedder_misbehaved'],
     [
@@ -107,7 +107,7 @@ describe('what a custom embedder throws', () => {
     await expect(failing(error).embed(['a'], { signal })).rejects.toMatchObject({ code, details });
   });
 
-  test('is the caller’s own reason when the caller gave up', async () => {
+  test('is the reason of the caller’s signal if the caller aborted', async () => {
     const giveUp = new AbortController();
     const reason = new Error('enough');
     const embedder = toEmbedder({

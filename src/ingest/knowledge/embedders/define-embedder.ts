@@ -3,29 +3,29 @@ import { nearestName } from '../../../lib/nearest-name.ts';
 import type { EmbedderLimits } from './embedder.ts';
 import { embedderErrors } from './errors.ts';
 
-/** An embedder as somebody writes it in sluice.config.mjs. */
+/** An embedder as defined in sluice.config.mjs. */
 export interface EmbedderDefinition {
-  /** What knowledge bases call it: `{"provider": "custom", "name": …}`. */
+  /** Knowledge bases use it with `{"provider": "custom", "name": …}`. */
   name: string;
-  /** Change it with the vectors: a knowledge base whose model has another name is embedded anew. */
+  /** Change it whenever the vectors change: a knowledge base with another model name is embedded again. */
   model: string;
   dimensions: number;
-  /** The most that one call takes. Default: 64 texts, 100,000 tokens, 8,000 tokens per text, 2 calls at once. */
+  /** Limits of one call. Default: 64 texts, 100,000 tokens, 8,000 tokens per text, 2 calls at once. */
   limits?: Partial<EmbedderLimits>;
   pricePerMillionTokens?: number;
   /**
-   * One vector per text, in order, of any length but 0. What it throws is tried again, unless the error has a `kind`:
-   * `invalid` (a text is to blame: halves are tried), `rate_limited` (with `retryInMs`, if known) or `forbidden`.
+   * Returns one vector per text, in order, of any length but 0. Errors are retried, unless they have a `kind`:
+   * `invalid` (a text is the cause, halves are tried), `rate_limited` (with `retryInMs`, if known) or `forbidden`.
    */
   embed(
     texts: readonly string[],
     context: { signal: AbortSignal },
   ): ArrayLike<number>[] | Promise<ArrayLike<number>[]>;
-  /** When the process ends. */
+  /** Called when the process ends. */
   close?(): void | Promise<void>;
 }
 
-/** Checks an embedder where it is written. */
+/** Checks a definition where it is written. */
 export function defineEmbedder(definition: EmbedderDefinition): EmbedderDefinition {
   assertEmbedderDefinition(definition);
   return definition;
@@ -46,7 +46,7 @@ const maxDimensions = 16_000;
 const builtIn = ['local', 'openai', 'custom'];
 const maxCustom = 100;
 
-/** What is wrong with the `embedders` of a config file, one sentence for each. */
+/** Problems of the `embedders` in a config file, one sentence each. */
 export function findEmbedderProblems(value: unknown): string[] {
   const allowed =
     'Allowed: an array of embedders, such as [defineEmbedder({ name, model, dimensions, embed })]';
@@ -65,7 +65,7 @@ export function findEmbedderProblems(value: unknown): string[] {
   });
 }
 
-/** Also for definitions that no type checker has seen. */
+/** Checks definitions that may not have been type-checked. */
 export function assertEmbedderDefinition(definition: unknown): asserts definition is EmbedderDefinition {
   if (typeof definition !== 'object' || definition === null || Array.isArray(definition)) {
     throw refusal(`An embedder is ${nameOfType(definition)}. Allowed: an object with a name and an embed`);
@@ -74,7 +74,7 @@ export function assertEmbedderDefinition(definition: unknown): asserts definitio
   const { name, model, dimensions } = given;
   if (typeof name !== 'string' || !/^[a-z][a-z0-9_-]{0,49}$/.test(name)) {
     throw refusal(
-      'An embedder needs a name of lower-case letters, digits, - and _, at most 50, that starts with a letter',
+      'An embedder needs a name of at most 50 lower-case letters, digits, - and _ that starts with a letter',
     );
   }
   if (builtIn.includes(name)) throw refusal(`The name ${name} is taken by a built-in embedder`);
@@ -88,7 +88,7 @@ export function assertEmbedderDefinition(definition: unknown): asserts definitio
   for (const [limit, value] of Object.entries(given.limits ?? {})) {
     if (limitNames.includes(limit) && isWhole(value)) continue;
     throw refusal(
-      `The limit ${limit} of the embedder ${name} is not usable. Allowed: ${limitNames.join(', ')}, each from 1`,
+      `The limit ${limit} of the embedder ${name} is not valid. Allowed: ${limitNames.join(', ')}, each at least 1`,
     );
   }
 }
@@ -104,7 +104,7 @@ function assertMembers(name: string, given: Record<string, unknown>): void {
   for (const member of Object.keys(given)) {
     const nearest = known.includes(member) ? null : nearestName(member, known);
     if (nearest === null) continue;
-    throw refusal(`The embedder ${name} has a member ${member}, which means nothing. Is it ${nearest}?`);
+    throw refusal(`The embedder ${name} has an unknown member ${member}. Did you mean ${nearest}?`);
   }
 }
 

@@ -1,17 +1,17 @@
-/** Makes vectors of texts. Each has the embedder's dimensions and length 1. */
+/** Turns texts into vectors of length 1 with the embedder's dimensions. */
 export interface Embedder {
-  /** `local`, `openai`, or the name that a custom one was defined under. */
+  /** `local`, `openai`, or the name of a custom embedder. */
   readonly provider: string;
   readonly model: string;
   readonly dimensions: number;
-  /** The most that one call takes. */
+  /** Limits of one call. */
   readonly limits: EmbedderLimits;
-  /** In the currency of the price list, for a million tokens; 0 where nothing is paid. */
+  /** In the currency of the price list; 0 if free. */
   readonly pricePerMillionTokens: number;
   /**
-   * In the order of the texts. Throws an error of `embedderErrors`: its kind says whether another try may help, and
-   * `retryInMs` of its details when. An error that one text alone is to blame for fails the whole call: the caller
-   * tries halves.
+   * Returns vectors in the order of the texts. Throws one of `embedderErrors`: its kind says whether a retry may help,
+   * and `retryInMs` in its details when. An error caused by one text fails the whole call; the caller then tries
+   * halves.
    */
   embed(texts: readonly string[], options: { signal: AbortSignal }): Promise<Float32Array[]>;
   close(): Promise<void>;
@@ -22,21 +22,30 @@ export interface EmbedderLimits {
   tokensPerCall: number;
   /** A longer text is refused, or embedded in windows by embedders that can. */
   tokensPerText: number;
-  /** Calls at the same time. */
+  /** Concurrent calls. */
   callsInFlight: number;
 }
 
-/** What a knowledge base says about its embedder. */
+/** The embedder settings of a knowledge base. */
 export type EmbedderSettings =
   | { provider: 'local' }
   | {
       provider: 'openai';
-      /** Any endpoint that speaks OpenAI's language, up to and without `/embeddings`. */
+      /** Any OpenAI-compatible endpoint, without `/embeddings`. */
       baseUrl: string;
       model: string;
       dimensions: number | null;
-      /** Name of the tenant's stored secret that holds the key; null for endpoints without one. */
+      /** Name of the tenant's stored secret with the key; null for endpoints without a key. */
       apiKeySecret: string | null;
       pricePerMillionTokens: number;
     }
   | { provider: 'custom'; name: string };
+
+/** The same direction with length 1; null for a vector without a direction: NaN, or only zeros. */
+export function toUnitLength(values: ArrayLike<number>): Float32Array | null {
+  let squares = 0;
+  for (let index = 0; index < values.length; index += 1) squares += (values[index] ?? 0) ** 2;
+  const length = Math.sqrt(squares);
+  if (!Number.isFinite(length) || length === 0) return null;
+  return Float32Array.from(values, (value) => value / length);
+}

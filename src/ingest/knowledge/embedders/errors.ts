@@ -1,8 +1,8 @@
 import { defineErrors } from '../../../lib/errors.ts';
 
 /**
- * What can go wrong with embedders. The kind says what a run does about it: `invalid` is the fault of a text, so halves
- * are tried until it is found; `transient` and `rate_limited` pass; everything else needs a person.
+ * Errors of embedders. The kind says what a run does: `invalid` is caused by a text, so halves are tried until it is
+ * found; `transient` and `rate_limited` are retried; everything else needs a person.
  */
 export const embedderErrors = defineErrors({
   embedder_refused: {
@@ -20,38 +20,38 @@ export const embedderErrors = defineErrors({
   embedder_vector_unusable: {
     kind: 'invalid',
     status: 422,
-    title: 'The embedder made no usable vector of a text',
-    next: 'Change or remove the text; if it happens with every text, look at the embedder.',
+    title: 'The embedder made no usable vector for a text',
+    next: 'Change or remove the text; if it happens with every text, check the embedder.',
   },
   embedder_rate_limited: {
     kind: 'rate_limited',
     status: 429,
     title: 'The embedder asked to slow down',
-    next: 'Nothing has to be done: the run waits and goes on. Raise the limit at the provider if it lasts.',
+    next: 'Nothing to do: the run waits and continues. Raise the limit at the provider if it lasts.',
   },
   embedder_unreachable: {
     kind: 'transient',
     status: 503,
-    title: 'The embedder could not be reached or did not answer in time',
-    next: 'Nothing has to be done: it is tried again. Check base_url and the network if it lasts.',
+    title: 'The embedder could not be reached or did not respond in time',
+    next: 'Nothing to do: the call is retried. Check base_url and the network if it lasts.',
   },
   embedder_failed: {
     kind: 'transient',
     status: 503,
     title: 'The embedder failed',
-    next: 'Nothing has to be done: it is tried again. Look at the provider’s status if it lasts.',
+    next: 'Nothing to do: the call is retried. Check the provider’s status if it lasts.',
   },
   embedder_answer_unreadable: {
     kind: 'transient',
     status: 503,
-    title: 'The embedder’s answer could not be read',
-    next: 'Check that base_url is the address of an OpenAI-compatible API and that no proxy answers instead.',
+    title: 'The embedder’s response could not be read',
+    next: 'Check that base_url is the address of an OpenAI-compatible API and that no proxy responds instead.',
   },
   embedder_stopped: {
     kind: 'transient',
     status: 503,
-    title: 'The local embedder stopped while it worked',
-    next: 'Nothing has to be done: it is started again. Give the machine more memory if it happens often.',
+    title: 'The local embedder stopped during a call',
+    next: 'Nothing to do: it is started again. Give the machine more memory if it happens often.',
   },
   embedder_unauthorized: {
     kind: 'forbidden',
@@ -62,7 +62,7 @@ export const embedderErrors = defineErrors({
   embedder_quota_exhausted: {
     kind: 'forbidden',
     status: 403,
-    title: 'The account at the embedder’s provider has nothing left to spend',
+    title: 'The account at the embedder’s provider has no credit left',
     next: 'Add credit or raise the budget at the provider, then resume the run.',
   },
   embedder_not_found: {
@@ -75,12 +75,12 @@ export const embedderErrors = defineErrors({
     kind: 'conflict',
     status: 422,
     title: 'The embedder cannot work with its settings',
-    next: 'Correct the setting that the message names.',
+    next: 'Correct the setting named in the message.',
   },
   embedder_unknown: {
     kind: 'conflict',
     status: 422,
-    title: 'There is no custom embedder of this name',
+    title: 'There is no custom embedder with this name',
     next: 'Use one of the names in the message, or register an embedder under this name in sluice.config.mjs.',
   },
   embedder_definition_invalid: {
@@ -92,8 +92,8 @@ export const embedderErrors = defineErrors({
   embedder_misbehaved: {
     kind: 'bug',
     status: 500,
-    title: 'A custom embedder answered with something that is no list of vectors',
-    next: 'Make it answer one vector per text, in order; the message says what it answered instead.',
+    title: 'A custom embedder returned something other than a list of vectors',
+    next: 'Make it return one vector per text, in order; the message says what it returned instead.',
   },
   embedder_unavailable: {
     kind: 'bug',

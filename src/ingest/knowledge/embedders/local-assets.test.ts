@@ -13,7 +13,7 @@ async function scratchDirectory(): Promise<string> {
 }
 
 describe('the files of the local embedder', () => {
-  test('are the ones that their README tells the checksums of', async () => {
+  test('have the checksums in their README', async () => {
     const readme = await readFile(path.join(released, 'README.md'), 'utf8');
     for (const { file, sha256 } of Object.values(localAssets)) {
       expect(readme, `run node scripts/build-embedder.mjs (${file})`).toContain(`| \`${sha256}\` |`);
@@ -22,7 +22,7 @@ describe('the files of the local embedder', () => {
     expect((await readAsset('vocabulary')).toString('utf8').split('\n')).toHaveLength(8_001);
   });
 
-  test('are refused when they are missing or were cut short', async () => {
+  test('are refused if they are missing or truncated', async () => {
     const directory = await scratchDirectory();
     await expect(readAsset('vocabulary', directory)).rejects.toMatchObject({
       code: 'embedder_unavailable',

@@ -9,7 +9,7 @@ import { SentencePieces } from './sentence-pieces.ts';
 
 const assetsDir = path.join(packageDir, 'assets/embedder');
 
-/** As scripts/build-embedder.mjs prints them. Vectors of other models cannot be compared with those that are stored. */
+/** As scripts/build-embedder.mjs prints them. Vectors of other models cannot be compared with the stored ones. */
 export const localAssets = {
   model: {
     file: 'use-lite-en-q7.onnx',
@@ -21,7 +21,7 @@ export const localAssets = {
   },
 } as const;
 
-/** Refuses a file that is missing or has other bytes than it was released with. */
+/** Throws if the file is missing or differs from the released one. */
 export async function readAsset(name: keyof typeof localAssets, directory = assetsDir): Promise<Buffer> {
   const { file, sha256 } = localAssets[name];
   const place = path.join(directory, file);
@@ -36,7 +36,7 @@ export async function readAsset(name: keyof typeof localAssets, directory = asse
   const found = createHash('sha256').update(bytes).digest('hex');
   if (found === sha256) return bytes;
   throw embedderErrors.raise.embedder_unavailable(
-    `${place} has the checksum ${found} instead of ${sha256}: it was changed, or cut short while it was copied`,
+    `${place} has the checksum ${found} instead of ${sha256}: the file was changed, or truncated while it was copied`,
   );
 }
 
@@ -45,8 +45,8 @@ export async function loadSentencePieces(): Promise<SentencePieces> {
 }
 
 /**
- * The counter of all chunkers and estimates, whatever the embedder: pieces of the local model. Its vocabulary is small,
- * so a text has fewer tokens at any other provider.
+ * The token counter of all chunkers and estimates, for any embedder. It counts pieces of the local model, whose
+ * vocabulary is small: a text has fewer tokens at any other provider.
  */
 export async function loadTokenCounter(): Promise<CountTokens> {
   const pieces = await loadSentencePieces();

@@ -1,10 +1,10 @@
 import type { InferenceSession } from 'onnxruntime-node';
+import { toUnitLength } from './embedder.ts';
 import { loadSentencePieces, readAsset } from './local-assets.ts';
 import { localDimensions } from './local-protocol.ts';
 import { windowsOf } from './local-windows.ts';
 import type { NativeWork } from './native-work.ts';
 import type { SentencePieces } from './sentence-pieces.ts';
-import { toUnitLength } from './vectors.ts';
 
 type Runtime = typeof import('onnxruntime-node');
 
@@ -15,7 +15,7 @@ interface Parts {
   nativeWork: NativeWork;
 }
 
-/** The sentence encoder, loaded. Blocks the thread that it runs on, about 10 ms for each window. */
+/** The loaded sentence encoder. It blocks its thread for about 10 ms per window. */
 export class LocalModel {
   readonly #runtime: Runtime;
   readonly #session: InferenceSession;
@@ -32,15 +32,15 @@ export class LocalModel {
   static async load(nativeWork: NativeWork): Promise<LocalModel> {
     const pieces = await loadSentencePieces();
     const bytes = await readAsset('model');
-    // Behind the gate too: it brings a library of native code.
+    // Counted as native work too: the import loads a native library.
     const runtime = await nativeWork.run(() => import('onnxruntime-node'));
-    // One core: the rest of the machine belongs to the workers and to the database.
+    // One core: the others are for the workers and the database.
     const options = { intraOpNumThreads: 1, interOpNumThreads: 1, logSeverityLevel: 3 } as const;
     const session = await nativeWork.run(() => runtime.InferenceSession.create(bytes, options));
     return new LocalModel({ runtime, session, pieces, nativeWork });
   }
 
-  /** Null when nothing can be seen in the text. */
+  /** Null for a text without any known piece. */
   async embed(text: string, { signal }: { signal: AbortSignal }): Promise<Float32Array | null> {
     const sum = new Float32Array(localDimensions);
     for (const window of windowsOf(this.#pieces.encode(text))) {
@@ -56,8 +56,8 @@ export class LocalModel {
   }
 
   /**
-   * One window at a time. Batches are hardly faster (484 instead of 410 sentences, 98 instead of 105 chunks a second),
-   * and since the model rounds by the largest number of the batch, a text's vector would depend on its neighbours.
+   * One window at a time. Batches are hardly faster (484 instead of 410 sentences, 98 instead of 105 chunks a second).
+   * The model rounds by the largest number of a batch, so a text's vector would also depend on its neighbours.
    */
   async #run(window: readonly number[]): Promise<Float32Array> {
     const ids = new this.#runtime.Tensor('int32', Int32Array.from(window), [1, window.length]);

@@ -1,18 +1,18 @@
 export const localDimensions = 512;
 
-/** What the thread gets when it is started. */
+/** What the thread gets when it starts. */
 export interface ThreadStart {
   /** Of `NativeWork`. */
   nativeWork: SharedArrayBuffer;
 }
 
-/** What the local embedder says to its thread. */
+/** Messages from the local embedder to its thread. */
 export type ThreadRequest =
   | { type: 'embed'; call: number; texts: readonly string[] }
   | { type: 'cancel'; call: number }
   | { type: 'close' };
 
-/** What the thread says back. `vectors` are those of all texts, one behind the other. */
+/** Messages from the thread. `vectors` holds the vectors of all texts, one after the other. */
 export type ThreadAnswer =
   | { type: 'vectors'; call: number; vectors: Float32Array<ArrayBuffer> }
   /** One of the texts cannot be embedded. */

@@ -1,4 +1,4 @@
-// The thread of the local embedder. Inference blocks, and the thread of the leases and heartbeats must not.
+// The thread of the local embedder. Inference blocks, and the main thread with leases and heartbeats must not.
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { messageOf } from '../../../lib/errors.ts';
 import { LocalModel } from './local-model.ts';
@@ -10,7 +10,7 @@ import {
 } from './local-protocol.ts';
 import { NativeWork } from './native-work.ts';
 
-/** Calls take turns text by text, so that a search does not wait for the whole group of a run. */
+/** Calls are interleaved text by text, so that a search does not wait for a whole group of a run. */
 class EmbedderThread {
   readonly #model: LocalModel;
   readonly #answer: (answer: ThreadAnswer, transfer?: ArrayBuffer[]) => void;
@@ -48,7 +48,11 @@ class EmbedderThread {
     for (const [index, text] of texts.entries()) {
       const vector = await this.#model.embed(text, { signal });
       if (vector === null) {
-        this.#answer({ type: 'refused', call, message: `Text ${index + 1} of ${texts.length} has no words` });
+        this.#answer({
+          type: 'refused',
+          call,
+          message: `Text ${index + 1} of ${texts.length} contains no words`,
+        });
         return;
       }
       vectors.set(vector, index * localDimensions);
@@ -58,7 +62,7 @@ class EmbedderThread {
 }
 
 async function serve(port: MessagePort, start: ThreadStart): Promise<void> {
-  // What arrives before the first listener is kept, so nothing is lost while the model loads.
+  // Messages that arrive before the first listener are kept, so nothing is lost while the model loads.
   let thread: EmbedderThread;
   try {
     const model = await LocalModel.load(new NativeWork(start.nativeWork));

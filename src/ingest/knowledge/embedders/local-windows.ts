@@ -1,7 +1,7 @@
-/** The model sees 128 tokens of a text and was trained on sentences; longer texts are seen through several windows. */
+/** The model reads 128 tokens and was trained on sentences; longer texts are read in several windows. */
 export const windowTokens = 110;
 
-/** As few as possible, and of the same size but for one token: a short last one would say more than its share. */
+/** As few windows as possible, of equal size: a short last one would count for more than its share. */
 export function windowsOf(pieces: readonly number[]): number[][] {
   const count = Math.ceil(pieces.length / windowTokens);
   const border = (at: number) => Math.floor((pieces.length * at) / count);

@@ -7,11 +7,11 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { threadFile } from '../../../lib/thread-file.ts';
+import { toUnitLength } from './embedder.ts';
 import { LocalEmbedder, type LocalEmbedderSettings } from './local.ts';
 import { loadSentencePieces } from './local-assets.ts';
 import type { ThreadStart } from './local-protocol.ts';
 import { windowsOf } from './local-windows.ts';
-import { toUnitLength } from './vectors.ts';
 
 const built = threadFile('local-thread');
 const { signal } = new AbortController();
@@ -49,7 +49,7 @@ const dot = (a: Float32Array, b: Float32Array) => a.reduce((sum, value, at) => s
 const only = (vectors: Float32Array[]) => vectors[0] ?? new Float32Array();
 
 describe('a vector', () => {
-  test('has 512 dimensions, the length 1, and the place of its text', async () => {
+  test('has 512 dimensions, length 1, and the position of its text', async () => {
     const embedder = new LocalEmbedder();
     onTestFinished(() => embedder.close());
     const texts = ['The dog barks.', 'Interest rates went up.', 'A hound is making noise.'];
@@ -70,7 +70,7 @@ describe('a vector', () => {
     expect([among, elsewhere]).toEqual([alone, alone]);
   });
 
-  test('of a long text is the mean of its windows, so that the end of it counts', async () => {
+  test('of a long text is the mean of its windows, so its end counts', async () => {
     const { embedder } = openLocal();
     const about = (what: string) => `${what} `.repeat(60).trim();
     const [both, first, last] = await embedder.embed(
@@ -92,7 +92,7 @@ describe('a vector', () => {
     }
   });
 
-  test('is not made of an empty list, of a text without words, or of one that has no end', async () => {
+  test('is refused for an empty list, a text without words, and one that is too long', async () => {
     const { embedder, threads } = openLocal();
     expect(await embedder.embed([], { signal })).toEqual([]);
     expect(threads).toEqual([]);
@@ -108,7 +108,7 @@ describe('a vector', () => {
 });
 
 describe('the thread', () => {
-  test('is one for all calls, starts with the first, and lets the event loop go on meanwhile', async () => {
+  test('serves all calls, starts with the first, and does not block the event loop', async () => {
     const { embedder, threads } = openLocal();
     expect(threads).toHaveLength(0);
     let isDone = false;
@@ -154,7 +154,7 @@ describe('the thread', () => {
     expect(threads).toHaveLength(2);
   });
 
-  test('that cannot load its model says so, and that is no passing trouble', async () => {
+  test('that cannot load its model reports a permanent error', async () => {
     const unusable =
       "require('node:worker_threads').parentPort.postMessage({ type: 'unusable', message: 'no model' })";
     const { embedder } = openLocal({ startThread: () => new Worker(unusable, { eval: true }) });
@@ -164,7 +164,7 @@ describe('the thread', () => {
     });
   });
 
-  test('that cannot be started says so', async () => {
+  test('that cannot be started is reported', async () => {
     const { embedder } = openLocal({
       startThread: () => {
         throw new Error('run the build first');
@@ -176,7 +176,7 @@ describe('the thread', () => {
     });
   });
 
-  test('ends when it had nothing to do, and comes back when it has', async () => {
+  test('ends when it is idle, and starts again with the next call', async () => {
     const { embedder, threads } = openLocal({ idleMs: 1 });
     await embedder.embed(['hello'], { signal });
     await ended(threads[0]);
@@ -184,7 +184,7 @@ describe('the thread', () => {
     expect(threads).toHaveLength(2);
   });
 
-  test('ends with the embedder, and calls that were under way hear of it', async () => {
+  test('ends with the embedder, and open calls fail', async () => {
     const { embedder, threads } = openLocal();
     const waiting = embedder.embed(Array(60).fill('words '.repeat(100)), { signal });
     const failure = expect(waiting).rejects.toMatchObject({ code: 'embedder_stopped' });
@@ -196,8 +196,8 @@ describe('the thread', () => {
   });
 });
 
-describe('a caller who gives up', () => {
-  test('gets its own reason at once, and the thread goes on with the others', async () => {
+describe('a caller that aborts', () => {
+  test('gets its own reason at once, and the thread continues with other calls', async () => {
     const { embedder, threads } = openLocal();
     const giveUp = new AbortController();
     const long = embedder.embed(Array(60).fill('words '.repeat(2_000)), { signal: giveUp.signal });
@@ -249,7 +249,7 @@ describe('a process that ends', () => {
     expect(await runScript([...lines, ...rest])).toEqual([code, null, '']);
   });
 
-  test('leaves nothing beside it: the runtime keeps no telemetry', async () => {
+  test('leaves no files: the runtime stores no telemetry', async () => {
     const home = mkdtempSync(path.join(tmpdir(), 'sluice-embedder-'));
     onTestFinished(() => rmSync(home, { recursive: true }));
     const { ORT_DISABLE_TELEMETRY: _told, XDG_CACHE_HOME: _cache, ...env } = process.env;

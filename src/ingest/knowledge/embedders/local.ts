@@ -15,9 +15,9 @@ import { NativeWork } from './native-work.ts';
 import { keepRuntimeQuiet } from './quiet-runtime.ts';
 
 export interface LocalEmbedderSettings {
-  /** Starts the thread; the product's own by default. */
+  /** For tests; default: the built thread. */
   startThread?: (start: ThreadStart) => Worker;
-  /** How long the thread is kept without work: the model holds some hundred megabytes. */
+  /** How long an idle thread is kept: the model takes some hundred megabytes. */
   idleMs?: number;
 }
 
@@ -29,14 +29,14 @@ interface Call {
 
 const defaultIdleMs = 10 * 60_000;
 const closeLimitMs = 5_000;
-/** For what the thread has just begun when the process ends without closing; a window takes about 10 ms. */
+/** How long the end of the process waits for native work; a window takes about 10 ms. */
 const exitLimitMs = 1_000;
-/** About 230 windows, and some seconds: nothing that is meant as one text is longer. */
+/** About 230 windows, which take some seconds. */
 const maxTextLength = 100_000;
 
 /**
- * The embedder that comes with Sluice: nothing is fetched and nothing leaves the machine. English only. It works on a
- * thread of its own, which the first call starts, which ends when it has been idle, and is started again after it died.
+ * The built-in embedder: nothing is downloaded and nothing leaves the machine. English only. It runs in its own thread.
+ * The first call starts the thread, which ends when it is idle and is started again if it dies.
  */
 export class LocalEmbedder implements Embedder {
   readonly provider = 'local';
@@ -46,9 +46,9 @@ export class LocalEmbedder implements Embedder {
   readonly limits: EmbedderLimits = {
     textsPerCall: 64,
     tokensPerCall: 64 * windowTokens,
-    // A longer one is embedded in windows.
+    // Longer texts are embedded in windows.
     tokensPerText: windowTokens,
-    // The second call waits at the thread while the answer of the first is stored.
+    // The second call waits at the thread while the result of the first is stored.
     callsInFlight: 2,
   };
 
@@ -75,7 +75,7 @@ export class LocalEmbedder implements Embedder {
     const call = this.#lastCall;
     const giveUp = () => {
       thread.postMessage({ type: 'cancel', call } satisfies ThreadRequest);
-      this.#settle(call, ({ reject }) => reject(signal.reason));
+      this.#finish(call, ({ reject }) => reject(signal.reason));
     };
     signal.addEventListener('abort', giveUp, { once: true });
     try {
@@ -93,7 +93,7 @@ export class LocalEmbedder implements Embedder {
     await this.#endThread();
   }
 
-  /** Keeps the process alive only while somebody waits. */
+  /** Keeps the process alive only while a call is waiting. */
   #workingThread(): Worker {
     clearTimeout(this.#idleTimer);
     const thread = this.#thread ?? this.#openThread();
@@ -117,7 +117,7 @@ export class LocalEmbedder implements Embedder {
     });
     thread.on('exit', () => {
       process.off('exit', atProcessExit);
-      const message = `The thread of the local embedder is gone: ${reason}`;
+      const message = `The thread of the local embedder ended: ${reason}`;
       this.#failAll(thread, embedderErrors.raise.embedder_stopped(message));
     });
     return thread;
@@ -133,7 +133,7 @@ export class LocalEmbedder implements Embedder {
   }
 
   #take(answer: Exclude<ThreadAnswer, { type: 'unusable' }>): void {
-    this.#settle(answer.call, ({ texts, resolve, reject }) => {
+    this.#finish(answer.call, ({ texts, resolve, reject }) => {
       switch (answer.type) {
         case 'vectors':
           return resolve(splitVectors(answer.vectors, texts));
@@ -145,8 +145,8 @@ export class LocalEmbedder implements Embedder {
     });
   }
 
-  /** A call that was given up is not there any more. */
-  #settle(call: number, end: (call: Call) => void): void {
+  /** Does nothing for a call that was aborted. */
+  #finish(call: number, end: (call: Call) => void): void {
     const waiting = this.#calls.get(call);
     if (!waiting) return;
     this.#calls.delete(call);
@@ -162,18 +162,21 @@ export class LocalEmbedder implements Embedder {
   }
 
   #failAll(thread: Worker, error: Error): void {
-    // The calls of a thread that is gone already belong to its successor.
+    // If the thread has been replaced, the calls belong to its successor.
     if (this.#thread !== thread) return;
     this.#thread = null;
-    for (const call of [...this.#calls.keys()]) this.#settle(call, ({ reject }) => reject(error));
+    for (const call of [...this.#calls.keys()]) this.#finish(call, ({ reject }) => reject(error));
   }
 
-  /** Asks it to end, so that the model is let go in order; one that is stuck is ended by force. */
+  /** Asks the thread to end, so that the model is released properly; a thread that hangs is terminated. */
   async #endThread(): Promise<void> {
     clearTimeout(this.#idleTimer);
     const thread = this.#thread;
     if (thread === null) return;
-    this.#failAll(thread, embedderErrors.raise.embedder_stopped('The local embedder was closed meanwhile'));
+    this.#failAll(
+      thread,
+      embedderErrors.raise.embedder_stopped('The local embedder was closed during the call'),
+    );
     const isGone = new Promise((resolve) => thread.once('exit', resolve));
     thread.postMessage({ type: 'close' } satisfies ThreadRequest);
     if (!(await finishedWithin(isGone, closeLimitMs))) await thread.terminate();

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { NativeWork } from './native-work.ts';
 
-test('a gate that is closed lets nothing in, and waits no longer than it may for what is inside', async () => {
+test('a closed guard refuses work, and waits for running work no longer than its limit', async () => {
   const work = new NativeWork();
   let finish = () => {};
   const inside = work.run(() => new Promise<void>((resolve) => (finish = resolve)));
@@ -12,7 +12,7 @@ test('a gate that is closed lets nothing in, and waits no longer than it may for
   expect(work.closeAndWait(5)).toBe(true);
 });
 
-test('a gate is free again after work that failed', async () => {
+test('a guard is free again after failed work', async () => {
   const work = new NativeWork();
   await expect(work.run(() => Promise.reject(new Error('bad')))).rejects.toThrow('bad');
   expect(await work.run(async () => 'done')).toBe('done');

@@ -3,8 +3,8 @@ const inside = 0;
 const isClosed = 1;
 
 /**
- * A gate around native code, shared by two threads. When a process ends while native code of another thread is at
- * work, that code cannot give its answer back, and the process is aborted with a core dump instead of its exit code.
+ * Guards native code, shared by two threads. If a process ends while native code runs in another thread, that code
+ * cannot return its result, and the process aborts with a core dump instead of its exit code.
  */
 export class NativeWork {
   readonly buffer: SharedArrayBuffer;
@@ -15,7 +15,7 @@ export class NativeWork {
     this.#state = new Int32Array(buffer);
   }
 
-  /** On the thread that works. Nothing is begun any more once the gate is closed. */
+  /** Called on the working thread. Throws once the guard is closed. */
   async run<T>(work: () => Promise<T>): Promise<T> {
     Atomics.add(this.#state, inside, 1);
     try {
@@ -27,7 +27,9 @@ export class NativeWork {
     }
   }
 
-  /** On the other thread: blocks it until nothing is at work, or the time is up. Answers whether nothing is. */
+  /**
+   * Called on the other thread: blocks until no work is running, or the time is up. Returns whether none is running.
+   */
   closeAndWait(limitMs: number): boolean {
     Atomics.store(this.#state, isClosed, 1);
     const untilMs = performance.now() + limitMs;

@@ -48,7 +48,7 @@ async function openProvider() {
 }
 
 describe('the embedder of a knowledge base', () => {
-  test('is one and the same for all that use the local one, and no thread is started for it', async () => {
+  test('is shared by all that use the local one, and opening it starts no thread', async () => {
     const embedders = open();
     const first = await embedders.get('t1', { provider: 'local' });
     expect(await embedders.get('t2', { provider: 'local' })).toBe(first);
@@ -85,18 +85,18 @@ describe('the embedder of a knowledge base', () => {
     expect((await embedders.get('t1', settings)).dimensions).toBe(3);
   });
 
-  test('is a custom one by its name, and an unknown name is refused with the known ones', async () => {
+  test('is found by name if it is custom, and an unknown name is refused with the defined ones', async () => {
     const flat = defineEmbedder({ name: 'flat', model: 'f-1', dimensions: 2, embed: () => [[3, 4]] });
     const embedders = open({ custom: [flat] });
     const embedder = await embedders.get('t1', { provider: 'custom', name: 'flat' });
     expect(embedder).toMatchObject({ provider: 'flat', model: 'f-1', dimensions: 2 });
     await expect(embedders.get('t1', { provider: 'custom', name: 'flut' })).rejects.toMatchObject({
       code: 'embedder_unknown',
-      message: expect.stringContaining('known: flat'),
+      message: expect.stringContaining('defined: flat'),
     });
   });
 
-  test('is refused with settings that do not hold what they should', async () => {
+  test('is refused if its settings are not valid', async () => {
     const { settings } = await openProvider();
     const broken = { ...settings, baseUrl: 'ftp://x', dimensions: 0 };
     await expect(open().get('t1', broken)).rejects.toMatchObject({

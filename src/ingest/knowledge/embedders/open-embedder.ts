@@ -11,7 +11,7 @@ import { LocalEmbedder } from './local.ts';
 import { type OpenAiSettings, openOpenAiEmbedder } from './openai.ts';
 
 export interface EmbedderDependencies {
-  /** For the addresses that tenants choose. */
+  /** For addresses that tenants choose. */
   fetch: GuardedFetch;
   secrets: { get(tenantId: string, name: string): Promise<string> };
   countTokens: CountTokens;
@@ -21,14 +21,14 @@ export interface EmbedderDependencies {
 
 export interface Embedders {
   /**
-   * The embedder of a knowledge base. It is shared and stays open: callers do not close it. May call the provider once
-   * when the settings leave the dimensions open.
+   * The embedder of a knowledge base. It is shared, so callers do not close it. It may call the provider once if the
+   * settings do not give the dimensions.
    */
   get(tenantId: string, settings: EmbedderSettings): Promise<Embedder>;
   close(): Promise<void>;
 }
 
-/** As they are stored with a knowledge base. */
+/** As stored with a knowledge base. */
 export const embedderSettings: z.ZodType<EmbedderSettings> = z.discriminatedUnion('provider', [
   z.strictObject({ provider: z.literal('local') }),
   z.strictObject({
@@ -72,7 +72,7 @@ export function openEmbedders(dependencies: EmbedderDependencies): Embedders {
   };
 }
 
-/** Vectors and chunks of one fingerprint belong together; another one means another generation of the index. */
+/** Vectors and chunks with one fingerprint belong together; another fingerprint means another generation. */
 export function fingerprintOf(
   { provider, model, dimensions }: Pick<Embedder, 'provider' | 'model' | 'dimensions'>,
   chunker: ChunkerSettings,
@@ -87,7 +87,7 @@ function parseSettings(given: EmbedderSettings): EmbedderSettings {
   if (read.success) return read.data;
   const places = read.error.issues.map(({ path, message }) => `${path.join('.') || 'embedder'}: ${message}`);
   throw embedderErrors.raise.embedder_misconfigured(
-    `The settings of the embedder are not usable: ${places.join('; ')}`,
+    `The settings of the embedder are not valid: ${places.join('; ')}`,
   );
 }
 
@@ -106,13 +106,13 @@ function openFor(
       throw embedderErrors.raise.embedder_unauthorized(messageOf(error), { cause: error });
     }
   };
-  // Nobody's own signal: several callers may wait for the same one.
+  // Not the signal of a caller: several callers may wait for the same embedder.
   const { signal } = new AbortController();
   return openOpenAiEmbedder(settings, { fetch, readKey, countTokens }, { signal });
 }
 
 function refuse(name: string, known: string[]): never {
-  const list = known.length === 0 ? 'none is registered' : `known: ${known.join(', ')}`;
+  const list = known.length === 0 ? 'none is defined' : `defined: ${known.join(', ')}`;
   throw embedderErrors.raise.embedder_unknown(
     `There is no custom embedder ${JSON.stringify(name.slice(0, 100))}; ${list}`,
   );

@@ -1,8 +1,8 @@
+import { toUnitLength } from './embedder.ts';
 import { embedderErrors } from './errors.ts';
 import { asObject, parseJson } from './openai-problems.ts';
-import { toUnitLength } from './vectors.ts';
 
-/** The vectors of an answer in the order of the texts. `dimensions` is null when they are not known yet. */
+/** The vectors of a response in the order of the texts. `dimensions` is null if not known yet. */
 export function readVectors(
   body: Buffer,
   { host, texts, dimensions }: { host: string; texts: number; dimensions: number | null },
@@ -14,7 +14,7 @@ export function readVectors(
   for (const [place, entry] of entries.entries()) {
     const { index = place, embedding } = asObject(entry);
     if (typeof index !== 'number' || !(index in vectors) || vectors[index] !== undefined) {
-      throw unreadable(host, `its vector ${place} says that it is number ${JSON.stringify(index)}`);
+      throw unreadable(host, `its vector ${place} has the index ${JSON.stringify(index)}`);
     }
     vectors[index] = readVector(embedding, { host, place, dimensions });
   }
@@ -27,11 +27,11 @@ function readVector(
 ): Float32Array {
   const values = typeof embedding === 'string' ? decodeFloats(embedding) : embedding;
   if (!(values instanceof Float32Array) && !Array.isArray(values)) {
-    throw unreadable(host, `its vector ${place} is neither a list of numbers nor the base64 of one`);
+    throw unreadable(host, `its vector ${place} is neither a list of numbers nor base64 of one`);
   }
   if (values.length !== (dimensions ?? values.length)) {
     throw embedderErrors.raise.embedder_misconfigured(
-      `${host} answered vectors of ${values.length} dimensions, and ${dimensions} were expected. ` +
+      `${host} returned vectors of ${values.length} dimensions, and ${dimensions} were expected. ` +
         `Set dimensions to ${values.length}, or choose a model that can make ${dimensions}`,
     );
   }
@@ -39,11 +39,11 @@ function readVector(
   const vector = isNumeric ? toUnitLength(values) : null;
   if (vector !== null) return vector;
   throw embedderErrors.raise.embedder_vector_unusable(
-    `${host} answered a vector for text ${place + 1} that has no direction: numbers that are none, or only zeros`,
+    `${host} returned a vector for text ${place + 1} without a direction: NaN, or only zeros`,
   );
 }
 
-/** Little-endian, as the API has it; null when the bytes are no whole number of floats. */
+/** Little-endian, as in the API; null if the bytes are not whole floats. */
 function decodeFloats(text: string): Float32Array | null {
   const bytes = Buffer.from(text, 'base64');
   if (bytes.length === 0 || bytes.length % 4 !== 0) return null;
@@ -51,5 +51,5 @@ function decodeFloats(text: string): Float32Array | null {
 }
 
 function unreadable(host: string, reason: string): Error {
-  return embedderErrors.raise.embedder_answer_unreadable(`The answer of ${host} cannot be used: ${reason}`);
+  return embedderErrors.raise.embedder_answer_unreadable(`The response of ${host} cannot be used: ${reason}`);
 }

@@ -8,24 +8,24 @@ const { raise } = embedderErrors;
 export interface Exchange {
   host: string;
   hasKey: boolean;
-  /** Takes the key out of a text. */
+  /** Removes the key from a text. */
   scrub(text: string): string;
 }
 
-/** What a provider says about a request that it refuses; empty where it says nothing. */
+/** The error of a provider; empty strings for what it does not say. */
 interface ProviderError {
   message: string;
   code: string;
-  /** The setting that it blames. */
+  /** The parameter that caused the error. */
   param: string;
 }
 
 const maxRetryInMs = 24 * 3_600_000;
 const maxQuoteLength = 300;
-/** Wrong settings, not wrong texts: halves would fail in the same way. */
+/** Errors of settings, not of texts: halves would fail in the same way. */
 const settingNames = ['model', 'dimensions', 'encoding_format', 'user'];
 
-/** An answer that is not a 2xx. */
+/** The error for a response that is not a 2xx. */
 export function refusalOf(answer: FetchAnswer<Buffer>, exchange: Exchange): SluiceError {
   const { status } = answer;
   const said = readProviderError(answer.body);
@@ -42,7 +42,7 @@ export function refusalOf(answer: FetchAnswer<Buffer>, exchange: Exchange): Slui
   }
   if (status < 400) {
     return raise.embedder_misconfigured(
-      `${message}, a redirect. Set base_url to the address that it leads to`,
+      `${message}, a redirect. Set base_url to the address that it redirects to`,
     );
   }
   if (status === 405) return raise.embedder_not_found(message);
@@ -52,10 +52,10 @@ export function refusalOf(answer: FetchAnswer<Buffer>, exchange: Exchange): Slui
   return raise.embedder_refused(message);
 }
 
-/** A request that got no answer. Addresses and headers that cannot work are the settings' fault, not the texts'. */
+/** The error for a request without a response. Invalid addresses and headers come from the settings, not the texts. */
 export function failureOf(error: unknown, { host, scrub }: Exchange): unknown {
   if (!isSluiceError(error)) return error;
-  const message = `${host} could not be asked: ${scrub(messageOf(error))}`;
+  const message = `The request to ${host} failed: ${scrub(messageOf(error))}`;
   if (error.kind === 'transient') return raise.embedder_unreachable(message, { cause: error });
   if (error.code === 'response_too_large') return raise.embedder_answer_unreadable(message, { cause: error });
   return raise.embedder_misconfigured(message, { cause: error });
@@ -73,7 +73,7 @@ export function parseJson(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString('utf8'));
   } catch {
-    // The caller sees that there is nothing in it.
+    // Not JSON: the caller handles undefined.
     return undefined;
   }
 }
@@ -94,7 +94,7 @@ function waitOf(headers: Record<string, string>): { retryInMs?: number } {
   return waitMs === undefined ? {} : { retryInMs: Math.min(waitMs, maxRetryInMs) };
 }
 
-/** Scrubbed before it is cut: half a key is one too. */
+/** Scrubbed before it is shortened: a part of a key must not be shown either. */
 function quote({ message }: ProviderError, { scrub }: Exchange): string {
   const line = scrub(message)
     .replace(/[\p{Cc}\s]+/gu, ' ')

@@ -79,7 +79,7 @@ const firstOf = (vectors: Float32Array[]) =>
   vectors.map(([first = 0, second = 1]) => Math.round(first / second));
 
 describe('a call', () => {
-  test('sends model, texts, dimensions and key, and answers vectors of length 1 in order', async () => {
+  test('sends model, texts, dimensions and key, and returns vectors of length 1 in order', async () => {
     const { site, requests, open } = await openProvider(answerOf);
     const embedder = await open();
     const vectors = await embedder.embed(['a', 'bbb', 'cc'], { signal });
@@ -101,7 +101,7 @@ describe('a call', () => {
     });
   });
 
-  test('takes the order from the indexes, not from the place in the answer', async () => {
+  test('takes the order from the indexes, not from the position in the response', async () => {
     const { open } = await openProvider((request) => {
       const { data } = answerOf(request).body as { data: unknown[] };
       return { body: { data: data.toReversed() } };
@@ -109,7 +109,7 @@ describe('a call', () => {
     expect(firstOf(await (await open()).embed(['a', 'bbb', 'cc'], { signal }))).toEqual([1, 3, 2]);
   });
 
-  test('goes without a key and without dimensions where the settings have none', async () => {
+  test('sends neither key nor dimensions if the settings have none', async () => {
     const { site, requests, open } = await openProvider(answerOf);
     const embedder = await open({ dimensions: null }, { readKey: async () => null });
     expect(embedder.dimensions).toBe(4);
@@ -124,7 +124,7 @@ describe('a call', () => {
     expect([embedder.dimensions, requests.length]).toEqual([1536, 0]);
   });
 
-  test('is none for no texts, and several for more than one may hold', async () => {
+  test('is not made for no texts, and is split if there are more texts than one call may have', async () => {
     const { requests, open } = await openProvider(answerOf);
     const embedder = await open();
     expect(await embedder.embed([], { signal })).toEqual([]);
@@ -136,7 +136,7 @@ describe('a call', () => {
     expect(requests.slice(3).map(({ input }) => input.length)).toEqual([12, 8]);
   });
 
-  test('is not made for a text that is too long, counted or so long that it need not be', async () => {
+  test('is not made for a text that is too long, whether it was counted or not', async () => {
     const { requests, open } = await openProvider(answerOf);
     const embedder = await open();
     for (const length of [8_191 * 4 + 4, 8_191 * 16 + 1]) {
@@ -152,7 +152,7 @@ describe('a call', () => {
 });
 
 describe('an endpoint without base64', () => {
-  test('may answer lists of numbers all the same', async () => {
+  test('may return lists of numbers', async () => {
     const { requests, open } = await openProvider((request) =>
       answerOf({ ...request, encoding_format: 'float' }),
     );
@@ -222,7 +222,7 @@ describe('a refusal', () => {
     expect(waits).toEqual([7_000, 1_500, 120_000, 24 * 3_600_000, undefined]);
   });
 
-  test('of 503 with a time to wait is one of pace', async () => {
+  test('with status 503 and a time to wait counts as a rate limit', async () => {
     const { open } = await openProvider(refusal(503, {}, { 'retry-after': '3' }));
     await expect((await open()).embed(['a'], { signal })).rejects.toMatchObject({
       code: 'embedder_rate_limited',
@@ -230,7 +230,7 @@ describe('a refusal', () => {
     });
   });
 
-  test('never tells the key, also when the provider does', async () => {
+  test('never shows the key, even if the provider does', async () => {
     const said = `Incorrect API key provided: ${key}. ${'and more '.repeat(100)}`;
     const { open } = await openProvider(refusal(401, { message: said }));
     const error = await (await open()).embed(['a'], { signal }).catch((caught) => caught);
@@ -247,7 +247,7 @@ describe('a refusal', () => {
   });
 });
 
-describe('an answer', () => {
+describe('a response', () => {
   const entry = (embedding: unknown, index: unknown = 0) => ({ index, embedding });
   test.each([
     ['no JSON', '<html>maintenance</html>', 'embedder_answer_unreadable'],
@@ -288,7 +288,7 @@ describe('an answer', () => {
     });
   });
 
-  test('that has no end is cut off', async () => {
+  test('that is endless is cut off', async () => {
     const { open } = await openProvider(() => ({ body: `"${'x'.repeat(3 * 1024 * 1024)}"` }));
     await expect((await open()).embed(['a'], { signal })).rejects.toMatchObject({
       code: 'embedder_answer_unreadable',
@@ -296,8 +296,8 @@ describe('an answer', () => {
   });
 });
 
-describe('without an answer', () => {
-  test('a provider that is down or silent is a passing trouble', async () => {
+describe('without a response', () => {
+  test('a provider that is down or silent is a transient error', async () => {
     const { open } = await openProvider(() => null);
     const silent = await open({}, { timeoutMs: 200 });
     await expect(silent.embed(['a'], { signal })).rejects.toMatchObject({ code: 'embedder_unreachable' });
@@ -305,7 +305,7 @@ describe('without an answer', () => {
     await expect(down.embed(['a'], { signal })).rejects.toMatchObject({ kind: 'transient' });
   });
 
-  test('an address that may not be called is the fault of the settings, not of the text', async () => {
+  test('an address that may not be called is an error of the settings, not of the text', async () => {
     const { requests, open } = await openProvider(answerOf);
     const embedder = await open({}, { fetch: guardedFetch({ blockPrivateAddresses: true }) });
     await expect(embedder.embed(['a'], { signal })).rejects.toMatchObject({
@@ -315,7 +315,7 @@ describe('without an answer', () => {
     expect(requests).toHaveLength(0);
   });
 
-  test('a key that no header can hold is told by its place and not by its value', async () => {
+  test('a key that is not valid in a header is reported without its value', async () => {
     const { open } = await openProvider(answerOf);
     const embedder = await open({}, { readKey: async () => 'sk-two\nlines-of-key' });
     const error = await embedder.embed(['a'], { signal }).catch((caught) => caught);
@@ -324,7 +324,7 @@ describe('without an answer', () => {
     expect(error.message).not.toContain('lines-of-key');
   });
 
-  test('a caller who gives up gets its own reason, before and during the call', async () => {
+  test('a caller that aborts gets its own reason, before and during the call', async () => {
     const giveUp = new AbortController();
     // One of ours, which must not be taken for an error of the exchange.
     const reason = fetchErrors.raise.fetch_failed('the lease is gone');

@@ -10,7 +10,7 @@ export type OpenAiSettings = Extract<EmbedderSettings, { provider: 'openai' }>;
 
 export interface OpenAiDependencies {
   fetch: GuardedFetch;
-  /** The key, asked for before every call, so that a new one takes effect at once; null when there is none. */
+  /** Reads the key before each call, so that a new key takes effect at once; null without a key. */
   readKey(): Promise<string | null>;
   countTokens: CountTokens;
   timeoutMs?: number;
@@ -23,18 +23,18 @@ const limits: EmbedderLimits = {
   callsInFlight: 4,
 };
 const defaultTimeoutMs = 60_000;
-/** No piece of the vocabulary that we count in is longer: a text of more characters need not be counted. */
+/** The longest piece of the vocabulary: a text of more characters per token need not be counted. */
 const longestToken = 16;
 const answerBytes = { base: 1024 * 1024, perVector: 512 * 1024 };
 
-/** What OpenAI's own models answer when they are not asked for fewer. */
+/** The default dimensions of OpenAI's models. */
 const usualDimensions: Record<string, number | undefined> = {
   'text-embedding-3-small': 1536,
   'text-embedding-3-large': 3072,
   'text-embedding-ada-002': 1536,
 };
 
-/** Where the settings leave the dimensions open and the model is not a well-known one, one short text is embedded. */
+/** Embeds one short text to find the dimensions, if neither the settings nor the model name tell them. */
 export async function openOpenAiEmbedder(
   settings: OpenAiSettings,
   dependencies: OpenAiDependencies,
@@ -50,7 +50,7 @@ async function probe(api: EmbeddingsApi, signal: AbortSignal): Promise<number> {
   return vector?.length ?? 0;
 }
 
-/** Any endpoint that speaks the language of OpenAI's embeddings. */
+/** Any OpenAI-compatible endpoint. */
 class OpenAiEmbedder implements Embedder {
   readonly provider = 'openai';
   readonly model: string;
@@ -83,11 +83,11 @@ class OpenAiEmbedder implements Embedder {
   }
 
   async close(): Promise<void> {
-    // The connections belong to the fetch that was given.
+    // The connections belong to the fetch that was passed in.
   }
 }
 
-/** Callers that keep to the limits get one batch. */
+/** One batch for callers that respect the limits. */
 function batchesOf(texts: readonly string[], countTokens: CountTokens): string[][] {
   const batches: string[][] = [];
   let batch: string[] = [];
@@ -107,7 +107,7 @@ function batchesOf(texts: readonly string[], countTokens: CountTokens): string[]
   return batches;
 }
 
-/** A text has at most as many tokens as characters: most need not be counted. */
+/** A text has at most as many tokens as characters, so most texts need not be counted. */
 function tokensAtMost(text: string, countTokens: CountTokens): number {
   const isDecided = text.length <= limits.tokensPerText || text.length > limits.tokensPerText * longestToken;
   return isDecided ? text.length : countTokens(text);
@@ -121,12 +121,11 @@ function tooLong(index: number, texts: number): Error {
 
 type Encoding = 'base64' | 'float';
 
-/** One request and its answer. */
 class EmbeddingsApi {
   readonly #settings: OpenAiSettings;
   readonly #dependencies: OpenAiDependencies;
   readonly #url: string;
-  /** A third of the bytes of numbers in JSON; endpoints that do not know it answer lists, or refuse it once. */
+  /** Base64 takes a third of the bytes. Endpoints without support return lists, or refuse it once. */
   #encoding: Encoding = 'base64';
 
   constructor(settings: OpenAiSettings, dependencies: OpenAiDependencies) {
@@ -167,7 +166,7 @@ class EmbeddingsApi {
         body: this.#body(texts),
         timeoutMs: this.#dependencies.timeoutMs ?? defaultTimeoutMs,
         maxBytes: answerBytes.base + answerBytes.perVector * texts.length,
-        // A POST becomes a GET on the way.
+        // A redirect would turn the POST into a GET.
         maxRedirects: 0,
         signal,
       });
@@ -189,7 +188,7 @@ function refusesEncoding({ status, body }: FetchAnswer<Buffer>): boolean {
   return /encoding_format|base64/i.test(body.subarray(0, 4096).toString('utf8'));
 }
 
-/** Without the path and the query: those may hold a key. */
+/** Without path and query, which may contain a key. */
 function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : 'The embedder';
 }

@@ -52,11 +52,11 @@ describe('pieces of a text', () => {
     expect(pieces.encode('\n two\t\twords\u00a0here \r\n')).toEqual(pieces.encode('two words here'));
   });
 
-  test('are none for nothing and for spaces', () => {
+  test('are empty for an empty text and for spaces', () => {
     expect([pieces.encode(''), pieces.encode(' \n\t ')]).toEqual([[], []]);
   });
 
-  test('are one for a run of unknown characters, also of half a pair', () => {
+  test('are one for a run of unknown characters, even with a broken surrogate pair', () => {
     expect(pieces.encode('日本\ud800語')).toEqual([30, 0]);
   });
 

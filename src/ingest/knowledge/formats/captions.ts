@@ -2,7 +2,7 @@ import { decodeText } from './decode-text.ts';
 import { documentErrors } from './errors.ts';
 import type { Converted, ConvertOptions } from './types.ts';
 
-/** Files of captions. Times are dropped, the cues become running text, speakers are kept. */
+/** Reads caption files: drops times, joins cues to running text, keeps speakers. */
 export function readCaptions(bytes: Buffer, { charset, limits }: ConvertOptions): Converted {
   const notes: string[] = [];
   const text = captionsToText(decodeText(bytes, { declared: charset, notes }));
@@ -14,13 +14,13 @@ export function readCaptions(bytes: Buffer, { charset, limits }: ConvertOptions)
   return { title: null, text, notes };
 }
 
-/** A pause of this length, in seconds, begins a new paragraph. */
+/** A pause of this length starts a new paragraph. */
 const pauseSeconds = 3;
 
-/** From this length on a paragraph ends with the next sentence. */
+/** A longer paragraph ends with the next sentence. */
 const paragraphUnits = 600;
 
-/** VTT and SRT differ in what stands around a cue; what counts here is the same. */
+/** VTT and SRT differ only in what surrounds a cue. */
 function captionsToText(captions: string): string {
   const paragraphs = new Paragraphs();
   for (const cue of cuesOf(captions)) paragraphs.add(cue);
@@ -35,7 +35,7 @@ interface Cue {
 
 const timing = /^\s*((?:\d+:)?\d{1,2}:\d{2}[.,]\d{1,3})\s*-->\s*((?:\d+:)?\d{1,2}:\d{2}[.,]\d{1,3})/;
 
-/** Whatever does not belong to a line of times is a header, a comment, a style or a number. */
+/** Lines outside of cues are headers, comments, styles or numbers, and are skipped. */
 function* cuesOf(captions: string): Generator<Cue> {
   let cue: Cue | null = null;
   for (const line of linesOf(captions)) {
@@ -53,7 +53,7 @@ function* cuesOf(captions: string): Generator<Cue> {
   if (cue !== null) yield cue;
 }
 
-/** Some writers leave the blank line out before the next number. */
+/** Some programs omit the blank line before the next number. */
 function withoutNumber(cue: Cue): Cue {
   return /^\d+$/.test(cue.lines.at(-1)?.trim() ?? '') ? { ...cue, lines: cue.lines.slice(0, -1) } : cue;
 }
@@ -94,7 +94,7 @@ class Paragraphs {
 
   #addLine(line: string): void {
     const { speaker, words } = readLine(line);
-    // Rolling captions show each line twice: below, and then above the next one.
+    // Rolling captions show each line twice: at the bottom, then above the next line.
     if (words === '' || words === this.#lastLine) return;
     this.#lastLine = words;
     if (speaker !== null && speaker !== this.#speaker) {

@@ -10,7 +10,7 @@ export interface ConvertInput {
   bytes: Buffer;
 }
 
-/** Makes text of a document whose kind is known. Whatever goes wrong becomes an answer. */
+/** Converts a document of a known kind to text. Problems are returned, not thrown. */
 export async function convertDocument(input: ConvertInput, options: ConvertOptions): Promise<ReadResult> {
   const fallback = titleOfName(input.name);
   try {
@@ -29,11 +29,11 @@ export async function convertDocument(input: ConvertInput, options: ConvertOptio
   }
 }
 
-/** An answer of an error: one of ours says what is wrong with the document, any other with the reader. */
+/** Turns an error into a result: a SluiceError describes the document, any other one a bug of the reader. */
 export function unreadable(error: unknown, title: string): ReadResult {
   const known = isSluiceError(error)
     ? error
-    : documentErrors.raise.document_reader_failed(`It could not be read: ${messageOf(error)}`);
+    : documentErrors.raise.document_reader_failed(`The document could not be read: ${messageOf(error)}`);
   return { kind: 'error', title, code: known.code, message: storableText(known.message).slice(0, 1_000) };
 }
 
@@ -55,7 +55,7 @@ async function readKind({ kind, bytes }: ConvertInput, options: ConvertOptions):
   }
 }
 
-/** Spaces of any kind, and the characters that only join or direct others, are no text. */
+/** Whether there is anything but spaces, control and format characters. */
 function hasWords(text: string): boolean {
   return /[^\s\p{Cc}\p{Cf}\ufffd]/u.test(text);
 }

@@ -3,9 +3,8 @@ import { isUtf8 } from 'node:buffer';
 const sampleBytes = 64 * 1024;
 
 /**
- * Decodes a whole document. Nothing is refused: what is not valid in its encoding becomes U+FFFD, and a note says so.
- * `declared` is what a header or the document itself says; a byte order mark knows better, and so does valid UTF-8,
- * which hardly ever comes about by accident.
+ * Decodes a whole document. Invalid bytes become U+FFFD, with a note. `declared` is the encoding named by a header or
+ * the document; a byte order mark takes precedence, and so does valid UTF-8, which hardly ever occurs by accident.
  */
 export function decodeText(
   bytes: Buffer,
@@ -17,7 +16,7 @@ export function decodeText(
   return decodeAs(bytes, knownEncoding(declared) ?? guessEncoding(bytes), notes);
 }
 
-/** The first bytes, to look at; a character that is cut off at their end does not matter. */
+/** Decodes the first bytes for detection; a truncated last character does not matter. */
 export function decodeStart(bytes: Buffer): string {
   const marked = encodingOfStart(bytes);
   return decodeAs(bytes.subarray(marked?.bomBytes ?? 0), marked?.encoding ?? 'latin1', []);
@@ -36,7 +35,7 @@ function encodingOfStart(start: Buffer): FoundEncoding | null {
   return encoding === null ? null : { encoding, bomBytes: 0 };
 }
 
-/** ASCII in UTF-16 has a zero in every other byte, always on the same side, and hardly anything else. */
+/** ASCII text in UTF-16 has a zero in every other byte, always on the same side. */
 function utf16ByZeros(start: Buffer): string | null {
   let [even, odd] = [0, 0];
   for (let at = 0; at + 1 < start.length; at += 2) {
@@ -56,17 +55,17 @@ function decodeAs(bytes: Buffer, encoding: string, notes: string[]): string {
   return text;
 }
 
-/** From 0x80 to 0x9F, where Windows-1252 differs from Latin-1; the five that it leaves open stay as they are. */
+/** From 0x80 to 0x9F, where Windows-1252 differs from Latin-1; its five undefined bytes stay as they are. */
 const windows1252 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
 
-/** By hand, because some releases of Node decode windows-1252 as Latin-1. */
+/** Not with TextDecoder, because some releases of Node decode windows-1252 as Latin-1. */
 function decodeWindows1252(bytes: Buffer): string {
   return bytes
     .toString('latin1')
     .replace(/[\u0080-\u009f]/g, (character) => windows1252.charAt(character.charCodeAt(0) - 0x80));
 }
 
-/** Null for a name that nobody knows. */
+/** Null for an unknown name. */
 function knownEncoding(declared: string | null): string | null {
   if (declared === null) return null;
   try {
@@ -77,8 +76,8 @@ function knownEncoding(declared: string | null): string | null {
 }
 
 /**
- * Of text that is not valid UTF-8. Nearly valid is UTF-8 with damage. Japanese gives itself away by its kana, which
- * accents of Western languages do not decode to; the rest is taken for Windows-1252.
+ * For text that is not valid UTF-8. Nearly valid text is damaged UTF-8. Japanese is recognised by its kana, which
+ * accents of Western languages do not decode to. Everything else counts as Windows-1252.
  */
 function guessEncoding(bytes: Buffer): string {
   const sample = sampleBeyondAscii(bytes);
@@ -90,14 +89,14 @@ function guessEncoding(bytes: Buffer): string {
   return 'windows-1252';
 }
 
-/** From the first byte beyond ASCII on: the first accent may stand behind megabytes of ASCII. */
+/** Starts at the first byte beyond ASCII, which may come after megabytes of ASCII. */
 function sampleBeyondAscii(bytes: Buffer): Buffer {
   let first = 0;
   while (first < bytes.length && (bytes[first] ?? 0) < 0x80) first += 1;
   return bytes.subarray(first, first + sampleBytes);
 }
 
-/** Among the characters beyond ASCII. */
+/** The share among characters beyond ASCII. */
 function shareOf(text: string, isCounted: (code: number) => boolean): number {
   let [beyond, counted] = [0, 0];
   for (let at = 0; at < text.length; at += 1) {

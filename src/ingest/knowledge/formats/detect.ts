@@ -3,7 +3,7 @@ import { decodeStart } from './decode-text.ts';
 import { documentErrors } from './errors.ts';
 import type { DocumentKind } from './types.ts';
 
-/** Enough to see past blank lines and the first names in a ZIP archive. */
+/** Enough for leading blank lines, and for the first names in a ZIP archive. */
 const startBytes = 4096;
 
 const kindsByEnding: Record<string, DocumentKind> = {
@@ -35,7 +35,7 @@ export function mediaTypeOf(kind: DocumentKind): string {
   return mediaTypes[kind];
 }
 
-/** Null for endings that no reader knows. */
+/** Null for unknown extensions. */
 export function kindOfName(name: string): DocumentKind | null {
   const ending = /\.([A-Za-z0-9]{1,10})$/.exec(name)?.[1]?.toLowerCase() ?? '';
   return Object.hasOwn(kindsByEnding, ending) ? (kindsByEnding[ending] ?? null) : null;
@@ -44,15 +44,15 @@ export function kindOfName(name: string): DocumentKind | null {
 function kindOfMediaType(mediaType: string | null | undefined): DocumentKind | null {
   const type = mediaType?.split(';')[0]?.trim().toLowerCase();
   if (type === 'application/xhtml+xml') return 'html';
-  // Browsers say text/plain of whatever has no type of its own: no better than a look at the text.
+  // Browsers send text/plain for unknown types, so the text itself is checked.
   if (type === 'text/plain') return null;
   const found = Object.entries(mediaTypes).find(([, name]) => name === type);
   return (found?.[0] as DocumentKind | undefined) ?? null;
 }
 
 /**
- * What a document is. The bytes decide where they can, then the ending of the name, then the media type, then what
- * the text looks like. Throws one of `documentErrors` for what cannot be read.
+ * Detects the kind of a document by its bytes, then by the extension, then by the media type, then by its text. Throws
+ * one of `documentErrors` for unsupported documents.
  */
 export function detectKind(
   bytes: Buffer,
@@ -63,16 +63,17 @@ export function detectKind(
   if (isPdf(start, named)) return 'pdf';
   const binary = recogniseBinary(start);
   if (binary !== null) return kindOfBinary(bytes, { what: binary, named });
-  if (named === 'pdf') throw documentErrors.raise.pdf_is_broken('It does not begin like a PDF document');
+  if (named === 'pdf')
+    throw documentErrors.raise.pdf_is_broken('The file does not start like a PDF document');
   if (named === 'docx')
-    throw documentErrors.raise.docx_is_broken('It is not a ZIP archive, as DOCX files are');
+    throw documentErrors.raise.docx_is_broken('The file is not a ZIP archive, as DOCX files are');
   if (start.length === 0) return named ?? 'text';
   const text = decodeStart(start);
   if (looksBinary(text)) throw documentErrors.raise.document_is_binary('The document is binary and not text');
   return named ?? kindOfText(text);
 }
 
-/** Printers and mail programs put lines before the header; readers look for it in the first 1,024 bytes. */
+/** Printers and mail programs put lines before the header; PDF readers search the first 1,024 bytes. */
 function isPdf(start: Buffer, named: DocumentKind | null): boolean {
   const at = start.subarray(0, 1024).indexOf('%PDF-');
   return at === 0 || (at > 0 && named === 'pdf');
@@ -90,7 +91,7 @@ function kindOfBinary(
     }
     if (bytes.includes(Buffer.from('WordDocument', 'utf16le'))) {
       throw documentErrors.raise.doc_is_too_old(
-        'The document is a DOC file of Word 97 to 2003; only DOCX is read',
+        'The document is a DOC file of Word 97 to 2003; only DOCX is supported',
       );
     }
   }
@@ -104,7 +105,7 @@ function kindOfText(text: string): DocumentKind {
   return 'text';
 }
 
-/** Fewer control characters than this are mistakes in a text, whatever share of a short text they are. */
+/** So few control characters are mistakes in a text, even if the text is short. */
 const fewControls = 16;
 
 function looksBinary(text: string): boolean {

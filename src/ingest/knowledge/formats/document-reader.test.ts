@@ -25,7 +25,7 @@ const small = Buffer.from('<h1>Small</h1>');
 const book = (pages = 3_000) =>
   pdfDocument({ pages: Array.from({ length: pages }, (_, at) => [`Page ${at}`, 'has words of its own']) });
 
-describe('a document that is too much', () => {
+describe('a document that takes too much', () => {
   test('of time is given up, and the next one is read', async () => {
     const { read } = open();
     expect(await read(small, 'a.html')).toMatchObject({ kind: 'text' });
@@ -54,7 +54,7 @@ describe('a document that is too much', () => {
 });
 
 describe('the thread', () => {
-  test('leaves the process its turns while a large document is read', async () => {
+  test('does not block the process while a large document is read', async () => {
     const { read } = open();
     await read(small, 'a.html');
     let turns = 0;
@@ -76,7 +76,7 @@ describe('the thread', () => {
     expect(result.kind === 'text' && result.text === line).toBe(true);
   });
 
-  test('does not take the bytes away from whoever gave them', async () => {
+  test('does not take the bytes away from the caller', async () => {
     const { read } = open();
     const bytes = Buffer.from(small);
     await read(bytes, 'a.html');
@@ -106,13 +106,13 @@ describe('a signal', () => {
     ]);
   });
 
-  test('that was given before asks for nothing', async () => {
+  test('that is aborted before the call starts no reading', async () => {
     const { read } = open();
     await expect(read(small, 'a.html', {}, AbortSignal.abort(reason))).rejects.toBe(reason);
   });
 });
 
-test('a reader that is closed answers whoever waits, and a later question starts it again', async () => {
+test('a reader that is closed fails waiting documents, and a later document starts it again', async () => {
   const { reader, read } = open();
   await read(small, 'a.html');
   const waiting = [read(book(), 'book.pdf'), read(small, 'b.html')];

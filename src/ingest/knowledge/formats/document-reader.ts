@@ -2,9 +2,9 @@ import { Worker } from 'node:worker_threads';
 import { messageOf, type SluiceError } from '../../../lib/errors.ts';
 import { threadFile } from '../../../lib/thread-file.ts';
 import { unreadable } from './convert.ts';
+import type { ThreadAnswer, ThreadQuestion } from './document-thread.ts';
 import { documentErrors } from './errors.ts';
 import { titleOfName } from './safe-text.ts';
-import type { ThreadAnswer, ThreadQuestion } from './thread-messages.ts';
 import type { ReadResult } from './types.ts';
 
 export type ReaderQuestion = Omit<ThreadQuestion, 'id'>;
@@ -17,13 +17,13 @@ interface Asked {
   onAbort(): void;
 }
 
-/** An idle thread keeps its libraries in memory, about 60 MB. */
+/** An idle thread keeps about 60 MB of libraries in memory. */
 const idleMs = 60_000;
 const defaultHeapMb = 512;
 
 /**
- * Reads documents in a thread of its own, one after the other. A document that takes too long or too much memory
- * costs its thread, and nothing else: the next one gets a new thread.
+ * Reads documents in a separate thread, one after the other. A document that takes too long or too much memory ends its
+ * thread and nothing else: the next document gets a new thread.
  */
 export class DocumentReader {
   readonly #heapMb: number;
@@ -38,7 +38,7 @@ export class DocumentReader {
     this.#heapMb = heapMb;
   }
 
-  /** Rejects only when the signal does. The question's bytes are handed over. */
+  /** Rejects only if the signal is aborted. The bytes are transferred, not copied. */
   read(question: ReaderQuestion, signal: AbortSignal): Promise<ReadResult> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) {
@@ -54,12 +54,12 @@ export class DocumentReader {
     });
   }
 
-  /** For whoever is done, while others may not be: their questions are answered, and the idle thread goes later. */
+  /** Other callers may still be waiting: then their documents are read first, and the thread ends when idle. */
   async closeIfIdle(): Promise<void> {
     if (this.#current === null) await this.close();
   }
 
-  /** Ends the thread; a later question starts another. */
+  /** Ends the thread; a later document starts another one. */
   async close(): Promise<void> {
     clearTimeout(this.#idle);
     const thread = this.#thread;
@@ -96,7 +96,7 @@ export class DocumentReader {
   #start(): Worker {
     const thread = new Worker(threadFile('document-thread'), {
       resourceLimits: { maxOldGenerationSizeMb: this.#heapMb, stackSizeMb: 4 },
-      // Neither the server's secrets nor its terminal are a parser's business.
+      // A parser needs neither the server's secrets nor its terminal.
       env: {},
       argv: [],
       execArgv: [],
@@ -114,10 +114,10 @@ export class DocumentReader {
   #hear(thread: Worker, answer: ThreadAnswer): void {
     if (thread !== this.#thread || answer.id !== this.#current?.question.id) return;
     if (answer.type === 'progress') this.#timers[1]?.refresh();
-    else this.#settle((asked) => asked.resolve(answer.result));
+    else this.#finish((asked) => asked.resolve(answer.result));
   }
 
-  /** The whole document, and each piece of it, have their time. A thread that is at work cannot say so itself. */
+  /** Limits the time of the whole document and of each piece. A busy thread cannot do so itself. */
   #watch({ limits }: ThreadQuestion): void {
     const giveUp = (what: string, ms: number) => () =>
       this.#kill(
@@ -145,13 +145,12 @@ export class DocumentReader {
   #kill(reason: SluiceError): void {
     const thread = this.#thread;
     this.#thread = null;
-    // Whatever becomes of it, nobody listens to it any more.
     thread?.terminate().catch(() => {});
     this.#failCurrent(reason);
   }
 
   #failCurrent(error: unknown): void {
-    this.#settle((asked) => asked.resolve(unreadable(error, titleOfName(asked.question.name))));
+    this.#finish((asked) => asked.resolve(unreadable(error, titleOfName(asked.question.name))));
   }
 
   #abort(asked: Asked): void {
@@ -165,10 +164,10 @@ export class DocumentReader {
     const thread = this.#thread;
     this.#thread = null;
     thread?.terminate().catch(() => {});
-    this.#settle(() => asked.reject(asked.signal.reason));
+    this.#finish(() => asked.reject(asked.signal.reason));
   }
 
-  #settle(act: (asked: Asked) => void): void {
+  #finish(act: (asked: Asked) => void): void {
     const asked = this.#current;
     if (asked === null) return;
     for (const timer of this.#timers) clearTimeout(timer);
@@ -179,7 +178,7 @@ export class DocumentReader {
     this.#next();
   }
 
-  /** A thread without work keeps no process alive, and after a while no memory either. */
+  /** An idle thread does not keep the process alive, and ends after a while to free its memory. */
   #rest(): void {
     this.#thread?.unref();
     clearTimeout(this.#idle);

@@ -1,14 +1,14 @@
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import { convertDocument } from './convert.ts';
-import type { ThreadAnswer, ThreadQuestion } from './thread-messages.ts';
+import type { DocumentKind, DocumentLimits, ReadResult } from './types.ts';
 
-// What runs in the thread that documents are read in; `document-reader.ts` starts and watches it.
+// Runs in the thread that reads documents; `document-reader.ts` starts and watches it.
 if (parentPort !== null) answerQuestions(parentPort);
 
 const progressEveryMs = 200;
 
 function answerQuestions(port: MessagePort): void {
-  // The reader of PDFs leaves promises behind whose failures it tells by another way as well.
+  // The PDF library leaves rejected promises behind whose errors it also reports in another way.
   process.on('unhandledRejection', () => {});
   const answer = (message: ThreadAnswer) => port.postMessage(message);
   port.on('message', async ({ id, kind, name, bytes, charset, limits }: ThreadQuestion) => {
@@ -23,3 +23,17 @@ function answerQuestions(port: MessagePort): void {
     answer({ type: 'done', id, result: await convertDocument(document, { limits, charset, onProgress }) });
   });
 }
+
+export interface ThreadQuestion {
+  id: number;
+  kind: DocumentKind;
+  name: string;
+  /** Transferred, not copied. */
+  bytes: Uint8Array<ArrayBuffer>;
+  charset: string | null;
+  limits: DocumentLimits;
+}
+
+export type ThreadAnswer =
+  | { type: 'progress'; id: number }
+  | { type: 'done'; id: number; result: ReadResult };

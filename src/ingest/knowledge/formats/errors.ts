@@ -9,16 +9,16 @@ const invalid = (status: number, title: string, next: string): ErrorDefinition =
 
 const saveAgain = 'Open the document in the program that made it, save it again, and add that file.';
 
-/** Why a document cannot be read. They are kept with the document and never stop a run. */
+/** Why a document cannot be read. The reason is stored with the document; it does not stop a run. */
 export const documentErrors = defineErrors({
   document_too_large: invalid(
     413,
     'The document is too large',
-    'Split the document, or ask the operator to raise the limit that the message names.',
+    'Split the document, or ask the operator to raise the limit named in the message.',
   ),
   document_is_binary: invalid(
     415,
-    'The document is not of a kind that can be read',
+    'The format of the document is not supported',
     'Add it as Markdown, plain text, HTML, PDF, DOCX, VTT or SRT.',
   ),
   document_takes_too_long: invalid(
@@ -33,14 +33,14 @@ export const documentErrors = defineErrors({
   ),
   document_unfolds_too_far: invalid(
     422,
-    'The document unfolds to far more than it is stored as',
-    `Documents that people write do not do that. ${saveAgain}`,
+    'The document decompresses to far more than its stored size',
+    `Ordinary documents do not do that. ${saveAgain}`,
   ),
   document_reader_failed: {
     kind: 'bug',
     status: 500,
-    title: 'The reader of documents failed',
-    next: 'The other documents are not affected. Report it with the document, if it may be shown.',
+    title: 'The document reader failed',
+    next: 'Other documents are not affected. Report the problem, with the document if you may share it.',
   },
   html_is_broken: invalid(422, 'The HTML document cannot be read', saveAgain),
   pdf_is_broken: invalid(422, 'The PDF document is broken', saveAgain),
@@ -62,13 +62,13 @@ export const documentErrors = defineErrors({
   ),
   doc_is_too_old: invalid(
     415,
-    'The document is in the format of Word before 2007',
+    'The document is in the Word format from before 2007',
     'Open the document in Word or LibreOffice, save it as DOCX, and add that file.',
   ),
   file_unreadable: {
     kind: 'transient',
     status: 503,
     title: 'The file cannot be read',
-    next: 'Check that the file is still there and that the server may read it; the next run tries again.',
+    next: 'Check that the file still exists and that the server may read it; the next run tries again.',
   },
 });

@@ -4,7 +4,7 @@ import { joinBytes } from './join-bytes.ts';
 
 const mebibyte = 1024 * 1024;
 
-test('pieces are joined in their order, in memory that nobody else has', async () => {
+test('pieces are joined in order, in a buffer of their own', async () => {
   const pieces = Array.from({ length: 9 }, (_, at) => randomBytes(at * 300_000));
   const sizeBytes = pieces.reduce((sum, { length }) => sum + length, 0);
   const joined = await joinBytes(pieces, sizeBytes);
@@ -12,7 +12,7 @@ test('pieces are joined in their order, in memory that nobody else has', async (
   expect(joined.buffer.byteLength).toBe(sizeBytes);
 });
 
-test('others have their turn while much is joined', async () => {
+test('joining much data does not block the event loop', async () => {
   let turns = 0;
   const count = () => {
     turns += 1;

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** New memory is filled at about 500 MB a second: this much takes a few milliseconds. */
+/** New memory is filled at about 500 MB/s, so this takes a few milliseconds. */
 const turnBytes = 2 * 1024 * 1024;
 
-/** The pieces in one buffer of its own; others have their turn while it is filled. */
+/** Joins the pieces in a new buffer, and yields to the event loop meanwhile. */
 export async function joinBytes(pieces: readonly Buffer[], sizeBytes: number): Promise<Buffer> {
   const joined = Buffer.allocUnsafeSlow(sizeBytes);
   let at = 0;

@@ -1,8 +1,8 @@
 import { documentErrors } from './errors.ts';
 
 /**
- * Puts blocks together to Markdown: blank lines between them, none between the items of a list or the rows of a
- * table. Refuses to become longer than the limit.
+ * Joins blocks to Markdown, with blank lines between blocks, but not between list items or table rows. Throws if the
+ * text becomes longer than the limit.
  */
 export class MarkdownWriter {
   readonly #maxUnits: number;
@@ -15,7 +15,7 @@ export class MarkdownWriter {
     this.#maxUnits = maxUnits;
   }
 
-  get isEmpty(): boolean {
+  isEmpty(): boolean {
     return this.#units === 0;
   }
 
@@ -24,7 +24,7 @@ export class MarkdownWriter {
     if (line !== '') this.#block(`${'#'.repeat(Math.min(Math.max(level, 1), 6))} ${line}`);
   }
 
-  /** Its lines stay lines. */
+  /** Keeps line breaks. */
   paragraph(text: string): void {
     const lines = tidyLines(text);
     if (lines !== '') this.#block(lines);
@@ -56,7 +56,7 @@ export class MarkdownWriter {
     );
   }
 
-  /** The next row begins another table. */
+  /** The next row starts another table. */
   beginTable(): void {
     this.#columns = 0;
   }

@@ -8,7 +8,7 @@ import { readDocument } from './read-document.ts';
 const reader = new DocumentReader();
 afterAll(() => reader.close());
 
-test('damage that the reader of PDFs tells by a promise that nobody holds does not cost its thread', async () => {
+test('damage that the PDF library reports by an unhandled promise does not end the thread', async () => {
   const { signal } = new AbortController();
   const documents = [
     pdfDocument({ pages: [['Some words'], ['More']], title: 'T' }),

@@ -1,7 +1,7 @@
 import { decodeText } from './decode-text.ts';
 import type { Converted, ConvertOptions } from './types.ts';
 
-/** Markdown names itself by the title of its front matter or by its first heading of the first level. */
+/** The title comes from the front matter or from the first heading of level 1. */
 export function readMarkdown(bytes: Buffer, { charset }: ConvertOptions): Converted {
   const notes: string[] = [];
   const text = decodeText(bytes, { declared: charset, notes });
@@ -13,7 +13,7 @@ export function readPlainText(bytes: Buffer, { charset }: ConvertOptions): Conve
   return { title: null, text: decodeText(bytes, { declared: charset, notes }), notes };
 }
 
-/** Titles stand at the top; a book is not searched for one. */
+/** Titles are at the top; the rest is not searched. */
 const searchedUnits = 16 * 1024;
 
 function titleOfMarkdown(text: string): string | null {
@@ -38,7 +38,7 @@ function firstHeading(body: string): string | null {
   return null;
 }
 
-/** `# Title #` may be closed by as many signs as it likes. */
+/** `# Title #` may end with any number of signs. */
 function withoutClosing(heading: string): string {
   const trimmed = heading.trimEnd();
   let end = trimmed.length;

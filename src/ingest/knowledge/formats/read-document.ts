@@ -13,16 +13,16 @@ import {
   type ReadResult,
 } from './types.ts';
 
-/** One for the process: documents are read one after the other, however many sources ask. */
+/** One per process: all sources share it, and documents are read one after the other. */
 const sharedReader = new DocumentReader();
 
-/** Texts up to here take about a millisecond; everything else is read off the main thread. */
+/** Texts up to this size take about a millisecond; everything else is read in the thread. */
 const smallBytes = 64 * 1024;
 const cheapKinds = new Set<DocumentKind>(['markdown', 'text', 'vtt', 'srt']);
 
 /**
- * Makes text of a document. Whatever is wrong with the document becomes an answer; it throws when the signal does, and
- * when the stream does.
+ * Converts a document to text. Problems of the document are returned; it throws only if the signal is aborted or the
+ * stream fails.
  */
 export async function readDocument(
   input: DocumentInput,
@@ -34,7 +34,7 @@ export async function readDocument(
   const bytes = 'bytes' in input ? asBuffer(input.bytes) : await collect(input.stream, { limits, signal });
   const title = titleOfName(input.name);
   if (bytes === null || bytes.length > limits.maxBytes) return tooLarge(limits.maxBytes, title);
-  if (bytes.length === 0) return { kind: 'empty', title, reason: 'The document has no bytes.' };
+  if (bytes.length === 0) return { kind: 'empty', title, reason: 'The document is empty.' };
   const { name } = input;
   const charset = charsetOf(input.mediaType);
   let kind: DocumentKind;
@@ -50,7 +50,7 @@ export async function readDocument(
   return reader.read({ kind, name, bytes: handOver(bytes, isOurs), charset, limits }, signal);
 }
 
-/** Ends the thread that documents are read in, unless somebody else in the process still waits for one. */
+/** Ends the thread that reads documents, unless another caller in the process still waits for one. */
 export async function closeDocumentReader(): Promise<void> {
   await sharedReader.closeIfIdle();
 }
@@ -62,7 +62,7 @@ function tooLarge(maxBytes: number, title: string): ReadResult {
   return unreadable(error, title);
 }
 
-/** Null when there are more bytes than the limit; the rest is not read then. */
+/** Null if there are more bytes than the limit; the rest is not read. */
 async function collect(
   stream: Readable,
   { limits, signal }: { limits: DocumentLimits; signal: AbortSignal },
@@ -83,7 +83,7 @@ function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** A copy where the caller may still want his, or where a small buffer shares its memory with others. */
+/** Copies if the caller may still use the bytes, or if a small buffer shares its memory with others. */
 function handOver(bytes: Buffer, isOurs: boolean): Uint8Array<ArrayBuffer> {
   const { buffer } = bytes;
   if (isOurs && buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength) {

@@ -6,8 +6,8 @@ const maxTitleUnits = 300;
 const spacesAndControls = /[\s\u0001-\u001f\u007f-\u009f]+/g;
 
 /**
- * Text that PostgreSQL and JSON take: without NUL and without halves of characters. Lines end in `\n`. What had to be
- * done goes to `notes`.
+ * Text that PostgreSQL and JSON accept: without NUL and broken surrogate pairs, with `\n` as line ends. Changes are
+ * described in `notes`.
  */
 export function storableText(text: string, notes: string[] = []): string {
   let safe = text;
@@ -17,20 +17,20 @@ export function storableText(text: string, notes: string[] = []): string {
     notes.push(`${before - safe.length} NUL characters were removed.`);
   }
   const whole = wellFormed(safe);
-  if (whole !== safe) notes.push('Halves of characters (lone surrogates) were replaced.');
+  if (whole !== safe) notes.push('Broken surrogate pairs were replaced.');
   return whole.includes('\r') ? whole.replace(/\r\n?/g, '\n') : whole;
 }
 
-/** On one line, without control characters, not too long, never cut inside a character. */
+/** On one line, without control characters, shortened between characters. */
 export function storableTitle(title: string): string {
-  // Whatever is far behind the limit needs no care.
+  // What is far beyond the limit need not be cleaned.
   const start = wellFormed(title.slice(0, maxTitleUnits * 4));
   const line = start.replaceAll('\0', '').replace(spacesAndControls, ' ').trim();
   if (line.length <= maxTitleUnits) return line;
   return `${wellFormed(line.slice(0, maxTitleUnits - 1)).replace(/\ufffd$/, '')}…`;
 }
 
-/** A file's name without its ending, for documents that do not name themselves. */
+/** The file name without extension, for documents without a title. */
 export function titleOfName(name: string): string {
   const base = name.slice(Math.max(name.lastIndexOf('/'), name.lastIndexOf('\\')) + 1);
   const stem = base.replace(/(?<=.)\.[A-Za-z0-9]{1,10}$/, '');

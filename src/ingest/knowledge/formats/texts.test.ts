@@ -51,7 +51,7 @@ describe('Markdown and plain text', () => {
     expect(notes).toEqual(['Bytes that are not valid utf-8 were replaced.']);
   });
 
-  test('NUL and halves of characters are gone from text and title, with a note', async () => {
+  test('NUL and broken surrogate pairs are removed from text and title, with a note', async () => {
     const { text, title, notes } = await textOf('# A\0B\n\nx\0y', 'a.md');
     expect([title, text]).toEqual(['AB', '# AB\n\nxy']);
     expect(notes).toEqual(['2 NUL characters were removed.']);
@@ -61,7 +61,7 @@ describe('Markdown and plain text', () => {
     expect(halved.text).toBe('# \ufffd half \ufffd\n');
   });
 
-  test('a long title is cut between characters', async () => {
+  test('a long title is shortened between characters', async () => {
     const { title } = await textOf(`# ${'😀'.repeat(2_000)}`, 'a.md');
     expect(title.length).toBeLessThanOrEqual(300);
     expect(title).toMatch(/^😀+…$/u);

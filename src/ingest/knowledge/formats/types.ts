@@ -3,16 +3,16 @@ import type { Readable } from 'node:stream';
 export const documentKinds = ['markdown', 'text', 'html', 'pdf', 'docx', 'vtt', 'srt'] as const;
 export type DocumentKind = (typeof documentKinds)[number];
 
-/** Either the bytes or a stream of them. The name's ending and the media type help where the bytes say nothing. */
+/** Bytes or a stream. Extension and media type help if the bytes do not tell the kind. */
 export type DocumentInput = {
   name: string;
   mediaType?: string | null;
-  /** Where it is certain; otherwise it is found out. */
+  /** Set if known; otherwise it is detected. */
   kind?: DocumentKind;
 } & (
   | {
       bytes: Uint8Array;
-      /** The caller has no more use for the bytes: they need not be copied. */
+      /** The caller no longer uses the bytes, so they need not be copied. */
       isHandedOver?: boolean;
     }
   | { stream: Readable }
@@ -21,21 +21,21 @@ export type DocumentInput = {
 export interface DocumentText {
   kind: 'text';
   title: string;
-  /** Markdown, or plain text that reads as Markdown: without NUL and half characters, lines end in `\n`. */
+  /** Markdown or plain text, without NUL and broken surrogate pairs, with `\n` as line ends. */
   text: string;
   mediaType: string;
   /** What was left out or repaired, in sentences. */
   notes: string[];
 }
 
-/** Nothing to index in it; no error. */
+/** Nothing to index; not an error. */
 export interface EmptyDocument {
   kind: 'empty';
   title: string;
   reason: string;
 }
 
-/** `code` is one of `documentErrors`; the message is a sentence for people. */
+/** `code` is one of `documentErrors`; `message` is a sentence for people. */
 export interface UnreadableDocument {
   kind: 'error';
   title: string;
@@ -46,19 +46,19 @@ export interface UnreadableDocument {
 export type ReadResult = DocumentText | EmptyDocument | UnreadableDocument;
 
 export interface DocumentLimits {
-  /** Of the document as it is stored. */
+  /** Size of the stored document. */
   maxBytes: number;
-  /** Of the text that is made of it, in UTF-16 units. */
+  /** Length of its text, in UTF-16 units. */
   maxTextUnits: number;
-  /** The longest that one page, or one piece of another document, may take. */
+  /** Time limit for one page, or one piece of another document. */
   pieceMs: number;
   documentMs: number;
-  /** What parts of a document may unfold to. */
+  /** How large the parts of a document may become when decompressed. */
   maxInflatedBytes: number;
-  /** How many times as large as they are stored; small parts may do so freely. */
+  /** How many times their stored size; small parts are exempt. */
   maxInflateRatio: number;
   maxArchiveEntries: number;
-  /** Larger pages are taken as they are, because finding the main text of one costs seconds. */
+  /** Larger pages are used whole, because finding their main text takes seconds. */
   maxHtmlElements: number;
 }
 
@@ -75,9 +75,9 @@ export const defaultDocumentLimits: DocumentLimits = {
   maxHtmlElements: 50_000,
 };
 
-/** What a reader of one kind makes of a document, before it is made safe to store. */
+/** The result of a reader, before it is cleaned for storage. */
 export interface Converted {
-  /** Null when the document does not name itself. */
+  /** Null if the document has no title. */
   title: string | null;
   text: string;
   notes: string[];
@@ -85,8 +85,8 @@ export interface Converted {
 
 export interface ConvertOptions {
   limits: DocumentLimits;
-  /** What a Content-Type header said. */
+  /** From the Content-Type header. */
   charset: string | null;
-  /** Called between pieces of work: whoever waits knows that it goes on. */
+  /** Called between pieces, to show that reading goes on. */
   onProgress(): void;
 }

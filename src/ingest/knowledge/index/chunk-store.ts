@@ -8,8 +8,8 @@ export interface StoredChunk {
 }
 
 /**
- * Which of these texts are embedded already. One look into the index for each hash; behind `offset 0` the planner
- * cannot take the index of a whole generation for a shorter way.
+ * Which of these texts are already embedded. It makes one index lookup per hash; `offset 0` keeps the planner from
+ * scanning the index of the whole generation instead.
  */
 export function listPresent(
   tx: Tx,
@@ -37,7 +37,7 @@ export interface NewChunk {
   vector: Buffer;
 }
 
-/** Answers those that were not there yet. */
+/** Returns the chunks that were not in the index before. */
 export function insertChunks(
   tx: Tx,
   { tenantId, kbId, generation, jobId }: GenerationKey & { jobId: string },
@@ -94,7 +94,7 @@ export interface RevisionKey {
   revision: number;
 }
 
-/** Two runs made the same new document at once: the links of the second go to the first one's row. */
+/** Two runs created the same document at once: the links of the second move to the row of the first. */
 export async function moveLinks(
   tx: Tx,
   { tenantId, kbId }: KbKey,
@@ -109,7 +109,7 @@ export async function moveLinks(
        and revision = ${revision}`);
 }
 
-/** Deletes up to `limit` links of these revisions; answers the chunks that they led to, one per link. */
+/** Deletes up to `limit` links of these revisions; returns their chunks, one per link. */
 export async function deleteLinks(
   tx: Tx,
   { tenantId, kbId }: KbKey,
@@ -134,7 +134,7 @@ export async function deleteLinks(
   return rows.map(({ chunkId }) => chunkId);
 }
 
-/** Of these chunks those that no document has any more. The generation must be locked. */
+/** Deletes those of the chunks that no document links to. The generation must be locked. */
 export async function deleteUnlinked(
   tx: Tx,
   { tenantId }: { tenantId: string },
@@ -163,8 +163,8 @@ export async function deleteUnlinked(
 }
 
 /**
- * Revisions that no document stands at: those of an older text, of a document that is gone, and of one that a run
- * began and never ended. What other jobs are writing, or may yet go back to, is left out.
+ * Lists revisions that no document uses: of an older text, of a deleted document, and of a document that a run began
+ * and never finished. It leaves out what other jobs are writing or may restore.
  */
 export function listSuperseded(
   tx: Tx,
@@ -184,7 +184,7 @@ export function listSuperseded(
      limit ${limit}`);
 }
 
-/** Up to `limit` chunks of a generation that is going away, whoever links to them. */
+/** Deletes up to `limit` chunks of a generation that is being removed, even if documents link to them. */
 export async function deleteChunksOf(
   tx: Tx,
   { tenantId, kbId, generation }: GenerationKey,
@@ -203,7 +203,7 @@ export async function deleteChunksOf(
   return rows.map(({ chunkId }) => chunkId);
 }
 
-/** Up to `limit` links of the documents of a generation that is going away. */
+/** Deletes up to `limit` links of a generation that is being removed. */
 export async function deleteLinksOf(
   tx: Tx,
   { tenantId, kbId, generation }: GenerationKey,

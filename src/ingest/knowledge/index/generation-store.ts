@@ -1,7 +1,11 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
-import { sql } from '../../../lib/postgres/sql.ts';
-import { generationColumns } from '../knowledge-columns.ts';
+import { sql, trustedSql } from '../../../lib/postgres/sql.ts';
 import type { Generation, GenerationKey, KbKey } from '../types.ts';
+
+/** A `Generation`, read from `knowledge_generations g`. */
+const generationColumns = trustedSql(`
+  g.tenant_id as "tenantId", g.kb_id as "kbId", g.generation, g.fingerprint, g.dimensions, g.embedder, g.state,
+  g.built_by_job as "builtByJob"`);
 
 export function listGenerations(tx: Tx, { tenantId, kbId }: KbKey): Promise<Generation[]> {
   return tx.rows<Generation>(sql`
@@ -13,7 +17,7 @@ export function listGenerations(tx: Tx, { tenantId, kbId }: KbKey): Promise<Gene
      limit 100`);
 }
 
-/** Under the lock of the knowledge base, whose next number it takes. */
+/** Takes the next number of the knowledge base, which must be locked. */
 export async function insertGeneration(tx: Tx, made: Omit<Generation, 'generation'>): Promise<Generation> {
   const row = await tx.find<Generation>(sql`
     with numbered as (
@@ -29,13 +33,13 @@ export async function insertGeneration(tx: Tx, made: Omit<Generation, 'generatio
            ${JSON.stringify(made.embedder)}, ${made.state}, ${made.builtByJob}
       from numbered n
     returning ${generationColumns}`);
-  if (!row) throw new Error(`Knowledge base ${made.kbId} is gone, so that it cannot get another generation`);
+  if (!row) throw new Error(`Knowledge base ${made.kbId} is gone, so it cannot get another generation`);
   return row;
 }
 
 /**
- * Whoever writes or deletes chunks holds this lock: a chunk cannot be taken away while a document is about to link to
- * it. Null when the generation is not there any more.
+ * Each transaction that writes or deletes chunks holds this lock, so no chunk is deleted while a document is about to
+ * link to it. Null if the generation no longer exists.
  */
 export function lockGeneration(
   tx: Tx,
@@ -50,7 +54,7 @@ export function lockGeneration(
        for no key update`);
 }
 
-/** In every transaction that adds or deletes chunks. */
+/** Must run in each transaction that adds or deletes chunks. */
 export async function bumpIndex(tx: Tx, { tenantId, kbId, generation }: GenerationKey): Promise<void> {
   await tx.run(sql`
     update knowledge_generations
@@ -60,7 +64,7 @@ export async function bumpIndex(tx: Tx, { tenantId, kbId, generation }: Generati
        and generation = ${generation}`);
 }
 
-/** From now on searches are answered from this one; under the lock of the knowledge base. */
+/** Searches use this generation from now on. The knowledge base must be locked. */
 export async function serveGeneration(tx: Tx, { tenantId, kbId, generation }: GenerationKey): Promise<void> {
   await tx.run(sql`
     update knowledge_generations
@@ -102,8 +106,8 @@ export async function deleteGeneration(tx: Tx, { tenantId, kbId, generation }: G
 }
 
 /**
- * How many documents that searches find now would be lost if another generation served: they belong to a source that
- * is still there, and the new generation has not even heard of them.
+ * Counts documents that searches find now and would lose with the new generation: their source still exists, and the
+ * new generation does not have them.
  */
 export async function countUnseen(
   tx: Tx,

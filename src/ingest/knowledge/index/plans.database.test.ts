@@ -5,7 +5,7 @@ import { newId } from '../../../lib/ids.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { deleteLinks, deleteUnlinked, insertChunks, insertLinks, listPresent } from './chunk-store.ts';
 import type { VisitKey } from './visit-store.ts';
-import { listKnown, noteFailures, noteGone, noteUnchanged, settleDocuments } from './visit-store.ts';
+import { listKnown, noteFailures, noteGone, noteUnchanged, saveDocuments } from './visit-store.ts';
 
 // What the statements of a commit cost in a knowledge base of 20,000 documents that nobody has analysed yet: counted in
 // rows that are read, not in time.
@@ -93,7 +93,7 @@ const statements: [string, (tx: Tx) => Promise<unknown>][] = [
   ['noting that they are unchanged', (tx) => noteUnchanged(tx, key, seen)],
   ['noting that they are gone', (tx) => noteGone(tx, key, uris)],
   ['noting that they failed', (tx) => noteFailures(tx, key, failed)],
-  ['settling them', (tx) => settleDocuments(tx, key, settled)],
+  ['settling them', (tx) => saveDocuments(tx, key, settled)],
   ['looking chunks up', (tx) => listPresent(tx, key, hashes())],
   ['inserting chunks', (tx) => insertChunks(tx, key, made())],
   ['inserting links', (tx) => insertLinks(tx, key, links())],

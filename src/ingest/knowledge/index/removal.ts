@@ -24,7 +24,7 @@ export function spaceOf({ key, embedder }: Pick<IndexPlace, 'key' | 'embedder'>)
   return { ...key, dimensions: embedder.dimensions };
 }
 
-/** Deletes all links of these revisions, and the chunks that nobody has any more. The generation is locked. */
+/** Deletes all links of these revisions, and chunks without links. The generation must be locked. */
 export async function dropRevisions(
   place: IndexPlace,
   tx: Tx,
@@ -33,7 +33,7 @@ export async function dropRevisions(
   while ((await dropSomeLinks(place, tx, revisions)) === batchSize);
 }
 
-/** Up to a batch of them; answers how many links went. */
+/** Deletes one batch; returns the number of deleted links. */
 export async function dropSomeLinks(
   place: IndexPlace,
   tx: Tx,
@@ -49,7 +49,7 @@ export async function dropSomeLinks(
   return chunkIds.length;
 }
 
-/** A batch of a generation that nobody needs any more; answers whether it is all gone. */
+/** Deletes a batch of a generation that is no longer needed; returns whether everything is deleted. */
 export async function dropSomeOf(engine: VectorEngine, tx: Tx, generation: Generation): Promise<boolean> {
   if ((await lockGeneration(tx, generation)) === null) return true;
   if ((await deleteLinksOf(tx, generation, batchSize)) > 0) return false;
@@ -65,8 +65,8 @@ export async function dropSomeOf(engine: VectorEngine, tx: Tx, generation: Gener
 }
 
 /**
- * For whoever deletes a knowledge base: a batch of what is indexed of it, in the caller's transaction, which has locked
- * it and has seen that no run is active. Answers whether everything is gone, so that its own row can follow.
+ * Deletes a batch of the index of a knowledge base that is being deleted. The caller has locked it and checked that no
+ * run is active. Returns whether everything is deleted, so that the row of the knowledge base can follow.
  */
 export async function removeKbContents(
   { engine }: { engine: VectorEngine },
@@ -79,7 +79,7 @@ export async function removeKbContents(
   return true;
 }
 
-/** Takes one document out of the index at once, for instance because its file was deleted. */
+/** Removes one document from the index at once, for example because its file was deleted. */
 export async function removeDocument(
   { engine }: { engine: VectorEngine },
   tx: Tx,

@@ -2,7 +2,7 @@ import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql, trustedSql } from '../../../lib/postgres/sql.ts';
 import type { DocumentState, GenerationKey, KbKey } from '../types.ts';
 
-/** What runs do to documents. All of it under the lock of the generation. */
+/** What runs do to documents. The generation must be locked for all of it. */
 
 export interface RunKey extends GenerationKey {
   jobId: string;
@@ -21,7 +21,7 @@ export interface KnownRow {
   lastJob: string;
 }
 
-/** One look into the index for each. The source implies the knowledge base. */
+/** One index lookup for each URI. The source implies the knowledge base. */
 export function listKnown(
   tx: Tx,
   { tenantId, generation, sourceId }: GenerationKey & { sourceId: string },
@@ -41,7 +41,7 @@ export function listKnown(
               limit 1) k`);
 }
 
-/** All of a source that are not gone, by URI, byte by byte. */
+/** All documents of a source that are not gone, by URI in byte order. */
 export function listKnownPage(
   tx: Tx,
   { tenantId, kbId, generation, sourceId }: GenerationKey & { sourceId: string },
@@ -74,13 +74,13 @@ export async function countKnown(
   return row?.count ?? 0;
 }
 
-/** A document as cancel brings it back; `d` is the row before. */
+/** The state of a document that cancel restores; `d` is the row before the update. */
 const before = trustedSql(`
   jsonb_build_object('title', d.title, 'media_type', d.media_type, 'state', d.state, 'content_hash', d.content_hash,
     'etag', d.etag, 'last_modified', d.last_modified, 'revision', d.revision, 'chunk_count', d.chunk_count,
     'error_code', d.error_code, 'error_text', d.error_text, 'notes', d.notes, 'last_job', d.last_job)`);
 
-export interface SettledDocument {
+export interface IndexedDocument {
   documentId: string;
   uri: string;
   title: string;
@@ -96,11 +96,11 @@ export interface SettledDocument {
   notes: readonly string[];
 }
 
-/** Documents whose new text is in, as a whole. Answers under which id each of them is kept. */
-export function settleDocuments(
+/** Stores documents whose new text is completely indexed. Returns the id of each. */
+export function saveDocuments(
   tx: Tx,
   { tenantId, kbId, generation, sourceId, jobId }: VisitKey,
-  documents: readonly SettledDocument[],
+  documents: readonly IndexedDocument[],
 ): Promise<{ uri: string; documentId: string }[]> {
   return tx.rows(sql`
     insert into knowledge_documents as d (
@@ -140,7 +140,7 @@ export interface FailedDocument {
   errorText: string;
 }
 
-/** Documents that could not be read: what is indexed of them stays, and the reason is noted. */
+/** Records why documents could not be read; what is indexed of them stays. */
 export async function noteFailures(
   tx: Tx,
   { tenantId, kbId, generation, sourceId, jobId }: VisitKey,
@@ -170,7 +170,7 @@ export interface UnchangedDocument {
   lastModified: string | null;
 }
 
-/** Seen, and as it was. An earlier failure to read it is over. */
+/** Records that documents were seen unchanged, and clears earlier failures. */
 export async function noteUnchanged(
   tx: Tx,
   { tenantId, generation, sourceId, jobId }: VisitKey,
@@ -200,7 +200,10 @@ export async function noteUnchanged(
      where d.ctid = p.place`);
 }
 
-/** Proven gone. They are found until the run ends, so that cancel can bring them back; answers how many there were. */
+/**
+ * Marks documents as gone. Searches find them until the run ends, so that cancel can restore them. Returns how many
+ * there were.
+ */
 export async function noteGone(
   tx: Tx,
   { tenantId, generation, sourceId, jobId }: VisitKey,
@@ -226,15 +229,15 @@ export async function noteGone(
 }
 
 export interface SweepScope extends RunKey {
-  /** Sources that have shown everything they have. */
+  /** Sources that have listed all their documents. */
   completeSources: readonly string[];
   startedAt: Date;
   limit: number;
 }
 
 /**
- * Deletes up to `limit` documents that are proven gone, that a complete source has not shown, or whose source is not
- * there any more. What another run has come across since this one began is not gone.
+ * Deletes up to `limit` documents that are marked as gone, that a complete source did not list, or whose source no
+ * longer exists. Documents that another run has seen since this one began are kept.
  */
 export async function deleteGone(
   tx: Tx,
@@ -261,7 +264,7 @@ export async function deleteGone(
   return { deleted: rows.length, unseen: rows.filter(({ wasTold }) => !wasTold).length };
 }
 
-/** The run has come to its end: there is no way back from here. */
+/** Drops the state that cancel would restore: the run has ended. */
 export async function adoptDocuments(
   tx: Tx,
   { tenantId, kbId, jobId, limit }: KbKey & { jobId: string; limit: number },
@@ -279,7 +282,7 @@ export async function adoptDocuments(
         limit ${limit}))`);
 }
 
-/** Cancel: documents that this run changed are again what they were. */
+/** Cancel: restores documents that this run changed. */
 export async function restoreDocuments(
   tx: Tx,
   { tenantId, kbId, jobId, limit }: KbKey & { jobId: string; limit: number },
@@ -296,7 +299,7 @@ export async function restoreDocuments(
            chunk_count = p.chunk_count,
            error_code = p.error_code,
            error_text = p.error_text,
-           -- What an earlier version has noted knows nothing of them.
+           -- Versions before this column did not record them.
            notes = coalesce(p.notes, '{}'),
            last_job = p.last_job,
            previous = null,
@@ -315,7 +318,7 @@ export async function restoreDocuments(
      where d.ctid = p.place`);
 }
 
-/** Cancel: documents that this run made go, unless another one has taken them over. */
+/** Cancel: deletes documents that this run created, unless another run has changed them since. */
 export async function deleteCreated(
   tx: Tx,
   { tenantId, kbId, jobId, limit }: KbKey & { jobId: string; limit: number },
@@ -348,7 +351,7 @@ export async function deleteDocumentsOf(
         limit ${limit}))`);
 }
 
-/** Answers the revision that its links have, or null when it is not there. */
+/** Returns the revision of its links, or null if the document does not exist. */
 export async function deleteDocument(
   tx: Tx,
   { tenantId, kbId, documentId }: KbKey & { documentId: string },

@@ -4,27 +4,27 @@ import type { EmbedderSettings } from '../embedders/embedder.ts';
 import type { SourceCursor } from '../sources/source.ts';
 import type { KnowledgeCounters } from '../types.ts';
 
-/** How far a run has come; it moves in the transactions that write the chunks. */
+/** How far a run has come; updated in the transactions that write its chunks. */
 export interface RunCheckpoint {
-  /** Batches that are in, over all sources. */
+  /** Number of committed batches of all sources. */
   last_batch_id: number;
-  /** Null before the first batch is in. `is_over`: the source has shown everything that it will. */
+  /** Null before the first batch is committed. `is_over`: the source has no more batches. */
   cursor: { source_id: string; position: SourceCursor | null; is_over: boolean } | null;
-  /** Of the batch behind the cursor: the document of which only a part is in. */
+  /** The document of the current batch of which only a part is committed. */
   document: PartialDocument | null;
-  /** Counts the transactions. */
+  /** Number of transactions. */
   step: number;
-  /** Null until the run has begun. The settings are those at its beginning: a change concerns the next run. */
+  /** Null until the run has begun. It keeps the settings of its start: changes apply to the next run. */
   target: RunTarget | null;
-  /** Sources that have shown everything they have: what of them was not seen is gone. */
+  /** Sources that have listed all their documents: documents that were not seen are gone. */
   complete: string[];
   incomplete: { source_id: string; reason: string }[];
   stage: 'load' | 'sweep';
-  /** Time at work, without pauses and waits, for rates. */
+  /** Working time without pauses and waits, for rates. */
   active_ms: number;
-  /** How many documents there were when the run began, where that can be told. */
+  /** Number of documents when the run began, if known. */
   docs_expected: number | null;
-  /** Tokens that were spent when the budget was last used up; resuming grants it anew from there. */
+  /** Tokens spent when the budget was last used up; resuming grants the budget again from there. */
   budget_from: number;
 }
 
@@ -42,9 +42,9 @@ export interface PartialDocument {
   document_id: string;
   revision: number;
   next_chunk: number;
-  /** What the counters have of it, to be taken back if its text changes before it is complete. */
+  /** Its share of the counters, subtracted again if its text changes before it is complete. */
   counted: ChunkCounts;
-  /** The first reason why a chunk of it was refused. */
+  /** Why the first refused chunk was refused. */
   failure: { code: string; message: string } | null;
 }
 
@@ -94,7 +94,7 @@ export function countersOf({ counters }: Pick<Job, 'counters'>): KnowledgeCounte
   return { ...noCounters, ...counters };
 }
 
-/** As the kernel keeps it. */
+/** In the form that the kernel stores. */
 export function stateOf(
   checkpoint: RunCheckpoint,
   counters: KnowledgeCounters,

@@ -1,19 +1,17 @@
 import type { Job, Slice, SliceResult } from '../../../kernel/jobs/types.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { knowledgeErrors } from '../errors.ts';
-import { listSuperseded } from '../index/chunk-store.ts';
 import { listGenerations, lockGeneration, retireGeneration } from '../index/generation-store.ts';
-import { batchSize, dropSomeLinks, dropSomeOf, type IndexPlace } from '../index/removal.ts';
+import { batchSize, dropSomeOf, type IndexPlace } from '../index/removal.ts';
 import type { VectorEngine } from '../index/vector/engine.ts';
 import { deleteCreated, restoreDocuments } from '../index/visit-store.ts';
 import type { Generation, KbKey } from '../types.ts';
 import { checkpointOf, type RunTarget } from './checkpoint.ts';
 import { payloadOf } from './open-run.ts';
-import { deleteFrontier, listBusyJobs } from './store.ts';
+import { removeFrontierOf, removeSuperseded } from './steps/sweep.ts';
 
-const maxRevisions = 10_000;
 const goOn: SliceResult = { outcome: { type: 'continue' } };
-/** As if it had never run. */
+/** The state of a job that never ran. */
 const cleared: SliceResult = { outcome: { type: 'done' }, checkpoint: {}, counters: {}, stage: 'canceled' };
 
 export interface CleanupDeps {
@@ -28,13 +26,13 @@ interface Cleanup {
   place: IndexPlace;
 }
 
-/** One batch, in a transaction of its own; answers whether nothing is left. */
+/** Processes one batch in its own transaction; returns whether nothing is left. */
 type CleanupStep = (cleanup: Cleanup) => Promise<boolean>;
 
-/** Documents first, so that everything that was found before is found again soon. */
+/** Documents first, so that searches soon find again what they found before. */
 const steps: readonly CleanupStep[] = [restore, removeCreated, removeLinks, removeFrontier];
 
-/** Slices of a canceled run: what it added goes, what it changed is again what it was. Any of them can be repeated. */
+/** Slices of a canceled run: delete what it added and restore what it changed. Each slice can be repeated. */
 export async function cleanUpRun(deps: CleanupDeps, slice: Slice): Promise<SliceResult> {
   const { tenantId, jobId } = slice.job;
   const { target } = checkpointOf(slice.job);
@@ -57,7 +55,7 @@ export async function cleanUpRun(deps: CleanupDeps, slice: Slice): Promise<Slice
   return cleared;
 }
 
-/** A generation that this run began, and that nobody is answered from: all of it goes. */
+/** A generation that this run began and that searches do not use is deleted as a whole. */
 function isOwn({ state, builtByJob }: Generation, jobId: string): boolean {
   return state !== 'serving' && builtByJob === jobId;
 }
@@ -72,7 +70,7 @@ function findTarget(slice: Slice, key: KbKey, { generation }: RunTarget): Promis
 function dropping(engine: VectorEngine, generation: Generation): CleanupStep {
   return ({ slice }) =>
     slice.transaction(async (tx) => {
-      // From now on nobody else goes on with it.
+      // No other run may continue it from now on.
       if (generation.state === 'building') await retireGeneration(tx, generation);
       return dropSomeOf(engine, tx, generation);
     });
@@ -88,21 +86,12 @@ async function removeCreated({ slice, key, jobId, place }: Cleanup): Promise<boo
   return (await locked(slice, place, (tx) => deleteCreated(tx, scope))) < batchSize;
 }
 
-async function removeLinks({ slice, key, jobId, place }: Cleanup): Promise<boolean> {
-  const revisions = await slice.transaction(async (tx) => {
-    const busyJobs = await listBusyJobs(tx, { ...key, exceptJobId: jobId });
-    return listSuperseded(tx, { ...key, busyJobs, limit: maxRevisions });
-  });
-  if (revisions.length === 0) return true;
-  while ((await locked(slice, place, (tx) => dropSomeLinks(place, tx, revisions))) === batchSize) {
-    if (slice.shouldYield()) return false;
-  }
-  return revisions.length < maxRevisions;
+function removeLinks({ slice, place }: Cleanup): Promise<boolean> {
+  return removeSuperseded(slice, place, (tx) => lockGeneration(tx, place.key));
 }
 
-async function removeFrontier({ slice, key, jobId }: Cleanup): Promise<boolean> {
-  const scope = { tenantId: key.tenantId, jobId, limit: batchSize };
-  return (await slice.transaction((tx) => deleteFrontier(tx, scope))) < batchSize;
+function removeFrontier({ slice }: Cleanup): Promise<boolean> {
+  return removeFrontierOf(slice);
 }
 
 function locked<T>(slice: Slice, { key }: IndexPlace, work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -112,11 +101,11 @@ function locked<T>(slice: Slice, { key }: IndexPlace, work: (tx: Tx) => Promise<
   });
 }
 
-/** In the transaction that cancels the job: once a run puts its result in place there is no way back. */
+/** Runs in the transaction that cancels the job: a run that activates its result cannot be undone. */
 export async function refuseLateCancel(_tx: Tx, job: Job): Promise<void> {
   if (checkpointOf(job).stage !== 'sweep') return;
   throw knowledgeErrors.raise.run_finishing(
-    `Run ${job.jobId} has read everything and is putting it in place; it cannot be canceled any more` +
-      (job.status === 'paused' ? ', but it is paused: resume it, and it will soon be completed' : ''),
+    `Run ${job.jobId} has read everything and is activating its result; it can no longer be canceled` +
+      (job.status === 'paused' ? '. It is paused: resume it, and it will soon be completed' : ''),
   );
 }

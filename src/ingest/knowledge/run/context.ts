@@ -10,11 +10,11 @@ import type { KnowledgeWorkerDeps } from './deps.ts';
 import type { Gate } from './gate.ts';
 import type { GroupSize } from './steps/group-size.ts';
 
-/** A run as the slices of this process see it. `checkpoint` and `counters` are those of the last commit. */
+/** A run as the slices of this process see it. `checkpoint` and `counters` are as of the last commit. */
 export interface RunContext {
   readonly deps: KnowledgeWorkerDeps;
   readonly jobId: string;
-  /** Only this reference, or everything. */
+  /** Only this reference; null: everything. */
   readonly referenceId: string | null;
   readonly kb: KnowledgeBase;
   readonly key: GenerationKey;
@@ -31,14 +31,13 @@ export interface Budget {
   maxTokens: number;
 }
 
-/** What lives as long as one slice. */
 export interface SliceContext {
   readonly run: RunContext;
   readonly slice: Slice;
   readonly gate: Gate;
   readonly logger: Logger;
   readonly startedAtMs: number;
-  /** Of the slices before. */
+  /** Working time of earlier slices. */
   readonly activeBeforeMs: number;
 }
 
@@ -46,11 +45,11 @@ export interface LoadedBatch {
   source: KnowledgeSource;
   batchId: number;
   batch: DocumentBatch;
-  /** What earlier runs know of its documents, by URI; null: nobody has looked yet. */
+  /** What earlier runs know of its documents, by URI; null: not looked up yet. */
   known: ReadonlyMap<string, KnownRow> | null;
 }
 
-/** A text on its way into the index. Its links carry the revision; the document stands at it once all are in. */
+/** A text that is being indexed. Its links carry the revision, which the document gets when all links are committed. */
 export interface RunDocument {
   uri: string;
   title: string;
@@ -66,23 +65,23 @@ export interface RunDocument {
 export interface GroupPart {
   document: RunDocument;
   chunks: { ordinal: number; chunk: Chunk }[];
-  /** Nothing of the document comes after this part. */
+  /** The last part of the document. */
   isLast: boolean;
 }
 
-/** What is committed together: parts of documents, what is to be noted of others, and where the source stands then. */
+/** What is committed together: parts of documents, notes on other documents, and the position in the source. */
 export interface Group {
   source: KnowledgeSource;
-  /** The batch that is being worked on, whether or not it ends here. */
+  /** The current batch, whether or not it ends with this group. */
   batchId: number;
   parts: GroupPart[];
   unchanged: UnchangedDocument[];
   empty: { uri: string; title: string; reason: string }[];
   failed: { uri: string; title: string; code: string; message: string }[];
   gone: string[];
-  /** The document of the checkpoint has another text by now, or is not there: what is in of it goes. */
+  /** The partial document of the checkpoint has changed or is gone: what is committed of it is deleted. */
   discardsPartial: boolean;
-  /** Batches that end with this group. */
+  /** Set if batches end with this group. */
   batch: {
     batchId: number;
     cursor: SourceCursor;
@@ -94,9 +93,9 @@ export interface Group {
 
 export interface EmbeddedGroup {
   group: Group;
-  /** By content hash; what was there already is not among them. */
+  /** By content hash, without chunks that were already in the index. */
   vectors: Map<string, Float32Array>;
-  /** By content hash: chunks that the embedder refuses, each with the reason. */
+  /** By content hash: why the embedder refused a chunk. */
   refused: Map<string, { code: string; message: string }>;
   tokens: number;
 }

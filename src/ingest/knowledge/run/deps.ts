@@ -8,7 +8,7 @@ import type { KnowledgeMetrics } from '../metrics.ts';
 import type { Source } from '../sources/source.ts';
 import type { KnowledgeBase, KnowledgeSource } from '../types.ts';
 
-/** What a run needs of the rest of the house. Everything that differs from kind to kind is given in. */
+/** What a run needs of the rest of the house. */
 export interface KnowledgeWorkerDeps {
   db: Database;
   logger: Logger;
@@ -16,18 +16,18 @@ export interface KnowledgeWorkerDeps {
   breakers: CircuitBreakers;
   engine: VectorEngine;
   embedders: { get(tenantId: string, settings: EmbedderSettings): Embedder | Promise<Embedder> };
-  /** Changes when vectors or borders of chunks would. */
+  /** Changes whenever vectors or chunk borders would. */
   fingerprintOf(embedder: Embedder, chunker: ChunkerSettings): string;
   createChunker(settings: ChunkerSettings): Chunker | Promise<Chunker>;
-  /** `referenceId`: only this one of the source `reference`. */
+  /** `referenceId`: only this reference. */
   openSource(
     kb: KnowledgeBase,
     source: KnowledgeSource,
     options: { referenceId: string | null },
   ): Source | Promise<Source>;
-  /** A slice that has worked for this long since its first commit ends at the next good place. */
+  /** How long a slice works after its first commit. */
   sliceMs: number;
-  /** By the clock, unless somebody wants to look at the waits. */
+  /** For tests; default: the clock. */
   wait?: Wait | undefined;
 }
 

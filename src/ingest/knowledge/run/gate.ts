@@ -3,8 +3,8 @@ import type { Slice } from '../../../kernel/jobs/types.ts';
 const lookEveryMs = 25;
 
 /**
- * Whether a slice may take on more work. It closes when the job was paused, when the worker drains, and when the
- * slice has worked long enough. What is under way when it closes is brought to its end.
+ * Whether a slice may start more work. It closes when the job is paused, when the worker drains, and when the slice has
+ * worked long enough. Work that has started is finished.
  */
 export class Gate {
   readonly #slice: Pick<Slice, 'shouldYield' | 'signal'>;
@@ -22,30 +22,30 @@ export class Gate {
     this.whenClosed = new Promise((resolve) => {
       this.#onClose = resolve;
     });
-    this.#timer = setInterval(() => this.isClosed, lookEveryMs);
+    this.#timer = setInterval(() => this.isClosed(), lookEveryMs);
     this.#timer.unref();
   }
 
-  get isClosed(): boolean {
+  /** Closes the gate if it is time to. */
+  isClosed(): boolean {
     const mustClose = this.#slice.shouldYield() || performance.now() >= this.#deadlineMs;
     if (mustClose) this.close();
     return this.#isClosed;
   }
 
-  /** Whether it was closed because the job is paused. */
   get isPaused(): boolean {
     return this.#isPaused;
   }
 
   /**
-   * The time of a slice counts from its first commit: what comes before, such as reading a book again, would be for
-   * nothing if the slice ended without one.
+   * The time of a slice counts from its first commit. A slice that ended before it would lose its work, such as reading
+   * a large document.
    */
   noteCommit(): void {
     this.#deadlineMs = Math.min(this.#deadlineMs, performance.now() + this.#sliceMs);
   }
 
-  /** A commit has seen it: the worker hears of it with its next heartbeat, which may be many groups later. */
+  /** Called when a commit sees the pause: the worker's next heartbeat may come many groups later. */
   pause(): void {
     this.#isPaused = true;
     this.close();

@@ -14,21 +14,21 @@ import type { Generation, KbKey, KnowledgeBase } from '../types.ts';
 import type { RunTarget } from './checkpoint.ts';
 import type { RunContext } from './context.ts';
 
-/** Another run has put a newer generation in place: this one has to begin anew. */
+/** Another run has activated a newer generation: this run has to start again. */
 export class GenerationGone extends Error {}
 
-/** At the beginning of every transaction that writes: the knowledge base stays, and so does the generation. */
+/** At the start of each writing transaction: locks knowledge base and generation so that neither disappears. */
 export async function holdGeneration(tx: Tx, { key }: Pick<RunContext, 'key'>): Promise<Generation> {
   if ((await shareKb(tx, key)) === null) throw kbGone(key);
   const generation = await lockGeneration(tx, key);
   if (generation === null || generation.state === 'retired') {
-    throw new GenerationGone(`Generation ${key.generation} of ${key.kbId} is not written to any more`);
+    throw new GenerationGone(`Generation ${key.generation} of ${key.kbId} is no longer written to`);
   }
   return generation;
 }
 
 export function kbGone({ kbId }: KbKey): Error {
-  return knowledgeFailures.raise.kb_gone(`Knowledge base ${kbId} is not there any more`);
+  return knowledgeFailures.raise.kb_gone(`Knowledge base ${kbId} no longer exists`);
 }
 
 export interface Choice {
@@ -40,8 +40,8 @@ export interface Choice {
 }
 
 /**
- * Where a run writes to: into what is served, if it was made with the same settings; otherwise into a generation that
- * is built beside it. The knowledge base is locked. Null when its settings have changed since they were read.
+ * Chooses the generation that a run writes to: the serving one if it has the same settings, otherwise one that is built
+ * beside it. Locks the knowledge base. Null if its settings have changed since they were read.
  */
 export async function chooseGeneration(tx: Tx, choice: Choice): Promise<RunTarget | null> {
   const { kb, fingerprint } = choice;
@@ -50,21 +50,24 @@ export async function chooseGeneration(tx: Tx, choice: Choice): Promise<RunTarge
   if (settingsOf(fresh) !== settingsOf(kb)) return null;
   const generations = await listGenerations(tx, kb);
   const usable = generations.filter(({ state }) => state !== 'retired');
-  const fitting =
-    usable.find((one) => one.state === 'serving' && one.fingerprint === fingerprint) ??
-    usable.find((one) => one.fingerprint === fingerprint);
-  const chosen = fitting ?? (await makeGeneration(tx, choice, usable));
+  const chosen = findFitting(usable, fingerprint) ?? (await makeGeneration(tx, choice, usable));
   return { generation: chosen.generation, fingerprint, embedder: kb.embedder, chunker: kb.chunker };
+}
+
+/** The generation with these settings; a serving one is preferred to one that is being built. */
+export function findFitting(generations: readonly Generation[], fingerprint: string): Generation | undefined {
+  const fitting = generations.filter((one) => one.state !== 'retired' && one.fingerprint === fingerprint);
+  return fitting.find(({ state }) => state === 'serving') ?? fitting[0];
 }
 
 async function makeGeneration(tx: Tx, choice: Choice, others: readonly Generation[]): Promise<Generation> {
   const { kb, embedder, fingerprint, jobId, isReference } = choice;
   if (isReference && others.length > 0) {
     throw knowledgeFailures.raise.settings_changed(
-      `Knowledge base ${kb.kbId} has other settings than its index, and one reference cannot build a new one`,
+      `Knowledge base ${kb.kbId} has other settings than its index, and one reference cannot build a new index`,
     );
   }
-  // What was being built with other settings again is of no use to anybody.
+  // A generation with yet other settings is no longer needed.
   for (const other of others) if (other.state === 'building') await retireGeneration(tx, other);
   const made = await insertGeneration(tx, {
     tenantId: kb.tenantId,
@@ -84,8 +87,8 @@ function settingsOf({ chunker, embedder }: KnowledgeBase): string {
 }
 
 /**
- * A new generation must not serve when that would lose what the old one finds: documents of a source that could not
- * show everything, or all of them because nothing could be read. Throws what is to be said then.
+ * Throws if activating the new generation would lose documents that searches find now: those of an incomplete source,
+ * or all of them because nothing could be read.
  */
 export async function assertReplaceable(tx: Tx, run: RunContext): Promise<void> {
   const { key, checkpoint, counters } = run;
@@ -101,18 +104,18 @@ export async function assertReplaceable(tx: Tx, run: RunContext): Promise<void> 
   const reasons = checkpoint.incomplete.map(({ source_id, reason }) => `${source_id}: ${reason}`);
   if (unseen > 0) {
     throw knowledgeFailures.raise.generation_incomplete(
-      `${unseen} documents that are found now were not seen by this run (${reasons.join('; ')})`,
+      `This run did not see ${unseen} documents that searches find now (${reasons.join('; ')})`,
     );
   }
   const indexed = counters.docs_seen - counters.docs_error - counters.docs_empty;
   if (indexed === 0 && counters.docs_error > 0) {
     throw knowledgeFailures.raise.generation_incomplete(
-      `None of ${counters.docs_error} documents could be read; the reason of each is in the list of documents`,
+      `None of ${counters.docs_error} documents could be read; the list of documents has the reasons`,
     );
   }
 }
 
-/** From the end of this transaction on searches are answered from the run's generation. */
+/** Searches use the run's generation from the end of this transaction on. */
 export async function switchOver(tx: Tx, { key }: RunContext): Promise<void> {
   if ((await lockKb(tx, key)) === null) throw kbGone(key);
   const generation = await lockGeneration(tx, key);

@@ -23,12 +23,12 @@ export function payloadOf({ payload, subjectId }: Slice['job']): RunPayload {
   return { kbId: kbId ?? subjectId, referenceId: referenceId ?? null, budget: budget ?? {} };
 }
 
-/** Reads a run from where its checkpoint stands; a run that has none yet is begun. */
+/** Opens a run at its checkpoint; a run without one is begun. */
 export async function openRun(deps: KnowledgeWorkerDeps, slice: Slice): Promise<RunContext> {
   const { tenantId, jobId } = slice.job;
   const { kbId, referenceId, budget } = payloadOf(slice.job);
   const { job, kb } = await slice.transaction(async (tx, fresh) => {
-    // Somebody has resumed it: the reason why it rested is over.
+    // The run was resumed, so the reason of its pause no longer applies.
     if (fresh.errorCode === 'budget_exhausted' && fresh.status === 'running')
       await saveReason(tx, fresh, null);
     return { job: fresh, kb: await findKb(tx, { tenantId, kbId }) };
@@ -39,7 +39,7 @@ export async function openRun(deps: KnowledgeWorkerDeps, slice: Slice): Promise<
   const { target } = begun;
   const embedder = await deps.embedders.get(tenantId, target.embedder);
   if (deps.fingerprintOf(embedder, target.chunker) !== target.fingerprint) {
-    throw new GenerationGone(`The embedder of run ${jobId} is another one than it was at the beginning`);
+    throw new GenerationGone(`The embedder of run ${jobId} has changed since the run began`);
   }
   const allowed = budgetOf(budget, embedder);
   return {
@@ -83,7 +83,7 @@ async function begin(
     if (begun) return begun;
     current = await reread(deps, current);
   }
-  throw new Error(`The settings of knowledge base ${kb.kbId} change too fast to begin a run with them`);
+  throw new Error(`The settings of knowledge base ${kb.kbId} change too fast to start a run with them`);
 }
 
 async function reread({ db }: KnowledgeWorkerDeps, key: KbKey): Promise<KnowledgeBase> {
@@ -92,7 +92,7 @@ async function reread({ db }: KnowledgeWorkerDeps, key: KbKey): Promise<Knowledg
   return kb;
 }
 
-/** The tighter of the two; an embedder that costs nothing cannot use up money. */
+/** The stricter of the two limits; a free embedder cannot use up money. */
 function budgetOf({ maxTokens, maxCost }: RunPayload['budget'], embedder: Embedder): Budget | null {
   const { pricePerMillionTokens: price } = embedder;
   const byCost =

@@ -2,21 +2,21 @@ import { pauseJob } from '../../../kernel/jobs/store.ts';
 import type { Slice, SliceResult } from '../../../kernel/jobs/types.ts';
 import { isSluiceError, type SluiceError } from '../../../lib/errors.ts';
 import { checkpointOf } from './checkpoint.ts';
-import type { EmbeddedGroup, Group, LoadedBatch, RunContext, SliceContext } from './context.ts';
+import type { EmbeddedGroup, Group, RunContext, SliceContext } from './context.ts';
 import type { KnowledgeWorkerDeps } from './deps.ts';
 import { Gate } from './gate.ts';
 import { openRun } from './open-run.ts';
 import { discard, type PreparedRun, type RunStash } from './stash.ts';
-import { EmbedStep } from './steps/embed-step.ts';
+import { EmbedStep, withChunks } from './steps/embed-step.ts';
 import { ProviderWait, Yielded } from './steps/embedding.ts';
-import { groupDocuments, groupsAhead } from './steps/grouping.ts';
+import { groupDocuments, groupsAhead, withStorableUris } from './steps/grouping.ts';
 import type { InFlight } from './steps/in-flight.ts';
-import { ChunksLost, commitGroup } from './steps/indexing.ts';
+import { commitGroup } from './steps/indexing.ts';
 import { LoadAhead } from './steps/load-ahead.ts';
 import { loadBatches } from './steps/loading.ts';
 import { sweepOn } from './steps/sweep.ts';
 import { saveReason } from './store.ts';
-import { type AnyStep, joinSteps, type Step, type StepName, type TaskRecord, workflow } from './workflow.ts';
+import { joinSteps, mapped, splitBefore, type TaskRecord, workflow } from './workflow.ts';
 
 export interface OrchestratorDeps extends KnowledgeWorkerDeps {
   stash: RunStash;
@@ -24,18 +24,21 @@ export interface OrchestratorDeps extends KnowledgeWorkerDeps {
 }
 
 const goOn: SliceResult = { outcome: { type: 'continue' } };
-/** How often chunks of one group may be deleted by others between being looked for and being linked to. */
+/** How often other runs may delete chunks of one group between lookup and commit. */
 const maxLosses = 5;
 
-/** Where a slice of a run has got to. */
+/** Groups are made ahead of a slice and kept for the next one; embedding and indexing end with the slice. */
+const [loading, indexing] = splitBefore(workflow.order, 'embed');
+
+/** How a slice of a run ended. */
 type Advance =
-  /** Every source has shown what it has, and all of it is in. */
+  /** All documents of all sources are committed. */
   | { type: 'loaded' }
   | { type: 'more' }
   | { type: 'wait'; delayMs: number }
   | { type: 'budget'; reason: SluiceError };
 
-/** One slice of a run: load, chunk, embed and index until the gate closes; then, when all is in, sweep. */
+/** One slice of a run: load, chunk, embed and index until the gate closes. When everything is indexed, sweep. */
 export async function advanceRun(deps: OrchestratorDeps, slice: Slice): Promise<SliceResult> {
   const prepared = await prepare(deps, slice);
   const context = contextOf(prepared.run, slice);
@@ -45,7 +48,7 @@ export async function advanceRun(deps: OrchestratorDeps, slice: Slice): Promise<
   try {
     const isLoading = prepared.run.checkpoint.stage === 'load';
     const advance: Advance = isLoading ? await load(deps, context, prepared) : { type: 'loaded' };
-    context.logger.info({ ...ratesOf(context), state: advance.type }, 'a slice of a run');
+    context.logger.info({ ...ratesOf(context), state: advance.type }, 'a slice of a run ended');
     if (advance.type === 'more') {
       isKept = !slice.shouldYield() && !context.gate.isPaused;
       if (isKept) deps.stash.put(prepared);
@@ -66,11 +69,17 @@ async function prepare(deps: OrchestratorDeps, slice: Slice): Promise<PreparedRu
   if (kept) return kept;
   const run = await openRun(deps, slice);
   const controller = new AbortController();
-  const steps = loadingSteps(run, controller.signal);
-  const groups = joinSteps(workflow, steps, { from: workflow.first, until: 'embed', inputs: start() });
+  const steps = {
+    load: () => loadBatches(run, controller.signal),
+    chunk: mapped(withStorableUris, (batches) => groupDocuments(run, batches)),
+  };
+  const groups = joinSteps(loading, steps, nothing());
   const depth = groupsAhead(run.embedder.limits.callsInFlight);
-  return { run, controller, ahead: new LoadAhead(groups as AsyncIterable<Group>, { depth }) };
+  return { run, controller, ahead: new LoadAhead(groups, { depth }) };
 }
+
+/** The first step reads from sources, and takes nothing. */
+async function* nothing(): AsyncGenerator<never> {}
 
 function contextOf(run: RunContext, slice: Slice): SliceContext {
   const { jobId, correlationId } = slice.job;
@@ -93,16 +102,14 @@ async function load(
   const { gate, slice } = context;
   const failure = new AbortController();
   const signal = AbortSignal.any([slice.signal, failure.signal]);
-  const groups = ahead.until(gate);
   const embedding = new EmbedStep(context, { signal, inFlight });
-  const steps = indexingSteps(context, embedding);
+  const steps = {
+    embed: mapped(withChunks, (chunked) => embedding.run(chunked)),
+    index: (embedded: AsyncIterable<EmbeddedGroup>) => indexGroups(context, embedding, embedded),
+  };
   try {
-    for await (const _committed of joinSteps(workflow, steps, {
-      from: 'embed',
-      until: null,
-      inputs: groups,
-    }));
-    return ahead.isOver ? { type: 'loaded' } : { type: 'more' };
+    for await (const _committed of joinSteps(indexing, steps, ahead.until(gate)));
+    return ahead.isOver() ? { type: 'loaded' } : { type: 'more' };
   } catch (error) {
     slice.signal.throwIfAborted();
     if (error instanceof ProviderWait) {
@@ -115,44 +122,10 @@ async function load(
   } finally {
     gate.close();
     embedding.close();
-    // Calls whose group cannot be committed any more.
-    failure.abort(new Error('A group before this one could not be embedded'));
+    // Ends calls whose group can no longer be committed.
+    failure.abort(new Error('An earlier group could not be embedded'));
   }
 }
-
-/** Until a slice ends, everything behind these steps does; the steps themselves go on for the next slice. */
-function loadingSteps(run: RunContext, signal: AbortSignal): Record<StepName, AnyStep> {
-  const load: Step<null, null, LoadedBatch> = {
-    payload: (begin) => begin,
-    run: () => loadBatches(run, signal),
-  };
-  const chunk: Step<LoadedBatch, LoadedBatch, Group> = {
-    payload: ({ source, batchId, batch, known }) => ({ source, batchId, batch, known }),
-    run: (batches) => groupDocuments(run, batches),
-  };
-  return { load, chunk, embed: notHere, index: notHere };
-}
-
-function indexingSteps(context: SliceContext, embedding: EmbedStep): Record<StepName, AnyStep> {
-  const embed: Step<Group, Group, EmbeddedGroup> = {
-    payload: (group) => group,
-    run: (groups) => embedding.run(groups),
-  };
-  const index: Step<EmbeddedGroup, EmbeddedGroup, Group> = {
-    payload: ({ group, vectors, refused, tokens }) => ({ group, vectors, refused, tokens }),
-    run: (embedded) => indexGroups(context, embedding, embedded),
-  };
-  return { load: notHere, chunk: notHere, embed, index };
-}
-
-const notHere: AnyStep = {
-  payload: () => {
-    throw new Error('This half of the workflow has no such step');
-  },
-  run: () => {
-    throw new Error('This half of the workflow has no such step');
-  },
-};
 
 async function* indexGroups(
   context: SliceContext,
@@ -164,7 +137,7 @@ async function* indexGroups(
     const { batchId: batch, parts } = embedded.group;
     context.logger.debug(
       { step: 'index', batch, chunk: parts.at(-1)?.chunks.at(-1)?.ordinal },
-      'a group is in',
+      'a group is committed',
     );
     yield embedded.group;
   }
@@ -176,19 +149,15 @@ async function indexGroup(
   embedded: EmbeddedGroup,
 ): Promise<void> {
   let current = embedded;
-  for (let losses = 0; ; losses += 1) {
-    try {
-      await commitGroup(context, current);
-      embedding.committed(embedded);
-      return;
-    } catch (error) {
-      if (!(error instanceof ChunksLost) || losses >= maxLosses) throw error;
-      current = await embedding.embedAgain(current, error.hashes);
-    }
+  for (let losses = 0; losses <= maxLosses; losses += 1) {
+    const lost = await commitGroup(context, current);
+    if (lost.length === 0) return embedding.committed(embedded);
+    current = await embedding.embedAgain(current, lost);
   }
+  throw new Error(`Other runs have deleted chunks of one group more than ${maxLosses} times`);
 }
 
-/** The budget is used up: the job rests until somebody resumes it, and says why. */
+/** Pauses the job because its budget is used up, and stores the reason. */
 async function rest({ run, slice }: SliceContext, reason: SluiceError): Promise<SliceResult> {
   const { tenantId, jobId } = slice.job;
   const checkpoint = { ...run.checkpoint, budget_from: run.counters.tokens_embedded };
@@ -207,8 +176,4 @@ function ratesOf({ run, startedAtMs, activeBeforeMs }: SliceContext) {
   const { docs_seen, chunks_seen } = run.counters;
   const rate = (count: number) => Math.round((count / seconds) * 10) / 10;
   return { docs_seen, chunks_seen, docs_per_second: rate(docs_seen), chunks_per_second: rate(chunks_seen) };
-}
-
-async function* start(): AsyncGenerator<null> {
-  yield null;
 }

@@ -9,24 +9,24 @@ import type { LoadedDocument } from '../sources/source.ts';
 import { findKb, listSources } from '../store.ts';
 import type { GenerationKey, KbKey, KnowledgeBase, KnowledgeSource } from '../types.ts';
 import type { KnowledgeWorkerDeps } from './deps.ts';
+import { findFitting } from './generations.ts';
 import { findKnownDocuments } from './steps/loading.ts';
 
-/** What a run would do now. `isComplete`: every source could show everything in the time that there was. */
+/** What a run would do now. `isComplete`: all sources were read completely in time. */
 export interface RunPlan {
   documents: { new: number; changed: number; gone: number; unchanged: number };
   chunks: number;
   tokens: number;
-  /** In the currency of the embedder's price. */
   cost: number;
   isComplete: boolean;
 }
 
 const defaultMaxMs = 20_000;
 const maxSources = 1_000;
-/** So many texts are remembered, so that one that is there twice is counted once. */
+/** How many texts are remembered, so that duplicates are counted once. */
 const maxRemembered = 1_000_000;
 
-/** Reads the sources as a run would, and calls no embedder. */
+/** Reads the sources as a run would, without calling the embedder. */
 export async function planRun(
   deps: KnowledgeWorkerDeps,
   key: KbKey,
@@ -47,10 +47,7 @@ async function openPlanning(deps: KnowledgeWorkerDeps, key: KbKey, maxMs: number
   }
   const embedder = await deps.embedders.get(kb.tenantId, kb.embedder);
   const fingerprint = deps.fingerprintOf(embedder, kb.chunker);
-  const usable = generations.filter(({ state }) => state !== 'retired');
-  const fitting =
-    usable.find((one) => one.state === 'serving' && one.fingerprint === fingerprint) ??
-    usable.find((one) => one.fingerprint === fingerprint);
+  const fitting = findFitting(generations, fingerprint);
   return new Planning({
     deps,
     kb,
@@ -121,7 +118,7 @@ class Planning {
     }
   }
 
-  /** Sources load everything when all of it is to be embedded anew. */
+  /** Nothing is known if everything will be embedded again, so that sources load everything. */
   async #findKnown(source: KnowledgeSource, uris: readonly string[]) {
     const { deps, kb, target } = this.#options;
     return target === null
@@ -129,7 +126,7 @@ class Planning {
       : findKnownDocuments({ deps, key: { ...kb, generation: target } }, source, uris);
   }
 
-  /** Answers how many of these documents were there before. */
+  /** Returns how many of these documents were known before. */
   async #look(source: KnowledgeSource, documents: readonly LoadedDocument[]): Promise<number> {
     const { deps, kb } = this.#options;
     const uris = [...new Set(documents.map(({ uri }) => uri))];
@@ -193,7 +190,7 @@ class Planning {
     this.#documents.gone += Math.max(0, known - seen);
   }
 
-  /** New and changed are meant against what is there: the generation that would be written to, or that serves. */
+  /** What "new" and "changed" are compared with: the generation that would be written to, or the serving one. */
   #compared(): GenerationKey {
     const { kb, target } = this.#options;
     return { tenantId: kb.tenantId, kbId: kb.kbId, generation: target ?? kb.generation };

@@ -2,19 +2,19 @@ import type { Job } from '../../../kernel/jobs/types.ts';
 import type { KnowledgeCounters, RunStatus } from '../types.ts';
 import { checkpointOf, countersOf, type RunCheckpoint } from './checkpoint.ts';
 
-/** What people are told of a run. */
+/** The state of a run as the API reports it. */
 export interface RunReport {
   kbId: string;
-  /** Null: the knowledge base never ran. */
+  /** Null if the knowledge base never ran. */
   job: Job | null;
-  /** Null: nothing is committed, or a cancel has cleared it. */
+  /** Null if nothing is committed, or cancel has cleared it. */
   checkpoint: Pick<RunCheckpoint, 'last_batch_id' | 'cursor'> | null;
   counters: KnowledgeCounters;
-  /** Sources that could not show everything they have: nothing of them was taken for gone. */
+  /** Sources that could not list all their documents: none of their documents counts as gone. */
   incomplete: RunCheckpoint['incomplete'];
   heartbeatAgeSeconds: number | null;
   isStalled: boolean;
-  /** It rests until then: its embedder asked for silence or is down, or the next try of a failed run is not due yet. */
+  /** The run waits until then: its embedder throttles or is down, or the next attempt is not due yet. */
   waitingUntil: Date | null;
   docsExpected: number;
   docsPerSecond: number;
@@ -22,7 +22,7 @@ export interface RunReport {
   etaSeconds: number | null;
 }
 
-/** The kernel's states in the words of this house. */
+/** Maps the states of the kernel to those of the API. */
 export function statusOf(job: Pick<Job, 'status' | 'cleanupOpen'> | null): RunStatus {
   switch (job?.status) {
     case undefined:
@@ -34,17 +34,17 @@ export function statusOf(job: Pick<Job, 'status' | 'cleanupOpen'> | null): RunSt
     case 'dead_letter':
       return 'failed';
     case 'canceled':
-      // Once everything that it added is gone, it is as if it had never run.
+      // After cleanup it is as if it had never run.
       return job?.cleanupOpen ? 'canceled' : 'not_started';
     default:
       return 'running';
   }
 }
 
-/** A worker tells of itself every few seconds; this long a silence means that there is none. */
+/** Workers send a heartbeat every few seconds; after this time without one there is no worker. */
 const silenceMs = 30_000;
 
-/** `known`: how many documents there are, as far as it can be told without looking. `now` is the database's. */
+/** `known`: how many documents there are, as far as known. `now` is the time of the database. */
 export function reportRun(
   kbId: string,
   job: Job | null,
@@ -60,7 +60,7 @@ export function reportRun(
   return {
     kbId,
     job,
-    // What a run remembers besides is its own.
+    // The rest of the checkpoint is internal.
     checkpoint: hasCheckpoint(job)
       ? { last_batch_id: checkpoint.last_batch_id, cursor: checkpoint.cursor }
       : null,
@@ -80,13 +80,13 @@ function hasCheckpoint(job: Job | null): boolean {
   return job !== null && Object.keys(job.checkpoint).length > 0;
 }
 
-/** A run that rests, or waits for its provider, is not slow. */
+/** Pauses and waits do not count. */
 function secondsAtWork(job: Job | null, { active_ms: activeMs }: RunCheckpoint, now: Date): number {
   if (activeMs > 0) return activeMs / 1000;
   return job?.startedAt ? secondsBetween(job.startedAt, job.finishedAt ?? now) : 0;
 }
 
-/** It is due, and neither its worker nor any other has been heard of. A run that waits for its time is not stalled. */
+/** The run is due, and no worker has sent a heartbeat. A run that waits for its time is not stalled. */
 function isStalled(job: Job | null, now: Date): boolean {
   if (!job || statusOf(job) !== 'running') return false;
   const heardAt = Math.max(job.heartbeatAt?.getTime() ?? 0, job.runAt.getTime());

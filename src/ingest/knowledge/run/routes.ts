@@ -4,8 +4,7 @@ import { problems } from '../../../kernel/http/replies.ts';
 import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../../../kernel/http/route.ts';
 import type { JobsDeps } from '../../../kernel/jobs/service.ts';
 import type { Job } from '../../../kernel/jobs/types.ts';
-import { knowledgeFormParts } from '../bases/form.ts';
-import { kbKeyOf, kbParams } from '../bases/knowledge-key.ts';
+import { kbKeyOf, kbParams, knowledgeFormParts } from '../bases/form.ts';
 import { planReply, renderRun, renderStarted, runReply, startedRunReply } from '../views.ts';
 import { planRun } from './plan.ts';
 import { cancelRun, getRun, pauseRun, type RunName, resumeRun, startRun } from './runs.ts';
@@ -15,14 +14,13 @@ export interface RunRouteDeps extends JobsDeps {
 }
 
 const tags = ['knowledge'];
-/** A run is named by its knowledge base, whose last one it is, or by its job. */
+/** A request names a run by its job, or by its knowledge base, whose last run is meant. */
 const params = z.strictObject({ id: knowledgeFormParts.id.describe('A kb_id or a job_id') });
 
 function nameOf(request: FastifyRequest & { params: { id: string } }): RunName {
   return { tenantId: principalOf(request).tenantId, id: request.params.id };
 }
 
-/** Runs: load, chunk, embed and index what the sources have. */
 export function runRoutes(deps: RunRouteDeps): RouteModule {
   return (app, routeDeps) => {
     installStart(app, deps);
@@ -37,7 +35,7 @@ const budget = z
     max_tokens: z.int().min(1).max(Number.MAX_SAFE_INTEGER).optional(),
     max_cost: z.number().positive().max(1e12).optional(),
   })
-  .describe('Where it is used up, the run pauses');
+  .describe('The run pauses when the budget is used up');
 
 function installStart(app: RouteApp, deps: RunRouteDeps): void {
   const place = ({ jobId }: Job) => ({ location: `/api/ingestion/jobs/${jobId}/status` });
@@ -47,7 +45,7 @@ function installStart(app: RouteApp, deps: RunRouteDeps): void {
     config: { action: 'knowledge.ingest', idempotent: true },
     schema: {
       tags,
-      summary: 'Start a run of a knowledge base; 409 with the active job when there is one',
+      summary: 'Start a run of a knowledge base; 409 with the active job if there is one',
       params,
       body: z.strictObject({ budget: budget.optional() }).nullish(),
       response: { 202: startedRunReply, ...problems(404, 409, 413, 415, 422) },
@@ -66,8 +64,8 @@ function installStart(app: RouteApp, deps: RunRouteDeps): void {
 function installControl(app: RouteApp, deps: RunRouteDeps): void {
   const moves = {
     pause: { run: pauseRun, summary: 'Pause a run; what is committed stays' },
-    resume: { run: resumeRun, summary: 'Let a paused run go on from its checkpoint' },
-    cancel: { run: cancelRun, summary: 'Cancel a run; what it added is removed' },
+    resume: { run: resumeRun, summary: 'Resume a paused run from its checkpoint' },
+    cancel: { run: cancelRun, summary: 'Cancel a run and remove what it added' },
   };
   for (const [name, { run, summary }] of Object.entries(moves)) {
     app.route({
@@ -92,7 +90,7 @@ function installStatus(app: RouteApp, deps: Pick<RouteDeps, 'db'>): void {
     config: { action: 'knowledge.read' },
     schema: {
       tags,
-      summary: 'The state of a run: the last one of a knowledge base, or that of a job',
+      summary: 'Get the state of a run: the last one of a knowledge base, or the one of a job',
       params,
       response: { 200: runReply, ...problems(404) },
     },
@@ -104,11 +102,11 @@ function installPlan(app: RouteApp, deps: RunRouteDeps): void {
   app.route({
     method: 'GET',
     url: '/api/knowledge/:kb_id/plan',
-    // Looking at the sources may mean to crawl a web site.
+    // Reading the sources may crawl a website.
     config: { action: 'knowledge.ingest' },
     schema: {
       tags,
-      summary: 'What a run would do and cost, without calling the embedder',
+      summary: 'Estimate what a run would do and cost, without calling the embedder',
       params: kbParams,
       response: { 200: planReply, ...problems(404, 409, 422) },
     },

@@ -18,7 +18,7 @@ import { checkpointOf } from './checkpoint.ts';
 import { type RunReport, reportRun } from './report.ts';
 import { findLastRunId } from './store.ts';
 
-/** How a request names a run: by its knowledge base, whose last one it is, or by its job. */
+/** The id of a job, or of a knowledge base, whose last run is meant. */
 export interface RunName {
   tenantId: string;
   id: string;
@@ -37,7 +37,7 @@ interface NamedRun {
 
 const maxRetries = 5;
 
-/** Makes the job of a run. One that is active, or waits for its next try, is a 409 that names it. */
+/** Creates the job of a run. A run that is active or waits for its next attempt is a 409 with its id. */
 export async function startRun(
   deps: JobsDeps,
   name: RunName,
@@ -47,7 +47,7 @@ export async function startRun(
   await deps.quotas.assertRoom(name.tenantId);
   return deps.db.tenant(name.tenantId, async (tx) => {
     const { kbId, job: last } = await findNamed(tx, name);
-    // The kernel would bring a waiting retry forward, and the budget of this request would be lost.
+    // The kernel would bring a waiting retry forward and drop the budget of this request.
     if (last?.status === 'failed' && last.subjectId === kbId) throw stillActive(last);
     const job = await dispatchIn(deps, tx, name.tenantId, {
       pipeline: pipelineName,
@@ -65,7 +65,7 @@ export async function startRun(
 
 function stillActive(job: Job): Error {
   return jobErrors.raise.job_already_active(
-    `Run ${job.jobId} of ${job.subjectId} waits for its next try at ${job.nextRetryAt?.toISOString()}`,
+    `Run ${job.jobId} of ${job.subjectId} waits for its next attempt at ${job.nextRetryAt?.toISOString()}`,
     { details: { active_job_id: job.jobId, status: job.status } },
   );
 }
@@ -93,14 +93,14 @@ export function getRun({ db }: { db: Database }, name: RunName): Promise<RunRepo
   return db.tenant(name.tenantId, async (tx) => {
     const { kbId, job } = await findNamed(tx, name);
     const now = await readClock(tx);
-    // Whoever follows a run asks often; a run that knows the number itself need not be counted for.
+    // Clients poll this. Counting is skipped if the run knows the number.
     const isCounted = job !== null && checkpointOf(job).docs_expected !== null;
     const known = isCounted ? 0 : await countExpected(tx, { tenantId: name.tenantId, kbId });
     return reportRun(kbId, job, { now, known });
   });
 }
 
-/** By kb_id; those that never ran are missing. */
+/** By kb_id, without knowledge bases that never ran. */
 export async function findLastRuns(
   { db }: { db: Database },
   tenantId: string,
@@ -114,7 +114,7 @@ export async function findLastRuns(
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** An id that is both is the knowledge base's: somebody gave it that id. */
+/** A knowledge base may have the id of a job; then the knowledge base is meant. */
 async function findNamed(tx: Tx, { tenantId, id }: RunName): Promise<NamedRun> {
   const kb = await findKb(tx, { tenantId, kbId: id });
   if (kb) {
@@ -128,7 +128,7 @@ async function findNamed(tx: Tx, { tenantId, id }: RunName): Promise<NamedRun> {
   );
 }
 
-/** The subject of a run is its knowledge base, that of a hand-off the reference. */
+/** The subject of a run is its knowledge base; the subject of a hand-off is the reference. */
 function kbIdOf({ payload, subjectId }: Job): string {
   return typeof payload.kbId === 'string' ? payload.kbId : subjectId;
 }

@@ -1,19 +1,19 @@
 import type { Group, RunContext } from './context.ts';
 import type { LoadAhead } from './steps/load-ahead.ts';
 
-/** A run with what was loaded ahead for it. */
+/** A run with the groups that were loaded ahead. */
 export interface PreparedRun {
   run: RunContext;
   ahead: LoadAhead<Group>;
-  /** Ends the loading. */
+  /** Stops loading. */
   controller: AbortController;
 }
 
 const keptForMs = 30_000;
 
 /**
- * Keeps what was loaded ahead from one slice of a run to its next: usually this process takes it again at once, and
- * what is being read (a book, a page that answers slowly) need not be read twice. Nothing depends on it.
+ * Keeps what was loaded ahead until the next slice of a run. Usually the same process continues at once, and a large
+ * document or a slow page need not be read twice. Correctness does not depend on it.
  */
 export class RunStash {
   readonly #kept = new Map<string, { prepared: PreparedRun; timer: NodeJS.Timeout }>();
@@ -26,7 +26,7 @@ export class RunStash {
     this.#kept.set(jobId, { prepared, timer });
   }
 
-  /** Null as well when the run has gone on elsewhere. */
+  /** Also null if the run has continued in another process. */
   take(jobId: string, step: number): PreparedRun | null {
     const kept = this.#kept.get(jobId);
     if (kept === undefined) return null;
@@ -51,6 +51,6 @@ export class RunStash {
 }
 
 export function discard({ ahead, controller }: PreparedRun): void {
-  controller.abort(new Error('The run goes on elsewhere, or not at all'));
+  controller.abort(new Error('The run continues elsewhere, or has ended'));
   ahead.close();
 }

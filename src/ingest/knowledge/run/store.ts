@@ -1,32 +1,15 @@
-import type { Job } from '../../../kernel/jobs/types.ts';
+import type { Job, JobStatus } from '../../../kernel/jobs/types.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql } from '../../../lib/postgres/sql.ts';
-import type { KbKey, RunPosition } from '../types.ts';
+import type { KbKey } from '../types.ts';
 
-/** Whether the run before this one ended well and had seen everything that the source had. */
-export async function wasSeenCompletely(
-  tx: Tx,
-  { tenantId, kbId, jobId, sourceId }: KbKey & { jobId: string; sourceId: string },
-): Promise<boolean> {
-  const row = await tx.find<{ isComplete: boolean }>(sql`
-    select j.status = 'success' and coalesce(j.checkpoint -> 'complete', '[]') ? ${sourceId} as "isComplete"
-      from ingestion_jobs j
-     where j.tenant_id = ${tenantId}
-       and j.subject_id = ${kbId}
-       and j.pipeline = 'knowledge'
-       and j.job_id < ${jobId}
-     order by j.job_id desc
-     limit 1`);
-  return row?.isComplete ?? false;
-}
-
-/** Whether the run before this one came to its end: nothing that it began is left lying about then. */
-export async function hasPredecessorSucceeded(
+/** The run before this one, and the sources that it saw completely. */
+export function findPredecessor(
   tx: Tx,
   { tenantId, kbId, jobId }: KbKey & { jobId: string },
-): Promise<boolean> {
-  const row = await tx.find<{ hasSucceeded: boolean }>(sql`
-    select j.status = 'success' as "hasSucceeded"
+): Promise<{ status: JobStatus; complete: string[] } | null> {
+  return tx.find(sql`
+    select j.status, coalesce(j.checkpoint -> 'complete', '[]') as complete
       from ingestion_jobs j
      where j.tenant_id = ${tenantId}
        and j.subject_id = ${kbId}
@@ -34,10 +17,9 @@ export async function hasPredecessorSucceeded(
        and j.job_id < ${jobId}
      order by j.job_id desc
      limit 1`);
-  return row?.hasSucceeded ?? false;
 }
 
-/** The newest job of the whole knowledge base, whatever became of it; those of single references are left out. */
+/** The newest job of the whole knowledge base in any state; jobs of single references are left out. */
 export async function findLastRunId(tx: Tx, { tenantId, kbId }: KbKey): Promise<string | null> {
   const row = await tx.find<{ jobId: string }>(sql`
     select j.job_id as "jobId"
@@ -50,7 +32,7 @@ export async function findLastRunId(tx: Tx, { tenantId, kbId }: KbKey): Promise<
   return row?.jobId ?? null;
 }
 
-/** Other jobs that may still write into this knowledge base: what they have begun is theirs. */
+/** Other jobs that may still write to this knowledge base. */
 export async function listBusyJobs(
   tx: Tx,
   { tenantId, kbId, exceptJobId }: KbKey & { exceptJobId: string },
@@ -74,7 +56,7 @@ export async function listBusyJobs(
   return rows.map(({ jobId }) => jobId);
 }
 
-/** Why the job rests, or null when it goes on; inside a slice's transaction, which has locked the row. */
+/** Stores why the job is paused; null clears it. The transaction of the slice has locked the row. */
 export async function saveReason(
   tx: Tx,
   { tenantId, jobId }: Pick<Job, 'tenantId' | 'jobId'>,
@@ -89,8 +71,8 @@ export async function saveReason(
 }
 
 /**
- * How many documents a run will come across, as far as that is known: files are counted, texts are one each, and other
- * sources are taken to have as many as last time. Null when a source has never been read.
+ * Estimates how many documents a run will find: files are counted, each inline text is one, and other sources count as
+ * many as last time. Null if a source was never read.
  */
 export async function countExpected(
   tx: Tx,
@@ -121,63 +103,4 @@ export async function countExpected(
     else expected += known;
   }
   return expected;
-}
-
-/** How many pages one crawl can know of; above it, a resumed crawl has forgotten the last ones. */
-const maxFrontier = 200_000;
-
-export function listFrontier(
-  tx: Tx,
-  { tenantId, jobId, sourceId }: RunPosition,
-): Promise<{ url: string; depth: number; isVisited: boolean }[]> {
-  return tx.rows(sql`
-    select f.url, f.depth, f.is_visited as "isVisited"
-      from knowledge_frontier f
-     where f.tenant_id = ${tenantId}
-       and f.job_id = ${jobId}
-       and f.source_id = ${sourceId}
-     order by f.seq
-     limit ${maxFrontier}`);
-}
-
-export async function addToFrontier(
-  tx: Tx,
-  { tenantId, jobId, sourceId }: RunPosition,
-  found: readonly { url: string; depth: number }[],
-): Promise<void> {
-  await tx.run(sql`
-    insert into knowledge_frontier (tenant_id, job_id, source_id, url, url_key, depth)
-    select ${tenantId}, ${jobId}, ${sourceId}, p.url, sha256(convert_to(p.url, 'UTF8')), p.depth
-      from unnest(${found.map(({ url }) => url)}::text[], ${found.map(({ depth }) => depth)}::integer[])
-             with ordinality as p (url, depth, place)
-     order by p.place
-    on conflict (tenant_id, job_id, source_id, url_key) do nothing`);
-}
-
-/** A page that was visited without being found first (a start page, a redirect) is noted as well. */
-export async function markVisited(
-  tx: Tx,
-  { tenantId, jobId, sourceId }: RunPosition,
-  urls: readonly string[],
-): Promise<void> {
-  await tx.run(sql`
-    insert into knowledge_frontier (tenant_id, job_id, source_id, url, url_key, depth, is_visited)
-    select ${tenantId}, ${jobId}, ${sourceId}, p.url, sha256(convert_to(p.url, 'UTF8')), 0, true
-      from (select distinct u.url from unnest(${urls}::text[]) as u (url)) p
-    on conflict (tenant_id, job_id, source_id, url_key) do update
-       set is_visited = true`);
-}
-
-export async function deleteFrontier(
-  tx: Tx,
-  { tenantId, jobId, limit }: { tenantId: string; jobId: string; limit: number },
-): Promise<number> {
-  return tx.run(sql`
-    delete from knowledge_frontier
-     where ctid = any(array(
-       select ctid
-         from knowledge_frontier
-        where tenant_id = ${tenantId}
-          and job_id = ${jobId}
-        limit ${limit}))`);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { defineWorkflow, joinSteps, type Step, workflow } from './workflow.ts';
+import { defineWorkflow, joinSteps, mapped, type Step, splitBefore, workflow } from './workflow.ts';
 
 async function* of<T>(...items: T[]): AsyncGenerator<T> {
   yield* items;
@@ -23,21 +23,41 @@ test('a workflow knows its own steps, each once', () => {
 });
 
 /** Appends its name to what it gets. */
-function step(name: string): Step<{ made: string }, string, { made: string }> {
-  return {
-    payload: ({ made }) => made,
-    run: async function* (inputs) {
+function step(name: string): Step<{ made: string }, { made: string }> {
+  return mapped(
+    ({ made }) => made,
+    async function* (inputs) {
       for await (const input of inputs) yield { made: `${input} ${name}` };
     },
-  };
+  );
 }
 
 test('steps are joined in the order of the workflow, whatever the order of their record', async () => {
-  const definition = defineWorkflow(['second', 'first', 'last']);
+  const { order } = defineWorkflow(['second', 'first', 'last']);
   const steps = { first: step('first'), last: step('last'), second: step('second') };
   const inputs = () => of({ made: 'x' }, { made: 'y' });
-  const whole = joinSteps(definition, steps, { from: 'second', until: null, inputs: inputs() });
+  const whole = joinSteps(order, steps, inputs());
   expect(await all(whole)).toEqual([{ made: 'x second first last' }, { made: 'y second first last' }]);
-  const half = joinSteps(definition, steps, { from: 'second', until: 'last', inputs: inputs() });
-  expect(await all(half)).toEqual([{ made: 'x second first' }, { made: 'y second first' }]);
+  const [half, rest] = splitBefore(order, 'last');
+  expect(await all(joinSteps(half, steps, inputs()))).toEqual([
+    { made: 'x second first' },
+    { made: 'y second first' },
+  ]);
+  expect(rest).toEqual(['last']);
+});
+
+test('a step that does not take what the one before it makes does not compile', async () => {
+  const { order } = defineWorkflow(['measure', 'double']);
+  const measure = mapped(
+    (text: string) => text.length,
+    (lengths) => lengths,
+  );
+  const double = mapped(
+    (length: number) => length * 2,
+    (numbers) => numbers,
+  );
+  expect(await all(joinSteps(order, { measure, double }, of('four')))).toEqual([8]);
+  const swapped = defineWorkflow(['double', 'measure']).order;
+  // @ts-expect-error `measure` takes texts, and `double` makes numbers.
+  expect(await all(joinSteps(swapped, { measure, double }, of(4)))).toEqual([undefined]);
 });

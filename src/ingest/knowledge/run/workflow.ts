@@ -1,16 +1,13 @@
-/** What happens to the documents of a run, in this order. The order is a value, and nothing else says it. */
-export const stepNames = ['load', 'chunk', 'embed', 'index'] as const;
-export type StepName = (typeof stepNames)[number];
-
-export interface WorkflowDefinition<Name extends string = StepName> {
-  readonly order: readonly Name[];
-  readonly first: Name;
-  next(step: Name): Name | null;
+/** Steps in an order that is a value: which steps there are, and which follows which, is said here and nowhere else. */
+export interface WorkflowDefinition<Order extends readonly string[]> {
+  readonly order: Order;
+  readonly first: Order[0];
+  next(step: Order[number]): Order[number] | null;
 }
 
-export function defineWorkflow<Name extends string>(
-  order: readonly [Name, ...Name[]],
-): WorkflowDefinition<Name> {
+export function defineWorkflow<const Order extends readonly [string, ...string[]]>(
+  order: Order,
+): WorkflowDefinition<Order> {
   if (new Set(order).size !== order.length) {
     throw new Error(`A workflow has each step once, but this one is ${order.join(', ')}`);
   }
@@ -25,48 +22,73 @@ export function defineWorkflow<Name extends string>(
   };
 }
 
-export const workflow = defineWorkflow(stepNames);
+/** What happens to the documents of a run. */
+export const workflow = defineWorkflow(['load', 'chunk', 'embed', 'index']);
 
-/**
- * A step takes the stream of what the step before it makes. `payload` is the contract between the two: what of the
- * former's output is this one's input.
- */
-export interface Step<Output, Input, Made> {
-  payload(output: Output): Input;
-  run(inputs: AsyncIterable<Input>): AsyncIterable<Made>;
+/** Turns the stream of what the step before it makes into the stream of what this step makes. */
+export type Step<Before, Made> = (stream: AsyncIterable<Before>) => AsyncIterable<Made>;
+
+/** A step with a payload mapping: what it needs of the output before it. */
+export function mapped<Before, Input, Made>(
+  payload: (output: Before) => Input,
+  run: (inputs: AsyncIterable<Input>) => AsyncIterable<Made>,
+): Step<Before, Made> {
+  return (stream) => run(mapStream(stream, payload));
 }
 
-/** Steps differ in what they take and make; that neighbours fit is what `payload` is for. */
-export interface AnyStep {
-  payload(output: never): unknown;
-  run(inputs: AsyncIterable<never>): AsyncIterable<unknown>;
+async function* mapStream<From, To>(stream: AsyncIterable<From>, map: (item: From) => To) {
+  for await (const item of stream) yield map(item);
 }
 
-export type Steps<Name extends string> = Record<Name, AnyStep>;
+type AnyStep = (stream: never) => AsyncIterable<unknown>;
+type MadeBy<S> = S extends (stream: never) => AsyncIterable<infer Made> ? Made : never;
+type Last<Order> = Order extends readonly [...unknown[], infer Name] ? Name : never;
 
-/** Joins the steps from `from` up to and without `until`, in the order of the workflow. */
-export function joinSteps<Name extends string>(
-  definition: WorkflowDefinition<Name>,
-  steps: Steps<Name>,
-  { from, until, inputs }: { from: Name; until: Name | null; inputs: AsyncIterable<unknown> },
-): AsyncIterable<unknown> {
-  let stream = inputs;
-  for (let name: Name | null = from; name !== null && name !== until; name = definition.next(name)) {
-    const { payload, run } = steps[name] as Step<unknown, unknown, unknown>;
-    stream = run(mapped(stream, payload));
-  }
-  return stream;
+/** What `Steps` has to be so that each step takes what the one before it makes. */
+type Fitting<Order, Steps, Before> = Order extends readonly [infer Name extends keyof Steps, ...infer Rest]
+  ? { [Fits in Name]: Step<Before, MadeBy<Steps[Name]>> } & Fitting<Rest, Steps, MadeBy<Steps[Name]>>
+  : unknown;
+
+/** Joins the steps in their order. Steps that do not fit each other do not compile. */
+export function joinSteps<
+  Order extends readonly string[],
+  Before,
+  Steps extends Record<Order[number], AnyStep>,
+>(
+  order: Order,
+  steps: Steps & Fitting<Order, Steps, Before>,
+  inputs: AsyncIterable<Before>,
+): AsyncIterable<MadeBy<Steps[Last<Order> & keyof Steps]>> {
+  let stream: AsyncIterable<unknown> = inputs;
+  for (const name of order) stream = steps[name as Order[number]](stream as never);
+  return stream as ReturnType<typeof joinSteps<Order, Before, Steps>>;
 }
 
-async function* mapped(stream: AsyncIterable<unknown>, map: (output: unknown) => unknown) {
-  for await (const output of stream) yield map(output);
+type UpTo<Order, Name> = Order extends readonly [infer Head, ...infer Rest]
+  ? Head extends Name
+    ? []
+    : [Head, ...UpTo<Rest, Name>]
+  : [];
+type From<Order, Name> = Order extends readonly [infer Head, ...infer Rest]
+  ? Head extends Name
+    ? Order
+    : From<Rest, Name>
+  : [];
+
+/** The steps before this one, and those from this one on. */
+export function splitBefore<const Order extends readonly string[], const Name extends Order[number]>(
+  order: Order,
+  name: Name,
+): [UpTo<Order, Name>, From<Order, Name>] {
+  const at = order.indexOf(name);
+  return [order.slice(0, at), order.slice(at)] as [UpTo<Order, Name>, From<Order, Name>];
 }
 
-/** What every line of a run's log is about. */
+/** The fields of each log line of a run. */
 export interface TaskRecord {
   job_id: string;
   kb_id: string;
-  step: StepName | 'sweep' | 'cleanup';
+  step: (typeof workflow.order)[number] | 'sweep' | 'cleanup';
   batch?: number;
   /** Number of the chunk in its document. */
   chunk?: number;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { problems } from '../../../kernel/http/replies.ts';
 import type { RouteModule } from '../../../kernel/http/route.ts';
-import { kbKeyOf, kbParams } from '../bases/knowledge-key.ts';
+import { kbKeyOf, kbParams } from '../bases/form.ts';
 import { searchReply } from '../views.ts';
 import { type SearchDeps, searchKnowledge, searchModes } from './search.ts';
 

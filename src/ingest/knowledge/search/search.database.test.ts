@@ -36,7 +36,7 @@ async function search(space: VectorSpace, request: Omit<SearchRequest, 'tenantId
 const textsOf = (results: readonly { text: string }[]) => results.map(({ text }) => text);
 
 describe('a search', () => {
-  test('answers the chunk with its document, headings, place and score', async () => {
+  test('returns the chunk with its document, headings, position and score', async () => {
     const space = await newSpace(arranged, 4);
     const documentId = await addDocument(space, { title: 'Cars' }, [
       { text: 'Wash the car weekly.', headingPath: ['Care', 'Washing'], start: 120 },
@@ -53,7 +53,7 @@ describe('a search', () => {
     ]);
   });
 
-  test('by meaning finds other words than were asked for, by text only the same ones', async () => {
+  test('by meaning finds other words than those of the query, by text only the same words', async () => {
     const space = await newSpace(arranged, 4);
     await addDocument(space, { title: 'all' }, [
       { text: 'The car needs fuel.' },
@@ -66,7 +66,7 @@ describe('a search', () => {
     expect(textsOf(byText)).toEqual(['Automobiles of the thirties.']);
   });
 
-  test('by text needs not all of the words, but prefers who has them all', async () => {
+  test('by text does not need all words, but prefers chunks with all of them', async () => {
     const space = await newSpace(arranged, 4);
     await addDocument(space, { title: 'all' }, [
       { text: 'Yeast, yeast, yeast and yeast again.' },
@@ -140,7 +140,7 @@ describe('a search', () => {
     expect(found[0]?.score).toBeLessThan(Math.cos(0.3) + 0.4);
   });
 
-  test('takes as many as were asked for, ten unless it is said', async () => {
+  test('returns as many results as requested, ten by default', async () => {
     const space = await newSpace(arranged, 4);
     const chunks = Array.from({ length: 60 }, (_, n) => ({ text: `The car number ${n}.` }));
     await addDocument(space, { title: 'cars' }, chunks);
@@ -163,7 +163,7 @@ describe('what is found', () => {
     expect(await search(space, { query: 'car' })).toHaveLength(2);
   });
 
-  test('is of documents as they are now: what is on its way in or out leaves its place to the next', async () => {
+  test('belongs to current documents: text that is being added or removed is skipped', async () => {
     const space = await newSpace(arranged, 4);
     const hidden = (n: number) => [{ text: `A hidden automobile, ${n}.` }];
     for (let n = 0; n < 15; n += 1) {
@@ -193,7 +193,7 @@ describe('what is found', () => {
     await expect(asked).rejects.toThrow('another tenant');
   });
 
-  test('is nothing before the first run has ended, and nothing where only stop words were asked for', async () => {
+  test('is empty before the first run has ended, and for a query of stop words', async () => {
     const space = await newSpace(arranged, 4);
     await addDocument(space, { title: 'own' }, [{ text: 'Own car.' }]);
     expect(await search(space, { query: 'the of and', mode: 'text' })).toEqual([]);
@@ -225,7 +225,7 @@ describe('the query', () => {
     expect(asked).toHaveLength(1);
   });
 
-  test('is asked again when the index is replaced while it is being embedded', async () => {
+  test('is embedded again if the index is replaced meanwhile', async () => {
     const space = await newSpace(arranged, 4);
     const next = { ...space, generation: 2 };
     await database.owner(
@@ -260,7 +260,7 @@ describe('the query', () => {
     });
   });
 
-  test('may be long, and full of what means something to a parser', async () => {
+  test('may be long, and full of characters with a meaning to the parser', async () => {
     const space = await newSpace(arranged, 4);
     await addDocument(space, { title: 'own' }, [{ text: 'Own car.' }]);
     const words = Array.from({ length: 1_100 }, (_, n) => `word${n}`)
@@ -281,7 +281,7 @@ describe('the query', () => {
     }
   });
 
-  test('that the embedder refuses is searched for by its words, unless only the meaning was asked for', async () => {
+  test('that the embedder refuses is searched by its words, except in a search by meaning only', async () => {
     const space = await newSpace(arranged, 4);
     await addDocument(space, { title: 'own' }, [{ text: 'Number 4711.' }, { text: 'Own car.' }]);
     const { deps } = searching({
@@ -297,7 +297,7 @@ describe('the query', () => {
     );
   });
 
-  test('that is given up while it is being embedded is answered with 503', async () => {
+  test('that takes too long to embed is a 503', async () => {
     const space = await newSpace(arranged, 4);
     const controller = new AbortController();
     const { deps } = searching({
@@ -310,7 +310,7 @@ describe('the query', () => {
     await expect(given).rejects.toMatchObject({ code: 'search_timed_out' });
   });
 
-  test('is given up when the index is replaced again and again', async () => {
+  test('is given up if the index is replaced again and again', async () => {
     const space = await newSpace(arranged, 4);
     await database.owner(
       `insert into knowledge_generations
@@ -328,14 +328,14 @@ describe('the query', () => {
     expect(asked).toHaveLength(3);
   });
 
-  test('for a knowledge base that is not there is answered with 404', async () => {
+  test('for a knowledge base that does not exist is a 404', async () => {
     const space = await newSpace(arranged, 4);
     await expect(search({ ...space, kbId: 'none' }, { query: 'car' })).rejects.toMatchObject({
       code: 'knowledge_base_not_found',
     });
   });
 
-  test('is refused when the embedder makes other vectors than those of the index', async () => {
+  test('is refused if the vectors of the embedder do not fit the index', async () => {
     const space = await newSpace(arranged, 5);
     await expect(search(space, { query: 'car' })).rejects.toMatchObject({ code: 'vector_dimensions_differ' });
   });

@@ -9,7 +9,7 @@ import { readVector } from '../index/vector/vector-bytes.ts';
 import type { KbKey } from '../types.ts';
 import { type FoundChunk, findServingIndex, listFoundChunks, listTextMatches } from './store.ts';
 
-/** `vector` finds by meaning, `text` by words, `hybrid` by meaning with some weight for the words. */
+/** `vector` searches by meaning, `text` by words, `hybrid` by meaning with some weight for words. */
 export const searchModes = ['vector', 'text', 'hybrid'] as const;
 export type SearchMode = (typeof searchModes)[number];
 
@@ -26,14 +26,14 @@ export interface SearchRequest extends KbKey {
   signal?: AbortSignal;
 }
 
-/** As the API answers it. */
+/** A result as the API returns it. */
 export interface SearchResult {
   text: string;
-  /** Higher is better; the scores of one answer can be compared, those of two modes cannot. */
+  /** Higher is better. Scores of one search can be compared, those of different modes cannot. */
   score: number;
   document: { document_id: string; uri: string; title: string };
   heading_path: string[];
-  /** Where it stands in the text of the document; the end is excluded. */
+  /** Position in the text of the document; the end is exclusive. */
   start: number;
   end: number;
 }
@@ -42,7 +42,7 @@ const maxQueryLength = 8_000;
 const maxLimit = 50;
 const searchLimitMs = 30_000;
 
-/** The nearest chunks first; none where no run has ended yet. */
+/** Best results first; empty before the first run has ended. */
 export async function searchKnowledge(
   deps: SearchDeps,
   request: SearchRequest,
@@ -59,9 +59,12 @@ export async function searchKnowledge(
     return { results: await searchServingIndex(deps, search) };
   } catch (error) {
     if (!search.signal.aborted || error !== search.signal.reason) throw error;
-    throw knowledgeErrors.raise.search_timed_out(`The search in ${search.kbId} was given up`, {
-      cause: error,
-    });
+    throw knowledgeErrors.raise.search_timed_out(
+      `The search in ${search.kbId} took longer than its time limit`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 
@@ -75,11 +78,13 @@ interface Candidate {
 function checkedQuery(query: string): string {
   if (query.length > maxQueryLength) {
     throw knowledgeErrors.raise.search_query_refused(
-      `The query has ${query.length} characters; at most ${maxQueryLength} are searched for`,
+      `The query has ${query.length} characters; at most ${maxQueryLength} are allowed`,
     );
   }
   if (/[\0\p{Surrogate}]/u.test(query)) {
-    throw knowledgeErrors.raise.search_query_refused('The query holds a NUL or half a character');
+    throw knowledgeErrors.raise.search_query_refused(
+      'The query contains a NUL character or a broken surrogate pair',
+    );
   }
   if (query.trim() === '') {
     throw knowledgeErrors.raise.search_query_refused('The query is empty');
@@ -87,14 +92,14 @@ function checkedQuery(query: string): string {
   return query;
 }
 
-/** How often an index may be replaced while the query for it is being embedded. */
+/** How often the index may be replaced while the query is being embedded. */
 const maxTries = 3;
 
 async function searchServingIndex(deps: SearchDeps, search: Search): Promise<SearchResult[]> {
   for (let attempt = 0; attempt < maxTries; attempt += 1) {
     const serving = await deps.db.tenant(search.tenantId, (tx) => findSpace(tx, search));
     if (serving === null) return [];
-    // Outside of any transaction: an embedder may be another machine.
+    // Outside of any transaction: an embedder may be on another machine.
     const vector = search.mode === 'text' ? null : await embedQuery(deps, search, serving.embedder);
     const results = await deps.db.tenant(search.tenantId, async (tx) => {
       const now = await findSpace(tx, search);
@@ -122,7 +127,7 @@ async function findSpace(
   return { space: { tenantId, kbId, generation, dimensions }, embedder: embedder as EmbedderSettings };
 }
 
-/** Null: the embedder can make nothing of these signs, and only the words are left to search by. */
+/** Null if the embedder cannot embed the query; a hybrid search then uses only its words. */
 async function embedQuery(
   { embedders }: SearchDeps,
   { tenantId, query, mode, signal }: Search,
@@ -131,7 +136,7 @@ async function embedQuery(
   const embedder = await embedders.get(tenantId, settings);
   try {
     const [vector] = await embedder.embed([query], { signal });
-    if (vector === undefined) throw new Error(`Embedder ${embedder.provider} answered no vector for a query`);
+    if (vector === undefined) throw new Error(`Embedder ${embedder.provider} returned no vector for a query`);
     return vector;
   } catch (error) {
     if (mode === 'hybrid' && isSluiceError(error) && error.kind === 'invalid') return null;
@@ -139,14 +144,14 @@ async function embedQuery(
   }
 }
 
-/** How many of each kind are looked at before the best are taken. */
+/** How many candidates of each kind are compared. */
 const candidatesPerKind = 200;
 
 /**
- * Some words in common must not outweigh the meaning: at equal weights paraphrases are no longer found. All of them
- * together are another matter: whoever asks for `KX-4410` wants just that one. With the local embedder and the 300
- * documents of test/recall these weights leave questions in other words as they are (30 of 50 first) and lift names
- * and numbers from 14 of 20 to 18, where 0.1 for everything left them.
+ * A few words in common must not outweigh the meaning: at equal weights paraphrases are no longer found. A match of all
+ * words counts more: a search for `KX-4410` wants just that. With the local embedder and the 300 documents of
+ * test/recall, these weights keep paraphrases as they are (30 of 50 first) and raise names and numbers from 14 of 20 to
+ * 18. A weight of 0.1 for both left them at 14.
  */
 const textWeight = 0.1;
 const wholeMatchWeight = 0.3;
@@ -176,12 +181,12 @@ async function listCandidates(
     .sort((a, b) => b.score - a.score || a.chunkId - b.chunkId);
 }
 
-/** A rank above 1 is that of a chunk with all that was asked for. */
+/** A rank above 1 means that the chunk contains all words. */
 function textScore(rank: number): number {
   return rank > 1 ? wholeMatchWeight + textWeight * (rank - 1) : textWeight * rank;
 }
 
-/** In rounds: nearly always the first ones are all of documents as they are now. */
+/** In rounds: nearly always the first round has enough chunks of current documents. */
 async function describe(
   tx: Tx,
   space: VectorSpace,

@@ -3,16 +3,16 @@ import { sql } from '../../../lib/postgres/sql.ts';
 import type { KbKey } from '../types.ts';
 
 export interface ServingIndex {
-  /** Null: no run has ended yet. */
+  /** Null before the first run has ended. */
   generation: number | null;
   dimensions: number | null;
-  /** What it was built with, whatever the knowledge base says by now. */
+  /** The embedder that built it, even if the knowledge base has another one now. */
   embedder: unknown;
 }
 
 export interface TextMatch {
   chunkId: number;
-  /** Above 1 where the chunk has all that was asked for. */
+  /** Above 1 if the chunk contains all words. */
   rank: number;
 }
 
@@ -56,8 +56,8 @@ export function listTextMatches(
 }
 
 /**
- * The chunks with the first of their documents, in the order of the ids. Those that belong to no document as it is now
- * are left out: they are of a text that is on its way in or out.
+ * The chunks with the first of their documents, in the order of the ids. Chunks that belong to no current document are
+ * left out: their text is being added or removed.
  */
 export function listFoundChunks(
   tx: Tx,

@@ -15,11 +15,11 @@ export interface ListedFile {
   uri: string;
   name: string;
   mediaType: string | null;
-  /** Where the source goes on behind this file. */
+  /** Where the source continues after this file. */
   cursor: SourceCursor;
-  /** Of its bytes, where that is known without reading them. */
+  /** Hash of its bytes, if known without reading them. */
   sha256: string | null;
-  /** What it looks like from outside, where that can be told; a file that looks as it did is not read again. */
+  /** Size and times, if available; a file with the same stamp is not read again. */
   findStamp: (() => Promise<FileStamp | null>) | null;
   open(): Promise<Readable>;
 }
@@ -27,33 +27,33 @@ export interface ListedFile {
 export interface FileBatchOptions {
   context: LoadContext;
   limits: Partial<DocumentLimits>;
-  /** Asked when the last file was listed. */
+  /** Called after the last file was listed. */
   end(): NonNullable<DocumentBatch['end']>;
 }
 
-/** So many are looked up at once; what has not changed costs so little that a batch may be all of them. */
+/** How many files are looked up at once; unchanged files cost so little that a batch may hold all of them. */
 const batchDocuments = 1_000;
-/** Of documents that were read and had changed; reading one to find that it has not is an eighth of the work. */
+/** How many changed documents a batch holds; reading a document that turns out unchanged is an eighth of the work. */
 const batchReads = 16;
 const unchangedShare = 1 / 8;
 const batchTextUnits = 1024 * 1024;
-/** The system looks at a few files at a time; more would keep others from their turn. */
+/** How many files are checked at a time; more would hold up other work. */
 const looksAtOnce = 64;
 
-/** Another number reads all files anew: it goes up when readers make other text of the same bytes. */
+/** Increase it when readers make other text of the same bytes: then all files are read again. */
 const readersVersion = 1;
 
-/** What decides whether a file changed: its bytes, and what makes text of them. */
+/** Decides whether a file changed: by its bytes and the version of the readers. */
 function contentHashOfFile(sha256: string): string {
   return createHash('sha256').update(`${readersVersion}:${sha256}`).digest('hex');
 }
 
-/** What is remembered of a file in place of an ETag: what it looked like when these readers read it. */
+/** Stored in place of an ETag: the stamp of the file when these readers read it. */
 function etagOfStamp({ text }: FileStamp): string {
   return `stamp:${readersVersion}:${text}`;
 }
 
-/** Reads files in their order. One that cannot be read is an error of its own; it is still there. */
+/** Reads files in order. A file that cannot be read is an error document; it does not count as gone. */
 export async function* fileBatches(
   files: AsyncIterable<readonly ListedFile[]>,
   options: FileBatchOptions,
@@ -94,7 +94,7 @@ async function* groupsOf(files: AsyncIterable<readonly ListedFile[]>): AsyncGene
   let lastUri: string | null = null;
   for await (const some of files) {
     for (const file of some) {
-      // Names that are not valid UTF-8 can come out alike; the first of them stands for all.
+      // Names that are not valid UTF-8 may become equal; only the first of them is read.
       if (file.uri === lastUri) continue;
       lastUri = file.uri;
       group.push(file);
@@ -106,7 +106,6 @@ async function* groupsOf(files: AsyncIterable<readonly ListedFile[]>): AsyncGene
   if (group.length > 0) yield group;
 }
 
-/** In the order of the files. */
 async function findStamps(
   files: readonly ListedFile[],
   signal: AbortSignal,
@@ -125,7 +124,7 @@ interface Seen {
   stamp: FileStamp | null;
 }
 
-/** Without opening the file; null when that does not tell. */
+/** Null if the file has to be read to know whether it changed. */
 function findUnchanged({ uri, sha256 }: ListedFile, { known, stamp }: Seen): LoadedDocument | null {
   const { contentHash = null, etag = null } = known ?? {};
   if (contentHash === null) return null;
@@ -146,7 +145,7 @@ async function loadFile(file: ListedFile, options: LoadOptions): Promise<LoadedD
     bytes = await readBytes(file, options);
   } catch (error) {
     signal.throwIfAborted();
-    // Database or storage are away: that says nothing about the file, and the slice is tried again.
+    // The database or the storage is down: that is no error of the file, and the slice is retried.
     if (
       isSluiceError(error) &&
       (error.code in databaseErrors.definitions || error.code === 'files_unavailable')
@@ -166,7 +165,7 @@ async function loadFile(file: ListedFile, options: LoadOptions): Promise<LoadedD
   return { kind: 'text', uri, title, text, contentHash, mediaType, notes, ...etag };
 }
 
-/** Only of a file that nobody has written to while it was read, and that will look different when somebody does. */
+/** Only for a file that did not change while it was read, and whose next change will change its stamp. */
 async function etagToRemember(file: ListedFile, { stamp }: Seen): Promise<{ etag?: string }> {
   if (!stamp?.isSettled) return {};
   const after = await file.findStamp?.();
@@ -196,7 +195,7 @@ async function readBytes(
   return { content: await joinBytes(pieces, sizeBytes), sha256: hash.digest('hex') };
 }
 
-/** In words of its own: the system's name paths of the server. */
+/** Not the system's message, which contains paths of the server. */
 function whyUnreadable(error: unknown): { code: string; message: string } {
   if (isSluiceError(error)) return { code: error.code, message: storableText(error.message) };
   const { code } = error as NodeJS.ErrnoException;

@@ -144,7 +144,7 @@ describe('the files of a knowledge base', () => {
     expect(end).toEqual({ isComplete: true });
   });
 
-  test('that the database cannot tell about at the moment are no errors: the source breaks off', async () => {
+  test('are not errors while the database is down: the source stops', async () => {
     const away = databaseErrors.raise.database_unavailable('The database cannot be reached');
     const broken = createFilesSource({
       listFiles: async () => [
@@ -155,7 +155,7 @@ describe('the files of a knowledge base', () => {
     await expect(load(broken)).rejects.toBe(away);
   });
 
-  test('come in batches of 16 or of a megabyte, and go on behind each', async () => {
+  test('come in batches of 16 or of a megabyte, and continue after each', async () => {
     for (let at = 10; at < 50; at += 1) await store(`${at}.txt`, `text ${at}`);
     const { batches } = await load(source());
     expect(batches.map(({ documents }) => documents.length)).toEqual([16, 16, 8, 0]);
@@ -171,7 +171,7 @@ describe('the files of a knowledge base', () => {
     await expectResumable(source());
   });
 
-  test('are no longer read once the signal says so', async () => {
+  test('are no longer read once the signal is aborted', async () => {
     await store('a.md', 'here');
     const reason = new Error('over');
     await expect(load(source(), { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
@@ -224,7 +224,7 @@ describe('a folder', () => {
     expect(again.documents).toMatchObject([{ kind: 'unchanged' }, { kind: 'text', text: 'after' }]);
   });
 
-  test('is not left by links, and links below the root are read', async () => {
+  test('does not follow links out of the root, and reads links below it', async () => {
     await writeFile(path.join(tmpdir(), `${path.basename(folder)}-secret.md`), 'secret');
     const secret = path.join(tmpdir(), `${path.basename(folder)}-secret.md`);
     try {
@@ -250,7 +250,7 @@ describe('a folder', () => {
     }
   });
 
-  test('outside of the root, or missing, is not complete and has nothing', async () => {
+  test('that is outside of the root or missing is incomplete and empty', async () => {
     await write('a.md', 'here');
     await symlink(tmpdir(), path.join(folder, 'out'));
     for (const name of ['..', '../..', 'nowhere', '/etc', 'docs/../..', 'a\0b', 'out', 'docs/a.md']) {
@@ -269,7 +269,7 @@ describe('a folder', () => {
     expect(end).toMatchObject({ isComplete: false, reason: expect.stringContaining('more than 2') });
   });
 
-  test('nested deeper than is read is not complete, also after going on behind it', async () => {
+  test('nested too deeply is incomplete, even when resumed after it', async () => {
     await write(`a/${'d/'.repeat(70)}deep.md`, 'deep');
     for (let at = 0; at < 20; at += 1) await write(`b/${at}.md`, 'here');
     const { batches, end } = await load(source());
@@ -278,10 +278,10 @@ describe('a folder', () => {
     expect(rest.end).toEqual(end);
   });
 
-  test('without a document proves nothing gone: a disk that is not mounted looks the same', async () => {
+  test('without documents does not count its documents as gone: an unmounted disk looks the same', async () => {
     await mkdir(path.join(folder, 'docs'));
     const { end } = await load(source());
-    expect(end).toEqual({ isComplete: false, reason: 'The folder holds no document' });
+    expect(end).toEqual({ isComplete: false, reason: 'The folder contains no documents' });
   });
 
   test('that cannot be listed is not complete, and says why', async () => {
@@ -293,7 +293,7 @@ describe('a folder', () => {
 });
 
 describe('a text in the settings of a source', () => {
-  test('is one document, read as what it was given as', async () => {
+  test('is one document of the given type', async () => {
     const markdown = await load(createInlineSource({ type: 'markdown', content: '# Gates\n\nwords' }));
     expect(markdown.documents).toMatchObject([
       {
@@ -331,7 +331,7 @@ describe('a text in the settings of a source', () => {
   });
 });
 
-test('what decides whether a file changed is not its bare hash: new readers read it anew', async () => {
+test('a new version of the readers reads unchanged files again', async () => {
   const sha256 = createHash('sha256').update('words').digest('hex');
   const source = createFilesSource({
     listFiles: async ({ afterName }) =>

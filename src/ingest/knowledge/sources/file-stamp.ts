@@ -1,24 +1,23 @@
 import { lstat } from 'node:fs';
 
-/** What a file looks like from outside. */
 export interface FileStamp {
-  /** Size, times and inode: the same text again means that nobody has written to the file in between. */
+  /** Size, times and inode: if it is the same again, the file was not written in between. */
   text: string;
-  /** False for a file that may be written to once more without looking any different. */
+  /** False if another write may leave the same stamp. */
   isSettled: boolean;
 }
 
 /**
- * How long a file must have been left alone: the coarsest clock of a file system that is in use (FAT) has steps of two
- * seconds, and two writes within one step leave the same times. Git calls such an entry racy, and reads it too.
+ * How long a file must be unchanged. The coarsest file system clock in use (FAT) has steps of two seconds, and two
+ * writes within one step leave the same times. Git calls such entries racy, and reads them too.
  */
 const settledAfterMs = 2_000;
 
-/** Null for what is no file, for a link and for what cannot be looked at: it has to be opened to be known. */
+/** Null for links, for what is not a file, and if the check fails: then the file has to be opened. */
 export function findStamp(file: string, now: () => number = Date.now): Promise<FileStamp | null> {
   const lookedAtMs = now();
   return new Promise((resolve) => {
-    // The callback's way costs a third of the promise's, which counts where a folder has a hundred thousand files.
+    // The callback API costs a third of the promise API, which matters for a hundred thousand files.
     lstat(file, { bigint: true }, (error, found) => {
       if (error || !found.isFile()) {
         resolve(null);
@@ -27,7 +26,7 @@ export function findStamp(file: string, now: () => number = Date.now): Promise<F
       const { size, mtimeNs, ctimeNs, ino } = found;
       const changedNs = mtimeNs > ctimeNs ? mtimeNs : ctimeNs;
       const isSettled = Number(changedNs / 1_000_000n) < lookedAtMs - settledAfterMs;
-      // Writing to a file and setting its time back still moves the time of its inode (ctime), which nobody can set.
+      // Writing a file and resetting its time still changes ctime, which programs cannot set.
       resolve({ text: `${size}:${mtimeNs}:${ctimeNs}:${ino}`, isSettled });
     });
   });

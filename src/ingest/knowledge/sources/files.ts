@@ -8,7 +8,7 @@ import type { Source, SourceCursor } from './source.ts';
 export type StoredFile = Pick<KnowledgeFile, 'fileId' | 'name' | 'mediaType' | 'sha256'>;
 
 export interface FilesSourceOptions {
-  /** By name, behind `afterName`. */
+  /** By name, after `afterName`. */
   listFiles(page: { afterName: string | null; limit: number }): Promise<StoredFile[]>;
   openFile(file: StoredFile): Promise<Readable>;
   limits?: Partial<DocumentLimits>;
@@ -16,7 +16,7 @@ export interface FilesSourceOptions {
 
 const pageSize = 500;
 
-/** The files that were added to a knowledge base. The same bytes under the same name are not read again. */
+/** The files of a knowledge base. A file with the same name and bytes is not read again. */
 export function createFilesSource(options: FilesSourceOptions): Source {
   return {
     batches: (context) =>

@@ -50,7 +50,7 @@ function remembered(documents: readonly LoadedDocument[]): KnownDocument[] {
 const blind = (known: readonly KnownDocument[]) =>
   known.map((one) => ({ ...one, contentHash: 'of other bytes' }));
 
-test('a file that looks as it did is not opened', async () => {
+test('a file with the same stamp is not opened', async () => {
   await writeFile(place('a.md'), 'first');
   await writeFile(place('b.md'), 'second');
   const known = remembered(await load(source()));
@@ -144,14 +144,14 @@ test('a link is followed each time: what it leads to changes without the link', 
   expect(again).toMatchObject([{ text: 'three' }, { uri: 'file:link.md', text: 'three' }]);
 });
 
-test('what earlier readers made of a file does not count: it is read anew', async () => {
+test('a file that an earlier version of the readers read is read again', async () => {
   await writeFile(place('a.md'), 'words');
   const known = remembered(await load(source()));
   const older = known.map((one) => ({ ...one, etag: one.etag?.replace(/^stamp:\d+/, 'stamp:0') ?? null }));
   expect(await load(source(), blind(older))).toMatchObject([{ kind: 'text' }]);
 });
 
-test('thousands that look as they did come in few batches', async () => {
+test('thousands of unchanged files come in few batches', async () => {
   const names = Array.from({ length: 1_100 }, (_, at) => `${1_000 + at}.md`);
   for (const name of names) await writeFile(place(name), name);
   const known = remembered(await load(source()));

@@ -12,9 +12,9 @@ import { uriOfFile } from './files.ts';
 import type { Source, SourceCursor } from './source.ts';
 
 export interface FolderSourceOptions {
-  /** What may be read: the tenant's folder below the one that the operator has configured. */
+  /** The tenant's folder below the configured one; nothing outside of it is read. */
   root: string;
-  /** Below the root; the root itself when it is empty. */
+  /** Relative to the root; empty: the root itself. */
   folder: string;
   limits?: Partial<DocumentLimits>;
   maxFiles?: number;
@@ -26,8 +26,8 @@ const defaultMaxFiles = 1_000_000;
 const filesAtOnce = 1_000;
 
 /**
- * The documents in a folder of the server and in the folders below it, by name. Hidden files and those of other kinds
- * are left out; links to folders are not followed, links to files only where they lead below the root.
+ * The documents in a folder of the server and its subfolders, by name. Hidden files and unsupported kinds are skipped.
+ * Links to folders are not followed, links to files only if they lead below the root.
  */
 export function createFolderSource(options: FolderSourceOptions): Source {
   return {
@@ -44,7 +44,7 @@ export function createFolderSource(options: FolderSourceOptions): Source {
 }
 
 class FolderWalk {
-  /** Why not everything was seen: what was not seen may still be there then. */
+  /** Why not everything was read: then unread documents do not count as gone. */
   trouble: string | null = null;
   readonly #options: FolderSourceOptions;
   #files = 0;
@@ -60,12 +60,12 @@ class FolderWalk {
       this.trouble = `There is no folder ${name} in the tenant’s folder below KNOWLEDGE_FOLDER_ROOT`;
       return;
     }
-    // Trouble before the place that it goes on from is still trouble.
+    // Problems before the cursor still count.
     if (typeof cursor?.trouble === 'string') this.trouble = cursor.trouble;
     const after = typeof cursor?.path === 'string' ? cursor.path.split('/') : [];
     yield* this.#walk(folder, { segments: [], after });
-    // A disk that is not mounted looks like this too.
-    if (cursor === null && this.#files === 0) this.trouble ??= 'The folder holds no document';
+    // A disk that is not mounted looks the same.
+    if (cursor === null && this.#files === 0) this.trouble ??= 'The folder contains no documents';
   }
 
   async #findFolder(): Promise<string | null> {
@@ -79,7 +79,7 @@ class FolderWalk {
       : null;
   }
 
-  /** `after` is where the last batch ended, as far as it lies in this folder. */
+  /** `after` is where the last batch ended, relative to this folder. */
   async *#walk(
     directory: string,
     { segments, after }: { segments: string[]; after: string[] },
@@ -146,13 +146,13 @@ class FolderWalk {
   }
 }
 
-/** Where a link leads is looked at before anything is opened; what is opened is no link, and never waits. */
+/** Resolves links before opening; opens without following links and without blocking. */
 async function openBelow(root: string, file: string): Promise<Readable> {
   const base = await realpath(root);
   const found = await findBelow(base, path.relative(base, file));
   if (found === null) {
     throw documentErrors.raise.file_unreadable(
-      'It is no file below the folder, or a link that leads out of it',
+      'It is not a file below the folder, or it is a link that leads out of the folder',
     );
   }
   const handle: FileHandle = await open(

@@ -7,12 +7,12 @@ import type { DocumentBatch, LoadContext, LoadedDocument, Source } from './sourc
 export interface InlineSourceOptions {
   type: 'markdown' | 'text' | 'html';
   content: string;
-  /** What the document is called where it does not name itself. */
+  /** Used if the document has no title. */
   title?: string | null;
   limits?: Partial<DocumentLimits>;
 }
 
-/** A source has one document, whose text stands in the source's settings. */
+/** The source has one document, whose text is in the settings of the source. */
 const uri = 'inline:content';
 
 export function createInlineSource(options: InlineSourceOptions): Source {
@@ -33,7 +33,7 @@ async function load(options: InlineSourceOptions, context: LoadContext): Promise
   const known = await context.findKnown([uri]);
   if (known.get(uri)?.contentHash === contentHash) return { kind: 'unchanged', uri };
   const result = await readDocument(
-    // Encoded here, a text is UTF-8 without a doubt; half characters become U+FFFD on the way.
+    // Broken surrogate pairs become U+FFFD here.
     { bytes: Buffer.from(content, 'utf8'), name: given || 'Untitled', kind: type },
     { signal: context.signal, limits: options.limits },
   );

@@ -19,15 +19,15 @@ export interface SourceDeps {
   db: Database;
   files: Files;
   fetch: GuardedFetch;
-  /** Each tenant may have its own folder below it read; null: none. */
+  /** Each tenant may use its own folder below it; null: no folders. */
   folderRoot: string | null;
   maxFileBytes: number;
-  /** What scrapes have handed over; null: nobody scrapes here. */
+  /** Reads what scrapes hand over; null if scrapes are not part of the program. */
   references: ReferenceReader | null;
   youtubeBaseUrl?: string | undefined;
 }
 
-/** The factory: a new kind of source is one file and one line here. */
+/** A new kind of source is one file and one line here. */
 export function openSource(
   deps: SourceDeps,
   source: KnowledgeSource,
@@ -68,10 +68,10 @@ function inlineOf({ content, title }: Record<string, unknown>): { content: strin
   return { content: String(content ?? ''), title: typeof title === 'string' ? title : null };
 }
 
-/** The tenant's own. The operator may have taken the folder away since the source was made. */
+/** The operator may have removed the setting since the source was created. */
 function rootOf({ folderRoot }: SourceDeps, { tenantId }: KnowledgeSource): string {
   if (folderRoot !== null) return tenantFolder(folderRoot, tenantId);
   throw knowledgeErrors.raise.knowledge_folder_refused(
-    'No folder is configured on this server any more (KNOWLEDGE_FOLDER_ROOT)',
+    'No folder is configured on this server (KNOWLEDGE_FOLDER_ROOT)',
   );
 }

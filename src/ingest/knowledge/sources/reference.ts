@@ -8,16 +8,17 @@ import type { DocumentBatch, LoadContext, LoadedDocument, Source } from './sourc
 export interface ReferenceSourceOptions {
   tenantId: string;
   kbId: string;
-  /** Null: all of them. */
+  /** Null: all references. */
   referenceId: string | null;
-  /** Null: nobody scrapes here. */
   reader: ReferenceReader | null;
   limits?: Partial<DocumentLimits>;
 }
 
 const referencesPerBatch = 8;
 
-/** What was handed over by scrapes. Of a single one nothing can be said about the others: none of them is gone. */
+/**
+ * What scrapes have handed over. A run of a single reference is never complete, so no other reference counts as gone.
+ */
 export function createReferenceSource(options: ReferenceSourceOptions): Source {
   return { batches: (context) => batches(options, context) };
 }

@@ -1,4 +1,6 @@
-/** A place to go on from; made and read by the source alone. */
+import type { FoundPage, FrontierPage } from '../../../kernel/crawl/types.ts';
+
+/** Where a source continues; only the source itself reads it. */
 export type SourceCursor = Record<string, unknown>;
 
 /** What is known of a document from an earlier run. */
@@ -6,35 +8,28 @@ export interface KnownDocument {
   uri: string;
   contentHash: string | null;
   /**
-   * What the source gave for it, to be given back as it was. A crawl keeps more in it than the server's ETag, a folder
-   * what the file looked like.
+   * What the source returned for it, passed back unchanged. A crawl stores more in it than the server's ETag, a folder
+   * the stamp of the file.
    */
   etag: string | null;
   lastModified: string | null;
 }
 
-/** A page that a crawl has heard of; in the order in which they were found. */
-export interface FrontierPage {
-  url: string;
-  depth: number;
-  isVisited: boolean;
-}
-
 export interface LoadContext {
-  /** Where the last committed batch ended; null at the beginning. */
+  /** Where the last committed batch ended; null at the start. */
   cursor: SourceCursor | null;
-  /** Pages that earlier batches of this run have found, for crawls that go on. */
+  /** Crawls only: pages that earlier batches of this run have found. */
   frontier: readonly FrontierPage[];
-  /** By URI, for conditional requests and unchanged content; unknown ones are absent. */
+  /** By URI, for conditional requests and to detect unchanged content; unknown URIs are left out. */
   findKnown(uris: readonly string[]): Promise<Map<string, KnownDocument>>;
   /**
-   * All documents of this source that are not gone, whatever their state, by URI, behind `after`. Where it is given, a
-   * crawl asks for each of them itself: a page that is linked nowhere any more is gone only when it says so.
+   * All documents of this source that are not gone, in any state, by URI, after `after`. If given, a crawl requests
+   * each of them: a page that is no longer linked is gone only if its own response says so.
    */
   listKnown?(page: { after: string | null; limit: number }): Promise<KnownDocument[]>;
   /**
-   * The run before this one ended well and saw everything that this source had. Only then a crawl may take "not
-   * modified" (304) from a page with links: nobody sees those links, so all they lead to must be known already.
+   * Whether the previous run succeeded and read this source completely. Only then may a page with links answer 304 (not
+   * modified): its links are not seen, so all pages behind them must be known already.
    */
   wasComplete?: boolean;
   signal: AbortSignal;
@@ -46,9 +41,9 @@ export type LoadedDocument =
       kind: 'text';
       uri: string;
       title: string;
-      /** Markdown, or plain text that reads as Markdown; without NUL and half characters. */
+      /** Markdown or plain text, without NUL and broken surrogate pairs. */
       text: string;
-      /** SHA-256 in hex of what decides whether it changed: the text, not the metadata. */
+      /** SHA-256 in hex of what decides whether it changed. */
       contentHash: string;
       mediaType: string;
       /** What was left out or repaired, in sentences. */
@@ -56,32 +51,31 @@ export type LoadedDocument =
       etag?: string | null;
       lastModified?: string | null;
     }
-  /** The source proves that nothing changed (304, same bytes): no text was loaded. */
+  /** The source knows that nothing changed (304, same bytes); no text was loaded. */
   | { kind: 'unchanged'; uri: string; etag?: string | null; lastModified?: string | null }
-  /** Nothing to index in it: a warning, no error. */
+  /** Nothing to index: a warning, not an error. */
   | { kind: 'empty'; uri: string; title: string; reason: string }
-  /** Proven gone, for example 404 or 410. */
+  /** The source reports that it is gone, for example with 404 or 410. */
   | { kind: 'gone'; uri: string }
-  /** It stays what it was; the reason is a sentence for people. */
+  /** The document keeps its earlier state; `message` is a sentence for people. */
   | { kind: 'error'; uri: string; title: string; code: string; message: string };
 
 export interface DocumentBatch {
   documents: LoadedDocument[];
-  /** Behind this batch. */
+  /** Where the source continues after this batch. */
   cursor: SourceCursor;
-  /** Of crawls: what this batch found and visited, kept with the checkpoint. */
-  frontier?: { found: { url: string; depth: number }[]; visited: string[] };
+  /** Crawls only: what this batch found and visited, stored with the checkpoint. */
+  frontier?: { found: FoundPage[]; visited: string[] };
   /**
-   * Only in the last batch. `isComplete`: everything that the source has was seen, so that what was not seen is gone.
-   * A crawl with a page that failed is not complete: nothing may be deleted then.
+   * Only in the last batch. `isComplete`: all documents of the source were seen, so the others are gone. A crawl with a
+   * failed page is not complete, and nothing may be deleted then.
    */
   end?: { isComplete: boolean; reason?: string };
 }
 
-/** Where documents come from. A new kind is one file and one line of the factory. */
 export interface Source {
   /**
-   * Resumes behind `context.cursor`. Memory is bounded by the batch: at most 16 texts or 1 MB of them, and at most
+   * Resumes after `context.cursor`. Memory is bounded by the batch: at most 16 texts or 1 MB of them, and at most
    * 1,000 documents when most have not changed.
    */
   batches(context: LoadContext): AsyncIterable<DocumentBatch>;

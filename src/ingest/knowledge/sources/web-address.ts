@@ -1,10 +1,10 @@
 import { storedText } from '../../../kernel/http/stored-text.ts';
 
-/** An address as it is written in a request. It is shown to whoever may read, so a password has no place in it. */
+/** An address in a request. All users with read access see it, so it must not contain a password. */
 export function webAddress(maxLength: number) {
   return storedText(maxLength)
     .refine((text) => /^https?:\/\//i.test(text) && URL.canParse(text), 'must be an http(s) address')
-    .refine((text) => !hasCredentials(text), 'must not hold a user or a password')
+    .refine((text) => !hasCredentials(text), 'must not contain a user name or a password')
     .meta({ format: 'uri' });
 }
 

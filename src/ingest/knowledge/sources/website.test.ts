@@ -7,8 +7,9 @@ import {
   serveWebSite,
   type WebSite,
 } from '../../../../test/support/fakes/site.ts';
+import type { FrontierPage } from '../../../kernel/crawl/types.ts';
 import { closeDocumentReader } from '../formats/read-document.ts';
-import type { DocumentBatch, FrontierPage, KnownDocument, LoadContext, LoadedDocument } from './source.ts';
+import type { DocumentBatch, KnownDocument, LoadContext, LoadedDocument } from './source.ts';
 import { type WebsiteDeps, websiteSettings, websiteSource } from './website.ts';
 
 afterAll(() => closeDocumentReader());
@@ -131,7 +132,7 @@ describe('a website', () => {
     expect(changed.seen.filter((seen) => seen.startsWith('text'))).toEqual(['text /pump']);
   });
 
-  test('whose page is gone says so; what never was a document is not mentioned', async () => {
+  test('reports a page that is gone, but not one that never was a document', async () => {
     const site = await serveWebSite(manualPages);
     const known = remember(await load(site));
     site.pages.delete('/valve');
@@ -167,7 +168,7 @@ describe('a website', () => {
     expect(run.end).toMatchObject({ isComplete: false, reason: expect.stringContaining('500') });
   });
 
-  test('that closes a page or takes it out of indexes keeps the one and loses the other', async () => {
+  test('keeps a page that is forbidden now, and loses a page that asks not to be indexed', async () => {
     const site = await serveWebSite(manualPages);
     const known = remember(await load(site));
     site.pages.set('/robots.txt', robotsOf('User-agent: *', 'Disallow: /pump'));
@@ -179,7 +180,7 @@ describe('a website', () => {
     expect(run.seen).toContain('gone /motor');
   });
 
-  test('can be left after any batch, and nothing is asked for again that was stored', async () => {
+  test('can stop after any batch, without requesting stored pages again', async () => {
     const pages: Record<string, SitePage> = {
       '/': { links: Array.from({ length: 40 }, (_, at) => `/p${at}`) },
     };
@@ -210,7 +211,7 @@ describe('a website', () => {
     expect((await load(site, { settings: { max_depth: 0, sitemap: false } })).seen).toEqual(['text /']);
   });
 
-  test('on a private address is refused, and nothing is asked of it', async () => {
+  test('on a private address is refused without a request', async () => {
     const site = await serveWebSite(manualPages);
     const run = await load(site, { deps: { fetch: guardedFetch() } });
     expect(run.documents).toMatchObject([{ kind: 'error', code: 'address_blocked' }]);

@@ -23,7 +23,7 @@ const prefix = z
   .max(500)
   .transform((text) => (text.startsWith('/') ? text : `/${text}`));
 
-/** As they are stored with the source. */
+/** As stored with the source. */
 export const websiteSettings = z.object({
   url: z.string().max(2_000),
   max_pages: z.int().min(1).max(10_000).default(500),
@@ -37,13 +37,13 @@ export type WebsiteSettings = z.output<typeof websiteSettings>;
 
 export interface WebsiteDeps {
   fetch: GuardedFetch;
-  /** Of a page or a file that is linked; at most 20 MB of it are read whatever this says. */
+  /** Limit of a page or linked file; never more than 20 MB. */
   maxFileBytes?: number;
   bounds?: Partial<CrawlBounds>;
   wait?: Wait;
 }
 
-/** The pages of one host, and the documents that they link to. */
+/** The pages of one host and the documents that they link to. */
 export function websiteSource(settings: WebsiteSettings, deps: WebsiteDeps): Source {
   return { batches: (context) => batches(settings, deps, context) };
 }
@@ -56,7 +56,7 @@ async function* batches(
   const start = normalisePageUrl(settings.url);
   if (start === null) {
     const allowed = 'Allowed: http and https, without a password';
-    const message = `${settings.url} is no address that a crawl can start at. ${allowed}`;
+    const message = `A crawl cannot start at ${settings.url}. ${allowed}`;
     const document = errorDocument(settings.url, 'page_not_found', message);
     yield { documents: [document], cursor: {}, end: { isComplete: false, reason: message } };
     return;
@@ -95,7 +95,7 @@ function boundsOf(settings: WebsiteSettings, { bounds, maxFileBytes }: WebsiteDe
   };
 }
 
-/** Everything else, such as pictures, is left out without being loaded. */
+/** Other media types, such as images, are skipped without being loaded. */
 const readable = new Set([
   'text/html',
   'application/xhtml+xml',
@@ -107,14 +107,14 @@ const readable = new Set([
   'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
 ]);
 
-/** A batch is given out when it has this much, or after a while: a slow site must not hold up what is there. */
+/** A batch is yielded when it is this large, or after a while: a slow site must not hold up finished pages. */
 const full = { documents: 16, textUnits: mebibyte, found: 2_000, forbidden: 200, ms: 1_000 };
 
 /** The batch that is being filled. */
 class Loading {
   readonly #deps: WebsiteDeps;
   readonly #context: LoadContext & { start: string };
-  /** Of pages that are on their way. */
+  /** What is known about pages that are being requested. */
   readonly #known = new Map<string, KnownDocument>();
   #documents: LoadedDocument[] = [];
   #found: { url: string; depth: number }[] = [];
@@ -181,10 +181,10 @@ class Loading {
       case 'unchanged':
         return { kind: 'unchanged', uri, etag: page.memo, lastModified: page.lastModified };
       case 'gone':
-        // A link that leads nowhere never was a document.
+        // A broken link never was a document.
         return known === undefined ? null : { kind: 'gone', uri };
       case 'skipped':
-        // The page itself asks to be in no index.
+        // The page asks not to be indexed.
         return known !== undefined && page.reason === 'noindex' ? { kind: 'gone', uri } : null;
       case 'failed':
         return errorDocument(uri, page.code, page.message);
@@ -215,8 +215,8 @@ class Loading {
   }
 
   /**
-   * Pages that were open once stay as they were, with a reason; so does the page that somebody asked for by its
-   * address. Of the others nobody wants to hear.
+   * Pages that were allowed before keep their state, with the reason as an error; so does the start page. Other
+   * forbidden pages are not reported.
    */
   async #forbiddenDocuments(): Promise<LoadedDocument[]> {
     if (this.#forbidden.length === 0) return [];
@@ -236,7 +236,7 @@ function listKnownOf({ listKnown }: LoadContext) {
   };
 }
 
-/** The crawl's memo is kept where other sources keep the server's ETag, which is in it. */
+/** The memo of the crawl is stored in place of the server's ETag, which it contains. */
 function toKnownPage({ contentHash, etag }: KnownDocument): KnownPage {
   return { contentHash, memo: etag };
 }
@@ -255,7 +255,7 @@ function titleOf(url: string): string {
   return url.replace(/^https?:\/\//, '').replace(/\/$/, '');
 }
 
-/** What a page is called that does not name itself, and what tells kinds of documents apart. */
+/** The name of a page without a title; its extension tells the kind of document. */
 function nameOf(url: string): string {
   const { pathname, hostname } = new URL(url);
   const last = pathname.split('/').findLast((segment) => segment !== '');
@@ -266,7 +266,7 @@ function decode(segment: string): string {
   try {
     return decodeURIComponent(segment);
   } catch {
-    // Not UTF-8; as it stands, it is a name as well.
+    // Not UTF-8: the encoded name will do.
     return segment;
   }
 }

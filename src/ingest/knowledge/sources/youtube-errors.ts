@@ -3,19 +3,19 @@ import { defineErrors } from '../../../lib/errors.ts';
 const uploadCaptions =
   'Download the captions as VTT or SRT and add that file with POST /api/knowledge/{kb_id}/documents.';
 
-/** Why the captions of a video were not read. They are kept with the document and never stop a run. */
+/** Why captions were not read. The reason is stored with the document; it does not stop a run. */
 export const youtubeErrors = defineErrors({
   captions_blocked: {
     kind: 'transient',
     status: 502,
-    title: 'The video site does not give the captions to a program',
-    next: `The next run tries again. The sure way: ${uploadCaptions}`,
+    title: 'The video site does not serve its captions to programs',
+    next: `The next run tries again. Or: ${uploadCaptions}`,
   },
   captions_missing: {
     kind: 'invalid',
     status: 422,
     title: 'The video has no captions in this language',
-    next: `Name another language, or make captions for it. ${uploadCaptions}`,
+    next: `Choose another language, or create captions for the video. ${uploadCaptions}`,
   },
   video_unavailable: {
     kind: 'invalid',
@@ -26,8 +26,8 @@ export const youtubeErrors = defineErrors({
   video_url_invalid: {
     kind: 'invalid',
     status: 422,
-    title: 'The address is not that of one video',
-    next: 'Give an address such as https://www.youtube.com/watch?v=… or https://youtu.be/…; lists are not read.',
+    title: 'The address does not belong to a single video',
+    next: 'Use an address such as https://www.youtube.com/watch?v=… or https://youtu.be/…, not a playlist.',
   },
 });
 

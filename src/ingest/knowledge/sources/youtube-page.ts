@@ -4,18 +4,18 @@ export interface CaptionTrack {
   /** Path and query of the captions. */
   path: string;
   language: string;
-  /** Written by people, and not by a machine that listened. */
+  /** Written by people, not generated from speech. */
   isWritten: boolean;
 }
 
 export type WatchPage =
   | { kind: 'video'; title: string; tracks: CaptionTrack[] }
-  /** The video itself says that it cannot be watched, and why. */
+  /** YouTube says that the video cannot be watched, and why. */
   | { kind: 'unavailable'; reason: string }
-  /** A page for people: consent, sign-in, a check for robots, or one that we do not understand. */
+  /** A page for people: consent, sign-in, a check for robots, or an unknown page. */
   | { kind: 'blocked'; reason: string };
 
-/** The id of a video; null for addresses of anything else. */
+/** The id of a video; null for other addresses. */
 export function findVideoId(text: string): string | null {
   if (!URL.canParse(text)) return null;
   const { hostname, pathname, searchParams } = new URL(text);
@@ -31,7 +31,7 @@ export function readWatchPage(html: string): WatchPage {
   const player = findPlayer(html);
   if (player === null) {
     const isConsent = /consent\.(youtube|google)\./.test(html);
-    const reason = isConsent ? 'it asks for consent to cookies' : 'its page has no player for us';
+    const reason = isConsent ? 'it asks for consent to cookies' : 'its page contains no player data';
     return { kind: 'blocked', reason };
   }
   const { playabilityStatus: playable, videoDetails, captions } = player;
@@ -50,7 +50,7 @@ export function readWatchPage(html: string): WatchPage {
   };
 }
 
-/** The language that was asked for, else the video's own; written ones before those of a machine. */
+/** The requested language, otherwise the spoken one; written captions before generated ones. */
 export function chooseTrack(tracks: readonly CaptionTrack[], language: string | null): CaptionTrack | null {
   const primary = (tag: string) => tag.toLowerCase().split('-', 1)[0];
   const spoken = tracks.find(({ isWritten }) => !isWritten)?.language ?? null;
@@ -62,7 +62,7 @@ export function chooseTrack(tracks: readonly CaptionTrack[], language: string | 
   return candidates.sort((a, b) => rank(a) - rank(b))[0] ?? null;
 }
 
-/** As VTT, whatever of the site's forms it came in; null when it is none of them. */
+/** Converts the formats of the site to VTT; null for an unknown format. */
 export function captionsAsVtt(body: string): string | null {
   const text = body.replace(/^\uFEFF/, '').trimStart();
   if (text.startsWith('WEBVTT')) return text;
@@ -125,7 +125,7 @@ function findPlayer(html: string): z.output<typeof playerSchema> | null {
   return null;
 }
 
-/** From the brace at `start` to the one that closes it; the script goes on behind it. */
+/** From the brace at `start` to its closing brace; the script continues after it. */
 function objectAt(text: string, start: number): string {
   let depth = 0;
   const interesting = /"(?:[^"\\]|\\.)*"|[{}]/g;
@@ -154,7 +154,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // Not JSON: the caller looks for the next thing.
+    // Not JSON: the caller tries the next match.
     return undefined;
   }
 }

@@ -107,11 +107,14 @@ describe('the captions of a video', () => {
     expect(await load(pages, { language: 'de' })).toMatchObject({ text: 'Das Rad slowly to the left.' });
   });
 
-  test('that do not exist are an error of their own, which names those that do', async () => {
+  test('that do not exist are an error that names the available languages', async () => {
     const none = await load({ [watchPath()]: watchPage(playing()) });
     expect(none).toMatchObject({ kind: 'error', code: 'captions_missing', title: 'How to open a sluice' });
     const other = await load({ [watchPath('fr')]: watchPage(playing(track('en'))) }, { language: 'fr' });
-    expect(other).toMatchObject({ code: 'captions_missing', message: expect.stringContaining('It has: en') });
+    expect(other).toMatchObject({
+      code: 'captions_missing',
+      message: expect.stringContaining('Available: en'),
+    });
   });
 
   test.each<[string, Record<string, SitePage>]>([
@@ -143,7 +146,7 @@ describe('the captions of a video', () => {
     });
   });
 
-  test('of a video that cannot be watched, or of no video, are errors of their own', async () => {
+  test('of an unavailable video, or of an address that is not a video, are errors', async () => {
     const gone = { playabilityStatus: { status: 'ERROR', reason: 'Video unavailable' } };
     expect(await load({ [watchPath()]: watchPage(gone) })).toMatchObject({
       code: 'video_unavailable',
@@ -189,14 +192,14 @@ describe('of several captions', () => {
   const written = (language: string) => ({ path: '/', language, isWritten: true });
   const heard = (language: string) => ({ path: '/', language, isWritten: false });
 
-  test('the one in the language asked for is taken, written ones first', () => {
+  test('the ones in the requested language are used, written ones first', () => {
     expect(chooseTrack([heard('en'), written('en')], 'en')).toEqual(written('en'));
     expect(chooseTrack([written('en-GB'), written('en-US')], 'en-us')).toEqual(written('en-US'));
     expect(chooseTrack([written('de'), written('en-GB')], 'en')).toEqual(written('en-GB'));
     expect(chooseTrack([written('de')], 'en')).toBeNull();
   });
 
-  test('the one in the language that is spoken is taken when none was asked for', () => {
+  test('the ones in the spoken language are used if no language is requested', () => {
     expect(chooseTrack([written('ar'), written('de'), heard('de')], null)).toEqual(written('de'));
     expect(chooseTrack([written('ar'), written('de')], null)).toEqual(written('ar'));
     expect(chooseTrack([], null)).toBeNull();

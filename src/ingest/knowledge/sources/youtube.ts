@@ -8,10 +8,10 @@ import type { DocumentBatch, LoadContext, LoadedDocument, Source } from './sourc
 import { type YoutubeErrorCode, youtubeErrors } from './youtube-errors.ts';
 import { captionsAsVtt, chooseTrack, findVideoId, readWatchPage } from './youtube-page.ts';
 
-/** As they are stored with the source. */
+/** As stored with the source. */
 export const youtubeSettings = z.object({
   url: z.string().max(2_000),
-  /** A language tag such as `en`; the video's own when it is left out. */
+  /** A language tag such as `en`; default: the spoken language. */
   language: z.string().min(2).max(35).optional(),
 });
 
@@ -73,7 +73,7 @@ async function loadCaptions(video: Video, deps: YoutubeDeps, context: LoadContex
   if (refusal !== null) return problem(uri, 'captions_blocked', refusal);
   const page = readWatchPage(watched.body.toString('utf8'));
   if (page.kind === 'blocked') {
-    return problem(uri, 'captions_blocked', `YouTube does not show ${uri} to us: ${page.reason}`);
+    return problem(uri, 'captions_blocked', `YouTube does not show ${uri} to programs: ${page.reason}`);
   }
   if (page.kind === 'unavailable') {
     return problem(uri, 'video_unavailable', `YouTube does not play ${uri}: ${page.reason}`);
@@ -84,7 +84,7 @@ async function loadCaptions(video: Video, deps: YoutubeDeps, context: LoadContex
   const captions = await get(asVtt(track.path), limits.captionBytes);
   const vtt = refusalOf(captions) === null ? captionsAsVtt(captions.body.toString('utf8')) : null;
   if (vtt === null) {
-    const what = captions.body.length === 0 ? 'nothing' : 'something else';
+    const what = captions.body.length === 0 ? 'an empty body' : 'something else';
     const message = `YouTube answered ${captions.status} with ${what} instead of the captions of ${uri}`;
     return problem(uri, 'captions_blocked', message, title);
   }
@@ -122,7 +122,7 @@ function getter({ fetch, youtubeBaseUrl = defaultBaseUrl }: YoutubeDeps, signal:
     });
 }
 
-/** Why an answer is not what was asked for; a sentence, or null. */
+/** Why the response is not the requested page, as a sentence; otherwise null. */
 function refusalOf({ status, finalUrl }: FetchAnswer<Buffer>): string | null {
   const { hostname } = new URL(finalUrl);
   if (hostname.startsWith('consent.')) return 'YouTube asks for consent to cookies before it shows the video';
@@ -132,10 +132,10 @@ function refusalOf({ status, finalUrl }: FetchAnswer<Buffer>): string | null {
 function missing({ uri, language }: Video, tracks: readonly { language: string }[]): string {
   if (tracks.length === 0) return `${uri} has no captions`;
   const languages = [...new Set(tracks.map((track) => track.language))].slice(0, 20).join(', ');
-  return `${uri} has no captions in ${language ?? 'its language'}. It has: ${languages}`;
+  return `${uri} has no captions in ${language ?? 'its language'}. Available: ${languages}`;
 }
 
-/** With what to do next in it: it is read where the document stands, not in the answer to a request. */
+/** The message includes the next step, because it is shown with the document. */
 function problem(uri: string, code: YoutubeErrorCode, said: string, title = uri): LoadedDocument {
   const message = `${storableText(said)}. ${youtubeErrors.definitions[code].next}`;
   return { kind: 'error', uri: storableText(uri), title: storableTitle(title), code, message };

@@ -155,7 +155,7 @@ test('the server stays ready without hand-offs, and has them again when they are
   const owner = { DATABASE_URL: database.ownerUrl };
   expect(await sluice.runHere(['migrate', 'down', 'handoffs'], owner)).toMatchObject({ code: 0 });
   const pushed = await runHere(tenantId, 'scrape', 'birds', '--file', file, '--kb', 'nature');
-  expect(pushed).toMatchObject({ code: 0, stderr: expect.stringContaining('Hand-offs are taken down') });
+  expect(pushed).toMatchObject({ code: 0, stderr: expect.stringContaining('Hand-offs are disabled') });
   expect((await fetch(`${url}/health/ready`)).status).toBe(200);
   expect((await ask(tenantId, '/api/scraping/birds/handoffs')).status).toBe(503);
   expect(await sluice.runHere(['migrate', 'up', '--feature', 'handoffs'], owner)).toMatchObject({ code: 0 });

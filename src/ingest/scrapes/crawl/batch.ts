@@ -6,12 +6,12 @@ import type { Brought } from '../runs/persist.ts';
 import type { KnowledgeDoor, NewReference, PageText } from '../types.ts';
 import type { ScrapeStep } from './steps.ts';
 
-/** A batch is persisted when it has this much, or after a while: a slow site must not hold up what is there. */
+/** A batch is stored when it is this large, or after a while: a slow site must not hold up finished pages. */
 const full = { pages: 32, textUnits: 1024 * 1024, found: 2_000, ms: 2_000 };
 const maxIdBytes = 1_500;
 const maxTitle = 1_000;
 
-/** What the steps since the last commit have brought. */
+/** Collects what the steps since the last commit have found. */
 export class CrawlBatch {
   readonly #knowledge: KnowledgeDoor;
   readonly #metrics: ScrapeMetrics;
@@ -23,7 +23,7 @@ export class CrawlBatch {
   readonly found: FoundPage[] = [];
   readonly visited: string[] = [];
   pagesFailed = 0;
-  /** The first reason why something failed. */
+  /** The reason of the first failure. */
   reason: string | null = null;
   progress: CrawlProgress | null = null;
   end: ScrapeStep['end'];
@@ -35,16 +35,16 @@ export class CrawlBatch {
     this.#signal = deps.signal;
   }
 
-  get brought(): Brought {
+  brought(): Brought {
     return { references: inLockOrder(this.#references), unchanged: this.#unchanged, gone: this.#gone };
   }
 
-  /** A slice that ended before this would be repeated for ever. */
-  get hasProgress(): boolean {
+  /** A slice that ended without progress would be repeated for ever. */
+  hasProgress(): boolean {
     return this.visited.length > 0 || this.found.length > 0;
   }
 
-  get isFull(): boolean {
+  isFull(): boolean {
     return (
       this.#references.length + this.#unchanged.length + this.#gone.length >= full.pages ||
       this.#textUnits >= full.textUnits ||
@@ -126,7 +126,7 @@ export class CrawlBatch {
   }
 }
 
-/** What a page is called that does not name itself. */
+/** The name of a page without a title. */
 function nameOf(url: string): string {
   const { pathname, hostname } = new URL(url);
   return pathname.split('/').findLast((segment) => segment !== '') ?? hostname;

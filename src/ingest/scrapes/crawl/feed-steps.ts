@@ -1,6 +1,6 @@
 import { readFeed } from '../../../kernel/crawl/feed.ts';
 import { PoliteRequests } from '../../../kernel/crawl/polite-requests.ts';
-import { loadRobots } from '../../../kernel/crawl/robots-file.ts';
+import { loadRobots } from '../../../kernel/crawl/robots.ts';
 import { defaultCrawlBounds } from '../../../kernel/crawl/types.ts';
 import type { CrawlSettings } from '../types.ts';
 import type { CrawlPlace, CrawlTools, FeedReference, ScrapeStep } from './steps.ts';
@@ -9,22 +9,17 @@ const maxIdBytes = 1_500;
 const maxFeedBytes = 20 * 1024 * 1024;
 
 /**
- * The entries of an RSS or Atom feed, each a reference. Feeds are short: each slice reads the feed anew, and leaves out
- * the entries that were visited before.
+ * Makes each entry of an RSS or Atom feed a reference. Feeds are short: each slice reads the whole feed again, and
+ * skips entries that were read before.
  */
 export async function* feedSteps(
   url: string,
   { maxPages }: Pick<CrawlSettings, 'maxPages'>,
-  { fetch, signal, bounds, wait }: CrawlTools,
+  tools: CrawlTools,
   { frontier }: Pick<CrawlPlace, 'frontier'>,
 ): AsyncGenerator<ScrapeStep> {
   const isDone = new Set(frontier.map(({ url: id }) => id));
-  const requests = new PoliteRequests({
-    fetch,
-    signal,
-    bounds: { ...defaultCrawlBounds, ...bounds },
-    ...(wait ? { wait } : {}),
-  });
+  const requests = requestsOf(tools);
   const fail = (reason: string): ScrapeStep => ({
     failure: reason,
     progress: null,
@@ -57,6 +52,10 @@ export async function* feedSteps(
     const entry: FeedReference = { externalId: id, url: link ?? url, title, html: content, metadata };
     yield { entry, visited, progress: null };
   }
-  const reason = feed.isTruncated ? 'The feed has more than was read of it' : 'Every entry was read';
+  const reason = feed.isTruncated ? 'The feed was not read to its end' : 'Every entry was read';
   yield { progress: null, end: { isComplete: !feed.isTruncated, reason } };
+}
+
+export function requestsOf({ fetch, signal, bounds, wait }: CrawlTools): PoliteRequests {
+  return new PoliteRequests({ fetch, signal, wait, bounds: { ...defaultCrawlBounds, ...bounds } });
 }

@@ -1,6 +1,6 @@
 import { crawl } from '../../../kernel/crawl/crawl.ts';
 import { normalisePageUrl } from '../../../kernel/crawl/page-url.ts';
-import { PoliteRequests, type Wait } from '../../../kernel/crawl/polite-requests.ts';
+import type { Wait } from '../../../kernel/crawl/polite-requests.ts';
 import { Scope } from '../../../kernel/crawl/scope.ts';
 import { walkSitemaps } from '../../../kernel/crawl/sitemap-walk.ts';
 import {
@@ -9,23 +9,24 @@ import {
   type CrawlProgress,
   defaultCrawlBounds,
   type FoundPage,
+  type FrontierPage,
   type KnownPage,
 } from '../../../kernel/crawl/types.ts';
 import type { GuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
 import type { CrawlSettings, NewReference, ScrapeSource } from '../types.ts';
-import { feedSteps } from './feed-steps.ts';
+import { feedSteps, requestsOf } from './feed-steps.ts';
 
-/** One step of a crawl, whatever it goes through. */
+/** One step of a crawl of a website, a sitemap or a feed. */
 export interface ScrapeStep {
   page?: CrawledPage;
-  /** Of a feed: what an entry says, still to be made into text. */
+  /** Feeds only: an entry that is still to be converted to text. */
   entry?: FeedReference;
-  /** An entry that cannot be kept, or a feed that cannot be read. */
+  /** Why an entry cannot be stored, or a feed cannot be read. */
   failure?: string;
   found?: readonly FoundPage[];
   visited?: readonly string[];
   progress: CrawlProgress | null;
-  /** Only in the last one. */
+  /** Only in the last step. */
   end?: { isComplete: boolean; reason: string };
 }
 
@@ -40,9 +41,9 @@ export interface CrawlTools {
   listKnown(page: { after: string | null; limit: number }): Promise<(KnownPage & { url: string })[]>;
 }
 
-/** Where an earlier slice of the same crawl has left off. */
+/** Where the previous slice of the crawl stopped. */
 export interface CrawlPlace {
-  frontier: readonly (FoundPage & { isVisited: boolean })[];
+  frontier: readonly FrontierPage[];
   progress: CrawlProgress | null;
   wasComplete: boolean;
 }
@@ -62,7 +63,7 @@ export function crawlSteps(
 ): AsyncGenerator<ScrapeStep> {
   const settings = { ...defaultCrawlSettings, ...source.settings };
   const start = normalisePageUrl(source.url ?? '');
-  if (start === null) return refusal(`${source.url} is no address that a crawl can start at`);
+  if (start === null) return refusal(`A crawl cannot start at ${source.url}`);
   if (source.kind === 'feed') return feedSteps(start.href, settings, tools, place);
   if (source.kind === 'sitemap') return sitemapSteps(start.href, settings, tools, place);
   return websiteSteps(start.href, { ...settings, useSitemap: settings.sitemap }, tools, place);
@@ -72,7 +73,7 @@ async function* refusal(reason: string): AsyncGenerator<ScrapeStep> {
   yield { failure: reason, progress: null, end: { isComplete: false, reason } };
 }
 
-/** Everything else, such as pictures, is left out without being loaded. */
+/** Other media types, such as images, are skipped without being loaded. */
 const readable = new Set([
   'text/html',
   'application/xhtml+xml',
@@ -121,7 +122,7 @@ async function* websiteSteps(
   }
 }
 
-/** The pages that a sitemap names, and no others: links are not followed. */
+/** Visits only the pages that a sitemap lists: links are not followed. */
 async function* sitemapSteps(
   url: string,
   settings: CrawlSettings,
@@ -158,7 +159,7 @@ async function readSitemaps(
   const found = new Map<string, FoundPage>();
   let isMore = false;
   const { isTruncated, failures } = await walkSitemaps({
-    requests: politely(tools),
+    requests: requestsOf(tools),
     start: [url],
     maxSitemaps: defaultCrawlBounds.maxSitemaps,
     isAllowed: (other) => scope.isOnHost(other),
@@ -170,17 +171,8 @@ async function readSitemaps(
     },
   });
   const pages = [...found.values()];
-  const tooMany = `The sitemap has more pages than the ${maxPages} that this crawl visits`;
-  const none = `${url} names no page of its own host; it may be no sitemap`;
+  const tooMany = `The sitemap has more pages than the limit of this crawl, ${maxPages}`;
+  const none = `${url} lists no page of its own host; it may not be a sitemap`;
   const gap = failures[0] ?? (isMore || isTruncated ? tooMany : pages.length === 0 ? none : null);
   return { pages, gap };
-}
-
-function politely({ fetch, signal, bounds, wait }: CrawlTools): PoliteRequests {
-  return new PoliteRequests({
-    fetch,
-    signal,
-    bounds: { ...defaultCrawlBounds, ...bounds },
-    ...(wait ? { wait } : {}),
-  });
 }

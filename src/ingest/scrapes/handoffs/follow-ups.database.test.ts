@@ -82,7 +82,7 @@ async function startSleepyWorker(): Promise<void> {
   });
 }
 
-test('workers elsewhere hear of the job that is made when the one ends that its reference waited for', async () => {
+test('workers elsewhere are woken for the job of a payload that waited for another job', async () => {
   const claims = await scrapes.tenant();
   const first = await pushSecondWhileFirstRuns(claims);
   await startSleepyWorker();
@@ -103,7 +103,7 @@ test('the job that is made when another ends is counted as queued, once', async 
   expect((await queuedCount()) - before, 'nothing waited for the second').toBe(2);
 });
 
-test('so is the job that is made when another is given up because its workers died', async () => {
+test('so is the job that follows one that is given up because its workers died', async () => {
   const claims = await scrapes.tenant();
   await scrapes.push(claims, [referenceNamed('a', 'First.')]);
   await database.owner(

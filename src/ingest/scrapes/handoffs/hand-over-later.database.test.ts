@@ -15,7 +15,7 @@ async function limitQueue(tenantId: string, limits: object): Promise<void> {
   ]);
 }
 
-test('handing over that is refused for too many waiting jobs completes once there is room', async () => {
+test('a hand-over that is refused because of too many jobs completes once there is room', async () => {
   const claims = await scrapes.tenant();
   await limitQueue(claims.tenantId, { queued_jobs: 0 });
   const pushed = scrapes.push(claims, [referenceNamed('a', 'Herons wait for fish.')]);

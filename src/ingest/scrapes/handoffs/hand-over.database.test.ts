@@ -133,7 +133,7 @@ describe('handing over', () => {
     expect(await contentOf(claims)).toHaveLength(1);
   });
 
-  test('fails with the reason of its job when the knowledge base goes before its turn comes', async () => {
+  test('fails with the reason of its job if the knowledge base is deleted first', async () => {
     const claims = await scrapes.tenant();
     await scrapes.push(claims, [referenceNamed('a')]);
     // Over HTTP it is refused as long as a job writes to it.

@@ -1,6 +1,7 @@
 import { dispatchManyIn } from '../../../kernel/jobs/dispatch-many.ts';
 import type { JobsDeps } from '../../../kernel/jobs/service.ts';
 import { bringRetryForward } from '../../../kernel/jobs/store.ts';
+import { messageOf } from '../../../lib/errors.ts';
 import { newId } from '../../../lib/ids.ts';
 import type { Logger } from '../../../lib/log.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
@@ -26,7 +27,7 @@ import {
   saveJobs,
   saveWaiting,
 } from './handoff-store.ts';
-import { GivenUp, withAttempts } from './retry.ts';
+import { withAttempts } from './retry.ts';
 
 export interface HandOverDeps extends Pick<JobsDeps, 'db' | 'wake' | 'metrics' | 'quotas'> {
   knowledge: KnowledgeDoor;
@@ -36,14 +37,14 @@ export interface HandOverDeps extends Pick<JobsDeps, 'db' | 'wake' | 'metrics' |
 }
 
 export const unavailableNotice =
-  'Hand-offs are taken down (migration 0011, the optional feature handoffs): references are persisted, ' +
-  'but nothing is handed over until `sluice migrate up --feature handoffs`';
+  'Hand-offs are disabled: migration 0011, the optional feature handoffs, was taken down. References are stored, ' +
+  'but nothing is handed over until you run `sluice migrate up --feature handoffs`';
 
-/** What is to be handed over once the transaction that persisted the references has committed. */
+/** What is handed over once the transaction that stored the references has committed. */
 export interface Opened {
-  /** Null: hand-offs are taken down. */
+  /** Null: hand-offs are disabled. */
   handoffs: OpenHandoff[] | null;
-  /** Of this sync's own: how many of `handoffs`. */
+  /** How many of `handoffs` this sync has opened itself. */
   newCount: number;
   skippedCount: number;
 }
@@ -57,7 +58,7 @@ interface HandOverPlace {
   knowledge: KnowledgeDoor;
 }
 
-/** In the transaction that has touched the references: whatever happens next, it is known what is to be handed over. */
+/** Opens hand-offs in the transaction that stores the references, so that none is lost whatever happens next. */
 export async function openIn(
   tx: Tx,
   { source, scrapeRunId, createdBy, knowledge }: HandOverPlace,
@@ -80,8 +81,8 @@ export async function openIn(
 }
 
 /**
- * Makes the jobs of hand-offs that were opened, with several attempts. Whatever comes of it is kept with the hand-offs:
- * this throws only when not even that can be written.
+ * Creates the jobs of opened hand-offs, with several attempts. The outcome is stored with the hand-offs; this throws
+ * only if the outcome cannot be stored.
  */
 export async function handOver(
   deps: HandOverDeps,
@@ -90,30 +91,25 @@ export async function handOver(
 ): Promise<{ counts: Partial<RunCounts>; notice: string | null }> {
   if (handoffs === null) return { counts: {}, notice: unavailableNotice };
   const handoffIds = handoffs.map(({ handoffId }) => handoffId);
-  try {
-    if (handoffIds.length > 0) await makeJobs(deps, tenantId, handoffIds);
-    return { counts: { queued: newCount, skipped: skippedCount }, notice: null };
-  } catch (error) {
-    const cause = error instanceof GivenUp ? error.cause : error;
-    if (isTableMissing(cause)) return { counts: {}, notice: unavailableNotice };
-    if (!(error instanceof GivenUp)) throw error;
-    const { reasonCode, attempts } = error;
-    deps.logger.warn({ err: cause, tenant_id: tenantId, attempts }, 'references could not be handed over');
-    const reasonText = error.message.slice(0, 2_000);
-    await deps.db.tenant(tenantId, (tx) =>
-      failHandoffs(tx, { tenantId, attempts, handoffIds, reasonCode, reasonText }),
-    );
-    return { counts: { failed: newCount, skipped: skippedCount }, notice: null };
-  }
+  const made = handoffIds.length > 0 ? await makeJobs(deps, tenantId, handoffIds) : null;
+  if (made?.kind !== 'given_up') return { counts: { queued: newCount, skipped: skippedCount }, notice: null };
+  const { cause, attempts, reasonCode } = made;
+  if (isTableMissing(cause)) return { counts: {}, notice: unavailableNotice };
+  deps.logger.warn({ err: cause, tenant_id: tenantId, attempts }, 'references could not be handed over');
+  const reasonText = messageOf(cause).slice(0, 2_000);
+  await deps.db.tenant(tenantId, (tx) =>
+    failHandoffs(tx, { tenantId, attempts, handoffIds, reasonCode, reasonText }),
+  );
+  return { counts: { failed: newCount, skipped: skippedCount }, notice: null };
 }
 
-/** Taken down in the middle of a sync: PostgreSQL says that there is no such table. */
+/** The feature was taken down during a sync: PostgreSQL reports that the table does not exist. */
 export function isTableMissing(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === '42P01';
 }
 
-async function makeJobs(deps: HandOverDeps, tenantId: string, handoffIds: string[]): Promise<void> {
-  await withAttempts(
+function makeJobs(deps: HandOverDeps, tenantId: string, handoffIds: string[]) {
+  return withAttempts(
     deps.policy,
     async (attempts) => {
       await deps.quotas.assertRoom(tenantId);
@@ -121,7 +117,7 @@ async function makeJobs(deps: HandOverDeps, tenantId: string, handoffIds: string
     },
     (error) => {
       deps.scrapes.retried();
-      deps.logger.info({ err: error, tenant_id: tenantId }, 'handing references over is tried again');
+      deps.logger.info({ err: error, tenant_id: tenantId }, 'handing over references is retried');
     },
   );
 }
@@ -145,14 +141,14 @@ async function makeJobsIn(
     return jobId === undefined ? [] : [{ ...handoff, jobId }];
   });
   if (placed.length < free.length) {
-    throw databaseErrors.raise.write_conflict('A job of a reference was requeued at the same moment');
+    throw databaseErrors.raise.write_conflict('A job of a reference was requeued at the same time');
   }
   if (placed.length > 0) await saveJobs(tx, { tenantId, attempts }, placed);
   const waiting = open
     .filter(({ referenceId }) => busyIds.has(referenceId))
     .map(({ handoffId }) => handoffId);
   if (waiting.length > 0) await saveWaiting(tx, { tenantId, attempts, handoffIds: waiting });
-  // A retry that waits for its time would keep the newer payload waiting as well.
+  // A retry that is not due yet would make the newer payload wait too.
   for (const { referenceId, isWaiting } of busy) {
     if (isWaiting)
       await bringRetryForward(tx, { tenantId, pipeline: ingestionPipeline, subjectId: referenceId });

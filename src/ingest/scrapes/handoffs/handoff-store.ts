@@ -1,9 +1,15 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
-import { sql } from '../../../lib/postgres/sql.ts';
-import { handoffColumns } from '../scrape-columns.ts';
+import { sql, trustedSql } from '../../../lib/postgres/sql.ts';
 import type { Handoff, HandoffReason, HandoffStatus, OpenHandoff, SourceKey } from '../types.ts';
 
-/** Whether the optional feature is there. */
+/** A `Handoff`, from `ingestion_handoffs h`. */
+const handoffColumns = trustedSql(`
+  h.tenant_id as "tenantId", h.handoff_id as "handoffId", h.source, h.kb_id as "kbId",
+  h.reference_id as "referenceId", h.payload_hash as "payloadHash", h.status, h.reason_code as "reasonCode",
+  h.reason_text as "reasonText", h.attempts, h.job_id as "jobId", h.scrape_run_id as "scrapeRunId",
+  h.created_by as "createdBy", h.created_at as "createdAt", h.updated_at as "updatedAt"`);
+
+/** Whether the optional feature is installed. */
 export async function hasHandoffs(tx: Tx): Promise<boolean> {
   const row = await tx.find<{ isThere: boolean }>(
     sql`select to_regclass('public.ingestion_handoffs') is not null as "isThere"`,
@@ -15,15 +21,15 @@ export interface HandoffWish {
   handoffId: string;
   referenceId: string;
   payloadHash: string;
-  /** Even if the same payload was ingested before: it may be gone from the index meanwhile. */
+  /** Open it even if the same payload was ingested before: it may have been removed from the index since. */
   isForced: boolean;
 }
 
 /**
- * Opens a hand-off for each reference whose latest one is about another payload or another knowledge base (one that
- * was deleted and made again is another one), or has failed; a former payload's is opened again. The caller has locked
- * the references. Answers what waits for a job to be made; `isNew` is false where another sync opened it and has not
- * made the job yet. All others are skipped.
+ * Opens a hand-off for each reference whose latest one has failed, or is about another payload or knowledge base. A
+ * knowledge base that was deleted and created again is another one. The hand-off of a former payload is opened again.
+ * The caller has locked the references. Returns hand-offs that wait for a job; `isNew` is false if another sync opened
+ * the hand-off and has not created its job yet. All other references are skipped.
  */
 export function openHandoffs(
   tx: Tx,
@@ -56,7 +62,7 @@ export function openHandoffs(
     ), noted as (
       update ingestion_handoffs h
          set reason_code = 'unchanged_payload',
-             reason_text = 'A later sync brought the same payload, which is ingested already'
+             reason_text = 'A later sync brought the same payload, which is already ingested'
         from latest l
        where l.is_same
          and l.status = 'completed'
@@ -106,8 +112,8 @@ function wishRecord({ handoffId, referenceId, payloadHash, isForced }: HandoffWi
 }
 
 /**
- * Locks the references of these hand-offs, in the order in which syncs lock them, and answers those hand-offs that
- * still wait for their job to be made.
+ * Locks the references of these hand-offs, in the order in which syncs lock them. Returns the hand-offs that still wait
+ * for a job.
  */
 export async function lockOpenHandoffs(
   tx: Tx,
@@ -132,13 +138,13 @@ export async function lockOpenHandoffs(
 
 export interface BusyReference {
   referenceId: string;
-  /** Its job has failed and waits for the next try. */
+  /** Its job has failed and waits for the next attempt. */
   isWaiting: boolean;
 }
 
 /**
- * Which of these references have a job that has not ended. The jobs cannot end before this transaction has: so whoever
- * ends one sees the hand-offs that wait for it.
+ * Lists references that have an unfinished job. The jobs cannot end before this transaction does, so the transaction
+ * that ends a job sees the hand-offs that wait for it.
  */
 export function lockBusyReferences(
   tx: Tx,
@@ -155,7 +161,7 @@ export function lockBusyReferences(
        for share of j`);
 }
 
-/** They have a job of their own. Payloads that waited longer are brought to their end by it as well. */
+/** Stores the jobs of hand-offs. Older payloads of the same reference that still wait end with the same job. */
 export async function saveJobs(
   tx: Tx,
   { tenantId, attempts }: { tenantId: string; attempts: number },
@@ -182,14 +188,14 @@ export async function saveWaiting(
   await tx.run(sql`
     update ingestion_handoffs h
        set reason_code = 'ingestion_job_already_active',
-           reason_text = 'Another payload of the reference is being ingested; this one follows when that has ended',
+           reason_text = 'Another payload of the reference is being ingested; this one follows afterwards',
            attempts = ${attempts}
       from unnest(${handoffIds}::uuid[]) as i (handoff_id)
      where h.tenant_id = ${tenantId}
        and h.handoff_id = i.handoff_id`);
 }
 
-/** Those of them that still wait for their job to be made; answers how many. */
+/** Fails those of the hand-offs that still wait for a job; returns how many. */
 export async function failHandoffs(
   tx: Tx,
   failure: {
@@ -218,7 +224,7 @@ export interface HandoffFilter extends SourceKey {
   scrapeRunId?: string | undefined;
 }
 
-/** Newest first: ids are made in the order of time. */
+/** Newest first: ids are ordered by time. */
 export function listHandoffs(
   tx: Tx,
   filter: HandoffFilter & { after: string | null; offset: number; limit: number },
@@ -250,7 +256,7 @@ export async function countHandoffs(tx: Tx, filter: HandoffFilter): Promise<Reco
   return counts;
 }
 
-/** Over all tenants: hand-offs whose process died before their job was made. */
+/** Hand-offs of all tenants whose process died before it created their job. */
 export function listLeftHandoffs(
   tx: Tx,
   { olderThanMs, limit }: { olderThanMs: number; limit: number },
@@ -281,7 +287,10 @@ export async function deleteHandoffs(
           limit ${limit})`);
 }
 
-/** Ended ones that are not the latest of their reference; a former payload that comes back is just handed over anew. */
+/**
+ * Deletes old hand-offs that ended and are not the latest of their reference; a former payload that returns is handed
+ * over again.
+ */
 export function purgeHandoffs(tx: Tx, { days, limit }: { days: number; limit: number }): Promise<number> {
   return tx.run(sql`
     delete from ingestion_handoffs d

@@ -56,7 +56,7 @@ async function moveJob(claims: Claims, jobId: string, status: string, role = 'sl
 }
 
 describe('a hand-off', () => {
-  test.each(['sluice_tenant', 'sluice_kernel'])('is what its job is, moved under %s', async (role) => {
+  test.each(['sluice_tenant', 'sluice_kernel'])('has the state of its job, changed by %s', async (role) => {
     const claims = await scrapes.tenant();
     await scrapes.push(claims, [referenceNamed('a')]);
     const [job] = await jobsOf(claims);
@@ -73,7 +73,7 @@ describe('a hand-off', () => {
     expect((await scrapes.handoffs(claims))[0]?.reason_text).toBe('kb_gone: It is not there');
   });
 
-  test('says in events what becomes of it', async () => {
+  test('reports its state in events', async () => {
     const claims = await scrapes.tenant();
     await scrapes.push(claims, [referenceNamed('a')]);
     await scrapes.drive(claims.tenantId);
@@ -106,7 +106,7 @@ describe('a hand-off', () => {
     expect((await scrapes.handoffs(claims)).map(short)).toEqual(Array(2).fill('completed unchanged_payload'));
   });
 
-  test('of metadata in another order is the same payload', async () => {
+  test('with metadata in another order is the same payload', async () => {
     const claims = await scrapes.tenant();
     await scrapes.push(claims, [referenceNamed('a', 'x', { metadata: { one: 1, two: { b: 2, a: 1 } } })]);
     const again = await scrapes.push(claims, [
@@ -224,7 +224,7 @@ describe('a new payload while a job of its reference is active', () => {
     expect(await jobsOf(claims)).toHaveLength(2);
   });
 
-  test('replaces one that waited before it; both come to their end', async () => {
+  test('replaces one that waited before it, and both end', async () => {
     const claims = await scrapes.tenant();
     const jobId = await pushTwo(claims);
     await scrapes.push(claims, [referenceNamed('a', 'Third.')]);
@@ -248,7 +248,7 @@ describe('a new payload while a job of its reference is active', () => {
     expect((await scrapes.search(claims, 'first')).map(({ text }) => text)).toEqual(['First.']);
   });
 
-  test('is not forgotten by a job that is ending while it comes', async () => {
+  test('is not lost if the job ends at the same moment', async () => {
     const claims = await scrapes.tenant();
     await scrapes.push(claims, [referenceNamed('a', 'First.')]);
     const [job] = await jobsOf(claims);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { NewReference } from '../types.ts';
 
-/** SHA-256 over what a reference says: two spellings of the same JSON are the same payload. */
+/** SHA-256 over the contents of a reference; the order of JSON keys does not matter. */
 export function payloadHashOf({
   url,
   title,
@@ -14,12 +14,12 @@ export function payloadHashOf({
 function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) => {
     if (part === null || typeof part !== 'object' || Array.isArray(part)) return part;
-    // Entries and not assignment: a key named __proto__ must stay a key.
+    // From entries: assigning a key named __proto__ would change the prototype.
     return Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)));
   });
 }
 
-/** Of several with the same external id the last one counts; in the order in which all syncs lock them. */
+/** Sorted in the order in which all syncs lock references. Of several with one external id the last one counts. */
 export function inLockOrder(references: readonly NewReference[]): NewReference[] {
   const byId = new Map(references.map((reference) => [reference.externalId, reference]));
   return [...byId.values()].sort((a, b) =>
@@ -29,7 +29,7 @@ export function inLockOrder(references: readonly NewReference[]): NewReference[]
 
 const batch = { references: 500, textUnits: 8 * 1024 * 1024 };
 
-/** What is persisted in one transaction. */
+/** Divides references into batches, one per transaction. */
 export function* batchesOf(references: readonly NewReference[]): Generator<NewReference[]> {
   let current: NewReference[] = [];
   let textUnits = 0;

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isSluiceError, messageOf } from '../../../lib/errors.ts';
 import type { HandoffPolicy } from '../types.ts';
 
-/** Another time it may work: lost connections, timeouts, too much at once. */
+/** Whether a later attempt may succeed: lost connections, timeouts, rate limits. */
 export function isTransient(error: unknown): boolean {
   if (isSluiceError(error)) return error.kind === 'transient' || error.kind === 'rate_limited';
   const { code = '' } = (error ?? {}) as { code?: unknown };
@@ -16,30 +16,30 @@ export function delayBefore(attempt: number, { retryBaseMs }: Pick<HandoffPolicy
   return retryBaseMs * 2 ** (attempt - 1);
 }
 
-export class GivenUp extends Error {
-  readonly attempts: number;
-  readonly reasonCode: 'retry_exhausted' | 'not_transient';
-
-  constructor(cause: unknown, attempts: number) {
-    super(messageOf(cause), { cause });
-    this.attempts = attempts;
-    this.reasonCode = isTransient(cause) ? 'retry_exhausted' : 'not_transient';
-  }
+export interface GivenUp {
+  kind: 'given_up';
+  cause: unknown;
+  attempts: number;
+  reasonCode: 'retry_exhausted' | 'not_transient';
 }
 
-/** Tries again after passing errors; throws GivenUp with the last one. */
+/** Tries again after transient errors, and gives up with the last one. */
 export async function withAttempts<T>(
   policy: HandoffPolicy,
   work: (attempt: number) => Promise<T>,
   onRetry: (error: unknown) => void = () => {},
-): Promise<T> {
-  for (let attempt = 1; ; attempt += 1) {
+): Promise<{ kind: 'done'; value: T } | GivenUp> {
+  for (let attempts = 1; ; attempts += 1) {
     try {
-      return await work(attempt);
+      return { kind: 'done', value: await work(attempts) };
     } catch (error) {
-      if (!isTransient(error) || attempt >= policy.maxAttempts) throw new GivenUp(error, attempt);
+      const isPassing = isTransient(error);
+      if (!isPassing || attempts >= policy.maxAttempts) {
+        const reasonCode = isPassing ? 'retry_exhausted' : 'not_transient';
+        return { kind: 'given_up', cause: error, attempts, reasonCode };
+      }
       onRetry(error);
-      const delayMs = delayBefore(attempt, policy);
+      const delayMs = delayBefore(attempts, policy);
       if (delayMs > 0) await sleep(delayMs);
     }
   }

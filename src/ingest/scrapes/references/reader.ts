@@ -10,8 +10,8 @@ export interface ReferencePage {
 }
 
 /**
- * What knowledge reads references through. Two references may have one address, such as the entries of a page; their
- * documents are told apart by it, so all but the oldest get their external id behind it.
+ * How knowledge reads references. Several references may have one address, such as entries of a feed. Addresses
+ * identify documents, so all references but the oldest get their external id appended.
  */
 export function createReferenceReader(db: Database) {
   return {

@@ -1,14 +1,20 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
-import { sql } from '../../../lib/postgres/sql.ts';
-import { referenceColumns } from '../scrape-columns.ts';
+import { sql, trustedSql } from '../../../lib/postgres/sql.ts';
 import type { NewReference, ScrapeReference, SourceKey, TouchedReference } from '../types.ts';
+
+/** A `ScrapeReference`, from `scrape_references r`. */
+const referenceColumns = trustedSql(`
+  r.tenant_id as "tenantId", r.reference_id as "referenceId", r.source, r.external_id as "externalId", r.url, r.title,
+  r.media_type as "mediaType", r.metadata, r.payload_hash as "payloadHash",
+  octet_length(r.content) as "contentBytes", r.scrape_run_id as "scrapeRunId", r.gone_at as "goneAt",
+  r.created_at as "createdAt", r.updated_at as "updatedAt"`);
 
 export type UpsertedReference = NewReference & { referenceId: string; payloadHash: string };
 
 /**
- * Makes or changes references, and locks them until the end of the transaction, always in the order of their external
- * ids: two syncs of the same references cannot wait for each other. One that is as it was is only touched, so that its
- * text is not written again.
+ * Creates or changes references, and locks them until the end of the transaction. It locks in the order of external
+ * ids, so that two syncs of the same references cannot deadlock. The text of an unchanged reference is not written
+ * again.
  */
 export function upsertReferences(
   tx: Tx,
@@ -44,7 +50,7 @@ export function upsertReferences(
               r.xmax = 0 as "isCreated", r.changed_by = ${scrapeRunId} and r.xmax <> 0 as "isChanged"`);
 }
 
-/** References that a crawl found unchanged without reading them. */
+/** Updates references that a crawl found unchanged without reading them. */
 export function touchReferences(
   tx: Tx,
   { tenantId, source, scrapeRunId }: SourceKey & { scrapeRunId: string },
@@ -72,7 +78,7 @@ export function touchReferences(
               false as "isCreated", false as "isChanged"`);
 }
 
-/** Kept, but not handed to anybody any more. */
+/** The references are kept, but no longer handed to knowledge bases. */
 export async function markGone(
   tx: Tx,
   { tenantId, source }: SourceKey,
@@ -95,7 +101,7 @@ export async function markGone(
             for update)`);
 }
 
-/** By external id, what a crawl wants to know; those that are gone are not known. */
+/** What a crawl needs to know about these pages; pages that are gone are left out. */
 export function listKnownOf(
   tx: Tx,
   { tenantId, source }: SourceKey,
@@ -109,7 +115,7 @@ export function listKnownOf(
      where r.gone_at is null`);
 }
 
-/** All that a crawl has read before, in the order of their external ids. */
+/** All pages that earlier crawls have read, by external id. */
 export function listKnown(
   tx: Tx,
   { tenantId, source, after, limit }: SourceKey & { after: string | null; limit: number },
@@ -125,7 +131,7 @@ export function listKnown(
      limit ${limit}`);
 }
 
-/** By their ids, newest first. */
+/** Newest first. */
 export function listReferences(
   tx: Tx,
   { tenantId, source, after, limit }: SourceKey & { after: string | null; limit: number },
@@ -147,11 +153,14 @@ export interface HandedReference {
   title: string;
   content: string;
   mediaType: string | null;
-  /** An older reference of the same knowledge base has the same address. */
+  /** Whether an older reference of the same knowledge base has the same address. */
   isSameUrl: boolean;
 }
 
-/** Those of all sources of a knowledge base, by their ids. Each source is asked for its first ones by itself. */
+/**
+ * References of all sources of a knowledge base, by id. Each source contributes its first ones through its own index
+ * scan.
+ */
 export function listHandedReferences(
   tx: Tx,
   { tenantId, kbId, after, limit }: { tenantId: string; kbId: string; after: string | null; limit: number },

@@ -1,11 +1,10 @@
-import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../../kernel/http/replies.ts';
-import { principalOf, type RouteApp, type RouteDeps } from '../../../kernel/http/route.ts';
-import { scrapeFormParts } from '../form.ts';
+import type { RouteApp, RouteDeps } from '../../../kernel/http/route.ts';
+import { scrapeFormParts, sourceKeyOf, sourceParams } from '../form.ts';
 import { listReferences } from '../references/reference-store.ts';
 import { getRun, getSourceIn, listHandoffPage } from '../service.ts';
-import { handoffStatuses, type SourceKey } from '../types.ts';
+import { handoffStatuses } from '../types.ts';
 import {
   handoffListReply,
   referenceReply,
@@ -19,17 +18,11 @@ import {
 import { listRuns } from './run-store.ts';
 
 const tags = ['scrapes'];
-const params = z.strictObject({ source: scrapeFormParts.sourceName });
 
-/** What syncs have left behind. */
 export function historyRoutes(app: RouteApp, deps: RouteDeps): void {
   installHandoffs(app, deps);
   installReferences(app, deps);
   installRuns(app, deps);
-}
-
-function keyOf(request: FastifyRequest & { params: { source: string } }): SourceKey {
-  return { tenantId: principalOf(request).tenantId, source: request.params.source };
 }
 
 const maxOffset = 1_000_000;
@@ -42,8 +35,8 @@ function installHandoffs(app: RouteApp, { db, cursors }: RouteDeps): void {
     config: { action: 'scrape.read' },
     schema: {
       tags,
-      summary: 'List hand-offs, newest first; 503 while they are taken down',
-      params,
+      summary: 'List hand-offs, newest first; 503 while hand-offs are disabled',
+      params: sourceParams,
       querystring: z.strictObject({
         ...pageQuery,
         offset: z.coerce
@@ -52,9 +45,9 @@ function installHandoffs(app: RouteApp, { db, cursors }: RouteDeps): void {
           .min(0)
           .max(maxOffset)
           .default(0)
-          .describe('For pages by number; not with cursor'),
+          .describe('For numbered pages; not together with cursor'),
         status: z.enum(handoffStatuses).optional(),
-        scrape_run_id: scrapeFormParts.runId.optional().describe('Only those that this run opened'),
+        scrape_run_id: scrapeFormParts.runId.optional().describe('Only hand-offs that this run opened'),
       }),
       response: { 200: handoffListReply, ...problems(404) },
     },
@@ -62,7 +55,7 @@ function installHandoffs(app: RouteApp, { db, cursors }: RouteDeps): void {
       const { limit, status, scrape_run_id: scrapeRunId, cursor } = request.query;
       const page = pageRequest(request.query, { list, cursors });
       const offset = cursor === undefined ? request.query.offset : 0;
-      const filter = { ...keyOf(request), status, scrapeRunId, ...page, offset };
+      const filter = { ...sourceKeyOf(request), status, scrapeRunId, ...page, offset };
       const { handoffs, total } = await listHandoffPage({ db }, filter);
       const render = renderHandoff;
       return { ...pageOf(handoffs, { limit, list, cursors, key: (row) => row.handoffId, render }), total };
@@ -79,14 +72,14 @@ function installReferences(app: RouteApp, { db, cursors }: RouteDeps): void {
     schema: {
       tags,
       summary: 'List references, newest first',
-      params,
+      params: sourceParams,
       querystring: z.strictObject(pageQuery),
       response: { 200: listOf(referenceReply), ...problems(404) },
     },
     handler: async (request) => {
-      const key = keyOf(request);
+      const key = sourceKeyOf(request);
       const page = pageRequest(request.query, { list, cursors });
-      const rows = await db.tenant(key.tenantId, async (tx) => {
+      const rows = await db.read(key.tenantId, async (tx) => {
         await getSourceIn(tx, key);
         return listReferences(tx, { ...key, ...page });
       });
@@ -105,14 +98,14 @@ function installRuns(app: RouteApp, { db, cursors }: RouteDeps): void {
     schema: {
       tags,
       summary: 'List runs of a source, newest first',
-      params,
+      params: sourceParams,
       querystring: z.strictObject(pageQuery),
       response: { 200: listOf(runReply), ...problems(404) },
     },
     handler: async (request) => {
-      const key = keyOf(request);
+      const key = sourceKeyOf(request);
       const page = pageRequest(request.query, { list, cursors });
-      const rows = await db.tenant(key.tenantId, async (tx) => {
+      const rows = await db.read(key.tenantId, async (tx) => {
         await getSourceIn(tx, key);
         return listRuns(tx, { ...key, ...page });
       });
@@ -126,13 +119,13 @@ function installRuns(app: RouteApp, { db, cursors }: RouteDeps): void {
     config: { action: 'scrape.read' },
     schema: {
       tags,
-      summary: 'Get a run, and what has become of what it handed over',
-      params: z.strictObject({ ...params.shape, scrape_run_id: scrapeFormParts.runId }),
+      summary: 'Get a run and the current state of its hand-offs',
+      params: z.strictObject({ ...sourceParams.shape, scrape_run_id: scrapeFormParts.runId }),
       response: { 200: runWithHandoffsReply, ...problems(404) },
     },
     handler: async (request) => {
       const { scrape_run_id: scrapeRunId } = request.params;
-      return renderRunWithHandoffs(await getRun({ db }, { ...keyOf(request), scrapeRunId }));
+      return renderRunWithHandoffs(await getRun({ db }, { ...sourceKeyOf(request), scrapeRunId }));
     },
   });
 }

@@ -7,7 +7,7 @@ import { markGone, touchReferences, upsertReferences } from '../references/refer
 import { shareSource } from '../store.ts';
 import type { KnowledgeDoor, NewReference, RunCounts, ScrapeSource, SourceKey } from '../types.ts';
 
-/** What a sync has come across, in the order of external ids. */
+/** What a sync has found, in the order of external ids. */
 export interface Brought {
   references: readonly NewReference[];
   unchanged?: readonly { externalId: string; memo: string | null }[];
@@ -19,7 +19,7 @@ export interface Persisted {
   counts: Partial<RunCounts>;
 }
 
-/** References and the hand-offs that they need, in one transaction. */
+/** Stores references and opens their hand-offs in one transaction. */
 export async function persistIn(
   tx: Tx,
   key: SourceKey & { scrapeRunId: string; createdBy: string; knowledge: KnowledgeDoor },
@@ -50,5 +50,5 @@ export async function persistIn(
 async function getSharedSource(tx: Tx, key: SourceKey): Promise<ScrapeSource> {
   const source = await shareSource(tx, key);
   if (source) return source;
-  throw scrapeErrors.raise.scrape_source_not_found(`There is no scrape source ${key.source} any more`);
+  throw scrapeErrors.raise.scrape_source_not_found(`There is no scrape source ${key.source}`);
 }

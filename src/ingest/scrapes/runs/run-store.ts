@@ -1,7 +1,16 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
-import { sql } from '../../../lib/postgres/sql.ts';
-import { runColumns } from '../scrape-columns.ts';
+import { sql, trustedSql } from '../../../lib/postgres/sql.ts';
 import type { RunCounts, RunKey, ScrapeMode, ScrapeRun, SourceKey } from '../types.ts';
+
+/** A `ScrapeRun`, from `scrape_runs u`. */
+const runColumns = trustedSql(`
+  u.tenant_id as "tenantId", u.scrape_run_id as "scrapeRunId", u.source, u.mode, u.status, u.job_id as "jobId",
+  u.references_persisted as persisted, u.references_created as created, u.references_changed as changed,
+  u.pages_failed as "pagesFailed", u.handoff_queued_count as queued, u.handoff_completed_count as completed,
+  u.handoff_failed_count as failed, u.handoff_skipped_count as skipped, u.handoff_notice as "handoffNotice",
+  u.is_complete as "isComplete", u.error_code as "errorCode", u.error_text as "errorText",
+  u.created_by as "createdBy", u.started_at as "startedAt", u.finished_at as "finishedAt",
+  u.updated_at as "updatedAt"`);
 
 export interface NewRun extends SourceKey, RunKey {
   mode: ScrapeMode;
@@ -46,7 +55,7 @@ export interface RunEnd {
   errorText?: string | null;
 }
 
-/** Null when it has ended before. */
+/** Null if the run has already ended. */
 export function finishRun(
   tx: Tx,
   { tenantId, scrapeRunId }: RunKey,
@@ -66,7 +75,7 @@ export function finishRun(
     returning ${runColumns}`);
 }
 
-/** A run whose job was requeued after it had failed. */
+/** Reopens a failed run whose job was requeued. */
 export async function reopenRun(
   tx: Tx,
   { tenantId, scrapeRunId, jobId }: RunKey & { jobId: string },
@@ -96,7 +105,7 @@ export function findRun(
        and u.scrape_run_id = ${scrapeRunId}`);
 }
 
-/** Newest first: run ids are made in the order of time. */
+/** Newest first: run ids are ordered by time. */
 export function listRuns(
   tx: Tx,
   { tenantId, source, after, limit }: SourceKey & { after: string | null; limit: number },
@@ -128,7 +137,7 @@ export function listLastRuns(
               limit 1) u`);
 }
 
-/** Whether the crawl before this one ended well and saw everything. */
+/** Whether the previous crawl succeeded and visited all pages. */
 export async function wasLastComplete(
   tx: Tx,
   { tenantId, source, scrapeRunId }: SourceKey & RunKey,
@@ -144,7 +153,7 @@ export async function wasLastComplete(
   return row?.isComplete ?? false;
 }
 
-/** Pushes whose process died, and crawls whose job ended without their word: nobody will end them. */
+/** Fails runs that no process will end: pushes whose process died, and crawls whose job has ended. */
 export async function failAbandonedRuns(
   tx: Tx,
   { olderThanMs, limit }: { olderThanMs: number; limit: number },
@@ -153,7 +162,7 @@ export async function failAbandonedRuns(
     update scrape_runs u
        set status = 'failed',
            error_code = 'scrape_run_abandoned',
-           error_text = 'The process that worked on it ended before it did; what it had persisted is kept',
+           error_text = 'The process that worked on the run ended before the run did; what it had stored is kept',
            finished_at = clock_timestamp(),
            updated_at = clock_timestamp()
       from (
@@ -172,7 +181,7 @@ export async function failAbandonedRuns(
        and u.scrape_run_id = old.scrape_run_id`);
 }
 
-/** Runs that ended longer ago than their tenant keeps jobs. */
+/** Deletes runs that ended longer ago than their tenant keeps jobs. */
 export function purgeRuns(tx: Tx, { days, limit }: { days: number; limit: number }): Promise<number> {
   return tx.run(sql`
     delete from scrape_runs d

@@ -5,9 +5,8 @@ import { newId } from '../../../lib/ids.ts';
 import { scrapeErrors } from '../errors.ts';
 import { type HandOverDeps, handOver, isTableMissing } from '../handoffs/hand-over.ts';
 import { batchesOf, inLockOrder } from '../handoffs/payload.ts';
-import { GivenUp, isTransient, withAttempts } from '../handoffs/retry.ts';
-import { getRunIn } from '../service.ts';
-import { findSource } from '../store.ts';
+import { isTransient, withAttempts } from '../handoffs/retry.ts';
+import { getRunIn, getSource } from '../service.ts';
 import {
   addCounts,
   crawlRetries,
@@ -28,7 +27,7 @@ export interface SyncRequest {
   createdBy: string;
 }
 
-/** A push ends within the call; a crawl is a job, and the call answers with its run. */
+/** A push ends within the call; a crawl becomes a job, and its run is returned. */
 export async function sync(
   deps: SyncDeps,
   key: SourceKey,
@@ -38,22 +37,18 @@ export async function sync(
   const source = await getSource(deps, key);
   if (source.mode === 'crawl') {
     if (references !== undefined) {
-      throw scrapeErrors.raise.scrape_body_wrong(`Source ${key.source} is crawled; nobody can push to it`);
+      throw scrapeErrors.raise.scrape_body_wrong(
+        `Source ${key.source} is crawled; references cannot be pushed to it`,
+      );
     }
     return startCrawl(deps, source, createdBy, beforeCommit);
   }
   if (references === undefined) {
     throw scrapeErrors.raise.scrape_body_wrong(
-      `Source ${key.source} is pushed to: the body must have references (they may be none)`,
+      `Source ${key.source} takes pushed references: the body must have a list of references, which may be empty`,
     );
   }
   return push(deps, source, { references, createdBy }, beforeCommit);
-}
-
-async function getSource({ db }: SyncDeps, key: SourceKey): Promise<ScrapeSource> {
-  const source = await db.tenant(key.tenantId, (tx) => findSource(tx, key));
-  if (source) return source;
-  throw scrapeErrors.raise.scrape_source_not_found(`There is no scrape source ${key.source}`);
 }
 
 async function startCrawl(
@@ -74,7 +69,7 @@ async function startCrawl(
       userId: createdBy,
       createdBy,
     });
-    // A retry that waited was brought forward instead: its run goes on.
+    // If a waiting retry was brought forward instead of a new job, its run continues.
     const runId = String(job.payload.scrapeRunId);
     const { jobId } = job;
     const run =
@@ -115,33 +110,35 @@ async function push(
       await saveRunCounts(tx, key, { counts, handoffNotice });
       const run = await finishRun(tx, key, { status: 'completed' });
       if (!run)
-        throw scrapeErrors.raise.scrape_run_not_found(`Run ${scrapeRunId} was ended by somebody else`);
+        throw scrapeErrors.raise.scrape_run_not_found(`Run ${scrapeRunId} was ended by another process`);
       await beforeCommit?.(tx, run);
       return run;
     });
   } catch (error) {
     await noteFailure(deps, key, error);
-    throw error instanceof GivenUp ? error.cause : error;
+    throw error;
   }
 }
 
-/** Can be repeated: what an attempt has left behind is what the next one finds. */
-function persist(
+/** Can be repeated: an attempt finds what the one before it has stored. */
+async function persist(
   { db, policy, knowledge }: SyncDeps,
   key: SourceKey & { scrapeRunId: string; createdBy: string },
   references: readonly NewReference[],
 ): Promise<Persisted> {
   const persistOnce = () =>
     db.tenant(key.tenantId, (tx) => persistIn(tx, { ...key, knowledge }, { references }));
-  return withAttempts(policy, async () => {
+  const persisted = await withAttempts(policy, async () => {
     try {
       return await persistOnce();
     } catch (error) {
       if (!isTableMissing(error)) throw error;
-      // Hand-offs were taken down between the look and the statement: now the look says so.
+      // Hand-offs were disabled between the check and the statement; the second check notices it.
       return persistOnce();
     }
   });
+  if (persisted.kind === 'done') return persisted.value;
+  throw persisted.cause;
 }
 
 async function noteFailure(
@@ -149,16 +146,15 @@ async function noteFailure(
   key: { tenantId: string; scrapeRunId: string },
   error: unknown,
 ): Promise<void> {
-  const cause = error instanceof GivenUp ? error.cause : error;
-  const errorCode = isSluiceError(cause) ? cause.code : 'unexpected_failure';
-  const errorText = messageOf(cause).slice(0, 2_000);
+  const errorCode = isSluiceError(error) ? error.code : 'unexpected_failure';
+  const errorText = messageOf(error).slice(0, 2_000);
   try {
     await db.tenant(key.tenantId, (tx) => finishRun(tx, key, { status: 'failed', errorCode, errorText }));
   } catch (second) {
-    // The caller hears of the first one; upkeep ends the run later.
+    // The caller gets the first error; upkeep ends the run later.
     logger.warn(
       { err: second, isTransient: isTransient(second) },
-      'the end of a scrape run could not be noted',
+      'the end of a scrape run could not be recorded',
     );
   }
 }

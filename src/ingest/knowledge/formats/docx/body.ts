@@ -12,16 +12,16 @@ interface Paragraph {
 
 interface Table {
   cells: string[];
-  /** What the open cell has so far; null between cells. */
+  /** Contents of the open cell; null between cells. */
   cell: string[] | null;
 }
 
-/** What is said twice, or was taken back: the older form of a drawing, and what was deleted with changes tracked. */
+/** Duplicates and deletions: the fallback of a drawing, and text deleted with tracked changes. */
 const skipped = new Set(['Fallback', 'del', 'moveFrom']);
 
-/** Turns the events of `document.xml` into blocks. Paragraphs and tables may stand in each other (text boxes). */
+/** Turns the events of `document.xml` into blocks. Paragraphs and tables may be nested (text boxes). */
 export class DocxBody implements XmlEvents {
-  /** Of the first paragraph in the style for titles. */
+  /** The text of the first paragraph with the title style. */
   title: string | null = null;
   readonly #writer: MarkdownWriter;
   readonly #styles: DocxStyles;
@@ -76,7 +76,7 @@ export class DocxBody implements XmlEvents {
     else if (name === 'pStyle') paragraph.styleId = attribute('val');
     else if (name === 'outlineLvl') paragraph.outlineLevel = outlineLevelOf(attribute('val'));
     else if (name === 'ilvl') paragraph.listDepth = Number(attribute('val')) || 0;
-    // List 0 is how a paragraph says that it is in none, whatever its style says.
+    // List 0 means that the paragraph is in no list, whatever its style says.
     else if (name === 'numId') paragraph.listId = attribute('val') === '0' ? null : attribute('val');
   }
 
@@ -99,7 +99,7 @@ export class DocxBody implements XmlEvents {
     else this.#writer.paragraph(text);
   }
 
-  /** Null for bullets. A deeper level begins anew below each item. */
+  /** Null for bullets. Deeper levels restart below each item. */
   #numberOf(listId: string, depth: number): number | null {
     if (!this.#numbering.isNumbered({ listId, depth })) return null;
     const counts = this.#counts.get(listId) ?? [];
@@ -120,7 +120,7 @@ export class DocxBody implements XmlEvents {
     if (table !== undefined) act(table);
   }
 
-  /** The row of a table in a cell becomes a part of that cell. */
+  /** A row of a nested table becomes a part of the outer cell. */
   #endRow(table: Table): void {
     const outer = this.#tables.at(-2);
     if (outer === undefined) this.#writer.tableRow(table.cells);

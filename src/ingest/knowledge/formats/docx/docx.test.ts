@@ -54,7 +54,7 @@ describe('a Word document', () => {
     );
   });
 
-  test('has headings by a style that stands on another, and by its outline', async () => {
+  test('has headings by a style based on another one, and by its outline level', async () => {
     const style = (id: string, base: string) =>
       `<w:style w:styleId="${id}"><w:name w:val="${id}"/><w:basedOn w:val="${base}"/></w:style>`;
     const styles = germanStyles + style('Mine', 'berschrift2') + style('Loop', 'Loop');
@@ -67,7 +67,7 @@ describe('a Word document', () => {
     expect(await textOf({ body, styles })).toBe('## A\n\n#### B\n\n# C\n\nD');
   });
 
-  test('shows what is there: no deleted text, no field codes, nothing twice', async () => {
+  test('has no deleted text, no field codes and no duplicates', async () => {
     const run = (inner: string) => `<w:r>${inner}</w:r>`;
     const body = `<w:p>${run('<w:t>kept</w:t>')}<w:del>${run('<w:delText>gone</w:delText>')}</w:del>
       <w:ins>${run('<w:tab/><w:t>added</w:t><w:br/><w:t>below</w:t>')}</w:ins>
@@ -90,7 +90,7 @@ describe('a Word document', () => {
     expect(text).toBe('inside\n\noutside\n\n| left | x, y right |\n| --- | --- |\n\nA note.');
   });
 
-  test('is called by its properties, else by its title, else by its file', async () => {
+  test('gets its title from its properties, its title style or its file name', async () => {
     const title = paragraph('On top', styled('Title'));
     const named = await read(docxDocument({ body: title, title: ' By \n property ' }));
     expect(named).toMatchObject({ kind: 'text', title: 'By property', text: '# On top' });
@@ -98,7 +98,7 @@ describe('a Word document', () => {
     expect(await read(docxDocument({ body: paragraph('x') }))).toMatchObject({ title: 'report' });
   });
 
-  test('is found where its relations say, and known without an ending', async () => {
+  test('is found through its relations, and detected without an extension', async () => {
     const archive = zipArchive({
       '_rels/.rels':
         '<Relationships><Relationship Type="http://x/officeDocument" Target="/word/doc2.xml"/></Relationships>',
@@ -142,7 +142,7 @@ describe('a Word document that cannot be read', () => {
     );
   });
 
-  test('that unfolds too far is refused: by ratio, by size, by entries', async () => {
+  test('that decompresses too far is refused: by ratio, by size, by entries', async () => {
     const bomb = docxDocument({ body: paragraph('a'.repeat(8 * 1024 * 1024)) });
     expect(bomb.length).toBeLessThan(40_000);
     expect(await codeOf(bomb)).toBe('document_unfolds_too_far');

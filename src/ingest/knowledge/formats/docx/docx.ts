@@ -1,14 +1,12 @@
-import type { Archive } from '../../../../lib/formats/archive.ts';
-import type { XmlEvents } from '../../../../lib/formats/xml.ts';
+import { type Archive, openArchive } from '../../../../lib/formats/archive.ts';
+import { readXml, type XmlEvents } from '../../../../lib/formats/xml.ts';
 import { documentErrors } from '../errors.ts';
 import { MarkdownWriter } from '../markdown-writer.ts';
-import type { Converted, ConvertOptions } from '../types.ts';
-import { openDocxArchive } from './archive.ts';
+import type { Converted, ConvertOptions, DocumentLimits } from '../types.ts';
 import { DocxBody } from './body.ts';
 import { DocxNumbering, DocxStyles } from './styles.ts';
-import { readDocxXml } from './xml.ts';
 
-/** Headings by style, lists and tables as Markdown; then the footnotes. Nothing but text is unfolded. */
+/** Converts headings (by style), lists and tables to Markdown, then the footnotes. Only text parts are decompressed. */
 export async function readDocx(bytes: Buffer, options: ConvertOptions): Promise<Converted> {
   const archive = await openDocxArchive(bytes, options.limits);
   try {
@@ -21,7 +19,8 @@ export async function readDocx(bytes: Buffer, options: ConvertOptions): Promise<
     await read(`${folder}numbering.xml`, numbering.events());
     const writer = new MarkdownWriter({ maxUnits: options.limits.maxTextUnits });
     const body = new DocxBody({ writer, styles, numbering });
-    if (!(await read(main, body))) throw documentErrors.raise.docx_is_broken(`It has no part ${main}`);
+    if (!(await read(main, body)))
+      throw documentErrors.raise.docx_is_broken(`The document has no part ${main}`);
     await read(`${folder}footnotes.xml`, new DocxBody({ writer, styles, numbering }));
     return { title: (await findTitle(read)) ?? body.title, text: writer.toString(), notes: [] };
   } finally {
@@ -31,19 +30,19 @@ export async function readDocx(bytes: Buffer, options: ConvertOptions): Promise<
 
 type ReadPart = (part: string, events: XmlEvents) => Promise<boolean>;
 
-/** False when there is no such part. */
+/** False if there is no such part. */
 async function readPart(
   archive: Archive,
   { part, events, options }: { part: string; events: XmlEvents; options: ConvertOptions },
 ): Promise<boolean> {
-  // The first of two parts with one name is the one that Word takes.
+  // Of two parts with one name Word reads the first.
   const entry = archive.find(part);
   if (entry === null) return false;
   await readDocxXml(archive.read(entry), { events, onProgress: options.onProgress });
   return true;
 }
 
-/** Nearly always `word/document.xml`; the relations of the archive have the last word. */
+/** Usually `word/document.xml`; the relations of the archive decide. */
 async function findMainPart(read: ReadPart): Promise<string> {
   let main = 'word/document.xml';
   await read('_rels/.rels', {
@@ -71,4 +70,30 @@ async function findTitle(read: ReadPart): Promise<string | null> {
     },
   });
   return title.trim() === '' ? null : title;
+}
+
+/** Decompresses only requested parts, and all of them together up to the limit. */
+function openDocxArchive(bytes: Buffer, limits: DocumentLimits): Promise<Archive> {
+  const { docx_is_broken, docx_is_encrypted, document_unfolds_too_far } = documentErrors.raise;
+  return openArchive(bytes, {
+    limits: {
+      maxEntries: limits.maxArchiveEntries,
+      maxInflatedBytes: limits.maxInflatedBytes,
+      maxRatio: limits.maxInflateRatio,
+    },
+    errors: {
+      broken: (why, cause) => docx_is_broken(why, { cause }),
+      encrypted: (why) => docx_is_encrypted(why),
+      unfoldsTooFar: (why) => document_unfolds_too_far(why),
+    },
+  });
+}
+
+function readDocxXml(
+  pieces: AsyncIterable<Buffer>,
+  options: { events: XmlEvents; onProgress(): void },
+): Promise<void> {
+  const broken = (why: string) =>
+    documentErrors.raise.docx_is_broken(`One of its parts is not valid XML: ${why}`);
+  return readXml(pieces, { ...options, broken });
 }

@@ -1,13 +1,13 @@
 import type { XmlEvents } from '../../../../lib/formats/xml.ts';
 
-/** What the names of styles mean. Their ids are in the language of whoever wrote the document, their names are not. */
+/** The meaning of styles. Ids of styles are translated with the user interface of Word, names are not. */
 export class DocxStyles {
   readonly #styles = new Map<string, Style>();
 
-  /** 1 to 9; null when paragraphs of this style are no headings. */
+  /** 1 to 9; null if the style is not a heading. */
   headingLevel(styleId: string | null): number | null {
     let id = styleId;
-    // A style may stand on another, and in broken documents on itself.
+    // A style may be based on another one, and in broken documents on itself.
     for (let steps = 0; id !== null && steps < 20; steps += 1) {
       const style = this.#styles.get(id);
       if (style === undefined) return levelOfName(id);
@@ -51,7 +51,7 @@ interface Style {
   outlineLevel: number | null;
 }
 
-/** Counted from 0 in the file; 9 stands for running text. */
+/** Counted from 0 in the file; 9 means body text. */
 export function outlineLevelOf(value: string | null): number | null {
   const level = Number(value);
   return value !== null && Number.isInteger(level) && level >= 0 && level < 9 ? level + 1 : null;
@@ -64,7 +64,7 @@ function levelOfName(name: string): number | null {
 
 /** Which lists have numbers. */
 export class DocxNumbering {
-  /** By list, then by level; absent means bullets. */
+  /** By list, then by level; missing means bullets. */
   readonly #abstract = new Map<string, Map<number, boolean>>();
   readonly #lists = new Map<string, string>();
 

@@ -45,12 +45,12 @@ describe('a piece of HTML', () => {
     expect(text).toBe('Yes');
   });
 
-  test('of a table that was made for the looks is read for what is in it', async () => {
+  test('with a layout table is converted to the contents of the table', async () => {
     const { text } = await textOf('<table><tr><td><h1>Head</h1><ul><li>item</li></ul></td></tr></table>');
     expect(text).toBe('# Head\n\n- item');
   });
 
-  test('has a longer fence where code has fences in it', async () => {
+  test('gets a longer fence for code that contains fences', async () => {
     expect((await textOf('<pre>```\nx\n```</pre>')).text).toBe('````\n```\nx\n```\n````');
   });
 });
@@ -76,7 +76,7 @@ describe('a page', () => {
     expect(text.match(/word59, and so on/g)).toHaveLength(16);
   });
 
-  test('that is short is taken whole', async () => {
+  test('that is short is used whole', async () => {
     const { text } = await textOf(page('<h1>Hours</h1><div>9 to 5</div><div>Closed on Sundays</div>'));
     expect(text).toBe('# Hours\n\n9 to 5\n\nClosed on Sundays');
   });
@@ -106,7 +106,7 @@ describe('a page', () => {
     },
   );
 
-  test('with very many elements is taken whole', async () => {
+  test('with very many elements is used whole', async () => {
     const rows = '<div>row of words</div>'.repeat(400);
     const { text } = await textOf(page(`<div class="sidebar">Side</div>${rows}`), {
       limits: { maxHtmlElements: 100 },
@@ -115,7 +115,7 @@ describe('a page', () => {
     expect(text.match(/row of words/g)).toHaveLength(400);
   });
 
-  test('says in what encoding it is, and its server knows better', async () => {
+  test('declares its encoding, and the encoding of the server takes precedence', async () => {
     const declared = page(
       '<p>Grüße</p>',
       '<meta http-equiv="Content-Type" content="text/html; charset=ISO-8859-1">',
@@ -130,7 +130,7 @@ describe('a page', () => {
     expect(await readDocument({ bytes, name: 'a.html' }, { signal })).toMatchObject({ kind: 'empty' });
   });
 
-  test('has no NUL and no halves of characters, however they are written', async () => {
+  test('has no NUL and no broken surrogate pairs, however they are written', async () => {
     const { text, title } = await textOf(page('<p>a&#0;b&#xd800;c\0d</p>', '<title>x&#0;y&#xdfff;z</title>'));
     for (const value of [text, title]) {
       expect(value.includes('\0')).toBe(false);
@@ -138,7 +138,7 @@ describe('a page', () => {
     }
   });
 
-  test('with elements nested ten thousand deep is an answer and no crash', async () => {
+  test('with elements nested ten thousand deep returns its text', async () => {
     for (const tag of ['div', 'b', 'ul><li', 'blockquote', 'table><tr><td']) {
       const bytes = Buffer.from(page(`<${tag}>`.repeat(10_000).concat('deep')));
       const result = await readDocument({ bytes, name: 'a.html' }, { signal });
@@ -147,6 +147,6 @@ describe('a page', () => {
   });
 });
 
-test('the limits that are set unless told otherwise let a 20 MB line through', () => {
+test('the default limits accept a line of 20 MB', () => {
   expect(defaultDocumentLimits.maxTextUnits).toBeGreaterThan(20 * 1024 * 1024);
 });

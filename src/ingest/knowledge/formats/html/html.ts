@@ -7,8 +7,8 @@ import type { Converted, ConvertOptions } from '../types.ts';
 import { type HtmlElement, isPage, writeHtml } from './markdown.ts';
 
 /**
- * The main text of a page as Markdown. Menus, footers and the like are left out where Readability is sure what the
- * main text is; what it is not sure of is taken whole, because a missing paragraph is worse than a menu.
+ * Converts the main text of a page to Markdown. Menus and footers are left out if Readability is sure about the main
+ * text; otherwise the whole page is used, because a missing paragraph is worse than a menu.
  */
 export function readHtml(bytes: Buffer, options: ConvertOptions): Converted {
   const notes: string[] = [];
@@ -18,9 +18,11 @@ export function readHtml(bytes: Buffer, options: ConvertOptions): Converted {
   try {
     return { ...convert(html, options), notes };
   } catch (error) {
-    // Elements that are nested thousands deep exhaust the stack of whoever walks them.
+    // Elements that are nested thousands deep exhaust the stack.
     if (!(error instanceof RangeError)) throw error;
-    throw documentErrors.raise.html_is_broken('Its elements are nested too deeply', { cause: error });
+    throw documentErrors.raise.html_is_broken('The elements of the page are nested too deeply', {
+      cause: error,
+    });
   }
 }
 
@@ -31,7 +33,7 @@ function convert(html: string, options: ConvertOptions): Omit<Converted, 'notes'
   const whole = write(document.body ?? document.documentElement, limits.maxTextUnits);
   const marked = write(document.querySelector('main, [role="main"]'), limits.maxTextUnits);
   onProgress();
-  // Readability changes the document that it looks at: whatever else is wanted from it was taken before.
+  // Readability changes the document, so everything else is read first.
   const main = isPage(html) ? findMainText(document, { options, wholeUnits: whole.length }) : null;
   const text = main ?? (isMostOf(whole, marked) ? marked : whole);
   return { title: title ?? firstHeading(text), text: withTitle(text, title) };
@@ -43,7 +45,7 @@ function write(element: HtmlElement | null, maxUnits: number): string {
   return writer.toString();
 }
 
-/** Where a fragment has no page around it, it gets one; so does what only claims to be a page, and has no element. */
+/** Wraps fragments in a page; also pages that turn out to have no elements. */
 function parse(html: string) {
   const { document } = parseHTML(isPage(html) ? html : pageAround(html));
   return document.documentElement === null ? parseHTML(pageAround('')).document : document;
@@ -53,11 +55,11 @@ function pageAround(fragment: string): string {
   return `<!doctype html><html><body>${fragment}</body></html>`;
 }
 
-/** What Readability finds counts if it is a good part of the page; of short pages it often takes a paragraph. */
+/** The result of Readability is used if it is a good part of the page; of short pages it often takes one paragraph. */
 const fewUnits = 400;
 const leastShare = 0.25;
 
-/** What a page marks as its main part counts on the same terms, where Readability is not asked or not sure. */
+/** The marked main part of a page is used on the same terms, if Readability is not sure. */
 function isMostOf(whole: string, marked: string): boolean {
   return marked !== '' && (whole.length < fewUnits || marked.length >= whole.length * leastShare);
 }
@@ -76,13 +78,13 @@ function findMainText(
     const main = write(reader.parse()?.content ?? null, maxTextUnits);
     return main.length >= Math.max(fewUnits / 2, wholeUnits * leastShare) ? main : null;
   } catch (error) {
-    // It was made for pages that browsers have repaired; what it stumbles over is read whole.
+    // It expects pages repaired by a browser; pages on which it fails are used whole.
     if (error instanceof TypeError || error instanceof RangeError) return null;
     throw error;
   }
 }
 
-/** Readability takes cubic time in the depth: 1,000 lists in each other are 90 s, 100 are 0.2 s. */
+/** Readability takes cubic time in the depth: 1,000 nested lists take 90 s, 100 take 0.2 s. */
 const maxDepth = 100;
 
 function isTooMuch(elements: Iterable<ChildElement>, maxElements: number): boolean {
@@ -108,13 +110,13 @@ function firstHeading(text: string): string | null {
   return /^#{1,6} (.+)$/m.exec(text.slice(0, 16 * 1024))?.[1] ?? null;
 }
 
-/** Readability takes the heading away that says what the title says; the sections below it belong under it. */
+/** Readability removes a heading that equals the title; the sections below it need it again. */
 function withTitle(text: string, title: string | null): string {
   if (title === null || text === '' || /^# /m.test(text)) return text;
   return `# ${title}\n\n${text}`;
 }
 
-/** Pages say it in their first kilobyte, in ASCII. */
+/** Pages declare it at their start, in ASCII. */
 function declaredCharset(bytes: Buffer): string | null {
   const head = bytes.toString('latin1', 0, 2048);
   return /<meta[^>]{0,200}charset\s{0,5}=\s{0,5}["']?([A-Za-z0-9_:.-]{1,40})/i.exec(head)?.[1] ?? null;

@@ -1,6 +1,6 @@
 import type { MarkdownWriter } from '../markdown-writer.ts';
 
-/** As much of the DOM as is read here: lib.dom is not among the types of a server. */
+/** The part of the DOM that is used here: servers do not include the types of lib.dom. */
 export interface HtmlNode {
   nodeType: number;
   nodeValue: string | null;
@@ -13,12 +13,12 @@ export interface HtmlElement extends HtmlNode {
   getAttribute(name: string): string | null;
 }
 
-/** A page, and not a piece of one. */
+/** Whether it is a whole page and not a fragment. */
 export function isPage(html: string): boolean {
   return /<(?:html|body|head)\b/i.test(html.slice(0, 64 * 1024));
 }
 
-/** Writes what an element says as blocks of Markdown. Deeper than `maxDepth`, only the words are taken. */
+/** Writes an element as blocks of Markdown. Below `maxDepth` only the text is written. */
 export function writeHtml(element: HtmlElement, writer: MarkdownWriter): void {
   new HtmlWriter(writer).blocks(element, { depth: 0, list: null });
 }
@@ -53,7 +53,7 @@ interface ListPlace {
 
 class HtmlWriter {
   readonly #writer: MarkdownWriter;
-  /** Words that belong together and have no block around them. */
+  /** Inline text that is not in a block yet. */
   #inline: string[] = [];
 
   constructor(writer: MarkdownWriter) {
@@ -111,7 +111,7 @@ class HtmlWriter {
     this.#flush();
   }
 
-  /** Its own words make the item; lists and tables in it follow. */
+  /** Writes the text of the item, then nested lists and tables. */
   #item(element: HtmlElement, place: Place): void {
     const list = place.list ?? { depth: 0, next: null };
     const later: HtmlNode[] = [];
@@ -126,14 +126,14 @@ class HtmlWriter {
     this.#flush();
   }
 
-  /** A quotation of paragraphs is a quote; one with headings or lists in it is read for what is in it. */
+  /** A quotation with headings or lists is written as its contents, others as a quote. */
   #quote(element: HtmlElement, place: Place): void {
     if (hasNested(element, 0)) this.blocks(element, place);
     else this.#writer.quote(wordsOf(element));
     this.#flush();
   }
 
-  /** A table with blocks in its cells was made for the looks: it is read cell by cell. */
+  /** A table with blocks in its cells was made for layout: it is written cell by cell. */
   #table(element: HtmlElement, place: Place): void {
     this.#writer.beginTable();
     const rows = rowsOf(element, 0);
@@ -163,7 +163,7 @@ function hasNested(node: HtmlNode, depth: number): boolean {
   return false;
 }
 
-/** Rows in the groups of the table; tables in cells are no part of it. */
+/** The rows of a table, without those of nested tables. */
 function rowsOf(node: HtmlNode, depth: number): HtmlElement[][] {
   const rows: HtmlElement[][] = [];
   for (const child of elementsOf(node)) {
@@ -186,7 +186,7 @@ function isHidden(element: HtmlElement): boolean {
   return element.getAttribute('hidden') !== null || element.getAttribute('aria-hidden') === 'true';
 }
 
-/** The words of an element on one line per block in it. */
+/** The text of an element, one line per block. */
 function wordsOf(node: HtmlNode): string {
   const parts: string[] = [];
   collectWords(node, { parts, depth: 0 });
@@ -209,7 +209,7 @@ function collectWords(node: HtmlNode, into: { parts: string[]; depth: number }):
   if (isBlock) into.parts.push('\n');
 }
 
-/** As it stands, with its spaces. */
+/** The text with all its white space. */
 function codeOf(element: HtmlElement): string {
   const parts: string[] = [];
   const walk = (node: HtmlNode, depth: number): void => {

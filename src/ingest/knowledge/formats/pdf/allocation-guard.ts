@@ -1,14 +1,14 @@
 /**
- * PDF streams unfold into byte arrays, which no limit of a thread's heap covers: a page of 60 KB can ask for 60 MB,
- * one of 60 MB for 60 GB. In the thread that reads documents, byte arrays are therefore counted as they are made.
+ * PDF streams decompress into byte arrays, which the heap limit of a thread does not cover: a page of 60 KB can need
+ * 60 MB, one of 60 MB 60 GB. So byte arrays are counted in the thread that reads documents.
  */
 export interface AllocationGuard {
-  /** Begins to count anew: what the page before asked for is garbage by now. */
+  /** Restarts counting: the arrays of the previous page are garbage by now. */
   restart(maxBytes: number): void;
-  readonly isExceeded: boolean;
+  isExceeded(): boolean;
 }
 
-/** Only for a thread of its own: it replaces a global, and has to run before the reader of PDFs is loaded. */
+/** Only for a separate thread: it replaces a global, and must run before the PDF library is loaded. */
 export function guardAllocations(): AllocationGuard {
   let maxBytes = Number.POSITIVE_INFINITY;
   let allocatedBytes = 0;
@@ -17,7 +17,7 @@ export function guardAllocations(): AllocationGuard {
     allocatedBytes += bytes;
     if (allocatedBytes <= maxBytes) return;
     isExceeded = true;
-    throw new RangeError(`More than ${maxBytes} bytes were asked for`);
+    throw new RangeError(`More than ${maxBytes} bytes were requested`);
   };
   const original = globalThis.Uint8Array;
   const guarded: typeof Uint8Array = new Proxy(original, {
@@ -27,7 +27,7 @@ export function guardAllocations(): AllocationGuard {
     },
   });
   globalThis.Uint8Array = guarded;
-  // Without it the reader of PDFs unfolds streams itself, into arrays that are counted.
+  // Without it the PDF library decompresses streams itself, into arrays that are counted.
   Reflect.deleteProperty(globalThis, 'DecompressionStream');
   return {
     restart: (max) => {
@@ -35,8 +35,6 @@ export function guardAllocations(): AllocationGuard {
       allocatedBytes = 0;
       isExceeded = false;
     },
-    get isExceeded() {
-      return isExceeded;
-    },
+    isExceeded: () => isExceeded,
   };
 }

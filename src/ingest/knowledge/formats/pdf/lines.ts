@@ -1,8 +1,8 @@
-/** A piece of text with its place on the page, as the reader of PDFs gives it. */
+/** A piece of text with its position on the page, as the PDF library returns it. */
 export interface PdfItem {
   str: string;
   hasEOL: boolean;
-  /** Scale, skew and place: the last two numbers are x and y of its baseline. */
+  /** Scale, skew and position: the last two numbers are x and y of its baseline. */
   transform: number[];
   width: number;
   height: number;
@@ -10,12 +10,12 @@ export interface PdfItem {
 
 export interface PdfLine {
   text: string;
-  /** Of most of its characters. */
+  /** Font size of most characters. */
   fontSize: number;
   y: number;
 }
 
-/** The lines of a page in the order of the document, which for most writers is the order of reading. */
+/** The lines of a page in document order, which usually is the reading order. */
 export function linesOf(items: readonly PdfItem[]): PdfLine[] {
   const lines: PdfLine[] = [];
   let parts: PdfItem[] = [];
@@ -53,7 +53,7 @@ function lineOf(items: readonly PdfItem[]): PdfLine | null {
   return { text: text.replace(/\s+/g, ' ').trim(), fontSize: sizeOf(widest), y: yOf(widest) };
 }
 
-/** Columns of a table stand apart without a character between them. */
+/** Columns of a table are apart without a character between them. */
 function needsSpace(previous: PdfItem, item: PdfItem): boolean {
   if (/\s$/.test(previous.str) || /^\s/.test(item.str)) return false;
   const gap = (item.transform[4] ?? 0) - ((previous.transform[4] ?? 0) + previous.width);
@@ -68,7 +68,7 @@ function sizeOf(item: PdfItem): number {
   return Math.hypot(item.transform[2] ?? 0, item.transform[3] ?? 0) || item.height;
 }
 
-/** How large the running text of a document is: what most of its characters so far are set in. */
+/** The font size of body text: that of most characters so far. */
 export class BodySize {
   readonly #characters = new Map<number, number>();
 
@@ -95,7 +95,7 @@ export type PdfBlock =
 
 const bullet = /^[•◦▪‣●○■]\s*/;
 
-/** Lines to paragraphs, items and headings. A larger distance than that between most lines begins a paragraph. */
+/** Joins lines to paragraphs, items and headings. A larger distance than usual starts a paragraph. */
 export function blocksOf(lines: readonly PdfLine[], bodySize: number): PdfBlock[] {
   const blocks: PdfBlock[] = [];
   const usual = usualDistance(lines);
@@ -144,7 +144,7 @@ function usualDistance(lines: readonly PdfLine[]): number {
   return distances[Math.floor(distances.length / 2)] ?? 0;
 }
 
-/** A word that was divided at the end of a line becomes one word again. */
+/** Joins a word that was hyphenated at the end of a line. */
 function joinLine(text: string, next: string): string {
   if (/\p{Ll}[-\u00ad\u2010]$/u.test(text) && /^\p{Ll}/u.test(next)) return `${text.slice(0, -1)}${next}`;
   return `${text} ${next}`;

@@ -20,7 +20,7 @@ async function textOf(spec: PdfSpec): Promise<string> {
 }
 
 describe('a PDF document', () => {
-  test('has paragraphs of its lines, headings by their size, and words that were divided whole', async () => {
+  test('has its lines joined to paragraphs, headings by font size, and hyphenated words joined', async () => {
     const page = [
       { text: 'Of gates', size: 20 },
       'A sluice is a water chan-',
@@ -54,7 +54,7 @@ describe('a PDF document', () => {
     );
   });
 
-  test('is called by its title, unless that is a name of a file', async () => {
+  test('gets its title from the document, unless that is a file name', async () => {
     const pages = [['Some words']];
     expect(await read(pdfDocument({ pages, title: 'On locks' }))).toMatchObject({
       kind: 'text',
@@ -67,7 +67,7 @@ describe('a PDF document', () => {
     expect(await read(pdfDocument({ pages }))).toMatchObject({ title: 'report' });
   });
 
-  test('is known by its bytes, also behind the lines of a mail program', async () => {
+  test('is detected by its bytes, even after the lines of a mail program', async () => {
     const bytes = pdfDocument({ pages: [['Some words']] });
     expect(await read(bytes, {}, 'without-ending')).toMatchObject({ text: 'Some words' });
     expect(await read(Buffer.concat([Buffer.from('From: x\n\n'), bytes]))).toMatchObject({
@@ -99,7 +99,7 @@ describe('a PDF document that cannot be read', () => {
     expect(await codeOf(pdfDocument({ pages: [[], []] }))).toBe('pdf_has_no_text');
   });
 
-  test('because a page unfolds too far does not take the memory for it', async () => {
+  test('because a page decompresses too far does not use the memory for it', async () => {
     const content = Buffer.alloc(8 * 1024 * 1024, ' ');
     const bomb = pdfDocument({ pages: lines, isCompressed: true, content });
     expect(bomb.length).toBeLessThan(20_000);

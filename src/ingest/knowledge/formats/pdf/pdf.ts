@@ -8,10 +8,10 @@ import { BodySize, blocksOf, linesOf, type PdfItem } from './lines.ts';
 type PdfReader = typeof import('unpdf');
 type PdfDocument = Awaited<ReturnType<PdfReader['getDocumentProxy']>>;
 
-/** Loaded with the first PDF: it takes 40 MB, and the guard has to come first. */
+/** Loaded with the first PDF: the library takes 40 MB, and the guard must be installed first. */
 let loaded: Promise<{ reader: PdfReader; guard: AllocationGuard }> | undefined;
 
-/** Page by page: what a page took is given back before the next. Only to be called in a thread of its own. */
+/** Reads page by page and frees each page before the next. Only call it in a separate thread. */
 export async function readPdf(bytes: Buffer, options: ConvertOptions): Promise<Converted> {
   loaded ??= load();
   const { reader, guard } = await loaded;
@@ -45,8 +45,10 @@ async function open(reader: PdfReader, bytes: Buffer, { guard, limits }: PageOpt
         cause: error,
       });
     }
-    if (guard.isExceeded) throw unfoldsTooFar('The document', limits.maxInflatedBytes);
-    throw documentErrors.raise.pdf_is_broken(`It cannot be opened: ${messageOf(error)}`, { cause: error });
+    if (guard.isExceeded()) throw unfoldsTooFar('The document', limits.maxInflatedBytes);
+    throw documentErrors.raise.pdf_is_broken(`The document cannot be opened: ${messageOf(error)}`, {
+      cause: error,
+    });
   }
 }
 
@@ -63,7 +65,7 @@ async function readPages(document: PdfDocument, options: PageOptions): Promise<C
     const { guard, limits } = options;
     guard.restart(limits.maxInflatedBytes);
     const items = await readPage(document, page);
-    if (guard.isExceeded) throw unfoldsTooFar(`Page ${page}`, limits.maxInflatedBytes);
+    if (guard.isExceeded()) throw unfoldsTooFar(`Page ${page}`, limits.maxInflatedBytes);
     if (items === null) broken.push(page);
     else writePage(items, { writer, bodySize });
     if (page % pagesPerCleaning === 0) await document.cleanup();
@@ -73,14 +75,14 @@ async function readPages(document: PdfDocument, options: PageOptions): Promise<C
 
 function unfoldsTooFar(what: string, maxBytes: number) {
   return documentErrors.raise.document_unfolds_too_far(
-    `${what} unfolds to more than ${maxBytes} bytes, which is the limit`,
+    `${what} decompresses to more than ${maxBytes} bytes, which is the limit`,
   );
 }
 
-/** Fonts and the like stay with the document until it is cleaned. */
+/** Fonts stay in memory until a cleanup. */
 const pagesPerCleaning = 50;
 
-/** Null when the page is broken: the others can still be read. */
+/** Null if the page is broken; the others can still be read. */
 async function readPage(document: PdfDocument, number: number): Promise<PdfItem[] | null> {
   try {
     const page = await document.getPage(number);
@@ -111,17 +113,19 @@ async function finish(
 ): Promise<Converted> {
   const pages = document.numPages;
   if (broken.length > pages / 2) {
-    throw documentErrors.raise.pdf_is_broken(`${broken.length} of its ${pages} pages cannot be read`);
+    throw documentErrors.raise.pdf_is_broken(`${broken.length} of ${pages} pages cannot be read`);
   }
-  if (writer.isEmpty) {
-    throw documentErrors.raise.pdf_has_no_text(`None of its ${pages} pages has text; it is probably a scan`);
+  if (writer.isEmpty()) {
+    throw documentErrors.raise.pdf_has_no_text(
+      `None of the ${pages} pages has text; the document is probably a scan`,
+    );
   }
   const named = broken.slice(0, 20).join(', ');
   const notes = broken.length > 0 ? [`Pages that cannot be read were left out: ${named}.`] : [];
   return { title: await titleOf(document), text: writer.toString(), notes };
 }
 
-/** Many programs write their file's name into it, which says no more than the file's name does. */
+/** Many programs write the file name into the title; such titles are ignored. */
 async function titleOf(document: PdfDocument): Promise<string | null> {
   try {
     const { info } = await document.getMetadata();

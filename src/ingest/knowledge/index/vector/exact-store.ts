@@ -5,11 +5,11 @@ import type { StoredVector, VectorSpace } from './types.ts';
 export interface SpaceState {
   incarnation: string;
   version: number;
-  /** Whether this transaction has written anything: then it may see what others do not, and may never be committed. */
+  /** Whether this transaction has written anything: then it may see rows that are never committed. */
   hasWritten: boolean;
 }
 
-/** To be read before the chunks: what is committed in between is then read once more, and nothing is missed. */
+/** Must be read before the chunks: what is committed in between is then read again, and nothing is missed. */
 export function findSpaceState(tx: Tx, space: VectorSpace): Promise<SpaceState | null> {
   return tx.find<SpaceState>(sql`
     select g.created_at::text as incarnation, g.index_version as version,
@@ -20,7 +20,7 @@ export function findSpaceState(tx: Tx, space: VectorSpace): Promise<SpaceState |
        and g.generation = ${space.generation}`);
 }
 
-/** As one text: a row for each would cost more than all the rest of a search. */
+/** Returned as one text: a row for each id would cost more than the rest of a search. */
 export async function listChunkIds(
   tx: Tx,
   space: VectorSpace,
@@ -39,7 +39,7 @@ export async function listChunkIds(
   return row?.ids ? row.ids.split(',').map(Number) : [];
 }
 
-/** One look into the index for each: PostgreSQL before 17 would read the whole space for `= any`. */
+/** One index lookup for each chunk: PostgreSQL before 17 would read the whole space for `= any`. */
 export function listVectors(
   tx: Tx,
   space: VectorSpace,

@@ -71,7 +71,7 @@ describe('kept vectors', () => {
     expect(chunksOf(third.hits)).toEqual(left);
   });
 
-  test('are read once by all who ask at the same time', async () => {
+  test('are read once for all searches at the same time', async () => {
     const engine = new ExactEngine({ cacheBytes: mebibyte });
     const { space } = await filled(engine, { dimensions: 8, count: 40 });
     const reading = signalled();
@@ -93,7 +93,7 @@ describe('kept vectors', () => {
     expect(searches[0]?.hits).toHaveLength(40);
   });
 
-  test('are read by the next who asks when the one who was reading them fails', async () => {
+  test('are read by the next search if the first one fails', async () => {
     const engine = new ExactEngine({ cacheBytes: mebibyte });
     const { space } = await filled(engine, { dimensions: 8, count: 10 });
     const reading = signalled();
@@ -134,7 +134,7 @@ describe('kept vectors', () => {
     expect(hits.map(({ chunkId }) => chunkId)).toEqual(nearestByForce(byId, query, 1_000));
   });
 
-  test('of a knowledge base that was deleted are not those of one that is made under its id', async () => {
+  test('of a deleted knowledge base are not used for a new one with the same id', async () => {
     const engine = new ExactEngine({ cacheBytes: mebibyte });
     const { space } = await filled(engine, { dimensions: 8, count: 3 });
     expect((await search(engine, space)).hits).toHaveLength(3);
@@ -147,7 +147,7 @@ describe('kept vectors', () => {
     expect(chunksOf((await search(engine, space)).hits)).toEqual(ids);
   });
 
-  test('take no more memory than they may: those that were not used for longest make room', async () => {
+  test('respect the memory limit: those not used for longest are dropped', async () => {
     const bytes = 20 * (8 * 100 + 8 * 4 * 100);
     const engine = new ExactEngine({ cacheBytes: bytes });
     const spaces: VectorSpace[] = [];
@@ -162,7 +162,7 @@ describe('kept vectors', () => {
     expect((await search(engine, spaces[11] as VectorSpace)).read).toBe(0);
   });
 
-  test('are none of a space that is larger than all of the memory', async () => {
+  test('are not kept for a space that is larger than the memory limit', async () => {
     const engine = new ExactEngine({ cacheBytes: 10_000 });
     const { space } = await filled(engine, { dimensions: 512, count: 5 });
     for (let n = 0; n < 2; n += 1) {

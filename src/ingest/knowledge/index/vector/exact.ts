@@ -10,7 +10,6 @@ import { TopHits } from './top-hits.ts';
 import type { ChunkVector, StoredVector, VectorHit, VectorSpace } from './types.ts';
 import { VectorCache } from './vector-cache.ts';
 
-/** Ids are short: many of them make one page. */
 const idsPerPage = 10_000;
 
 /**
@@ -25,7 +24,7 @@ export class ExactEngine implements VectorEngine {
     this.#cache = new VectorCache(options.cacheBytes);
   }
 
-  /** How much memory the kept vectors take. */
+  /** Memory used by the cached vectors. */
   get cachedBytes(): number {
     return this.#cache.bytes;
   }
@@ -41,7 +40,7 @@ export class ExactEngine implements VectorEngine {
     if (table !== null) await insertVectors(tx, table, toRows(space, chunks));
   }
 
-  /** Nothing to do: chunks that are gone are missed at the next search. */
+  /** Nothing to do: the next search notices deleted chunks. */
   async remove(): Promise<void> {}
 
   async search(tx: Tx, space: VectorSpace, query: VectorQuery): Promise<VectorHit[]> {
@@ -50,7 +49,7 @@ export class ExactEngine implements VectorEngine {
     const state = await findSpaceState(tx, space);
     if (state === null) return [];
     const best = new TopHits(query.limit);
-    // What this transaction has written itself must not get into the cache: it may yet be rolled back.
+    // What this transaction has written must not get into the cache: it may still be rolled back.
     const segments = state.hasWritten
       ? null
       : await this.#cache.get(space, state, (old) => this.#refresh(tx, space, old, query.signal));
@@ -59,7 +58,7 @@ export class ExactEngine implements VectorEngine {
     return best.sorted();
   }
 
-  /** Null: they are more than the cache can take. */
+  /** Null if the cache cannot hold them all. */
   async #refresh(
     tx: Tx,
     space: VectorSpace,

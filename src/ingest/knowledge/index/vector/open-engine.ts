@@ -12,11 +12,11 @@ export interface EngineOptions {
   logger: Logger;
   /** How much memory the exact engine may keep vectors in. */
   cacheBytes: number;
-  /** How long a start may wait until pgvector's table has what was written before there was one. */
+  /** How long a start may wait until the table of pgvector is filled with older vectors. */
   fillMs?: number;
 }
 
-/** pgvector where the owner's preparation has made its table and every chunk is in it; the exact scan otherwise. */
+/** Uses pgvector if its table exists and holds every chunk; otherwise the exact scan. */
 export async function openVectorEngine(options: EngineOptions): Promise<VectorEngine> {
   const { db, logger, cacheBytes, fillMs = 60_000 } = options;
   const table = await db.kernel(findVectorTable);
@@ -24,14 +24,14 @@ export async function openVectorEngine(options: EngineOptions): Promise<VectorEn
   const isComplete = await fillVectorTable(db, table, performance.now() + fillMs);
   if (isComplete) return new PgvectorEngine({ table });
   logger.warn(
-    'The vectors are not all in pgvector’s table yet; the next start goes on. Until then they are scanned.',
+    'Not all vectors are in the table of pgvector yet; the next start continues. Until then searches scan them.',
   );
   return new ExactEngine({ cacheBytes });
 }
 
 const rowsPerBatch = 500;
 
-/** A chunk that is deleted between being read and being written fails its batch: the next try no longer reads it. */
+/** A chunk that is deleted between reading and writing fails its batch; the next attempt no longer reads it. */
 const triesPerBatch = 5;
 
 interface ChunkKey {
@@ -39,7 +39,7 @@ interface ChunkKey {
   chunkId: number;
 }
 
-/** Every process, whatever its engine, writes new chunks into the table: only those from before it are missing. */
+/** All processes write new chunks into the table, whatever their engine; only older chunks are missing. */
 async function fillVectorTable(
   db: EngineOptions['db'],
   table: VectorTable,
@@ -61,7 +61,7 @@ async function fillVectorTable(
   }
 }
 
-/** Answers the last of a full batch; null: there are no more. */
+/** Returns the last chunk of a full batch; null if there are no more. */
 async function fillBatch(tx: Tx, table: VectorTable, after: ChunkKey): Promise<ChunkKey | null> {
   const chunks = await listChunksWithoutRow(tx, { after, limit: rowsPerBatch });
   const rows = chunks.map(({ bytes, ...chunk }) => {

@@ -9,7 +9,7 @@ import {
   vectorIndexDimensions,
 } from './types.ts';
 
-/** Null where the owner has not made the table, because the database has no pgvector. */
+/** Null if the table does not exist, because the database has no pgvector. */
 export function findVectorTable(tx: Tx): Promise<VectorTable | null> {
   return tx.find<VectorTable>(sql`
     select n.nspname as schema, x.extversion as version
@@ -33,7 +33,7 @@ export async function insertVectors(tx: Tx, table: VectorTable, rows: readonly V
         on conflict do nothing`);
 }
 
-/** How many there are, counted no further than `most`. */
+/** Stops counting at `most`. */
 export async function countVectors(tx: Tx, space: VectorSpace, most: number): Promise<number> {
   const row = await tx.find<{ count: number }>(sql`
     select count(*) as count
@@ -51,7 +51,7 @@ interface NearestQuery {
   limit: number;
 }
 
-/** Compares all vectors of the space; written so that no graph can answer it. */
+/** Compares all vectors of the space; written so that the planner cannot use a graph. */
 export function listNearest(
   tx: Tx,
   table: VectorTable,
@@ -70,21 +70,21 @@ export function listNearest(
 }
 
 export interface GraphSearch {
-  /** How many the graph looks at; more finds more. */
+  /** How many candidates the graph visits; more candidates give better results. */
   efSearch: number;
-  /** pgvector 0.8: goes on until enough are of this space. Before that, the others are simply left out. */
+  /** pgvector 0.8 and newer: continues until enough results belong to this space. */
   isIterative: boolean;
 }
 
 /** Until the end of the transaction, or `unsetGraphSearch`. */
 export async function setGraphSearch(tx: Tx, { efSearch, isIterative }: GraphSearch): Promise<void> {
-  // Of rows that have just come the planner knows nothing, and would rather sort the few that it expects.
+  // The planner has no statistics of new rows, and would rather sort the few rows that it expects.
   await tx.run(sql`
     select set_config('hnsw.ef_search', ${String(efSearch)}, true), set_config('enable_sort', 'off', true)`);
   if (isIterative) await tx.run(sql`select set_config('hnsw.iterative_scan', 'relaxed_order', true)`);
 }
 
-/** What comes after in the transaction is planned as usual. */
+/** Later statements of the transaction are planned as usual again. */
 export async function unsetGraphSearch(tx: Tx): Promise<void> {
   await tx.run(sql`select set_config('enable_sort', 'on', true)`);
 }
@@ -97,7 +97,7 @@ export function listNearestInGraph(
   { vector, limit, candidates }: NearestQuery & { candidates: number },
 ): Promise<VectorHit[]> {
   const graphType = vectorIndexDimensions.get(space.dimensions) ?? 'vector';
-  // Written out: a graph is chosen only where the statement itself says what it is limited to.
+  // Not a parameter: the planner uses a partial index only if the statement contains its condition.
   const dimensions = trustedSql(String(Math.trunc(space.dimensions)));
   const sized = sql`${typeOf(table, graphType)}(${dimensions})`;
   const query = sql`${textOf(vector)}`;
@@ -118,7 +118,7 @@ export function listNearestInGraph(
      limit ${limit}`);
 }
 
-/** Chunks whose vectors were written before there was the table, over all tenants, in the order of their keys. */
+/** Chunks of all tenants that were written before the table existed, by key. */
 export function listChunksWithoutRow(
   tx: Tx,
   { after, limit }: { after: { tenantId: string; chunkId: number }; limit: number },
@@ -135,7 +135,7 @@ export function listChunksWithoutRow(
      limit ${limit}`);
 }
 
-/** With its schema: an administrator may have put the extension where no search path leads. */
+/** With its schema: the extension may be installed outside of the search path. */
 function typeOf({ schema }: VectorTable, type: 'vector' | 'halfvec'): Sql {
   return trustedSql(`${quoteIdentifier(schema)}.${type}`);
 }

@@ -15,8 +15,7 @@ import { ExactEngine } from './exact.ts';
 import { openVectorEngine } from './open-engine.ts';
 import { PgvectorEngine } from './pgvector.ts';
 import { findVectorTable } from './pgvector-store.ts';
-import { isAtLeast } from './pgvector-version.ts';
-import { prepareVectorTable } from './prepare-pgvector.ts';
+import { isAtLeast, prepareVectorTable } from './prepare-pgvector.ts';
 import type { VectorTable } from './types.ts';
 
 const database = usePglite();
@@ -28,7 +27,7 @@ let table: VectorTable;
 
 describe('a database in which pgvector comes later', () => {
   // One after the other: each goes on where the one before has left the database.
-  test('is scanned as long as nobody has prepared it', async () => {
+  test('is scanned until it is prepared', async () => {
     expect((await open()).name).toBe('exact');
   });
 
@@ -43,7 +42,7 @@ describe('a database in which pgvector comes later', () => {
     expect((await open()).name).toBe('exact');
   });
 
-  test('is prepared once, however often that is asked for', async () => {
+  test('is prepared once, however often preparation is requested', async () => {
     const engine = new ExactEngine({ cacheBytes: 0 });
     const space = await newSpace(database, 4);
     const toward = (...coordinates: number[]) => direction(4, ...coordinates);
@@ -63,7 +62,7 @@ describe('a database in which pgvector comes later', () => {
     expect(hits.map(({ chunkId }) => chunkId)).toEqual([...early, ...late]);
   });
 
-  test('is scanned until the vectors from before are all in the table', async () => {
+  test('is scanned until all older vectors are in the table', async () => {
     await database.owner('delete from embeddings_vectors');
     const inNoTime = openVectorEngine({ db: database, logger, cacheBytes: 0, fillMs: -1 });
     // One batch has room for all of them, so that the second look finds nothing to wait for.
@@ -129,7 +128,7 @@ describe('a prepared database', () => {
     expect(await plansOf(40)).not.toContain('hnsw');
   });
 
-  test('is compared in full where all that the graph finds belongs to others', async () => {
+  test('is compared in full if everything that the graph finds belongs to other tenants', async () => {
     const dimensions = 384;
     const space = await newSpace(database, dimensions);
     const crowd = await newSpace(database, dimensions);
@@ -145,7 +144,7 @@ describe('a prepared database', () => {
     expect(hits.every(({ score }) => score < 0)).toBe(true);
   });
 
-  test('is planned as usual once the graph has answered', async () => {
+  test('is planned as usual after a search in the graph', async () => {
     const space = await newSpace(database, 384);
     const engine = new PgvectorEngine({ table, exactUpTo: 0 });
     await database.tenant(space.tenantId, async (tx) => {

@@ -9,7 +9,7 @@ import {
   setGraphSearch,
   unsetGraphSearch,
 } from './pgvector-store.ts';
-import { isAtLeast } from './pgvector-version.ts';
+import { isAtLeast } from './prepare-pgvector.ts';
 import {
   type ChunkVector,
   type VectorHit,
@@ -18,15 +18,15 @@ import {
   vectorIndexDimensions,
 } from './types.ts';
 
-/** Up to here comparing all vectors of a space is quick, and misses none. */
+/** Up to this size comparing all vectors is fast, and exact. */
 const defaultExactUpTo = 20_000;
 
 /** pgvector's own limit. */
 const maxEfSearch = 1_000;
 
 /**
- * Vectors in a table of pgvector's type, which the owner's preparation has made. The graphs are shared by all tenants,
- * so what they find is filtered: where too little is left of it, all vectors of the space are compared.
+ * Searches vectors in a table of pgvector's type. All tenants share the graphs, so their results are filtered; if too
+ * few are left, all vectors of the space are compared.
  */
 export class PgvectorEngine implements VectorEngine {
   readonly name = 'pgvector';
@@ -44,7 +44,7 @@ export class PgvectorEngine implements VectorEngine {
     await insertVectors(tx, this.#table, toRows(space, chunks));
   }
 
-  /** Nothing to do: a foreign key takes the vector away with its chunk, whichever process deletes that. */
+  /** Nothing to do: a foreign key deletes the vector with its chunk. */
   async remove(): Promise<void> {}
 
   async search(tx: Tx, space: VectorSpace, query: VectorQuery): Promise<VectorHit[]> {
@@ -82,7 +82,7 @@ export function toRows(space: VectorSpace, chunks: readonly ChunkVector[]) {
   return chunks.map(({ chunkId, vector }) => ({ ...space, chunkId, vector }));
 }
 
-/** Rounding must not take a score out of a cosine's range. */
+/** Rounding must not move a score out of the range of a cosine. */
 function withinRange({ chunkId, score }: VectorHit): VectorHit {
   return { chunkId, score: Math.min(1, Math.max(-1, score)) };
 }

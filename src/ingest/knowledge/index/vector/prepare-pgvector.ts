@@ -4,7 +4,6 @@ import {
   tryCreateExtension,
   withOwnerSession,
 } from '../../../../lib/postgres/optional-extension.ts';
-import { isAtLeast } from './pgvector-version.ts';
 import {
   createVectorIndexes,
   createVectorTable,
@@ -12,15 +11,15 @@ import {
   type VectorExtension,
 } from './vector-table-store.ts';
 
-/** Any fixed number; it only has to differ from those of the migrations and of the titles of catalogues. */
+/** Any fixed number that differs from the locks of migrations and of catalogue titles. */
 const preparationLock = 735_110_443;
-/** The first with numbers of half the precision, which graphs of many dimensions need. */
+/** The first version with half-precision numbers, which graphs of many dimensions need. */
 const oldestVersion = '0.7';
 
 /**
- * Makes the table and the graphs of pgvector where the database has the extension. Not a numbered migration, because
- * the extension may come later, and because a database without it is no worse off than one that lacks a migration.
- * Safe from any number of processes, after the migrations; answers whether pgvector can be used.
+ * Creates the table and the graphs of pgvector if the database has the extension. It is not a numbered migration,
+ * because the extension is optional and may be installed later. Any number of processes may call it after the
+ * migrations. Returns whether pgvector can be used.
  */
 export function preparePgvector(ownerUrl: string, options: PrepareOptions = {}): Promise<boolean> {
   return withOwnerSession(ownerUrl, (session) => prepareVectorTable(session, options));
@@ -38,14 +37,15 @@ export async function prepareVectorTable(
   if (!found.hasChunks || !(await ensureExtension(session, found, onNotice))) return false;
   await prepareAlone(session, preparationLock, async () => {
     const { schema, hasTable } = await findVectorExtension(session);
-    if (schema === null) throw new Error('The extension vector has just been found and is gone again');
+    if (schema === null)
+      throw new Error('The extension vector disappeared while its table was being prepared');
     if (!hasTable) await createVectorTable(session, schema);
     await createVectorIndexes(session, schema);
   });
   return true;
 }
 
-/** An extension that is there in an old version is left alone: others in the database may rely on it. */
+/** An old version of the extension is not upgraded: other programs may rely on it. */
 async function ensureExtension(
   session: OwnerSession,
   found: VectorExtension,
@@ -53,7 +53,7 @@ async function ensureExtension(
 ): Promise<boolean> {
   const { installed, available } = found;
   if (installed !== null && !isAtLeast(installed, oldestVersion)) {
-    onNotice(`pgvector ${installed} is not used: it has to be ${oldestVersion} or newer`);
+    onNotice(`pgvector ${installed} is not used: version ${oldestVersion} or newer is needed`);
   }
   if (installed !== null) return isAtLeast(installed, oldestVersion);
   if (available === null || !isAtLeast(available, oldestVersion)) return false;
@@ -61,4 +61,14 @@ async function ensureExtension(
   if (refusal !== null)
     onNotice(`pgvector is not used: the owner of the database could not create it (${refusal})`);
   return refusal === null;
+}
+
+/** Compares versions of PostgreSQL extensions, such as 0.8.1. */
+export function isAtLeast(version: string, wanted: string): boolean {
+  const [have, want] = [version, wanted].map((text) => text.split('.').map(Number));
+  for (let place = 0; place < Math.max(have?.length ?? 0, want?.length ?? 0); place += 1) {
+    const difference = (have?.[place] ?? 0) - (want?.[place] ?? 0);
+    if (difference !== 0) return difference > 0;
+  }
+  return true;
 }

@@ -32,7 +32,7 @@ test('the best hits are those that sorting all of them would give', () => {
   }
 });
 
-test('a score that is no number is no hit, and one beyond a cosine’s range is brought back into it', () => {
+test('a score that is not a number is no hit, and one outside the range of a cosine is clamped', () => {
   const best = new TopHits(3);
   best.offer(1, Number.NaN);
   best.offer(2, 1.000_000_1);
@@ -43,7 +43,7 @@ test('a score that is no number is no hit, and one beyond a cosine’s range is 
   ]);
 });
 
-test('a scan lets others have a turn after five milliseconds of work, and stops when nobody waits', async () => {
+test('a scan yields to the event loop after five milliseconds, and stops when it is aborted', async () => {
   let clock = 0;
   const controller = new AbortController();
   const takeTurn = createTurns(controller.signal, () => clock);
@@ -65,7 +65,7 @@ test('a scan lets others have a turn after five milliseconds of work, and stops 
   await expect(takeTurn()).rejects.toThrow('gone home');
 });
 
-test('bytes and vectors are the same thing twice, wherever the bytes lie', () => {
+test('bytes and vectors convert into each other, whatever the alignment of the bytes', () => {
   const vector = randomDirection(random, 37);
   const bytes = vectorBytes(vector);
   expect(bytes.readFloatLE(4)).toBe(vector[1]);
@@ -73,7 +73,7 @@ test('bytes and vectors are the same thing twice, wherever the bytes lie', () =>
   expect(readVector(shifted)).toEqual(vector);
 });
 
-test('full segments whose chunks are all there are kept as they are, the others are made anew', async () => {
+test('full segments whose chunks all exist are kept, the others are rebuilt', async () => {
   const dimensions = 8_192;
   const perSegment = rowsPerSegment(dimensions);
   const count = 3 * perSegment + 5;

@@ -2,10 +2,10 @@ import { setImmediate } from 'node:timers/promises';
 import type { Segment } from './segments.ts';
 import type { TopHits } from './top-hits.ts';
 
-/** How long a scan may keep the event loop busy before it lets others have a turn. */
+/** How long a scan may block the event loop. */
 const busyLimitMs = 5;
 
-/** Call it between segments: it waits for a turn of the event loop when this one has lasted long enough. */
+/** Call it between segments: it yields to the event loop if the scan has blocked it long enough. */
 export function createTurns(
   signal: AbortSignal,
   now: () => number = performance.now.bind(performance),
@@ -28,7 +28,7 @@ export function scanSegment({ ids, vectors }: Segment, query: Float32Array, best
   }
 }
 
-/** Four sums at a time: one alone would wait for each addition before the next. */
+/** Four sums at a time: with one sum each addition would wait for the one before it. */
 export function dotProduct(vectors: Float32Array, from: number, query: Float32Array): number {
   const dimensions = query.length;
   const whole = dimensions - (dimensions % 4);

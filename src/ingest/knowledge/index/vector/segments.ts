@@ -1,12 +1,12 @@
 import { copyVector } from './vector-bytes.ts';
 
-/** Vectors of some chunks, side by side. Never changed once it is made: searches may be reading it. */
+/** Vectors of some chunks, side by side. Immutable: searches may be reading it. */
 export interface Segment {
   readonly ids: Float64Array;
   readonly vectors: Float32Array;
 }
 
-/** Small enough that a scan of one takes well under a millisecond, and that a change of one chunk copies little. */
+/** A scan of one segment takes well under a millisecond, and a change of one chunk copies little. */
 const segmentBytes = 1024 * 1024;
 
 export function rowsPerSegment(dimensions: number): number {
@@ -21,7 +21,7 @@ export function sizeOf(segments: readonly Segment[]): number {
   return segments.reduce((sum, { ids, vectors }) => sum + ids.byteLength + vectors.byteLength, 0);
 }
 
-/** Fills segments row by row; `expected` rows are made room for, so that a small space stays small. */
+/** Fills segments row by row; allocates room for `expected` rows, so that a small space stays small. */
 export class SegmentWriter {
   readonly #dimensions: number;
   readonly #segments: Segment[] = [];
@@ -51,7 +51,7 @@ export class SegmentWriter {
     return this.#segments;
   }
 
-  /** Where the vector of this row begins. */
+  /** Returns where the vector of this row starts. */
   #nextRow(chunkId: number): number {
     if (this.#count === this.#ids.length) this.#open();
     this.#ids[this.#count] = chunkId;
@@ -68,7 +68,7 @@ export class SegmentWriter {
     this.#count = 0;
   }
 
-  /** Chunks that were deleted while they were being loaded leave room behind: it is given back. */
+  /** Gives back the room of chunks that were deleted while they were loaded. */
   #seal(): void {
     if (this.#count === 0) return;
     const isFull = this.#count === this.#ids.length;
@@ -82,15 +82,15 @@ export class SegmentWriter {
 }
 
 export interface Comparison {
-  /** Full ones of which every chunk is still there. */
+  /** Full segments whose chunks all still exist. */
   kept: Segment[];
-  /** Chunks that are still there, in segments that have to be made anew. */
+  /** Chunks that still exist, in segments that have to be rebuilt. */
   loose: { segment: Segment; row: number }[];
-  /** Chunks that are in no segment yet, the oldest first. */
+  /** Chunks that are in no segment yet, oldest first. */
   missing: number[];
 }
 
-/** What of the segments can stay when `wanted` are the chunks that there are now; takes out of it what it finds. */
+/** Decides which segments can stay if `wanted` are the current chunks; removes from `wanted` what it finds. */
 export async function compareSegments(
   segments: readonly Segment[],
   wanted: Set<number>,

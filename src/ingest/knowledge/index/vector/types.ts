@@ -1,4 +1,3 @@
-/** Which vectors are searched. */
 export interface VectorSpace {
   tenantId: string;
   kbId: string;
@@ -12,13 +11,13 @@ export interface VectorHit {
   score: number;
 }
 
-/** A chunk's vector has length 1, so that the cosine of two is their product. */
+/** Vectors have length 1, so the cosine of two vectors is their product. */
 export interface ChunkVector {
   chunkId: number;
   vector: Float32Array;
 }
 
-/** As embeddings_index keeps it. */
+/** As stored in embeddings_index. */
 export interface StoredVector {
   chunkId: number;
   /** Float32, little-endian. */
@@ -26,8 +25,8 @@ export interface StoredVector {
 }
 
 /**
- * Where pgvector gets a graph, and of which type: the local embedder's dimensions and those of usual models. Above
- * 2,000 a graph takes only numbers of half the precision; what it finds is then compared in full.
+ * The dimensions for which pgvector gets a graph, and its type: those of the local embedder and of common models. Above
+ * 2,000 dimensions a graph needs half precision; its results are then compared in full precision.
  */
 export const vectorIndexDimensions: ReadonlyMap<number, 'vector' | 'halfvec'> = new Map([
   [384, 'vector'],
@@ -38,7 +37,6 @@ export const vectorIndexDimensions: ReadonlyMap<number, 'vector' | 'halfvec'> = 
   [3072, 'halfvec'],
 ]);
 
-/** Where the extension is, and what it can do. */
 export interface VectorTable {
   schema: string;
   version: string;

@@ -2,13 +2,13 @@ import { endianness } from 'node:os';
 
 const isBigEndian = endianness() === 'BE';
 
-/** A vector as the database keeps it: float32, little-endian. */
+/** A vector as the database stores it: float32, little-endian. */
 export function vectorBytes(vector: Float32Array): Buffer {
   const bytes = Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength);
   return isBigEndian ? Buffer.from(bytes).swap32() : bytes;
 }
 
-/** Copied, because the bytes of the driver need not lie where a float may begin. */
+/** Copies, because the bytes of the driver may not be aligned for floats. */
 export function readVector(bytes: Buffer): Float32Array {
   const vector = new Float32Array(bytes.length / Float32Array.BYTES_PER_ELEMENT);
   copyVector(bytes, vector, 0);

@@ -1,16 +1,16 @@
 import { type Segment, sizeOf } from './segments.ts';
 import type { VectorSpace } from './types.ts';
 
-/** What a transaction has read of a space before it looks into the cache. */
+/** The version of a space that a transaction has read before it uses the cache. */
 export interface SpaceVersion {
-  /** Which of the spaces that ever had this key: one that is deleted and made again starts with version 0 again. */
+  /** Tells spaces with the same key apart: one that was deleted and created again starts with version 0 again. */
   incarnation: string;
-  /** Grows with every transaction that adds or deletes chunks. */
+  /** Grows with each transaction that adds or deletes chunks. */
   version: number;
 }
 
 interface Snapshot extends SpaceVersion {
-  /** Null: too large to be kept. */
+  /** Null if too large for the cache. */
   segments: readonly Segment[] | null;
 }
 
@@ -19,20 +19,20 @@ interface Entry {
   filling: Promise<void> | null;
 }
 
-/** So that a million empty spaces are not free either. */
+/** Counts for each entry, so that a million empty spaces are not free. */
 const entryBytes = 1024;
 
-/** After this many others that filled it without reaching our version, or failed at it, we do without. */
-const maxTurns = 20;
+/** After so many fills by others that failed or did not reach our version, the search does without the cache. */
+const maxFills = 20;
 
 /**
- * Vectors of the spaces that were searched last, up to a number of bytes. Whoever finds a space outdated brings it up
- * to date in its own transaction, and all others who want it then wait for that one. While a space is being brought
- * up to date, the new segments stand beside the old ones that they replace.
+ * Keeps the vectors of the spaces that were searched last, up to a number of bytes. The first search that finds a space
+ * outdated updates it in its own transaction; other searches of the space wait for it. During an update the new
+ * segments exist beside the old ones.
  */
 export class VectorCache {
   readonly #maxBytes: number;
-  /** The one that was used last stands last. */
+  /** In the order of use; the most recent entry is last. */
   readonly #entries = new Map<string, Entry>();
 
   constructor(maxBytes: number) {
@@ -43,24 +43,24 @@ export class VectorCache {
     return this.#maxBytes;
   }
 
-  /** `fill` gets the segments that there are, and answers all there should be, or null where they are too many. */
+  /** `fill` gets the cached segments and returns all current ones, or null if they are too many. */
   async get(
     space: VectorSpace,
     wanted: SpaceVersion,
     fill: (segments: readonly Segment[]) => Promise<Segment[] | null>,
   ): Promise<readonly Segment[] | null> {
     const key = JSON.stringify([space.tenantId, space.kbId, space.generation]);
-    for (let turn = 0; turn < maxTurns; turn += 1) {
+    for (let fills = 0; fills < maxFills; fills += 1) {
       const entry = this.#use(key);
       if (entry.snapshot !== null && satisfies(entry.snapshot, wanted)) return entry.snapshot.segments;
       if (entry.filling === null) return this.#fill(entry, wanted, fill);
-      // A failure is reported to the one whose transaction it was; we try again in ours.
+      // A failure is reported to the search that filled the entry; this one tries again in its own transaction.
       await entry.filling.catch(() => {});
     }
     return null;
   }
 
-  /** How much is held, for metrics and tests. */
+  /** For metrics and tests. */
   get bytes(): number {
     return [...this.#entries.values()].reduce((sum, entry) => sum + bytesOf(entry), 0);
   }
@@ -106,7 +106,7 @@ export class VectorCache {
   }
 }
 
-/** One that is newer than what we have read will do: it has been committed since. */
+/** A newer version is fine: it was committed meanwhile. */
 function satisfies(snapshot: Snapshot, wanted: SpaceVersion): boolean {
   return snapshot.incarnation === wanted.incarnation && snapshot.version >= wanted.version;
 }

@@ -3,9 +3,9 @@ import { quoteIdentifier } from '../../../../lib/postgres/sql.ts';
 import { vectorIndexDimensions } from './types.ts';
 
 export interface VectorExtension {
-  /** Null: not in this database. */
+  /** Null if not installed in this database. */
   installed: string | null;
-  /** Null: not on this server. */
+  /** Null if not available on this server. */
   available: string | null;
   schema: string | null;
   hasChunks: boolean;
@@ -26,8 +26,8 @@ export async function findVectorExtension(session: OwnerSession): Promise<Vector
 }
 
 /**
- * The vectors as pgvector's type, beside the chunks. Making the foreign key waits for all who are writing chunks: from
- * then on every writer sees this table and fills it, and what was written before can be filled in.
+ * Creates the table of vectors beside the chunks. Creating the foreign key waits for all transactions that write
+ * chunks. From then on each writer sees the table and fills it, and older vectors can be filled in.
  */
 export async function createVectorTable(session: OwnerSession, schema: string): Promise<void> {
   await session.query(`
@@ -49,7 +49,7 @@ export async function createVectorTable(session: OwnerSession, schema: string): 
   await session.query('grant insert on embeddings_vectors to sluice_kernel');
 }
 
-/** One graph for each number of dimensions that is usual; under any other one searches compare all vectors. */
+/** One graph for each common number of dimensions; for other dimensions searches compare all vectors. */
 export async function createVectorIndexes(session: OwnerSession, schema: string): Promise<void> {
   const rows = await session.query<{ name: string }>(`
     select x.relname as name

@@ -4,27 +4,27 @@ import { knowledgeFailures } from '../../errors.ts';
 import { listPresent } from '../../index/chunk-store.ts';
 import type { EmbeddedGroup, Group, SliceContext } from '../context.ts';
 import { type EmbeddedChunks, Embedding } from './embedding.ts';
-import type { Claim, InFlight } from './in-flight.ts';
+import type { InFlight, Reservation } from './in-flight.ts';
 import { mapInOrder } from './load-ahead.ts';
 
 /**
- * Embeds groups, several at the same time, and hands them on in their order. What is in the index already, and what a
- * group before this one is about to bring, costs no call.
+ * Embeds several groups at the same time, and passes them on in order. Chunks that are already in the index, or in an
+ * earlier group, cost no call.
  */
 export class EmbedStep {
   readonly #context: SliceContext;
   readonly #embedding: Embedding;
   readonly #slots: Slots;
-  /** Hashes that groups on their way have taken on; each stays until its group is committed. */
+  /** Hashes that unfinished groups embed; each stays until its group is committed. */
   readonly #taken = new Set<string>();
   readonly #refused: EmbeddedGroup['refused'] = new Map();
-  /** Tokens that count against the budget: those of the run so far, and of every group that this slice takes on. */
+  /** Tokens that count against the budget: those of the run so far, and of all groups of this slice. */
   #spent: number;
-  /** In the order of the groups, so that what is left of a budget goes to the first; behind a failure all fail. */
+  /** Keeps groups in order, so that the rest of a budget goes to the first; after a failure all later ones fail. */
   #prepared: Promise<unknown> = Promise.resolve();
 
-  /** What this slice has taken on for all runs of the process, by group. */
-  readonly #claims = new Map<Group, Claim>();
+  /** What this slice embeds for all runs of the process, by group. */
+  readonly #reservations = new Map<Group, Reservation>();
   readonly #inFlight: InFlight;
   #isClosed = false;
 
@@ -37,12 +37,12 @@ export class EmbedStep {
     this.#spent = counters.tokens_embedded - checkpoint.budget_from;
   }
 
-  run(groups: AsyncIterable<Group>): AsyncGenerator<EmbeddedGroup> {
+  run(groups: AsyncIterable<ChunkedGroup>): AsyncGenerator<EmbeddedGroup> {
     // One more than calls, so that the next one starts while a group is being committed.
-    return mapInOrder(groups, this.#slots.count + 1, (group) => this.#embedGroup(group));
+    return mapInOrder(groups, this.#slots.count + 1, (chunked) => this.#embedGroup(chunked));
   }
 
-  /** Chunks that were in the index when they were looked for, and are not there any more. */
+  /** Embeds chunks that were deleted from the index after they were looked up. */
   async embedAgain(embedded: EmbeddedGroup, hashes: readonly string[]): Promise<EmbeddedGroup> {
     const lost = chunksOf(embedded.group).filter(({ contentHash }) => hashes.includes(contentHash));
     const { vectors, refused } = await this.#embedding.embed(lost, this.#loggerOf(embedded.group));
@@ -58,39 +58,40 @@ export class EmbedStep {
 
   committed({ group }: EmbeddedGroup): void {
     for (const { contentHash } of chunksOf(group)) this.#taken.delete(contentHash);
-    this.#claims.get(group)?.release();
-    this.#claims.delete(group);
+    this.#reservations.get(group)?.release();
+    this.#reservations.delete(group);
   }
 
   /** Nothing more of this slice will be committed. */
   close(): void {
     this.#isClosed = true;
-    for (const claim of this.#claims.values()) claim.release();
-    this.#claims.clear();
+    for (const reservation of this.#reservations.values()) reservation.release();
+    this.#reservations.clear();
   }
 
-  /** Takes its hashes on before it first waits: groups start in their order, so the first of two embeds. */
-  async #embedGroup(group: Group): Promise<EmbeddedGroup> {
-    const mine = chunksOf(group).filter(({ contentHash }) => !this.#taken.has(contentHash));
+  /** Reserves its hashes before its first await: groups start in order, so the first of two embeds a text. */
+  async #embedGroup({ group, chunks }: ChunkedGroup): Promise<EmbeddedGroup> {
+    const mine = chunks.filter(({ contentHash }) => !this.#taken.has(contentHash));
     for (const { contentHash } of mine) this.#taken.add(contentHash);
     const preparing = this.#prepared.then(() => this.#prepare(mine));
     preparing.catch(() => {});
     this.#prepared = preparing;
     const { missing, tokens } = await preparing;
-    const claim = this.#inFlight.claim(this.#context.run.key, missing);
-    this.#claims.set(group, claim);
+    const reservation = this.#inFlight.reserve(this.#context.run.key, missing);
+    this.#reservations.set(group, reservation);
     if (this.#isClosed) {
       this.close();
-      throw new Error('The slice has ended without this group');
+      throw new Error('The slice ended before this group was embedded');
     }
-    const others = missing.filter(({ contentHash }) => claim.others.has(contentHash));
-    const own = missing.filter(({ contentHash }) => !claim.others.has(contentHash));
+    const others = missing.filter(({ contentHash }) => reservation.others.has(contentHash));
+    const own = missing.filter(({ contentHash }) => !reservation.others.has(contentHash));
     const embedded = await this.#call(group, own);
-    for (const { contentHash } of own) claim.tell(contentHash, embedded.vectors.get(contentHash) ?? null);
-    // Own ones first: two runs that wait for each other would wait for ever.
+    for (const { contentHash } of own)
+      reservation.tell(contentHash, embedded.vectors.get(contentHash) ?? null);
+    // Own chunks first: otherwise two runs could wait for each other for ever.
     const left: Chunk[] = [];
     for (const chunk of others) {
-      const vector = await claim.others.get(chunk.contentHash);
+      const vector = await reservation.others.get(chunk.contentHash);
       if (vector) embedded.vectors.set(chunk.contentHash, vector);
       else left.push(chunk);
     }
@@ -143,12 +144,22 @@ export class EmbedStep {
     const { budget } = this.#context.run;
     if (budget && tokens > 0 && this.#spent + tokens > budget.maxTokens) {
       throw knowledgeFailures.raise.budget_exhausted(
-        `The budget of ${budget.maxTokens} tokens is used up: ${this.#spent} were embedded, and the next chunks ` +
-          `need ${tokens}`,
+        `The budget of ${budget.maxTokens} tokens is used up: ${this.#spent} tokens were embedded, and the next ` +
+          `chunks need ${tokens}`,
       );
     }
     this.#spent += tokens;
   }
+}
+
+/** What is embedded: the chunks of a group. */
+export interface ChunkedGroup {
+  group: Group;
+  chunks: readonly Chunk[];
+}
+
+export function withChunks(group: Group): ChunkedGroup {
+  return { group, chunks: chunksOf(group) };
 }
 
 /** Each text once. */
@@ -161,7 +172,7 @@ function tokensOf(chunks: readonly Chunk[]): number {
   return chunks.reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
-/** So many at the same time, in the order of asking. */
+/** A semaphore that is first come, first served. */
 class Slots {
   readonly count: number;
   #free: number;

@@ -42,7 +42,7 @@ test.each([
       `select error_text, content_hash from knowledge_documents where tenant_id = $1 and uri = 'a'`,
       [kb.tenantId],
     );
-    expect(row?.error_text).toContain('1 of 7 chunks could not be embedded. The first reason: ');
+    expect(row?.error_text).toContain('1 of 7 chunks could not be embedded. First reason: ');
     expect(row?.error_text).toContain(failure().message);
 
     // The next run tries again what is missing, and only that.
@@ -150,7 +150,7 @@ test.each([1, 2, 8])(
   },
 );
 
-test('a chunk at the front that a provider fails at is found without a word against the provider', async () => {
+test('a chunk that makes the provider fail is found without counting against the provider', async () => {
   await forgetBreakers();
   const kb = await runs.newKb(new Shelf({ a: `Poison.\n\n${many(15)}` }));
   const embedder = new TestEmbedder({ textsPerCall: 16, callsInFlight: 1 });
@@ -167,7 +167,7 @@ test('a chunk at the front that a provider fails at is found without a word agai
   expect(await openBreakers()).toBe(0);
 });
 
-test('a breaker that is open is tried with harmless words, and not with what may have opened it', async () => {
+test('an open breaker is probed with a harmless text, not with what may have opened it', async () => {
   await forgetBreakers();
   const kb = await runs.newKb(new Shelf({ a: `Poison.\n\n${many(3)}` }));
   const embedder = new TestEmbedder({ callsInFlight: 1 });
@@ -186,7 +186,7 @@ test('a breaker that is open is tried with harmless words, and not with what may
   expect(await runs.job(job)).toMatchObject({ status: 'success', counters: { chunks_processed: 3 } });
 });
 
-test('failures of runs that ended before do not count once a call has succeeded', async () => {
+test('failures of earlier runs no longer count once a call has succeeded', async () => {
   await forgetBreakers();
   const kb = await runs.newKb(new Shelf({ a: many(2) }));
   const embedder = new TestEmbedder({ callsInFlight: 1 });
@@ -262,7 +262,7 @@ test('a key that is refused ends the run at once, with the reason', async () => 
   });
 });
 
-test('a run that has used up its budget rests with the reason, and resuming grants it once more', async () => {
+test('a run that has used up its budget pauses with the reason, and resuming grants the budget again', async () => {
   const kb = await runs.newKb(new Shelf({ a: many(10) }));
   const embedder = new TestEmbedder({ textsPerCall: 2, price: 1_000_000 });
   const { kernel } = await runs.start({ embedder });
@@ -271,7 +271,7 @@ test('a run that has used up its budget rests with the reason, and resuming gran
   await kernel.cycle({ budgetMs, tenantId: kb.tenantId });
   const resting = await runs.job(job);
   expect(resting).toMatchObject({ status: 'paused', error_code: 'budget_exhausted' });
-  expect(resting.error_message).toContain('The budget of 9 tokens is used up: 8 were embedded');
+  expect(resting.error_message).toContain('The budget of 9 tokens is used up: 8 tokens were embedded');
   expect(embedder.texts.length).toBe(4);
   await runs.resume(job);
   await kernel.cycle({ budgetMs, tenantId: kb.tenantId });
@@ -335,5 +335,5 @@ test('every line of the log says which job, knowledge base, step, batch and chun
   for (const line of own) expect(line).toMatchObject({ kb_id: kb.kbId, step: expect.any(String) });
   const left = own.find(({ msg }) => msg === 'a chunk is left out');
   expect(left).toMatchObject({ step: 'embed', batch: 2, chunk: 0, correlation_id: job.correlationId });
-  expect(own.filter(({ msg }) => msg === 'a group is in')).toHaveLength(2);
+  expect(own.filter(({ msg }) => msg === 'a group is committed')).toHaveLength(2);
 });

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { decideRetry, type RetryPolicy, retryPolicies } from '../../../../kernel/jobs/retry.ts';
+import { decideRetry, type RetryPolicy } from '../../../../kernel/jobs/retry.ts';
 import { isSluiceError, messageOf } from '../../../../lib/errors.ts';
 import type { Logger } from '../../../../lib/log.ts';
 import type { Chunk } from '../../chunkers/chunker.ts';
 import type { Embedder, EmbedderSettings } from '../../embedders/embedder.ts';
 import type { SliceContext } from '../context.ts';
 
-/** The provider wants silence, or is known to be down: the run waits, and no attempt is used. */
+/** The provider throttles or is down: the run waits, and no attempt is used. */
 export class ProviderWait extends Error {
   readonly delayMs: number;
   constructor(message: string, delayMs: number) {
@@ -15,7 +15,7 @@ export class ProviderWait extends Error {
   }
 }
 
-/** The job was paused, or the worker drains, while a chunk waited for its next attempt. */
+/** The job was paused, or the worker drains, while chunks waited for their next attempt. */
 export class Yielded extends Error {}
 
 export interface EmbeddedChunks {
@@ -23,22 +23,28 @@ export interface EmbeddedChunks {
   refused: Map<string, { code: string; message: string }>;
 }
 
-const chunkPolicy: RetryPolicy = retryPolicies.knowledge.chunk;
-/** Waits look at the gate this often. */
+/** Three attempts: two retries after min(2^attempt * 2, 60) seconds, attempts counted from 1. */
+export const chunkRetries: RetryPolicy = {
+  maxRetries: 2,
+  delay: { type: 'exponential', baseMs: 4_000, capMs: 60_000, jitter: 0 },
+};
+/** How often a wait checks the gate. */
 const lookEveryMs = 250;
 const throttledWaitMs = { usual: 5_000, most: 3_600_000 };
-/** Soon enough for a restart; after a few failures more the breaker opens and says when. */
+/** Short enough for a restart; after a few more failures the breaker opens and sets the delay. */
 const downWaitMs = 5_000;
 const maxReason = 500;
-/** What any embedder can take. */
+/** A text that any embedder accepts. */
 const harmless = { text: 'Hello.' };
 
-/** Embeds chunks: again when that may help, in halves when it does not, so that one of them cannot fail the others. */
+/** Embeds chunks with retries. If those fail, it tries halves, so that one chunk cannot fail the others. */
 export class Embedding {
   readonly #context: SliceContext;
   readonly #dependency: string;
   readonly #signal: AbortSignal;
-  /** Until a call has succeeded: whoever failed before us may have ended without a chance to say that all is well. */
+  /**
+   * Until a call has succeeded: earlier runs may have recorded failures and ended before they could record a success.
+   */
   #mayHaveFailed = true;
 
   constructor(context: SliceContext, signal: AbortSignal) {
@@ -64,18 +70,18 @@ export class Embedding {
       } catch (error) {
         if (!(error instanceof CallFailed)) throw error;
         const { cause } = error;
-        const decision = isInvalid(cause) ? ({ retry: false } as const) : decideRetry(chunkPolicy, attempt);
+        const decision = isInvalid(cause) ? ({ retry: false } as const) : decideRetry(chunkRetries, attempt);
         if (!decision.retry) return this.#giveUp(result, { chunks, logger, error: cause });
-        logger.warn({ err: cause, attempt: attempt + 1 }, 'chunks are embedded again');
+        logger.warn({ err: cause, attempt: attempt + 1 }, 'embedding chunks is retried');
         await this.#waitAtGate(decision.delayMs);
       }
     }
   }
 
   /**
-   * One chunk alone is to blame, unless nothing else gets through either; of several each half is tried once. Before
-   * that the provider has to take other words: otherwise the halves would be held against it, and its breaker would
-   * open for everybody before the one chunk is found.
+   * A single chunk is refused, unless the provider fails for other texts too. Of several chunks each half is tried
+   * once. Before that the provider must accept a harmless text: otherwise the failing halves would count against it,
+   * and its breaker would open for everyone before the bad chunk is found.
    */
   async #giveUp(
     result: EmbeddedChunks,
@@ -91,14 +97,14 @@ export class Embedding {
     }
     if (isTransient(error)) await this.#assertUp();
     const middle = Math.ceil(chunks.length / 2);
-    const failed = chunkPolicy.maxRetries;
+    const failed = chunkRetries.maxRetries;
     await this.#embedInto(result, { chunks: chunks.slice(0, middle), logger, failed });
     await this.#embedInto(result, { chunks: chunks.slice(middle), logger, failed });
   }
 
   /**
-   * A provider that is down, or on its knees, fails every text: then nobody is to blame and the run waits, as it does
-   * behind an open breaker. One that takes other words and fails at these has met a chunk that it cannot take.
+   * A provider that is down or overloaded fails for every text: then the run waits, as with an open breaker. A provider
+   * that accepts a harmless text but fails for these chunks cannot embed one of them.
    */
   async #assertUp(): Promise<void> {
     try {
@@ -109,7 +115,7 @@ export class Embedding {
     }
   }
 
-  /** `isSuspect`: one of them may be what the provider fails at, so that a failure says nothing about the provider. */
+  /** `isSuspect`: one of the chunks may be the cause of a failure, so a failure says nothing about the provider. */
   async #call(chunks: readonly Pick<Chunk, 'text'>[], { isSuspect = false } = {}): Promise<Float32Array[]> {
     const { slice, run } = this.#context;
     const answer = await run.deps.breakers.check(this.#dependency);
@@ -118,7 +124,7 @@ export class Embedding {
     }
     await slice.assertHeld();
     this.#signal.throwIfAborted();
-    // Whether it is back is asked with words that cannot be what it fails at.
+    // The probe uses a text that cannot be the cause of the failures.
     const isProbe = answer.isProbe && chunks[0] === harmless;
     if (answer.isProbe && !isProbe) await this.#probe();
     return this.#send(chunks, { isProbe, isSuspect });
@@ -158,7 +164,7 @@ export class Embedding {
     }
   }
 
-  /** What a failed call says of the provider, and what is to be done about it. */
+  /** Records what a failed call says about the provider; returns the error to throw. */
   async #learn(error: unknown, isSuspect: boolean): Promise<Error> {
     const { run } = this.#context;
     const { breakers, metrics } = run.deps;
@@ -177,7 +183,7 @@ export class Embedding {
         return new CallFailed(error);
       case 'invalid':
         return new CallFailed(error);
-      // A wrong key, a model that is not there: a person has to do something.
+      // A wrong key or an unknown model needs a person.
       default:
         return error;
     }
@@ -188,7 +194,7 @@ export class Embedding {
     const wait = run.deps.wait ?? waitByClock;
     for (let leftMs = delayMs; leftMs > 0; leftMs -= lookEveryMs) {
       if (slice.shouldYield())
-        throw new Yielded('The run was asked to stop while chunks waited to be embedded');
+        throw new Yielded('The run was asked to stop while chunks waited for their next attempt');
       await wait(Math.min(leftMs, lookEveryMs), this.#signal);
     }
   }
@@ -197,11 +203,11 @@ export class Embedding {
 interface Attempt {
   chunks: readonly Chunk[];
   logger: Logger;
-  /** Attempts that were made of these chunks, all together, before. */
+  /** Earlier attempts to embed these chunks together. */
   failed: number;
 }
 
-/** The call itself failed; the cause is what the embedder threw. */
+/** The call failed; the cause is what the embedder threw. */
 class CallFailed extends Error {
   constructor(cause: unknown) {
     super(messageOf(cause), { cause });
@@ -228,24 +234,26 @@ function throttledFor({
   return Math.min(told > 0 ? told : throttledWaitMs.usual, throttledWaitMs.most);
 }
 
-/** A custom embedder may be wrong about its own figures; a vector of another length would spoil the whole index. */
+/** A custom embedder may be wrong about its dimensions; a vector of another length would spoil the whole index. */
 function checked({ provider, dimensions }: Embedder, texts: readonly string[], vectors: Float32Array[]) {
   if (vectors.length !== texts.length) {
     throw new Error(
-      `${provider} gave ${vectors.length} vectors for ${texts.length} texts; one for each is needed`,
+      `${provider} returned ${vectors.length} vectors for ${texts.length} texts; it must return one for each`,
     );
   }
   for (const vector of vectors) {
     if (vector.length !== dimensions) {
-      throw new Error(`${provider} gave a vector of ${vector.length} dimensions instead of ${dimensions}`);
+      throw new Error(
+        `${provider} returned a vector of ${vector.length} dimensions instead of ${dimensions}`,
+      );
     }
     if (!vector.every(Number.isFinite))
-      throw new Error(`${provider} gave a vector with a value that is no number`);
+      throw new Error(`${provider} returned a vector with a value that is not a number`);
   }
   return vectors;
 }
 
-/** Endpoints fail apart from each other, whoever uses them. */
+/** Each endpoint has its own breaker, shared by all tenants. */
 function dependencyOf(settings: EmbedderSettings): string {
   switch (settings.provider) {
     case 'openai':

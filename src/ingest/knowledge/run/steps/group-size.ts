@@ -1,10 +1,10 @@
 import type { EmbedderLimits } from '../../embedders/embedder.ts';
 
-/** The most chunks that one transaction writes. */
+/** The most chunks in one transaction. */
 const most = 64;
 const least = 4;
 const first = 16;
-/** A call that takes less than this could have been larger; one that takes longer holds everything else up. */
+/** A faster call could have been larger; a slower one holds up everything else. */
 const fastMs = 1_000;
 const slowMs = 4_000;
 

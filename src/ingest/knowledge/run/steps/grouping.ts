@@ -2,20 +2,21 @@ import { randomInt } from 'node:crypto';
 import { newId } from '../../../../lib/ids.ts';
 import { storable } from '../../../../lib/well-formed.ts';
 import { cutText } from '../../chunkers/cut-text.ts';
-import { type KnownRow, listKnown } from '../../index/visit-store.ts';
+import type { KnownRow } from '../../index/visit-store.ts';
 import type { LoadedDocument } from '../../sources/source.ts';
 import type { KnowledgeSource } from '../../types.ts';
 import type { PartialDocument } from '../checkpoint.ts';
 import type { Group, GroupPart, LoadedBatch, RunContext, RunDocument } from '../context.ts';
+import { byUri, findRows } from './loading.ts';
 
 type TextDocument = Extract<LoadedDocument, { kind: 'text' }>;
 
-/** Documents without chunks cost little: so many of them may share a transaction, for so long. */
+/** Documents without chunks cost little: this many may share a transaction, for this long. */
 const maxDocuments = 1_000;
 const maxAgeMs = 500;
 const maxRevision = 2 ** 48 - 1;
 
-/** Cuts documents and puts the chunks into groups that are embedded and committed together. */
+/** Cuts documents into chunks, and puts the chunks into groups that are embedded and committed together. */
 export async function* groupDocuments(
   run: RunContext,
   batches: AsyncIterable<LoadedBatch>,
@@ -23,38 +24,29 @@ export async function* groupDocuments(
   const grouping = new Grouping(run);
   for await (const loaded of batches) {
     yield* grouping.begin(loaded);
-    const documents = loaded.batch.documents.map(withStorableUri);
-    const known = loaded.known ?? (await findRows(run, loaded.source, documents));
+    const { documents } = loaded.batch;
+    const uris = documents.map(({ uri }) => uri);
+    const known = loaded.known ?? byUri(await findRows(run, loaded.source, uris));
     for (const document of documents) {
       const row = known.get(document.uri);
       const text = grouping.take(document, row);
       if (text !== null) yield* grouping.cut(text, row);
-      if (grouping.isOverfull) yield* grouping.flush();
+      if (grouping.isOverfull()) yield* grouping.flush();
     }
     yield* grouping.endBatch(loaded);
   }
   yield* grouping.flush();
 }
 
-function withStorableUri(document: LoadedDocument): LoadedDocument {
-  const uri = storable(document.uri);
-  return uri === document.uri ? document : { ...document, uri };
-}
-
-async function findRows(
-  { deps, key }: RunContext,
-  { sourceId }: KnowledgeSource,
-  documents: readonly LoadedDocument[],
-): Promise<Map<string, KnownRow>> {
-  const uris = documents.map(({ uri }) => uri);
-  if (uris.length === 0) return new Map();
-  const rows = await deps.db.tenant(key.tenantId, (tx) => listKnown(tx, { ...key, sourceId }, uris));
-  return new Map(rows.map((row) => [row.uri, row]));
+/** The input of the chunk step: documents with URIs that PostgreSQL accepts. */
+export function withStorableUris({ batch, ...loaded }: LoadedBatch): LoadedBatch {
+  const documents = batch.documents.map((document) => ({ ...document, uri: storable(document.uri) }));
+  return { ...loaded, batch: { ...batch, documents } };
 }
 
 class Grouping {
   readonly #run: RunContext;
-  /** What the checkpoint has begun; it is met again in the first batch, or not at all. */
+  /** The partial document of the checkpoint; it comes in the first batch or not at all. */
   #partial: PartialDocument | null;
   #group: Group | null = null;
   #source: KnowledgeSource | null = null;
@@ -63,7 +55,7 @@ class Grouping {
   #chunks = 0;
   #tokens = 0;
   #documents = 0;
-  /** URIs of the last groups, which may not be committed yet: the rows do not tell of them. */
+  /** URIs of the last groups, which may not be committed yet, so that their rows do not show them. */
   #recent: string[][] = [];
   readonly #recentUris = new Set<string>();
 
@@ -82,9 +74,9 @@ class Grouping {
     if (this.#partial && this.#partial.source_id !== source.sourceId) this.#dropPartial();
   }
 
-  /** Answers a text that has to be cut; anything else is noted. */
+  /** Returns a text that has to be cut; records all other documents. */
   take(document: LoadedDocument, row: KnownRow | undefined): TextDocument | null {
-    // Two documents of one name, or one that was done before a crash: it counts once.
+    // A second document with the same URI, or one that was done before a crash, is skipped.
     if (row?.lastJob === this.#run.jobId || this.#recentUris.has(document.uri)) return null;
     this.#remember(document.uri);
     this.#documents += 1;
@@ -93,12 +85,12 @@ class Grouping {
     return null;
   }
 
-  /** Better at the end of a batch, where the checkpoint moves as well. */
-  get isOverfull(): boolean {
+  /** Usually groups end with a batch, where the checkpoint moves too. */
+  isOverfull(): boolean {
     return this.#documents > maxDocuments;
   }
 
-  /** Names are those of one source: another one may have the same. */
+  /** Two sources may have the same URIs. */
   #forget(): void {
     this.#recent = [];
     this.#recentUris.clear();
@@ -141,7 +133,7 @@ class Grouping {
     if (ordinal === 0) this.#replaceByEmpty(part);
   }
 
-  /** Where the checkpoint has stopped in this very text; another text of the same document starts anew. */
+  /** Where the checkpoint stopped in this text; a changed text starts from the beginning. */
   #resume(document: TextDocument) {
     const partial = this.#partial;
     if (partial === null) return null;
@@ -183,7 +175,7 @@ class Grouping {
     const group = this.#open();
     group.parts = group.parts.filter((other) => other !== part);
     const { uri, title } = part.document;
-    group.empty.push({ uri, title, reason: 'There is no text in it' });
+    group.empty.push({ uri, title, reason: 'The document has no text' });
   }
 
   #dropPartial(): void {
@@ -204,7 +196,7 @@ class Grouping {
 
   #open(): Group {
     if (this.#group) return this.#group;
-    if (!this.#source) throw new Error('A group begins with its source');
+    if (!this.#source) throw new Error('A group needs a source');
     this.#startedAtMs = performance.now();
     this.#recent.push([]);
     this.#group = {
@@ -238,7 +230,7 @@ class Grouping {
     this.#recentUris.add(uri);
   }
 
-  /** As far back as groups can be on their way. */
+  /** Keeps as many groups as may be uncommitted. */
   #forgetOld(): void {
     const { callsInFlight } = this.#run.embedder.limits;
     const most = groupsAhead(callsInFlight) + callsInFlight + 4;
@@ -248,7 +240,7 @@ class Grouping {
   }
 }
 
-/** How many groups are made ahead: enough to keep every call busy while one more is being cut. */
+/** How many groups are made ahead: enough to keep all calls busy while one more is being cut. */
 export function groupsAhead(callsInFlight: number): number {
   return callsInFlight + 1;
 }
@@ -276,7 +268,7 @@ function documentOf({ uri, title, mediaType, notes, contentHash, etag, lastModif
 const maxLength = 2_000;
 const maxNotes = 20;
 
-/** Sources clean their texts; what slips through in a title must not cost a whole run. */
+/** Sources clean their texts, but a bad title must not fail a whole run. */
 function label(text: string): string {
   return storable(text.slice(0, maxLength));
 }

@@ -1,18 +1,18 @@
 import type { Chunk } from '../../chunkers/chunker.ts';
 import type { GenerationKey } from '../../types.ts';
 
-/** Null: it was not embedded after all. */
+/** Null if it was not embedded after all. */
 type ComingVector = Promise<Float32Array | null>;
 
 /**
- * Texts that runs of this process are embedding at the moment, or have embedded and not yet committed. Runs of one
- * knowledge base that need the same text at the same time pay for it once.
+ * Texts that runs of this process are embedding, or have embedded and not committed yet. Runs of one knowledge base
+ * that need the same text at the same time pay for it once.
  */
 export class InFlight {
   readonly #coming = new Map<string, ComingVector>();
 
-  /** What somebody else is embedding; what is left is the claimer's to embed, and to tell of. */
-  claim(space: GenerationKey, chunks: readonly Chunk[]): Claim {
+  /** Returns what other runs are embedding. The caller embeds the rest, and shares its vectors with `tell`. */
+  reserve(space: GenerationKey, chunks: readonly Chunk[]): Reservation {
     const own = new Map<string, (vector: Float32Array | null) => void>();
     const others = new Map<string, ComingVector>();
     for (const { contentHash } of chunks) {
@@ -42,10 +42,10 @@ export class InFlight {
   }
 }
 
-export interface Claim {
+export interface Reservation {
   others: ReadonlyMap<string, ComingVector>;
   tell(hash: string, vector: Float32Array | null): void;
-  /** Once the chunks are committed, or will never be: from now on the index tells. */
+  /** Call it once the chunks are committed, or will never be. */
   release(): void;
 }
 

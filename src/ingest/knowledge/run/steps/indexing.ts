@@ -1,3 +1,4 @@
+import { extendFrontier } from '../../../../kernel/crawl/frontier-store.ts';
 import type { Job } from '../../../../kernel/jobs/types.ts';
 import { newId } from '../../../../lib/ids.ts';
 import type { Tx } from '../../../../lib/postgres/db.ts';
@@ -6,11 +7,11 @@ import { bumpIndex } from '../../index/generation-store.ts';
 import { dropRevisions, spaceOf } from '../../index/removal.ts';
 import { vectorBytes } from '../../index/vector/vector-bytes.ts';
 import {
+  type IndexedDocument,
   noteFailures,
   noteGone,
   noteUnchanged,
-  type SettledDocument,
-  settleDocuments,
+  saveDocuments,
   type VisitKey,
 } from '../../index/visit-store.ts';
 import type { KnowledgeCounters } from '../../types.ts';
@@ -27,14 +28,13 @@ import {
 } from '../checkpoint.ts';
 import type { EmbeddedGroup, Group, GroupPart, SliceContext } from '../context.ts';
 import { holdGeneration } from '../generations.ts';
-import { addToFrontier, markVisited } from '../store.ts';
 import { chunksOf } from './embed-step.ts';
 
 /** Chunks that were in the index when the group was made, and were deleted with the last document that had them. */
-export class ChunksLost extends Error {
+class ChunksLost extends Error {
   readonly hashes: string[];
   constructor(hashes: string[]) {
-    super(`${hashes.length} chunks that were in the index are gone`);
+    super(`${hashes.length} chunks are no longer in the index`);
     this.hashes = hashes;
   }
 }
@@ -44,8 +44,21 @@ interface Progress {
   counters: KnowledgeCounters;
 }
 
-/** Chunks, links, documents, counters and checkpoint of a group, in one transaction or not at all. */
-export async function commitGroup(context: SliceContext, embedded: EmbeddedGroup): Promise<void> {
+/**
+ * Commits chunks, links, documents, counters and checkpoint of a group in one transaction. Returns the hashes of chunks
+ * that are gone from the index since they were looked for: then nothing was committed.
+ */
+export async function commitGroup(context: SliceContext, embedded: EmbeddedGroup): Promise<string[]> {
+  try {
+    await commit(context, embedded);
+    return [];
+  } catch (error) {
+    if (error instanceof ChunksLost) return error.hashes;
+    throw error;
+  }
+}
+
+async function commit(context: SliceContext, embedded: EmbeddedGroup): Promise<void> {
   const { run, slice, gate } = context;
   const before = run.counters;
   const progress = await slice.transaction(
@@ -82,9 +95,7 @@ class GroupCommit {
 
   async write(tx: Tx): Promise<Progress> {
     if (this.#checkpoint.step !== this.#stepAtLoad) {
-      throw new Error(
-        `Run ${this.#key.jobId} has moved on to step ${this.#checkpoint.step} without this worker`,
-      );
+      throw new Error(`Another worker has advanced run ${this.#key.jobId} to step ${this.#checkpoint.step}`);
     }
     const { group, tokens } = this.#embedded;
     await holdGeneration(tx, this.#context.run);
@@ -102,7 +113,7 @@ class GroupCommit {
     return { checkpoint: this.#checkpoint, counters: this.#counters };
   }
 
-  /** The text of the document in the checkpoint has changed before all of it was in. */
+  /** The text of the partial document has changed before it was complete. */
   async #takeBack(tx: Tx): Promise<void> {
     const partial = this.#checkpoint.document;
     if (partial === null) return;
@@ -112,7 +123,7 @@ class GroupCommit {
     this.#checkpoint = { ...this.#checkpoint, document: null };
   }
 
-  /** Answers the ids of all chunks of the group that are in the index now, and which of them are new. */
+  /** Returns the ids of all chunks of the group that are in the index now, and which of them are new. */
   async #storeChunks(tx: Tx): Promise<{ ids: Map<string, number>; fresh: Set<string> }> {
     const { vectors, refused, group } = this.#embedded;
     const { run } = this.#context;
@@ -143,9 +154,9 @@ class GroupCommit {
   async #writeParts(tx: Tx, { ids, fresh }: { ids: Map<string, number>; fresh: Set<string> }): Promise<void> {
     const { group, refused } = this.#embedded;
     const links: NewLink[] = [];
-    const settled: SettledDocument[] = [];
-    // The first of several chunks with one text is the one that was embedded.
-    const unclaimed = new Set(fresh);
+    const settled: IndexedDocument[] = [];
+    // Of several chunks with one text, the first counts as embedded.
+    const uncounted = new Set(fresh);
     for (const part of group.parts) {
       const { document } = part;
       const begun = this.#progressOf(part);
@@ -157,7 +168,7 @@ class GroupCommit {
           begun.failure ??= refused.get(chunk.contentHash) ?? null;
           continue;
         }
-        count(begun.counted, unclaimed.delete(chunk.contentHash) ? 'processed' : 'skipped');
+        count(begun.counted, uncounted.delete(chunk.contentHash) ? 'processed' : 'skipped');
         const { documentId, revision } = document;
         links.push({ ...chunk, ordinal, chunkId, documentId, revision });
       }
@@ -171,10 +182,10 @@ class GroupCommit {
       if (part.isLast) settled.push(settledOf(part, begun));
     }
     if (links.length > 0) await insertLinks(tx, this.#key, links);
-    await this.#settle(tx, group, settled);
+    await this.#saveDocuments(tx, group, settled);
   }
 
-  /** What is in of a document so far, this group not counted. */
+  /** What is committed of a document, without this group. */
   #progressOf(part: GroupPart): PartialDocument {
     const before = this.#checkpoint.document;
     if (isSame(before, part)) return { ...before, counted: { ...before.counted } };
@@ -191,11 +202,11 @@ class GroupCommit {
     };
   }
 
-  async #settle(tx: Tx, group: Group, settled: SettledDocument[]): Promise<void> {
+  async #saveDocuments(tx: Tx, group: Group, settled: IndexedDocument[]): Promise<void> {
     const empty = group.empty.map(emptyDocument);
     const all = [...settled, ...empty];
     if (all.length === 0) return;
-    const kept = await settleDocuments(tx, this.#key, all);
+    const kept = await saveDocuments(tx, this.#key, all);
     const idOf = new Map(kept.map(({ uri, documentId }) => [uri, documentId]));
     for (const { uri, documentId, revision } of settled) {
       const to = idOf.get(uri);
@@ -228,10 +239,9 @@ class GroupCommit {
     const { batch } = this.#embedded.group;
     if (batch === null) return;
     const { sourceId } = this.#key;
-    if (batch.visited.length > 0) await markVisited(tx, this.#key, batch.visited);
-    if (batch.found.length > 0) await addToFrontier(tx, this.#key, batch.found);
+    await extendFrontier(tx, { ...this.#key, source: sourceId }, batch);
     const { complete, incomplete } = this.#checkpoint;
-    const reason = batch.end?.reason ?? 'The source could not show everything that it has';
+    const reason = batch.end?.reason ?? 'The source could not list all its documents';
     this.#checkpoint = {
       ...this.#checkpoint,
       last_batch_id: batch.batchId,
@@ -263,14 +273,14 @@ function count(counts: ChunkCounts, outcome: 'processed' | 'skipped' | 'error'):
   counts[`chunks_${outcome}`] += 1;
 }
 
-function settledOf({ document }: GroupPart, { counted, failure }: PartialDocument): SettledDocument {
+function settledOf({ document }: GroupPart, { counted, failure }: PartialDocument): IndexedDocument {
   const { chunks_error: errors, chunks_seen: seen } = counted;
   const text =
-    failure && `${errors} of ${seen} chunks could not be embedded. The first reason: ${failure.message}`;
+    failure && `${errors} of ${seen} chunks could not be embedded. First reason: ${failure.message}`;
   return {
     ...document,
     state: failure ? 'error' : 'indexed',
-    // What is not completely in is tried again by the next run.
+    // The next run tries an incomplete document again.
     contentHash: failure ? null : document.contentHash,
     chunkCount: seen - errors,
     errorCode: failure?.code ?? null,
@@ -278,7 +288,7 @@ function settledOf({ document }: GroupPart, { counted, failure }: PartialDocumen
   };
 }
 
-function emptyDocument({ uri, title, reason }: Group['empty'][number]): SettledDocument {
+function emptyDocument({ uri, title, reason }: Group['empty'][number]): IndexedDocument {
   return {
     documentId: newId(),
     uri,

@@ -1,6 +1,6 @@
 /**
- * Pulls items ahead of whoever takes them, up to `depth`, so that the next ones are being made while these are worked
- * on. Taking is apart from waiting: whoever stops waiting loses nothing, and may come back later.
+ * Pulls up to `depth` items ahead, so that the next ones are made while the current ones are processed. Waiting and
+ * taking are separate: a consumer that stops waiting loses nothing and may come back later.
  */
 export class LoadAhead<T> {
   readonly #iterator: AsyncIterator<T>;
@@ -16,14 +16,14 @@ export class LoadAhead<T> {
     this.#depth = depth;
   }
 
-  /** Resolves when `take` has an answer. */
+  /** Resolves when `take` has an item or the end. */
   ready(): Promise<void> {
     void this.#pull();
     if (this.#buffer.length > 0 || this.#hasEnded) return Promise.resolve();
     return new Promise((resolve) => this.#wake.push(resolve));
   }
 
-  /** The next item; null when there is none at the moment, or never again. An error comes behind the last item. */
+  /** The next item; null if none is ready, or none is left. An error is thrown after the last item. */
   take(): T | null {
     const item = this.#buffer.shift();
     if (item === undefined && this.#failure) throw this.#failure.error;
@@ -31,21 +31,21 @@ export class LoadAhead<T> {
     return item ?? null;
   }
 
-  get isOver(): boolean {
+  isOver(): boolean {
     return this.#hasEnded && this.#buffer.length === 0 && this.#failure === null;
   }
 
-  /** Items are taken until the gate closes; what is left stays for later. */
-  async *until(gate: { isClosed: boolean; whenClosed: Promise<void> }): AsyncGenerator<T> {
-    while (!gate.isClosed) {
+  /** Takes items until the gate closes; the rest stays for later. */
+  async *until(gate: { isClosed(): boolean; whenClosed: Promise<void> }): AsyncGenerator<T> {
+    while (!gate.isClosed()) {
       await Promise.race([this.ready(), gate.whenClosed]);
-      if (gate.isClosed || this.isOver) return;
+      if (gate.isClosed() || this.isOver()) return;
       const item = this.take();
       if (item !== null) yield item;
     }
   }
 
-  /** Does not wait: a source that hangs must not keep anybody. */
+  /** Does not wait for the source, which may hang. */
   close(): void {
     this.#hasEnded = true;
     this.#buffer.length = 0;
@@ -81,8 +81,8 @@ export class LoadAhead<T> {
 }
 
 /**
- * Works on up to `limit` items at the same time; the results come in the order of the items. When one fails, those
- * before it have been handed out.
+ * Processes up to `limit` items at the same time; the results come in the order of the items. If one fails, the results
+ * before it have been yielded.
  */
 export async function* mapInOrder<T, U>(
   items: AsyncIterable<T>,
@@ -100,7 +100,7 @@ export async function* mapInOrder<T, U>(
       return;
     }
     const result = work(next.value);
-    // Its failure is looked at when its turn comes, which may be never.
+    // Its failure is handled when it is awaited, which may be never.
     result.catch(() => {});
     window.push(result);
   };
@@ -123,7 +123,7 @@ export async function* mapInOrder<T, U>(
   }
 }
 
-/** Whether the next item is there before the head of the window is done; a failure to get it can wait. */
+/** Whether the next item comes before the head of the window is done; a failure to get it can wait. */
 function comesFirst(coming: Promise<unknown>, head: Promise<unknown>): Promise<boolean> {
   const isFirst = () => true;
   const isNot = () => false;

@@ -1,13 +1,14 @@
+import { listFrontier } from '../../../../kernel/crawl/frontier-store.ts';
 import { type KnownRow, listKnown, listKnownPage } from '../../index/visit-store.ts';
 import type { DocumentBatch, KnownDocument, LoadContext, SourceCursor } from '../../sources/source.ts';
 import { listSources } from '../../store.ts';
 import type { KnowledgeSource } from '../../types.ts';
 import type { LoadedBatch, RunContext } from '../context.ts';
-import { listFrontier, wasSeenCompletely } from '../store.ts';
+import { findPredecessor } from '../store.ts';
 
 const maxSources = 1_000;
 
-/** The batches of all sources, one source after the other, from where the checkpoint stands. */
+/** The batches of all sources, one source after the other, from the checkpoint on. */
 export async function* loadBatches(run: RunContext, signal: AbortSignal): AsyncGenerator<LoadedBatch> {
   const { cursor, last_batch_id } = run.checkpoint;
   let batchId = last_batch_id;
@@ -25,7 +26,7 @@ export async function* loadBatches(run: RunContext, signal: AbortSignal): AsyncG
   }
 }
 
-/** Asked anew each time: a source that was added meanwhile has its turn as well, one that was deleted has not. */
+/** Lists the sources again each time: one that was added meanwhile is read, one that was deleted is not. */
 async function nextSource(
   { deps, key, referenceId }: RunContext,
   from: RunContext['checkpoint']['cursor'],
@@ -51,7 +52,7 @@ async function* batchesOf(
     position === null
       ? []
       : await deps.db.tenant(key.tenantId, (tx) =>
-          listFrontier(tx, { tenantId: key.tenantId, jobId, sourceId: source.sourceId }),
+          listFrontier(tx, { tenantId: key.tenantId, jobId, source: source.sourceId }),
         );
   const context = { cursor: position, frontier, signal, ...(await knowledgeOf(run, source, looks)) };
   let cursor = position ?? {};
@@ -61,11 +62,11 @@ async function* batchesOf(
     if (batch.end) return;
     cursor = batch.cursor;
   }
-  const reason = 'The source ended without saying whether it has shown everything';
+  const reason = 'The source ended without saying whether it listed all its documents';
   yield { documents: [], cursor, end: { isComplete: false, reason } };
 }
 
-/** What the source may ask of earlier runs. */
+/** What a source may look up about earlier runs. */
 async function knowledgeOf(
   run: RunContext,
   source: KnowledgeSource,
@@ -73,16 +74,15 @@ async function knowledgeOf(
 ): Promise<Pick<LoadContext, 'findKnown' | 'listKnown' | 'wasComplete'>> {
   const { deps, key, jobId } = run;
   const { sourceId } = source;
+  const before = await deps.db.tenant(key.tenantId, (tx) => findPredecessor(tx, { ...key, jobId }));
   return {
     findKnown: (uris) => looks.look(uris),
     listKnown: (page) => deps.db.tenant(key.tenantId, (tx) => listKnownPage(tx, { ...key, sourceId }, page)),
-    wasComplete: await deps.db.tenant(key.tenantId, (tx) =>
-      wasSeenCompletely(tx, { ...key, jobId, sourceId }),
-    ),
+    wasComplete: before?.status === 'success' && before.complete.includes(sourceId),
   };
 }
 
-/** What a source has last asked for, so that nobody has to ask again for the batch that it makes of it. */
+/** Keeps the last lookup of a source, so that the batch that it makes of it needs no second one. */
 class Looks {
   readonly #run: Pick<RunContext, 'deps' | 'key'>;
   readonly #source: Pick<KnowledgeSource, 'sourceId'>;
@@ -97,23 +97,27 @@ class Looks {
   async look(uris: readonly string[]): Promise<Map<string, KnownDocument>> {
     const rows = await findRows(this.#run, this.#source, uris);
     this.#asked = new Set(uris);
-    this.#rows = new Map(rows.map((row) => [row.uri, row]));
+    this.#rows = byUri(rows);
     return knownDocuments(rows);
   }
 
-  /** Null when there is a document in the batch that was not asked for. */
+  /** Null if the source has not looked up all documents of the batch. */
   find({ documents }: DocumentBatch): ReadonlyMap<string, KnownRow> | null {
     return documents.every(({ uri }) => this.#asked.has(uri)) ? this.#rows : null;
   }
 }
 
-async function findRows(
+export async function findRows(
   { deps, key }: Pick<RunContext, 'deps' | 'key'>,
   { sourceId }: Pick<KnowledgeSource, 'sourceId'>,
   uris: readonly string[],
 ): Promise<KnownRow[]> {
   if (uris.length === 0) return [];
   return deps.db.tenant(key.tenantId, (tx) => listKnown(tx, { ...key, sourceId }, uris));
+}
+
+export function byUri(rows: readonly KnownRow[]): Map<string, KnownRow> {
+  return new Map(rows.map((row) => [row.uri, row]));
 }
 
 export async function findKnownDocuments(
@@ -127,7 +131,7 @@ export async function findKnownDocuments(
 function knownDocuments(rows: readonly KnownRow[]): Map<string, KnownDocument> {
   return new Map(
     rows.map(({ uri, contentHash, etag, lastModified }) => {
-      // A document that is not completely in must be loaded again, whatever its source says of it.
+      // An incomplete document must be loaded again, even if its source says that it has not changed.
       const isIn = contentHash !== null;
       return [uri, { uri, contentHash, etag: isIn ? etag : null, lastModified: isIn ? lastModified : null }];
     }),

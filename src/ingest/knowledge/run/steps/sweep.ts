@@ -1,26 +1,27 @@
-import type { SliceResult } from '../../../../kernel/jobs/types.ts';
+import { deleteFrontier } from '../../../../kernel/crawl/frontier-store.ts';
+import type { Slice, SliceResult } from '../../../../kernel/jobs/types.ts';
+import type { Tx } from '../../../../lib/postgres/db.ts';
 import { listSuperseded } from '../../index/chunk-store.ts';
 import { listGenerations } from '../../index/generation-store.ts';
-import { batchSize, dropRevisions, dropSomeLinks, dropSomeOf } from '../../index/removal.ts';
+import { batchSize, dropRevisions, dropSomeLinks, dropSomeOf, type IndexPlace } from '../../index/removal.ts';
 import { adoptDocuments, deleteGone } from '../../index/visit-store.ts';
 import { addCount, addCounts, checkpointOf, countersOf, stateOf } from '../checkpoint.ts';
 import type { SliceContext } from '../context.ts';
 import { assertReplaceable, holdGeneration, switchOver } from '../generations.ts';
-import { deleteFrontier, hasPredecessorSucceeded, listBusyJobs } from '../store.ts';
+import { findPredecessor, listBusyJobs } from '../store.ts';
 
-/** How many revisions are looked up at once. */
 const maxRevisions = 10_000;
 
-/** One batch of a step's work; answers whether the step is done. */
+/** Processes one batch; returns whether the step is done. */
 type SweepStep = (context: SliceContext) => Promise<boolean>;
 
 /**
- * The end of a run. Everything is in: what is gone goes, what was replaced goes, and the new generation serves. Each
- * step can be repeated, so that a slice may end anywhere.
+ * The end of a run, when everything is indexed: deletes what is gone or was replaced, and activates the new generation.
+ * Each step can be repeated, so a slice may end anywhere.
  */
 const steps: readonly SweepStep[] = [
   removeGone,
-  removeSuperseded,
+  removeReplaced,
   adopt,
   removeFrontier,
   serve,
@@ -41,7 +42,7 @@ export async function sweepOn(context: SliceContext): Promise<SliceResult> {
   return { outcome: { type: 'done', result: { kb_id: run.key.kbId, generation } } };
 }
 
-/** From here on the run cannot be canceled: there is nothing left that could bring the old state back. */
+/** From here on the run cannot be canceled, because the old state can no longer be restored. */
 async function enterSweep({ run, slice }: SliceContext): Promise<void> {
   const entered = await slice.transaction(
     async (tx, job) => {
@@ -49,7 +50,7 @@ async function enterSweep({ run, slice }: SliceContext): Promise<void> {
       if (generation.state === 'building' && run.referenceId === null) await assertReplaceable(tx, run);
       const before = checkpointOf(job);
       let counters = countersOf(job);
-      // Its source was deleted before all of it was in.
+      // The source of the partial document was deleted before the document was complete.
       if (before.document) {
         const { document_id: documentId, revision, counted } = before.document;
         await dropRevisions(run, tx, [{ documentId, revision }]);
@@ -73,7 +74,7 @@ async function removeGone({ run, slice }: SliceContext): Promise<boolean> {
       const scope = { ...run.key, jobId: run.jobId, completeSources: run.checkpoint.complete };
       const startedAt = job.startedAt ?? job.createdAt;
       const gone = await deleteGone(tx, { ...scope, startedAt, limit: batchSize });
-      // Those that the source itself called gone were counted when it did.
+      // Documents that the source itself reported as gone were counted before.
       return { deleted: gone.deleted, counters: addCount(countersOf(job), 'docs_gone', gone.unseen) };
     },
     ({ counters }) => stateOf(run.checkpoint, counters),
@@ -83,29 +84,35 @@ async function removeGone({ run, slice }: SliceContext): Promise<boolean> {
   return deleted < batchSize;
 }
 
-/** Links of older texts and of documents that are gone, with the chunks that nobody has any more. */
-async function removeSuperseded({ run, slice }: SliceContext): Promise<boolean> {
-  const place = { ...run.key, exceptJobId: run.jobId };
+async function removeReplaced({ run, slice }: SliceContext): Promise<boolean> {
+  const { docs_seen, docs_unchanged, docs_gone } = run.counters;
+  if (docs_seen === docs_unchanged && docs_gone === 0) {
+    // Looking through all links costs more than the rest of a run that found everything as it was.
+    const before = await slice.transaction((tx) => findPredecessor(tx, { ...run.key, jobId: run.jobId }));
+    if (before?.status === 'success') return true;
+  }
+  return removeSuperseded(slice, run, (tx) => holdGeneration(tx, run));
+}
+
+/** Deletes links of older texts and of documents that are gone, and chunks without links. */
+export async function removeSuperseded(
+  slice: Slice,
+  place: IndexPlace,
+  lock: (tx: Tx) => Promise<unknown>,
+): Promise<boolean> {
   const revisions = await slice.transaction(async (tx) => {
-    // Looking through all links costs more than all the rest of a run that found everything as it was.
-    if (hasWrittenNothing(run) && (await hasPredecessorSucceeded(tx, { ...run.key, jobId: run.jobId })))
-      return [];
-    const busyJobs = await listBusyJobs(tx, place);
-    return listSuperseded(tx, { ...run.key, busyJobs, limit: maxRevisions });
+    const busyJobs = await listBusyJobs(tx, { ...place.key, exceptJobId: slice.job.jobId });
+    return listSuperseded(tx, { ...place.key, busyJobs, limit: maxRevisions });
   });
   if (revisions.length === 0) return true;
   for (;;) {
     const removed = await slice.transaction(async (tx) => {
-      await holdGeneration(tx, run);
-      return dropSomeLinks(run, tx, revisions);
+      await lock(tx);
+      return dropSomeLinks(place, tx, revisions);
     });
     if (removed < batchSize) return revisions.length < maxRevisions;
     if (slice.shouldYield()) return false;
   }
-}
-
-function hasWrittenNothing({ counters }: SliceContext['run']): boolean {
-  return counters.docs_seen === counters.docs_unchanged && counters.docs_gone === 0;
 }
 
 async function adopt({ run, slice }: SliceContext): Promise<boolean> {
@@ -113,8 +120,12 @@ async function adopt({ run, slice }: SliceContext): Promise<boolean> {
   return (await slice.transaction((tx) => adoptDocuments(tx, scope))) < batchSize;
 }
 
-async function removeFrontier({ run, slice }: SliceContext): Promise<boolean> {
-  const scope = { tenantId: run.key.tenantId, jobId: run.jobId, limit: batchSize };
+function removeFrontier({ slice }: SliceContext): Promise<boolean> {
+  return removeFrontierOf(slice);
+}
+
+export async function removeFrontierOf(slice: Slice): Promise<boolean> {
+  const scope = { ...slice.job, limit: batchSize };
   return (await slice.transaction((tx) => deleteFrontier(tx, scope))) < batchSize;
 }
 
@@ -123,7 +134,7 @@ async function serve({ run, slice }: SliceContext): Promise<boolean> {
   return true;
 }
 
-/** What served before, and what was begun and never ended. */
+/** Deletes the generation that served before, and those that were never finished. */
 async function removeOtherGenerations({ run, slice }: SliceContext): Promise<boolean> {
   if (run.referenceId !== null) return true;
   return slice.transaction(async (tx) => {
