@@ -234,7 +234,7 @@ function itemsDoor(items: ItemHouse, kernel: Kernel): TargetDoor {
       if (target.kind !== 'items') throw new Error(`A file for ${target.kind} came to the door of items`);
       const { processor, options } = target;
       await intake.ingest({
-        ...{ tenantId, userId, processor, options, fileName, content, ipAddress: null, declaredType: null },
+        ...{ tenantId, userId, processor, options, fileName, content },
         beforeCommit: (tx, { jobId }) => record(tx, { jobId, uploadId: null }),
       });
     },

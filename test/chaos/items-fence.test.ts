@@ -2,7 +2,8 @@ import { tmpdir } from 'node:os';
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { expect, onTestFinished, test } from 'vitest';
-import { type IngestDeps, ingestFile } from '../../src/ingest/items/intake/ingest.ts';
+import type { IngestDeps } from '../../src/ingest/items/intake/ingest.ts';
+import { itemIntake } from '../../src/ingest/items/intake/intake.ts';
 import { ItemMetrics } from '../../src/ingest/items/metrics.ts';
 import { createProcessorRegistry } from '../../src/ingest/items/processing/processors/registry.ts';
 import { itemBounds } from '../../src/ingest/items/types.ts';
@@ -183,14 +184,12 @@ async function ingest(
   tenantId: string,
   wish: { content: AsyncIterable<Uint8Array>; processor?: string; options?: object },
 ): Promise<Key> {
-  const { jobId } = await ingestFile(ingestDeps(), {
+  const { jobId } = await itemIntake({ ...ingestDeps(), ingestEnabled: true }).ingest({
     tenantId,
     userId: 'a-user',
-    ipAddress: null,
     processor: wish.processor ?? 'noop',
     options: wish.options ?? {},
     fileName: 'rows.csv',
-    declaredType: 'text/csv',
     content: wish.content,
   });
   return { tenantId, jobId };

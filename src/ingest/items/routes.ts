@@ -2,9 +2,9 @@ import { createHash, type Hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { dropRest } from '../../kernel/http/multipart.ts';
 import { problems } from '../../kernel/http/replies.ts';
 import {
-  type KeptAnswer,
   principalOf,
   type RouteApp,
   type RouteDeps,
@@ -20,9 +20,11 @@ import { itemRowRoutes } from './grid/item-row-routes.ts';
 import type { PageTiming } from './grid/page-timing.ts';
 import { gridRoutes } from './grid/routes.ts';
 import { imageRoutes } from './images/image-routes.ts';
+import type { ArrivingFile } from './images/open-images.ts';
 import { openFileRef } from './intake/file-refs.ts';
+import { type ItemSource, readItemForm } from './intake/form.ts';
 import { type IngestDeps, ingestFile } from './intake/ingest.ts';
-import { type ItemForm, readItemForm } from './intake/multipart.ts';
+
 import { getItemJob, reprocess } from './service.ts';
 import { itemJobReply, renderItemJob } from './views.ts';
 
@@ -64,39 +66,23 @@ function installIngest(app: RouteApp, deps: ItemRoutesDeps): void {
       if (!deps.ingestEnabled) {
         throw itemErrors.raise.ingest_disabled('DB_INGEST_ENABLED is false on this server');
       }
-      const { tenantId, userId } = principalOf(request);
-      const source = await openSource(deps, request).catch(readingOff(request));
-      const seen = hashing(source);
-      const answered = new AnsweredBefore();
-      const job = await ingestFile(deps, {
-        tenantId,
-        userId,
-        ipAddress: request.ip,
-        get processor() {
-          return source.processor;
-        },
-        get options() {
-          return source.options;
-        },
-        get sheet() {
-          return source.sheet;
-        },
-        fileName: source.file.fileName,
-        declaredType: source.file.mediaType,
-        content: seen.content,
-        more: seen.more,
-        beforeReveal: async () => {
-          const { processor, options = {}, sheet } = source;
-          answered.kept = await request.receipt.claim({ processor, options, sheet, sha256: seen.digest() });
-          if (answered.kept) throw answered;
-        },
-        beforeCommit: request.receipt.keeping<Job>(201, ({ jobId }) => ({ jobId }), placeOf),
-      }).catch((error: unknown) => {
-        if (error !== answered) return readingOff(request)(error);
-        return null;
-      });
-      if (job === null) return sendKept(reply, answered.kept as KeptAnswer);
-      return reply.code(201).headers(placeOf(job)).send({ jobId: job.jobId });
+      try {
+        const { tenantId, userId } = principalOf(request);
+        const { digest, ...source } = hashing(await openSource(deps, request));
+        const ingest = { ...source, tenantId, userId, ipAddress: request.ip };
+        const { kept, job } = await ingestFile(deps, ingest, async ({ fields, reveal }) => {
+          const { options = {} } = fields;
+          const answer = await request.receipt.claim({ ...fields, options, sha256: digest() });
+          if (answer) return { kept: answer };
+          const keep = request.receipt.keeping<Job>(201, ({ jobId }) => ({ jobId }), placeOf);
+          return { job: await reveal(keep) };
+        });
+        if (kept) return sendKept(reply, kept);
+        return reply.code(201).headers(placeOf(job)).send({ jobId: job.jobId });
+      } catch (error) {
+        dropRest(request);
+        throw error;
+      }
     },
   });
 }
@@ -105,20 +91,11 @@ function placeOf({ jobId }: Pick<Job, 'jobId'>): { location: string } {
   return { location: `/api/jobs/${jobId}` };
 }
 
-async function openSource(deps: ItemRoutesDeps, request: FastifyRequest): Promise<ItemForm> {
+async function openSource(deps: ItemRoutesDeps, request: FastifyRequest): Promise<ItemSource> {
   refuseCompressed(request);
   return request.isMultipart()
     ? readItemForm(request, { maxFileBytes: deps.maxUploadBytes })
     : openFileRef(request.body, { folder: deps.ingestFolder, tenantId: principalOf(request).tenantId });
-}
-
-/** Of a refused upload the rest is read and dropped: a sender that is not read from would wait for ever. */
-function readingOff({ raw }: FastifyRequest): (error: unknown) => never {
-  return (error) => {
-    raw.unpipe();
-    raw.resume();
-    throw error;
-  };
 }
 
 /** The server does not unpack: a few bytes of a request could become any number of them. */
@@ -201,18 +178,10 @@ function installExport(app: RouteApp, { db }: RouteDeps): void {
   });
 }
 
-/** The same request was answered before: the rows that came with this one are taken back. */
-class AnsweredBefore extends Error {
-  kept: KeptAnswer | null = null;
-}
-
 /** A retried upload is the same request when its fields, the bytes of its files and the names of further ones are. */
-function hashing({ file, more }: Pick<ItemForm, 'file' | 'more'>): Pick<ItemForm, 'more'> & {
-  content: AsyncIterable<Uint8Array>;
-  digest(): string;
-} {
+function hashing({ fields, file, more }: ItemSource): ItemSource & { digest(): string } {
   const hashes: { fileName: string | null; hash: Hash }[] = [];
-  async function* read({ fileName, content }: ItemForm['file']): AsyncGenerator<Uint8Array> {
+  async function* read({ fileName, content }: ArrivingFile): AsyncGenerator<Uint8Array> {
     const hash = createHash('sha256');
     hashes.push({ fileName, hash });
     for await (const chunk of content) {
@@ -221,7 +190,8 @@ function hashing({ file, more }: Pick<ItemForm, 'file' | 'more'>): Pick<ItemForm
     }
   }
   return {
-    content: read(file),
+    fields,
+    file: { ...file, content: read(file) },
     more: async () => {
       const next = await more();
       return next === null ? null : { ...next, content: read(next) };

@@ -27,8 +27,11 @@ import { openWorkbookRows } from './xlsx/open-workbook-rows.ts';
 export interface OpenRowsOptions extends Declaration {
   /** Instead of the one that the header shows. Ignored where nothing is delimited. */
   delimiter?: Delimiter | undefined;
-  /** Of a workbook: the name of the sheet, or its number from 1. Without it the first visible one is read. */
-  sheet?: string | undefined;
+  /**
+   * Of a workbook: the name of the sheet, or its number from 1. Without it the first visible one is read. A function
+   * is called when the whole file was read: what names the sheet may arrive after the file.
+   */
+  sheet?: string | (() => string | null) | undefined;
   limits?: Partial<ReaderLimits> | undefined;
 }
 
@@ -78,7 +81,8 @@ async function openArchived(bytes: ByteSource, { options, limits }: Opening): Pr
     throw error;
   }
   if (found.kind === 'zip') return { kind: 'zip', archive };
-  return { kind: 'rows', reader: await openWorkbookRows(archive, { sheet: options.sheet, limits }) };
+  const sheet = typeof options.sheet === 'function' ? options.sheet() : options.sheet;
+  return { kind: 'rows', reader: await openWorkbookRows(archive, { sheet: sheet ?? undefined, limits }) };
 }
 
 async function* piecesOf(bytes: ByteSource): AsyncGenerator<Buffer> {

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { dropRest } from '../../../kernel/http/multipart.ts';
 import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../../kernel/http/replies.ts';
 import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../../../kernel/http/route.ts';
 import { itemErrors } from '../errors.ts';
@@ -106,9 +107,7 @@ function installLoading(app: RouteApp, deps: CatalogRoutesDeps): void {
         const { userId } = principalOf(request);
         return renderCatalog(await loadCatalog(deps, { ...keyOf(request), userId, ...form }));
       } catch (error) {
-        // Of a refused file the rest is read and dropped: a sender that is not read from would wait for ever.
-        request.raw.unpipe();
-        request.raw.resume();
+        dropRest(request);
         throw error;
       }
     },

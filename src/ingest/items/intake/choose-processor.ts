@@ -6,20 +6,17 @@ import { imageErrors } from '../images/errors.ts';
 import type { ProcessorRegistry } from '../processing/processors/registry.ts';
 import type { Processor } from '../processing/processors/types.ts';
 import type { ItemJob } from '../types.ts';
+import type { ItemFields } from './form.ts';
 
 export interface ChoiceDeps {
   db: Database;
   processors: ProcessorRegistry;
 }
 
-/** What a request says so far: of a form the rest may come behind its file. */
-export interface Wish {
-  readonly tenantId: string;
+/** What a request says: of a form, as far as it has arrived. */
+export interface Wish extends Pick<ItemFields, 'processor' | 'options'> {
+  tenantId: string;
   fileName: string | null;
-  /** Null: the usual one for what the file turns out to be. */
-  readonly processor: string | null;
-  /** Undefined: not said. */
-  readonly options: unknown;
 }
 
 export interface Choice {

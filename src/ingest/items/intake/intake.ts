@@ -1,13 +1,25 @@
 import type { Job } from '../../../kernel/jobs/types.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
 import { itemErrors } from '../errors.ts';
-import { type IngestDeps, ingestFile, type NewItemJob } from './ingest.ts';
+import { type IngestDeps, ingestFile } from './ingest.ts';
+
+export interface IntakeFile {
+  tenantId: string;
+  userId: string;
+  processor: string | null;
+  options: unknown;
+  fileName: string | null;
+  content: AsyncIterable<Uint8Array>;
+  /** Runs in the transaction that makes the job visible. */
+  beforeCommit?: (tx: Tx, job: Job) => Promise<void>;
+}
 
 /** The way in for files that do not come with a request. */
 export interface ItemIntake {
   maxBytes: number;
   /** Throws what would be wrong with every file: an unknown processor, wrong options, an ingest that is off. */
-  check(wanted: Pick<NewItemJob, 'processor' | 'options'>): void;
-  ingest(file: NewItemJob): Promise<Job>;
+  check(wanted: Pick<IntakeFile, 'processor' | 'options'>): void;
+  ingest(file: IntakeFile): Promise<Job>;
 }
 
 export function itemIntake(
@@ -22,6 +34,16 @@ export function itemIntake(
       // Without a name it is the usual one for what each file turns out to be, and those need no options.
       if (processor !== null) deps.processors.get(processor).validateOptions(options);
     },
-    ingest: (file) => ingestFile(deps, file),
+    ingest: ({ tenantId, userId, processor, options, fileName, content, beforeCommit }) => {
+      const request = {
+        tenantId,
+        userId,
+        ipAddress: null,
+        fields: () => ({ processor, options, sheet: null }),
+        file: { fileName, mediaType: null, content },
+        more: async () => null,
+      };
+      return ingestFile(deps, request, ({ reveal }) => reveal(beforeCommit));
+    },
   };
 }

@@ -12,6 +12,7 @@ import {
   openImages,
 } from '../images/open-images.ts';
 import type { ItemJob } from '../types.ts';
+import type { ItemSource } from './form.ts';
 
 /** What a job is made of: a file of rows, or images. Both are read in rows, for one and the same ingest. */
 export interface JobSource {
@@ -27,42 +28,26 @@ export interface JobSource {
   describe(): string | null;
 }
 
-export interface SourceRequest {
-  fileName: string | null;
-  declaredType: string | null;
-  content: AsyncIterable<Uint8Array>;
-  /** Of a form it may come behind the file. */
-  readonly sheet?: string | null;
-  /** Further files; without it there are none. */
-  more?: () => Promise<ArrivingFile | null>;
-}
-
 /** Looks at the first bytes to see what it is; names and declared types only break ties. */
 export async function openSource(
   { files, maxUploadBytes }: { files: Files; maxUploadBytes: number },
-  request: SourceRequest,
+  { file, more, fields }: ItemSource,
 ): Promise<JobSource> {
-  const { fileName, declaredType, more = noMore } = request;
-  const first = await lookAt({ fileName, mediaType: declaredType, content: request.content });
+  const first = await lookAt(file);
   if (isImageFile(first)) return imageSource(openImages({ files, maxUploadBytes, first, more }));
   const input = await openInput(alone(first, more), {
-    fileName: fileName ?? undefined,
-    declaredType: declaredType ?? undefined,
-    // Asked for once the whole workbook is there: by then a form has said which.
-    get sheet() {
-      return request.sheet ?? undefined;
-    },
+    fileName: file.fileName ?? undefined,
+    declaredType: file.mediaType ?? undefined,
+    sheet: () => fields().sheet,
   });
-  if (input.kind === 'rows') return rowSource(input.reader, fileName);
-  return imageSource(openArchivedImages(input.archive, { files, fileName }));
+  if (input.kind === 'rows') return rowSource(input.reader, file.fileName);
+  return imageSource(openArchivedImages(input.archive, { files, fileName: file.fileName }));
 }
 
 /** The images among rows; of a file of rows none. */
 export function imagesIn(rows: readonly ParsedRow[]): ImageRow['image'][] {
   return rows.flatMap((row) => ('image' in row ? [(row as ImageRow).image] : []));
 }
-
-const noMore = async () => null;
 
 /** Rows and archives come alone. What is behind them would be lost, so it makes the whole request wrong. */
 async function* alone(
@@ -79,9 +64,7 @@ async function* alone(
 function rowSource(reader: RowReader, fileName: string | null): JobSource {
   return {
     jobType: 'csv',
-    get columns() {
-      return reader.columns;
-    },
+    columns: reader.columns,
     read: (maxRows, maxBytes) => reader.read(maxRows, maxBytes),
     written: () => {},
     discard: async () => {},

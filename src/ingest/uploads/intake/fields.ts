@@ -51,7 +51,7 @@ export const intakeFields = z.strictObject({
 export type IntakeFields = z.output<typeof intakeFields>;
 
 /** For messages. */
-export const allowedParts = `allowed are ${Object.keys(intakeFields.shape).join(', ')} and file`;
+export const allowedParts = `${Object.keys(intakeFields.shape).join(', ')} and file`;
 
 /** Every violation at once, each with its field and what is allowed. */
 export function readIntakeFields(given: Record<string, unknown>): IntakeFields {
@@ -59,7 +59,10 @@ export function readIntakeFields(given: Record<string, unknown>): IntakeFields {
   if (parsed.success) return parsed.data;
   const fields = parsed.error.issues.flatMap((issue): FieldProblem[] => {
     if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => ({ pointer: `/${key}`, message: `is not a field; ${allowedParts}` }));
+      return issue.keys.map((key) => ({
+        pointer: `/${key}`,
+        message: `is not a field; allowed are ${allowedParts}`,
+      }));
     }
     return [{ pointer: `/${issue.path.join('/')}`, message: issue.message }];
   });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { IngestTrace } from './ingest-trace.ts';
+import { IngestTrace } from './batch-writer.ts';
 
 test('the course of an ingest is kept from its beginning to near its end in few points', () => {
   const trace = new IngestTrace();

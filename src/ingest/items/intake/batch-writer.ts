@@ -1,0 +1,198 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Job } from '../../../kernel/jobs/types.ts';
+import { isSluiceError } from '../../../lib/errors.ts';
+import type { ConnectionWait } from '../../../lib/postgres/db.ts';
+import type { ParsedRow } from '../../../lib/rows/types.ts';
+import { resultKeysOf } from '../export/rows.ts';
+import { recordImages } from '../images/item-images.ts';
+import {
+  type IngestBounds,
+  type IngestState,
+  initialIngestState,
+  nextIngestState,
+} from '../processing/controllers/ingest-batch.ts';
+import { insertItems } from '../store.ts';
+import type { ItemBounds, JobKey } from '../types.ts';
+import type { RowNormalizing } from '../values/normalized.ts';
+import type { IngestDeps } from './ingest.ts';
+import { imagesIn, type JobSource } from './job-source.ts';
+
+const maxInsertTries = 5;
+const maxColumns = 5_000;
+
+/** Writes batches of the size that the database bears, and learns from each how large the next should be. */
+export class BatchWriter {
+  readonly #deps: IngestDeps;
+  readonly #key: JobKey & { userId: string };
+  readonly #bounds: IngestBounds;
+  readonly #normalizer: RowNormalizing;
+  readonly #source: JobSource;
+  readonly #startedAtMs = performance.now();
+  readonly #written = { rows: 0, batches: 0, failed: 0, waitMs: 0 };
+  readonly #trace = new IngestTrace();
+  readonly columns: Set<string>;
+  #state: IngestState;
+
+  constructor(
+    deps: IngestDeps,
+    {
+      key,
+      normalizer,
+      source,
+    }: { key: JobKey & { userId: string }; normalizer: RowNormalizing; source: JobSource },
+  ) {
+    this.#deps = deps;
+    this.#key = key;
+    this.#normalizer = normalizer;
+    this.#source = source;
+    this.columns = new Set(source.columns ?? []);
+    this.#bounds = ingestBounds(deps.bounds);
+    this.#state = initialIngestState(this.#bounds);
+  }
+
+  get state(): IngestState {
+    return this.#state;
+  }
+
+  get rows(): number {
+    return this.#written.rows;
+  }
+
+  /** What people see of the controller once the file is in. */
+  describe(): object {
+    const { rows, reason, latencyEwmaMs, bytesPerRow } = this.#state;
+    const round = (value: number | null) => (value === null ? null : Math.round(value * 10) / 10);
+    return {
+      rows,
+      reason,
+      latencyEwmaMs: round(latencyEwmaMs),
+      targetMs: this.#bounds.p50Ms,
+      bytesPerRow: round(bytesPerRow),
+      history: this.#trace.points,
+    };
+  }
+
+  async write(rows: readonly ParsedRow[]): Promise<void> {
+    if (this.#source.columns === null) collectColumns(this.columns, rows);
+    for (let attempt = 1; ; attempt += 1) {
+      const startedAtMs = performance.now();
+      try {
+        const { totalMs, queuedMs } = await this.#insert(rows);
+        this.#source.written(rows);
+        // The wait is a signal of its own: a full pool is no slow database.
+        const latencyMs = Math.max(0, performance.now() - startedAtMs - totalMs);
+        this.#learn(rows, { latencyMs, poolWaitMs: queuedMs });
+        this.#deps.itemMetrics.inserted(latencyMs);
+        return;
+      } catch (error) {
+        this.#learn(rows, { latencyMs: performance.now() - startedAtMs, poolWaitMs: 0, failed: true });
+        if (!isWorthARetry(error) || attempt === maxInsertTries) throw error;
+        this.#logFailure(error, attempt);
+        await sleep(this.#state.delayMs);
+      }
+    }
+  }
+
+  logEnd(job: Job): void {
+    const { latencyEwmaMs, rows, reason } = this.#state;
+    const tookMs = Math.round(performance.now() - this.#startedAtMs);
+    const next = { rows, reason, latencyEwmaMs };
+    this.#deps.logger.info(
+      { ...this.#ids(), correlation_id: job.correlationId, ...this.#written, tookMs, batch: next },
+      'a file was taken in',
+    );
+  }
+
+  async #insert(rows: readonly ParsedRow[]): Promise<ConnectionWait> {
+    const { tenantId } = this.#key;
+    const firstRowNo = rows[0]?.rowNo ?? 1;
+    const inputs = rows.map((row) => row.inputJson);
+    const each = inputs.map((input) => this.#normalizer.normalize(input));
+    const normalized = each.some((text) => text !== null) ? each : null;
+    const images = imagesIn(rows);
+    const { jobType } = this.#source;
+    return this.#deps.db.tenant(tenantId, async (tx) => {
+      await insertItems(tx, { ...this.#key, jobType, firstRowNo, inputs, normalized });
+      if (images.length > 0) await recordImages(tx, { files: this.#deps.files, key: this.#key, images });
+      return tx.wait;
+    });
+  }
+
+  #learn(
+    rows: readonly ParsedRow[],
+    seen: { latencyMs: number; poolWaitMs: number; failed?: boolean },
+  ): void {
+    const bytes = rows.reduce((sum, row) => sum + row.sizeBytes, 0);
+    const before = this.#state.rows;
+    this.#state = nextIngestState(this.#state, { rows: rows.length, bytes, ...seen }, this.#bounds);
+    this.#trace.add(performance.now() - this.#startedAtMs, { rows: before, latencyMs: seen.latencyMs });
+    this.#written.batches += 1;
+    this.#written.waitMs += Math.round(seen.poolWaitMs);
+    if (seen.failed) this.#written.failed += 1;
+    else this.#written.rows += rows.length;
+    const { rows: next, reason } = this.#state;
+    this.#deps.logger.debug(
+      { ...this.#ids(), rows: rows.length, before, next, reason, ...seen },
+      'a batch of rows',
+    );
+  }
+
+  #logFailure(error: unknown, attempt: number): void {
+    const { delayMs, rows, reason } = this.#state;
+    const line = { ...this.#ids(), err: error, attempt, delayMs, rows, reason };
+    this.#deps.logger.warn(line, 'an insert of rows failed and is tried again');
+  }
+
+  #ids() {
+    return { tenant_id: this.#key.tenantId, job_id: this.#key.jobId };
+  }
+}
+
+/** A lost COMMIT may have written the rows: trying again would double them, so the whole ingest is taken back. */
+function isWorthARetry(error: unknown): boolean {
+  return (
+    isSluiceError(error) && ['database_unavailable', 'write_conflict', 'query_timeout'].includes(error.code)
+  );
+}
+
+function collectColumns(columns: Set<string>, rows: readonly ParsedRow[]): void {
+  if (columns.size >= maxColumns) return;
+  for (const { inputJson } of rows) for (const key of resultKeysOf(inputJson)) columns.add(key);
+}
+
+export function ingestBounds(bounds: ItemBounds): IngestBounds {
+  return {
+    minRows: bounds.ingestMinRows,
+    maxRows: bounds.ingestMaxRows,
+    maxBatchBytes: bounds.ingestMaxBatchBytes,
+    p50Ms: bounds.dbP50Ms,
+    p95Ms: bounds.dbP95Ms,
+  };
+}
+
+/** After how many ms a batch was in, how many rows it was meant to have, how many ms its insert took. */
+export type IngestPoint = [atMs: number, rows: number, latencyMs: number];
+
+const most = 32;
+
+/** How the size of batches went while a file was taken in: few points, whatever the length of the file. */
+export class IngestTrace {
+  #points: IngestPoint[] = [];
+  #step = 1;
+  #seen = 0;
+
+  get points(): readonly IngestPoint[] {
+    return this.#points;
+  }
+
+  add(atMs: number, { rows, latencyMs }: { rows: number; latencyMs: number }): void {
+    const isKept = this.#seen % this.#step === 0;
+    this.#seen += 1;
+    if (!isKept) return;
+    this.#points.push([Math.round(atMs), rows, Math.round(latencyMs * 10) / 10]);
+    if (this.#points.length < most) return;
+    // Every other one from here on, and of those before.
+    this.#points = this.#points.filter((_, index) => index % 2 === 0);
+    this.#step *= 2;
+  }
+}
