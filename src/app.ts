@@ -173,6 +173,7 @@ async function startKernel(parts: {
       tasks: [
         ...upkeepTasks({ config, db, logger, files, limits, breakers, items }),
         ...parts.base.tasks,
+        ...parts.base.catalogs.tasks,
         ...uploads.tasks(kernel),
         ...connectors.tasks(kernel),
         ...knowledge.tasks,
@@ -245,6 +246,7 @@ async function openServer(parts: ServerParts): Promise<FastifyInstance> {
       files,
       admissions: authenticator.admissions,
       streams: new SseStreams({ authenticator }),
+      catalogs: parts.base.catalogs,
       items,
       uploads,
       connectors,

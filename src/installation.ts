@@ -3,13 +3,14 @@ import { createMetricsRegistry } from './api/metrics.ts';
 import type { Config } from './config.ts';
 import { type AdapterHouse, openAdapterHouse } from './ingest/adapters/house.ts';
 import type { TargetDoor, TargetDoors } from './ingest/adapters/types.ts';
+import { type CatalogHouse, openCatalogHouse } from './ingest/catalog/house.ts';
+import { prepareTitleSearch } from './ingest/catalog/matching/prepare-title-search.ts';
 import {
   type ConnectorHouse,
   hookSecretFrom,
   openConnectorHouse,
   syncPolicyOf,
 } from './ingest/connectors/house.ts';
-import { prepareTitleSearch } from './ingest/items/catalog/prepare-title-search.ts';
 import { type ItemHouse, openItemHouse } from './ingest/items/house.ts';
 import type { ProcessorDefinition } from './ingest/items/processing/processors/custom/define-processor.ts';
 import { admitReferences, kbMadeAt } from './ingest/knowledge/documents/reference-intake.ts';
@@ -76,6 +77,7 @@ export interface Installation {
   secrets: TenantSecrets;
   /** Upkeep of what every process has. */
   tasks: UpkeepTask[];
+  catalogs: CatalogHouse;
   items: ItemHouse;
   uploads: UploadHouse;
   connectors: ConnectorHouse;
@@ -97,11 +99,7 @@ export async function openInstallation(
   const connections = await resolveConnections(config, { onNotice: (text) => logger.info(text) });
   closing.add('The database connection', { stop: () => connections.leave() });
   scrubber.register([connections.ownerUrl ?? '', connections.appUrl].flatMap(passwordsOf));
-  const prepared = await prepareDatabase(connections, { migrate: config.autoMigrate });
-  if (prepared && prepared.applied.length > 0) logger.info({ applied: prepared.applied }, 'migrated');
-  if (connections.ownerUrl !== null && config.autoMigrate) {
-    await prepareTitleSearch(connections.ownerUrl, { onNotice: (text) => logger.warn(text) });
-  }
+  await prepareSchema(options, connections);
   const metrics = createMetricsRegistry();
   const workerId = newId();
   const db = openDatabase({ config, connections, logger, metrics, workerId });
@@ -117,6 +115,7 @@ export async function openInstallation(
   const secretOf = (tenantId: string, name: string) => secrets.get(tenantId, name);
   const files = createFiles(config);
   closing.add('The file storage', { stop: () => files.close() });
+  const catalogs = openCatalogHouse({ ...config, db });
   const items = openItemHouse({
     ...config,
     db,
@@ -124,6 +123,7 @@ export async function openInstallation(
     logger,
     registry: metrics,
     fetch,
+    catalogs: catalogs.lookups,
     secretOf,
     bounds: config,
     customProcessors: options.processors,
@@ -141,7 +141,7 @@ export async function openInstallation(
   const scrapes = openScrapes(options, { db, registry: metrics, fetch });
   const webhooks = openWebhooks({ ...config, db, wake, logger, registry: metrics, fetch, keys });
   const adapters = openAdapterHouse({ ...config, db, logger, registry: metrics, fetch, secretOf });
-  const houses = { items, uploads, connectors, knowledge, scrapes, adapters, webhooks };
+  const houses = { catalogs, items, uploads, connectors, knowledge, scrapes, adapters, webhooks };
   const shelves = [tenantSecretShelf(db), webhookSecretShelf(db)];
   const tasks = [rotationTask({ keys, shelves, logger })];
   const shared = {
@@ -158,6 +158,14 @@ export async function openInstallation(
     wake,
   };
   return { ...shared, tasks, ...houses };
+}
+
+async function prepareSchema({ config, logger }: ProcessOptions, connections: Connections): Promise<void> {
+  const prepared = await prepareDatabase(connections, { migrate: config.autoMigrate });
+  if (prepared && prepared.applied.length > 0) logger.info({ applied: prepared.applied }, 'migrated');
+  if (connections.ownerUrl !== null && config.autoMigrate) {
+    await prepareTitleSearch(connections.ownerUrl, { onNotice: (text) => logger.warn(text) });
+  }
 }
 
 function openConnectors(

@@ -1,4 +1,5 @@
 import type { AdapterHouse } from '../ingest/adapters/house.ts';
+import type { CatalogHouse } from '../ingest/catalog/house.ts';
 import { listConnectorAttention } from '../ingest/connectors/connections/attention-store.ts';
 import type { ConnectorHouse } from '../ingest/connectors/house.ts';
 import type { ItemHouse } from '../ingest/items/house.ts';
@@ -23,6 +24,7 @@ import type { SseStreams } from './sse.ts';
 export interface HouseDeps {
   kernel: Kernel;
   streams: SseStreams;
+  catalogs: CatalogHouse;
   items: ItemHouse;
   uploads: UploadHouse;
   connectors: ConnectorHouse;
@@ -52,6 +54,7 @@ export function houseRoutes(deps: HouseDeps): RouteModule[] {
     tenantErasureRoutes(deps),
     jobRoutes(deps.kernel, deps.items.details),
     ...deps.items.routes(deps.kernel),
+    ...deps.catalogs.routes(deps.kernel),
     ...deps.uploads.routes(deps.kernel),
     ...deps.connectors.routes(deps.kernel),
     ...deps.knowledge.routes(deps.kernel),

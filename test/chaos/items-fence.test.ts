@@ -12,6 +12,7 @@ import { findJob } from '../../src/kernel/jobs/store.ts';
 import type { TurnResult } from '../../src/kernel/jobs/types.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { queryOnce, withDatabase } from '../support/fakes/postgres-server.ts';
+import { testCatalogHouse } from '../support/worlds/catalog-house.ts';
 import { newTenant, useDatabase } from '../support/worlds/database.ts';
 import { testItemHouse } from '../support/worlds/item-house.ts';
 import { eventually, testKernel } from '../support/worlds/kernel.ts';
@@ -199,7 +200,7 @@ function ingestDeps(): IngestDeps {
   const { db, registry, wake, metrics, quotas } = testKernel(database);
   return {
     ...{ db, registry, wake, metrics, quotas },
-    processors: createProcessorRegistry(),
+    processors: createProcessorRegistry({ catalogs: testCatalogHouse(database.db).lookups }),
     itemMetrics: new ItemMetrics(new Registry()),
     bounds: itemBounds,
     maxOpenItems: 1_000_000,

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
-import { prepareTitleSearch } from '../../src/ingest/items/catalog/prepare-title-search.ts';
-import { removeUnusedVersions } from '../../src/ingest/items/catalog/service.ts';
+import { prepareTitleSearch } from '../../src/ingest/catalog/matching/prepare-title-search.ts';
+import { removeUnusedVersions } from '../../src/ingest/catalog/service.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { textRow, workbookOf } from '../generators/workbook.ts';
 import { useItemServer } from '../support/servers/item-server.ts';
@@ -277,7 +277,7 @@ test('of a workbook the sheet can be named; without it the first visible one is 
   twice.set('file', book, 'products.xlsx');
   expect(await ask({ tenantId }, 'PUT', '/api/catalogs/main', twice)).toMatchObject({
     status: 400,
-    body: { code: 'catalog_form_invalid', detail: expect.stringContaining('sheet twice') },
+    body: { code: 'catalog_form_invalid', detail: expect.stringContaining('"sheet" twice') },
   });
 });
 

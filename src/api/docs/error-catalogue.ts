@@ -1,6 +1,6 @@
 import { adapterErrors, adapterFailures } from '../../ingest/adapters/errors.ts';
+import { catalogErrors } from '../../ingest/catalog/errors.ts';
 import { connectorErrors, syncFailures } from '../../ingest/connectors/errors.ts';
-import { catalogErrors } from '../../ingest/items/catalog/errors.ts';
 import { itemErrors } from '../../ingest/items/errors.ts';
 import { exportErrors } from '../../ingest/items/export/errors.ts';
 import { imageErrors, imageFailures } from '../../ingest/items/images/errors.ts';
@@ -24,6 +24,7 @@ import { tenancyErrors } from '../../kernel/tenancy/errors.ts';
 import { webhookErrors } from '../../kernel/webhooks/errors.ts';
 import type { ErrorCatalogue, ErrorDefinition } from '../../lib/errors.ts';
 import { fetchErrors } from '../../lib/fetch/errors.ts';
+import { contentErrors } from '../../lib/formats/errors.ts';
 import { listenErrors } from '../../lib/listen.ts';
 import { databaseErrors } from '../../lib/postgres/db-errors.ts';
 import { migrationErrors } from '../../lib/postgres/migrate.ts';
@@ -44,6 +45,7 @@ export const errorChapters: CatalogueChapter[] = [
   { title: 'Lists', catalogue: cursorErrors },
   { title: 'Tenants, users and keys', catalogue: tenancyErrors },
   { title: 'Files', catalogue: fileErrors },
+  { title: 'Contents of files', catalogue: contentErrors },
   { title: 'S3 servers', catalogue: s3Errors },
   { title: 'Jobs', catalogue: jobErrors },
   { title: 'Items', catalogue: itemErrors },

@@ -1,6 +1,7 @@
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { type AdapterHouse, openAdapterHouse } from '../../ingest/adapters/house.ts';
+import { type CatalogHouse, openCatalogHouse } from '../../ingest/catalog/house.ts';
 import { type ConnectorHouse, openConnectorHouse } from '../../ingest/connectors/house.ts';
 import { type ItemHouse, openItemHouse } from '../../ingest/items/house.ts';
 import { itemBounds } from '../../ingest/items/types.ts';
@@ -41,6 +42,7 @@ export async function renderOpenApi({ version }: { version: string }): Promise<s
     jwksUrl: null,
   };
   const authenticator = createAuthenticator({ db, clock: systemClock, tokens });
+  const catalogs = openCatalogHouse({ db, ingestEnabled: true, maxUploadBytes: 1 });
   const app = await createServer({
     config: {
       maxBodyBytes: 1024,
@@ -59,7 +61,8 @@ export async function renderOpenApi({ version }: { version: string }): Promise<s
       files: noFiles,
       admissions: authenticator.admissions,
       streams: new SseStreams({ authenticator }),
-      items: idleItems(db),
+      catalogs,
+      items: idleItems(db, catalogs),
       uploads: idleUploads(db),
       connectors: idleConnectors(db),
       knowledge: idleKnowledge(db),
@@ -98,13 +101,14 @@ function idleKernel(db: Database): Kernel {
   });
 }
 
-function idleItems(db: Database): ItemHouse {
+function idleItems(db: Database, { lookups }: CatalogHouse): ItemHouse {
   return openItemHouse({
     db,
     files: noFiles,
     logger: pino({ level: 'silent' }),
     registry: new Registry(),
     fetch: createGuardedFetch({ blockPrivateAddresses: true, userAgent: '' }),
+    catalogs: lookups,
     secretOf: () => Promise.reject(new Error('Nothing works here')),
     bounds: itemBounds,
     ingestEnabled: true,

@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Command } from 'commander';
 import type { Config } from '../../config.ts';
 import { adapterErrors } from '../../ingest/adapters/errors.ts';
-import { catalogErrors } from '../../ingest/items/catalog/errors.ts';
+import { catalogErrors } from '../../ingest/catalog/errors.ts';
 import { itemErrors } from '../../ingest/items/errors.ts';
 import { exportErrors } from '../../ingest/items/export/errors.ts';
 import { processorErrors } from '../../ingest/items/processing/processors/errors.ts';
@@ -12,6 +12,7 @@ import { knowledgeErrors } from '../../ingest/knowledge/errors.ts';
 import { scrapeErrors } from '../../ingest/scrapes/errors.ts';
 import { uploadErrors } from '../../ingest/uploads/errors.ts';
 import { eventErrors } from '../../kernel/events/errors.ts';
+import { fileErrors } from '../../kernel/files/errors.ts';
 import { jobErrors } from '../../kernel/jobs/errors.ts';
 import { loadJwtSecret } from '../../kernel/secrets/installation-secrets.ts';
 import { tenancyErrors } from '../../kernel/tenancy/errors.ts';
@@ -381,6 +382,7 @@ const definitions: Record<string, ErrorDefinition | undefined> = {
   ...eventErrors.definitions,
   ...tenancyErrors.definitions,
   ...databaseErrors.definitions,
+  ...fileErrors.definitions,
   ...itemErrors.definitions,
   ...processorErrors.definitions,
   ...catalogErrors.definitions,

@@ -4,7 +4,7 @@ import { beforeAll, expect, test, vi } from 'vitest';
 import { useCommandLine } from '../../../test/support/servers/command-line.ts';
 import { useServer } from '../../../test/support/servers/server.ts';
 import { newTenant, useDatabase } from '../../../test/support/worlds/database.ts';
-import { prepareTitleSearch } from '../../ingest/items/catalog/prepare-title-search.ts';
+import { prepareTitleSearch } from '../../ingest/catalog/matching/prepare-title-search.ts';
 
 // Some of the commands are processes of their own.
 vi.setConfig({ testTimeout: 60_000 });

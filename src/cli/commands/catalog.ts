@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { z } from 'zod';
-import { catalogNamePattern, productFields } from '../../ingest/items/catalog/types.ts';
-import type { catalogReply, matchReply } from '../../ingest/items/catalog/views.ts';
+import { catalogNamePattern, productFields } from '../../ingest/catalog/types.ts';
+import type { catalogReply, matchReply } from '../../ingest/catalog/views.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { addClientFlags, type Client, connectClient } from '../client/client.ts';
 import { maxListed, printList, readPages } from '../client/lists.ts';

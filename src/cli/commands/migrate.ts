@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { prepareTitleSearch } from '../../ingest/items/catalog/prepare-title-search.ts';
+import { prepareTitleSearch } from '../../ingest/catalog/matching/prepare-title-search.ts';
 import { preparePgvector } from '../../ingest/knowledge/index/vector/prepare-pgvector.ts';
 import { type Connections, prepareDatabase, resolveConnections } from '../../lib/postgres/connections.ts';
 import { withConnection } from '../../lib/postgres/inspection.ts';

@@ -7,12 +7,6 @@ export const itemErrors = defineErrors({
     title: 'The tenant has as many open rows as it may have',
     next: 'Wait until some are processed, or ask the operator for a higher limit (open_items, MAX_OPEN_ITEMS).',
   },
-  ingest_disabled: {
-    kind: 'transient',
-    status: 503,
-    title: 'Taking in files is switched off',
-    next: 'Ask the operator to set DB_INGEST_ENABLED.',
-  },
   feature_disabled: {
     kind: 'not_found',
     status: 404,

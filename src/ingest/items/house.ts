@@ -8,8 +8,6 @@ import type { UpkeepTask } from '../../kernel/upkeep/types.ts';
 import type { GuardedFetch } from '../../lib/fetch/guarded-fetch.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Database } from '../../lib/postgres/db.ts';
-import { catalogRoutes } from './catalog/routes.ts';
-import { removeUnusedVersions } from './catalog/service.ts';
 import { slowPageMs } from './grid/page-timing.ts';
 import { pendingRoutes } from './grid/pending-routes.ts';
 import { ImageDecoder } from './images/decoder.ts';
@@ -19,6 +17,7 @@ import { ItemMetrics, type PendingCount } from './metrics.ts';
 import { itemsPipeline } from './pipeline.ts';
 import { Lanes } from './processing/lanes.ts';
 import { Pacing } from './processing/pacing.ts';
+import type { CatalogLookups } from './processing/processors/catalog.ts';
 import type { ProcessorDefinition } from './processing/processors/custom/define-processor.ts';
 import { createProcessorRegistry } from './processing/processors/registry.ts';
 import { itemRoutes } from './routes.ts';
@@ -33,6 +32,7 @@ export interface ItemHouseOptions {
   logger: Logger;
   registry: Registry;
   fetch: GuardedFetch;
+  catalogs: CatalogLookups;
   secretOf(tenantId: string, name: string): Promise<string>;
   bounds: ItemBounds;
   ingestEnabled: boolean;
@@ -66,7 +66,10 @@ export function openItemHouse(options: ItemHouseOptions): ItemHouse {
   const { db, files, bounds } = options;
   const decoder = new ImageDecoder();
   const metrics = new ItemMetrics(options.registry);
-  const processors = createProcessorRegistry({ custom: options.customProcessors });
+  const processors = createProcessorRegistry({
+    catalogs: options.catalogs,
+    custom: options.customProcessors,
+  });
   metrics.watchPending(() => readPending(options));
   const pages = { metrics, slowMs: options.slowPageMs ?? slowPageMs };
   const pacing = new Pacing({ bounds, onThrottled: (provider) => metrics.throttled.inc({ provider }) });
@@ -93,7 +96,6 @@ export function openItemHouse(options: ItemHouseOptions): ItemHouse {
     routes: (kernel) => [
       itemRoutes(ingestDeps(kernel)),
       pendingRoutes({ enabled: options.globalPendingEnabled, pages }),
-      catalogRoutes({ ...options, workerId: kernel.membership.workerId }),
     ],
     intake: (kernel) => itemIntake(ingestDeps(kernel)),
     onWorkersLost: (kernel, workerIds) => freeItemsOf({ db, wake: kernel.wake }, workerIds),
@@ -104,10 +106,7 @@ export function openItemHouse(options: ItemHouseOptions): ItemHouse {
       return new Map(rows.map((row) => [row.jobId, renderItems(row, pacing.describeLive(row.jobId))]));
     },
     close: () => decoder.close(),
-    tasks: [
-      { name: 'remove_dead_ingests', everyMs: 60_000, run: () => removeDeadIngests(db, { files }) },
-      { name: 'remove_unused_catalog_versions', everyMs: 60_000, run: () => removeUnusedVersions(db) },
-    ],
+    tasks: [{ name: 'remove_dead_ingests', everyMs: 60_000, run: () => removeDeadIngests(db, { files }) }],
   };
 }
 

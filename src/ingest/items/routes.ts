@@ -2,6 +2,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { fileErrors } from '../../kernel/files/errors.ts';
 import { dropRest } from '../../kernel/http/multipart.ts';
 import { problems } from '../../kernel/http/replies.ts';
 import {
@@ -14,7 +15,6 @@ import {
 import { jobKeyOf } from '../../kernel/jobs/routes.ts';
 import type { Job } from '../../kernel/jobs/types.ts';
 import { readerErrors } from '../../lib/rows/errors.ts';
-import { itemErrors } from './errors.ts';
 import { exportItems } from './export/export.ts';
 import { itemRowRoutes } from './grid/item-row-routes.ts';
 import type { PageTiming } from './grid/page-timing.ts';
@@ -64,7 +64,7 @@ function installIngest(app: RouteApp, deps: ItemRoutesDeps): void {
     },
     handler: async (request, reply) => {
       if (!deps.ingestEnabled) {
-        throw itemErrors.raise.ingest_disabled('DB_INGEST_ENABLED is false on this server');
+        throw fileErrors.raise.ingest_disabled('DB_INGEST_ENABLED is false on this server');
       }
       try {
         const { tenantId, userId } = principalOf(request);

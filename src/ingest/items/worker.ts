@@ -5,7 +5,6 @@ import type { GuardedFetch } from '../../lib/fetch/guarded-fetch.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Database, TransactionContext } from '../../lib/postgres/db.ts';
-import { catalogsOf } from './catalog/catalogs.ts';
 import type { JobImages } from './images/types.ts';
 import type { ItemMetrics } from './metrics.ts';
 import { type BatchReport, closeBatch, comeBackFor, freshOf, notRunning } from './processing/batch.ts';
@@ -371,7 +370,6 @@ function contextOf(
     jobId: job.jobId,
     fetch: provider.pace(deps.fetch, hooks.ending),
     secret: (name) => deps.secretOf(job.tenantId, name),
-    catalogs: catalogsOf(deps.db, job.tenantId),
     concurrency: provider.concurrency,
     ...(job.jobType === 'image' ? { images: deps.imagesOf(job) } : {}),
   };

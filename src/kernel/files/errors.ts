@@ -1,8 +1,12 @@
 import { defineErrors } from '../../lib/errors.ts';
-import { contentErrors } from '../../lib/formats/errors.ts';
 
 export const fileErrors = defineErrors({
-  ...contentErrors.definitions,
+  ingest_disabled: {
+    kind: 'transient',
+    status: 503,
+    title: 'Taking in files is switched off',
+    next: 'Ask the operator to set DB_INGEST_ENABLED.',
+  },
   file_not_found: {
     kind: 'not_found',
     status: 404,

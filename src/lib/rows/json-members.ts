@@ -1,3 +1,5 @@
+import type { ParsedRow } from './types.ts';
+
 /**
  * The members of an object as they are written: the key decoded, the value as its JSON text, so that long numbers
  * keep every digit. The text must be valid JSON of an object.
@@ -15,6 +17,14 @@ export function* jsonMembers(text: string): Generator<{ key: string; valueText: 
     if (text[valueEnd] !== ',') return;
     at = valueEnd + 1;
   }
+}
+
+const maxColumns = 5_000;
+
+/** Adds the columns of rows that each name their own, in the order in which they appear. */
+export function collectColumns(columns: Set<string>, rows: readonly ParsedRow[]): void {
+  if (columns.size >= maxColumns) return;
+  for (const { inputJson } of rows) for (const { key } of jsonMembers(inputJson)) columns.add(key);
 }
 
 /** The text without its strings, which leaves brackets, numbers and words. */

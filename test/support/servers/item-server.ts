@@ -4,6 +4,7 @@ import type { RouteModule } from '../../../src/kernel/http/route.ts';
 import type { Kernel } from '../../../src/kernel/jobs/kernel.ts';
 import { jobRoutes } from '../../../src/kernel/jobs/routes.ts';
 import type { Pipeline } from '../../../src/kernel/jobs/types.ts';
+import { testCatalogHouse } from '../worlds/catalog-house.ts';
 import type { TestDatabase } from '../worlds/database.ts';
 import { testItemHouse } from '../worlds/item-house.ts';
 import { useKernel } from '../worlds/kernel.ts';
@@ -39,7 +40,8 @@ export function useItemServer(
   });
   const routes: RouteModule = (app, deps) => {
     jobRoutes(held.kernel, open().details)(app, deps);
-    const modules = [...open().routes(held.kernel), ...otherRoutes(held.kernel)];
+    const catalogs = testCatalogHouse(database.db).routes(held.kernel);
+    const modules = [...open().routes(held.kernel), ...catalogs, ...otherRoutes(held.kernel)];
     for (const module of modules) module(app, deps);
   };
   return { open, held, server: useServer(database, { routes: [routes] }) };

@@ -17,6 +17,7 @@ import { mintToken, type TokenSettings } from '../../../src/kernel/tenancy/token
 import type { Role } from '../../../src/kernel/tenancy/types.ts';
 import { type Clock, systemClock } from '../../../src/lib/clock.ts';
 import { testAdapterHouse } from '../worlds/adapter-house.ts';
+import { testCatalogHouse } from '../worlds/catalog-house.ts';
 import { testConnectorHouse } from '../worlds/connector-house.ts';
 import type { TestDatabase } from '../worlds/database.ts';
 import { testItemHouse } from '../worlds/item-house.ts';
@@ -125,6 +126,7 @@ function everyRoute(database: TestDatabase, authenticator: Authenticator): Route
     files,
     admissions,
     streams,
+    catalogs: testCatalogHouse(database.db),
     items,
     uploads,
     connectors: testConnectorHouse(database.db),

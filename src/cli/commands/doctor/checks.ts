@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { Config } from '../../../config.ts';
-import { findTrigrams } from '../../../ingest/items/catalog/title-index-store.ts';
+import { findTrigrams } from '../../../ingest/catalog/matching/title-index-store.ts';
 import type { Files } from '../../../kernel/files/types.ts';
 import { isSluiceError, messageOf } from '../../../lib/errors.ts';
 import { listTenantTables, readLoginFacts, readServerFacts } from '../../../lib/postgres/inspection.ts';

@@ -1,6 +1,7 @@
 import { createTurns } from '../../../lib/event-loop-turns.ts';
 import { csvField as textField } from '../../../lib/formats/csv-cells.ts';
-import { type ExportBatches, type ExportRow, type ExportValue, numberText } from '../values/export-values.ts';
+import { type ExactValue, numberText } from '../../../lib/rows/exact-json.ts';
+import type { ExportBatches, ExportRow } from './rows.ts';
 
 export interface CsvOptions {
   header: readonly string[];
@@ -42,7 +43,7 @@ function csvLine(row: ExportRow): string {
   return `${line}\r\n`;
 }
 
-function csvField(value: ExportValue): string {
+function csvField(value: ExactValue): string {
   if (typeof value === 'string') {
     if (value === '') return '""';
     return textField(value);

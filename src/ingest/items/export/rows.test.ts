@@ -1,10 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { exactNumber } from '../values/exact-json.ts';
-import { ExactNumber, type ExportValue } from '../values/export-values.ts';
+import { ExactNumber, type ExactValue, exactNumber } from '../../../lib/rows/exact-json.ts';
 import { createRowProjector, exportColumns, resultKeysOf } from './rows.ts';
 
-function project(resultJson: string | null, keys = resultKeysOf(resultJson)): ExportValue[] {
+function project(resultJson: string | null, keys = resultKeysOf(resultJson)): ExactValue[] {
   return createRowProjector(exportColumns([], keys))({ rowNo: 7, status: 'DONE', resultJson }).slice(2);
 }
 

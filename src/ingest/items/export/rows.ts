@@ -1,6 +1,9 @@
-import { readExactMembers, readExactValue } from '../values/exact-json.ts';
-import type { ExportValue } from '../values/export-values.ts';
+import { type ExactValue, readExactMembers, readExactValue } from '../../../lib/rows/exact-json.ts';
 import { exportErrors } from './errors.ts';
+
+export type ExportRow = readonly ExactValue[];
+/** Rows arrive in batches: one await per row would cost more than writing it. */
+export type ExportBatches = AsyncIterable<readonly ExportRow[]> | Iterable<readonly ExportRow[]>;
 
 /** The columns of the grid and of every export of it, in order. */
 export interface ExportColumns {
@@ -39,7 +42,7 @@ export function resultKeysOf(resultJson: string | null): string[] {
 }
 
 /** Returns a function from an item to the values of its row, made for one set of columns. */
-export function createRowProjector({ keys }: ExportColumns): (item: ExportItem) => ExportValue[] {
+export function createRowProjector({ keys }: ExportColumns): (item: ExportItem) => ExactValue[] {
   const columns = keys.map((key) => ({ key, inherited: key in Object.prototype }));
   const openings = keys.map((key, at) => `${at === 0 ? '{' : ','}${JSON.stringify(key)}:`);
   return (item) => {
@@ -61,9 +64,9 @@ function cutInOrder(
   { rowNo, status }: ExportItem,
   resultJson: string,
   openings: readonly string[],
-): ExportValue[] | null {
+): ExactValue[] | null {
   if (resultJson.includes('\\')) return null;
-  const row: ExportValue[] = [rowNo, status];
+  const row: ExactValue[] = [rowNo, status];
   let at = 0;
   for (const opening of openings) {
     const from = at + opening.length + 1;
@@ -76,7 +79,7 @@ function cutInOrder(
 }
 
 interface Projected {
-  row: ExportValue[];
+  row: ExactValue[];
   /** How many members of the result have no column. */
   lost: number;
 }
@@ -93,8 +96,8 @@ function findPlainly(
 ): Projected | null {
   if (!isObject(resultJson) || resultJson.includes('[')) return null;
   if (resultJson.indexOf('{') !== resultJson.lastIndexOf('{')) return null;
-  const result = JSON.parse(resultJson) as Record<string, ExportValue>;
-  const row: ExportValue[] = [rowNo, status];
+  const result = JSON.parse(resultJson) as Record<string, ExactValue>;
+  const row: ExactValue[] = [rowNo, status];
   let lost = Object.keys(result).length;
   let hasNumber = false;
   for (const { key, inherited } of columns) {

@@ -1,6 +1,7 @@
+import { type ExactValue, numberText } from '../../../lib/rows/exact-json.ts';
 import { columnLetters } from '../../../lib/rows/xlsx/cell-names.ts';
-import { type ExportRow, type ExportValue, numberText } from '../values/export-values.ts';
 import { exportErrors } from './errors.ts';
+import type { ExportRow } from './rows.ts';
 import { cellStyles } from './xlsx-parts.ts';
 
 /** Excel's own limit, counted as it counts: in UTF-16 units. */
@@ -85,7 +86,7 @@ function textCell(reference: string, text: string, style: number): string {
   return `<c r="${reference}" s="${style}" t="inlineStr"><is>${textElement(text)}</is></c>`;
 }
 
-function otherCell(reference: string, value: Exclude<ExportValue, string | null>): string {
+function otherCell(reference: string, value: Exclude<ExactValue, string | null>): string {
   if (typeof value === 'boolean') return `<c r="${reference}" t="b"><v>${value ? 1 : 0}</v></c>`;
   if (typeof value !== 'number') return stringCell(reference, value.text);
   const text = numberText(value);

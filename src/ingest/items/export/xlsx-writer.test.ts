@@ -10,8 +10,9 @@ import {
   unzip,
 } from '../../../../test/support/probes/xlsx-reader.ts';
 import { isSluiceError } from '../../../lib/errors.ts';
+import { ExactNumber, type ExactValue } from '../../../lib/rows/exact-json.ts';
 import { columnLetters } from '../../../lib/rows/xlsx/cell-names.ts';
-import { ExactNumber, type ExportRow, type ExportValue } from '../values/export-values.ts';
+import type { ExportRow } from './rows.ts';
 import { writeXlsx, type XlsxOptions } from './xlsx-writer.ts';
 
 const naughty = [
@@ -67,7 +68,7 @@ async function readByPython(file: Buffer) {
 }
 
 /** The cell that a value has to become. */
-function cellOf(value: ExportValue): ReadCell {
+function cellOf(value: ExactValue): ReadCell {
   if (value === null) return null;
   if (typeof value === 'boolean') return { type: 'boolean', value: value ? '1' : '0' };
   if (typeof value === 'string') return { type: 'text', value };
@@ -104,7 +105,7 @@ describe('what goes in comes out identical', () => {
   });
 
   test('any rows of any values', async () => {
-    const values: fc.Arbitrary<ExportValue> = fc.oneof(
+    const values: fc.Arbitrary<ExactValue> = fc.oneof(
       fc.constant(null),
       fc.boolean(),
       fc.string({ unit: 'binary', maxLength: 30 }),

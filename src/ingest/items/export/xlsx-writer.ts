@@ -1,6 +1,6 @@
 import { createTurns } from '../../../lib/event-loop-turns.ts';
-import type { ExportBatches, ExportRow } from '../values/export-values.ts';
 import { exportErrors } from './errors.ts';
+import type { ExportBatches, ExportRow } from './rows.ts';
 import { createRowWriter, type RowWriter, type TooLongHandler } from './xlsx-cells.ts';
 import {
   contentTypesPart,

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { problems } from '../../../kernel/http/replies.ts';
 import type { RouteApp, RouteDeps } from '../../../kernel/http/route.ts';
 import { jobKeyOf } from '../../../kernel/jobs/routes.ts';
+import { normalizedJson } from '../../../kernel/rows/normalized-fields.ts';
 import { itemErrors } from '../errors.ts';
 import { getItemJob } from '../service.ts';
 import { findItemRow } from '../store.ts';
-import { normalizedJson } from '../values/normalized.ts';
 
 /** One row with everything that is known of it. */
 export function itemRowRoutes(app: RouteApp, deps: RouteDeps): void {

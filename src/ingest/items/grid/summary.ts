@@ -1,5 +1,5 @@
+import { canonicalText, type FieldName, meaningOf } from '../../../kernel/rows/normalized-fields.ts';
 import { jsonMembers } from '../../../lib/rows/json-members.ts';
-import { canonicalText, type FieldName, meaningOf } from '../values/normalized.ts';
 
 /** What lists show of a row, in place of the whole row. */
 export interface InputSummary {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { IngestTrace } from './batch-writer.ts';
+import { noopProcessor } from '../processing/processors/noop.ts';
+import { IngestTrace, normalizerOf } from './batch-writer.ts';
 
 test('the course of an ingest is kept from its beginning to near its end in few points', () => {
   const trace = new IngestTrace();
@@ -18,4 +19,9 @@ test('a short ingest is kept batch by batch', () => {
   const trace = new IngestTrace();
   for (const rows of [64, 128, 256]) trace.add(rows, { rows, latencyMs: 10 });
   expect(trace.points.map(([, rows]) => rows)).toEqual([64, 128, 256]);
+});
+
+test('a processor’s own idea of its rows takes the place of the well-known fields', () => {
+  const own = { ...noopProcessor, normalize: (input: Record<string, unknown>) => ({ id: `${input.a}\0` }) };
+  expect(normalizerOf(own, ['a']).normalize('{"a":"1"}')).toBe('{"id":"1\ufffd"}');
 });

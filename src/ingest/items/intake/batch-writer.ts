@@ -1,9 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Job } from '../../../kernel/jobs/types.ts';
+import { RowNormalizer, type RowNormalizing } from '../../../kernel/rows/normalized-fields.ts';
 import { isSluiceError } from '../../../lib/errors.ts';
 import type { ConnectionWait } from '../../../lib/postgres/db.ts';
+import { parseExactly } from '../../../lib/rows/exact-json.ts';
+import { collectColumns } from '../../../lib/rows/json-members.ts';
 import type { ParsedRow } from '../../../lib/rows/types.ts';
-import { resultKeysOf } from '../export/rows.ts';
+import { toStorable } from '../../../lib/well-formed.ts';
 import { recordImages } from '../images/item-images.ts';
 import {
   type IngestBounds,
@@ -11,14 +14,24 @@ import {
   initialIngestState,
   nextIngestState,
 } from '../processing/controllers/ingest-batch.ts';
+import type { Processor } from '../processing/processors/types.ts';
 import { insertItems } from '../store.ts';
 import type { ItemBounds, JobKey } from '../types.ts';
-import type { RowNormalizing } from '../values/normalized.ts';
 import type { IngestDeps } from './ingest.ts';
 import { imagesIn, type JobSource } from './job-source.ts';
 
 const maxInsertTries = 5;
-const maxColumns = 5_000;
+
+/** A processor may bring its own idea of what its rows are. */
+export function normalizerOf(processor: Processor, columns: readonly string[] | null): RowNormalizing {
+  if (!processor.normalize) return new RowNormalizer(columns);
+  return {
+    normalize: (inputJson) => {
+      const made = processor.normalize?.(parseExactly(inputJson) as Record<string, unknown>);
+      return made === undefined || made === null ? null : JSON.stringify(toStorable(made));
+    },
+  };
+}
 
 /** Writes batches of the size that the database bears, and learns from each how large the next should be. */
 export class BatchWriter {
@@ -35,15 +48,11 @@ export class BatchWriter {
 
   constructor(
     deps: IngestDeps,
-    {
-      key,
-      normalizer,
-      source,
-    }: { key: JobKey & { userId: string }; normalizer: RowNormalizing; source: JobSource },
+    { key, processor, source }: { key: JobKey & { userId: string }; processor: Processor; source: JobSource },
   ) {
     this.#deps = deps;
     this.#key = key;
-    this.#normalizer = normalizer;
+    this.#normalizer = normalizerOf(processor, source.columns);
     this.#source = source;
     this.columns = new Set(source.columns ?? []);
     this.#bounds = ingestBounds(deps.bounds);
@@ -153,11 +162,6 @@ function isWorthARetry(error: unknown): boolean {
   return (
     isSluiceError(error) && ['database_unavailable', 'write_conflict', 'query_timeout'].includes(error.code)
   );
-}
-
-function collectColumns(columns: Set<string>, rows: readonly ParsedRow[]): void {
-  if (columns.size >= maxColumns) return;
-  for (const { inputJson } of rows) for (const key of resultKeysOf(inputJson)) columns.add(key);
 }
 
 export function ingestBounds(bounds: ItemBounds): IngestBounds {

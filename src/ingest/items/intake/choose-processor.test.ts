@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest';
-import type { Database } from '../../../lib/postgres/db.ts';
+import type { CatalogLookups } from '../processing/processors/catalog.ts';
 import { createProcessorRegistry } from '../processing/processors/registry.ts';
 import type { ItemOutcome } from '../processing/processors/types.ts';
 import { chooseAtLast, chooseForRows, refuseEarly, type Wish } from './choose-processor.ts';
 
 const processItem = (): ItemOutcome => ({ status: 'DONE', result: {} });
 const custom = [{ name: 'mine', normalize: () => ({}), processItem }];
-// None of these processors asks the database for anything.
-const deps = { db: {} as Database, processors: createProcessorRegistry({ custom }) };
+// No processor of these tests looks anything up.
+const catalogs = {} as CatalogLookups;
+const deps = { processors: createProcessorRegistry({ catalogs, custom }) };
 const wish: Wish = { tenantId: 't', fileName: 'rows.csv', processor: null, options: undefined };
 const usual = chooseForRows(deps, wish, 'csv');
 

@@ -1,6 +1,4 @@
 import type { SluiceError } from '../../../lib/errors.ts';
-import type { Database } from '../../../lib/postgres/db.ts';
-import { catalogsOf } from '../catalog/catalogs.ts';
 import { itemErrors } from '../errors.ts';
 import { imageErrors } from '../images/errors.ts';
 import type { ProcessorRegistry } from '../processing/processors/registry.ts';
@@ -9,7 +7,6 @@ import type { ItemJob } from '../types.ts';
 import type { ItemFields } from './form.ts';
 
 export interface ChoiceDeps {
-  db: Database;
   processors: ProcessorRegistry;
 }
 
@@ -32,7 +29,7 @@ const usualProcessors = { csv: 'noop', image: 'image' } as const;
 export async function refuseEarly(deps: ChoiceDeps, wish: Wish): Promise<void> {
   if (wish.processor === null) return;
   const processor = deps.processors.get(wish.processor);
-  if (wish.options !== undefined) await validate(deps, wish, processor);
+  if (wish.options !== undefined) await validate(wish, processor);
 }
 
 /** Which processor the rows are taken in for; what it is to do with them may come later. */
@@ -56,16 +53,15 @@ export async function chooseAtLast(
       { fields: [{ pointer: '/processor', message: 'must come before the file' }] },
     );
   }
-  return { processor, options: await validate(deps, wish, processor) };
+  return { processor, options: await validate(wish, processor) };
 }
 
 async function validate(
-  { db }: ChoiceDeps,
   { tenantId, options: given = {} }: Wish,
   processor: Processor,
 ): Promise<Record<string, unknown>> {
   const options = (processor.validateOptions(given) ?? {}) as Record<string, unknown>;
-  await processor.assertUsable?.(options, { catalogs: catalogsOf(db, tenantId) });
+  await processor.assertUsable?.(options, { tenantId });
   return options;
 }
 

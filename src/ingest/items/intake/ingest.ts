@@ -15,7 +15,6 @@ import type { Processor } from '../processing/processors/types.ts';
 import { takeBack } from '../service.ts';
 import { analyzeItems, endIngest, insertItemJob, readItemRoom, saveControllers } from '../store.ts';
 import { type ItemBounds, type JobKey, pipelineName } from '../types.ts';
-import { normalizerOf } from '../values/normalized.ts';
 import { BatchWriter, ingestBounds } from './batch-writer.ts';
 import { type ChoiceDeps, chooseAtLast, chooseForRows, refuseEarly, type Wish } from './choose-processor.ts';
 import type { ItemFields, ItemSource } from './form.ts';
@@ -181,8 +180,7 @@ async function writeAll(
   { key, opened, first }: { key: JobKey; opened: Opened; first: ParsedRow[] | null },
 ): Promise<BatchWriter> {
   const { source } = opened;
-  const normalizer = normalizerOf(opened.processor, source.columns);
-  const writer = new BatchWriter(deps, { key: { ...key, userId: request.userId }, normalizer, source });
+  const writer = new BatchWriter(deps, { key: { ...key, userId: request.userId }, ...opened });
   let rows = first;
   while (rows !== null) {
     // The next rows are parsed while these are written; a failure of either is reported once both have ended.

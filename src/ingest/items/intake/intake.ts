@@ -1,6 +1,6 @@
+import { fileErrors } from '../../../kernel/files/errors.ts';
 import type { Job } from '../../../kernel/jobs/types.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
-import { itemErrors } from '../errors.ts';
 import { type IngestDeps, ingestFile } from './ingest.ts';
 
 export interface IntakeFile {
@@ -29,7 +29,7 @@ export function itemIntake(
     maxBytes: deps.maxUploadBytes,
     check: ({ processor, options }) => {
       if (!deps.ingestEnabled) {
-        throw itemErrors.raise.ingest_disabled('DB_INGEST_ENABLED is false on this server');
+        throw fileErrors.raise.ingest_disabled('DB_INGEST_ENABLED is false on this server');
       }
       // Without a name it is the usual one for what each file turns out to be, and those need no options.
       if (processor !== null) deps.processors.get(processor).validateOptions(options);

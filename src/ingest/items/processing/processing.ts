@@ -1,7 +1,7 @@
+import { normalizedFields } from '../../../kernel/rows/normalized-fields.ts';
 import { isSluiceError, messageOf } from '../../../lib/errors.ts';
+import { parseExactly } from '../../../lib/rows/exact-json.ts';
 import type { ClaimedItem } from '../types.ts';
-import { parseExactly } from '../values/exact-parse.ts';
-import { normalizedFields } from '../values/normalized.ts';
 import type { ItemInput, ItemOutcome, Processor, ProcessorContext } from './processors/types.ts';
 
 const maxCrashes = 3;

@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { cutAt } from '../../../../test/generators/byte-stream.ts';
 import { cell, row, textRow, workbookOf } from '../../../../test/generators/workbook.ts';
 import { growthDuring } from '../../../../test/support/probes/held-memory.ts';
+import type { ExportRow } from '../../../ingest/items/export/rows.ts';
 import { writeXlsx } from '../../../ingest/items/export/xlsx-writer.ts';
-import type { ExportRow } from '../../../ingest/items/values/export-values.ts';
 import { openRows } from '../open-rows.ts';
 
 const rows = 60_000;

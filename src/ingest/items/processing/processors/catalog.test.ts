@@ -1,31 +1,42 @@
 import { expect, test } from 'vitest';
 import { itemsOf, processorContext } from '../../../../../test/support/worlds/processor-context.ts';
 import { databaseErrors } from '../../../../lib/postgres/db-errors.ts';
-import type { Catalogs } from '../../catalog/catalogs.ts';
-import type { Lookup } from '../../catalog/matching.ts';
-import type { Catalog, Match } from '../../catalog/types.ts';
-import { catalogProcessor } from './catalog.ts';
+import { catalogOptions, readQuestion } from '../../../catalog/matching/options.ts';
+import type { Match, Question, Strategy } from '../../../catalog/types.ts';
+import { type CatalogLookups, catalogProcessor } from './catalog.ts';
 import type { ItemInput, ProviderCall } from './types.ts';
 
-const catalog = { name: 'main', version: 3 } as Catalog;
 const nothing: Match = { found: false, reason: 'nothing', candidates: [] };
+
+interface Lookup {
+  strategy: Strategy;
+  questions: Question[];
+}
 
 /** What was asked, and what is answered. */
 function stage(answer: (lookup: Lookup) => Match[]) {
   const lookups: Lookup[] = [];
   const calls: ProviderCall[] = [];
-  const catalogs: Catalogs = {
-    get: async () => catalog,
+  const catalogs: CatalogLookups = {
+    options: catalogOptions,
     assertStrategies: async () => {},
-    lookUp: async (_catalog, lookup) => {
-      lookups.push(lookup);
-      return answer(lookup);
-    },
+    open: async () => ({
+      name: 'main',
+      version: 3,
+      lookUp: async (rows, { strategy, options }) => {
+        const { fields } = catalogOptions.parse(options);
+        const questions = rows.map(({ input, normalized }) => readQuestion(input, fields, normalized));
+        const lookup = { strategy: strategy as Strategy, questions };
+        lookups.push(lookup);
+        return answer(lookup);
+      },
+    }),
   };
-  const context = processorContext({ catalogs, log: (call) => void calls.push(call) });
+  const context = processorContext({ log: (call) => void calls.push(call) });
+  const processor = catalogProcessor(catalogs);
   const run = (items: ItemInput[], options = {}) =>
-    catalogProcessor.process(items, { catalog: 'main', ...options }, context);
-  return { lookups, calls, run };
+    processor.process(items, { catalog: 'main', ...options }, context);
+  return { lookups, calls, run, processor };
 }
 
 const at = (item: ItemInput, place: { strategy: number; attempts: number }): ItemInput => ({
@@ -115,5 +126,6 @@ test.each([
   [{ catalog: 'main', threshold: 2 }, '/options/threshold'],
   [{ catalog: 'main', fields: { price: 'x' } }, '/options/fields'],
 ])('options %j are refused at their place', (options, pointer) => {
-  expect(() => catalogProcessor.validateOptions(options)).toThrow(pointer);
+  const { processor } = stage(() => []);
+  expect(() => processor.validateOptions(options)).toThrow(pointer);
 });

@@ -2,14 +2,19 @@ import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { itemsOf, processorContext } from '../../../../../test/support/worlds/processor-context.ts';
 import { jobErrors } from '../../../../kernel/jobs/errors.ts';
+import type { CatalogLookups } from './catalog.ts';
 import type { ProcessorDefinition } from './custom/define-processor.ts';
 import { createProcessorRegistry } from './registry.ts';
 import type { ItemOutcome } from './types.ts';
 
+// No processor of these tests looks anything up.
+const catalogs = {} as CatalogLookups;
+const createRegistry = ({ custom }: { custom?: ProcessorDefinition[] } = {}) =>
+  createProcessorRegistry({ catalogs, custom });
 const items = itemsOf({ n: 1 }, { n: 2 }, { n: 3 });
 
 function run(definition: ProcessorDefinition, context = processorContext()): Promise<ItemOutcome[]> {
-  return createProcessorRegistry({ custom: [definition] })
+  return createRegistry({ custom: [definition] })
     .get(definition.name)
     .process(items, {}, context);
 }
@@ -17,7 +22,7 @@ function run(definition: ProcessorDefinition, context = processorContext()): Pro
 describe('the registry', () => {
   test('knows the built-in processors and the configured ones', () => {
     const custom = [{ name: 'mine', processItem: (): ItemOutcome => ({ status: 'DONE', result: 1 }) }];
-    expect(createProcessorRegistry({ custom }).names()).toEqual([
+    expect(createRegistry({ custom }).names()).toEqual([
       'noop',
       'validate',
       'http',
@@ -25,12 +30,12 @@ describe('the registry', () => {
       'image',
       'mine',
     ]);
-    expect(createProcessorRegistry().get('noop').isPure).toBe(true);
-    expect(createProcessorRegistry({ custom }).get('mine').isPure).toBe(false);
+    expect(createRegistry().get('noop').isPure).toBe(true);
+    expect(createRegistry({ custom }).get('mine').isPure).toBe(false);
   });
 
   test('refuses an unknown name with the nearest and with all it knows', () => {
-    const registry = createProcessorRegistry();
+    const registry = createRegistry();
     expect(() => registry.get('validat')).toThrow(/Did you mean validate\? Known: noop, validate, http/);
     expect(() => registry.get('__proto__')).toThrow(/There is no processor/);
   });
@@ -47,7 +52,7 @@ describe('the registry', () => {
     ];
     for (const definition of bad) {
       expect(
-        () => createProcessorRegistry({ custom: [definition as ProcessorDefinition] }),
+        () => createRegistry({ custom: [definition as ProcessorDefinition] }),
         JSON.stringify(definition),
       ).toThrow(expect.objectContaining({ code: 'processor_definition_invalid' }));
     }
@@ -176,7 +181,7 @@ describe('the options of a processor of one’s own', () => {
     result: options,
   });
   const processorOf = (definition: Partial<ProcessorDefinition>) =>
-    createProcessorRegistry({ custom: [{ name: 'mine', processItem, ...definition }] }).get('mine');
+    createRegistry({ custom: [{ name: 'mine', processItem, ...definition }] }).get('mine');
 
   test('are checked by its schema, with the place of each problem', () => {
     const mine = processorOf({ optionsSchema: z.strictObject({ 'a/b': z.number(), c: z.string() }) });

@@ -1,5 +1,4 @@
 import type { GuardedFetch } from '../../../../lib/fetch/guarded-fetch.ts';
-import type { Catalogs } from '../../catalog/catalogs.ts';
 import type { JobImages } from '../../images/types.ts';
 
 /** What a retry makes of an error: never, soon with backoff, or when the provider is ready again. */
@@ -61,8 +60,6 @@ export interface ProcessorContext {
   concurrency?: number;
   /** Of a job that is made of images. */
   images?: JobImages;
-  /** Of the job's tenant. */
-  catalogs?: Catalogs;
 }
 
 export interface Processor {
@@ -77,7 +74,7 @@ export interface Processor {
   /** How many items it wants to see together; otherwise as many as its provider's pace makes sensible. */
   readonly itemsAtOnce?: number;
   /** Refuses what only the database can know is wrong with the options, when a job is made. */
-  assertUsable?(options: unknown, tenant: { catalogs: Catalogs }): Promise<void>;
+  assertUsable?(options: unknown, job: { tenantId: string }): Promise<void>;
   /** As many outcomes as items, in the same order. */
   process(items: ItemInput[], options: unknown, context: ProcessorContext): Promise<ItemOutcome[]>;
   /** What `normalized` holds, in place of the well-known fields; kept with the row when its file is taken in. */

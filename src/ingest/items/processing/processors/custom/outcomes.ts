@@ -1,4 +1,4 @@
-import { toStorable } from '../../../values/storable.ts';
+import { toStorable } from '../../../../../lib/well-formed.ts';
 import { processorErrors } from '../errors.ts';
 import { failure, failureOf } from '../outcomes.ts';
 import type { ErrorClass, ItemInput, ItemOutcome } from '../types.ts';

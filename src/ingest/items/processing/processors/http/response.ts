@@ -1,7 +1,7 @@
 import { parseRetryAfter } from '../../../../../kernel/jobs/retry.ts';
 import type { FetchAnswer } from '../../../../../lib/fetch/guarded-fetch.ts';
-import { parseExactly } from '../../../values/exact-parse.ts';
-import { toStorable } from '../../../values/storable.ts';
+import { parseExactly } from '../../../../../lib/rows/exact-json.ts';
+import { toStorable } from '../../../../../lib/well-formed.ts';
 import { isShallow } from '../options.ts';
 import { failure } from '../outcomes.ts';
 import type { ItemError, ItemInput, ItemOutcome } from '../types.ts';

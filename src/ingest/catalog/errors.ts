@@ -1,4 +1,4 @@
-import { defineErrors } from '../../../lib/errors.ts';
+import { defineErrors } from '../../lib/errors.ts';
 
 export const catalogErrors = defineErrors({
   catalog_not_found: {

@@ -2,10 +2,10 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { newTenant, useDatabase } from '../../../../test/support/worlds/database.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql } from '../../../lib/postgres/sql.ts';
+import { settleProducts } from '../loading/product-store.ts';
 import { brandScope } from './keys.ts';
 import { listByKey, listByTitle } from './match-store.ts';
 import { prepareTitleSearch } from './prepare-title-search.ts';
-import { settleProducts } from './product-store.ts';
 
 // What a lookup costs among 80,000 products of two tenants: counted in rows that are read, not in time.
 const database = useDatabase();

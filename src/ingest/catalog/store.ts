@@ -1,5 +1,5 @@
-import type { Tx } from '../../../lib/postgres/db.ts';
-import { sql, trustedSql } from '../../../lib/postgres/sql.ts';
+import type { Tx } from '../../lib/postgres/db.ts';
+import { sql, trustedSql } from '../../lib/postgres/sql.ts';
 import type { Catalog, CatalogKey, FieldColumns } from './types.ts';
 
 const catalogColumns = trustedSql(`

@@ -1,6 +1,6 @@
-import { meaningOf, normalizedFields } from '../values/normalized.ts';
-import { catalogErrors } from './errors.ts';
-import { type FieldColumns, productFields, type Question } from './types.ts';
+import { meaningOf, normalizedFields } from '../../../kernel/rows/normalized-fields.ts';
+import { catalogErrors } from '../errors.ts';
+import { type FieldColumns, productFields, type Question } from '../types.ts';
 
 const none: FieldColumns = { sku: null, brand: null, title: null, gtin: null };
 

@@ -1,6 +1,6 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql } from '../../../lib/postgres/sql.ts';
-import type { Hit } from './types.ts';
+import type { Hit } from '../types.ts';
 
 /** Products of one version, and how many of them a question needs to hear of. */
 export interface LookupPlace {

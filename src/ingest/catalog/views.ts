@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { timestamp } from '../../../kernel/http/replies.ts';
+import { timestamp } from '../../kernel/http/replies.ts';
 import type { Tried } from './service.ts';
 import { type Catalog, strategies } from './types.ts';
 

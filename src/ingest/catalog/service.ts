@@ -1,7 +1,7 @@
-import type { Database } from '../../../lib/postgres/db.ts';
+import type { Database } from '../../lib/postgres/db.ts';
 import { catalogErrors } from './errors.ts';
-import { canMatchTitles } from './match-store.ts';
-import { lookUp, type MatchSettings } from './matching.ts';
+import { canMatchTitles } from './matching/match-store.ts';
+import { lookUp, type MatchSettings } from './matching/matching.ts';
 import { deleteCatalog, deleteProducts, findCatalog, listUnusedVersions, retireVersions } from './store.ts';
 import type { Catalog, CatalogKey, Match, Question, Strategy } from './types.ts';
 

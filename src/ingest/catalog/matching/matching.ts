@@ -1,8 +1,8 @@
 import type { Database, Tx } from '../../../lib/postgres/db.ts';
-import { parseExactly } from '../values/exact-parse.ts';
+import { parseExactly } from '../../../lib/rows/exact-json.ts';
+import type { Candidate, Catalog, FieldColumns, Hit, Match, Question, Strategy } from '../types.ts';
 import { brandScope, keysOf, numbersAgree, type ProductKeys } from './keys.ts';
 import { type LookupPlace, listByKey, listByTitle } from './match-store.ts';
-import type { Candidate, Catalog, FieldColumns, Hit, Match, Question, Strategy } from './types.ts';
 
 export interface MatchSettings {
   /** How alike a title has to be, from 0 to 1. */

@@ -6,9 +6,9 @@ import { newId } from '../../../lib/ids.ts';
 import { Database } from '../../../lib/postgres/db.ts';
 import { migrateUp } from '../../../lib/postgres/migrate.ts';
 import { appUrlFor, ensureAppLogin } from '../../../lib/postgres/roles.ts';
+import { assertStrategies } from '../service.ts';
 import { listByTitle } from './match-store.ts';
 import { prepareTitleSearch, prepareTitles } from './prepare-title-search.ts';
-import { assertStrategies } from './service.ts';
 
 const database = useDatabase();
 const addProducts = `

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Question } from './types.ts';
+import type { Question } from '../types.ts';
 
 /**
  * What two spellings of the same thing have in common. Made here for products and for rows alike, in plain ASCII, so

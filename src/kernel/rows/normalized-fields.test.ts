@@ -1,10 +1,7 @@
 import { expect, test } from 'vitest';
-import { inputSummary } from '../grid/summary.ts';
-import { noopProcessor } from '../processing/processors/noop.ts';
-import { canonicalName, normalizedFields, normalizedJson, normalizerOf } from './normalized.ts';
+import { canonicalName, normalizedFields, normalizedJson, RowNormalizer } from './normalized-fields.ts';
 
-const normalize = (row: string, columns: string[] | null = null) =>
-  normalizerOf(noopProcessor, columns).normalize(row);
+const normalize = (row: string, columns: string[] | null = null) => new RowNormalizer(columns).normalize(row);
 
 test('every spelling of a well-known column is one field, trimmed and in NFC', () => {
   const row = JSON.stringify({
@@ -82,16 +79,4 @@ test('whether the columns are known beforehand changes the speed and never the a
       expect(normalize(row, [key]), row).toBe(normalize(row));
     }
   }
-});
-
-test('the summary of a row shows what the normalized fields hold', () => {
-  const row = '{"Product Name":" Cafe\u0301 ","manufacturer":"Acme","Article-Number":"A-1"}';
-  const { title, brand, sku } = normalizedFields(row);
-  expect(inputSummary(row)).toEqual({ title, brand, sku, first: [] });
-  expect(title).toBe('Café');
-});
-
-test('a processor’s own idea of its rows takes the place of the well-known fields', () => {
-  const own = { ...noopProcessor, normalize: (input: Record<string, unknown>) => ({ id: `${input.a}\0` }) };
-  expect(normalizerOf(own, ['a']).normalize('{"a":"1"}')).toBe('{"id":"1\ufffd"}');
 });

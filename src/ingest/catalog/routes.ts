@@ -1,13 +1,13 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { dropRest } from '../../../kernel/http/multipart.ts';
-import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../../kernel/http/replies.ts';
-import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../../../kernel/http/route.ts';
-import { itemErrors } from '../errors.ts';
-import { readCatalogForm } from './catalog-form.ts';
-import { catalogFields, readQuestion, settingsShape, strategiesOption } from './catalog-options.ts';
-import { type LoadDeps, loadCatalog } from './loading.ts';
-import { defaultSettings } from './matching.ts';
+import { fileErrors } from '../../kernel/files/errors.ts';
+import { dropRest } from '../../kernel/http/multipart.ts';
+import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../kernel/http/replies.ts';
+import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../../kernel/http/route.ts';
+import { readCatalogForm } from './loading/form.ts';
+import { type LoadDeps, loadCatalog } from './loading/load.ts';
+import { defaultSettings } from './matching/matching.ts';
+import { catalogFields, readQuestion, settingsShape, strategiesOption } from './matching/options.ts';
 import { getCatalog, matchQuestions, removeCatalog } from './service.ts';
 import { listCatalogs } from './store.ts';
 import { type CatalogKey, catalogNamePattern } from './types.ts';
@@ -100,7 +100,7 @@ function installLoading(app: RouteApp, deps: CatalogRoutesDeps): void {
     },
     handler: async (request) => {
       if (!deps.ingestEnabled) {
-        throw itemErrors.raise.ingest_disabled('DB_INGEST_ENABLED is false on this server');
+        throw fileErrors.raise.ingest_disabled('DB_INGEST_ENABLED is false on this server');
       }
       try {
         const form = await readCatalogForm(request, { maxFileBytes: deps.maxUploadBytes });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { parseExactly } from './exact-parse.ts';
+import { parseExactly } from './exact-json.ts';
 
 test('a number that a double cannot hold becomes the text that was written', () => {
   const json = '{"id":1234567890123456789,"deep":[{"x":-0.12345678901234567890}],"huge":1e400}';

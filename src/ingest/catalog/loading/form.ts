@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { type FormFile, FormReader, plainName } from '../../../kernel/http/multipart.ts';
-import { catalogErrors } from './errors.ts';
-import type { FieldColumns } from './types.ts';
+import { catalogErrors } from '../errors.ts';
+import type { FieldColumns } from '../types.ts';
 
 export interface CatalogForm extends FormFile {
   fields: Partial<FieldColumns>;

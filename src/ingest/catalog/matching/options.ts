@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { normalizedFields } from '../values/normalized.ts';
+import { normalizedFields } from '../../../kernel/rows/normalized-fields.ts';
+import { catalogNamePattern, type Question, strategies } from '../types.ts';
 import { defaultSettings } from './matching.ts';
 import { textOf } from './product-fields.ts';
-import { catalogNamePattern, type Question, strategies } from './types.ts';
 
 const column = z.string().min(1).max(200).optional();
 

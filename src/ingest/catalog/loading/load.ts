@@ -1,18 +1,17 @@
 import type { Database } from '../../../lib/postgres/db.ts';
+import { parseExactly } from '../../../lib/rows/exact-json.ts';
+import { collectColumns } from '../../../lib/rows/json-members.ts';
 import { openRows } from '../../../lib/rows/open-rows.ts';
 import type { ParsedRow, RowReader } from '../../../lib/rows/types.ts';
-import { resultKeysOf } from '../export/rows.ts';
-import { parseExactly } from '../values/exact-parse.ts';
-import { catalogErrors } from './errors.ts';
-import { brandScope, keysOf } from './keys.ts';
+import { catalogErrors } from '../errors.ts';
+import { brandScope, keysOf } from '../matching/keys.ts';
 import {
   assertMatchable,
   fieldColumns,
   looseReader,
   type QuestionReader,
   readerOf,
-} from './product-fields.ts';
-import { copyProducts, settleProducts } from './product-store.ts';
+} from '../matching/product-fields.ts';
 import {
   abandonVersion,
   countCatalogs,
@@ -21,8 +20,9 @@ import {
   insertVersion,
   retireVersions,
   useVersion,
-} from './store.ts';
-import type { Catalog, CatalogKey, FieldColumns, ProductRow } from './types.ts';
+} from '../store.ts';
+import type { Catalog, CatalogKey, FieldColumns, ProductRow } from '../types.ts';
+import { copyProducts, settleProducts } from './product-store.ts';
 
 export interface LoadDeps {
   db: Database;
@@ -41,7 +41,6 @@ export interface NewCatalog extends CatalogKey {
 }
 
 const maxCatalogs = 100;
-const maxColumns = 5_000;
 /** Keys are made on the main thread: a batch of them must not keep others waiting. */
 const batchRows = 1_000;
 const batchBytes = 4 * 1024 * 1024;
@@ -172,9 +171,4 @@ function productsOf(
       },
     ];
   });
-}
-
-function collectColumns(columns: Set<string>, rows: readonly ParsedRow[]): void {
-  if (columns.size >= maxColumns) return;
-  for (const { inputJson } of rows) for (const key of resultKeysOf(inputJson)) columns.add(key);
 }

@@ -1,7 +1,7 @@
 import { copyFrom, copyText } from '../../../lib/postgres/copy.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql } from '../../../lib/postgres/sql.ts';
-import type { ProductRow } from './types.ts';
+import type { ProductRow } from '../types.ts';
 
 /**
  * COPY is refused on tables with row-level security, so it goes through a temporary one, which costs no write-ahead

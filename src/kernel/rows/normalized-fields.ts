@@ -1,8 +1,5 @@
-import { jsonMembers } from '../../../lib/rows/json-members.ts';
-import { storable } from '../../../lib/well-formed.ts';
-import type { Processor } from '../processing/processors/types.ts';
-import { parseExactly } from './exact-parse.ts';
-import { toStorable } from './storable.ts';
+import { jsonMembers } from '../../lib/rows/json-members.ts';
+import { storable } from '../../lib/well-formed.ts';
 
 /**
  * The well-known fields of a row under one name each, whatever the file called them, so that processors and lists
@@ -91,19 +88,8 @@ export interface RowNormalizing {
   normalize(inputJson: string): string | null;
 }
 
-/** A processor may bring its own idea of what its rows are. */
-export function normalizerOf(processor: Processor, columns: readonly string[] | null): RowNormalizing {
-  if (!processor.normalize) return new RowNormalizer(columns);
-  return {
-    normalize: (inputJson) => {
-      const made = processor.normalize?.(parseExactly(inputJson) as Record<string, unknown>);
-      return made === undefined || made === null ? null : JSON.stringify(toStorable(made));
-    },
-  };
-}
-
 /** Remembers what the columns mean. */
-class RowNormalizer implements RowNormalizing {
+export class RowNormalizer implements RowNormalizing {
   readonly #meanings = new Map<string, Meaning | null>();
   /** Null: each row names its own columns. */
   readonly #plan: FieldPlan[] | null;
