@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { ewma } from './processing/controllers/ewma.ts';
+import { ewma } from '../../lib/numbers.ts';
 import type { ItemStatus, Unreported } from './types.ts';
 
 const latencyWeight = 0.2;

@@ -7,12 +7,19 @@ import type { Logger } from '../../lib/log.ts';
 import type { Database, TransactionContext } from '../../lib/postgres/db.ts';
 import type { JobImages } from './images/types.ts';
 import type { ItemMetrics } from './metrics.ts';
-import { type BatchReport, closeBatch, comeBackFor, freshOf, notRunning } from './processing/batch.ts';
+import {
+  type BatchReport,
+  closeBatch,
+  comeBackFor,
+  freshOf,
+  maxParkMs,
+  notRunning,
+  parkUntilDue,
+} from './processing/batch.ts';
 import { watchJob } from './processing/job-watch.ts';
 import type { Lanes } from './processing/lanes.ts';
 import { changeOf, givenBack } from './processing/outcomes.ts';
 import type { Pacing, ProviderPace } from './processing/pacing.ts';
-import { maxParkMs, parkUntilDue } from './processing/parking.ts';
 import { type ClaimedInput, processItems } from './processing/processing.ts';
 import type { ProcessorRegistry } from './processing/processors/registry.ts';
 import {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decideRetry, parseRetryAfter, type RetryPolicy, retryPolicies } from './retry.ts';
 
-const { connectors, uploads, knowledge, scrapes, items, unexpected } = retryPolicies;
+const { connectors, uploads, knowledge, scrapes, unexpected } = retryPolicies;
 
 /** The delays of a policy until it gives up, with the jitter's coin showing `random` every time. */
 function delaysOf(policy: RetryPolicy, random = 0.5): number[] {
@@ -110,12 +110,6 @@ describe('knowledge, scrapes, items and what nobody foresaw', () => {
         expect(delaysOf(policy)).toEqual([baseMs, baseMs * 2]);
       }),
     );
-  });
-
-  test('an item is tried five times with jitter, a missing one twice', () => {
-    expect(delaysOf(items.error)).toEqual(seconds(1, 2, 4, 8));
-    expect(delaysOf(items.error, 0)).toEqual(seconds(0.75, 1.5, 3, 6));
-    expect(delaysOf(items.not_found)).toEqual(seconds(300));
   });
 
   test('an unforeseen error is retried three times', () => {

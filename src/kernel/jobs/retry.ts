@@ -80,10 +80,6 @@ export const retryPolicies = {
     // Three attempts of base * 2^(attempt - 1); the base is 0 unless HANDOFF_RETRY_BASE_MS says otherwise.
     transient: { maxRetries: 2, delay: { type: 'exponential', baseMs: 0, capMs: 60_000, jitter: 0 } },
   },
-  items: {
-    error: { maxRetries: 4, delay: { type: 'exponential', baseMs: 1_000, capMs: 300_000, jitter: 0.25 } },
-    not_found: { maxRetries: 1, delay: { type: 'fixed', delayMs: 300_000 } },
-  },
   /** Errors that nobody foresaw: retried within limits, logged loudly. */
   unexpected: {
     bug: { maxRetries: 3, delay: { type: 'exponential', baseMs: 1_000, capMs: 60_000, jitter: 0.25 } },

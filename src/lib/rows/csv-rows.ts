@@ -1,6 +1,5 @@
 import { CsvScanner } from './csv-scanner.ts';
-import { readerErrors } from './errors.ts';
-import { placeDetails, placeWords, type RowPlace } from './row-place.ts';
+import { placeDetails, type RowPlace, readerErrors, rowError } from './errors.ts';
 import type { RowQueue } from './row-queue.ts';
 import type { ReaderLimits, RowScanner } from './types.ts';
 
@@ -52,9 +51,11 @@ export class CsvRows implements RowScanner {
   #escape(cell: string, { place, at }: { place: RowPlace; at: number }): string {
     if (cell.includes('\0')) {
       const name = this.#columns?.[at];
-      throw readerErrors.raise.nul_character(
-        `${placeWords(place)}, column ${at + 1} (${JSON.stringify(name)}) has a NUL character, which cannot be stored.`,
-        { details: { ...placeDetails(place), column: at + 1, column_name: name } },
+      throw rowError(
+        'nul_character',
+        place,
+        `, column ${at + 1} (${JSON.stringify(name)}) has a NUL character, which cannot be stored.`,
+        { column: at + 1, column_name: name },
       );
     }
     return JSON.stringify(cell);

@@ -1,6 +1,5 @@
 import type { SluiceError } from '../errors.ts';
-import { readerErrors } from './errors.ts';
-import { placeDetails, placeWords, type RowPlace } from './row-place.ts';
+import { placeDetails, placeWords, type RowPlace, readerErrors, rowError } from './errors.ts';
 import type { ReaderLimits, RowScanner } from './types.ts';
 
 const quote = 34;
@@ -178,11 +177,7 @@ export class CsvScanner implements RowScanner {
 
   #strayQuote(before: string, where: string): SluiceError {
     this.#weigh(before);
-    const column = this.#cells.length + 1;
-    return readerErrors.raise.malformed_csv(
-      `${placeWords(this.#place())}, column ${column} has a quote ${where}.`,
-      { details: { ...placeDetails(this.#place()), column } },
-    );
+    return this.#cellError('malformed_csv', `has a quote ${where}.`);
   }
 
   #unclosed(): SluiceError {
@@ -194,46 +189,42 @@ export class CsvScanner implements RowScanner {
   }
 
   #tooManyCells(): SluiceError {
-    const place = this.#place();
     if (this.#columnCount === null) {
       const most = this.#limits.columns;
       return readerErrors.raise.too_many_columns(
         `The header has more than ${most} columns, the most allowed.`,
-        {
-          details: { ...placeDetails(place), max_columns: most },
-        },
+        { details: { ...placeDetails(this.#place()), max_columns: most } },
       );
     }
-    return readerErrors.raise.ragged_row(
-      `${placeWords(place)} has more cells than the header, which has ${this.#columnCount}.`,
-      { details: { ...placeDetails(place), columns: this.#columnCount } },
-    );
+    const what = ` has more cells than the header, which has ${this.#columnCount}.`;
+    return rowError('ragged_row', this.#place(), what, { columns: this.#columnCount });
   }
 
-  #tooFewCells(count: number): SluiceError {
-    const place = this.#place();
-    return readerErrors.raise.ragged_row(
-      `${placeWords(place)} has ${count} cells, but the header has ${this.#columnCount}.`,
-      { details: { ...placeDetails(place), cells: count, columns: this.#columnCount } },
-    );
+  #tooFewCells(cells: number): SluiceError {
+    const columns = this.#columnCount;
+    const what = ` has ${cells} cells, but the header has ${columns}.`;
+    return rowError('ragged_row', this.#place(), what, { cells, columns });
   }
 
   #cellTooLarge(): SluiceError {
-    const column = this.#cells.length + 1;
     const most = this.#limits.cellBytes;
-    return readerErrors.raise.cell_too_large(
-      `${placeWords(this.#place())}, column ${column} has a value of more than ${most} bytes, the most allowed. ` +
-        'A quote that is not closed looks like this too.',
-      { details: { ...placeDetails(this.#place()), column, max_bytes: most } },
+    return this.#cellError(
+      'cell_too_large',
+      `has a value of more than ${most} bytes, the most allowed. A quote that is not closed looks like this too.`,
+      { max_bytes: most },
     );
   }
 
   #rowTooLarge(): SluiceError {
     const most = this.#limits.rowBytes;
-    return readerErrors.raise.row_too_large(
-      `${placeWords(this.#place())} has more than ${most} bytes, the most allowed for a row.`,
-      { details: { ...placeDetails(this.#place()), max_bytes: most } },
-    );
+    const what = ` has more than ${most} bytes, the most allowed for a row.`;
+    return rowError('row_too_large', this.#place(), what, { max_bytes: most });
+  }
+
+  /** Of the cell at work. */
+  #cellError(code: 'malformed_csv' | 'cell_too_large', what: string, details: object = {}): SluiceError {
+    const column = this.#cells.length + 1;
+    return rowError(code, this.#place(), `, column ${column} ${what}`, { column, ...details });
   }
 }
 

@@ -1,4 +1,4 @@
-import { defineErrors, type ErrorDefinition } from '../errors.ts';
+import { defineErrors, type ErrorDefinition, type SluiceError } from '../errors.ts';
 
 const correct =
   'Correct the file at the place that the message names, and send it again. Nothing was stored.';
@@ -125,3 +125,32 @@ export const readerErrors = defineErrors({
   row_too_large: invalid(413, 'A row is too large'),
   too_many_rows: invalid(413, 'The file has too many rows', 'Split the file. Nothing was stored.'),
 });
+
+/** Where a row is, for messages. */
+export interface RowPlace {
+  /** From 1; 0 is the header. */
+  rowNo: number;
+  /** The line on which the row begins, from 1. */
+  line: number;
+}
+
+/** The error of one row. `what` goes on after "Row 7 (line 8)". */
+export function rowError(
+  code: keyof typeof readerErrors.raise,
+  place: RowPlace,
+  what: string,
+  { cause, ...details }: Record<string, unknown> = {},
+): SluiceError {
+  return readerErrors.raise[code](`${placeWords(place)}${what}`, {
+    details: { ...placeDetails(place), ...details },
+    cause,
+  });
+}
+
+export function placeWords({ rowNo, line }: RowPlace): string {
+  return rowNo === 0 ? `The header (line ${line})` : `Row ${rowNo} (line ${line})`;
+}
+
+export function placeDetails({ rowNo, line }: RowPlace): { row: number; line: number } {
+  return { row: rowNo, line };
+}

@@ -1,9 +1,8 @@
 import { messageOf } from '../errors.ts';
 import { checkColumnName } from './csv-rows.ts';
-import { readerErrors } from './errors.ts';
+import { placeDetails, placeWords, type RowPlace, rowError } from './errors.ts';
 import { jsonMembers, outsideStrings } from './json-members.ts';
 import { JsonScanner } from './json-scanner.ts';
-import { placeDetails, placeWords, type RowPlace } from './row-place.ts';
 import type { RowQueue } from './row-queue.ts';
 import type { ReaderLimits, RowScanner } from './types.ts';
 
@@ -54,10 +53,8 @@ export class JsonRows implements RowScanner {
   #checkColumns(names: string[], place: RowPlace): void {
     const most = this.#limits.columns;
     if (names.length > most) {
-      throw readerErrors.raise.too_many_columns(
-        `${placeWords(place)} has ${names.length} columns; at most ${most} are allowed.`,
-        { details: { ...placeDetails(place), max_columns: most } },
-      );
+      const what = ` has ${names.length} columns; at most ${most} are allowed.`;
+      throw rowError('too_many_columns', place, what, { max_columns: most });
     }
     for (const name of names) {
       if (this.#knownNames.has(name)) continue;
@@ -71,10 +68,8 @@ export class JsonRows implements RowScanner {
     const most = this.#limits.cellBytes;
     for (const { key, valueText } of jsonMembers(text)) {
       if (valueText.length * 3 <= most || Buffer.byteLength(valueText) <= most) continue;
-      throw readerErrors.raise.cell_too_large(
-        `${placeWords(place)}, column ${JSON.stringify(key)} has a value of more than ${most} bytes, the most allowed.`,
-        { details: { ...placeDetails(place), column_name: key, max_bytes: most } },
-      );
+      const what = `, column ${JSON.stringify(key)} has a value of more than ${most} bytes, the most allowed.`;
+      throw rowError('cell_too_large', place, what, { column_name: key, max_bytes: most });
     }
   }
 }
@@ -88,20 +83,15 @@ function parseRow(text: string, place: RowPlace): object {
   try {
     return JSON.parse(text) as object;
   } catch (cause) {
-    throw readerErrors.raise.malformed_json(`${placeWords(place)} is not valid JSON: ${messageOf(cause)}.`, {
-      details: placeDetails(place),
-      cause,
-    });
+    throw rowError('malformed_json', place, ` is not valid JSON: ${messageOf(cause)}.`, { cause });
   }
 }
 
 /** Each key has one colon. Where fewer keys are left than were written, one has replaced another. */
 function checkKeyCount(row: object, { keyCount, place }: { keyCount: number; place: RowPlace }): void {
   if (countKeys(row) === keyCount) return;
-  throw readerErrors.raise.duplicate_key(
-    `${placeWords(place)} has an object in which two values have the same key; one of them would be lost.`,
-    { details: placeDetails(place) },
-  );
+  const what = ' has an object in which two values have the same key; one of them would be lost.';
+  throw rowError('duplicate_key', place, what);
 }
 
 function countKeys(value: object): number {
@@ -123,16 +113,13 @@ function checkCharacters(text: string, place: RowPlace): void {
 }
 
 function refuseCharacters(text: string, { key, place }: { key: string; place: RowPlace }): void {
-  const where = `${placeWords(place)}, column ${JSON.stringify(key)}`;
-  const extras = { details: { ...placeDetails(place), column_name: key } };
+  const where = `, column ${JSON.stringify(key)} contains`;
+  const details = { column_name: key };
   if (text.includes('\0')) {
-    throw readerErrors.raise.nul_character(
-      `${where} contains a NUL character, which cannot be stored.`,
-      extras,
-    );
+    throw rowError('nul_character', place, `${where} a NUL character, which cannot be stored.`, details);
   }
   if (loneSurrogate.test(text)) {
-    throw readerErrors.raise.lone_surrogate(`${where} contains one half of a surrogate pair.`, extras);
+    throw rowError('lone_surrogate', place, `${where} one half of a surrogate pair.`, details);
   }
 }
 
@@ -152,10 +139,11 @@ const suspiciousNumber = new RegExp(`\\d[eE][+-]?\\d{3}|[\\d.]{${longestNumber -
 function checkNumbers(text: string, place: RowPlace): void {
   for (const [number, exponent] of outsideStrings(text).matchAll(/-?\d[\d.]*(?:[eE]([+-]?\d+))?/g)) {
     if (number.length <= longestNumber && Math.abs(Number(exponent ?? 0)) <= longestNumber) continue;
-    throw readerErrors.raise.number_out_of_range(
-      `${placeWords(place)} has the number ${number.slice(0, 20)}…; ` +
+    throw rowError(
+      'number_out_of_range',
+      place,
+      ` has the number ${number.slice(0, 20)}…; ` +
         `numbers may have up to ${longestNumber} characters and exponents up to ${longestNumber}.`,
-      { details: placeDetails(place) },
     );
   }
 }

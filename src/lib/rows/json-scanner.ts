@@ -1,6 +1,5 @@
 import type { SluiceError } from '../errors.ts';
-import { readerErrors } from './errors.ts';
-import { placeDetails, placeWords, type RowPlace } from './row-place.ts';
+import { placeDetails, placeWords, type RowPlace, readerErrors, rowError } from './errors.ts';
 import type { ReaderLimits, RowScanner } from './types.ts';
 
 /** The text of one row as it was written, and how many keys it names, at any depth. */
@@ -141,10 +140,8 @@ export class JsonScanner implements RowScanner {
   #open(closer: number): void {
     const most = this.#limits.jsonDepth;
     if (this.#closers.length === most) {
-      throw readerErrors.raise.json_too_deep(
-        `${placeWords(this.#place)} has more than ${most} levels of objects and arrays, the most allowed.`,
-        { details: { ...placeDetails(this.#place), max_depth: most } },
-      );
+      const what = ` has more than ${most} levels of objects and arrays, the most allowed.`;
+      throw rowError('json_too_deep', this.#place, what, { max_depth: most });
     }
     this.#closers.push(closer);
   }
@@ -171,10 +168,8 @@ export class JsonScanner implements RowScanner {
   #weigh(text: string): void {
     const most = this.#limits.rowBytes;
     if (text.length * 3 <= most || Buffer.byteLength(text) <= most) return;
-    throw readerErrors.raise.row_too_large(
-      `${placeWords(this.#place)} has more than ${most} bytes, the most allowed for a row.`,
-      { details: { ...placeDetails(this.#place), max_bytes: most } },
-    );
+    const what = ` has more than ${most} bytes, the most allowed for a row.`;
+    throw rowError('row_too_large', this.#place, what, { max_bytes: most });
   }
 
   #refuse(text: string, at: number): never {
@@ -190,17 +185,13 @@ export class JsonScanner implements RowScanner {
   }
 
   #malformed(problem: string): SluiceError {
-    return readerErrors.raise.malformed_json(`${placeWords(this.#place)} ${problem}.`, {
-      details: placeDetails(this.#place),
-    });
+    return rowError('malformed_json', this.#place, ` ${problem}.`);
   }
 
   #notAnObject(first: string): SluiceError {
     const kind = first === '[' ? 'an array' : first === '"' ? 'a string' : 'a number, true, false or null';
-    return readerErrors.raise.row_not_an_object(
-      `${placeWords(this.#place)} is ${kind}. Each row must be an object that names its columns.`,
-      { details: placeDetails(this.#place) },
-    );
+    const what = ` is ${kind}. Each row must be an object that names its columns.`;
+    return rowError('row_not_an_object', this.#place, what);
   }
 
   #truncated(message: string): SluiceError {

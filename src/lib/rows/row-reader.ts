@@ -60,18 +60,6 @@ export class OpenRowReader implements RowReader {
     return this.#source.close();
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<ParsedRow[]> {
-    try {
-      for (;;) {
-        const rows = await this.read(1_000, 1024 * 1024);
-        if (rows === null) return;
-        yield rows;
-      }
-    } finally {
-      await this.close();
-    }
-  }
-
   async #advance(): Promise<void> {
     if (await this.#source.advance()) return;
     this.#hasEnded = true;

@@ -26,8 +26,6 @@ export interface RowReader {
   read(maxRows: number, maxBytes: number): Promise<ParsedRow[] | null>;
   /** Lets go of the source. Safe to call more than once, also after an error. */
   close(): Promise<void>;
-  /** Batches of a fixed size, for consumers that do not adapt. */
-  [Symbol.asyncIterator](): AsyncIterator<ParsedRow[]>;
 }
 
 /** Cuts decoded text into rows. The text may be split anywhere between two characters. */

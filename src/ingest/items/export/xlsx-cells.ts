@@ -1,5 +1,5 @@
 import { type ExactValue, numberText } from '../../../lib/rows/exact-json.ts';
-import { columnLetters } from '../../../lib/rows/xlsx/cell-names.ts';
+import { columnLetters } from '../../../lib/rows/xlsx/cells.ts';
 import { exportErrors } from './errors.ts';
 import type { ExportRow } from './rows.ts';
 import { cellStyles } from './xlsx-parts.ts';

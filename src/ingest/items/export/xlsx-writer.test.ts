@@ -11,7 +11,7 @@ import {
 } from '../../../../test/support/probes/xlsx-reader.ts';
 import { isSluiceError } from '../../../lib/errors.ts';
 import { ExactNumber, type ExactValue } from '../../../lib/rows/exact-json.ts';
-import { columnLetters } from '../../../lib/rows/xlsx/cell-names.ts';
+import { columnLetters } from '../../../lib/rows/xlsx/cells.ts';
 import type { ExportRow } from './rows.ts';
 import { writeXlsx, type XlsxOptions } from './xlsx-writer.ts';
 

@@ -1,4 +1,5 @@
 import { createTurns } from '../../../lib/event-loop-turns.ts';
+import { clamp } from '../../../lib/numbers.ts';
 import { exportErrors } from './errors.ts';
 import type { ExportBatches, ExportRow } from './rows.ts';
 import { createRowWriter, type RowWriter, type TooLongHandler } from './xlsx-cells.ts';
@@ -138,7 +139,7 @@ class Workbook {
 
 /** In characters: as wide as the header needs, within what stays readable. */
 function columnWidth(name: string): number {
-  return Math.min(Math.max(name.length + 2, 10), 40);
+  return clamp(name.length + 2, { min: 10, max: 40 });
 }
 
 function assertColumnsFit(header: readonly string[]): void {

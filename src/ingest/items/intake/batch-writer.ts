@@ -16,7 +16,7 @@ import {
 } from '../processing/controllers/ingest-batch.ts';
 import type { Processor } from '../processing/processors/types.ts';
 import { insertItems } from '../store.ts';
-import type { ItemBounds, JobKey } from '../types.ts';
+import type { JobKey } from '../types.ts';
 import type { IngestDeps } from './ingest.ts';
 import { imagesIn, type JobSource } from './job-source.ts';
 
@@ -55,7 +55,7 @@ export class BatchWriter {
     this.#normalizer = normalizerOf(processor, source.columns);
     this.#source = source;
     this.columns = new Set(source.columns ?? []);
-    this.#bounds = ingestBounds(deps.bounds);
+    this.#bounds = deps.bounds;
     this.#state = initialIngestState(this.#bounds);
   }
 
@@ -75,7 +75,7 @@ export class BatchWriter {
       rows,
       reason,
       latencyEwmaMs: round(latencyEwmaMs),
-      targetMs: this.#bounds.p50Ms,
+      targetMs: this.#bounds.dbP50Ms,
       bytesPerRow: round(bytesPerRow),
       history: this.#trace.points,
     };
@@ -162,16 +162,6 @@ function isWorthARetry(error: unknown): boolean {
   return (
     isSluiceError(error) && ['database_unavailable', 'write_conflict', 'query_timeout'].includes(error.code)
   );
-}
-
-export function ingestBounds(bounds: ItemBounds): IngestBounds {
-  return {
-    minRows: bounds.ingestMinRows,
-    maxRows: bounds.ingestMaxRows,
-    maxBatchBytes: bounds.ingestMaxBatchBytes,
-    p50Ms: bounds.dbP50Ms,
-    p95Ms: bounds.dbP95Ms,
-  };
 }
 
 /** After how many ms a batch was in, how many rows it was meant to have, how many ms its insert took. */

@@ -15,7 +15,7 @@ import type { Processor } from '../processing/processors/types.ts';
 import { takeBack } from '../service.ts';
 import { analyzeItems, endIngest, insertItemJob, readItemRoom, saveControllers } from '../store.ts';
 import { type ItemBounds, type JobKey, pipelineName } from '../types.ts';
-import { BatchWriter, ingestBounds } from './batch-writer.ts';
+import { BatchWriter } from './batch-writer.ts';
 import { type ChoiceDeps, chooseAtLast, chooseForRows, refuseEarly, type Wish } from './choose-processor.ts';
 import type { ItemFields, ItemSource } from './form.ts';
 import { type JobSource, openSource } from './job-source.ts';
@@ -90,8 +90,8 @@ async function ingestSource<Result>(
   request: NewItemJob,
   { opened, finish }: { opened: Opened; finish: (written: WrittenJob) => Promise<Result> },
 ): Promise<Result> {
-  const bounds = ingestBounds(deps.bounds);
-  const first = await opened.source.read(initialIngestState(bounds).rows, bounds.maxBatchBytes);
+  const { bounds } = deps;
+  const first = await opened.source.read(initialIngestState(bounds).rows, bounds.ingestMaxBatchBytes);
   const key = { tenantId: request.tenantId, jobId: newId() };
   let isRevealed = false;
   try {

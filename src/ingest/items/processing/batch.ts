@@ -1,6 +1,7 @@
 import { jobErrors } from '../../../kernel/jobs/errors.ts';
-import { finishSharedJob, lockStatus, unparkJob } from '../../../kernel/jobs/shared-store.ts';
+import { finishSharedJob, lockStatus, parkJob, unparkJob } from '../../../kernel/jobs/shared-store.ts';
 import type { JobStatus } from '../../../kernel/jobs/types.ts';
+import { clamp } from '../../../lib/numbers.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { resultKeysOf } from '../export/rows.ts';
 import { addResultColumns, type MovedCounts, moveItemCounts } from '../store.ts';
@@ -13,6 +14,7 @@ import {
   type Unreported,
 } from '../types.ts';
 import { reportIfDue } from './item-events.ts';
+import { readNextDue } from './store.ts';
 
 /** Whose events these are, and what the controllers think, kept with them. */
 export interface BatchReport {
@@ -65,14 +67,25 @@ export async function comeBackFor(tx: Tx, job: ItemJob, changes: readonly ItemCh
   );
 }
 
-/** For a job whose last item ended without anybody seeing it. The counts were locked in this transaction. */
-export async function finishIfDone(
-  tx: Tx,
-  { job, counts, ...report }: BatchReport & { counts: MovedCounts },
-): Promise<boolean> {
-  if (counts.pending + counts.processing > 0) return false;
-  await reportIfDue(tx, { ...report, job, counts });
-  return finish(tx, job, counts);
+export const maxParkMs = 5_000;
+/** Items that are locked by a batch in progress are back in a moment. */
+const minParkMs = 50;
+
+/**
+ * Nobody looks at the job until a retry comes due or a lock expires. Every batch ends with the counts: with them
+ * locked, nobody brings items back between the look and the parking, which would put these to rest as well.
+ */
+export async function parkUntilDue(tx: Tx, report: BatchReport): Promise<'idle' | 'finished'> {
+  const { job } = report;
+  const counts = await moveItemCounts(tx, job, { delta: {} });
+  const waitMs = await readNextDue(tx, job);
+  // The last item may have ended without anybody seeing it.
+  if (counts !== null && waitMs === null && isDone(counts)) {
+    await reportIfDue(tx, { ...report, counts });
+    if (await finish(tx, job, counts)) return 'finished';
+  }
+  await parkJob(tx, job, clamp(waitMs ?? maxParkMs, { min: minParkMs, max: maxParkMs }));
+  return 'idle';
 }
 
 export function notRunning(job: { jobId: string }): Error {
@@ -93,8 +106,10 @@ function endedName(status: ItemStatus): `ended.${ItemStatus}` {
   return `ended.${status}`;
 }
 
+const isDone = ({ pending, processing }: MovedCounts) => pending + processing === 0;
+
 async function finish(tx: Tx, job: ItemJob, counts: MovedCounts): Promise<boolean> {
-  if (counts.pending + counts.processing > 0) return false;
+  if (!isDone(counts)) return false;
   const { unreported: _told, reportAgeMs: _age, ...counters } = counts;
   return (await finishSharedJob(tx, job, counters)) !== null;
 }

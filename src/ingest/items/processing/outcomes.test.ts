@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { itemBounds } from '../types.ts';
 import { changeOf } from './outcomes.ts';
 import type { ItemOutcome } from './processors/types.ts';
 
@@ -44,4 +45,15 @@ test('an error is tried again in the next way, unless the processor wants the sa
     status: 'PENDING',
     nextStrategy: false,
   });
+});
+
+test('with the usual bounds an item is tried five times with jitter, and one that is not found twice', () => {
+  const failed: ItemOutcome = { status: 'ERROR', code: 'x', message: 'x', class: 'transient' };
+  const delays = (outcome: ItemOutcome, random: number) =>
+    [1, 2, 3, 4, 5].map(
+      (attempts) => changeOf({ id: 1, attempts }, outcome, itemBounds, () => random).delayMs,
+    );
+  expect(delays(failed, 0.5)).toEqual([1_000, 2_000, 4_000, 8_000, null]);
+  expect(delays(failed, 0)).toEqual([750, 1_500, 3_000, 6_000, null]);
+  expect(delays(notFound(), 0.5)).toEqual([300_000, null, null, null, null]);
 });

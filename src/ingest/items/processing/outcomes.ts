@@ -1,4 +1,4 @@
-import { decideRetry, retryPolicies } from '../../../kernel/jobs/retry.ts';
+import { decideRetry, type RetryPolicy } from '../../../kernel/jobs/retry.ts';
 import type { ClaimedItem, ItemBounds, ItemChange } from '../types.ts';
 import { type ItemOutcome, sameAsInput } from './processors/types.ts';
 
@@ -38,7 +38,9 @@ export function givenBack(item: Pick<ClaimedItem, 'id'>): ItemChange {
   return { ...settled(item, 'PENDING'), givesAttemptBack: true };
 }
 
-const notFoundDelayMs = retryPolicies.items.not_found.delay.delayMs;
+/** How often is for the bounds to say. */
+const errorDelay: RetryPolicy['delay'] = { type: 'exponential', baseMs: 1_000, capMs: 300_000, jitter: 0.25 };
+const notFoundDelayMs = 300_000;
 const throttledDelayMs = 1_000;
 
 function changeOfError(
@@ -55,7 +57,7 @@ function changeOfError(
     return { ...change, status: 'PENDING', delayMs, givesAttemptBack: true, retryClass };
   }
   if (outcome.class === 'permanent' || item.attempts >= maxAttempts) return change;
-  const policy = { ...retryPolicies.items.error, maxRetries: maxAttempts - 1 };
+  const policy = { delay: errorDelay, maxRetries: maxAttempts - 1 };
   const decision = decideRetry(policy, item.attempts - 1, {}, random);
   if (!decision.retry) return change;
   const nextStrategy = outcome.keepsStrategy !== true;

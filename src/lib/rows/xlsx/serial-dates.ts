@@ -1,4 +1,4 @@
-import type { NumberKind } from './number-formats.ts';
+import type { NumberKind } from './styles.ts';
 
 const dayMs = 86_400_000;
 /** The 31st of December 9999 is the last day that a spreadsheet knows. */

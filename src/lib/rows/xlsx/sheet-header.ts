@@ -1,7 +1,7 @@
 import { checkColumnName } from '../csv-rows.ts';
 import { readerErrors } from '../errors.ts';
 import type { ReaderLimits } from '../types.ts';
-import { columnLetters } from './cell-names.ts';
+import { columnLetters } from './cells.ts';
 
 /** The columns of a sheet that have names. Between them there may be columns that nobody uses. */
 export interface SheetHeader {

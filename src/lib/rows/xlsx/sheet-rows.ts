@@ -3,8 +3,14 @@ import type { XmlAttributes, XmlEvents } from '../../formats/xml.ts';
 import { readerErrors } from '../errors.ts';
 import type { RowQueue } from '../row-queue.ts';
 import type { ReaderLimits } from '../types.ts';
-import { columnLetters, columnOf, mostSheetColumns, mostSheetRows } from './cell-names.ts';
-import { type CellValue, cellValueOf } from './cell-values.ts';
+import {
+  type CellValue,
+  cellValueOf,
+  columnLetters,
+  columnOf,
+  mostSheetColumns,
+  mostSheetRows,
+} from './cells.ts';
 import { readHeader, type SheetHeader } from './sheet-header.ts';
 import { malformed, type Workbook } from './workbook.ts';
 

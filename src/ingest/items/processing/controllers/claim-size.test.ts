@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { itemBounds } from '../../types.ts';
 import {
   type ClaimSignal,
   type ClaimState,
-  defaultClaimBounds,
   initialClaimState,
   itemsToClaim,
   lockMsFor,
   nextClaimState,
 } from './claim-size.ts';
 
-const bounds = defaultClaimBounds;
+const bounds = itemBounds;
 
 function slice(items: number, itemMs: number, more: Partial<ClaimSignal> = {}): ClaimSignal {
   return { items, elapsedMs: items * itemMs, failures: 0, cpu: 0.3, memory: 0.4, eventLoopLagMs: 2, ...more };

@@ -1,32 +1,15 @@
-import { clamp, ewma } from './ewma.ts';
+import { clamp, ewma } from '../../../../lib/numbers.ts';
+import type { ItemBounds } from '../../types.ts';
 
 /**
  * How many items a worker claims for its next slice, for how long it locks them, and how long it waits before.
- * Pure: state in, state out.
+ * Pure: state in, state out. The safety factor is the share of the slice that is planned for, so that a slow item does
+ * not overrun it.
  */
-export interface ClaimBounds {
-  /** WORKER_TARGET_SLICE_MS */
-  targetSliceMs: number;
-  /** CLAIM_MIN */
-  claimMin: number;
-  /** CLAIM_MAX */
-  claimMax: number;
-  /** SAFETY_FACTOR: the share of the slice that is planned for, so that a slow item does not overrun it. */
-  safetyFactor: number;
-  /** LOCK_FLOOR_MS */
-  lockFloorMs: number;
-  /** LOCK_CAP_MS */
-  lockCapMs: number;
-}
-
-export const defaultClaimBounds: ClaimBounds = {
-  targetSliceMs: 5_000,
-  claimMin: 1,
-  claimMax: 1_000,
-  safetyFactor: 0.7,
-  lockFloorMs: 10_000,
-  lockCapMs: 300_000,
-};
+export type ClaimBounds = Pick<
+  ItemBounds,
+  'targetSliceMs' | 'claimMin' | 'claimMax' | 'safetyFactor' | 'lockFloorMs' | 'lockCapMs'
+>;
 
 /** What one slice showed. */
 export interface ClaimSignal {
@@ -94,7 +77,7 @@ export function itemsToClaim(avgItemMs: number, bounds: ClaimBounds): number {
 /** Twice what the claimed items should take, at least the floor (and so at least 2 × avgItemMs), at most the cap. */
 export function lockMsFor(claim: { items: number; avgItemMs: number }, bounds: ClaimBounds): number {
   const neededMs = Math.ceil(2 * claim.avgItemMs * Math.max(claim.items, 1));
-  return Math.min(Math.max(neededMs, bounds.lockFloorMs), bounds.lockCapMs);
+  return clamp(neededMs, { min: bounds.lockFloorMs, max: bounds.lockCapMs });
 }
 
 export function nextClaimState(state: ClaimState, signal: ClaimSignal, bounds: ClaimBounds): ClaimState {
@@ -151,7 +134,7 @@ function nextFactor(factor: number, isStrained: boolean): number {
 }
 
 function nextSpacing(spacingMs: number, isSpike: boolean): number {
-  if (isSpike) return Math.min(Math.max(spacingMs * 2, spacing.firstMs), spacing.capMs);
+  if (isSpike) return clamp(spacingMs * 2, { min: spacing.firstMs, max: spacing.capMs });
   return spacingMs <= spacing.firstMs ? 0 : spacingMs / 2;
 }
 

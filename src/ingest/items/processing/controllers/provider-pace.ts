@@ -1,4 +1,4 @@
-import { clamp, ewma } from './ewma.ts';
+import { clamp, ewma } from '../../../../lib/numbers.ts';
 
 /**
  * How fast one provider (one domain) may be called. Two handles, both AIMD: how many calls run at once, and the delay
