@@ -4,10 +4,12 @@ import { fileErrors } from '../../kernel/files/errors.ts';
 import { dropRest } from '../../kernel/http/multipart.ts';
 import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../kernel/http/replies.ts';
 import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../../kernel/http/route.ts';
+import { normalizedFields } from '../../kernel/rows/normalized-fields.ts';
 import { readCatalogForm } from './loading/form.ts';
 import { type LoadDeps, loadCatalog } from './loading/load.ts';
 import { defaultSettings } from './matching/matching.ts';
-import { catalogFields, readQuestion, settingsShape, strategiesOption } from './matching/options.ts';
+import { catalogFields, settingsShape, strategiesOption } from './matching/options.ts';
+import { readQuestion } from './matching/product-fields.ts';
 import { getCatalog, matchQuestions, removeCatalog } from './service.ts';
 import { listCatalogs } from './store.ts';
 import { type CatalogKey, catalogNamePattern } from './types.ts';
@@ -137,9 +139,9 @@ function installMatching(app: RouteApp, { db }: RouteDeps): void {
       response: { 200: matchReply, ...problems(404, 409, 413, 415, 422) },
     },
     handler: async (request, reply) => {
-      const { rows, fields, strategies, ...settings } = request.body;
+      const { rows, fields = {}, strategies, ...settings } = request.body;
       const catalog = await getCatalog(db, keyOf(request));
-      const questions = rows.map((row) => readQuestion(row, fields ?? {}));
+      const questions = rows.map((row) => readQuestion(row, fields, normalizedFields(JSON.stringify(row))));
       const all = { ...defaultSettings, ...settings };
       const tried = await matchQuestions(db, catalog, { questions, strategies, settings: all });
       // Text and not objects: every name of a column survives, also `__proto__`.

@@ -16,11 +16,10 @@ import { jobKeyOf } from '../../kernel/jobs/routes.ts';
 import type { Job } from '../../kernel/jobs/types.ts';
 import { readerErrors } from '../../lib/rows/errors.ts';
 import { exportItems } from './export/export.ts';
-import { itemRowRoutes } from './grid/item-row-routes.ts';
 import type { PageTiming } from './grid/page-timing.ts';
 import { gridRoutes } from './grid/routes.ts';
 import { imageRoutes } from './images/image-routes.ts';
-import type { ArrivingFile } from './images/open-images.ts';
+import type { ArrivingFile } from './images/types.ts';
 import { openFileRef } from './intake/file-refs.ts';
 import { type ItemSource, readItemForm } from './intake/form.ts';
 import { type IngestDeps, ingestFile } from './intake/ingest.ts';
@@ -41,7 +40,6 @@ export function itemRoutes(deps: ItemRoutesDeps): RouteModule {
   return (app, routeDeps) => {
     installIngest(app, deps);
     gridRoutes(app, { ...routeDeps, pages: deps.pages });
-    itemRowRoutes(app, routeDeps);
     imageRoutes(app, { ...routeDeps, files: deps.files });
     installReprocess(app, deps);
     installExport(app, routeDeps);

@@ -217,33 +217,6 @@ export async function saveControllers(
        and job_id = ${jobId}`);
 }
 
-export interface ItemRow {
-  /** The row as the grid has it, with its input. */
-  json: string;
-  inputJson: string;
-  /** Null: the input is canonical as it is. */
-  normalizedJson: string | null;
-}
-
-export function findItemRow(
-  tx: Tx,
-  { tenantId, jobId, itemId }: JobKey & { itemId: number },
-): Promise<ItemRow | null> {
-  return tx.find<ItemRow>(sql`
-    select json_build_object(
-             'id', i.id::text, 'rowNo', i.row_no, 'status', i.status, 'attempts', i.attempts,
-             'strategy', i.strategy, 'input', i.input_json, 'result', i.result_json, 'errorCode', i.error_code,
-             'lastError', i.last_error, 'lockedBy', i.locked_by, 'lockedAt', i.locked_at,
-             'nextAttemptAt', case when i.status = 'PENDING' and i.due_at > '-infinity' then i.due_at end,
-             'updatedAt', i.updated_at)::text as json,
-           i.input_json::text as "inputJson",
-           i.normalized_json::text as "normalizedJson"
-      from job_items i
-     where i.tenant_id = ${tenantId}
-       and i.job_id = ${jobId}
-       and i.id = ${itemId}`);
-}
-
 /** Over all tenants, from the counts of the jobs: however many items there are. */
 export async function countOpen(tx: Tx): Promise<{ pending: number; processing: number }> {
   const row = await tx.find<{ pending: number; processing: number }>(sql`

@@ -1,3 +1,5 @@
+import type { ParsedRow } from '../../lib/rows/types.ts';
+
 export const itemStatuses = ['PENDING', 'PROCESSING', 'DONE', 'ERROR', 'NOT_FOUND', 'SKIPPED'] as const;
 export type ItemStatus = (typeof itemStatuses)[number];
 
@@ -33,6 +35,20 @@ export interface ItemJob extends JobKey {
   userId: string;
   counts: Counts;
   controllers: Record<string, unknown>;
+}
+
+/** What a job is made of: a file of rows, or images. Both are read in rows, for one and the same ingest. */
+export interface JobSource {
+  readonly jobType: ItemJob['jobType'];
+  readonly columns: readonly string[] | null;
+  read(maxRows: number, maxBytes: number): Promise<ParsedRow[] | null>;
+  /** These rows are written. */
+  written(rows: readonly ParsedRow[]): void;
+  /** The ingest has failed: what was kept beside the rows goes. */
+  discard(): Promise<void>;
+  close(): Promise<void>;
+  /** What the job's file is called, once all of it was read. */
+  describe(): string | null;
 }
 
 /** An item as a processor's worker takes it. */
@@ -87,13 +103,13 @@ export interface ItemBounds {
   maxAttemptsNotFound: number;
 }
 
-/** The defaults. */
 /**
  * Settings for statements that have an index with just their order. Right after an ingest the planner knows nothing of
  * the new rows, and would rather read and sort all of them than take the first ones.
  */
 export const byIndexAlone = { enable_sort: 'off', enable_bitmapscan: 'off', enable_seqscan: 'off' };
 
+/** The defaults. */
 export const itemBounds: ItemBounds = {
   ingestMinRows: 64,
   ingestMaxRows: 5_000,

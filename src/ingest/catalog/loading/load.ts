@@ -1,3 +1,4 @@
+import { normalizedFields } from '../../../kernel/rows/normalized-fields.ts';
 import type { Database } from '../../../lib/postgres/db.ts';
 import { parseExactly } from '../../../lib/rows/exact-json.ts';
 import { collectColumns } from '../../../lib/rows/json-members.ts';
@@ -5,13 +6,7 @@ import { openRows } from '../../../lib/rows/open-rows.ts';
 import type { ParsedRow, RowReader } from '../../../lib/rows/types.ts';
 import { catalogErrors } from '../errors.ts';
 import { brandScope, keysOf } from '../matching/keys.ts';
-import {
-  assertMatchable,
-  fieldColumns,
-  looseReader,
-  type QuestionReader,
-  readerOf,
-} from '../matching/product-fields.ts';
+import { assertMatchable, fieldColumns, readQuestion } from '../matching/product-fields.ts';
 import {
   abandonVersion,
   countCatalogs,
@@ -21,7 +16,7 @@ import {
   retireVersions,
   useVersion,
 } from '../store.ts';
-import type { Catalog, CatalogKey, FieldColumns, ProductRow } from '../types.ts';
+import type { Catalog, CatalogKey, FieldColumns, ProductRow, Question } from '../types.ts';
 import { copyProducts, settleProducts } from './product-store.ts';
 
 export interface LoadDeps {
@@ -99,9 +94,10 @@ async function writeAll(
 ): Promise<Catalog> {
   const { tenantId } = request;
   const columns = new Set(reader.columns ?? []);
-  const questionOf = reader.columns
-    ? readerOf(fieldColumns(reader.columns, request.fields))
-    : looseReader(request.fields);
+  const named = reader.columns ? fieldColumns(reader.columns, request.fields) : request.fields;
+  // Rows that each name their own columns are asked for the well-known ones, row by row.
+  const knownOf = reader.columns ? () => ({}) : normalizedFields;
+  const questionOf = (row: Record<string, unknown>, json: string) => readQuestion(row, named, knownOf(json));
   let productCount = 0;
   let skippedCount = 0;
   let rows = first;
@@ -153,7 +149,10 @@ function switchOver(db: Database, loaded: Loaded): Promise<Catalog> {
 
 function productsOf(
   rows: readonly ParsedRow[],
-  { versionId, questionOf }: { versionId: number; questionOf: QuestionReader },
+  {
+    versionId,
+    questionOf,
+  }: { versionId: number; questionOf: (row: Record<string, unknown>, json: string) => Question },
 ): ProductRow[] {
   return rows.flatMap(({ rowNo, inputJson }) => {
     const row = parseExactly(inputJson) as Record<string, unknown>;

@@ -2,7 +2,8 @@ import type { Database } from '../../../lib/postgres/db.ts';
 import { assertStrategies, getCatalog } from '../service.ts';
 import type { Match, Strategy } from '../types.ts';
 import { lookUp } from './matching.ts';
-import { type CatalogOptions, catalogOptions, readQuestion } from './options.ts';
+import { type CatalogOptions, catalogOptions } from './options.ts';
+import { readQuestion } from './product-fields.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 

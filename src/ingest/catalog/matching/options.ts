@@ -1,14 +1,11 @@
 import { z } from 'zod';
-import { normalizedFields } from '../../../kernel/rows/normalized-fields.ts';
-import { catalogNamePattern, type Question, strategies } from '../types.ts';
+import { catalogNamePattern, strategies } from '../types.ts';
 import { defaultSettings } from './matching.ts';
-import { textOf } from './product-fields.ts';
 
 const column = z.string().min(1).max(200).optional();
 
 /** Which columns of a row are what; a field that is not named is known by the usual names of its column. */
 export const catalogFields = z.strictObject({ sku: column, brand: column, title: column });
-export type RowFields = z.output<typeof catalogFields>;
 
 export const strategiesOption = z
   .array(z.enum(strategies))
@@ -40,14 +37,3 @@ export const catalogOptions = z.strictObject({
   ...settingsShape,
 });
 export type CatalogOptions = z.output<typeof catalogOptions>;
-
-/** `known`: the well-known fields of the row, where somebody has them already. */
-export function readQuestion(
-  row: Readonly<Record<string, unknown>>,
-  fields: RowFields,
-  known: Readonly<Record<string, unknown>> = normalizedFields(JSON.stringify(row)),
-): Question {
-  const read = (field: 'sku' | 'brand' | 'title') =>
-    fields[field] === undefined ? textOf(known, field) : textOf(row, fields[field]);
-  return { sku: read('sku'), brand: read('brand'), title: read('title') };
-}

@@ -1,4 +1,4 @@
-import { meaningOf, normalizedFields } from '../../../kernel/rows/normalized-fields.ts';
+import { meaningOf } from '../../../kernel/rows/normalized-fields.ts';
 import { catalogErrors } from '../errors.ts';
 import { type FieldColumns, productFields, type Question } from '../types.ts';
 
@@ -23,30 +23,19 @@ export function assertMatchable(fields: FieldColumns, columns: readonly string[]
   );
 }
 
-/** Reads the three texts that products and rows are compared by. */
-export type QuestionReader = (row: Record<string, unknown>, rowJson: string) => Question;
+type Row = Readonly<Record<string, unknown>>;
 
-/** Of a file with a header. */
-export function readerOf(fields: Pick<FieldColumns, 'sku' | 'brand' | 'title'>): QuestionReader {
-  return (row) => ({
-    sku: textOf(row, fields.sku),
-    brand: textOf(row, fields.brand),
-    title: textOf(row, fields.title),
-  });
+/**
+ * The three texts that products and rows are compared by: from the columns that are named for them, and otherwise from
+ * the well-known fields.
+ */
+export function readQuestion(row: Row, named: Partial<FieldColumns>, known: Row): Question {
+  const read = (field: keyof Question) => (named[field] ? textOf(row, named[field]) : textOf(known, field));
+  return { sku: read('sku'), brand: read('brand'), title: read('title') };
 }
 
-/** Of rows that each name their own columns: what was named, and otherwise the well-known fields, to the last digit. */
-export function looseReader(named: Partial<FieldColumns>): QuestionReader {
-  return (row, rowJson) => {
-    const known = normalizedFields(rowJson);
-    const read = (field: 'sku' | 'brand' | 'title') =>
-      named[field] ? textOf(row, named[field]) : textOf(known, field);
-    return { sku: read('sku'), brand: read('brand'), title: read('title') };
-  };
-}
-
-export function textOf(row: Readonly<Record<string, unknown>>, column: string | null): string | null {
-  const value = column !== null && Object.hasOwn(row, column) ? row[column] : null;
+function textOf(row: Row, column: string): string | null {
+  const value = Object.hasOwn(row, column) ? row[column] : null;
   if (typeof value === 'string') return value.trim() === '' ? null : value;
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : null;
 }

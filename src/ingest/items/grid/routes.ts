@@ -4,12 +4,15 @@ import { problems } from '../../../kernel/http/replies.ts';
 import type { RouteApp, RouteDeps } from '../../../kernel/http/route.ts';
 import { jobKeyOf } from '../../../kernel/jobs/routes.ts';
 import type { JobKey } from '../../../kernel/jobs/service.ts';
+import { normalizedJson } from '../../../kernel/rows/normalized-fields.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
+import { itemErrors } from '../errors.ts';
 import { getItemJob } from '../service.ts';
 import { type ItemJob, type ItemStatus, itemStatuses } from '../types.ts';
 import { type PageTiming, timePage } from './page-timing.ts';
 import {
   findIdBefore,
+  findItemRow,
   type GridRow,
   type KeysetQuery,
   listById,
@@ -20,6 +23,7 @@ import {
 
 const tags = ['items'];
 const params = z.strictObject({ job_id: z.uuid() });
+const itemParams = params.extend({ item_id: z.coerce.number().int().min(1) });
 const maxPageSize = 500;
 
 const statusList = z
@@ -85,6 +89,7 @@ export function gridRoutes(app: RouteApp, deps: GridDeps): void {
         : sendKeyset(deps, reply, { key, query: request.query });
     },
   });
+  rowRoutes(app, deps);
   callRoutes(app, deps);
 }
 
@@ -135,6 +140,32 @@ async function listFrom(
   return listById(tx, { ...query, afterId: await findIdBefore(tx, { ...query, rowNo: fromRow }) });
 }
 
+/** One row with everything that is known of it. */
+function rowRoutes(app: RouteApp, deps: RouteDeps): void {
+  app.route({
+    method: 'GET',
+    url: '/api/jobs/:job_id/items/:item_id',
+    config: { action: 'item.read' },
+    schema: {
+      tags,
+      summary: 'One row: its input, the well-known fields of it under their own names, and its result',
+      params: itemParams,
+      response: { 200: z.looseObject({ id: z.string(), normalized: z.looseObject({}) }), ...problems(404) },
+    },
+    handler: async (request, reply) => {
+      const key = jobKeyOf(request);
+      const itemId = request.params.item_id;
+      await getItemJob(deps, key);
+      const row = await deps.db.tenant(key.tenantId, (tx) => findItemRow(tx, { ...key, itemId }));
+      if (!row) throw itemErrors.raise.item_not_found(`Job ${key.jobId} has no item ${itemId}`);
+      const normalized = row.normalizedJson ?? normalizedJson(row.inputJson);
+      // Text and not objects: numbers of any length and every key survive.
+      const body = `${row.json.slice(0, -1)},"normalized":${normalized}}`;
+      return reply.type('application/json; charset=utf-8').send(Buffer.from(body, 'utf8'));
+    },
+  });
+}
+
 const callReply = z.object({
   provider: z.string(),
   strategy: z.string(),
@@ -153,7 +184,7 @@ function callRoutes(app: RouteApp, deps: RouteDeps): void {
     schema: {
       tags,
       summary: 'The calls to providers that were made for a row, newest first',
-      params: z.strictObject({ job_id: z.uuid(), item_id: z.coerce.number().int().min(1) }),
+      params: itemParams,
       response: { 200: z.object({ data: z.array(callReply) }), ...problems(404) },
     },
     handler: async (request) => {

@@ -12,22 +12,17 @@ export interface GridRow {
   json: string;
 }
 
-const gridRow = trustedSql(`
-  i.id, to_char(i.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "updatedAt",
+/** `more`: further members, such as the input. */
+const rowJson = (more: string) => `
   json_build_object(
-    'id', i.id::text, 'rowNo', i.row_no, 'status', i.status, 'attempts', i.attempts, 'result', i.result_json,
+    'id', i.id::text, 'rowNo', i.row_no, 'status', i.status, 'attempts', i.attempts, ${more}'result', i.result_json,
     'errorCode', i.error_code, 'lastError', i.last_error, 'lockedBy', i.locked_by, 'lockedAt', i.locked_at,
     'nextAttemptAt', case when i.status = 'PENDING' and i.due_at > '-infinity' then i.due_at end,
-    'updatedAt', i.updated_at)::text as json`);
+    'updatedAt', i.updated_at)::text as json`;
 
-const gridRowWithInput = trustedSql(`
-  i.id, to_char(i.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "updatedAt",
-  json_build_object(
-    'id', i.id::text, 'rowNo', i.row_no, 'status', i.status, 'attempts', i.attempts, 'input', i.input_json,
-    'result', i.result_json, 'errorCode', i.error_code, 'lastError', i.last_error, 'lockedBy', i.locked_by,
-    'lockedAt', i.locked_at,
-    'nextAttemptAt', case when i.status = 'PENDING' and i.due_at > '-infinity' then i.due_at end,
-    'updatedAt', i.updated_at)::text as json`);
+const updatedAt = `to_char(i.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "updatedAt"`;
+const gridRow = trustedSql(`i.id, ${updatedAt}, ${rowJson('')}`);
+const gridRowWithInput = trustedSql(`i.id, ${updatedAt}, ${rowJson(`'input', i.input_json, `)}`);
 
 function columns(withInput: boolean): Sql {
   return withInput ? gridRowWithInput : gridRow;
@@ -43,27 +38,16 @@ export interface PageQuery extends JobKey {
 
 export function listPage(tx: Tx, query: PageQuery): Promise<GridRow[]> {
   if (query.status === 'PENDING') return listWaitingPage(tx, query);
-  const offset = (query.page - 1) * query.pageSize;
-  if (query.descending) {
-    return tx.rows<GridRow>(sql`
-      select ${columns(query.withInput)}
-        from job_items i
-       where i.tenant_id = ${query.tenantId}
-         and i.job_id = ${query.jobId}
-         and (${query.status}::text is null or i.status = ${query.status})
-       order by i.id desc
-       limit ${query.pageSize}
-      offset ${offset}`);
-  }
+  const direction = trustedSql(query.descending ? 'desc' : 'asc');
   return tx.rows<GridRow>(sql`
     select ${columns(query.withInput)}
       from job_items i
      where i.tenant_id = ${query.tenantId}
        and i.job_id = ${query.jobId}
        and (${query.status}::text is null or i.status = ${query.status})
-     order by i.id
+     order by i.id ${direction}
      limit ${query.pageSize}
-    offset ${offset}`);
+    offset ${(query.page - 1) * query.pageSize}`);
 }
 
 /**
@@ -213,8 +197,7 @@ export interface PendingQuery {
 
 const pendingColumns = trustedSql(`
   i.id, i.job_id as "jobId", i.user_id as "userId", i.job_type as "jobType", i.status, i.attempts,
-  i.locked_by as "lockedBy", i.locked_at as "lockedAt",
-  to_char(i.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "updatedAt",
+  i.locked_by as "lockedBy", i.locked_at as "lockedAt", ${updatedAt},
   left(i.input_json::text, 4000) as "inputHead", j.total, j.total - j.pending - j.processing as processed`);
 
 /** A look into the job of each row; the offset keeps it one, where a join might read all jobs for each row. */
@@ -324,6 +307,30 @@ export function listForExport(
        and i.id > ${afterId}
      order by i.id
      limit ${limit}`);
+}
+
+export interface ItemRow {
+  /** The row as the grid has it, with its input. */
+  json: string;
+  inputJson: string;
+  /** Null: the input is canonical as it is. */
+  normalizedJson: string | null;
+}
+
+const itemRow = trustedSql(rowJson(`'strategy', i.strategy, 'input', i.input_json, `));
+
+export function findItemRow(
+  tx: Tx,
+  { tenantId, jobId, itemId }: JobKey & { itemId: number },
+): Promise<ItemRow | null> {
+  return tx.find<ItemRow>(sql`
+    select ${itemRow},
+           i.input_json::text as "inputJson",
+           i.normalized_json::text as "normalizedJson"
+      from job_items i
+     where i.tenant_id = ${tenantId}
+       and i.job_id = ${jobId}
+       and i.id = ${itemId}`);
 }
 
 export interface CallRow {

@@ -1,9 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { badImages, picture, pngOf } from '../../../../test/generators/images.ts';
-import { decodeImage, loadDecoder } from './decode.ts';
-import { openRoom } from './pixel-room.ts';
+import { decodeImage, loadDecoder, openRoom } from './decode.ts';
 import { recogniseImage, sniffBytes } from './recognise.ts';
-import type { Decoded } from './thread-messages.ts';
+import type { Decoded } from './types.ts';
 import { imageLimits } from './types.ts';
 
 const room = openRoom(imageLimits.decodedBytes);

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { messageOf } from '../../../lib/errors.ts';
 import { threadFile } from '../../../lib/thread-file.ts';
 import { imageFailures } from './errors.ts';
-import type { DecodeAnswer, Decoded, DecodeQuestion } from './thread-messages.ts';
+import type { DecodeAnswer, Decoded, DecodeQuestion } from './types.ts';
 import { imageLimits } from './types.ts';
 
 interface Asked {

@@ -1,11 +1,7 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql } from '../../../lib/postgres/sql.ts';
+import type { JobKey } from '../types.ts';
 import type { ImageFile, ImageKey, ImageKind } from './types.ts';
-
-interface JobKey {
-  tenantId: string;
-  jobId: string;
-}
 
 /** The files have their rows already. */
 export async function insertImages(

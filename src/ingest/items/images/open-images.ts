@@ -7,16 +7,10 @@ import { newId } from '../../../lib/ids.ts';
 import { readerErrors } from '../../../lib/rows/errors.ts';
 import type { ParsedRow } from '../../../lib/rows/types.ts';
 import { itemErrors } from '../errors.ts';
+import type { JobSource } from '../types.ts';
 import { imageErrors } from './errors.ts';
 import { isDeclaredImage, isDeclaredRows, mediaTypeOf, recogniseImage, sniffBytes } from './recognise.ts';
-import { imageLimits, type StoredImage } from './types.ts';
-
-/** A file as it arrives. It is read to its end before the next one. */
-export interface ArrivingFile {
-  fileName: string | null;
-  mediaType: string | null;
-  content: AsyncIterable<Uint8Array>;
-}
+import { type ArrivingFile, imageLimits, type StoredImage } from './types.ts';
 
 /** One whose first bytes were looked at; they are still part of the content. */
 export interface SeenFile extends ArrivingFile {
@@ -50,21 +44,8 @@ function isImageByContent({ start }: SeenFile): boolean {
   return kind === 'image' || kind === 'unsupported';
 }
 
-export interface ImageRow extends ParsedRow {
+interface ImageRow extends ParsedRow {
   image: StoredImage;
-}
-
-/** Rows of images: each is stored while it is read, and named by a row afterwards. */
-export interface ImageReader {
-  readonly columns: readonly string[];
-  read(maxRows: number): Promise<ImageRow[] | null>;
-  /** These have their rows now. */
-  named(rows: readonly ImageRow[]): void;
-  /** Takes away the bytes that no row names. */
-  discard(): Promise<void>;
-  close(): Promise<void>;
-  /** How a person calls all of them together. */
-  describe(): string | null;
 }
 
 export interface OpenImagesOptions {
@@ -76,21 +57,26 @@ export interface OpenImagesOptions {
   more: () => Promise<ArrivingFile | null>;
 }
 
-export function openImages(options: OpenImagesOptions): ImageReader {
-  return new StoringReader({ files: options.files, sources: eachFile(options), name: null });
+export function openImages(options: OpenImagesOptions): JobSource {
+  return new ImageSource({ files: options.files, sources: eachFile(options), name: null });
+}
+
+/** The images among rows; of a file of rows none. */
+export function imagesIn(rows: readonly ParsedRow[]): StoredImage[] {
+  return rows.flatMap((row) => ('image' in row ? [(row as ImageRow).image] : []));
 }
 
 /** The archive is handed over. */
 export function openArchivedImages(
   archive: Archive,
   { files, fileName }: { files: Files; fileName: string | null },
-): ImageReader {
+): JobSource {
   const entries = archive.entries.filter(isWanted);
   if (entries.length > imageLimits.images) {
     archive.close();
     throw tooMany(entries.length);
   }
-  return new StoringReader({
+  return new ImageSource({
     files,
     sources: eachEntry(archive, entries),
     name: fileName,
@@ -194,7 +180,9 @@ function isWanted({ name }: ArchiveEntry): boolean {
 /** Stored bytes without a row are the sweep's after an hour: none may wait that long for those after it. */
 const longestBatchMs = 5_000;
 
-class StoringReader implements ImageReader {
+/** Rows of images: each is stored while it is read, and named by a row afterwards. */
+class ImageSource implements JobSource {
+  readonly jobType = 'image';
   readonly columns = ['name', 'size', 'sha256', 'fileId', 'order'];
   readonly #files: Files;
   readonly #sources: AsyncGenerator<SeenFile>;
@@ -227,8 +215,8 @@ class StoringReader implements ImageReader {
     return rows.length === 0 ? null : rows;
   }
 
-  named(rows: readonly ImageRow[]): void {
-    for (const { image } of rows) this.#unnamed.delete(image.storageKey);
+  written(rows: readonly ParsedRow[]): void {
+    for (const { storageKey } of imagesIn(rows)) this.#unnamed.delete(storageKey);
   }
 
   async discard(): Promise<void> {

@@ -1,5 +1,5 @@
 import { recogniseBinary } from '../../../lib/formats/magic-bytes.ts';
-import type { ImageFormat } from './types.ts';
+import type { ArrivingFile, ImageFormat } from './types.ts';
 
 /** Enough for the head of an SVG with comments before it, and for the first names in an archive. */
 export const sniffBytes = 4096;
@@ -58,27 +58,17 @@ export function formatOfName(name: string): ImageFormat | null {
   return extensions[extensionOf(name)] ?? null;
 }
 
+type Declared = Pick<ArrivingFile, 'fileName' | 'mediaType'>;
+
 /** Whether somebody says that this is an image. */
-export function isDeclaredImage({
-  fileName,
-  mediaType,
-}: {
-  fileName: string | null;
-  mediaType: string | null;
-}): boolean {
+export function isDeclaredImage({ fileName, mediaType }: Declared): boolean {
   if (mediaType !== null && /^image\//i.test(mediaType)) return true;
   const extension = extensionOf(fileName ?? '');
   return extension in extensions || otherImages.includes(extension);
 }
 
 /** Whether somebody says that this is a file of rows. The declared type counts before the name. */
-export function isDeclaredRows({
-  fileName,
-  mediaType,
-}: {
-  fileName: string | null;
-  mediaType: string | null;
-}): boolean {
+export function isDeclaredRows({ fileName, mediaType }: Declared): boolean {
   if (/^(text|application)\/.*(csv|tab-separated|json|spreadsheet)/i.test(mediaType ?? '')) return true;
   if (/^image\//i.test(mediaType ?? '')) return false;
   return ['csv', 'tsv', 'tab', 'json', 'ndjson', 'jsonl', 'xlsx', 'xls'].includes(

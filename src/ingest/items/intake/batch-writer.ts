@@ -8,6 +8,7 @@ import { collectColumns } from '../../../lib/rows/json-members.ts';
 import type { ParsedRow } from '../../../lib/rows/types.ts';
 import { toStorable } from '../../../lib/well-formed.ts';
 import { recordImages } from '../images/item-images.ts';
+import { imagesIn } from '../images/open-images.ts';
 import {
   type IngestBounds,
   type IngestState,
@@ -16,9 +17,8 @@ import {
 } from '../processing/controllers/ingest-batch.ts';
 import type { Processor } from '../processing/processors/types.ts';
 import { insertItems } from '../store.ts';
-import type { JobKey } from '../types.ts';
+import type { JobKey, JobSource } from '../types.ts';
 import type { IngestDeps } from './ingest.ts';
-import { imagesIn, type JobSource } from './job-source.ts';
 
 const maxInsertTries = 5;
 

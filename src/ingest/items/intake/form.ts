@@ -1,8 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { FormReader, plainName } from '../../../kernel/http/multipart.ts';
 import { itemErrors } from '../errors.ts';
-import type { ArrivingFile } from '../images/open-images.ts';
-import { imageLimits } from '../images/types.ts';
+import { type ArrivingFile, imageLimits } from '../images/types.ts';
 
 /** What a request says about its files. */
 export interface ItemFields {

@@ -14,11 +14,11 @@ import { initialIngestState } from '../processing/controllers/ingest-batch.ts';
 import type { Processor } from '../processing/processors/types.ts';
 import { takeBack } from '../service.ts';
 import { analyzeItems, endIngest, insertItemJob, readItemRoom, saveControllers } from '../store.ts';
-import { type ItemBounds, type JobKey, pipelineName } from '../types.ts';
+import { type ItemBounds, type JobKey, type JobSource, pipelineName } from '../types.ts';
 import { BatchWriter } from './batch-writer.ts';
 import { type ChoiceDeps, chooseAtLast, chooseForRows, refuseEarly, type Wish } from './choose-processor.ts';
 import type { ItemFields, ItemSource } from './form.ts';
-import { type JobSource, openSource } from './job-source.ts';
+import { openSource } from './job-source.ts';
 
 export interface IngestDeps extends JobsDeps, ChoiceDeps {
   metrics: JobsDeps['metrics'];

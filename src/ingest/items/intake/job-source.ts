@@ -1,32 +1,11 @@
 import type { Files } from '../../../kernel/files/types.ts';
 import { openInput } from '../../../lib/rows/open-rows.ts';
-import type { ParsedRow, RowReader } from '../../../lib/rows/types.ts';
+import type { RowReader } from '../../../lib/rows/types.ts';
 import { itemErrors } from '../errors.ts';
-import {
-  type ArrivingFile,
-  type ImageReader,
-  type ImageRow,
-  isImageFile,
-  lookAt,
-  openArchivedImages,
-  openImages,
-} from '../images/open-images.ts';
-import type { ItemJob } from '../types.ts';
+import { isImageFile, lookAt, openArchivedImages, openImages } from '../images/open-images.ts';
+import type { ArrivingFile } from '../images/types.ts';
+import type { JobSource } from '../types.ts';
 import type { ItemSource } from './form.ts';
-
-/** What a job is made of: a file of rows, or images. Both are read in rows, for one and the same ingest. */
-export interface JobSource {
-  readonly jobType: ItemJob['jobType'];
-  readonly columns: readonly string[] | null;
-  read(maxRows: number, maxBytes: number): Promise<ParsedRow[] | null>;
-  /** These rows are written. */
-  written(rows: readonly ParsedRow[]): void;
-  /** The ingest has failed: what was kept beside the rows goes. */
-  discard(): Promise<void>;
-  close(): Promise<void>;
-  /** What the job's file is called, once all of it was read. */
-  describe(): string | null;
-}
 
 /** Looks at the first bytes to see what it is; names and declared types only break ties. */
 export async function openSource(
@@ -34,19 +13,14 @@ export async function openSource(
   { file, more, fields }: ItemSource,
 ): Promise<JobSource> {
   const first = await lookAt(file);
-  if (isImageFile(first)) return imageSource(openImages({ files, maxUploadBytes, first, more }));
+  if (isImageFile(first)) return openImages({ files, maxUploadBytes, first, more });
   const input = await openInput(alone(first, more), {
     fileName: file.fileName ?? undefined,
     declaredType: file.mediaType ?? undefined,
     sheet: () => fields().sheet,
   });
   if (input.kind === 'rows') return rowSource(input.reader, file.fileName);
-  return imageSource(openArchivedImages(input.archive, { files, fileName: file.fileName }));
-}
-
-/** The images among rows; of a file of rows none. */
-export function imagesIn(rows: readonly ParsedRow[]): ImageRow['image'][] {
-  return rows.flatMap((row) => ('image' in row ? [(row as ImageRow).image] : []));
+  return openArchivedImages(input.archive, { files, fileName: file.fileName });
 }
 
 /** Rows and archives come alone. What is behind them would be lost, so it makes the whole request wrong. */
@@ -70,17 +44,5 @@ function rowSource(reader: RowReader, fileName: string | null): JobSource {
     discard: async () => {},
     close: () => reader.close(),
     describe: () => fileName,
-  };
-}
-
-function imageSource(reader: ImageReader): JobSource {
-  return {
-    jobType: 'image',
-    columns: reader.columns,
-    read: (maxRows) => reader.read(maxRows),
-    written: (rows) => reader.named(rows as ImageRow[]),
-    discard: () => reader.discard(),
-    close: () => reader.close(),
-    describe: () => reader.describe(),
   };
 }

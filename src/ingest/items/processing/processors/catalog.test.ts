@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { itemsOf, processorContext } from '../../../../../test/support/worlds/processor-context.ts';
 import { databaseErrors } from '../../../../lib/postgres/db-errors.ts';
-import { catalogOptions, readQuestion } from '../../../catalog/matching/options.ts';
+import { catalogOptions } from '../../../catalog/matching/options.ts';
+import { readQuestion } from '../../../catalog/matching/product-fields.ts';
 import type { Match, Question, Strategy } from '../../../catalog/types.ts';
 import { type CatalogLookups, catalogProcessor } from './catalog.ts';
 import type { ItemInput, ProviderCall } from './types.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { imageFailures } from '../../images/errors.ts';
 import { formatOfName } from '../../images/recognise.ts';
-import type { Decoded } from '../../images/thread-messages.ts';
+import type { Decoded } from '../../images/types.ts';
 import { type ImageFile, imageLimits, type JobImages, type Thumbnail } from '../../images/types.ts';
 import { parseOptions } from './options.ts';
 import { endsSlice, failure, failureOf, stoppedOutcome } from './outcomes.ts';
