@@ -114,11 +114,11 @@ test('a row is found by SKU, by brand and title, or by likeness, each when the o
   expect(rows[2]?.result).toMatchObject({ Shelf: 'A2', matchStrategy: 'fuzzy_title' });
   expect(Number(rows[2]?.result.matchScore)).toBeGreaterThan(0.5);
   expect(rows[3]).toMatchObject({
-    lastError: 'Several titles are equally alike',
+    lastError: 'Several titles are equally similar',
     result: { candidates: [{ sku: 'DUP-1' }, { sku: 'DUP-2' }] },
   });
-  expect(rows[4]?.lastError).toBe('Titles that are alike differ in their numbers');
-  expect(rows[5]?.lastError).toBe('No title is alike by 0.4 or more');
+  expect(rows[4]?.lastError).toBe('Similar titles differ in their numbers');
+  expect(rows[5]?.lastError).toBe('No title has a similarity of 0.4 or more');
 });
 
 test('rivals that an early strategy saw are told at the end, as a trial tells them', async () => {

@@ -23,7 +23,7 @@ export interface CatalogRoutesDeps extends LoadDeps {
 const tags = ['catalogs'];
 const list = 'catalogs';
 const params = z.strictObject({
-  name: z.string().regex(catalogNamePattern, 'must be lower-case letters, digits, - and _, at most 63'),
+  name: z.string().regex(catalogNamePattern, 'must be at most 63 lower-case letters, digits, - and _'),
 });
 
 export function catalogRoutes(deps: CatalogRoutesDeps): RouteModule {
@@ -63,7 +63,7 @@ function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
     config: { action: 'catalog.read' },
     schema: {
       tags,
-      summary: 'See a catalogue',
+      summary: 'Get a catalogue',
       params,
       response: { 200: catalogReply, ...problems(404) },
     },
@@ -95,7 +95,7 @@ function installLoading(app: RouteApp, deps: CatalogRoutesDeps): void {
     schema: {
       tags,
       summary:
-        'Replace a catalogue as a whole by a file of products: multipart with fields (JSON), sheet and file',
+        'Replace a whole catalogue with a file of products: multipart with fields (JSON), sheet and file',
       params,
       consumes: ['multipart/form-data'],
       response: { 200: catalogReply, ...problems(404, 409, 413, 415, 422) },

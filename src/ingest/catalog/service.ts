@@ -11,7 +11,7 @@ export async function getCatalog(db: Database, key: CatalogKey): Promise<Catalog
   throw catalogErrors.raise.catalog_not_found(`There is no catalogue ${JSON.stringify(key.name)}`);
 }
 
-/** What a job or a request is going to use: the catalogue, and what its strategies need of the database. */
+/** Throws if a strategy needs something that the database does not have. */
 export async function assertStrategies(
   db: Database,
   { tenantId, used }: { tenantId: string; used: readonly Strategy[] },
@@ -23,7 +23,7 @@ export async function assertStrategies(
   );
 }
 
-/** The catalogue is gone at once; its products are removed by upkeep. */
+/** The catalogue is deleted at once; upkeep removes its products. */
 export async function removeCatalog(db: Database, key: CatalogKey): Promise<void> {
   await db.tenant(key.tenantId, async (tx) => {
     if (!(await deleteCatalog(tx, key))) {
@@ -33,10 +33,10 @@ export async function removeCatalog(db: Database, key: CatalogKey): Promise<void
   });
 }
 
-/** What became of a row that went through the strategies in their order until one of them found it. */
+/** The result of trying the strategies in order until one of them found the row. */
 export interface Tried {
   match: Match;
-  /** The one that found it, or the last one. */
+  /** The one that found it, or else the last one that saw candidates, or the last one tried. */
   strategy: Strategy;
 }
 
@@ -55,7 +55,7 @@ export async function matchQuestions(
     for (const [index, match] of matches.entries()) {
       const place = open[index]?.place ?? -1;
       const before = answers[place]?.match;
-      // Rivals that an earlier strategy saw say more than that a later one saw none.
+      // Candidates of an earlier strategy tell more than a later strategy without any.
       const saysMore = match.found || match.candidates.length > 0 || !before || before.found;
       if (saysMore || before.candidates.length === 0) answers[place] = { match, strategy };
     }
@@ -68,7 +68,7 @@ const versionsAtOnce = 20;
 const productsAtOnce = 10_000;
 const mostBatches = 100;
 
-/** For upkeep: products of versions that were replaced, deleted, or left behind by an upload that broke off. */
+/** For upkeep: removes products of versions that were replaced, deleted, or left behind by a failed upload. */
 export async function removeUnusedVersions(db: Database): Promise<{ removed: number }> {
   const unused = await db.kernel((tx) => listUnusedVersions(tx, versionsAtOnce));
   let removed = 0;

@@ -59,7 +59,7 @@ export interface LoadedVersion extends CatalogKey {
   userId: string;
 }
 
-/** From here on every lookup uses the new version. False: upkeep took it for left behind and has removed it. */
+/** From here on every lookup uses the new version. False: upkeep considered it abandoned and removed it. */
 export async function endLoading(
   tx: Tx,
   { tenantId, versionId }: { tenantId: string; versionId: number },
@@ -73,7 +73,7 @@ export async function endLoading(
   return ended === 1;
 }
 
-/** Two replacements that end at once wait for each other at the catalogue's row; the later one counts. */
+/** Two replacements that end at once are serialised by the catalogue's row; the later one wins. */
 export async function useVersion(tx: Tx, loaded: LoadedVersion): Promise<Catalog> {
   const row = await tx.find<Catalog>(sql`
     insert into catalogs as c (tenant_id, name, version_id, product_count, skipped_count, columns, fields, file_name,
@@ -95,7 +95,7 @@ export async function useVersion(tx: Tx, loaded: LoadedVersion): Promise<Catalog
   return row;
 }
 
-/** Versions of this name that are no longer in use; a lookup that has just begun may still read them for a while. */
+/** Retires versions that are no longer in use; a lookup that has just begun may still read them for a while. */
 export async function retireVersions(
   tx: Tx,
   { tenantId, name, except }: CatalogKey & { except: number | null },
@@ -118,7 +118,7 @@ export async function deleteCatalog(tx: Tx, { tenantId, name }: CatalogKey): Pro
   return deleted === 1;
 }
 
-/** An upload that broke off. */
+/** For an upload that failed. */
 export async function abandonVersion(
   tx: Tx,
   { tenantId, versionId }: { tenantId: string; versionId: number },
@@ -137,7 +137,7 @@ export interface UnusedVersion {
   versionId: number;
 }
 
-/** Over all tenants: versions that were retired a while ago, and those whose process no longer lives. */
+/** Over all tenants: versions that were retired a while ago, and those whose process has died. */
 export function listUnusedVersions(tx: Tx, limit: number): Promise<UnusedVersion[]> {
   return tx.rows<UnusedVersion>(sql`
     select v.tenant_id as "tenantId", v.version_id as "versionId"
@@ -152,7 +152,7 @@ export function listUnusedVersions(tx: Tx, limit: number): Promise<UnusedVersion
      limit ${limit}`);
 }
 
-/** A batch of products of a version that nobody uses; the version goes with the last one. */
+/** Deletes a batch of products of an unused version; the version is deleted after the last one. */
 export async function deleteProducts(
   tx: Tx,
   { tenantId, versionId, limit }: UnusedVersion & { limit: number },

@@ -1,11 +1,11 @@
-/** How a row is looked up, best first; a row that one of them does not find is tried with the next. */
+/** How a row is looked up, best first. A row that one strategy does not find is tried with the next. */
 export const strategies = ['sku', 'brand_title', 'fuzzy_title'] as const;
 export type Strategy = (typeof strategies)[number];
 
 /** The fields of a product that have a meaning here; every other column is kept as it is. */
 export const productFields = ['sku', 'brand', 'title', 'gtin'] as const;
 export type ProductField = (typeof productFields)[number];
-/** Which column of a file is which field; null: it has none. */
+/** Which column of a file holds which field; null: none does. */
 export type FieldColumns = Record<ProductField, string | null>;
 
 export const catalogNamePattern = /^[a-z0-9][a-z0-9_-]{0,62}$/;
@@ -16,7 +16,7 @@ export interface CatalogKey {
 }
 
 export interface Catalog extends CatalogKey {
-  /** Counts the replacements, from 1. */
+  /** Starts at 1 and grows with each replacement. */
   version: number;
   versionId: number;
   productCount: number;
@@ -41,14 +41,14 @@ export interface ProductRow {
   productJson: string;
 }
 
-/** What is known of a row that is looked up. */
+/** What a row is looked up by. */
 export interface Question {
   sku: string | null;
   brand: string | null;
   title: string | null;
 }
 
-/** A product that a lookup came across; `n` is the place of its question, from 1. */
+/** A product that a lookup found; `n` is the position of its question, from 1. */
 export interface Hit {
   n: number;
   rowNo: number;
@@ -64,7 +64,7 @@ export interface Candidate {
   score: number;
 }
 
-/** What one strategy says about one row. */
+/** What one strategy found for one row. */
 export type Match =
   | { found: true; score: number; product: Record<string, unknown> }
   | { found: false; reason: string; candidates: Candidate[] };

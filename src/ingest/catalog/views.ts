@@ -8,9 +8,9 @@ const column = z.string().nullable();
 export const catalogReply = z
   .object({
     name: z.string(),
-    version: z.int().describe('Counts the replacements, from 1'),
+    version: z.int().describe('Starts at 1 and grows with each replacement'),
     productCount: z.int(),
-    skippedCount: z.int().describe('Rows of the file without a SKU and a title'),
+    skippedCount: z.int().describe('Rows of the file that have neither a SKU nor a title'),
     columns: z.array(z.string()),
     fields: z
       .object({ sku: column, brand: column, title: column, gtin: column })
@@ -35,7 +35,9 @@ export const matchReply = z
         status: z.enum(['DONE', 'NOT_FOUND']),
         strategy: z
           .enum(strategies)
-          .describe('The one that found it, or the last one that had something to say'),
+          .describe(
+            'The strategy that found the product, else the last one that saw candidates, else the last one tried',
+          ),
         score: z.number().nullable(),
         product: z.looseObject({}).nullable(),
         reason: z.string().nullable(),

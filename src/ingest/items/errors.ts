@@ -4,20 +4,20 @@ export const itemErrors = defineErrors({
   items_quota_exceeded: {
     kind: 'rate_limited',
     status: 429,
-    title: 'The tenant has as many open rows as it may have',
+    title: 'The tenant has reached its limit of open rows',
     next: 'Wait until some are processed, or ask the operator for a higher limit (open_items, MAX_OPEN_ITEMS).',
   },
   feature_disabled: {
     kind: 'not_found',
     status: 404,
     title: 'This feature is switched off',
-    next: 'Ask the operator; the message names the setting.',
+    next: 'Ask the operator to switch it on; the message names the setting.',
   },
   all_users_forbidden: {
     kind: 'forbidden',
     status: 403,
     title: 'Only admins see the rows of all users',
-    next: 'Ask with userId=me.',
+    next: 'Send userId=me to see your own rows.',
   },
   file_missing: {
     kind: 'invalid',
@@ -28,7 +28,7 @@ export const itemErrors = defineErrors({
   form_invalid: {
     kind: 'invalid',
     status: 400,
-    title: 'The form is not as it has to be',
+    title: 'The form is not valid',
     next: 'Send the fields `processor` and `options` (JSON) first, then one part `file`, or several with images.',
   },
   upload_too_large: {
@@ -40,14 +40,14 @@ export const itemErrors = defineErrors({
   upload_aborted: {
     kind: 'invalid',
     status: 400,
-    title: 'The upload ended before the file did',
-    next: 'Send the file again; nothing of it was kept.',
+    title: 'The upload broke off before the end of the file',
+    next: 'Send the file again; nothing was stored.',
   },
   not_an_items_job: {
     kind: 'not_found',
     status: 404,
     title: 'The job has no items',
-    next: 'Items belong to jobs that were made from a file with POST /api/jobs.',
+    next: 'Only jobs that were created from a file with POST /api/jobs have items.',
   },
   item_not_found: {
     kind: 'not_found',
@@ -59,6 +59,6 @@ export const itemErrors = defineErrors({
     kind: 'invalid',
     status: 422,
     title: 'The file reference cannot be used',
-    next: 'Name a file in the folder of your tenant below the one that the operator configured (INGEST_FOLDER).',
+    next: 'Name a file in your tenant’s folder inside the folder that the operator configured (INGEST_FOLDER).',
   },
 });

@@ -55,7 +55,7 @@ function installIngest(app: RouteApp, deps: ItemRoutesDeps): void {
     schema: {
       tags,
       summary:
-        'Make a job of a file of rows, of several images or of a ZIP of images: multipart with processor, options ' +
+        'Create a job from a file of rows, several images or a ZIP of images: multipart with processor, options ' +
         'and file, or JSON with a fileRef',
       consumes: ['multipart/form-data', 'application/json'],
       response: { 201: z.object({ jobId: z.uuid() }), ...problems(404, 409, 413, 415, 422) },
@@ -96,7 +96,7 @@ async function openSource(deps: ItemRoutesDeps, request: FastifyRequest): Promis
     : openFileRef(request.body, { folder: deps.ingestFolder, tenantId: principalOf(request).tenantId });
 }
 
-/** The server does not unpack: a few bytes of a request could become any number of them. */
+/** The server does not decompress requests: a few bytes could expand to any number. */
 function refuseCompressed({ headers }: FastifyRequest): void {
   const encoding = headers['content-encoding'];
   if (encoding === undefined || encoding.toLowerCase() === 'identity') return;
@@ -113,7 +113,7 @@ function installReprocess(app: RouteApp, deps: ItemRoutesDeps): void {
     config: { action: 'item.control' },
     schema: {
       tags,
-      summary: 'Process rows again: those that failed, or chosen ones',
+      summary: 'Reprocess rows: failed ones, or selected ones',
       params,
       body: z
         .strictObject({
@@ -159,7 +159,7 @@ function installExport(app: RouteApp, { db }: RouteDeps): void {
     config: { action: 'item.read' },
     schema: {
       tags,
-      summary: 'The grid as a file',
+      summary: 'Export the grid as a file',
       params,
       querystring: z.strictObject({ format: z.enum(['csv', 'xlsx']).default('csv') }),
       response: { 200: z.any().describe('The file'), ...problems(404, 409, 413, 415, 422) },
@@ -176,7 +176,7 @@ function installExport(app: RouteApp, { db }: RouteDeps): void {
   });
 }
 
-/** A retried upload is the same request when its fields, the bytes of its files and the names of further ones are. */
+/** A retried upload is the same request if its fields, the bytes of its files and the names of further files match. */
 function hashing({ fields, file, more }: ItemSource): ItemSource & { digest(): string } {
   const hashes: { fileName: string | null; hash: Hash }[] = [];
   async function* read({ fileName, content }: ArrivingFile): AsyncGenerator<Uint8Array> {

@@ -4,8 +4,8 @@ export const fileErrors = defineErrors({
   ingest_disabled: {
     kind: 'transient',
     status: 503,
-    title: 'Taking in files is switched off',
-    next: 'Ask the operator to set DB_INGEST_ENABLED.',
+    title: 'Ingesting files is switched off',
+    next: 'Ask the operator to set DB_INGEST_ENABLED to true.',
   },
   file_not_found: {
     kind: 'not_found',

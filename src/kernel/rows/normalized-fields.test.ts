@@ -58,7 +58,7 @@ test('nothing is kept for a row that is canonical as it is, or has no well-known
   expect(normalize('{"Title":"Chair"}', ['Title'])).toBe('{"title":"Chair"}');
 });
 
-test('whether the columns are known beforehand changes the speed and never the answer', () => {
+test('whether the columns are known beforehand changes the speed and never the result', () => {
   expect(normalize('{"Title":5,"Price":null}', ['Title', 'Price'])).toBe('{"title":5}');
   const values = [
     '"x"',

@@ -2,8 +2,8 @@ import { jsonMembers } from '../../lib/rows/json-members.ts';
 import { storable } from '../../lib/well-formed.ts';
 
 /**
- * The well-known fields of a row under one name each, whatever the file called them, so that processors and lists
- * need not know every spelling. See docs/decisions/0009-normalized-fields.md.
+ * The well-known fields of a row under one name each, whatever the file calls them. Processors and lists need not know
+ * every spelling. See docs/decisions/0009-normalized-fields.md.
  */
 export type NormalizedFields = Record<string, string | number | boolean>;
 
@@ -39,7 +39,7 @@ const meanings = new Map<string, Meaning>(
   ),
 );
 
-/** Longer names are nobody's well-known column, and must not cost anything. */
+/** Longer names are not well-known columns, and must not cost anything. */
 const longestName = 60;
 
 /** `Product Name`, `productName` and `product-name` are one name. */
@@ -52,12 +52,12 @@ export function canonicalName(column: string): string {
     .replace(/[\s\-./]+/g, '_');
 }
 
-/** Null for a column that is none of the well-known ones. */
+/** Null for a column that is not well-known. */
 export function meaningOf(column: string): Meaning | null {
   return column.length > longestName ? null : (meanings.get(canonicalName(column)) ?? null);
 }
 
-/** Text without space around it, in NFC, and without what jsonb cannot hold. */
+/** Trimmed text in NFC, without what jsonb cannot hold. */
 export function canonicalText(text: string): string {
   if (canonicalAscii.test(text)) return text;
   return storable(text).normalize('NFC').trim();
@@ -84,7 +84,7 @@ export function normalizedJson(inputJson: string): string {
 
 /** Normalizes row after row. */
 export interface RowNormalizing {
-  /** JSON text of what is kept beside the input; null when the input itself serves. */
+  /** JSON text to store beside the input; null when the input is canonical already. */
   normalize(inputJson: string): string | null;
 }
 
@@ -104,8 +104,8 @@ export class RowNormalizer implements RowNormalizing {
   }
 
   /**
-   * The JSON text of the row's fields; null when the row has none, or has all of them as they should be, under
-   * their own names.
+   * The JSON text of the row's fields; null when the row has none, or has all of them in canonical form under their own
+   * names.
    */
   normalize(inputJson: string): string | null {
     if (this.#plan?.length === 0 || (this.#namesAreCanonical && isPlain(inputJson))) return null;
@@ -141,7 +141,7 @@ export class RowNormalizer implements RowNormalizing {
     const known = this.#meanings.get(column);
     if (known !== undefined) return known;
     const found = meaningOf(column);
-    // Rows of JSON may bring new names for ever.
+    // Rows of JSON may have new names without end.
     if (this.#meanings.size < maxRemembered) this.#meanings.set(column, found);
     return found;
   }
@@ -192,7 +192,7 @@ const maxRemembered = 10_000;
 /** jsonb holds numbers of any length, but not of any exponent. */
 const plainNumber = /^-?\d{1,400}(\.\d{1,400})?$/;
 
-/** Null for what is no value: nothing, or something nested. */
+/** Null for an empty or nested value. */
 function canonicalValue(valueText: string): string | null {
   if (valueText.startsWith('"')) {
     const text = canonicalText(String(JSON.parse(valueText)));
@@ -204,8 +204,8 @@ function canonicalValue(valueText: string): string | null {
 }
 
 /**
- * Surely nothing to trim or to compose: ASCII, no space beside a quote, no escape, no empty value, no exponent. Says
- * so for nearly every clean row at the price of one look.
+ * Nothing to trim or compose: ASCII, no space beside a quote, no escape, no empty value, no exponent. One test covers
+ * nearly every clean row.
  */
 function isPlain(inputJson: string): boolean {
   return !unplain.test(inputJson);

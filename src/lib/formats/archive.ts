@@ -174,7 +174,7 @@ class CappedArchive implements Archive {
     );
     if (readBytes > mostOfEntry || this.#inflatedBytes > this.#mostBytes) {
       throw errors.unfoldsTooFar(
-        `Its part ${entry.name} of ${entry.compressedBytes} bytes unfolds to more than ${readBytes - piece.length}`,
+        `Its part ${entry.name} of ${entry.compressedBytes} bytes expands to more than ${readBytes - piece.length}`,
       );
     }
     if (readBytes > entry.statedBytes) throw this.#lies(entry, 'more');

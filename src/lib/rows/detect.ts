@@ -80,7 +80,7 @@ function refuseBinaryText(start: Buffer): void {
   // Latin text in UTF-16 has a zero in every other byte, always on the same side.
   if (Math.max(evenNulls, oddNulls) > start.length / 4 && Math.min(evenNulls, oddNulls) < start.length / 20) {
     throw readerErrors.raise.invalid_encoding(
-      'The text looks like UTF-16, but has no byte order mark at byte 0, without which it is not read.',
+      'The text looks like UTF-16, but has no byte order mark at byte 0, which is required.',
       { details: { byte_offset: 0 } },
     );
   }

@@ -17,12 +17,12 @@ test('a number that a double holds stays a number, however it is written', () =>
   ]);
 });
 
-test('digits inside of texts are left alone, also behind escapes', () => {
+test('digits inside texts are left alone, even after escapes', () => {
   const value = { 'k"1234567890123456789': 'a\\" 1234567890123456789, 1e400' };
   expect(parseExactly(JSON.stringify(value))).toEqual(value);
 });
 
-test('what no digit is lost of is what JSON.parse makes of it', () => {
+test('everything that loses no digit is read like JSON.parse reads it', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       const json = JSON.stringify(value);
@@ -31,7 +31,7 @@ test('what no digit is lost of is what JSON.parse makes of it', () => {
   );
 });
 
-test('what is no JSON is refused as it is by JSON.parse', () => {
+test('invalid JSON is refused as JSON.parse refuses it', () => {
   for (const text of ['', '{', '12345678901234567890.', '[1234567890123456789-]', '"1234567890123456789'])
     expect(() => parseExactly(text), text).toThrow(SyntaxError);
 });

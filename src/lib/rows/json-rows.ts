@@ -119,7 +119,7 @@ function refuseCharacters(text: string, { key, place }: { key: string; place: Ro
     throw rowError('nul_character', place, `${where} a NUL character, which cannot be stored.`, details);
   }
   if (loneSurrogate.test(text)) {
-    throw rowError('lone_surrogate', place, `${where} one half of a surrogate pair.`, details);
+    throw rowError('lone_surrogate', place, `${where} a broken surrogate pair.`, details);
   }
 }
 

@@ -82,7 +82,7 @@ export class TextSource {
 
   #invalid(offset: number, reason?: string) {
     const name = this.#encoding === 'utf-8' ? 'UTF-8' : 'UTF-16';
-    const what = reason ?? `The bytes there are not ${name}, which the rest of the file before it is.`;
+    const what = reason ?? `The bytes there are not valid ${name}; the text before them is.`;
     return readerErrors.raise.invalid_encoding(`The text is broken at byte ${offset}. ${what}`, {
       details: { byte_offset: offset },
     });

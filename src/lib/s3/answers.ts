@@ -84,7 +84,7 @@ export function sizeOf(text: string | undefined): number {
 
 export function unreadable(wanted: string, found: string): Error {
   return s3Errors.raise.s3_answer_unreadable(
-    `The answer should have ${wanted}, but has ${found === '' ? 'nothing' : JSON.stringify(found.slice(0, 100))} there`,
+    `The response should have ${wanted}, but has ${found === '' ? 'nothing' : JSON.stringify(found.slice(0, 100))} there`,
   );
 }
 
@@ -140,7 +140,7 @@ function pushTo(entries: Map<string, Entry[]>, path: string, entry: Entry): void
 function parse(parser: sax.SAXParser, xml: string): void {
   parser.onerror = (error) => {
     throw s3Errors.raise.s3_answer_unreadable(
-      `The answer is not XML; it begins with ${JSON.stringify(xml.slice(0, 100))}`,
+      `The response is not XML; it begins with ${JSON.stringify(xml.slice(0, 100))}`,
       { cause: error },
     );
   };
@@ -154,7 +154,7 @@ function keyReader(encoding: string): (text: string | undefined) => string {
     try {
       return decodeURIComponent((text ?? '').replaceAll('+', ' '));
     } catch (error) {
-      throw s3Errors.raise.s3_answer_unreadable('A key in the list is not encoded as it should be', {
+      throw s3Errors.raise.s3_answer_unreadable('A key in the list is not URL-encoded correctly', {
         cause: error,
       });
     }

@@ -82,12 +82,12 @@ async function* read(
           at += piece.length;
           failed = 0;
           if (at > reading.end + 1) {
-            throw s3Errors.raise.s3_object_changed('The object has more bytes than was announced');
+            throw s3Errors.raise.s3_object_changed('The object has more bytes than announced');
           }
           yield piece;
         }
         if (at === reading.end + 1) return;
-        throw s3Errors.raise.s3_unavailable(`The object ended ${reading.end + 1 - at} bytes before its end`);
+        throw s3Errors.raise.s3_unavailable(`The object ended ${reading.end + 1 - at} bytes too early`);
       } catch (error) {
         failed += 1;
         if (!isPassing(error) || failed >= (reading.maxTries ?? retryRules.maxTries)) throw error;

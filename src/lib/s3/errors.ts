@@ -5,7 +5,7 @@ export const s3Errors = defineErrors({
     kind: 'invalid',
     status: 422,
     title: 'The S3 bucket does not exist',
-    next: 'Check the spelling of the bucket and the endpoint, or make the bucket; Sluice makes none.',
+    next: 'Check the spelling of the bucket and the endpoint, or create the bucket; Sluice does not create buckets.',
   },
   s3_access_denied: {
     kind: 'invalid',
@@ -17,7 +17,7 @@ export const s3Errors = defineErrors({
     kind: 'invalid',
     status: 422,
     title: 'The S3 server does not accept the credentials',
-    next: 'Check access key and secret for missing or extra characters, and that the key was not withdrawn.',
+    next: 'Check access key and secret for missing or extra characters, and that the key was not revoked.',
   },
   s3_clock_skewed: {
     kind: 'invalid',
@@ -35,12 +35,12 @@ export const s3Errors = defineErrors({
     kind: 'not_found',
     status: 404,
     title: 'There is no such object in the S3 bucket',
-    next: 'Check the key; somebody may have removed the object meanwhile.',
+    next: 'Check the key; the object may have been removed in the meantime.',
   },
   s3_object_changed: {
     kind: 'conflict',
     status: 409,
-    title: 'The S3 object was replaced meanwhile',
+    title: 'The S3 object was replaced in the meantime',
     next: 'Look at the object again and read it from its beginning.',
   },
   s3_range_outside: {
@@ -65,7 +65,7 @@ export const s3Errors = defineErrors({
     kind: 'invalid',
     status: 422,
     title: 'The address of the S3 server cannot be used',
-    next: 'Give a URL like https://s3.example.com:9000, without path, query and credentials, and a bucket by its name.',
+    next: 'Give a URL like https://s3.example.com:9000, without path, query and credentials, and the name of a bucket.',
   },
   s3_request_refused: {
     kind: 'invalid',
@@ -76,13 +76,13 @@ export const s3Errors = defineErrors({
   s3_answer_unreadable: {
     kind: 'transient',
     status: 502,
-    title: 'The answer of the S3 server cannot be understood',
+    title: 'The response of the S3 server cannot be understood',
     next: 'Check that the endpoint is an S3 server and not a web page or a proxy in front of it.',
   },
   s3_unavailable: {
     kind: 'transient',
     status: 503,
-    title: 'The S3 server is out of order',
-    next: 'Nothing has to be done: it is tried again where retries apply. Check the server if it goes on.',
+    title: 'The S3 server is unavailable',
+    next: 'Requests are retried automatically. Check the server if this continues.',
   },
 });

@@ -167,7 +167,7 @@ async function readText(body: Readable, maxBytes: number): Promise<string> {
   for await (const piece of body as AsyncIterable<Buffer>) {
     sizeBytes += piece.length;
     if (sizeBytes > maxBytes) {
-      throw s3Errors.raise.s3_answer_unreadable(`The answer has more than ${maxBytes} bytes`);
+      throw s3Errors.raise.s3_answer_unreadable(`The response has more than ${maxBytes} bytes`);
     }
     pieces.push(piece);
   }
@@ -228,7 +228,7 @@ function toError(refusal: Refusal): Error {
     );
   }
   if (credentialCodes.includes(code)) {
-    return raise.s3_credentials_refused(`${bucket} was not opened to this key (${own})`, extras);
+    return raise.s3_credentials_refused(`${bucket} did not accept this key (${own})`, extras);
   }
   if (passingStatuses.includes(status) || passingCodes.includes(code)) {
     return raise.s3_unavailable(`${bucket} cannot be used now (${own})`, extras);
@@ -237,7 +237,7 @@ function toError(refusal: Refusal): Error {
     return raise.s3_access_denied(`${bucket} does not allow ${deedOf(request)} (${own})`, extras);
   }
   if (status === 416) return raise.s3_range_outside(`The object ends before the range (${own})`, extras);
-  if (status === 412) return raise.s3_object_changed('The object is another one than before', extras);
+  if (status === 412) return raise.s3_object_changed('The object is no longer the same one', extras);
   if (status === 404 || code === 'NoSuchKey') {
     return request.key === undefined
       ? raise.s3_bucket_missing(`${bucket} is not at this endpoint (${own})`, extras)

@@ -28,21 +28,22 @@ export interface NewCatalog extends CatalogKey {
   userId: string;
   fileName: string | null;
   mediaType: string | null;
-  /** Columns that were named; the others are known by their names. */
+  /** Columns that the request names; the others are recognised by their names. */
   fields: Partial<FieldColumns>;
-  /** Of a workbook; null: its first visible one. */
+  /** Of a workbook. Null: its first visible sheet. */
   sheet: string | null;
   content: AsyncIterable<Uint8Array>;
 }
 
 const maxCatalogs = 100;
-/** Keys are made on the main thread: a batch of them must not keep others waiting. */
+/** Keys are computed on the main thread: a batch of them must not block other requests. */
 const batchRows = 1_000;
 const batchBytes = 4 * 1024 * 1024;
 
 /**
- * Replaces a catalogue by a file. The products commit in batches under a version that nobody uses; the last transaction
- * switches over. Whatever goes wrong before leaves the old version in use, and upkeep removes what was written.
+ * Replaces a catalogue with a file. The products commit in batches under a version that nobody uses; the last
+ * transaction switches over. If anything fails before, the old version stays in use, and upkeep removes what was
+ * written.
  */
 export async function loadCatalog({ db, workerId }: LoadDeps, request: NewCatalog): Promise<Catalog> {
   const { tenantId } = request;
@@ -61,7 +62,7 @@ export async function loadCatalog({ db, workerId }: LoadDeps, request: NewCatalo
     try {
       return await writeAll(db, request, { reader, first, versionId });
     } catch (error) {
-      // When not even this works, upkeep finds the version once this process has gone.
+      // If this fails too, upkeep finds the version once this process has ended.
       await db.tenant(tenantId, (tx) => abandonVersion(tx, { tenantId, versionId })).catch(() => {});
       throw error;
     }
@@ -120,7 +121,7 @@ async function writeAll(
   assertMatchable(fields, names);
   if (productCount === 0) {
     throw catalogErrors.raise.catalog_unusable(
-      `None of the ${skippedCount} rows has a SKU or a title, so nothing could ever match them`,
+      `None of the ${skippedCount} rows has a SKU or a title, so nothing can be matched with them`,
     );
   }
   await db.tenant(tenantId, settleProducts);

@@ -4,8 +4,8 @@ import { sql } from '../../../lib/postgres/sql.ts';
 import type { ProductRow } from '../types.ts';
 
 /**
- * COPY is refused on tables with row-level security, so it goes through a temporary one, which costs no write-ahead
- * log, and the policy sees every row on the way from there.
+ * COPY is refused on tables with row-level security. It goes through a temporary table, which costs no write-ahead log,
+ * and the policy checks every row that is inserted from there.
  */
 export async function copyProducts(
   tx: Tx,

@@ -10,11 +10,11 @@ describe('a SKU', () => {
     ['ÄB.123/x', 'ab123X'],
     ['00123', '00-123'],
   ])('%s is the same as %s', (one, other) => expect(sku(one)).toBe(sku(other)));
-  test('keeps its leading zeros, and is none when there is nothing in it', () => {
+  test('keeps its leading zeros, and an empty one has no key', () => {
     expect(sku('00123')).not.toBe(sku('123'));
     expect(sku(' - ')).toBeNull();
   });
-  test('of any length fits into an index, and stays what it is', () => {
+  test('fits into an index whatever its length, and keeps its identity', () => {
     const long = sku('x'.repeat(5_000));
     expect(long?.length).toBeLessThan(100);
     expect(sku('x'.repeat(499))).not.toBe(sku('x'.repeat(498)));
@@ -38,21 +38,21 @@ describe('a title', () => {
     expect(title('Galaxy S21 by Acme Corp', 'Acme')).toBe('galaxy s21 by corp');
     expect(title('Samsung', 'Samsung')).toBe('samsung');
   });
-  test('in another script keeps its words, in ASCII letters', () => {
+  test('keeps its words in ASCII letters when it is in another script', () => {
     expect(title('Кофе 250 г')).toMatch(/^[a-z]+ 250 [a-z]+$/);
     expect(title('кофе')).toBe(title('КОФЕ'));
     expect(title('кофе')).not.toBe(title('чай'));
   });
 });
 
-test('the same title of another brand has another key, and no key without a brand', () => {
+test('the same title has another key for another brand, and no key without a brand', () => {
   const of = (brand: string | null) => keysOf({ sku: null, brand, title: 'Phone 5' }).brandTitle;
   expect(of('Acme')).toBe(of('ACME Inc.'));
   expect(of('Acme')).not.toBe(of('Apex'));
   expect(of(null)).toBeNull();
 });
 
-test('numbers agree when one title only leaves some out, and not when each has its own', () => {
+test('numbers agree when one title only leaves some out, but not when each has its own', () => {
   expect(numbersAgree('galaxy s21 128gb', 'galaxy s21')).toBe(true);
   expect(numbersAgree('galaxy s21 128gb', 'galaxy s21 256gb')).toBe(false);
   expect(numbersAgree('galaxy', 'galaxy s21')).toBe(true);

@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto';
 import type { Question } from '../types.ts';
 
 /**
- * What two spellings of the same thing have in common. Made here for products and for rows alike, in plain ASCII, so
- * that no extension and no locale of the database has a say in it: with the locale C the database would take every
- * other letter for a gap between words.
+ * What two spellings of the same thing have in common. Computed here, in plain ASCII, for products and rows alike: the
+ * result must not depend on extensions or the locale of the database. With the locale C the database would treat every
+ * letter outside ASCII as a gap between words.
  */
 export interface ProductKeys {
   sku: string | null;
   brand: string | null;
   brandTitle: string | null;
-  /** For comparing by likeness; empty when there is no title. */
+  /** For comparing similar titles; empty when there is no title. */
   title: string;
 }
 
@@ -28,8 +28,8 @@ export function keysOf({ sku, brand, title }: Question): ProductKeys {
 }
 
 /**
- * Words with digits are what variants differ in: sizes, models, amounts. One of the two titles may leave some of them
- * out, but when each has one that the other has not, they are two products, however alike they look.
+ * Variants differ in words with digits: sizes, models, amounts. One of the two titles may leave some of them out. When
+ * each has one that the other does not, they are two products, however similar they look.
  */
 export function numbersAgree(one: string, other: string): boolean {
   const [here, there] = [numbersOf(one), numbersOf(other)];
@@ -41,13 +41,13 @@ function numbersOf(titleKey: string): Set<string> {
   return new Set(titleKey.split(' ').filter((word) => /\d/.test(word)));
 }
 
-/** The number that stands for a brand of one version; negative, because versions are positive. */
+/** A number for a brand of one version; negative, because versions are positive. */
 export function brandScope(versionId: number, brandKey: string): string {
   const digest = createHash('sha256').update(`${versionId}|${brandKey}`).digest();
   return String(-1n - BigInt.asUintN(62, digest.readBigUInt64BE(0)));
 }
 
-/** What comes behind the first 500 characters of a title does not tell products apart. */
+/** Nothing after the first 500 characters of a title tells products apart. */
 const maxLength = 500;
 
 function wordsOf(text: string, { isCode = false } = {}): string[] {
@@ -58,13 +58,13 @@ function wordsOf(text: string, { isCode = false } = {}): string[] {
 }
 
 /**
- * Lower case, without accents, one space between words; letters outside ASCII as their number, which is written
- * in letters: digits tell variants of a product apart.
+ * Lower case, without accents, one space between words. A letter outside ASCII becomes its code point, written in
+ * letters, because digits tell variants of a product apart.
  */
 function fold(text: string): string {
   if (!plain.test(text)) return foldAny(text);
   const lower = text.toLowerCase();
-  // Most titles have none of these, and looking once is cheaper than three replacements.
+  // Most titles have none of these, and one test is cheaper than three replacements.
   return (special.test(lower) ? withMarks(lower) : lower).replace(/[^a-z0-9]+/g, ' ');
 }
 
@@ -78,7 +78,7 @@ function foldAny(text: string): string {
     .replace(/[^a-z0-9]/gu, (one) => letters[one] ?? (/[\p{L}\p{N}]/u.test(one) ? lettered(one) : ' '));
 }
 
-/** Inches, apostrophes, and what divides whole numbers from the rest. */
+/** Inches, apostrophes and decimal separators. */
 function withMarks(lower: string): string {
   return lower
     .replace(/(?<=\d)\s*(?:"|”|′′|'')/gu, ' in ')
@@ -144,7 +144,7 @@ const units = new Map(
   Object.entries(unitNames).flatMap(([unit, names]) => names.map((name) => [name, unit])),
 );
 const measured = new RegExp(`^(\\d+(?:p\\d+)?)(${[...units.keys()].sort(longestFirst).join('|')})$`);
-/** In how many of the small unit. */
+/** The small unit, and how many of it make one. */
 const smallUnits: Record<string, [string, number]> = {
   l: ['ml', 1000],
   dl: ['ml', 100],
@@ -177,14 +177,14 @@ function brandWordsOf(brand: string): string[] {
   return short.length > 0 ? short : words;
 }
 
-/** A title often begins with the brand that has a column of its own. */
+/** A title often begins with the brand, which has its own column. */
 function withoutBrand(title: readonly string[], brand: readonly string[]): string[] {
   if (brand.length === 0 || title.length <= brand.length) return [...title];
   const at = title.findIndex((_, from) => brand.every((word, index) => title[from + index] === word));
   return at === -1 ? [...title] : title.filter((_, index) => index < at || index >= at + brand.length);
 }
 
-/** An index holds no key of any length; what is too long stands for itself by its hash. */
+/** An index entry has a maximum length; a longer key is replaced by its hash. */
 function indexable(key: string): string | null {
   if (key === '') return null;
   return key.length <= 200 ? key : `#${createHash('sha256').update(key).digest('hex')}`;

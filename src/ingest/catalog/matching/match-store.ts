@@ -2,7 +2,7 @@ import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql } from '../../../lib/postgres/sql.ts';
 import type { Hit } from '../types.ts';
 
-/** Products of one version, and how many of them a question needs to hear of. */
+/** Products of one version, and how many of them a question gets at most. */
 export interface LookupPlace {
   tenantId: string;
   versionId: number;
@@ -11,7 +11,7 @@ export interface LookupPlace {
 
 const keyColumns = { sku: sql`c.sku_key`, brand_title: sql`c.brand_title_key` };
 
-/** One index lookup per key, whatever the planner knows of the table; keys that are null find nothing. */
+/** One index lookup per key, whatever statistics the planner has; null keys find nothing. */
 export function listByKey(
   tx: Tx,
   { tenantId, versionId, most }: LookupPlace,
@@ -36,7 +36,7 @@ export interface TitleQuestions {
   threshold: number;
 }
 
-/** The most alike first, for each question. */
+/** The most similar first, for each question. */
 export function listByTitle(
   tx: Tx,
   { tenantId, versionId, most }: LookupPlace,
@@ -57,7 +57,7 @@ export function listByTitle(
      order by m.n, m.score desc, m.row_no`);
 }
 
-/** Whether the owner of the database has made what comparing by likeness needs. */
+/** Whether the database has what comparing similar titles needs. */
 export async function canMatchTitles(tx: Tx): Promise<boolean> {
   const row = await tx.find<{ isReady: boolean }>(sql`
     select to_regprocedure('public.match_catalog_titles(text,bigint,real,text[],bigint[],integer)') is not null

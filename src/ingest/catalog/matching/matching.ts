@@ -5,9 +5,9 @@ import { brandScope, keysOf, numbersAgree, type ProductKeys } from './keys.ts';
 import { type LookupPlace, listByKey, listByTitle } from './match-store.ts';
 
 export interface MatchSettings {
-  /** How alike a title has to be, from 0 to 1. */
+  /** How similar a title must be, from 0 to 1. */
   threshold: number;
-  /** How much better than the next one the best has to be. */
+  /** How far the best title must be ahead of the second-best. */
   margin: number;
 }
 
@@ -20,15 +20,15 @@ export interface Lookup {
   settings: MatchSettings;
 }
 
-/** Likeness is work for the database: so many at once that a statement stays far below any limit of time. */
+/** Similarity is computed by the database: few enough that a statement stays far below any timeout. */
 const titlesAtOnce = 100;
-/** Keys are made on the main thread: so many take about 10 ms. */
+/** Keys are computed on the main thread: this many take about 10 ms. */
 const keysAtOnce = 500;
-/** Enough to see whether the best one has a rival, and to show a person some. */
+/** Enough to see whether the best one has a rival, and to show some candidates. */
 const mostHits = 8;
 const mostCandidates = 4;
 
-/** Looks rows up in the version that the catalogue had when it was read: one answer for each, in order. */
+/** Looks rows up in the version that the catalogue had when it was read. Returns one match per row, in order. */
 export async function lookUp(db: Database, catalog: Catalog, lookup: Lookup): Promise<Match[]> {
   const { questions, strategy } = lookup;
   const atOnce = strategy === 'fuzzy_title' ? titlesAtOnce : keysAtOnce;
@@ -76,7 +76,7 @@ function ask(
   }
 }
 
-/** What a row would need for this strategy and has not; null: nothing. */
+/** What a row lacks for this strategy; null: nothing. */
 function lacking(key: ProductKeys, strategy: Strategy): string | null {
   if (strategy === 'sku') return key.sku === null ? 'SKU' : null;
   if (key.title === '') return 'title';
@@ -104,11 +104,11 @@ function judge(hits: readonly Hit[], { key, lookup, fields }: Asked): Match {
   const fitting = hits.filter(({ titleKey }) => numbersAgree(titleKey, key.title));
   const [best, next] = fitting;
   if (!best) {
-    if (hits.length === 0) return nothing(`No title is alike by ${settings.threshold} or more`);
-    return nothing('Titles that are alike differ in their numbers', candidatesOf(hits, fields));
+    if (hits.length === 0) return nothing(`No title has a similarity of ${settings.threshold} or more`);
+    return nothing('Similar titles differ in their numbers', candidatesOf(hits, fields));
   }
   if (next && best.score - next.score < settings.margin) {
-    return nothing('Several titles are equally alike', candidatesOf(fitting, fields));
+    return nothing('Several titles are equally similar', candidatesOf(fitting, fields));
   }
   return found(best);
 }

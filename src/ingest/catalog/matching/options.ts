@@ -4,7 +4,7 @@ import { defaultSettings } from './matching.ts';
 
 const column = z.string().min(1).max(200).optional();
 
-/** Which columns of a row are what; a field that is not named is known by the usual names of its column. */
+/** Which column of a row holds which field; without a name, the usual names of columns are used. */
 export const catalogFields = z.strictObject({ sku: column, brand: column, title: column });
 
 export const strategiesOption = z
@@ -13,7 +13,7 @@ export const strategiesOption = z
   .max(strategies.length)
   .refine((given) => new Set(given).size === given.length, 'must not name a strategy twice')
   .default([...strategies])
-  .describe('In which order they are tried');
+  .describe('The order in which strategies are tried');
 
 export const settingsShape = {
   threshold: z
@@ -21,13 +21,13 @@ export const settingsShape = {
     .min(0.1)
     .max(1)
     .default(defaultSettings.threshold)
-    .describe('How alike a title has to be, from 0.1 to 1'),
+    .describe('How similar a title must be, from 0.1 to 1'),
   margin: z
     .number()
     .min(0)
     .max(0.5)
     .default(defaultSettings.margin)
-    .describe('How much better than the next one the best title has to be, from 0 to 0.5'),
+    .describe('How far the best title must be ahead of the second-best, from 0 to 0.5'),
 };
 
 export const catalogOptions = z.strictObject({

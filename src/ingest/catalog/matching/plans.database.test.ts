@@ -83,7 +83,7 @@ async function titlesOf(where: string): Promise<{ title: string; sku: string; ke
 const place = () => ({ tenantId, versionId, most: 8 });
 
 function everyLookup(): void {
-  test('by SKU and by brand and title each question reads its own product and no other', async () => {
+  test('a lookup by SKU, or by brand and title, reads only the product that it asks for', async () => {
     const asked = await titlesOf('row_no > 20000');
     const keys = [...asked.map(({ sku }) => sku), null];
     const bySku = await costOf((tx) => listByKey(tx, place(), { strategy: 'sku', keys }));
@@ -110,7 +110,7 @@ function everyLookup(): void {
     expect(cost.indexRows).toBeLessThan(questions * 60);
   });
 
-  test('within a brand of few products all of them are compared, and nothing else', async () => {
+  test('a search within a small brand compares all of its products and nothing else', async () => {
     const titles = (await titlesOf(`brand_title_key like '${smallBrand}|%'`)).map(({ title }) => title);
     const [{ size = 0 } = {}] = await database.owner<{ size: number }>(
       `select count(*)::int as size from catalog_products where tenant_id = $1 and brand_title_key like $2`,
@@ -122,7 +122,7 @@ function everyLookup(): void {
     expect(cost.indexRows).toBeLessThan(questions * (size + 20) + size);
   });
 
-  test('within a brand of many products its trigrams are searched', async () => {
+  test('a search within a large brand uses its trigrams', async () => {
     const titles = (await titlesOf(`brand_title_key like '${largeBrand}|%'`)).map(({ title }) => title);
     const cost = await costOf(ask(titles, largeBrand));
     expect(cost.found).toBeGreaterThanOrEqual(questions);
@@ -132,7 +132,7 @@ function everyLookup(): void {
   });
 }
 
-describe('before anybody made statistics', () => {
+describe('without statistics', () => {
   everyLookup();
 });
 
@@ -141,7 +141,7 @@ describe('with the statistics that an upload leaves behind', () => {
   everyLookup();
 });
 
-test('titles of another tenant cannot be asked for', async () => {
+test('titles of another tenant cannot be searched', async () => {
   const other = await newTenant(database);
   const asking = database.db.tenant(other, (tx) =>
     listByTitle(tx, place(), { titles: ['black case'], brands: [null], threshold: 0.1 }),

@@ -11,13 +11,13 @@ import {
   type TrigramExtension,
 } from './title-index-store.ts';
 
-/** Any fixed number; it only has to differ from those of the migrations and of pgvector. */
+/** Any fixed number that differs from those of the migrations and of pgvector. */
 const preparationLock = 735_110_444;
 
 /**
- * Makes the index and the function that compare titles by likeness, where the database has pg_trgm or lets its owner
- * create it. Not a numbered migration, because everything else works without. Safe from any number of processes, after
- * the migrations; answers whether titles can be compared.
+ * Creates the index and the function that compare similar titles, if the database has pg_trgm or lets its owner create
+ * it. Not a numbered migration, because everything else works without it. Runs after the migrations, safely from any
+ * number of processes. Returns whether titles can be compared.
  */
 export function prepareTitleSearch(ownerUrl: string, options: PrepareOptions = {}): Promise<boolean> {
   return withOwnerSession(ownerUrl, (session) => prepareTitles(session, options));

@@ -4,7 +4,7 @@ import { type FieldColumns, productFields, type Question } from '../types.ts';
 
 const none: FieldColumns = { sku: null, brand: null, title: null, gtin: null };
 
-/** Which of these columns are which fields: what was named, and otherwise what their names mean. */
+/** Which column holds which field: the named one, or else the one whose name means the field. */
 export function fieldColumns(columns: readonly string[], named: Partial<FieldColumns>): FieldColumns {
   const fields = { ...none };
   for (const field of productFields) {
@@ -15,7 +15,7 @@ export function fieldColumns(columns: readonly string[], named: Partial<FieldCol
   return fields;
 }
 
-/** Throws unless products could be found by what the file has. */
+/** Throws unless the file has something to match by. */
 export function assertMatchable(fields: FieldColumns, columns: readonly string[]): void {
   if (fields.sku !== null || fields.title !== null) return;
   throw catalogErrors.raise.catalog_unusable(

@@ -15,12 +15,12 @@ const addProducts = `
   insert into catalog_products (tenant_id, version_id, row_no, title_key, scope, product)
   select 'tenant', 1, n, md5(n::text) || ' chair', '{1}', json_build_object('n', n) from generate_series(1, 2000) n`;
 
-describe('a database in which pg_trgm comes later', () => {
+describe('a database that gets pg_trgm later', () => {
   // One after the other: each goes on where the one before has left the database.
   const check = (...used: ('sku' | 'brand_title' | 'fuzzy_title')[]) =>
     assertStrategies(database.db, { tenantId: 'tenant', used });
 
-  test('refuses the strategy that needs it, in words, and serves the others', async () => {
+  test('refuses the strategy that needs it with an explanation, and serves the others', async () => {
     await check('sku', 'brand_title');
     await expect(check('sku', 'fuzzy_title')).rejects.toMatchObject({
       code: 'fuzzy_title_unavailable',
@@ -40,7 +40,7 @@ describe('a database in which pg_trgm comes later', () => {
     expect(notices).toEqual([expect.stringMatching(/without fuzzy titles.*permission denied/)]);
   });
 
-  test('is prepared once, by however many at a time, and then serves it', async () => {
+  test('is prepared once, even by several processes at a time, and then serves it', async () => {
     await database.owner(addProducts);
     const ready = await Promise.all([1, 2, 3].map(() => prepareTitleSearch(database.ownerUrl)));
     expect(ready).toEqual([true, true, true]);
@@ -62,7 +62,7 @@ describe('a database in which pg_trgm comes later', () => {
   });
 });
 
-describe('a database whose owner is no superuser, with the extension in a schema of its own', () => {
+describe('a database whose owner is not a superuser, with the extension in its own schema', () => {
   const name = `plain_${newId().replaceAll('-', '')}`;
   const serverUrl = inject('serverUrl');
   let db: Database;

@@ -16,7 +16,7 @@ export const exportErrors = defineErrors({
   export_column_missing: {
     kind: 'bug',
     status: 500,
-    title: 'A result has a column that the export did not plan for',
-    next: 'Start the export again: its columns are collected anew. If it happens again, report it.',
+    title: 'A result has a column that the export does not have',
+    next: 'Start the export again; it then has the new column. If it happens again, report it.',
   },
 });

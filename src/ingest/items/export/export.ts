@@ -26,7 +26,7 @@ async function* readBatches(
   const read = (afterId: number) => {
     const key = { tenantId: job.tenantId, jobId: job.jobId, afterId, limit: batchRows };
     const rows = db.tenant(job.tenantId, (tx) => listForExport(tx, key));
-    // Whoever waits for it hears of a failure; a client that has gone does not wait any more.
+    // The reader gets the error; if the client has gone, nobody awaits it.
     rows.catch(() => {});
     return rows;
   };

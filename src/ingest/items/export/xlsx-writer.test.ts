@@ -93,7 +93,7 @@ describe('what goes in comes out identical', () => {
     expect(sheet).toEqual([header, ...rows].map(cellsOf));
   });
 
-  test('naughty strings in cells and headers, on several sheets, read by Python where there is one', async () => {
+  test('naughty strings in cells and headers, on several sheets, read by Python if it is installed', async () => {
     const file = await write(rows, { header, rowsPerSheet: 12, chunkCharacters: 500 });
     const sheets = (await readByPython(file)) ?? readWorkbook(file);
     expect(sheets).toHaveLength(3);

@@ -20,20 +20,20 @@ const sheetColumnsMax = 16_384;
 
 export interface XlsxOptions {
   header: readonly string[];
-  /** Plain letters, digits and spaces; further sheets get a number behind it. */
+  /** Plain letters, digits and spaces; further sheets get a number appended. */
   sheetName?: string;
-  /** Rows per sheet with the header; what is more goes on the next sheet, under the same header. */
+  /** Rows per sheet including the header; further rows go to the next sheet, under the same header. */
   rowsPerSheet?: number;
   /** Without it, a text that no cell can hold ends the export with an error that names row and column. */
   onTooLong?: TooLongHandler;
   zip?: ZipOptions;
-  /** How much XML is gathered before it is compressed. */
+  /** How much XML is collected before it is compressed. */
   chunkCharacters?: number;
 }
 
 /**
  * An XLSX workbook written front to back in flat memory: sheets stream through a deflate stream into a ZIP, and the
- * parts that name the sheets come last. Give up by returning the generator: it frees the compressor.
+ * parts that name the sheets come last. To cancel, return the generator: it frees the compressor.
  */
 export async function* writeXlsx(batches: ExportBatches, options: XlsxOptions): AsyncGenerator<Uint8Array> {
   assertColumnsFit(options.header);

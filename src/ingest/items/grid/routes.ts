@@ -45,8 +45,8 @@ const gridFields = z.strictObject({
     .min(1)
     .max(2 ** 31 - 1)
     .optional()
-    .describe('By keyset, beginning with this row of the file'),
-  input: z.enum(['true', 'false']).default('false').describe('Whether the input of each row is shown too'),
+    .describe('List by keyset, starting at this row of the file'),
+  input: z.enum(['true', 'false']).default('false').describe('Whether to include the input of each row'),
 });
 
 const open: readonly ItemStatus[] = ['PENDING', 'PROCESSING'];
@@ -56,7 +56,8 @@ const gridQuery = gridFields.refine(
     fromRow === undefined || (after === undefined && !statuses?.every((status) => open.includes(status))),
   {
     path: ['fromRow'],
-    message: 'cannot go with after, nor with open statuses only: those are listed by time, not by row',
+    message:
+      'cannot be combined with after, or with open statuses only, which are listed by time and not by row',
   },
 );
 type GridQuery = z.output<typeof gridQuery>;
@@ -65,7 +66,7 @@ export interface GridDeps extends RouteDeps {
   pages: PageTiming;
 }
 
-/** The rows of a job: by pages for people who count, by keyset for everything that goes through all of them. */
+/** The rows of a job: by page for people, by keyset for programs that read all of them. */
 export function gridRoutes(app: RouteApp, deps: GridDeps): void {
   app.route({
     method: 'GET',
@@ -74,7 +75,7 @@ export function gridRoutes(app: RouteApp, deps: GridDeps): void {
     schema: {
       tags,
       summary:
-        'The rows of an items job, by pages, or by keyset when `after`, `statuses` or `fromRow` is given',
+        'List the rows of an items job: by page, or by keyset when `after`, `statuses` or `fromRow` is given',
       params,
       querystring: gridQuery,
       response: { 200: z.looseObject({ data: z.array(z.looseObject({})) }), ...problems(404) },
@@ -107,7 +108,7 @@ async function sendPage(
   return sendRows(reply, rows, { page, pageSize, total });
 }
 
-/** Open rows by how long nobody touched them, all others in the order of the file: each order has its index. */
+/** Open rows by time of their last update, all others in the order of the file: each order has its index. */
 async function sendKeyset(
   { db, cursors, pages }: GridDeps,
   reply: FastifyReply,
@@ -140,7 +141,7 @@ async function listFrom(
   return listById(tx, { ...query, afterId: await findIdBefore(tx, { ...query, rowNo: fromRow }) });
 }
 
-/** One row with everything that is known of it. */
+/** One row with everything that is known about it. */
 function rowRoutes(app: RouteApp, deps: RouteDeps): void {
   app.route({
     method: 'GET',
@@ -148,7 +149,7 @@ function rowRoutes(app: RouteApp, deps: RouteDeps): void {
     config: { action: 'item.read' },
     schema: {
       tags,
-      summary: 'One row: its input, the well-known fields of it under their own names, and its result',
+      summary: 'Get one row: its input, its well-known fields under their standard names, and its result',
       params: itemParams,
       response: { 200: z.looseObject({ id: z.string(), normalized: z.looseObject({}) }), ...problems(404) },
     },
@@ -183,7 +184,7 @@ function callRoutes(app: RouteApp, deps: RouteDeps): void {
     config: { action: 'item.read' },
     schema: {
       tags,
-      summary: 'The calls to providers that were made for a row, newest first',
+      summary: 'List the provider calls made for a row, newest first',
       params: itemParams,
       response: { 200: z.object({ data: z.array(callReply) }), ...problems(404) },
     },

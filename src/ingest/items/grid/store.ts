@@ -3,8 +3,8 @@ import { type Sql, sql, trustedSql } from '../../../lib/postgres/sql.ts';
 import type { ItemStatus, JobKey } from '../types.ts';
 
 /**
- * Rows of the grid as JSON text, made by the database: results hold numbers of any length and keys of any name, and
- * neither survives a trip through JavaScript objects.
+ * Rows of the grid as JSON text from the database: results hold numbers of any length and keys of any name, and neither
+ * survives a conversion to JavaScript objects.
  */
 export interface GridRow {
   id: number;
@@ -51,9 +51,9 @@ export function listPage(tx: Tx, query: PageQuery): Promise<GridRow[]> {
 }
 
 /**
- * Rows are taken in the order of the file, so those that wait come after all that are done, and looking for them
- * from the start would read the whole job. Rows that wait for nothing are in order in the index of what can be
- * claimed; the few that wait for a retry are sorted in. The range of one moment keeps the planner on that index.
+ * Rows are claimed in the order of the file, so pending rows come after all finished ones, and a search from the start
+ * would read the whole job. Rows that are due are in order in the index of claimable rows; the few that wait for a retry
+ * are merged in. The range of a single value keeps the planner on that index.
  */
 function listWaitingPage(tx: Tx, query: PageQuery): Promise<GridRow[]> {
   const { tenantId, jobId, page, pageSize } = query;
@@ -108,9 +108,9 @@ export function listById(tx: Tx, query: KeysetQuery): Promise<GridRow[]> {
 }
 
 /**
- * The id behind which a row of the file and all after it lie; of a row behind the last one, the last one's. Numbers of
- * rows have no index of their own, which every insert would pay for: ids grow with them, so the range of ids is halved
- * until it is found, with one look into the primary key each time.
+ * The id after which a row of the file and all that follow it lie; for a row beyond the end, that of the last row. Row
+ * numbers have no index of their own, because every insert would pay for it. Ids grow with row numbers, so a binary
+ * search over ids finds the row with one lookup in the primary key per step.
  */
 export async function findIdBefore(
   tx: Tx,
@@ -152,7 +152,7 @@ export interface OpenQuery extends JobKey {
   withInput: boolean;
 }
 
-/** What is still to do, longest untouched first: the Pending tab of a job. */
+/** Open rows, least recently updated first: the Pending tab of a job. */
 export function listOpen(tx: Tx, query: OpenQuery): Promise<GridRow[]> {
   return tx.rows<GridRow>(sql`
     select ${columns(query.withInput)}
@@ -177,7 +177,7 @@ export interface PendingRow {
   lockedBy: string | null;
   lockedAt: Date | null;
   updatedAt: string;
-  /** At most the first few thousand characters: a summary is made of it. */
+  /** At most the first few thousand characters, for a summary. */
   inputHead: string;
   total: number;
   processed: number;
@@ -200,7 +200,7 @@ const pendingColumns = trustedSql(`
   i.locked_by as "lockedBy", i.locked_at as "lockedAt", ${updatedAt},
   left(i.input_json::text, 4000) as "inputHead", j.total, j.total - j.pending - j.processing as processed`);
 
-/** A look into the job of each row; the offset keeps it one, where a join might read all jobs for each row. */
+/** One lookup of the job per row. The offset prevents a join that might read all jobs for each row. */
 const pendingTables = trustedSql(`
   job_items i
       join lateral (
@@ -213,8 +213,8 @@ const pendingTables = trustedSql(`
 
 /**
  * Over all jobs of a tenant, of one of its users, or of one job: three shapes, because each has an index of its own.
- * User and job are a range of one value and stand in the order, though equality would say the same: then no other
- * index has the order, and the planner cannot take a wrong one while it knows nothing of the table yet.
+ * User and job are a range of one value and part of the order, although equality would mean the same: then no other
+ * index has that order, and a planner without statistics cannot choose a wrong one.
  */
 export function listPending(tx: Tx, query: PendingQuery): Promise<PendingRow[]> {
   if (query.jobId !== null) return listPendingOfJob(tx, { ...query, jobId: query.jobId });
@@ -259,7 +259,7 @@ function listPendingOfJob(tx: Tx, query: PendingQuery & { jobId: string }): Prom
      limit ${query.limit}`);
 }
 
-/** A page token lies within the dates that it was made for, so it counts before them. */
+/** A page token lies within the dates that it was created for, so it takes precedence. */
 function startOf({ after, updatedFrom }: PendingQuery): { updatedAt: string; id: number } {
   return after ?? { updatedAt: updatedFrom?.toISOString() ?? '-infinity', id: 0 };
 }
@@ -273,7 +273,7 @@ function pendingFilter(query: PendingQuery): Sql {
        and i.updated_at <= coalesce(${query.updatedTo}::timestamptz, 'infinity')`;
 }
 
-/** From the counts of the jobs, not from the items: however many there are. */
+/** From the counts of the jobs, not from the items, of which there may be millions. */
 export async function countPending(
   tx: Tx,
   query: { tenantId: string; userId: string | null },
@@ -294,7 +294,7 @@ export interface ExportRow {
   resultJson: string | null;
 }
 
-/** A batch of an export; keyset by id, so that any number of rows costs the same per batch. */
+/** A batch of an export; by keyset, so that each batch costs the same. */
 export function listForExport(
   tx: Tx,
   { tenantId, jobId, afterId, limit }: JobKey & { afterId: number; limit: number },
@@ -310,10 +310,10 @@ export function listForExport(
 }
 
 export interface ItemRow {
-  /** The row as the grid has it, with its input. */
+  /** The row as in the grid, with its input. */
   json: string;
   inputJson: string;
-  /** Null: the input is canonical as it is. */
+  /** Null: the input is canonical already. */
   normalizedJson: string | null;
 }
 

@@ -17,7 +17,7 @@ test('a name stands in for a title that is missing or empty', () => {
   expect(inputSummary({ name: 'Chair', title: 'Armchair' })).toMatchObject({ title: 'Armchair' });
 });
 
-test('the first columns that have a value show a row without any of them', () => {
+test('a row without any of them is shown by its first columns that have a value', () => {
   const text =
     '{"__proto__":"x","empty":"","none":null,"constructor":{"a":[1]},"id":1234567890123456789,"d":4}';
   expect(inputSummary(text)).toEqual({

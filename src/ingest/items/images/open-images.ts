@@ -12,7 +12,7 @@ import { imageErrors } from './errors.ts';
 import { isDeclaredImage, isDeclaredRows, mediaTypeOf, recogniseImage, sniffBytes } from './recognise.ts';
 import { type ArrivingFile, imageLimits, type StoredImage } from './types.ts';
 
-/** One whose first bytes were looked at; they are still part of the content. */
+/** A file whose first bytes were read; they are still part of the content. */
 export interface SeenFile extends ArrivingFile {
   start: Buffer;
 }
@@ -33,7 +33,7 @@ async function* piecesOf(bytes: ByteSource): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Whether this is one of several images. An archive and what is no image are for others to open or to refuse. */
+/** Whether this is one of several images. Archives and other files are opened or refused elsewhere. */
 export function isImageFile(file: SeenFile): boolean {
   if (isImageByContent(file)) return !isDeclaredRows(file);
   return recogniseImage(file.start).kind !== 'archive' && isDeclaredImage(file);
@@ -61,12 +61,12 @@ export function openImages(options: OpenImagesOptions): JobSource {
   return new ImageSource({ files: options.files, sources: eachFile(options), name: null });
 }
 
-/** The images among rows; of a file of rows none. */
+/** The images among rows; none in a file of rows. */
 export function imagesIn(rows: readonly ParsedRow[]): StoredImage[] {
   return rows.flatMap((row) => ('image' in row ? [(row as ImageRow).image] : []));
 }
 
-/** The archive is handed over. */
+/** Takes over the archive. */
 export function openArchivedImages(
   archive: Archive,
   { files, fileName }: { files: Files; fileName: string | null },
@@ -101,7 +101,7 @@ async function* eachFile({ first, more, maxUploadBytes }: OpenImagesOptions): As
     hasImage ||= isImageByContent(file);
     yield { ...file, content: counted(file.content, budget) };
   }
-  // Among images, one that is none is an error of its item; alone it is a mistake of the request.
+  // Among images, a file that is not an image fails its item; alone, it fails the request.
   if (!hasImage) throw noImage(first);
 }
 
@@ -122,7 +122,7 @@ function mixed({ fileName, start }: SeenFile) {
   const { kind } = recogniseImage(start);
   const what = kind === 'archive' ? 'a ZIP archive' : 'not an image';
   return itemErrors.raise.form_invalid(
-    `The file ${JSON.stringify(fileName ?? '')} comes with images and is ${what}; a job is made of one file of rows, ` +
+    `The file ${JSON.stringify(fileName ?? '')} was sent with images but is ${what}; a job is made of one file of rows, ` +
       'of several images, or of one ZIP archive of images',
     { fields: [{ pointer: '/file', message: 'must be an image, as the first file is' }] },
   );
@@ -157,15 +157,15 @@ async function* eachEntry(archive: Archive, entries: readonly ArchiveEntry[]): A
 
 const maxNameLength = 500;
 
-/** A name that cannot be kept as it is would be another image's. */
+/** A name that had to be changed could be another image's. */
 function nameOf({ name }: ArchiveEntry): string {
   if (name.length <= maxNameLength && !/[\0\p{Surrogate}]/u.test(name)) return name;
   throw imageErrors.raise.image_name_refused(
-    `The name of an entry is not allowed: at most ${maxNameLength} characters, without NUL and half characters`,
+    `The name of an entry is not allowed: it may have at most ${maxNameLength} characters, and no NUL or broken surrogate pair`,
   );
 }
 
-/** What operating systems put beside images is passed over without a word. */
+/** Files that operating systems add to folders are ignored. */
 function isWanted({ name }: ArchiveEntry): boolean {
   const steps = name.split('/');
   const last = steps.at(-1) ?? '';
@@ -177,7 +177,7 @@ function isWanted({ name }: ArchiveEntry): boolean {
   );
 }
 
-/** Stored bytes without a row are the sweep's after an hour: none may wait that long for those after it. */
+/** The sweep removes stored bytes without a row after an hour: no image may wait that long for the next ones. */
 const longestBatchMs = 5_000;
 
 /** Rows of images: each is stored while it is read, and named by a row afterwards. */
@@ -220,7 +220,7 @@ class ImageSource implements JobSource {
   }
 
   async discard(): Promise<void> {
-    // The caller hears of the first failure; bytes that cannot be removed now are the sweep's.
+    // The caller gets the first failure; the sweep removes bytes that cannot be removed now.
     for (const storageKey of this.#unnamed) await this.#files.remove(storageKey).catch(() => {});
     this.#unnamed.clear();
   }

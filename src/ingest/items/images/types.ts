@@ -7,7 +7,7 @@ export interface ArrivingFile {
   content: AsyncIterable<Uint8Array>;
 }
 
-/** What the first bytes of a file say that it is. */
+/** By the first bytes of a file. */
 export type ImageFormat = 'jpeg' | 'png' | 'gif' | 'webp' | 'tiff' | 'avif';
 
 export type ImageKind = 'original' | 'thumbnail';
@@ -42,7 +42,7 @@ export interface JobImages {
   listOriginals(rowNos: readonly number[]): Promise<Map<number, ImageFile>>;
   /** Waits until few enough others are decoded. */
   decode(file: ImageFile): Promise<Decoded>;
-  /** In place of earlier ones. */
+  /** Replaces earlier ones. */
   saveThumbnails(thumbnails: readonly Thumbnail[]): Promise<void>;
 }
 
@@ -61,13 +61,13 @@ export const imageLimits = {
 
 export interface DecodeQuestion {
   id: number;
-  /** Handed over, not copied. */
+  /** Transferred, not copied. */
   bytes: Uint8Array<ArrayBuffer>;
 }
 
 export interface ImageFacts {
   format: ImageFormat;
-  /** As people see it: after the turn that the camera asked for. */
+  /** As people see it: after the rotation in the EXIF data. */
   width: number;
   height: number;
   /** Of the EXIF data, from 1 to 8; 1 is upright. */
@@ -79,7 +79,7 @@ export interface ImageFacts {
   meanColour: string;
 }
 
-/** Codes of `imageFailures`: a thread can hand over text, but no error of ours. */
+/** Codes of `imageFailures`: a thread can send text, but no SluiceError. */
 export type DecodeFailureCode =
   | 'image_missing'
   | 'image_empty'

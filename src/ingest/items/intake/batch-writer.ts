@@ -22,7 +22,7 @@ import type { IngestDeps } from './ingest.ts';
 
 const maxInsertTries = 5;
 
-/** A processor may bring its own idea of what its rows are. */
+/** A processor may define its own normalized fields. */
 export function normalizerOf(processor: Processor, columns: readonly string[] | null): RowNormalizing {
   if (!processor.normalize) return new RowNormalizer(columns);
   return {
@@ -33,7 +33,7 @@ export function normalizerOf(processor: Processor, columns: readonly string[] | 
   };
 }
 
-/** Writes batches of the size that the database bears, and learns from each how large the next should be. */
+/** Writes batches of a size that the database can handle, and learns from each how large the next should be. */
 export class BatchWriter {
   readonly #deps: IngestDeps;
   readonly #key: JobKey & { userId: string };
@@ -67,7 +67,7 @@ export class BatchWriter {
     return this.#written.rows;
   }
 
-  /** What people see of the controller once the file is in. */
+  /** The state of the controller that people see once the file is ingested. */
   describe(): object {
     const { rows, reason, latencyEwmaMs, bytesPerRow } = this.#state;
     const round = (value: number | null) => (value === null ? null : Math.round(value * 10) / 10);
@@ -88,7 +88,7 @@ export class BatchWriter {
       try {
         const { totalMs, queuedMs } = await this.#insert(rows);
         this.#source.written(rows);
-        // The wait is a signal of its own: a full pool is no slow database.
+        // Waiting is a separate signal: a full pool is not a slow database.
         const latencyMs = Math.max(0, performance.now() - startedAtMs - totalMs);
         this.#learn(rows, { latencyMs, poolWaitMs: queuedMs });
         this.#deps.itemMetrics.inserted(latencyMs);
@@ -108,7 +108,7 @@ export class BatchWriter {
     const next = { rows, reason, latencyEwmaMs };
     this.#deps.logger.info(
       { ...this.#ids(), correlation_id: job.correlationId, ...this.#written, tookMs, batch: next },
-      'a file was taken in',
+      'a file was ingested',
     );
   }
 
@@ -149,7 +149,7 @@ export class BatchWriter {
   #logFailure(error: unknown, attempt: number): void {
     const { delayMs, rows, reason } = this.#state;
     const line = { ...this.#ids(), err: error, attempt, delayMs, rows, reason };
-    this.#deps.logger.warn(line, 'an insert of rows failed and is tried again');
+    this.#deps.logger.warn(line, 'an insert of rows failed and will be retried');
   }
 
   #ids() {
@@ -157,19 +157,19 @@ export class BatchWriter {
   }
 }
 
-/** A lost COMMIT may have written the rows: trying again would double them, so the whole ingest is taken back. */
+/** A lost COMMIT may have written the rows. A retry would duplicate them, so the whole ingest is removed instead. */
 function isWorthARetry(error: unknown): boolean {
   return (
     isSluiceError(error) && ['database_unavailable', 'write_conflict', 'query_timeout'].includes(error.code)
   );
 }
 
-/** After how many ms a batch was in, how many rows it was meant to have, how many ms its insert took. */
+/** When a batch was written (ms since the start), its planned rows, and how long its insert took. */
 export type IngestPoint = [atMs: number, rows: number, latencyMs: number];
 
 const most = 32;
 
-/** How the size of batches went while a file was taken in: few points, whatever the length of the file. */
+/** How the batch size developed during an ingest: a few points, whatever the length of the file. */
 export class IngestTrace {
   #points: IngestPoint[] = [];
   #step = 1;
@@ -185,7 +185,7 @@ export class IngestTrace {
     if (!isKept) return;
     this.#points.push([Math.round(atMs), rows, Math.round(latencyMs * 10) / 10]);
     if (this.#points.length < most) return;
-    // Every other one from here on, and of those before.
+    // From here on every other batch; drop every other earlier point too.
     this.#points = this.#points.filter((_, index) => index % 2 === 0);
     this.#step *= 2;
   }

@@ -25,21 +25,21 @@ type JobType = ItemJob['jobType'];
 
 const usualProcessors = { csv: 'noop', image: 'image' } as const;
 
-/** What can be refused without a look at the file is refused before it is read. */
+/** Refuses what can be refused before the file is read. */
 export async function refuseEarly(deps: ChoiceDeps, wish: Wish): Promise<void> {
   if (wish.processor === null) return;
   const processor = deps.processors.get(wish.processor);
   if (wish.options !== undefined) await validate(wish, processor);
 }
 
-/** Which processor the rows are taken in for; what it is to do with them may come later. */
+/** The processor that the rows are ingested for; its options may arrive later. */
 export function chooseForRows({ processors }: ChoiceDeps, wish: Wish, jobType: JobType): Processor {
   const processor = processors.get(wish.processor ?? usualProcessors[jobType]);
   if (processor.name === 'image' && jobType !== 'image') throw needsImages(wish);
   return processor;
 }
 
-/** Once the whole request was read. */
+/** The final choice, once the whole request was read. */
 export async function chooseAtLast(
   deps: ChoiceDeps,
   wish: Wish,

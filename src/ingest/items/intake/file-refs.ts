@@ -12,7 +12,7 @@ const body = z.strictObject({
   sheet: z.string().max(100).optional(),
 });
 
-/** A file that lies in the tenant's folder below the operator's already. */
+/** Opens a file in the tenant's folder inside the operator's folder. */
 export async function openFileRef(
   given: unknown,
   { folder, tenantId }: { folder: string | null; tenantId: string },

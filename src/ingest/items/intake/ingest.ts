@@ -45,7 +45,7 @@ export interface WrittenJob {
   reveal(beforeCommit?: (tx: Tx, job: Job) => Promise<void>): Promise<Job>;
 }
 
-/** Of a smaller job all rows can be read for nothing a few times. */
+/** Reading all rows of a smaller job a few times costs next to nothing. */
 const rowsWorthStatistics = 5_000;
 
 /**
@@ -67,7 +67,7 @@ export async function ingestFile<Result>(
     const processor = chooseForRows(deps, wishOf(request), source.jobType);
     return await ingestSource(deps, request, { opened: { source, processor }, finish });
   } catch (error) {
-    // A commit whose answer was lost may have named them: then they go with the rows that it wrote.
+    // If the response to a commit was lost, rows may name these bytes: then they are removed with the rows.
     if (!isSluiceError(error) || error.code !== 'commit_unknown') await source.discard();
     throw error;
   } finally {
@@ -95,7 +95,7 @@ async function ingestSource<Result>(
   const key = { tenantId: request.tenantId, jobId: newId() };
   let isRevealed = false;
   try {
-    // Inside: its COMMIT may have got through although its answer did not.
+    // Inside the try: its COMMIT may have succeeded although the response was lost.
     await openHidden(deps, request, { key, opened });
     const writer = await writeAll(deps, request, { key, opened, first });
     const told = await describeJob(deps, request, { opened, writer });
@@ -116,7 +116,7 @@ const maxTakeBacks = 30;
 const firstPauseMs = 500;
 const longestPauseMs = 60_000;
 
-/** The database is away. Upkeep leaves the ingests of living processes alone, so this one has to come back to it. */
+/** The database is unavailable. Upkeep leaves ingests of live processes alone, so this process has to retry. */
 async function takeBackLater({ db, files, logger }: IngestDeps, key: JobKey): Promise<void> {
   for (let attempt = 0; attempt < maxTakeBacks; attempt += 1) {
     await sleep(Math.min(longestPauseMs, firstPauseMs * 2 ** attempt), undefined, { ref: false });
@@ -125,14 +125,14 @@ async function takeBackLater({ db, files, logger }: IngestDeps, key: JobKey): Pr
       return;
     } catch (error) {
       const line = { err: error, tenant_id: key.tenantId, job_id: key.jobId, attempt };
-      logger.warn(line, 'a broken ingest could not be taken back yet');
+      logger.warn(line, 'a failed ingest could not be removed yet');
     }
   }
 }
 
 const retryAfterSeconds = 60;
 
-/** Backpressure: a tenant with too many open rows is told to come back later, before its file is read. */
+/** Backpressure: a tenant with too many open rows is refused before its file is read. */
 async function assertItemRoom({ db, maxOpenItems }: IngestDeps, tenantId: string): Promise<void> {
   const { open, limit } = await db.tenant(tenantId, (tx) => readItemRoom(tx, { tenantId, maxOpenItems }));
   if (open < limit) return;
@@ -228,8 +228,8 @@ async function reveal(
     await endIngest(tx, key, told);
     await saveControllers(tx, key, { ingest: writer.describe() });
     const job = await revealJob(tx, key);
-    // Upkeep took it for left behind: this process must have looked dead for minutes.
-    if (!job) throw new Error(`The ingest of job ${key.jobId} was given up meanwhile`);
+    // Upkeep removed it as abandoned: this process must have looked dead for minutes.
+    if (!job) throw new Error(`The ingest of job ${key.jobId} was removed in the meantime`);
     await beforeCommit?.(tx, job);
     tx.afterCommit(() => {
       deps.wake.announce('jobs', 'events');

@@ -31,7 +31,7 @@ export function itemIntake(
       if (!deps.ingestEnabled) {
         throw fileErrors.raise.ingest_disabled('DB_INGEST_ENABLED is false on this server');
       }
-      // Without a name it is the usual one for what each file turns out to be, and those need no options.
+      // Without a name, each file gets the default processor for its type, which needs no options.
       if (processor !== null) deps.processors.get(processor).validateOptions(options);
     },
     ingest: ({ tenantId, userId, processor, options, fileName, content, beforeCommit }) => {

@@ -23,7 +23,7 @@ export async function openSource(
   return openArchivedImages(input.archive, { files, fileName: file.fileName });
 }
 
-/** Rows and archives come alone. What is behind them would be lost, so it makes the whole request wrong. */
+/** Rows and archives come alone. A further file would be lost, so the request is refused. */
 async function* alone(
   { content }: ArrivingFile,
   more: () => Promise<ArrivingFile | null>,

@@ -16,7 +16,7 @@ import {
 import { reportIfDue } from './item-events.ts';
 import { readNextDue } from './store.ts';
 
-/** Whose events these are, and what the controllers think, kept with them. */
+/** The job that the events are about, and the state of the controllers, saved with them. */
 export interface BatchReport {
   job: ItemJob;
   correlationId: string;
@@ -25,18 +25,18 @@ export interface BatchReport {
 
 export interface BatchEnd extends BatchReport {
   changes: readonly ItemChange[];
-  /** What the changed items were before; or the delta itself. */
+  /** The status of the changed items before; or the delta itself. */
   from?: 'PENDING' | 'PROCESSING';
   delta?: CountDelta;
-  /** What the events have to tell of it. */
+  /** What the events have to report. */
   fresh: Unreported;
-  /** Claims need a running job; what was in flight at a pause may still commit. */
+  /** Claims need a running job; work in flight at a pause may still commit. */
   needsRunning?: boolean;
 }
 
 /**
- * The end of every transaction that moves items: counts first (their row serialises the job's workers), then the
- * job's own row, in this order everywhere, so that nobody waits in a circle. With the last item the job ends too.
+ * The end of every transaction that moves items: counts first (their row serialises the job's workers), then the job's
+ * own row. The order is the same everywhere, so that there is no deadlock. The job ends with its last item.
  */
 export async function closeBatch(
   tx: Tx,
@@ -50,13 +50,13 @@ export async function closeBatch(
   if (counts !== null && changes.length > 0) await reportIfDue(tx, { ...end, counts });
   const status = await lockStatus(tx, job);
   const isOpen = status === 'running' || (status === 'paused' && end.needsRunning !== true);
-  // Nothing of a canceled or erased job is kept.
+  // Nothing is committed for a canceled or erased job.
   if (counts === null || !isOpen) throw notRunning(job);
   await comeBackFor(tx, job, changes);
   return { isLast: changes.length > 0 && (await finish(tx, job, counts)), status };
 }
 
-/** Whoever found nothing to take parked the job until our locks expire; what is to be tried again is due earlier. */
+/** A worker that found nothing parked the job until our locks expire; retries are due earlier. */
 export async function comeBackFor(tx: Tx, job: ItemJob, changes: readonly ItemChange[]): Promise<void> {
   const delays = changes.filter(({ status }) => status === 'PENDING').map(({ delayMs }) => delayMs ?? 0);
   if (delays.length === 0) return;
@@ -68,12 +68,12 @@ export async function comeBackFor(tx: Tx, job: ItemJob, changes: readonly ItemCh
 }
 
 export const maxParkMs = 5_000;
-/** Items that are locked by a batch in progress are back in a moment. */
+/** Items locked by a batch in progress are free again in a moment. */
 const minParkMs = 50;
 
 /**
- * Nobody looks at the job until a retry comes due or a lock expires. Every batch ends with the counts: with them
- * locked, nobody brings items back between the look and the parking, which would put these to rest as well.
+ * Parks the job until a retry is due or a lock expires. Every batch ends with the counts: while they are locked, no
+ * batch can release items between the check and the parking, and leave them parked too.
  */
 export async function parkUntilDue(tx: Tx, report: BatchReport): Promise<'idle' | 'finished'> {
   const { job } = report;
@@ -92,7 +92,7 @@ export function notRunning(job: { jobId: string }): Error {
   return jobErrors.raise.lease_lost(`Job ${job.jobId} does not run any more, or its items were taken over`);
 }
 
-/** What a batch has to tell: items that ended, by status, and retries, by class. */
+/** What a batch has to report: finished items by status, and retries by class. */
 export function freshOf(changes: readonly ItemChange[]): Unreported {
   const fresh: Unreported = {};
   for (const { status, retryClass } of changes) {
@@ -120,7 +120,7 @@ function deltaOf(changes: readonly ItemChange[], from: 'PENDING' | 'PROCESSING')
   return [...ends].reduce<CountDelta>((delta, [to, n]) => moveCounts(delta, { from, to, n }), {});
 }
 
-/** Columns that no result had before; they become columns of grid and export. */
+/** Columns that are new in the results; they become columns of the grid and of exports. */
 function newColumns(job: ItemJob, changes: readonly ItemChange[]): string[] {
   const known = new Set(job.resultColumns);
   const fresh: string[] = [];
@@ -129,7 +129,7 @@ function newColumns(job: ItemJob, changes: readonly ItemChange[]): string[] {
     known.add(key);
     fresh.push(key);
   };
-  // What an input can have is known since it was taken in.
+  // The columns of inputs are known since the ingest.
   if (changes.some(({ resultIsInput }) => resultIsInput)) job.columns.forEach(add);
   for (const { resultJson } of changes) if (resultJson !== null) resultKeysOf(resultJson).forEach(add);
   job.resultColumns = [...known];

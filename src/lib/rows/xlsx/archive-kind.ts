@@ -14,7 +14,7 @@ export function openRowArchive(spool: Spool, limits: ReaderLimits): Promise<Arch
     errors: {
       broken: (why, cause) => archive_broken(`The file is damaged. ${why}.`, { cause }),
       encrypted: (why) => archive_encrypted(`The file is encrypted. ${why}.`),
-      unfoldsTooFar: (why) => archive_unfolds_too_far(`The file unfolds too far. ${why}.`),
+      unfoldsTooFar: (why) => archive_unfolds_too_far(`The file expands too far. ${why}.`),
     },
   });
 }

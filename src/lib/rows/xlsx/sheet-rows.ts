@@ -195,7 +195,7 @@ export class SheetRows implements XmlEvents {
     const header = readHeader(Array.from(cells), { limits, sheetRow: this.#sheetRow });
     // A row of nothing but errors names no column, and is none that could be read.
     if (header.names.length === 0) {
-      throw readerErrors.raise.empty_header(`${this.#rowWords()} is the header, and names no column.`, {
+      throw readerErrors.raise.empty_header(`${this.#rowWords()} is the header, but names no column.`, {
         details: this.#place(),
       });
     }
@@ -221,7 +221,7 @@ export class SheetRows implements XmlEvents {
     this.#rowUnitsTotal += units;
     if (this.#rowUnitsTotal <= this.#options.maxRowBytesTotal) return;
     throw readerErrors.raise.archive_unfolds_too_far(
-      `The file unfolds too far: at row ${this.#options.queue.total + 1} its rows come to more than ` +
+      `The file expands too far: at row ${this.#options.queue.total + 1} its rows come to more than ` +
         `${this.#options.maxRowBytesTotal} bytes.`,
       { details: { max_bytes: this.#options.maxRowBytesTotal } },
     );
@@ -237,7 +237,7 @@ export class SheetRows implements XmlEvents {
           extras,
         );
       case 'surrogate':
-        return readerErrors.raise.lone_surrogate(`${where} contains one half of a surrogate pair.`, extras);
+        return readerErrors.raise.lone_surrogate(`${where} contains a broken surrogate pair.`, extras);
       case 'range':
         return readerErrors.raise.number_out_of_range(
           `${where} has a number that is too large, or has more than 400 digits.`,
@@ -246,7 +246,7 @@ export class SheetRows implements XmlEvents {
       case 'number':
         return malformed(
           this.#options.part,
-          `has no number in cell ${this.#cellName()}, which is one of numbers`,
+          `has no number in cell ${this.#cellName()}, although the cell is numeric`,
         );
       case 'type':
         return malformed(
@@ -258,7 +258,7 @@ export class SheetRows implements XmlEvents {
 
   #notCalculated(): SluiceError {
     return readerErrors.raise.formula_not_calculated(
-      `${this.#cellWords()} has a formula, and the file does not hold its result.`,
+      `${this.#cellWords()} has a formula without a saved result.`,
       { details: { ...this.#place(), cell: this.#cellName() } },
     );
   }

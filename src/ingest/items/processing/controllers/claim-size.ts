@@ -16,13 +16,13 @@ export interface ClaimSignal {
   /** Items that were worked on, and how long all of them took together. */
   items: number;
   elapsedMs: number;
-  /** Those that failed and may work later. Wrong rows are no sign of trouble; throttling is the provider's pace. */
+  /** Items that failed and may succeed later. Invalid rows do not count, and throttling is for the provider's pace. */
   failures: number;
-  /** Shares from 0 to 1 of what the process may use. */
+  /** Shares, from 0 to 1, of what the process may use. */
   cpu: number;
   memory: number;
   eventLoopLagMs: number;
-  /** An earlier slice was judged by the same reading: it shrinks nothing twice. */
+  /** An earlier slice used the same reading: it must not shrink the size twice. */
   isOldReading?: boolean;
 }
 
@@ -37,12 +37,12 @@ export interface ClaimState {
   reason: string;
   avgItemMs: number | null;
   failureRate: number;
-  /** What pressure and failures leave of the size, from 1 down to 1/16. */
+  /** The share of the size that pressure and failures leave, from 1 down to 1/16. */
   pressureFactor: number;
   failureFactor: number;
 }
 
-/** Nothing is known yet: enough to learn from, little to lose if items turn out to take seconds. */
+/** Nothing is known yet: enough to learn from, few enough if items turn out to take seconds. */
 const firstClaim = 8;
 /** One slice of easy items must not lead to a claim that is far too large for the next ones. */
 const growthMax = 4;
@@ -68,7 +68,7 @@ export function initialClaimState(bounds: ClaimBounds): ClaimState {
   };
 }
 
-/** The claim size of the document, before anything presses on it. */
+/** The planned claim size, before pressure and failures reduce it. */
 export function itemsToClaim(avgItemMs: number, bounds: ClaimBounds): number {
   const planned = (bounds.targetSliceMs / Math.max(avgItemMs, 0.001)) * bounds.safetyFactor;
   return clamp(Math.floor(planned), { min: bounds.claimMin, max: bounds.claimMax });
@@ -112,7 +112,7 @@ export function nextClaimState(state: ClaimState, signal: ClaimSignal, bounds: C
   };
 }
 
-/** A slice of many items says more than one of few: its weight grows with its items. */
+/** A slice of many items says more than one of few, so its weight grows with its items. */
 function averageAfter(average: number | null, { items, elapsedMs }: ClaimSignal): number | null {
   if (items <= 0) return average;
   return ewma(average, elapsedMs / items, 1 - (1 - 1 / averageItems) ** Math.max(items, averageItems / 4));
@@ -128,7 +128,7 @@ function pressureOf({ cpu, memory, eventLoopLagMs }: ClaimSignal): string | null
   return null;
 }
 
-/** Halves under strain and comes back more slowly, so that the strain does not return at once. */
+/** Halves under strain and recovers more slowly, so that the strain does not return at once. */
 function nextFactor(factor: number, isStrained: boolean): number {
   return clamp(isStrained ? factor / 2 : factor * 1.5, factorBand);
 }

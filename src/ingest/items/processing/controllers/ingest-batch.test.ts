@@ -57,7 +57,7 @@ describe('against a steady database', () => {
     expect(states.map(({ rows }) => rows)).toEqual([128, 256, 512, 1024]);
   });
 
-  test('the size settles where the latency lies around p50, or at a bound', () => {
+  test('the size converges to a latency around p50, or to a bound', () => {
     fc.assert(
       fc.property(databases, noises, (database, noise) => {
         const settled = ingest({ from: initialIngestState(bounds), database, noise }).slice(-100);
@@ -70,7 +70,7 @@ describe('against a steady database', () => {
     );
   });
 
-  test('the size does not oscillate once it has settled', () => {
+  test('the size does not oscillate once it has converged', () => {
     fc.assert(
       fc.property(databases, noises, (database, noise) => {
         const sizes = ingest({ from: initialIngestState(bounds), database, noise })
@@ -166,7 +166,7 @@ describe('single signals', () => {
     expect(twice.reason).toBe('latency 310 ms above p95 250 ms');
   });
 
-  test('latencies of a size that was given up do not count against the next one', () => {
+  test('latencies of an earlier size do not count for the next one', () => {
     const slow = { ...good, latencyMs: 310 };
     const cut = nextIngestState(nextIngestState(large, slow, bounds), slow, bounds);
     const after = nextIngestState(cut, { ...good, rows: cut.rows }, bounds);

@@ -4,7 +4,7 @@ import { parseOptions } from './options.ts';
 import { endsSlice, failureOf, stoppedOutcome } from './outcomes.ts';
 import type { ItemInput, ItemOutcome, Processor, ProcessorContext } from './types.ts';
 
-/** What this processor needs of catalogues. The house of catalogues has it; the installation connects the two. */
+/** What this processor needs of catalogues. The house of catalogues implements it; the installation connects them. */
 export interface CatalogLookups {
   readonly options: z.ZodType<LookupOptions>;
   /** The version that is in use now. Throws when there is no such catalogue. */
@@ -13,7 +13,7 @@ export interface CatalogLookups {
   assertStrategies(tenantId: string, used: readonly string[]): Promise<void>;
 }
 
-/** What else the options hold is for the lookup. */
+/** The other options are for the lookup. */
 export interface LookupOptions {
   catalog: string;
   strategies: readonly string[];
@@ -33,7 +33,7 @@ export type LookupMatch =
   | { found: true; score: number; product: Record<string, unknown> }
   | { found: false; reason: string; candidates: readonly object[] };
 
-/** A lookup is one statement, so that many rows are cheaper together. */
+/** A lookup is one statement, so many rows together are cheaper. */
 const itemsAtOnce = 1_000;
 
 /**
@@ -74,7 +74,7 @@ async function processItems({ items, ...run }: Run): Promise<ItemOutcome[]> {
     const some = items.filter((item) => item.strategy % options.strategies.length === place);
     if (some.length === 0 || context.signal.aborted) continue;
     try {
-      // Read for each lookup: a version that was replaced a while ago is no longer there.
+      // Opened for each lookup: a version that was replaced a while ago no longer exists.
       const catalog = await catalogs.open(context.tenantId, options.catalog);
       const matched = await matchItems({ items: some, ...run }, { catalog, strategy });
       for (const [item, outcome] of matched) outcomes.set(item, outcome);
@@ -93,7 +93,7 @@ async function matchItems(
   const startedMs = performance.now();
   const matches = await catalog.lookUp(items, { strategy, options });
   const tookMs = Math.round(performance.now() - startedMs);
-  // One row of search_events for those that were found and one for the others, however many they are.
+  // One row of search_events for all rows that were found, and one for all others.
   for (const found of [true, false]) {
     const itemIds = items.filter((_, index) => matches[index]?.found === found).map(({ id }) => id);
     const outcome = found ? 'done' : 'not_found';
@@ -109,7 +109,7 @@ async function matchItems(
   return tried.map(({ item, ...answer }) => [item, outcomeOf(answer, catalog)]);
 }
 
-/** One look of one strategy at one row. */
+/** One strategy tried on one row. */
 interface Tried {
   item: ItemInput;
   match: LookupMatch;
@@ -117,14 +117,14 @@ interface Tried {
   isLast: boolean;
 }
 
-/** As many tries as there are strategies, and the last of them was the last one: all were tried. */
+/** As many attempts as strategies, and this is the last strategy: all were tried. */
 function isLastTry({ attempts, strategy }: ItemInput, count: number): boolean {
   return attempts >= count && (strategy + 1) % count === 0;
 }
 
 /**
- * A row that ends without a match, and of which the last strategy knows nothing to tell: rivals that an earlier one saw
- * are its reason. They are looked for again, because a try keeps nothing for the next one.
+ * If a row ends without a match and the last strategy has no candidates, the candidates of an earlier strategy are the
+ * reason. They are looked up again, because attempts share no state.
  */
 async function recallRivals(
   tried: readonly Tried[],

@@ -22,13 +22,13 @@ export const processorErrors = defineErrors({
   processor_failed: {
     kind: 'bug',
     status: 500,
-    title: 'A processor threw an error that it did not foresee',
-    next: 'Read the error of the item, mend the processor, and reprocess the items that ran out of attempts.',
+    title: 'A processor threw an unexpected error',
+    next: 'Read the error of the item, fix the processor, and reprocess the items that ran out of attempts.',
   },
   processor_misbehaved: {
     kind: 'bug',
     status: 500,
-    title: 'A processor answered with something that is no outcome',
-    next: 'Make the processor answer one outcome per item, in order; the message says what it answered instead.',
+    title: 'A processor returned something that is not an outcome',
+    next: 'Make the processor return one outcome per item, in order; the message says what it returned instead.',
   },
 });

@@ -5,7 +5,7 @@ import { processorErrors } from './errors.ts';
 const maxProblems = 20;
 const maxMessageLength = 500;
 
-/** The options as the schema has them; all problems are reported together, each with its place. */
+/** Parses the options with the schema. All problems are reported together, each with its place. */
 export function parseOptions<Schema extends z.ZodType>(
   schema: Schema,
   { processor, options }: { processor: string; options: unknown },
@@ -39,7 +39,7 @@ function stepOf(step: Path[number]): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }
 
-/** True while nothing is nested deeper than this; deep values would overflow the stack of whoever walks them. */
+/** True while nothing is nested deeper than this; deep values would overflow the stack. */
 export function isShallow(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return true;
   return levels > 0 && Object.values(value).every((inner) => isShallow(inner, levels - 1));

@@ -59,7 +59,7 @@ describe('the registry', () => {
   });
 });
 
-describe('a processor of one’s own', () => {
+describe('a custom processor', () => {
   test('turns what it throws into the error of that item alone', async () => {
     const outcomes = await run({
       name: 'mine',
@@ -93,7 +93,7 @@ describe('a processor of one’s own', () => {
     );
   });
 
-  test('cannot lose items by answering too few, too many or something else', async () => {
+  test('cannot lose items by returning too few outcomes, too many or something else', async () => {
     const answers: unknown[] = [[], [{ status: 'DONE' }], 'done', null, Array(3).fill({ status: 'PENDING' })];
     for (const answer of answers) {
       const process = async () => answer as ItemOutcome[];
@@ -105,7 +105,7 @@ describe('a processor of one’s own', () => {
     }
   });
 
-  test('has its garbage in the error of that item alone', async () => {
+  test('that returns garbage fails that item alone', async () => {
     const circular: Record<string, unknown> = {};
     circular.self = circular;
     const garbage: unknown[] = [
@@ -133,7 +133,7 @@ describe('a processor of one’s own', () => {
     }
   });
 
-  test('cannot answer what the database does not take', async () => {
+  test('cannot return what the database does not accept', async () => {
     const outcomes = await run({
       name: 'mine',
       process: () => [
@@ -149,7 +149,7 @@ describe('a processor of one’s own', () => {
     ]);
   });
 
-  test('is asked again at once while it has another way, and not again when it says so', async () => {
+  test('is retried at once while it has another strategy, and never when it says so', async () => {
     const answers = ['at_once', 'never', undefined] as const;
     const process = () =>
       answers.map(
@@ -165,7 +165,7 @@ describe('a processor of one’s own', () => {
     expect(await run({ name: 'mine', process })).toEqual([none, never, none]);
   });
 
-  test('holds on to its items before each of them, unless it is pure', async () => {
+  test('renews its lock before each item, unless it is pure', async () => {
     const processItem = (): ItemOutcome => ({ status: 'DONE', result: null });
     for (const isPure of [false, true]) {
       const assertHeld = vi.fn(async () => {});
@@ -175,7 +175,7 @@ describe('a processor of one’s own', () => {
   });
 });
 
-describe('the options of a processor of one’s own', () => {
+describe('the options of a custom processor', () => {
   const processItem = (_item: unknown, options: unknown): ItemOutcome => ({
     status: 'DONE',
     result: options,
@@ -220,7 +220,7 @@ describe('the options of a processor of one’s own', () => {
     expect(outcome).toEqual({ status: 'DONE', result: { days: 7, deep: true } });
   });
 
-  test('cannot have a schema that answers later', () => {
+  test('cannot have an asynchronous schema', () => {
     const optionsSchema = z.object({}).refine(async () => true);
     expect(() => processorOf({ optionsSchema }).validateOptions({})).toThrow(
       expect.objectContaining({ code: 'processor_definition_invalid' }),

@@ -11,7 +11,7 @@ import type { Processor } from './types.ts';
 import { validateProcessor } from './validate.ts';
 
 export interface ProcessorRegistry {
-  /** Refuses an unknown name with the known ones. */
+  /** Throws for an unknown name, with the known ones. */
   get(name: string): Processor;
   names(): string[];
 }

@@ -3,7 +3,7 @@ import { processorErrors } from '../errors.ts';
 import { optionsInvalid } from '../options.ts';
 import { nameOfType, type ProcessorDefinition } from './define-processor.ts';
 
-/** The options as the processor wants them; whatever its own check says against them is the caller's mistake: a 422. */
+/** The options as the processor wants them. Whatever its own check rejects is the caller's mistake: a 422. */
 export function readOptions<Options>(definition: ProcessorDefinition<Options>, options: unknown): Options {
   const given = options ?? {};
   if (typeof given !== 'object' || Array.isArray(given)) {
@@ -26,7 +26,7 @@ function readBySchema<Options>(
   const answer = optionsSchema?.['~standard'].validate(options);
   if (answer === undefined || answer instanceof Promise) {
     throw processorErrors.raise.processor_definition_invalid(
-      `The optionsSchema of the processor ${name} answers later. Allowed: a schema that answers at once`,
+      `The optionsSchema of the processor ${name} is asynchronous. Allowed: a synchronous schema`,
     );
   }
   if (answer.issues === undefined) return answer.value;
