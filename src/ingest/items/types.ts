@@ -104,8 +104,8 @@ export interface ItemBounds {
 }
 
 /**
- * Settings for statements that have an index in exactly their order. Right after an ingest the planner has no statistics
- * about the new rows, and would read and sort all of them instead of taking the first ones.
+ * Settings for statements that have an index in exactly their order. Right after an ingest the planner has no
+ * statistics about the new rows, and would read and sort all of them instead of taking the first ones.
  */
 export const byIndexAlone = { enable_sort: 'off', enable_bitmapscan: 'off', enable_seqscan: 'off' };
 

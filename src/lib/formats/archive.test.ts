@@ -8,7 +8,7 @@ import { spoolContent } from './spool.ts';
 
 const definition = { kind: 'invalid', status: 422, title: 'x', next: 'y' } as const;
 const { raise } = defineErrors({ broken: definition, encrypted: definition, too_far: definition });
-const errors = { broken: raise.broken, encrypted: raise.encrypted, unfoldsTooFar: raise.too_far };
+const errors = { broken: raise.broken, encrypted: raise.encrypted, expandsTooFar: raise.too_far };
 const limits: ArchiveLimits = { maxEntries: 100, maxInflatedBytes: 64 * 1024 * 1024, maxRatio: 200 };
 const mebibyte = 1024 * 1024;
 
@@ -24,7 +24,7 @@ async function open(bytes: Buffer, more: Partial<ArchiveLimits> = {}): Promise<A
 const wrapped = {
   broken: (why: string, cause?: unknown) => errors.broken(why, { cause }),
   encrypted: (why: string) => errors.encrypted(why),
-  unfoldsTooFar: (why: string) => errors.unfoldsTooFar(why),
+  expandsTooFar: (why: string) => errors.expandsTooFar(why),
 };
 
 async function textOf(archive: Archive, name: string): Promise<string> {

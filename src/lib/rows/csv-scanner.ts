@@ -8,17 +8,17 @@ const carriageReturn = 13;
 
 type State = 'cell' | 'unquoted' | 'quoted' | 'quoteInQuoted';
 
-/** Takes each row as soon as it is whole. The array is used again for the next row. */
+/** Called with each complete row. The array is reused for the next row. */
 export type CellsTaker = (cells: string[], place: RowPlace) => void;
 
 /**
  * Cuts delimited text into cells by RFC 4180, with any of LF, CRLF and CR as the end of a line; blank lines are
- * skipped. Strict about quotes: a file that is read wrongly is worse than one that is refused. Limits hold while a
- * value is still growing, so a quote that is never closed fails early.
+ * skipped. Strict about quotes: reading a file wrongly is worse than refusing it. Limits apply while a value is still
+ * growing, so a quote that is never closed fails early.
  */
 export class CsvScanner implements RowScanner {
   readonly #delimiter: number;
-  /** All characters with a meaning are at most this: most of a text is above, and one comparison passes it by. */
+  /** No special character is above this: most of a text is, and one comparison skips it. */
   readonly #highestSpecial: number;
   readonly #limits: ReaderLimits;
   readonly #take: CellsTaker;
@@ -26,7 +26,7 @@ export class CsvScanner implements RowScanner {
   readonly #harmlessLength: number;
   #state: State = 'cell';
   #cells: string[] = [];
-  /** Of the cell at work: what earlier texts and doubled quotes have left. */
+  /** The part of the current cell from earlier texts and doubled quotes. */
   #partial = '';
   #rowLength = 0;
   /** UTF-8 bytes of the first `#weighedCells` cells of the row; counted only in rows that are large. */
@@ -63,7 +63,7 @@ export class CsvScanner implements RowScanner {
     this.#endRow();
   }
 
-  /** At or in a cell without quotes. Whole cells and rows pass here without leaving the loop. */
+  /** At or in a cell without quotes. Complete cells and rows are handled without leaving the loop. */
   #scanOpen(text: string, from: number): number {
     const delimiter = this.#delimiter;
     const highestSpecial = this.#highestSpecial;
@@ -159,7 +159,7 @@ export class CsvScanner implements RowScanner {
     this.#weighedCells = 0;
   }
 
-  /** Compares the cell at work, and the row with it, with the limits; counts bytes only when it could matter. */
+  /** Checks the current cell and row against the limits; counts bytes only when it could matter. */
   #weigh(cell: string): void {
     if (this.#rowLength + cell.length <= this.#harmlessLength) return;
     for (; this.#weighedCells < this.#cells.length; this.#weighedCells += 1) {
@@ -221,7 +221,7 @@ export class CsvScanner implements RowScanner {
     return rowError('row_too_large', this.#place(), what, { max_bytes: most });
   }
 
-  /** Of the cell at work. */
+  /** For the current cell. */
   #cellError(code: 'malformed_csv' | 'cell_too_large', what: string, details: object = {}): SluiceError {
     const column = this.#cells.length + 1;
     return rowError(code, this.#place(), `, column ${column} ${what}`, { column, ...details });

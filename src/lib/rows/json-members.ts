@@ -27,7 +27,7 @@ export function collectColumns(columns: Set<string>, rows: readonly ParsedRow[])
   for (const { inputJson } of rows) for (const { key } of jsonMembers(inputJson)) columns.add(key);
 }
 
-/** The text without its strings, which leaves brackets, numbers and words. */
+/** The text without its strings: brackets, numbers and words. */
 export function outsideStrings(text: string): string {
   const parts: string[] = [];
   let at = 0;
@@ -48,7 +48,7 @@ function stringEnd(text: string, start: number): number {
   return at + 1;
 }
 
-/** Where the comma or bracket is that ends the value which begins at `start`. */
+/** Where the value that begins at `start` ends: at a comma or bracket. */
 function endOfValue(text: string, start: number): number {
   let depth = 0;
   let at = start;

@@ -14,7 +14,7 @@ export class JsonRows implements RowScanner {
   readonly #scanner: JsonScanner;
   readonly #limits: ReaderLimits;
   readonly #queue: RowQueue;
-  /** Names that passed the rules. Rows of one file mostly have the same. */
+  /** Names that passed the check. Most rows of a file have the same ones. */
   readonly #knownNames = new Set<string>();
 
   constructor({ isArray, limits, queue }: { isArray: boolean; limits: ReaderLimits; queue: RowQueue }) {
@@ -43,7 +43,7 @@ export class JsonRows implements RowScanner {
     const row = parseRow(text, place);
     this.#checkColumns(Object.keys(row), place);
     checkKeyCount(row, { keyCount, place });
-    // Both can come only from \u escapes: broken bytes and raw control characters were refused before.
+    // Both can only come from \u escapes: broken bytes and raw control characters were refused earlier.
     if (text.includes('\\u')) checkCharacters(text, place);
     if (suspiciousNumber.test(text)) checkNumbers(text, place);
     if (text.length * 3 > this.#limits.cellBytes) this.#checkSizes(text, place);
@@ -74,7 +74,7 @@ export class JsonRows implements RowScanner {
   }
 }
 
-/** Rows travel as lines. A break between two tokens may be a space as well; in a string there is none. */
+/** Rows are sent as lines. A line break between two tokens can be a space; strings contain no line breaks. */
 function onOneLine(text: string): string {
   return text.includes('\n') || text.includes('\r') ? text.replace(/[\r\n]/g, ' ') : text;
 }
@@ -87,7 +87,7 @@ function parseRow(text: string, place: RowPlace): object {
   }
 }
 
-/** Each key has one colon. Where fewer keys are left than were written, one has replaced another. */
+/** Each key has one colon. If the parsed row has fewer keys than colons, one key has replaced another. */
 function checkKeyCount(row: object, { keyCount, place }: { keyCount: number; place: RowPlace }): void {
   if (countKeys(row) === keyCount) return;
   const what = ' has an object in which two values have the same key; one of them would be lost.';
@@ -133,7 +133,7 @@ function* stringsIn(value: unknown): Generator<string> {
   }
 }
 
-/** May also hit inside a string, so what it finds is looked at again. */
+/** May also match inside a string, so a match is checked again. */
 const suspiciousNumber = new RegExp(`\\d[eE][+-]?\\d{3}|[\\d.]{${longestNumber - 10}}`);
 
 function checkNumbers(text: string, place: RowPlace): void {

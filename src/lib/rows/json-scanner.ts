@@ -34,11 +34,11 @@ export class JsonScanner implements RowScanner {
   readonly #limits: ReaderLimits;
   readonly #take: RowTextTaker;
   #expected: keyof typeof expectations;
-  /** The brackets that must close what is open in the row at work; empty between rows. */
+  /** The closing brackets that the current row still needs; empty between rows. */
   readonly #closers: number[] = [];
   #isInString = false;
   #isEscaped = false;
-  /** Of the row at work: what earlier texts have left. */
+  /** The part of the current row from earlier texts. */
   #partial = '';
   #keyCount = 0;
   #line = 1;
@@ -90,7 +90,7 @@ export class JsonScanner implements RowScanner {
     return at + 1;
   }
 
-  /** What is expected after a bracket or comma of the array itself; null when it may not be here. */
+  /** What is expected after a bracket or comma of the array itself; null when it is not allowed here. */
   #passArrayMark(code: number): keyof typeof expectations | null {
     if (this.#expected === 'start' && code === openArray) return 'firstRow';
     if (this.#expected === 'separator' && code === comma) return 'row';
@@ -122,7 +122,7 @@ export class JsonScanner implements RowScanner {
     return text.length;
   }
 
-  /** Answers where the string ends, or the end of the text. */
+  /** Returns where the string ends, or the end of the text. */
   #scanString(text: string, from: number): number {
     for (let at = from; at < text.length; at += 1) {
       const code = text.charCodeAt(at);

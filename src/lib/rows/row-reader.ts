@@ -6,7 +6,7 @@ import type { ParsedRow, RowReader } from './types.ts';
 export interface RowSource {
   /** Null until they are known, or where each row names its own. */
   readonly columns: readonly string[] | null;
-  /** Parses the next piece into the queue; false when there was none left. */
+  /** Parses the next piece into the queue; false at the end. */
   advance(): Promise<boolean>;
   /** The error for a source that has ended without a row. */
   whyNoRows(): SluiceError;

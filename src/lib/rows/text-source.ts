@@ -5,8 +5,8 @@ import { readerErrors } from './errors.ts';
 export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be';
 
 /**
- * Decodes pieces of bytes to text. No character is ever split between two texts, and text before a wrong byte is
- * handed on before the error, so that the first problem of a file is the one that is reported.
+ * Decodes pieces of bytes to text. No character is ever split between two texts. Text before a wrong byte is returned
+ * before the error, so that the first problem of a file is the one that is reported.
  */
 export class TextSource {
   readonly #bytes: ByteSource;
@@ -92,7 +92,7 @@ export class TextSource {
 /** With the flag u, whole pairs are one character and do not match. */
 const loneSurrogate = /\p{Surrogate}/u;
 
-/** How many bytes at the front hold whole characters; whether they are valid is looked at later. */
+/** How many leading bytes hold complete characters; whether they are valid is checked later. */
 function wholeUtf8(bytes: Buffer): number {
   const end = bytes.length;
   for (let back = 1; back <= 3 && back <= end; back += 1) {

@@ -25,8 +25,8 @@ const wholeResultKey = 'result';
 
 /**
  * `row_no` and `status`, then every key that a result has: first those that the job's file declared, in the file's
- * order, then new ones in order of appearance. `resultKeys` has to name the keys of ALL results: projecting a row with a
- * key that has no column fails, because its value would be lost.
+ * order, then new ones in order of appearance. `resultKeys` has to name the keys of ALL results: projecting a row with
+ * a key that has no column fails, because its value would be lost.
  */
 export function exportColumns(declared: readonly string[], resultKeys: Iterable<string>): ExportColumns {
   const met = new Set(resultKeys);

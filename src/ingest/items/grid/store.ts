@@ -52,8 +52,8 @@ export function listPage(tx: Tx, query: PageQuery): Promise<GridRow[]> {
 
 /**
  * Rows are claimed in the order of the file, so pending rows come after all finished ones, and a search from the start
- * would read the whole job. Rows that are due are in order in the index of claimable rows; the few that wait for a retry
- * are merged in. The range of a single value keeps the planner on that index.
+ * would read the whole job. Rows that are due are in order in the index of claimable rows; the few that wait for a
+ * retry are merged in. The range of a single value keeps the planner on that index.
  */
 function listWaitingPage(tx: Tx, query: PageQuery): Promise<GridRow[]> {
   const { tenantId, jobId, page, pageSize } = query;

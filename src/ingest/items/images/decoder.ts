@@ -29,8 +29,8 @@ export class ImageDecoder {
   #idle: NodeJS.Timeout | undefined;
 
   /**
-   * `read` is called when the image is next: only as many files are in memory as are decoded at once, however many slices
-   * run in this process.
+   * `read` is called when the image is next: only as many files are in memory as are decoded at once, however many
+   * slices run in this process.
    */
   async decode(read: () => Promise<Uint8Array<ArrayBuffer>>): Promise<Decoded> {
     const leave = await this.#enter();

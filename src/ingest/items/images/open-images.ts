@@ -122,8 +122,8 @@ function mixed({ fileName, start }: SeenFile) {
   const { kind } = recogniseImage(start);
   const what = kind === 'archive' ? 'a ZIP archive' : 'not an image';
   return itemErrors.raise.form_invalid(
-    `The file ${JSON.stringify(fileName ?? '')} was sent with images but is ${what}; a job is made of one file of rows, ` +
-      'of several images, or of one ZIP archive of images',
+    `The file ${JSON.stringify(fileName ?? '')} was sent with images but is ${what}; a job is made of one file ` +
+      'of rows, of several images, or of one ZIP archive of images',
     { fields: [{ pointer: '/file', message: 'must be an image, as the first file is' }] },
   );
 }
@@ -161,7 +161,8 @@ const maxNameLength = 500;
 function nameOf({ name }: ArchiveEntry): string {
   if (name.length <= maxNameLength && !/[\0\p{Surrogate}]/u.test(name)) return name;
   throw imageErrors.raise.image_name_refused(
-    `The name of an entry is not allowed: it may have at most ${maxNameLength} characters, and no NUL or broken surrogate pair`,
+    `The name of an entry is not allowed: it may have at most ${maxNameLength} characters, and no NUL or broken ` +
+      'surrogate pair',
   );
 }
 

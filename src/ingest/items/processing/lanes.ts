@@ -1,7 +1,7 @@
 /**
  * Limits how many turns of one job run at once in this process. Batches of a pure processor are work for the database
- * alone: more than a few in parallel only wait for each other there, at the row of the job's counts and for a CPU (eight
- * instead of two cost a quarter of the throughput of two processes).
+ * alone: more than a few in parallel only wait for each other there, at the row of the job's counts and for a CPU
+ * (eight instead of two cost a quarter of the throughput of two processes).
  */
 export class Lanes {
   readonly #width: number;

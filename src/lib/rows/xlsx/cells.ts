@@ -5,7 +5,7 @@ import type { NumberKind } from './styles.ts';
 export const mostSheetRows = 1_048_576;
 export const mostSheetColumns = 16_384;
 
-/** The position, from 0, of the column in a name such as `AB12`; null when it is none. */
+/** The position, from 0, of the column in a reference such as `AB12`; null when it is invalid. */
 export function columnOf(cellName: string): number | null {
   let column = 0;
   let at = 0;
@@ -33,8 +33,8 @@ export interface RawCell {
 }
 
 /**
- * `json`: what is stored of a cell. `problem` completes "Cell B7 …". Without either, the cell is empty.
- * An error such as #N/A is a null that was put there, and no empty cell.
+ * `json`: what is stored for a cell. `problem`: why it cannot be stored. Null: the cell is empty.
+ * An error such as #N/A is an explicit null, not an empty cell.
  */
 export type CellValue =
   | { json: string }
@@ -63,7 +63,7 @@ export function cellValueOf({ type, text, kind }: RawCell, { is1904 }: { is1904:
 
 const wholeNumber = /^-?(?:0|[1-9]\d{0,14})$/;
 const anyNumber = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d{1,9})?$/;
-/** A spreadsheet keeps 15 digits. Whoever writes more means an id, of which each digit counts. */
+/** A spreadsheet keeps 15 digits. A longer number is an id, in which each digit counts. */
 const longInteger = /^-?[1-9]\d{14}\d*[1-9]\d*$/;
 const longestNumber = 400;
 

@@ -19,7 +19,7 @@ export interface SheetRowsOptions {
   workbook: Pick<Workbook, 'strings' | 'styles' | 'is1904'>;
   limits: ReaderLimits;
   queue: RowQueue;
-  /** What all rows together may come to: a short text, named by a million cells, is a long file. */
+  /** The maximum size of all rows together: a text that a million cells share makes a long file. */
   maxRowBytesTotal: number;
 }
 
@@ -27,7 +27,7 @@ export interface SheetRowsOptions {
 export class SheetRows implements XmlEvents {
   readonly #options: SheetRowsOptions;
   #header: SheetHeader | null = null;
-  /** `{"first":`, `,"second":` …: what stands in front of each cell of a row. */
+  /** `{"first":`, `,"second":` …: the text before each cell of a row. */
   #leads: string[] = [];
   #shortestRowUnits = 0;
   #named = new Set<number>();
@@ -56,12 +56,12 @@ export class SheetRows implements XmlEvents {
     return this.#header?.names ?? null;
   }
 
-  /** What even a row of one cell comes to: the names of all columns. */
+  /** The length of even the shortest row: the names of all columns. */
   get shortestRowUnits(): number {
     return this.#shortestRowUnits;
   }
 
-  /** The row that was begun last, for messages. */
+  /** The current row, for messages. */
   get sheetRow(): number {
     return this.#sheetRow;
   }
@@ -143,7 +143,7 @@ export class SheetRows implements XmlEvents {
     this.#cells[this.#column] = value.json;
   }
 
-  /** A result may be an empty text, but no number is empty. */
+  /** A result may be an empty text, but not an empty number. */
   #isWithoutResult(): boolean {
     return this.#type === 'n' ? (this.#text?.trim() ?? '') === '' : this.#text === null && this.#type !== 'e';
   }
@@ -162,7 +162,7 @@ export class SheetRows implements XmlEvents {
   #weigh(json: string): void {
     const { cellBytes, rowBytes } = this.#options.limits;
     const bytes = Buffer.byteLength(json);
-    // Quotes and escapes are ours, not the cell's.
+    // Quotes and escapes of JSON do not count.
     if (bytes > cellBytes && Buffer.byteLength(textOf(json)) > cellBytes) throw this.#cellTooLarge();
     this.#rowBytes += json.startsWith('"') ? bytes - 2 : bytes;
     if (this.#rowBytes <= rowBytes) return;
@@ -193,7 +193,7 @@ export class SheetRows implements XmlEvents {
   #takeHeader(cells: readonly (string | undefined)[]): void {
     const { limits } = this.#options;
     const header = readHeader(Array.from(cells), { limits, sheetRow: this.#sheetRow });
-    // A row of nothing but errors names no column, and is none that could be read.
+    // A row of nothing but errors names no column.
     if (header.names.length === 0) {
       throw readerErrors.raise.empty_header(`${this.#rowWords()} is the header, but names no column.`, {
         details: this.#place(),
@@ -205,7 +205,7 @@ export class SheetRows implements XmlEvents {
     this.#named = new Set(header.positions);
   }
 
-  /** A column without a name may be there, but what stands in it would be lost. */
+  /** A column without a name may exist, but values in it would be lost. */
   #refuseUnnamed(cells: readonly (string | undefined)[], { positions }: SheetHeader): void {
     if (cells.length === positions.length && positions.at(-1) === positions.length - 1) return;
     for (const [at, json] of cells.entries()) {

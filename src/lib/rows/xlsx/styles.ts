@@ -1,19 +1,19 @@
 import type { XmlAttributes, XmlEvents } from '../../formats/xml.ts';
 
-/** What a number stands for, by the format that it is shown in. */
+/** What a number means, by the format that it is shown in. */
 export type NumberKind = 'number' | 'date' | 'time' | 'date_time' | 'elapsed';
 
 /** More styles than any spreadsheet program allows (65,490) change nothing. */
 const mostStyles = 100_000;
 const mostFormats = 10_000;
 
-/** Reads what cells' styles say about numbers: which are dates. */
+/** Reads from the styles of cells which numbers are dates. */
 export class Styles implements XmlEvents {
   readonly #customKinds = new Map<number, NumberKind>();
   readonly #kinds: NumberKind[] = [];
   #isInCellFormats = false;
 
-  /** By the number of the style that a cell names; cells without one have style 0. */
+  /** By the style number of a cell; cells without one have style 0. */
   kindOf(style: number): NumberKind {
     return this.#kinds[style] ?? 'number';
   }
@@ -44,7 +44,7 @@ function kindOfBuiltIn(id: number): NumberKind {
 }
 
 const elapsedToken = /\[(?:h+|m+|s+)\]/;
-/** Text in quotes, escaped, repeated or left out, and brackets: colours, conditions, currencies, languages. */
+/** Quoted, escaped, repeated or omitted text, and brackets: colours, conditions, currencies, languages. */
 const decoration = /"[^"]*"?|\\.|[_*].|\[[^\]]*\]?/g;
 
 /** Formats that people write, such as `dd/mm/yyyy hh:mm` or `#,##0.00 "days"`. */

@@ -209,7 +209,7 @@ function slowDown(state: PaceState, window: PaceWindow, nowMs: number): PaceStat
   };
 }
 
-/** If Retry-After set the pace, the delay had no effect and has to catch up, in steps that limit the harm of an outage. */
+/** If Retry-After set the pace, the delay had no effect and has to catch up, in steps that an outage cannot abuse. */
 function effectiveRate(delayMs: number, window: PaceWindow, nowMs: number): number {
   const rate = 1000 / delayMs;
   if (!window.hadRetryAfter) return rate;

@@ -92,7 +92,7 @@ test('a row that begins in the middle, as after a reprocess, still goes through 
   ]);
 });
 
-test('the result is the product, how it was found and in which version; the calls list which rows were found', async () => {
+test('the result has the product, the strategy and the version; the calls list which rows were found', async () => {
   const product = { sku: '1', shelf: 'A1', matchScore: 'a column of the same name' };
   const { calls, run } = stage(() => [{ found: true, score: 0.9, product }, nothing]);
   const [found] = await run(itemsOf({ sku: '1' }, { sku: '2' }));

@@ -14,7 +14,7 @@ export function openDocxArchive(bytes: Buffer, limits: DocumentLimits): Promise<
     errors: {
       broken: (why, cause) => docx_is_broken(why, { cause }),
       encrypted: (why) => docx_is_encrypted(why),
-      unfoldsTooFar: (why) => document_unfolds_too_far(why),
+      expandsTooFar: (why) => document_unfolds_too_far(why),
     },
   });
 }

@@ -9,14 +9,14 @@ export interface S3Complaint {
   region: string;
 }
 
-/** An answer with status 200 may still hold an error: long copies begin it before they know their end. */
+/** A response with status 200 may still hold an error: long copies start it before their outcome is known. */
 export function readComplaint(xml: string): S3Complaint | null {
   const { root, one } = readTree(xml);
   if (root !== 'Error') return null;
   return { code: one('Error/Code'), message: one('Error/Message'), region: one('Error/Region') };
 }
 
-/** `token`: where a page goes on that is not the last and has no key to go on behind. */
+/** `token`: how to continue after an empty page that is not the last. */
 export function readObjects(xml: string): S3Page & { token: string | null } {
   const tree = readTree(xml);
   if (tree.root !== 'ListBucketResult') throw unreadable('a list of objects', tree.root);
@@ -84,7 +84,7 @@ export function sizeOf(text: string | undefined): number {
 
 export function unreadable(wanted: string, found: string): Error {
   return s3Errors.raise.s3_answer_unreadable(
-    `The response should have ${wanted}, but has ${found === '' ? 'nothing' : JSON.stringify(found.slice(0, 100))} there`,
+    `The response should have ${wanted}, but has ${found === '' ? 'nothing' : JSON.stringify(found.slice(0, 100))}`,
   );
 }
 
@@ -92,7 +92,7 @@ type Entry = Record<string, string | undefined>;
 
 interface Tree {
   root: string;
-  /** The text of the element at this path; empty when there is none. */
+  /** The text of the element at this path; empty without one. */
   one(path: string): string;
   /** Each element at this path with the texts of its children. */
   all(path: string): Entry[];
@@ -100,7 +100,7 @@ interface Tree {
 
 const maxDepth = 20;
 
-/** Entities of the document's own are not expanded and nothing outside of it is loaded. */
+/** Entities that the document declares are not expanded, and nothing external is loaded. */
 function readTree(xml: string): Tree {
   const parser = sax.parser(true, { position: false });
   const texts = new Map<string, string>();
@@ -124,7 +124,7 @@ function readTree(xml: string): Tree {
     if (!texts.has(path)) texts.set(path, closed.text);
     const parent = open.at(-1);
     if (parent) parent.children[closed.name] ??= closed.text;
-    // Only elements in the first level below the root repeat, and only they are asked for.
+    // Only elements on the first level below the root repeat, and only they are needed.
     if (open.length === 1) pushTo(entries, path, closed.children);
   };
   parse(parser, xml);
@@ -147,7 +147,7 @@ function parse(parser: sax.SAXParser, xml: string): void {
   parser.write(xml.replace(/^\uFEFF/, '')).close();
 }
 
-/** Asked for it, a server encodes keys, because XML cannot hold every character; some servers do not know how to. */
+/** Servers URL-encode keys on request, because XML cannot hold every character; some servers do not support it. */
 function keyReader(encoding: string): (text: string | undefined) => string {
   if (encoding.toLowerCase() !== 'url') return (text) => text ?? '';
   return (text) => {
