@@ -3,6 +3,7 @@ import type { House } from './kernel/house/house.ts';
 /** Every house of this installation. A new one is a folder in src/ingest and a line here; nothing else names them. */
 export const houses: readonly House[] = [
   (await import('./ingest/items/house.ts')).itemHouse,
+  (await import('./ingest/catalog/house.ts')).catalogHouse,
   (await import('./ingest/uploads/house.ts')).uploadHouse,
   (await import('./ingest/connectors/house.ts')).connectorHouse,
   (await import('./ingest/knowledge/house.ts')).knowledgeHouse,

@@ -117,7 +117,7 @@ async function measureSql({ server, products, rows }) {
 }
 
 async function prepareAsked(database, { rows, catalog }) {
-  const { keysOf, brandScope } = await import('../../dist/modules/ingest/items/catalog/keys.js');
+  const { keysOf, brandScope } = await import('../../dist/modules/ingest/catalog/matching/keys.js');
   const asked = rows.map((row, at) => {
     const { sku, brand, brandTitle, title } = keysOf(row);
     return {

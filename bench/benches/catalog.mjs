@@ -68,8 +68,8 @@ it.`,
 };
 
 async function measure({ database, catalog, rows, strategies, threshold }) {
-  const { matchQuestions } = await import('../../dist/modules/ingest/items/catalog/service.js');
-  const { defaultSettings } = await import('../../dist/modules/ingest/items/catalog/matching.js');
+  const { matchQuestions } = await import('../../dist/modules/ingest/catalog/service.js');
+  const { defaultSettings } = await import('../../dist/modules/ingest/catalog/matching/matching.js');
   const questions = rows.map(({ brand, title }) => ({ sku: null, brand, title }));
   const settings = { ...defaultSettings, ...(threshold === undefined ? {} : { threshold }) };
   const tried = await withDatabase(database, (db) =>

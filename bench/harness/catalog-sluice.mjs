@@ -7,9 +7,9 @@ export const catalogName = 'bench';
 /** Loads the products as PUT /api/catalogs does; returns the catalogue. */
 export async function loadProducts(database, products) {
   const { prepareTitleSearch } = await import(
-    '../../dist/modules/ingest/items/catalog/prepare-title-search.js'
+    '../../dist/modules/ingest/catalog/matching/prepare-title-search.js'
   );
-  const { loadCatalog } = await import('../../dist/modules/ingest/items/catalog/loading.js');
+  const { loadCatalog } = await import('../../dist/modules/ingest/catalog/loading/load.js');
   const { newId } = await import('../../dist/modules/lib/ids.js');
   await prepareTitleSearch(database.ownerUrl);
   await database.query('insert into tenants (tenant_id, name) values ($1, $1) on conflict do nothing', [

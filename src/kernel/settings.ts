@@ -193,6 +193,12 @@ export const kernelSettings = {
     describe: 'Refuse outgoing requests of tenants to private, loopback and metadata addresses.',
   }),
   ...fileSettings,
+  ingestEnabled: setting({
+    env: 'DB_INGEST_ENABLED',
+    ...yesOrNo(),
+    default: true,
+    describe: 'Whether files of rows are taken in. Off: POST /api/jobs answers 503.',
+  }),
   ingestFolder: setting({
     env: 'INGEST_FOLDER',
     ...text({ max: 4_000 }),

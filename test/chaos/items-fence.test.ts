@@ -1,8 +1,10 @@
 import { tmpdir } from 'node:os';
+import { Readable } from 'node:stream';
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { expect, onTestFinished, test } from 'vitest';
-import { type IngestDeps, ingestFile } from '../../src/ingest/items/intake/ingest.ts';
+import type { IngestDeps } from '../../src/ingest/items/intake/ingest.ts';
+import { itemDoor } from '../../src/ingest/items/intake/intake.ts';
 import { ItemMetrics } from '../../src/ingest/items/metrics.ts';
 import { createProcessorRegistry } from '../../src/ingest/items/processing/processors/registry.ts';
 import { itemBounds } from '../../src/ingest/items/types.ts';
@@ -11,6 +13,7 @@ import { findJob } from '../../src/kernel/jobs/store.ts';
 import type { TurnResult } from '../../src/kernel/jobs/types.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { queryOnce, withDatabase } from '../support/fakes/postgres-server.ts';
+import { testCatalogHouse } from '../support/worlds/catalog-house.ts';
 import { newTenant, useDatabase } from '../support/worlds/database.ts';
 import { testItemHouse } from '../support/worlds/item-house.ts';
 import { eventually, testKernel } from '../support/worlds/kernel.ts';
@@ -183,15 +186,16 @@ async function ingest(
   tenantId: string,
   wish: { content: AsyncIterable<Uint8Array>; processor?: string; options?: object },
 ): Promise<Key> {
-  const { jobId } = await ingestFile(ingestDeps(), {
+  let jobId = '';
+  await itemDoor({ ...ingestDeps(), ingestEnabled: true }).takeIn({
+    target: { processor: wish.processor ?? 'noop', options: { ...wish.options } },
     tenantId,
     userId: 'a-user',
-    ipAddress: null,
-    processor: wish.processor ?? 'noop',
-    options: wish.options ?? {},
     fileName: 'rows.csv',
-    declaredType: 'text/csv',
-    content: wish.content,
+    content: Readable.from(wish.content),
+    record: async (_tx, made) => {
+      jobId = made.jobId;
+    },
   });
   return { tenantId, jobId };
 }
@@ -200,7 +204,7 @@ function ingestDeps(): IngestDeps {
   const { db, registry, wake, metrics, quotas } = testKernel(database);
   return {
     ...{ db, registry, wake, metrics, quotas },
-    processors: createProcessorRegistry(),
+    processors: createProcessorRegistry({ catalogs: testCatalogHouse(database.db).door }),
     itemMetrics: new ItemMetrics(new Registry()),
     bounds: itemBounds,
     maxOpenItems: 1_000_000,

@@ -261,13 +261,13 @@ export const brokenForms: Record<string, Refused> = {
     sent: () => ({ body: formBytes([file(manyRows)], { isClosed: false }) }),
     status: 400,
     code: 'upload_aborted',
-    detail: /ended before/,
+    detail: /final boundary/,
   },
   'a form whose boundary never comes': {
     sent: () => ({ body: repeated('no boundary here ', 8 * 1024 * 1024) }),
     status: 400,
     code: 'upload_aborted',
-    detail: /ended before/,
+    detail: /final boundary/,
   },
   'a content type without a boundary': {
     sent: () => ({ ...form(file('a\n1\n')), headers: { 'content-type': 'multipart/form-data' } }),

@@ -1,5 +1,6 @@
 import { isSluiceError, type SluiceError } from '../../src/lib/errors.ts';
 import { type OpenRowsOptions, openRows } from '../../src/lib/rows/open-rows.ts';
+import type { RowReader } from '../../src/lib/rows/types.ts';
 import { type CountedStream, cutAt } from './byte-stream.ts';
 
 type Source = string | Uint8Array | CountedStream;
@@ -7,9 +8,22 @@ type Source = string | Uint8Array | CountedStream;
 /** Reads a whole file; returns the JSON text of its rows and the reader's own report. */
 export async function readRows(source: Source, options: OpenRowsOptions = {}) {
   const reader = await openRows(streamOf(source), options);
-  const rows: string[] = [];
-  for await (const batch of reader) rows.push(...batch.map(({ inputJson }) => inputJson));
+  const rows = await readAll(reader);
   return { rows, columns: reader.columns, format: reader.format, delimiter: reader.delimiter };
+}
+
+/** The JSON text of all rows; closes the reader. */
+export async function readAll(reader: RowReader): Promise<string[]> {
+  const rows: string[] = [];
+  try {
+    for (;;) {
+      const batch = await reader.read(1_000, 1024 * 1024);
+      if (batch === null) return rows;
+      rows.push(...batch.map(({ inputJson }) => inputJson));
+    }
+  } finally {
+    await reader.close();
+  }
 }
 
 /** The error that a file is refused with; fails when it is read after all. */

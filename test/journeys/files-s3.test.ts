@@ -324,7 +324,7 @@ describe('sluice doctor', () => {
     expect(await storageFinding({ S3_BUCKET: 'no-such-bucket' })).toMatchObject({
       state: 'failed',
       message: 'The bucket no-such-bucket does not exist',
-      remedy: expect.stringContaining('make the bucket'),
+      remedy: expect.stringContaining('create the bucket'),
     });
     expect(await storageFinding({ S3_BUCKET: '' })).toMatchObject({
       check: 'configuration',

@@ -1,6 +1,6 @@
 import { beforeAll, expect, test } from 'vitest';
-import { prepareTitleSearch } from '../../src/ingest/items/catalog/prepare-title-search.ts';
-import { removeUnusedVersions } from '../../src/ingest/items/catalog/service.ts';
+import { prepareTitleSearch } from '../../src/ingest/catalog/matching/prepare-title-search.ts';
+import { removeUnusedVersions } from '../../src/ingest/catalog/service.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { textRow, workbookOf } from '../generators/workbook.ts';
 import { useItemServer } from '../support/servers/item-server.ts';
@@ -114,11 +114,11 @@ test('a row is matched by SKU, then by brand and title, then by similar title', 
   expect(rows[2]?.result).toMatchObject({ Shelf: 'A2', matchStrategy: 'fuzzy_title' });
   expect(Number(rows[2]?.result.matchScore)).toBeGreaterThan(0.5);
   expect(rows[3]).toMatchObject({
-    lastError: 'Several titles are equally alike',
+    lastError: 'Several titles are equally similar',
     result: { candidates: [{ sku: 'DUP-1' }, { sku: 'DUP-2' }] },
   });
-  expect(rows[4]?.lastError).toBe('Titles that are alike differ in their numbers');
-  expect(rows[5]?.lastError).toBe('No title is alike by 0.4 or more');
+  expect(rows[4]?.lastError).toBe('Similar titles differ in their numbers');
+  expect(rows[5]?.lastError).toBe('No title has a similarity of 0.4 or more');
 });
 
 test('rival products that an early strategy found are reported at the end, as in a trial', async () => {
@@ -277,7 +277,7 @@ test('the sheet of a workbook can be named, and by default the first visible one
   twice.set('file', book, 'products.xlsx');
   expect(await ask({ tenantId }, 'PUT', '/api/catalogs/main', twice)).toMatchObject({
     status: 400,
-    body: { code: 'catalog_form_invalid', detail: expect.stringContaining('sheet twice') },
+    body: { code: 'catalog_form_invalid', detail: expect.stringContaining('"sheet" twice') },
   });
 });
 

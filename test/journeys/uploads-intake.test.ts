@@ -152,7 +152,7 @@ const wrongParts: Record<string, { more: FormPart[]; isClosed?: boolean; refusal
   'no end': {
     more: [file(csv)],
     isClosed: false,
-    refusal: { status: 400, code: form, says: /last boundary/ },
+    refusal: { status: 400, code: form, says: /final boundary/ },
   },
   'an empty file': {
     more: [file('')],

@@ -1,9 +1,9 @@
 import { beforeAll, expect, test } from 'vitest';
-import { loadCatalog } from '../../src/ingest/items/catalog/loading.ts';
-import { defaultSettings } from '../../src/ingest/items/catalog/matching.ts';
-import { prepareTitleSearch } from '../../src/ingest/items/catalog/prepare-title-search.ts';
-import { matchQuestions } from '../../src/ingest/items/catalog/service.ts';
-import type { Catalog, Strategy } from '../../src/ingest/items/catalog/types.ts';
+import { loadCatalog } from '../../src/ingest/catalog/loading/load.ts';
+import { defaultSettings } from '../../src/ingest/catalog/matching/matching.ts';
+import { prepareTitleSearch } from '../../src/ingest/catalog/matching/prepare-title-search.ts';
+import { matchQuestions } from '../../src/ingest/catalog/service.ts';
+import type { Catalog, Strategy } from '../../src/ingest/catalog/types.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { newTenant, useDatabase } from '../support/worlds/database.ts';
 import { makeProducts, makeRows } from './products.ts';

@@ -198,10 +198,10 @@ export interface Campaign {
 
 export interface Catalog {
   name: string;
-  /** Counts the replacements, from 1 */
+  /** Starts at 1 and grows with each replacement */
   version: number;
   productCount: number;
-  /** Rows of the file without a SKU and a title */
+  /** Rows of the file that have neither a SKU nor a title */
   skippedCount: number;
   columns: string[];
   /** Which column of the file is which field */
@@ -221,7 +221,7 @@ export interface CatalogMatches {
   version: number;
   matches: {
     status: 'DONE' | 'NOT_FOUND';
-    /** The one that found it, or the last one that had something to say */
+    /** The strategy that found the product, else the last one that saw candidates, else the last one tried */
     strategy: 'sku' | 'brand_title' | 'fuzzy_title';
     score: number | null;
     product: Record<string, unknown> | null;
@@ -665,9 +665,9 @@ export interface ReprocessedJob {
   jobType: 'csv' | 'image';
   processor: string;
   fileName: string | null;
-  /** Of the file */
+  /** The columns of the file */
   columns: string[];
-  /** Keys of the results so far; the grid and its exports have them */
+  /** Keys of the results so far; they are columns of the grid and of exports */
   resultColumns: string[];
   totalItems: number;
   processedItems: number;
@@ -1283,7 +1283,7 @@ export interface Paths {
     };
   };
   '/api/catalogs/{name}': {
-    /** See a catalogue. Right: `catalog.read`. */
+    /** Get a catalogue. Right: `catalog.read`. */
     get: {
       path: {
         name: string;
@@ -1301,7 +1301,7 @@ export interface Paths {
       body: undefined;
       reply: null;
     };
-    /** Replace a catalogue as a whole by a file of products: multipart with fields (JSON), sheet and file. Right: `catalog.manage`. */
+    /** Replace a whole catalogue with a file of products: multipart with fields (JSON), sheet and file. Right: `catalog.manage`. */
     put: {
       path: {
         name: string;
@@ -1325,11 +1325,11 @@ export interface Paths {
           brand?: string;
           title?: string;
         };
-        /** In which order they are tried */
+        /** The order in which strategies are tried */
         strategies?: ('sku' | 'brand_title' | 'fuzzy_title')[];
-        /** How alike a title has to be, from 0.1 to 1 */
+        /** How similar a title must be, from 0.1 to 1 */
         threshold?: number;
-        /** How much better than the next one the best title has to be, from 0 to 0.5 */
+        /** How far the best title must be ahead of the second-best, from 0 to 0.5 */
         margin?: number;
       };
       reply: CatalogMatches;
@@ -1889,7 +1889,7 @@ export interface Paths {
         next_cursor: string | null;
       };
     };
-    /** Make a job of a file of rows, of several images or of a ZIP of images: multipart with processor, options and file, or JSON with a fileRef. Right: `item.create`. */
+    /** Create a job from a file of rows, several images or a ZIP of images: multipart with processor, options and file, or JSON with a fileRef. Right: `item.create`. */
     post: {
       path: undefined;
       query: undefined;
@@ -1939,7 +1939,7 @@ export interface Paths {
     };
   };
   '/api/jobs/{job_id}/export': {
-    /** The grid as a file. Right: `item.read`. */
+    /** Export the grid as a file. Right: `item.read`. */
     post: {
       path: {
         job_id: string;
@@ -1952,7 +1952,7 @@ export interface Paths {
     };
   };
   '/api/jobs/{job_id}/items': {
-    /** The rows of an items job, by pages, or by keyset when `after`, `statuses` or `fromRow` is given. Right: `item.read`. */
+    /** List the rows of an items job: by page, or by keyset when `after`, `statuses` or `fromRow` is given. Right: `item.read`. */
     get: {
       path: {
         job_id: string;
@@ -1964,9 +1964,9 @@ export interface Paths {
         pageSize?: number;
         sort?: 'rowNo' | '-rowNo';
         after?: string;
-        /** By keyset, beginning with this row of the file */
+        /** List by keyset, starting at this row of the file */
         fromRow?: number;
-        /** Whether the input of each row is shown too */
+        /** Whether to include the input of each row */
         input?: 'true' | 'false';
       };
       body: undefined;
@@ -1977,7 +1977,7 @@ export interface Paths {
     };
   };
   '/api/jobs/{job_id}/items/{item_id}': {
-    /** One row: its input, the well-known fields of it under their own names, and its result. Right: `item.read`. */
+    /** Get one row: its input, its well-known fields under their standard names, and its result. Right: `item.read`. */
     get: {
       path: {
         job_id: string;
@@ -1993,7 +1993,7 @@ export interface Paths {
     };
   };
   '/api/jobs/{job_id}/items/{item_id}/calls': {
-    /** The calls to providers that were made for a row, newest first. Right: `item.read`. */
+    /** List the provider calls made for a row, newest first. Right: `item.read`. */
     get: {
       path: {
         job_id: string;
@@ -2015,7 +2015,7 @@ export interface Paths {
     };
   };
   '/api/jobs/{job_id}/items/{item_id}/image': {
-    /** The image of an item as it came in, to be saved. Right: `item.read`. */
+    /** Download the original image of an item. Right: `item.read`. */
     get: {
       path: {
         job_id: string;
@@ -2027,7 +2027,7 @@ export interface Paths {
     };
   };
   '/api/jobs/{job_id}/items/{item_id}/thumbnail': {
-    /** The thumbnail of an image, at most 160 pixels wide and high, as WebP. Right: `item.read`. */
+    /** Get the thumbnail of an image: WebP, at most 160 pixels wide and high. Right: `item.read`. */
     get: {
       path: {
         job_id: string;
@@ -2069,7 +2069,7 @@ export interface Paths {
     };
   };
   '/api/jobs/{job_id}/reprocess': {
-    /** Process rows again: those that failed, or chosen ones. Right: `item.control`. */
+    /** Reprocess rows: failed ones, or selected ones. Right: `item.control`. */
     post: {
       path: {
         job_id: string;
@@ -2458,7 +2458,7 @@ export interface Paths {
     };
   };
   '/api/pending': {
-    /** Open rows over all items jobs, longest untouched first. Right: `item.read`. */
+    /** List open rows across all items jobs, least recently updated first. Right: `item.read`. */
     get: {
       path: undefined;
       query: {

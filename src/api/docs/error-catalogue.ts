@@ -9,6 +9,7 @@ import { tenancyErrors } from '../../kernel/tenancy/errors.ts';
 import { webhookErrors } from '../../kernel/webhooks/errors.ts';
 import type { ErrorChapter, ErrorDefinition } from '../../lib/errors.ts';
 import { fetchErrors } from '../../lib/fetch/errors.ts';
+import { contentErrors } from '../../lib/formats/errors.ts';
 import { listenErrors } from '../../lib/listen.ts';
 import { databaseErrors } from '../../lib/postgres/db-errors.ts';
 import { migrationErrors } from '../../lib/postgres/migrate.ts';
@@ -23,6 +24,7 @@ export const ownChapters: readonly ErrorChapter[] = [
   { title: 'Lists', catalogue: cursorErrors },
   { title: 'Tenants, users and keys', catalogue: tenancyErrors },
   { title: 'Files', catalogue: fileErrors },
+  { title: 'Contents of files', catalogue: contentErrors },
   { title: 'S3 servers', catalogue: s3Errors },
   { title: 'Jobs', catalogue: jobErrors },
   { title: 'Crawls', catalogue: crawlErrors },

@@ -2,19 +2,15 @@ import { access } from 'node:fs/promises';
 import path from 'node:path';
 import type { Command } from 'commander';
 import type { Config } from '../../config.ts';
-import { houses } from '../../houses.ts';
-import { eventErrors } from '../../kernel/events/errors.ts';
-import { jobErrors } from '../../kernel/jobs/errors.ts';
 import { loadJwtSecret } from '../../kernel/secrets/installation-secrets.ts';
-import { tenancyErrors } from '../../kernel/tenancy/errors.ts';
 import { mintToken } from '../../kernel/tenancy/tokens.ts';
 import { isMissing } from '../../lib/durable-files.ts';
-import { type ErrorDefinition, messageOf } from '../../lib/errors.ts';
-import { databaseErrors } from '../../lib/postgres/db-errors.ts';
+import { messageOf } from '../../lib/errors.ts';
 import { readVersion } from '../../lib/version.ts';
 import { parseTenant } from '../terminal/arguments.ts';
 import { CommandFailure, exitCodes, UsageError } from '../terminal/exit.ts';
 import { addSettingFlags, loadCommandConfig } from '../terminal/setting-flags.ts';
+import { nextStepFor } from './next-steps.ts';
 
 /** For commands that talk to a server. */
 export function addClientFlags(command: Command): Command {
@@ -126,6 +122,8 @@ export class Client {
         signal: silence.signal,
         body: body(),
         duplex: 'half',
+        // With any other choice fetch keeps all that it has sent, to be able to send it again.
+        redirect: 'error',
       });
       return await this.#replyOf<Reply>(answer);
     } finally {
@@ -198,16 +196,24 @@ export class Client {
       if (value !== undefined) url.searchParams.set(name, String(value));
     }
     const request = {
-      ...init,
       // The token is for the named server only, not for where it redirects.
       redirect: 'manual',
+      ...init,
       headers: { ...headers, authorization: `Bearer ${token}`, 'user-agent': `sluice/${readVersion()}` },
     } as const;
     const answer = await fetch(url, request).catch((error: unknown) => {
-      throw this.#unreachable(error);
+      throw isRedirect(error) ? this.#redirected(error) : this.#unreachable(error);
     });
     if (answer.ok) return answer;
     throw await this.#refusal(answer, token);
+  }
+
+  #redirected(cause: unknown): CommandFailure {
+    return new CommandFailure(`${this.#baseUrl} redirects to another address.`, {
+      exitCode: exitCodes.failed,
+      next: 'Name the address that it redirects to with --url or SLUICE_URL.',
+      cause,
+    });
   }
 
   #unreachable(error: unknown): CommandFailure {
@@ -363,19 +369,13 @@ function isOfType(answer: Response, type: string): boolean {
   return (answer.headers.get('content-type') ?? '').toLowerCase().startsWith(type);
 }
 
+function isRedirect(error: unknown): boolean {
+  return error instanceof Error && messageOf(error.cause).includes('unexpected redirect');
+}
+
 /** `fetch failed` says nothing; the cause has the reason. */
 function reasonOf(error: unknown): string {
   if (error instanceof Error && error.name === 'TimeoutError') return 'it did not respond in time';
   const cause = error instanceof Error && error.cause !== undefined ? error.cause : error;
   return messageOf(cause).replace(/\.$/, '');
-}
-
-function nextStepFor(code: string): string {
-  const own = [jobErrors, eventErrors, tenancyErrors, databaseErrors];
-  const catalogues = [...own, ...houses.flatMap(({ errors }) => errors.map(({ catalogue }) => catalogue))];
-  const definitions: Record<string, ErrorDefinition | undefined>[] = catalogues.map(
-    (each) => each.definitions,
-  );
-  const definition = definitions.find((each) => Object.hasOwn(each, code))?.[code];
-  return definition?.next ?? `docs/errors.md says under ${code} what to do.`;
 }

@@ -1,70 +1,48 @@
-import { defineErrors } from '../../lib/errors.ts';
+import { defineErrors, forbidden, invalid, notFound, rateLimited } from '../../lib/errors.ts';
 
 export const itemErrors = defineErrors({
-  items_quota_exceeded: {
-    kind: 'rate_limited',
-    status: 429,
-    title: 'The tenant has as many open rows as it may have',
-    next: 'Wait until some are processed, or ask the operator for a higher limit (open_items, MAX_OPEN_ITEMS).',
-  },
-  ingest_disabled: {
-    kind: 'transient',
-    status: 503,
-    title: 'Taking in files is switched off',
-    next: 'Ask the operator to set DB_INGEST_ENABLED.',
-  },
-  feature_disabled: {
-    kind: 'not_found',
-    status: 404,
-    title: 'This feature is switched off',
-    next: 'Ask the operator; the message names the setting.',
-  },
-  all_users_forbidden: {
-    kind: 'forbidden',
-    status: 403,
-    title: 'Only admins see the rows of all users',
-    next: 'Ask with userId=me.',
-  },
-  file_missing: {
-    kind: 'invalid',
-    status: 400,
-    title: 'The request has no file',
-    next: 'Send multipart/form-data with a part `file`, or JSON with a fileRef.',
-  },
-  form_invalid: {
-    kind: 'invalid',
-    status: 400,
-    title: 'The form is not as it has to be',
-    next: 'Send the fields `processor` and `options` (JSON) first, then one part `file`, or several with images.',
-  },
-  upload_too_large: {
-    kind: 'invalid',
-    status: 413,
-    title: 'The file is too large',
-    next: 'Split the file, or ask the operator to raise MAX_UPLOAD_BYTES.',
-  },
-  upload_aborted: {
-    kind: 'invalid',
-    status: 400,
-    title: 'The upload ended before the file did',
-    next: 'Send the file again; nothing of it was kept.',
-  },
-  not_an_items_job: {
-    kind: 'not_found',
-    status: 404,
-    title: 'The job has no items',
-    next: 'Items belong to jobs that were made from a file with POST /api/jobs.',
-  },
-  item_not_found: {
-    kind: 'not_found',
-    status: 404,
-    title: 'The job has no such item',
-    next: 'List the items of the job and use the id of one of them.',
-  },
-  file_ref_refused: {
-    kind: 'invalid',
-    status: 422,
-    title: 'The file reference cannot be used',
-    next: 'Name a file in the folder of your tenant below the one that the operator configured (INGEST_FOLDER).',
-  },
+  items_quota_exceeded: rateLimited(
+    'The tenant has reached its limit of open rows',
+    'Wait until some are processed, or ask the operator for a higher limit (open_items, MAX_OPEN_ITEMS).',
+  ),
+  feature_disabled: notFound(
+    'This feature is switched off',
+    'Ask the operator to switch it on; the message names the setting.',
+  ),
+  all_users_forbidden: forbidden(
+    'Only admins see the rows of all users',
+    'Send userId=me to see your own rows.',
+  ),
+  file_missing: invalid(
+    'The request has no file',
+    'Send multipart/form-data with a part `file`, or JSON with a fileRef.',
+    400,
+  ),
+  form_invalid: invalid(
+    'The form is not valid',
+    'Send the fields `processor` and `options` (JSON) first, then one part `file`, or several with images.',
+    400,
+  ),
+  upload_too_large: invalid(
+    'The file is too large',
+    'Split the file, or ask the operator to raise MAX_UPLOAD_BYTES.',
+    413,
+  ),
+  upload_aborted: invalid(
+    'The upload broke off before the end of the file',
+    'Send the file again; nothing was stored.',
+    400,
+  ),
+  not_an_items_job: notFound(
+    'The job has no items',
+    'Only jobs that were created from a file with POST /api/jobs have items.',
+  ),
+  item_not_found: notFound(
+    'The job has no such item',
+    'List the items of the job and use the id of one of them.',
+  ),
+  file_ref_refused: invalid(
+    'The file reference cannot be used',
+    'Name a file in your tenant’s folder inside the folder that the operator configured (INGEST_FOLDER).',
+  ),
 });

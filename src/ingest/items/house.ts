@@ -1,6 +1,6 @@
-import { defineHouse } from '../../kernel/house/house.ts';
+import type { CatalogDoor } from '../../kernel/house/doors.ts';
+import { defineHouse, type Ground } from '../../kernel/house/house.ts';
 import { readerErrors } from '../../lib/rows/errors.ts';
-import { catalogErrors } from './catalog/errors.ts';
 import { itemErrors } from './errors.ts';
 import { exportErrors } from './export/errors.ts';
 import { imageErrors, imageFailures } from './images/errors.ts';
@@ -21,29 +21,28 @@ export const itemHouse = defineHouse({
     { title: 'Images', catalogue: imageErrors },
     { title: 'Failed images', catalogue: imageFailures },
     { title: 'Processors', catalogue: processorErrors },
-    { title: 'Catalogues', catalogue: catalogErrors },
     { title: 'Exports', catalogue: exportErrors },
   ],
-  commands: {
-    items: async () => (await import('./commands/items.ts')).addItemsCommand,
-    catalog: async () => (await import('./commands/catalog.ts')).addCatalogCommand,
-  },
-  prepare: async (ownerUrl, options) => {
-    const { prepareTitleSearch } = await import('./catalog/prepare-title-search.ts');
-    await prepareTitleSearch(ownerUrl, options);
-  },
-  doctorChecks: [
-    {
-      name: 'fuzzy titles',
-      run: async (client) => (await import('./catalog/doctor-check.ts')).checkTitleSearch(client),
-    },
-  ],
+  commands: { items: async () => (await import('./commands/items.ts')).addItemsCommand },
   takeoverMs: ({ lockFloorMs }) => lockFloorMs,
   open: async (ground, config) => {
     const { openItemHouse } = await import('./open.ts');
     const customProcessors = ground.definitions('processors') as readonly ProcessorDefinition[];
-    const house = openItemHouse({ ...config, ...ground, bounds: config, customProcessors });
+    const catalogs = laterCatalogs(ground);
+    const house = openItemHouse({ ...config, ...ground, catalogs, bounds: config, customProcessors });
     ground.doors.offer('rows', house.door);
     return house;
   },
 });
+
+/** The catalogues are another house's, which may open after this one. */
+function laterCatalogs({ doors }: Ground): CatalogDoor {
+  const door = () => doors.get('catalogs');
+  return {
+    get options() {
+      return door().options;
+    },
+    open: (tenantId, name) => door().open(tenantId, name),
+    assertStrategies: (tenantId, used) => door().assertStrategies(tenantId, used),
+  };
+}

@@ -44,14 +44,14 @@ const countItems = async ({ jobId }: Key) => {
   return row?.n;
 };
 
-test('items of a job that is not there, or is another tenant’s, are refused', async () => {
+test('items of a missing job, or of another tenant’s job, are refused', async () => {
   const { jobId } = await makeJob();
   const other = await newTenant(database);
   await expect(database.owner(insertItems, [other, jobId])).rejects.toMatchObject({ code: '23503' });
   await expect(database.owner(insertItems, [other, randomUUID()])).rejects.toMatchObject({ code: '23503' });
 });
 
-test('items go with their job when the kernel deletes it, and no others', async () => {
+test('deleting a job deletes its items and no others', async () => {
   const [gone, stays] = [await makeJob(), await makeJob()];
   for (const { tenantId, jobId } of [gone, stays]) await database.owner(insertItems, [tenantId, jobId]);
   await database.db.kernel((tx) =>
@@ -61,7 +61,7 @@ test('items go with their job when the kernel deletes it, and no others', async 
   expect(await countItems(stays)).toBe(3);
 });
 
-test('who deletes a job waits for rows that are being written, and takes them along', async () => {
+test('deleting a job waits for rows that are being written, and deletes them too', async () => {
   const key = await makeJob();
   const [writer, deleter] = [await openSession(database), await openSession(database)];
   await writer.query('begin');
@@ -73,7 +73,7 @@ test('who deletes a job waits for rows that are being written, and takes them al
   expect(await countItems(key)).toBe(0);
 });
 
-test('who writes rows waits for their job that is being deleted, and is then refused', async () => {
+test('writing rows waits for a running deletion of their job, and is then refused', async () => {
   const key = await makeJob();
   const [writer, deleter] = [await openSession(database), await openSession(database)];
   await deleter.query('begin');

@@ -1,9 +1,8 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { ewma } from './processing/controllers/ewma.ts';
+import { ewma } from '../../lib/numbers.ts';
 import type { ItemStatus, Unreported } from './types.ts';
 
 const latencyWeight = 0.2;
-/** The document asks for 30 to 60 seconds. */
 const rememberPendingMs = 30_000;
 
 export interface PendingCount {
@@ -32,7 +31,7 @@ export class ItemMetrics {
     });
     this.itemsProcessed = new Counter({
       name: 'sluice_items_processed_total',
-      help: 'Items that came to an end, by status; its rates are items, errors and not-founds per second',
+      help: 'Finished items, by status; its rates are items, errors and not-founds per second',
       labelNames: ['status'],
       registers,
     });
@@ -66,7 +65,7 @@ export class ItemMetrics {
     this.#dbLatency.set(this.#latencyMs / 1000);
   }
 
-  /** What a committed transaction did. */
+  /** Counts what a committed transaction did. */
   moved(fresh: Unreported): void {
     for (const [name, count] of Object.entries(fresh)) {
       const [what, label = ''] = name.split('.');
@@ -75,7 +74,7 @@ export class ItemMetrics {
     }
   }
 
-  /** Counted when somebody looks, and then not again for a while. */
+  /** Counted when the metrics are read, and then not again for a while. */
   watchPending(read: () => Promise<PendingCount[]>, rememberMs = rememberPendingMs): void {
     let last: { atMs: number; counts: Promise<PendingCount[]> } | null = null;
     new Gauge({
@@ -92,7 +91,7 @@ export class ItemMetrics {
     });
   }
 
-  /** One counter for the retries of all pipelines. The kernel makes it, and may be made after this house. */
+  /** One counter for the retries of all pipelines. The kernel creates it, possibly after this house. */
   #retries(): Counter<'class'> {
     const name = 'sluice_retries_total';
     const known = this.#registry.getSingleMetric(name) as Counter<'class'> | undefined;

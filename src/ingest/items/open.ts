@@ -1,10 +1,8 @@
-import type { FileDoor, RowsTarget } from '../../kernel/house/doors.ts';
+import type { CatalogDoor, FileDoor, RowsTarget } from '../../kernel/house/doors.ts';
 import type { Ground, OpenHouse } from '../../kernel/house/house.ts';
 import type { RouteModule } from '../../kernel/http/route.ts';
 import type { Pipeline } from '../../kernel/jobs/types.ts';
 import type { UpkeepTask } from '../../kernel/upkeep/types.ts';
-import { catalogRoutes } from './catalog/routes.ts';
-import { removeUnusedVersions } from './catalog/service.ts';
 import { slowPageMs } from './grid/page-timing.ts';
 import { pendingRoutes } from './grid/pending-routes.ts';
 import { ImageDecoder } from './images/decoder.ts';
@@ -24,6 +22,7 @@ import { renderItems } from './views.ts';
 
 export interface ItemHouseOptions
   extends Pick<Ground, 'db' | 'files' | 'logger' | 'registry' | 'fetch' | 'secretOf' | 'kernel'> {
+  catalogs: CatalogDoor;
   bounds: ItemBounds;
   ingestEnabled: boolean;
   globalPendingEnabled: boolean;
@@ -53,7 +52,10 @@ export function openItemHouse(options: ItemHouseOptions): ItemHouse {
   const { workerId } = kernel.membership;
   const decoder = new ImageDecoder();
   const metrics = new ItemMetrics(options.registry);
-  const processors = createProcessorRegistry({ custom: options.customProcessors });
+  const processors = createProcessorRegistry({
+    catalogs: options.catalogs,
+    custom: options.customProcessors,
+  });
   metrics.watchPending(() => readPending(options));
   const pages = { metrics, slowMs: options.slowPageMs ?? slowPageMs };
   const pacing = new Pacing({ bounds, onThrottled: (provider) => metrics.throttled.inc({ provider }) });
@@ -67,11 +69,7 @@ export function openItemHouse(options: ItemHouseOptions): ItemHouse {
       imagesOf: (job) => imagesOf({ db, files, decoder }, job),
       lanes: new Lanes({ width: pureLanes }),
     }),
-    routes: [
-      itemRoutes(intake),
-      pendingRoutes({ enabled: options.globalPendingEnabled, pages }),
-      catalogRoutes({ ...options, workerId }),
-    ],
+    routes: [itemRoutes(intake), pendingRoutes({ enabled: options.globalPendingEnabled, pages })],
     door: itemDoor(intake),
     onWorkersLost: (workerIds) => freeItemsOf({ db, wake: kernel.wake }, workerIds),
     rowCounter: 'total',
@@ -81,10 +79,7 @@ export function openItemHouse(options: ItemHouseOptions): ItemHouse {
       return new Map(rows.map((row) => [row.jobId, renderItems(row, pacing.describeLive(row.jobId))]));
     },
     close: () => decoder.close(),
-    tasks: [
-      { name: 'remove_dead_ingests', everyMs: 60_000, run: () => removeDeadIngests(db, { files }) },
-      { name: 'remove_unused_catalog_versions', everyMs: 60_000, run: () => removeUnusedVersions(db) },
-    ],
+    tasks: [{ name: 'remove_dead_ingests', everyMs: 60_000, run: () => removeDeadIngests(db, { files }) }],
   };
 }
 

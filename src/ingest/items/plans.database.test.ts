@@ -159,7 +159,7 @@ const processing: Record<string, Case> = {
     most: 620,
     work: (tx) => claimItems(tx, { ...large(), ...claim, limit: 200 }),
   },
-  'a look for a row that a worker died with, where there is none': {
+  'a claim of a crashed row when no row has crashed': {
     most: 10,
     work: (tx) => claimCrashedItem(tx, { ...waiting(), ...claim }),
   },
@@ -345,7 +345,7 @@ describe('what the pages hold', () => {
     }
   });
 
-  test('page after page shows each open row of a tenant, user or job once, longest untouched first', async () => {
+  test('page after page shows each open row of a tenant, user or job once, least recently updated first', async () => {
     const { tenantId, smallJob, largeJob } = scene;
     const asked = { tenantId, userId: null, jobId: null, jobType: null, statuses: open, limit: 400 };
     const dates = { updatedFrom: new Date(daysAgo(11)), updatedTo: null };
@@ -377,7 +377,7 @@ describe('what the pages hold', () => {
   });
 });
 
-test('a row is found by its number; behind the last one there is the last one', async () => {
+test('a row is found by its number, and a number beyond the end finds the last row', async () => {
   const find = (key: { tenantId: string; jobId: string }, rowNo: number) =>
     database.db.tenant(key.tenantId, (tx) => findIdBefore(tx, { ...key, rowNo }));
   for (const rowNo of [1, 2, 77_777, largeRows]) {

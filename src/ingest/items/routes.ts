@@ -2,9 +2,10 @@ import { createHash, type Hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { fileErrors } from '../../kernel/files/errors.ts';
+import { dropRest } from '../../kernel/http/multipart.ts';
 import { problems } from '../../kernel/http/replies.ts';
 import {
-  type KeptAnswer,
   principalOf,
   type RouteApp,
   type RouteDeps,
@@ -14,15 +15,15 @@ import {
 import { jobKeyOf } from '../../kernel/jobs/routes.ts';
 import type { Job } from '../../kernel/jobs/types.ts';
 import { readerErrors } from '../../lib/rows/errors.ts';
-import { itemErrors } from './errors.ts';
 import { exportItems } from './export/export.ts';
-import { itemRowRoutes } from './grid/item-row-routes.ts';
 import type { PageTiming } from './grid/page-timing.ts';
 import { gridRoutes } from './grid/routes.ts';
 import { imageRoutes } from './images/image-routes.ts';
+import type { ArrivingFile } from './images/types.ts';
 import { openFileRef } from './intake/file-refs.ts';
+import { type ItemSource, readItemForm } from './intake/form.ts';
 import { type IngestDeps, ingestFile } from './intake/ingest.ts';
-import { type ItemForm, readItemForm } from './intake/multipart.ts';
+
 import { getItemJob, reprocess } from './service.ts';
 import { itemJobReply, renderItemJob } from './views.ts';
 
@@ -39,7 +40,6 @@ export function itemRoutes(deps: ItemRoutesDeps): RouteModule {
   return (app, routeDeps) => {
     installIngest(app, deps);
     gridRoutes(app, { ...routeDeps, pages: deps.pages });
-    itemRowRoutes(app, routeDeps);
     imageRoutes(app, { ...routeDeps, files: deps.files });
     installReprocess(app, deps);
     installExport(app, routeDeps);
@@ -55,48 +55,32 @@ function installIngest(app: RouteApp, deps: ItemRoutesDeps): void {
     schema: {
       tags,
       summary:
-        'Make a job of a file of rows, of several images or of a ZIP of images: multipart with processor, options ' +
+        'Create a job from a file of rows, several images or a ZIP of images: multipart with processor, options ' +
         'and file, or JSON with a fileRef',
       consumes: ['multipart/form-data', 'application/json'],
       response: { 201: z.object({ jobId: z.uuid() }), ...problems(404, 409, 413, 415, 422) },
     },
     handler: async (request, reply) => {
       if (!deps.ingestEnabled) {
-        throw itemErrors.raise.ingest_disabled('DB_INGEST_ENABLED is false on this server');
+        throw fileErrors.raise.ingest_disabled('DB_INGEST_ENABLED is false on this server');
       }
-      const { tenantId, userId } = principalOf(request);
-      const source = await openSource(deps, request).catch(readingOff(request));
-      const seen = hashing(source);
-      const answered = new AnsweredBefore();
-      const job = await ingestFile(deps, {
-        tenantId,
-        userId,
-        ipAddress: request.ip,
-        get processor() {
-          return source.processor;
-        },
-        get options() {
-          return source.options;
-        },
-        get sheet() {
-          return source.sheet;
-        },
-        fileName: source.file.fileName,
-        declaredType: source.file.mediaType,
-        content: seen.content,
-        more: seen.more,
-        beforeReveal: async () => {
-          const { processor, options = {}, sheet } = source;
-          answered.kept = await request.receipt.claim({ processor, options, sheet, sha256: seen.digest() });
-          if (answered.kept) throw answered;
-        },
-        beforeCommit: request.receipt.keeping<Job>(201, ({ jobId }) => ({ jobId }), placeOf),
-      }).catch((error: unknown) => {
-        if (error !== answered) return readingOff(request)(error);
-        return null;
-      });
-      if (job === null) return sendKept(reply, answered.kept as KeptAnswer);
-      return reply.code(201).headers(placeOf(job)).send({ jobId: job.jobId });
+      try {
+        const { tenantId, userId } = principalOf(request);
+        const { digest, ...source } = hashing(await openSource(deps, request));
+        const ingest = { ...source, tenantId, userId, ipAddress: request.ip };
+        const { kept, job } = await ingestFile(deps, ingest, async ({ fields, reveal }) => {
+          const { options = {} } = fields;
+          const answer = await request.receipt.claim({ ...fields, options, sha256: digest() });
+          if (answer) return { kept: answer };
+          const keep = request.receipt.keeping<Job>(201, ({ jobId }) => ({ jobId }), placeOf);
+          return { job: await reveal(keep) };
+        });
+        if (kept) return sendKept(reply, kept);
+        return reply.code(201).headers(placeOf(job)).send({ jobId: job.jobId });
+      } catch (error) {
+        dropRest(request);
+        throw error;
+      }
     },
   });
 }
@@ -105,23 +89,14 @@ function placeOf({ jobId }: Pick<Job, 'jobId'>): { location: string } {
   return { location: `/api/jobs/${jobId}` };
 }
 
-async function openSource(deps: ItemRoutesDeps, request: FastifyRequest): Promise<ItemForm> {
+async function openSource(deps: ItemRoutesDeps, request: FastifyRequest): Promise<ItemSource> {
   refuseCompressed(request);
   return request.isMultipart()
     ? readItemForm(request, { maxFileBytes: deps.maxUploadBytes })
     : openFileRef(request.body, { folder: deps.ingestFolder, tenantId: principalOf(request).tenantId });
 }
 
-/** Of a refused upload the rest is read and dropped: a sender that is not read from would wait for ever. */
-function readingOff({ raw }: FastifyRequest): (error: unknown) => never {
-  return (error) => {
-    raw.unpipe();
-    raw.resume();
-    throw error;
-  };
-}
-
-/** The server does not unpack: a few bytes of a request could become any number of them. */
+/** The server does not decompress requests: a few bytes could expand to any number. */
 function refuseCompressed({ headers }: FastifyRequest): void {
   const encoding = headers['content-encoding'];
   if (encoding === undefined || encoding.toLowerCase() === 'identity') return;
@@ -138,7 +113,7 @@ function installReprocess(app: RouteApp, deps: ItemRoutesDeps): void {
     config: { action: 'item.control' },
     schema: {
       tags,
-      summary: 'Process rows again: those that failed, or chosen ones',
+      summary: 'Reprocess rows: failed ones, or selected ones',
       params,
       body: z
         .strictObject({
@@ -184,7 +159,7 @@ function installExport(app: RouteApp, { db }: RouteDeps): void {
     config: { action: 'item.read' },
     schema: {
       tags,
-      summary: 'The grid as a file',
+      summary: 'Export the grid as a file',
       params,
       querystring: z.strictObject({ format: z.enum(['csv', 'xlsx']).default('csv') }),
       response: { 200: z.any().describe('The file'), ...problems(404, 409, 413, 415, 422) },
@@ -201,18 +176,10 @@ function installExport(app: RouteApp, { db }: RouteDeps): void {
   });
 }
 
-/** The same request was answered before: the rows that came with this one are taken back. */
-class AnsweredBefore extends Error {
-  kept: KeptAnswer | null = null;
-}
-
-/** A retried upload is the same request when its fields, the bytes of its files and the names of further ones are. */
-function hashing({ file, more }: Pick<ItemForm, 'file' | 'more'>): Pick<ItemForm, 'more'> & {
-  content: AsyncIterable<Uint8Array>;
-  digest(): string;
-} {
+/** A retried upload is the same request if its fields, the bytes of its files and the names of further files match. */
+function hashing({ fields, file, more }: ItemSource): ItemSource & { digest(): string } {
   const hashes: { fileName: string | null; hash: Hash }[] = [];
-  async function* read({ fileName, content }: ItemForm['file']): AsyncGenerator<Uint8Array> {
+  async function* read({ fileName, content }: ArrivingFile): AsyncGenerator<Uint8Array> {
     const hash = createHash('sha256');
     hashes.push({ fileName, hash });
     for await (const chunk of content) {
@@ -221,7 +188,8 @@ function hashing({ file, more }: Pick<ItemForm, 'file' | 'more'>): Pick<ItemForm
     }
   }
   return {
-    content: read(file),
+    fields,
+    file: { ...file, content: read(file) },
     more: async () => {
       const next = await more();
       return next === null ? null : { ...next, content: read(next) };

@@ -35,7 +35,7 @@ export interface ItemServiceDeps {
   logger: Logger;
 }
 
-/** The kernel's job and the house's record of it, as the caller may see them. */
+/** The kernel's job and its record in this house, if the caller may see them. */
 export async function getItemJob(
   { db }: Pick<ItemServiceDeps, 'db'>,
   key: VisibleJobKey,
@@ -54,7 +54,7 @@ export interface Reprocess {
 
 const batchSize = 10_000;
 
-/** Items wait again, and a finished job starts again. Each batch commits by itself; a repeated call goes on. */
+/** Items become pending again, and a finished job is reopened. Each batch commits alone; a repeated call continues. */
 export async function reprocess(
   deps: ItemServiceDeps,
   key: VisibleJobKey,
@@ -84,7 +84,7 @@ export async function reprocess(
   if (total.reset > 0) deps.wake.announce('jobs', 'events');
   const { tenantId: tenant_id, jobId: job_id } = key;
   const line = { tenant_id, job_id, correlation_id: job.correlationId, ...total, statuses: wanted.statuses };
-  deps.logger.info(line, 'items are to be processed again');
+  deps.logger.info(line, 'items will be processed again');
   return total;
 }
 
@@ -117,7 +117,7 @@ async function resetBatch(
 
 const cleanupBatch = 5_000;
 
-/** A slice of a canceled job: what is still open is skipped. */
+/** A slice of a canceled job: skips what is still open. */
 export async function skipOpen(
   { logger, metrics }: { logger: Logger; metrics: ItemMetrics },
   slice: Slice,
@@ -138,10 +138,10 @@ export async function skipOpen(
     tx.afterCommit(() => metrics.moved(fresh));
   });
   if (left === 0) {
-    logger.info({ tenant_id: job.tenantId, job_id: job.jobId }, 'what was open of a canceled job is skipped');
+    logger.info({ tenant_id: job.tenantId, job_id: job.jobId }, 'open items of a canceled job were skipped');
     return { outcome: { type: 'done' } };
   }
-  // What a late worker still holds is free in a moment.
+  // A late worker releases what it still holds in a moment.
   return { outcome: moved > 0 ? { type: 'continue' } : { type: 'wait', delayMs: 200 } };
 }
 
@@ -150,7 +150,7 @@ async function reportSkipped(tx: Tx, { job, counts }: { job: Job; counts: MovedC
   if (items) await reportIfDue(tx, { job: items, correlationId: job.correlationId, counts, controllers: {} });
 }
 
-/** Items of dead workers are free at once, and their jobs are looked at again. */
+/** Frees the items of dead workers at once, and unparks their jobs. */
 export async function freeItemsOf(
   { db, wake }: Pick<ItemServiceDeps, 'db' | 'wake'>,
   workerIds: string[],
@@ -160,7 +160,7 @@ export async function freeItemsOf(
   if (jobs.length > 0) wake.announce('jobs');
 }
 
-/** For upkeep: ingests whose process died leave nothing. */
+/** For upkeep: removes ingests whose process died. */
 export async function removeDeadIngests(
   db: Database,
   { files = null }: { files?: Files | null } = {},
@@ -172,8 +172,8 @@ export async function removeDeadIngests(
 }
 
 /**
- * An ingest that did not come to its end, with all its rows and images. Only the kernel may delete jobs. One that has
- * become visible stays, and so do its files.
+ * Removes an unfinished ingest with all its rows and images. Only the kernel may delete jobs. A job that has become
+ * visible stays, and so do its files.
  */
 export async function takeBack(
   { db, files }: { db: Database; files: Files | null },
@@ -185,7 +185,7 @@ export async function takeBack(
     return { isGone: await deleteHiddenJob(tx, key), storageKeys: named };
   });
   if (!isGone) return false;
-  // What cannot be removed now is an orphan, and the sweep will find it.
+  // A file that cannot be removed now is an orphan, which the sweep will find.
   for (const storageKey of storageKeys) await files?.remove(storageKey).catch(() => {});
   return true;
 }

@@ -5,12 +5,6 @@ const mebibyte = 1024 * 1024;
 
 /** Bounds, not constants: the controllers move inside them. */
 export const itemSettings = {
-  ingestEnabled: setting({
-    env: 'DB_INGEST_ENABLED',
-    ...yesOrNo(),
-    default: true,
-    describe: 'Whether files of rows are taken in. Off: POST /api/jobs answers 503.',
-  }),
   globalPendingEnabled: setting({
     env: 'GLOBAL_PENDING_ENABLED',
     ...yesOrNo(),

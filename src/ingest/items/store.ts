@@ -2,7 +2,7 @@ import type { Tx } from '../../lib/postgres/db.ts';
 import { sql, trustedSql } from '../../lib/postgres/sql.ts';
 import type { CountDelta, Counts, ItemJob, ItemStatus, JobKey, Unreported } from './types.ts';
 
-/** Rows travel as lines of JSON: JSON text has no raw line break, so a line break can stand between two of them. */
+/** Rows are sent as lines of JSON: JSON text has no raw line break, so a line break can separate two rows. */
 const lines = (texts: readonly string[]): string => texts.join('\n');
 
 const itemJobColumns = trustedSql(`
@@ -28,7 +28,7 @@ export interface ItemBatch extends JobKey {
   /** The number of the first of these rows; the others follow it. */
   firstRowNo: number;
   inputs: readonly string[];
-  /** One per input; null for a row whose fields are canonical as they are. Null altogether: all rows are. */
+  /** One per input; null for a row whose fields are canonical already. Null instead of a list: all rows are. */
   normalized: readonly (string | null)[] | null;
 }
 
@@ -66,7 +66,7 @@ async function insertNormalized(
            with ordinality as r (input, normalized, n)`);
 }
 
-/** Leaves statistics for the planner behind; see the migration for why. */
+/** Updates the planner's statistics; the migration says why. */
 export async function analyzeItems(tx: Tx): Promise<void> {
   await tx.run(sql`select analyze_items()`);
 }
@@ -94,7 +94,7 @@ export async function endIngest(
   return ended === 1;
 }
 
-/** Ingests whose process no longer lives: nobody will ever finish them. */
+/** Ingests whose process has died: nobody will finish them. */
 export function listDeadIngests(tx: Tx, limit: number): Promise<JobKey[]> {
   return tx.rows<JobKey>(sql`
     select i.tenant_id as "tenantId", i.job_id as "jobId"
@@ -145,13 +145,13 @@ export function listItemJobs(
 }
 
 export interface MovedCounts extends Counts {
-  /** What no event has told of yet, this transaction included. */
+  /** What no event has reported yet, this transaction included. */
   unreported: Unreported;
-  /** How long ago the last event was; null: there was none. */
+  /** How long ago the last event was; null: no event yet. */
   reportAgeMs: number | null;
 }
 
-/** Moves the counts by what this transaction did; last in it, because every worker of the job wants this row. */
+/** Moves the counts by what this transaction did. Called last, because every worker of the job needs this row. */
 export async function moveItemCounts(
   tx: Tx,
   { tenantId, jobId }: JobKey,
@@ -179,7 +179,7 @@ export async function moveItemCounts(
               extract(epoch from clock_timestamp() - i.reported_at)::float8 * 1000 as "reportAgeMs"`);
 }
 
-/** The events of what was unreported are written in this transaction. */
+/** For the transaction that writes the events. */
 export async function markReported(tx: Tx, { tenantId, jobId }: JobKey, controllers: object): Promise<void> {
   await tx.run(sql`
     update item_jobs
@@ -217,34 +217,7 @@ export async function saveControllers(
        and job_id = ${jobId}`);
 }
 
-export interface ItemRow {
-  /** The row as the grid has it, with its input. */
-  json: string;
-  inputJson: string;
-  /** Null: the input is canonical as it is. */
-  normalizedJson: string | null;
-}
-
-export function findItemRow(
-  tx: Tx,
-  { tenantId, jobId, itemId }: JobKey & { itemId: number },
-): Promise<ItemRow | null> {
-  return tx.find<ItemRow>(sql`
-    select json_build_object(
-             'id', i.id::text, 'rowNo', i.row_no, 'status', i.status, 'attempts', i.attempts,
-             'strategy', i.strategy, 'input', i.input_json, 'result', i.result_json, 'errorCode', i.error_code,
-             'lastError', i.last_error, 'lockedBy', i.locked_by, 'lockedAt', i.locked_at,
-             'nextAttemptAt', case when i.status = 'PENDING' and i.due_at > '-infinity' then i.due_at end,
-             'updatedAt', i.updated_at)::text as json,
-           i.input_json::text as "inputJson",
-           i.normalized_json::text as "normalizedJson"
-      from job_items i
-     where i.tenant_id = ${tenantId}
-       and i.job_id = ${jobId}
-       and i.id = ${itemId}`);
-}
-
-/** Over all tenants, from the counts of the jobs: however many items there are. */
+/** Over all tenants, from the counts of the jobs: the cost does not depend on the number of items. */
 export async function countOpen(tx: Tx): Promise<{ pending: number; processing: number }> {
   const row = await tx.find<{ pending: number; processing: number }>(sql`
     select coalesce(sum(pending), 0)::bigint as pending,

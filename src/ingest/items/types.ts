@@ -1,3 +1,5 @@
+import type { ParsedRow } from '../../lib/rows/types.ts';
+
 export const itemStatuses = ['PENDING', 'PROCESSING', 'DONE', 'ERROR', 'NOT_FOUND', 'SKIPPED'] as const;
 export type ItemStatus = (typeof itemStatuses)[number];
 
@@ -19,7 +21,7 @@ export interface Counts {
 }
 
 export type CountName = Exclude<keyof Counts, 'total'>;
-/** How counts move in one transaction; they are never set, only moved. */
+/** How counts change in one transaction; they are never set, only moved. */
 export type CountDelta = Partial<Record<CountName, number>>;
 
 export interface ItemJob extends JobKey {
@@ -35,24 +37,38 @@ export interface ItemJob extends JobKey {
   controllers: Record<string, unknown>;
 }
 
-/** An item as a processor's worker takes it. */
+/** What a job is created from: a file of rows, or images. Both are read as rows by the same ingest. */
+export interface JobSource {
+  readonly jobType: ItemJob['jobType'];
+  readonly columns: readonly string[] | null;
+  read(maxRows: number, maxBytes: number): Promise<ParsedRow[] | null>;
+  /** Called when these rows are written. */
+  written(rows: readonly ParsedRow[]): void;
+  /** Called when the ingest has failed: removes stored bytes that no row names. */
+  discard(): Promise<void>;
+  close(): Promise<void>;
+  /** The name of the job's file, once all of it was read. */
+  describe(): string | null;
+}
+
+/** An item as a worker claims it. */
 export interface ClaimedItem {
   id: number;
   rowNo: number;
   attempts: number;
   strategy: number;
   crashes: number;
-  /** As it came: numbers of any length and every key survive. */
+  /** Unchanged: numbers of any length and every key survive. */
   inputJson: string;
 }
 
-/** Why an item waits for another try. Being given back at a pause or a stop is none. */
+/** Why an item waits for a retry. Being given back at a pause or a stop is not a retry. */
 export type RetryClass = 'transient' | 'throttled' | 'not_found' | 'crashed';
 
-/** What the next summarising events have to tell: items that ended, by status, and retries, by class. */
+/** What the next summary events report: finished items by status, and retries by class. */
 export type Unreported = Partial<Record<`ended.${ItemStatus}` | `retried.${RetryClass}`, number>>;
 
-/** What becomes of a claimed item. */
+/** The new state of a claimed item. */
 export interface ItemChange {
   id: number;
   status: ItemStatus;
@@ -61,16 +77,16 @@ export interface ItemChange {
   resultIsInput: boolean;
   errorCode: string | null;
   lastError: string | null;
-  /** For a waiting retry: when it may be taken again. */
+  /** For a retry: when it may be claimed again. */
   delayMs: number | null;
-  /** Throttling and giving back do not use the attempt up. */
+  /** Throttling and giving back do not use up the attempt. */
   givesAttemptBack: boolean;
   nextStrategy: boolean;
-  /** Null: it ended, or was only given back. */
+  /** Null: it finished, or was only given back. */
   retryClass: RetryClass | null;
 }
 
-/** The knobs of the document: bounds inside which the controllers move. */
+/** The bounds inside which the controllers move. */
 export interface ItemBounds {
   ingestMinRows: number;
   ingestMaxRows: number;
@@ -87,13 +103,13 @@ export interface ItemBounds {
   maxAttemptsNotFound: number;
 }
 
-/** The defaults. */
 /**
- * Settings for statements that have an index with just their order. Right after an ingest the planner knows nothing of
- * the new rows, and would rather read and sort all of them than take the first ones.
+ * Settings for statements that have an index in exactly their order. Right after an ingest the planner has no
+ * statistics about the new rows, and would read and sort all of them instead of taking the first ones.
  */
 export const byIndexAlone = { enable_sort: 'off', enable_bitmapscan: 'off', enable_seqscan: 'off' };
 
+/** The defaults. */
 export const itemBounds: ItemBounds = {
   ingestMinRows: 64,
   ingestMaxRows: 5_000,

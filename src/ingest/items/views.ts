@@ -9,15 +9,15 @@ import { type ItemJob, itemStatuses } from './types.ts';
 
 const controllerReply = z.looseObject({ reason: z.string() });
 
-/** What an items job shows beside what every job shows. */
+/** What an items job shows in addition to what every job shows. */
 const itemFields = {
   jobType: z.enum(['csv', 'image']),
   processor: z.string(),
   fileName: z.string().nullable(),
-  columns: z.array(z.string()).describe('Of the file'),
+  columns: z.array(z.string()).describe('The columns of the file'),
   resultColumns: z
     .array(z.string())
-    .describe('Keys of the results so far; the grid and its exports have them'),
+    .describe('Keys of the results so far; they are columns of the grid and of exports'),
   totalItems: z.int(),
   processedItems: z.int(),
   failedItems: z.int(),
@@ -44,7 +44,7 @@ export function renderItemJob(job: Job, items: ItemJob): z.output<typeof itemJob
   return { ...renderJob(job), ...renderItems(items) };
 }
 
-/** `live`: what the controllers of this process think, which is newer than what was kept. */
+/** `live`: the controllers of this process, whose state is newer than what was saved. */
 export function renderItems(items: ItemJob, live: ControllerView | null = null) {
   const { counts } = items;
   return {
@@ -103,7 +103,7 @@ export function renderPending(row: PendingRow): z.output<typeof pendingReply> {
   };
 }
 
-/** The head of a large row is cut anywhere: then there is no summary, and nobody waits for the whole of it. */
+/** The head of a large row may be cut anywhere. Then there is no summary, so that the whole row need not be read. */
 function summaryOf(inputHead: string): InputSummary {
   try {
     return inputSummary(inputHead);

@@ -5,15 +5,21 @@ import type { GuardedFetch } from '../../lib/fetch/guarded-fetch.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Database, TransactionContext } from '../../lib/postgres/db.ts';
-import { catalogsOf } from './catalog/catalogs.ts';
 import type { JobImages } from './images/types.ts';
 import type { ItemMetrics } from './metrics.ts';
-import { type BatchReport, closeBatch, comeBackFor, freshOf, notRunning } from './processing/batch.ts';
+import {
+  type BatchReport,
+  closeBatch,
+  comeBackFor,
+  freshOf,
+  maxParkMs,
+  notRunning,
+  parkUntilDue,
+} from './processing/batch.ts';
 import { watchJob } from './processing/job-watch.ts';
 import type { Lanes } from './processing/lanes.ts';
 import { changeOf, givenBack } from './processing/outcomes.ts';
 import type { Pacing, ProviderPace } from './processing/pacing.ts';
-import { maxParkMs, parkUntilDue } from './processing/parking.ts';
 import { type ClaimedInput, processItems } from './processing/processing.ts';
 import type { ProcessorRegistry } from './processing/processors/registry.ts';
 import {
@@ -59,7 +65,7 @@ export interface ItemWorkerDeps {
   secretOf(tenantId: string, name: string): Promise<string>;
 }
 
-/** A job of this kind, opened for one turn. */
+/** An items job, opened for one turn. */
 interface Opened {
   turn: Turn;
   job: ItemJob;
@@ -70,7 +76,7 @@ interface Opened {
 }
 
 const maxPureMs = 1_000;
-/** One turn of an items job: take some items, process them, commit what became of them. */
+/** One turn of an items job: claims some items, processes them and commits the outcomes. */
 export async function takeItemTurn(deps: ItemWorkerDeps, turn: Turn): Promise<TurnResult> {
   const job = await deps.db.tenant(turn.job.tenantId, (tx) => findItemJob(tx, turn.job));
   if (!job) throw jobErrors.raise.job_not_found(`Job ${turn.job.jobId} has no record of its items`);
@@ -105,7 +111,7 @@ async function takePureTurn(deps: ItemWorkerDeps, opened: Opened): Promise<TurnR
   }
 }
 
-/** Batches of a pure processor until the turn's time is up: each is claimed and finished in one transaction. */
+/** Runs batches of a pure processor until the turn's time is up. Each is claimed and finished in one transaction. */
 async function runPureBatches(deps: ItemWorkerDeps, opened: Opened): Promise<TurnResult> {
   const until = performance.now() + Math.min(maxPureMs, deps.bounds.targetSliceMs);
   let processed = 0;
@@ -151,7 +157,7 @@ async function runPureBatch(
   return { taken: batch.items, processed: endedOf(batch.changes), isLast: batch.isLast };
 }
 
-/** Claims items under a lock of their own, processes them in waves, and commits each wave. */
+/** Claims items under a lock, processes them in waves, and commits each wave. */
 async function takeLockedTurn(deps: ItemWorkerDeps, opened: Opened): Promise<TurnResult> {
   const claim = await claimSome(deps, opened);
   if (claim.items.length === 0) return { processed: 0, state: await park(deps, opened) };
@@ -189,7 +195,7 @@ async function claimSome(deps: ItemWorkerDeps, opened: Opened): Promise<Claim> {
     const freed = await releaseExpired(tx, { ...job, limit: 1_000 });
     const lock = { ...job, workerId: turn.workerId, lockToken, lockMs };
     const some = await claimItems(tx, { ...lock, limit });
-    // An item that a worker died with is taken alone, so that it cannot take others with it.
+    // An item whose worker died is claimed alone, so that a second crash affects no other item.
     const claimed = some.length > 0 ? some : await claimCrashedItem(tx, lock);
     const back = moveCounts({}, { from: 'PROCESSING', to: 'PENDING', n: freed });
     const delta = moveCounts(back, { from: 'PENDING', to: 'PROCESSING', n: claimed.length });
@@ -224,7 +230,7 @@ async function runWave(
   });
   const result = await deps.db.transaction(contextFor(job), async (tx) => {
     const ids = new Set(await changeItems(tx, { ...job, lockToken: claim.lockToken, changes }));
-    // What is missing was taken over by somebody else: its change is theirs to make and to count.
+    // Missing items were taken over by another worker, which changes and counts them.
     const kept = changes.filter(({ id }) => ids.has(id));
     await insertProviderCalls(
       tx,
@@ -257,7 +263,7 @@ async function changesOf(
   });
 }
 
-/** An input that is handed on untouched keeps what JSON in a program loses, such as the digits of long numbers. */
+/** An unchanged input keeps what JSON.parse loses, such as the digits of long numbers. */
 function exactly(outcome: ItemOutcome, input: ClaimedInput): ItemOutcome {
   if (outcome.status !== 'DONE' || outcome.result === sameAsInput || !input.is(outcome.result))
     return outcome;
@@ -274,7 +280,7 @@ async function giveBack(deps: ItemWorkerDeps, { job }: Opened, claim: Claim): Pr
   });
 }
 
-/** Before every outside call: the lock must be ours, and for long enough. */
+/** Before every outside call: the lock must still be ours, and last long enough. */
 async function holdOn(deps: ItemWorkerDeps, { turn, job }: Opened, claim: Claim): Promise<void> {
   turn.signal.throwIfAborted();
   const now = performance.now();
@@ -285,8 +291,8 @@ async function holdOn(deps: ItemWorkerDeps, { turn, job }: Opened, claim: Claim)
 }
 
 /**
- * One call may take longer than the lock, and so may the wait for a provider's pace. A living worker keeps its items
- * meanwhile, for as long as the longest lock; one that is stopped or dead does not come to renew.
+ * One call may take longer than the lock, and so may waiting for a provider's pace. A live worker keeps its items
+ * meanwhile, up to the longest lock; a stopped or dead one does not renew.
  */
 function renewWhileWorking(deps: ItemWorkerDeps, { job }: Opened, claim: Claim): () => void {
   const untilMs = performance.now() + deps.bounds.lockCapMs;
@@ -298,18 +304,18 @@ function renewWhileWorking(deps: ItemWorkerDeps, { job }: Opened, claim: Claim):
   };
   const timer = setInterval(() => {
     renew().catch((err: unknown) =>
-      deps.logger.debug({ err, job_id: job.jobId }, 'locks could not be renewed'),
+      deps.logger.debug({ err, job_id: job.jobId }, 'item locks could not be renewed'),
     );
   }, claim.lockMs / 3);
   return () => clearInterval(timer);
 }
 
-/** Nothing to take now. */
+/** For a turn that found nothing to claim. */
 function park(deps: ItemWorkerDeps, opened: Opened): Promise<TurnResult['state']> {
   return deps.db.transaction(contextFor(opened.job), (tx) => parkUntilDue(tx, reportOf(deps, opened)));
 }
 
-/** While many items fail, the next claim waits; throttling does not count, because the provider's pace sees to it. */
+/** While many items fail, the next claim waits. Throttling does not count: the provider's pace handles it. */
 async function spaceOut(deps: ItemWorkerDeps, { job }: Opened): Promise<boolean> {
   const { spacingMs } = deps.pacing.claimOf(job.jobId);
   if (spacingMs <= 0) return false;
@@ -328,7 +334,7 @@ function committed(
   tally.add(kept, { fresh, late });
 }
 
-/** Whose events these are, and what is kept with them. */
+/** The job that the events are about, and what is saved with them. */
 function reportOf({ pacing }: ItemWorkerDeps, { job, turn }: Opened): BatchReport {
   return {
     job,
@@ -371,7 +377,6 @@ function contextOf(
     jobId: job.jobId,
     fetch: provider.pace(deps.fetch, hooks.ending),
     secret: (name) => deps.secretOf(job.tenantId, name),
-    catalogs: catalogsOf(deps.db, job.tenantId),
     concurrency: provider.concurrency,
     ...(job.jobType === 'image' ? { images: deps.imagesOf(job) } : {}),
   };

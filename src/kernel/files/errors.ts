@@ -1,8 +1,10 @@
 import { bug, defineErrors, notFound, transient } from '../../lib/errors.ts';
-import { contentErrors } from '../../lib/formats/errors.ts';
 
 export const fileErrors = defineErrors({
-  ...contentErrors.definitions,
+  ingest_disabled: transient(
+    'Ingesting files is switched off',
+    'Ask the operator to set DB_INGEST_ENABLED to true.',
+  ),
   file_not_found: notFound(
     'There is no such file',
     'Check the id; a file is deleted with what it belongs to, and when its retention ends.',

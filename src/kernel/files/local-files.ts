@@ -3,6 +3,7 @@ import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { isMissing, syncDirectory } from '../../lib/durable-files.ts';
+import { contentErrors } from '../../lib/formats/errors.ts';
 import { newId } from '../../lib/ids.ts';
 import { fileErrors } from './errors.ts';
 import { MeasuredContent } from './measured-content.ts';
@@ -62,7 +63,7 @@ async function storeContent({
     await rm(draft, { force: true });
     // Not the system's message, which names paths of the server.
     throw isOutOfRoom(error)
-      ? fileErrors.raise.storage_full('The file was not stored: no space left on device', { cause: error })
+      ? contentErrors.raise.storage_full('The file was not stored: no space left on device', { cause: error })
       : error;
   }
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
-import { fileErrors } from './errors.ts';
+import { contentErrors } from '../../lib/formats/errors.ts';
 
 /** Counts and hashes content as it is read, and fails beyond the limit. */
 export class MeasuredContent {
@@ -22,7 +22,7 @@ export class MeasuredContent {
       const chunk: Buffer = typeof piece === 'string' ? Buffer.from(piece) : piece;
       this.#sizeBytes += chunk.length;
       if (this.#sizeBytes > this.#maxBytes) {
-        throw fileErrors.raise.file_too_large(
+        throw contentErrors.raise.file_too_large(
           `The file has more than ${this.#maxBytes} bytes, which is the limit`,
           { details: { max_bytes: this.#maxBytes } },
         );

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import type { z } from 'zod';
 import type { Tx } from '../../lib/postgres/db.ts';
 
 /** A file on its way into a house, and how its arrival is recorded in the transaction that takes it in. */
@@ -71,9 +72,41 @@ export interface ReferenceReader {
   }): Promise<Reference[]>;
 }
 
+/** Lookups in a tenant's catalogues, for the processor that matches rows. */
+export interface CatalogDoor {
+  readonly options: z.ZodType<LookupOptions>;
+  /** Opens the version that is in use now. Throws when there is no such catalogue. */
+  open(tenantId: string, name: string): Promise<OpenCatalog>;
+  /** Throws for strategies that the database cannot serve. */
+  assertStrategies(tenantId: string, used: readonly string[]): Promise<void>;
+}
+
+/** The other options are for the lookup. */
+export interface LookupOptions {
+  catalog: string;
+  strategies: readonly string[];
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+export interface OpenCatalog {
+  name: string;
+  version: number;
+  /** What a strategy finds for each row, in order. */
+  lookUp(
+    rows: readonly { input: Row; normalized: Row }[],
+    how: { strategy: string; options: LookupOptions },
+  ): Promise<LookupMatch[]>;
+}
+
+export type LookupMatch =
+  | { found: true; score: number; product: Record<string, unknown> }
+  | { found: false; reason: string; candidates: readonly object[] };
+
 /** Every way from one house into another. Houses never import each other; they meet here. */
 export interface HouseDoors {
   rows: FileDoor<RowsTarget>;
+  catalogs: CatalogDoor;
   reports: FileDoor<ReportTarget>;
   referenceIntake: ReferenceDoor;
   references: ReferenceReader;

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { delaysOf } from '../../../test/support/probes/retry-delays.ts';
 import { decideRetry, type RetryPolicy, retryPolicies } from './retry.ts';
 
-const { items, unexpected } = retryPolicies;
+const { unexpected } = retryPolicies;
 const backoff = { type: 'exponential', baseMs: 60_000, capMs: 3_600_000, jitter: 0.25 } as const;
 const server: RetryPolicy = { maxRetries: 5, delay: backoff };
 const rateLimit: RetryPolicy = { ...server, honoursRetryAfter: true };
@@ -56,16 +56,8 @@ describe('exponential backoff', () => {
   });
 });
 
-describe('knowledge, scrapes, items and what nobody foresaw', () => {
-  test('an item is tried five times with jitter, a missing one twice', () => {
-    expect(delaysOf(items.error)).toEqual(seconds(1, 2, 4, 8));
-    expect(delaysOf(items.error, 0)).toEqual(seconds(0.75, 1.5, 3, 6));
-    expect(delaysOf(items.not_found)).toEqual(seconds(300));
-  });
-
-  test('an unforeseen error is retried three times', () => {
-    expect(delaysOf(unexpected.bug)).toEqual(seconds(1, 2, 4));
-  });
+test('an unforeseen error is retried three times', () => {
+  expect(delaysOf(unexpected.bug)).toEqual(seconds(1, 2, 4));
 });
 
 describe('Retry-After', () => {

@@ -39,10 +39,6 @@ export function decideRetry(
 
 /** The retry table: one policy per pipeline and class of error. */
 export const retryPolicies = {
-  items: {
-    error: { maxRetries: 4, delay: { type: 'exponential', baseMs: 1_000, capMs: 300_000, jitter: 0.25 } },
-    not_found: { maxRetries: 1, delay: { type: 'fixed', delayMs: 300_000 } },
-  },
   /** Errors that nobody foresaw: retried within limits, logged loudly. */
   unexpected: {
     bug: { maxRetries: 3, delay: { type: 'exponential', baseMs: 1_000, capMs: 60_000, jitter: 0.25 } },

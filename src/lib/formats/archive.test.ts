@@ -8,7 +8,7 @@ import { spoolContent } from './spool.ts';
 
 const definition = { kind: 'invalid', status: 422, title: 'x', next: 'y' } as const;
 const { raise } = defineErrors({ broken: definition, encrypted: definition, too_far: definition });
-const errors = { broken: raise.broken, encrypted: raise.encrypted, unfoldsTooFar: raise.too_far };
+const errors = { broken: raise.broken, encrypted: raise.encrypted, expandsTooFar: raise.too_far };
 const limits: ArchiveLimits = { maxEntries: 100, maxInflatedBytes: 64 * 1024 * 1024, maxRatio: 200 };
 const mebibyte = 1024 * 1024;
 
@@ -24,7 +24,7 @@ async function open(bytes: Buffer, more: Partial<ArchiveLimits> = {}): Promise<A
 const wrapped = {
   broken: (why: string, cause?: unknown) => errors.broken(why, { cause }),
   encrypted: (why: string) => errors.encrypted(why),
-  unfoldsTooFar: (why: string) => errors.unfoldsTooFar(why),
+  expandsTooFar: (why: string) => errors.expandsTooFar(why),
 };
 
 async function textOf(archive: Archive, name: string): Promise<string> {
@@ -86,7 +86,7 @@ describe('an archive', () => {
     await untilClosed();
   });
 
-  test('closes its file also after a reading that stopped early', async () => {
+  test('closes its file even when reading stopped early', async () => {
     const archive = await open(zipOf([{ name: 'long', content: 'abc'.repeat(mebibyte) }]));
     for await (const _ of archive.read(archive.entries[0] ?? raiseMissing())) break;
     archive.close();
@@ -120,7 +120,7 @@ describe('an archive is refused', () => {
     await untilClosed();
   });
 
-  test('as broken when it is cut off, or none', async () => {
+  test('as broken when it is cut off or not an archive', async () => {
     const whole = zipOf([{ name: 'a', content }]);
     for (const bytes of [whole.subarray(0, -30), Buffer.from('PK\x03\x04 and no more')]) {
       await expect(open(bytes)).rejects.toMatchObject({ code: 'broken' });
@@ -133,7 +133,7 @@ describe('an archive is refused', () => {
     expect(await codeOf(entries)).toBe('too_far');
   });
 
-  test('when an entry, or all together, unfold too far', async () => {
+  test('when an entry, or all together, expand too far', async () => {
     const zeros = { name: 'zeros', content: Buffer.alloc(8 * mebibyte) };
     expect(await codeOf([zeros])).toBe('too_far');
     expect(await codeOf([zeros], { maxRatio: 2_000 })).toBe('read');
@@ -142,7 +142,7 @@ describe('an archive is refused', () => {
     expect(await codeOf(two, { maxRatio: 2_000, maxInflatedBytes: 12 * mebibyte })).toBe('too_far');
   });
 
-  test('when entries that share their bytes unfold too far together', async () => {
+  test('when entries that share their bytes expand too far together', async () => {
     const packedBytes = deflateRawSync(Buffer.alloc(3 * mebibyte));
     const shared = Array.from({ length: 20 }, (_, at) => ({ name: `${at}`, sharesFirst: at > 0 }));
     const entries = shared.map((one) => ({

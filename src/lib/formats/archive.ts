@@ -7,26 +7,26 @@ import type { Spool } from './spool.ts';
 
 export interface ArchiveLimits {
   maxEntries: number;
-  /** What all entries that are read may unfold to, together. */
+  /** How large all entries that are read may become together. */
   maxInflatedBytes: number;
-  /** What one entry may unfold to; by default as much as all. */
+  /** How large one entry may become; by default as large as all together. */
   maxEntryBytes?: number;
-  /** How many times as large as they are stored entries may become; the first 4 MiB are free. */
+  /** The largest allowed ratio of expanded to compressed size; the first 4 MiB are free. */
   maxRatio: number;
 }
 
-/** The errors of whoever opens an archive: each house has its own words for its files. */
+/** The errors of the caller: each house has its own messages for its files. */
 export interface ArchiveErrors {
   broken(why: string, cause?: unknown): SluiceError;
   encrypted(why: string): SluiceError;
-  unfoldsTooFar(why: string): SluiceError;
+  expandsTooFar(why: string): SluiceError;
 }
 
 export interface ArchiveEntry {
   /** Relative, with `/`, without `..`: an archive with any other name is broken. Folders end in `/`. */
   readonly name: string;
   readonly compressedBytes: number;
-  /** What the archive says; reading stops where it turns out to be a lie. */
+  /** What the archive states; reading stops when it turns out to be wrong. */
   readonly statedBytes: number;
 }
 
@@ -35,11 +35,11 @@ export interface Archive {
   readonly sizeBytes: number;
   /** In the order of the archive's directory. Two may have the same name. */
   readonly entries: readonly ArchiveEntry[];
-  /** The first of that name, in capitals or not; null when there is none. */
+  /** The first entry of that name, ignoring case; null without one. */
   find(name: string): ArchiveEntry | null;
-  /** An entry's bytes, piece by piece; its length and its checksum are true at the end. */
+  /** An entry's bytes, piece by piece. Throws at the end if the length or the checksum is wrong. */
   read(entry: ArchiveEntry): AsyncIterable<Buffer>;
-  /** Also closes the file, once readings that are under way have ended. */
+  /** Also closes the file, once running reads have ended. */
   close(): void;
 }
 
@@ -48,7 +48,7 @@ export interface OpenArchiveOptions {
   errors: ArchiveErrors;
 }
 
-/** Opens a ZIP by its directory. Nothing is unfolded until it is asked for. A spool is handed over. */
+/** Opens a ZIP by its directory. Nothing is decompressed until it is read. Takes over a spool. */
 export async function openArchive(source: Buffer | Spool, options: OpenArchiveOptions): Promise<Archive> {
   const { errors } = options;
   let zip: ZipFile | null = null;
@@ -82,7 +82,7 @@ function sizeOf(source: Buffer | Spool): number {
 
 async function readEntries(zip: ZipFile, { limits, errors }: OpenArchiveOptions): Promise<Entry[]> {
   if (zip.entryCount > limits.maxEntries) {
-    throw errors.unfoldsTooFar(
+    throw errors.expandsTooFar(
       `The archive has ${zip.entryCount} entries; at most ${limits.maxEntries} are read`,
     );
   }
@@ -94,7 +94,7 @@ async function readEntries(zip: ZipFile, { limits, errors }: OpenArchiveOptions)
   return entries;
 }
 
-/** Below this, runs of spaces are no attack. */
+/** Up to this size, a high ratio is not an attack. */
 const freeBytes = 4 * 1024 * 1024;
 const pieceBytes = 64 * 1024;
 
@@ -105,7 +105,7 @@ class CappedArchive implements Archive {
   readonly #options: OpenArchiveOptions;
   readonly #zipEntries: Map<ArchiveEntry, Entry>;
   readonly #byName = new Map<string, ArchiveEntry>();
-  /** Entries may share their stored bytes, so that each is modest and all together are not. */
+  /** Entries may share their stored bytes: each may be small, and all together too large. */
   readonly #mostBytes: number;
   #inflatedBytes = 0;
 
@@ -153,7 +153,7 @@ class CappedArchive implements Archive {
     if (checksum !== zipEntry.crc32) throw this.#broken(entry, 'its checksum is another one');
   }
 
-  /** Unfolds by itself rather than by the library, which leaves a decompressor behind when reading stops early. */
+  /** Decompresses without the library, which leaks a decompressor when reading stops early. */
   async #open(entry: Entry): Promise<AsyncIterable<Buffer>> {
     const stored: Readable = await this.#zip.openReadStreamPromise(entry, { decodeFileData: false });
     if (entry.compressionMethod === 0) return stored;
@@ -173,8 +173,8 @@ class CappedArchive implements Archive {
       Math.max(freeBytes, entry.compressedBytes * limits.maxRatio),
     );
     if (readBytes > mostOfEntry || this.#inflatedBytes > this.#mostBytes) {
-      throw errors.unfoldsTooFar(
-        `Its part ${entry.name} of ${entry.compressedBytes} bytes unfolds to more than ${readBytes - piece.length}`,
+      throw errors.expandsTooFar(
+        `Its part ${entry.name} of ${entry.compressedBytes} bytes expands to more than ${readBytes - piece.length}`,
       );
     }
     if (readBytes > entry.statedBytes) throw this.#lies(entry, 'more');

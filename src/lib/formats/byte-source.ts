@@ -1,6 +1,6 @@
 /**
- * Hands bytes on in pieces of one size. What a reader does must not depend on the packets of the sender, and a sender
- * who sends byte by byte must not cost a parser's round for each.
+ * Returns bytes in pieces of one size. What a reader does must not depend on the sender's packets, and a sender of
+ * single bytes must not cost a parser run for each.
  */
 export class ByteSource {
   readonly #source: AsyncIterator<Uint8Array | string>;
@@ -14,7 +14,7 @@ export class ByteSource {
     this.#pieceBytes = pieceBytes;
   }
 
-  /** The first bytes, which stay to be read; fewer only when there are no more. */
+  /** The first bytes, without consuming them; fewer only at the end. */
   async peek(count: number): Promise<Buffer> {
     await this.#fill(count);
     return this.#join().subarray(0, count);

@@ -2,8 +2,8 @@
 const formula = /^'*[=+\-@\t\r\n＝＋－＠]/;
 
 /**
- * Makes text harmless to spreadsheets. Text that looks guarded already gets one more apostrophe: otherwise `=1` and
- * `'=1` would come out alike and nobody could tell what went in.
+ * Makes text harmless in spreadsheets. Text that looks guarded already gets one more apostrophe: otherwise `=1` and
+ * `'=1` would become the same text.
  */
 export function guardFormula(text: string): string {
   return formula.test(text) ? `'${text}` : text;

@@ -1,6 +1,6 @@
 import { defineErrors, invalid, transient } from '../errors.ts';
 
-/** What can keep content from being held on this machine, whatever it is going to be. */
+/** Why content of any kind cannot be stored on this machine. */
 export const contentErrors = defineErrors({
   file_too_large: invalid(
     'The file is too large',

@@ -11,18 +11,18 @@ const unlinkFile = promisify(fs.unlink);
 const writePiece = promisify(fs.write);
 const closeFile = promisify(fs.close);
 
-/** Content that had to be kept for a while, because it is read in another order than it came in. */
+/** Content that is stored for a while, because it is read in another order than it arrived in. */
 export interface Spool {
   readonly sizeBytes: number;
-  /** The file, for whoever closes it from now on; `close` has nothing left to do then. */
+  /** Returns the file; the caller closes it from now on, and `close` does nothing. */
   release(): number;
   close(): Promise<void>;
 }
 
-/** Small pieces are written together: each write is a trip to another thread. */
+/** Small pieces are combined: each write goes to another thread. */
 const writeBytes = 256 * 1024;
 
-/** Writes all of the content away, and nothing when it is too large, breaks off or finds no room. */
+/** Writes all of the content to a temporary file, or nothing if it is too large, breaks off or does not fit. */
 export async function spoolContent(
   content: AsyncIterable<Uint8Array>,
   { maxBytes, directory }: { maxBytes: number; directory?: string | undefined },
@@ -52,8 +52,8 @@ export async function spoolContent(
 }
 
 /**
- * A private file that has lost its name before the first byte is in it: the system frees it when it is closed, and
- * also when the process dies, so no sweep has to look for it. It is opened by descriptor from then on.
+ * A private file that is unlinked before the first byte is written: the system frees it when it is closed or when the
+ * process dies, so no sweep is needed. It is used by its descriptor.
  */
 export async function openTemporary(directory: string = tmpdir()): Promise<TemporaryFile> {
   const name = path.join(directory, `sluice-${newId()}`);
@@ -96,7 +96,7 @@ export class TemporaryFile implements Spool {
     this.#sizeBytes += bytes.length;
   }
 
-  /** At once, for readers that cannot wait: what was just written is in the memory of the system. */
+  /** Synchronous, for readers that cannot wait: what was just written is in the page cache. */
   readNow(start: number, length: number): Buffer {
     const bytes = Buffer.allocUnsafe(length);
     let read = 0;
@@ -137,7 +137,7 @@ function tooLarge(maxBytes: number) {
   });
 }
 
-/** The disk is full, or the share of it that this user may have. The system's own words name paths of the server. */
+/** For a full disk or quota. The system's own message would reveal paths of the server. */
 function inWords(error: unknown): unknown {
   const { code } = error as NodeJS.ErrnoException;
   if (code !== 'ENOSPC' && code !== 'EDQUOT') return error;

@@ -4,7 +4,7 @@ type Broken = (why: string) => SluiceError;
 
 const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
-/** XML's five entities and characters by number. Any other has to be declared, and may not be. */
+/** XML's five entities, and character references. Other entities would have to be declared, which is not allowed. */
 export function decodeEntities(text: string, broken: Broken): string {
   return text.replace(/&([^;&]{0,31});?/g, (whole: string, name: string) => {
     const character = whole.endsWith(';') ? (entities[name] ?? byNumber(name)) : undefined;
@@ -21,13 +21,13 @@ function byNumber(name: string): string | undefined {
   return isCharacter(code) ? String.fromCodePoint(code) : undefined;
 }
 
-/** What XML 1.0 can speak of: no control characters but three, and no halves of surrogate pairs. */
+/** The characters of XML 1.0: only three control characters, and no lone surrogates. */
 function isCharacter(code: number): boolean {
   if (code < 0x20) return code === 9 || code === 10 || code === 13;
   return code <= 0xd7ff || (code >= 0xe000 && code <= 0xfffd) || (code >= 0x10000 && code <= 0x10ffff);
 }
 
-/** A text to be kept: what was cut from a longer one keeps all of that one in memory. */
+/** A copy to keep: a substring would keep the whole longer text in memory. */
 export function detached(text: string): string {
   return Buffer.from(text).toString();
 }
@@ -41,7 +41,7 @@ export interface KnownName {
 const wellFormedName = /^[:_\p{L}][-.:_\u00b7\p{L}\p{N}\p{M}]*$/u;
 const mostNames = 2_000;
 
-/** Names are looked at once: a sheet has a dozen of them, a million times. */
+/** Checks each name once: a sheet has a dozen names, a million times. */
 export class XmlNames {
   readonly #known = new Map<string, KnownName>();
   readonly #broken: Broken;

@@ -130,7 +130,7 @@ describe('XML', () => {
     }
   });
 
-  test('that is mutated is refused, or read as a general parser reads it', () => {
+  test('is refused after a mutation, or read as a general parser reads it', () => {
     let taken = 0;
     for (let seed = 1; seed <= 3_000; seed += 1) {
       const random = seededRandom(seed);
@@ -147,7 +147,7 @@ describe('XML', () => {
     expect(taken).toBeGreaterThan(200);
   });
 
-  test('in UTF-16 with a mark is read, and line breaks become one kind', () => {
+  test('is read in UTF-16 with a byte order mark, and line breaks become LF', () => {
     const text = '<a>ä\r\nb\rc&#13;</a>';
     const expected = ['<a null null null null', '"ä\\nb\\nc\\r"', '>a'];
     for (const pieceBytes of [1_000, 2, 3]) {
@@ -158,7 +158,7 @@ describe('XML', () => {
 
   test.each([
     ['a document type', '<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>', 'document type'],
-    ['an entity that is none of its own', '<a>&nbsp;</a>', 'unknown entity "&nbsp;"'],
+    ['an entity that it does not define', '<a>&nbsp;</a>', 'unknown entity "&nbsp;"'],
     ['an ampersand that is not escaped', '<a>b & c</a>', 'unknown entity'],
     ['half a character by number', '<a>&#xD800;</a>', 'unknown entity'],
     ['a NUL by number', '<a b="&#0;"/>', 'unknown entity'],
@@ -169,7 +169,7 @@ describe('XML', () => {
     ['an attribute twice', '<a b="1" b="2"/>', 'twice'],
     ['an attribute without quotes', '<a b=1/>', 'no value in quotes'],
     ['attributes without a space', '<a b="1"c="2"/>', 'no space'],
-    ['a name that is none', '<1/>', 'is no name'],
+    ['an invalid name', '<1/>', 'is no name'],
     ['too many levels', '<a>'.repeat(51), 'nested too deeply'],
     ['a tag without an end', `<a ${' '.repeat(70_000)}`, 'has no end'],
     [
@@ -183,7 +183,7 @@ describe('XML', () => {
     expect(read(Buffer.from(text))[0]).toContain(words);
   });
 
-  test('that is not UTF-8 is refused, unless the reader is not strict', () => {
+  test('is refused when it is not UTF-8, unless the reader is not strict', () => {
     const bytes = Buffer.from('<a>\xe4</a>', 'latin1');
     expect(read(bytes)[0]).toContain('its text is not UTF-8');
     expect(read(bytes, { isStrict: false })[1]).toBe('"\ufffd"');

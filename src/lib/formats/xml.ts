@@ -3,7 +3,7 @@ import type { SluiceError } from '../errors.ts';
 import { decodeEntities, type KnownName, XmlNames } from './xml-text.ts';
 
 export interface XmlEvents {
-  /** The attributes can be asked only until it returns. */
+  /** The attributes can be read only until it returns. */
   open(name: string, attributes: XmlAttributes): void;
   close(name: string): void;
   /** A text may come in several pieces. */
@@ -15,14 +15,14 @@ export type XmlAttributes = (name: string) => string | null;
 
 export interface XmlOptions {
   events: XmlEvents;
-  /** Makes the error of whoever reads; `why` completes "it cannot be read: …". */
+  /** Creates the caller's error; `why` completes "it cannot be read: …". */
   broken(why: string): SluiceError;
   maxDepth?: number;
   /** Bytes that are not in the encoding are an error; otherwise they become U+FFFD. */
   isStrict?: boolean;
 }
 
-/** Reads a whole part as a stream; `onProgress` is waited for after each piece. */
+/** Reads a whole part as a stream; `onProgress` is awaited after each piece. */
 export async function readXml(
   pieces: AsyncIterable<Buffer>,
   { onProgress, ...options }: XmlOptions & { onProgress?: (() => unknown) | undefined },
@@ -44,9 +44,9 @@ const cdataStart = '<![CDATA[';
 const [tab, space, slash, equals, greater] = [9, 32, 47, 61, 62];
 
 /**
- * Reads the XML that office documents are made of, as it comes; names come without their prefix. It is well-formed
- * or refused. There is no document type, so there are no entities but XML's own. A sheet is mostly tags, of which the
- * general parser that this one is compared with in its test reads a quarter as many in the same time.
+ * Reads the XML of office documents as a stream; names come without their prefix. It is well-formed or refused. A
+ * document type is refused, so there are no entities except XML's own. A sheet is mostly tags, and the general parser
+ * that this one is compared with in its test reads a quarter as many in the same time.
  */
 export class XmlReader {
   readonly #options: XmlOptions;
@@ -57,10 +57,10 @@ export class XmlReader {
   readonly #attributeNames: KnownName[] = [];
   readonly #attributeValues: string[] = [];
   readonly #attribute: XmlAttributes = (wanted) => this.#findAttribute(wanted);
-  /** The lists are used again for each tag, and are longer than it where an earlier one had more. */
+  /** The lists are reused for each tag, and may be longer than the tag needs. */
   #attributeCount = 0;
   #decoder: TextDecoder | null = null;
-  /** What was read and not yet understood, because it goes on in the next piece. */
+  /** Text that was read but not parsed yet, because it continues in the next piece. */
   #rest = '';
   #isInCdata = false;
   #hasRoot = false;
@@ -105,7 +105,7 @@ export class XmlReader {
     if (this.#rest.length > longestMarkup) throw this.#options.broken('a tag in it has no end');
   }
 
-  /** Takes the text or the markup that begins there; answers where it ends, or where it begins if it is not whole. */
+  /** Takes the text or markup that begins there. Returns where it ends, or where it begins if it is incomplete. */
   #takeNext(source: string, at: number): number {
     const open = source.indexOf('<', at);
     if (open === at) return this.#takeMarkup(source, at);
@@ -127,7 +127,7 @@ export class XmlReader {
 
   #takeCdata(source: string, at: number): number {
     const end = source.indexOf(']]>', at);
-    // Two characters may be the beginning of its end.
+    // The last two characters may be the beginning of its end.
     const textEnd = end === -1 ? Math.max(at, source.length - 2) : end;
     if (textEnd > at) this.#events.text?.(source.slice(at, textEnd).replace(/\r\n?/g, '\n'));
     this.#isInCdata = end === -1;
@@ -177,7 +177,7 @@ export class XmlReader {
     }
     const start = source.slice(at, at + cdataStart.length);
     if (cdataStart.startsWith(start) || '<!--'.startsWith(start)) return at;
-    // Office writes no document type; whoever does is after the reader's entities.
+    // Office writes no document type; a file that has one tries to exploit entities.
     throw this.#options.broken('it declares a document type');
   }
 
@@ -207,7 +207,7 @@ export class XmlReader {
     if (this.#open.length >= this.#maxDepth) throw this.#options.broken('its elements are nested too deeply');
   }
 
-  /** Answers where the tag's `>` or `/>` is; -1 when it is not there yet. */
+  /** Returns where the tag's `>` or `/>` is; -1 when it has not arrived yet. */
   #readAttributes(source: string, from: number): number {
     this.#attributeCount = 0;
     let at = from;
@@ -226,7 +226,7 @@ export class XmlReader {
     }
   }
 
-  /** Answers where it ends; -1 when it is not whole. */
+  /** Returns where it ends; -1 when it is incomplete. */
   #readAttribute(source: string, start: number): number {
     let end = start;
     for (let code = source.charCodeAt(end); code > space && code !== equals && code !== greater; ) {
@@ -258,7 +258,7 @@ export class XmlReader {
     this.#attributeCount += 1;
   }
 
-  /** A name without a prefix counts before one that has one. */
+  /** A name without a prefix takes precedence. */
   #findAttribute(wanted: string): string | null {
     let value: string | null = null;
     for (let at = 0; at < this.#attributeCount; at += 1) {
@@ -287,10 +287,10 @@ function skipSpace(source: string, from: number): number {
   return at;
 }
 
-/** The longest reference is `&#x10FFFF;`, and zeros may stand in front of it. */
+/** The longest reference is `&#x10FFFF;`, possibly with leading zeros. */
 const longestReference = 32;
 
-/** Where text ends that does not end in the middle of a reference or of a line break. */
+/** Where the text can be cut without splitting a reference or a line break. */
 function wholeText(source: string, from: number): number {
   const reference = source.lastIndexOf('&');
   if (reference >= from && source.length - reference < longestReference && !source.includes(';', reference)) {

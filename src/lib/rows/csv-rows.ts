@@ -1,6 +1,5 @@
 import { CsvScanner } from './csv-scanner.ts';
-import { readerErrors } from './errors.ts';
-import { placeDetails, placeWords, type RowPlace } from './row-place.ts';
+import { placeDetails, type RowPlace, readerErrors, rowError } from './errors.ts';
 import type { RowQueue } from './row-queue.ts';
 import type { ReaderLimits, RowScanner } from './types.ts';
 
@@ -10,7 +9,7 @@ export class CsvRows implements RowScanner {
   readonly #limits: ReaderLimits;
   readonly #queue: RowQueue;
   #columns: readonly string[] | null = null;
-  /** `{"first":`, `,"second":` …: what stands in front of each cell of a row. */
+  /** `{"first":`, `,"second":` …: the text before each cell of a row. */
   #leads: string[] = [];
 
   constructor({ delimiter, limits, queue }: { delimiter: string; limits: ReaderLimits; queue: RowQueue }) {
@@ -39,7 +38,7 @@ export class CsvRows implements RowScanner {
       this.#leads = cells.map((name, at) => `${at === 0 ? '{' : ','}${JSON.stringify(name)}:`);
       return;
     }
-    // The text is put together by hand: an object would lose `__proto__` and move columns with names like "7".
+    // Built by hand: an object would lose `__proto__` and move columns with names like "7".
     let json = '';
     for (let at = 0; at < cells.length; at += 1) {
       const cell = cells[at] ?? '';
@@ -52,9 +51,11 @@ export class CsvRows implements RowScanner {
   #escape(cell: string, { place, at }: { place: RowPlace; at: number }): string {
     if (cell.includes('\0')) {
       const name = this.#columns?.[at];
-      throw readerErrors.raise.nul_character(
-        `${placeWords(place)}, column ${at + 1} (${JSON.stringify(name)}) has a NUL character, which cannot be stored.`,
-        { details: { ...placeDetails(place), column: at + 1, column_name: name } },
+      throw rowError(
+        'nul_character',
+        place,
+        `, column ${at + 1} (${JSON.stringify(name)}) has a NUL character, which cannot be stored.`,
+        { column: at + 1, column_name: name },
       );
     }
     return JSON.stringify(cell);
@@ -88,7 +89,7 @@ function checkHeader(
   return [...names];
 }
 
-/** The rules for the names of columns, which are the same for a header and for the keys of JSON rows. */
+/** The rules for column names, the same for a header and for the keys of JSON rows. */
 export function checkColumnName(
   name: string,
   { limits, where, details }: { limits: ReaderLimits; where: string; details: Record<string, unknown> },

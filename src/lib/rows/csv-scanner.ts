@@ -1,6 +1,5 @@
 import type { SluiceError } from '../errors.ts';
-import { readerErrors } from './errors.ts';
-import { placeDetails, placeWords, type RowPlace } from './row-place.ts';
+import { placeDetails, placeWords, type RowPlace, readerErrors, rowError } from './errors.ts';
 import type { ReaderLimits, RowScanner } from './types.ts';
 
 const quote = 34;
@@ -9,17 +8,17 @@ const carriageReturn = 13;
 
 type State = 'cell' | 'unquoted' | 'quoted' | 'quoteInQuoted';
 
-/** Takes each row as soon as it is whole. The array is used again for the next row. */
+/** Called with each complete row. The array is reused for the next row. */
 export type CellsTaker = (cells: string[], place: RowPlace) => void;
 
 /**
  * Cuts delimited text into cells by RFC 4180, with any of LF, CRLF and CR as the end of a line; blank lines are
- * skipped. Strict about quotes: a file that is read wrongly is worse than one that is refused. Limits hold while a
- * value is still growing, so a quote that is never closed fails early.
+ * skipped. Strict about quotes: reading a file wrongly is worse than refusing it. Limits apply while a value is still
+ * growing, so a quote that is never closed fails early.
  */
 export class CsvScanner implements RowScanner {
   readonly #delimiter: number;
-  /** All characters with a meaning are at most this: most of a text is above, and one comparison passes it by. */
+  /** No special character is above this: most of a text is, and one comparison skips it. */
   readonly #highestSpecial: number;
   readonly #limits: ReaderLimits;
   readonly #take: CellsTaker;
@@ -27,7 +26,7 @@ export class CsvScanner implements RowScanner {
   readonly #harmlessLength: number;
   #state: State = 'cell';
   #cells: string[] = [];
-  /** Of the cell at work: what earlier texts and doubled quotes have left. */
+  /** The part of the current cell from earlier texts and doubled quotes. */
   #partial = '';
   #rowLength = 0;
   /** UTF-8 bytes of the first `#weighedCells` cells of the row; counted only in rows that are large. */
@@ -64,7 +63,7 @@ export class CsvScanner implements RowScanner {
     this.#endRow();
   }
 
-  /** At or in a cell without quotes. Whole cells and rows pass here without leaving the loop. */
+  /** At or in a cell without quotes. Complete cells and rows are handled without leaving the loop. */
   #scanOpen(text: string, from: number): number {
     const delimiter = this.#delimiter;
     const highestSpecial = this.#highestSpecial;
@@ -160,7 +159,7 @@ export class CsvScanner implements RowScanner {
     this.#weighedCells = 0;
   }
 
-  /** Compares the cell at work, and the row with it, with the limits; counts bytes only when it could matter. */
+  /** Checks the current cell and row against the limits; counts bytes only when it could matter. */
   #weigh(cell: string): void {
     if (this.#rowLength + cell.length <= this.#harmlessLength) return;
     for (; this.#weighedCells < this.#cells.length; this.#weighedCells += 1) {
@@ -178,11 +177,7 @@ export class CsvScanner implements RowScanner {
 
   #strayQuote(before: string, where: string): SluiceError {
     this.#weigh(before);
-    const column = this.#cells.length + 1;
-    return readerErrors.raise.malformed_csv(
-      `${placeWords(this.#place())}, column ${column} has a quote ${where}.`,
-      { details: { ...placeDetails(this.#place()), column } },
-    );
+    return this.#cellError('malformed_csv', `has a quote ${where}.`);
   }
 
   #unclosed(): SluiceError {
@@ -194,46 +189,42 @@ export class CsvScanner implements RowScanner {
   }
 
   #tooManyCells(): SluiceError {
-    const place = this.#place();
     if (this.#columnCount === null) {
       const most = this.#limits.columns;
       return readerErrors.raise.too_many_columns(
         `The header has more than ${most} columns, the most allowed.`,
-        {
-          details: { ...placeDetails(place), max_columns: most },
-        },
+        { details: { ...placeDetails(this.#place()), max_columns: most } },
       );
     }
-    return readerErrors.raise.ragged_row(
-      `${placeWords(place)} has more cells than the header, which has ${this.#columnCount}.`,
-      { details: { ...placeDetails(place), columns: this.#columnCount } },
-    );
+    const what = ` has more cells than the header, which has ${this.#columnCount}.`;
+    return rowError('ragged_row', this.#place(), what, { columns: this.#columnCount });
   }
 
-  #tooFewCells(count: number): SluiceError {
-    const place = this.#place();
-    return readerErrors.raise.ragged_row(
-      `${placeWords(place)} has ${count} cells, but the header has ${this.#columnCount}.`,
-      { details: { ...placeDetails(place), cells: count, columns: this.#columnCount } },
-    );
+  #tooFewCells(cells: number): SluiceError {
+    const columns = this.#columnCount;
+    const what = ` has ${cells} cells, but the header has ${columns}.`;
+    return rowError('ragged_row', this.#place(), what, { cells, columns });
   }
 
   #cellTooLarge(): SluiceError {
-    const column = this.#cells.length + 1;
     const most = this.#limits.cellBytes;
-    return readerErrors.raise.cell_too_large(
-      `${placeWords(this.#place())}, column ${column} has a value of more than ${most} bytes, the most allowed. ` +
-        'A quote that is not closed looks like this too.',
-      { details: { ...placeDetails(this.#place()), column, max_bytes: most } },
+    return this.#cellError(
+      'cell_too_large',
+      `has a value of more than ${most} bytes, the most allowed. A quote that is not closed looks like this too.`,
+      { max_bytes: most },
     );
   }
 
   #rowTooLarge(): SluiceError {
     const most = this.#limits.rowBytes;
-    return readerErrors.raise.row_too_large(
-      `${placeWords(this.#place())} has more than ${most} bytes, the most allowed for a row.`,
-      { details: { ...placeDetails(this.#place()), max_bytes: most } },
-    );
+    const what = ` has more than ${most} bytes, the most allowed for a row.`;
+    return rowError('row_too_large', this.#place(), what, { max_bytes: most });
+  }
+
+  /** For the current cell. */
+  #cellError(code: 'malformed_csv' | 'cell_too_large', what: string, details: object = {}): SluiceError {
+    const column = this.#cells.length + 1;
+    return rowError(code, this.#place(), `, column ${column} ${what}`, { column, ...details });
   }
 }
 

@@ -3,7 +3,7 @@ import { naughtyNames, naughtyStrings } from '../../../test/generators/naughty-s
 import { readRows, refusalOf } from '../../../test/generators/read-rows.ts';
 
 describe('values', () => {
-  test('stay the text they are', async () => {
+  test('stay unchanged', async () => {
     const { rows } = await readRows('id,price,flag,empty,space\n0005,1.50,true,, x \n');
     expect(rows).toEqual(['{"id":"0005","price":"1.50","flag":"true","empty":"","space":" x "}']);
   });
@@ -38,17 +38,17 @@ describe('lines', () => {
     ['LF', '\n'],
     ['CRLF', '\r\n'],
     ['CR', '\r'],
-  ])('may end with %s, and the last one without', async (_, end) => {
+  ])('may end with %s, and the last one with nothing', async (_, end) => {
     const expected = ['{"a":"1","b":"2"}', '{"a":"3","b":""}'];
     expect((await readRows(`a,b${end}1,2${end}3,`)).rows).toEqual(expected);
     expect((await readRows(`a,b${end}1,2${end}3,${end}`)).rows).toEqual(expected);
   });
 
-  test('that are blank are skipped, before the header too', async () => {
+  test('are skipped when they are blank, even before the header', async () => {
     expect((await readRows('\r\n\na\n\n1\r\n\r\n2\n\n')).rows).toEqual(['{"a":"1"}', '{"a":"2"}']);
   });
 
-  test('with one empty value in quotes are rows', async () => {
+  test('are rows when they hold one empty value in quotes', async () => {
     expect((await readRows('a\n""\n1\n""')).rows).toEqual(['{"a":""}', '{"a":"1"}', '{"a":""}']);
   });
 });

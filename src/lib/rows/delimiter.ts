@@ -1,12 +1,12 @@
-/** In the order of preference when a header has equally many of two. */
+/** In the order of preference for a tie. */
 export const delimiters = [',', ';', '\t', '|'] as const;
 
 export type Delimiter = (typeof delimiters)[number];
 
-/** How far into a header without an end the delimiter is looked for. */
+/** How far into an endless header the delimiter is searched. */
 const headerLookLength = 64 * 1024;
 
-/** Where the header line ends outside quotes, or -1 while it is not all there. Blank lines before it are skipped. */
+/** Where the header line ends outside quotes, or -1 while it is incomplete. Blank lines before it are skipped. */
 export function headerEnd(text: string): number {
   let isQuoted = false;
   let isBlank = true;
@@ -22,8 +22,8 @@ export function headerEnd(text: string): number {
 }
 
 /**
- * The delimiter that the header has most of outside quotes; a comma when it has none at all. Of two that are equally
- * many it is the one with fewer spaces behind it: in "sku;price, net" the comma belongs to a name.
+ * The most frequent delimiter in the header outside quotes; a comma when there is none. In a tie, the one with fewer
+ * spaces after it: in "sku;price, net" the comma belongs to a name.
  */
 export function detectDelimiter(header: string): Delimiter {
   const counts = delimiters.map((delimiter) => ({ delimiter, total: 0, spaced: 0 }));

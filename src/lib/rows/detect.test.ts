@@ -16,7 +16,7 @@ describe('the content decides', () => {
     ['a JSON array', ' \n[ {"sku":"1"}]', 'json'],
     ['NDJSON', '{"sku":"1"}\n{"sku":"2"}', 'ndjson'],
     ['one JSON object over several lines', '{\n  "sku": "1"\n}\n', 'ndjson'],
-  ])('%s is seen without a declaration', async (_, text, format) => {
+  ])('%s is recognised without a declaration', async (_, text, format) => {
     expect(await readRows(text)).toMatchObject({ format });
   });
 
@@ -30,7 +30,7 @@ describe('the content decides', () => {
     expect({ columns, delimiter }).toEqual({ columns: ['a,b,c,d', 'e'], delimiter: ';' });
   });
 
-  test('a delimiter that is asked for counts before what the header shows', async () => {
+  test('a requested delimiter wins over the one in the header', async () => {
     expect(await readRows('a,b|c\n1|2\n', { delimiter: '|' })).toMatchObject({ columns: ['a,b', 'c'] });
   });
 
@@ -47,7 +47,7 @@ describe('the content decides', () => {
   });
 });
 
-describe('a declaration that is not true is refused', () => {
+describe('a wrong declaration is refused', () => {
   test.each([
     ['JSON', { declaredType: 'application/json' }, csv],
     ['JSON by its name', { fileName: 'rows.JSON', declaredType: 'application/octet-stream' }, csv],
@@ -63,7 +63,7 @@ describe('a declaration that is not true is refused', () => {
     expect(refusal.message).toMatch(/^The file is (declared as|named) \S+/);
   });
 
-  test('and the message shows how the file begins', async () => {
+  test('with a message that shows how the file begins', async () => {
     const refusal = await refusalOf(csv, { declaredType: 'application/json' });
     expect(refusal.message).toContain('begins with "sku,title"');
   });
@@ -126,7 +126,7 @@ describe('encodings', () => {
     expect(refusal.message).toContain('no byte order mark');
   });
 
-  test('a problem of the rows that comes before a wrong byte is the one that is reported', async () => {
+  test('a problem in a row is reported before a wrong byte that comes later', async () => {
     const refusal = await refusalOf(Buffer.from('a,b\n1\nstra\xdfe,2\n', 'latin1'));
     expect(refusal.code).toBe('ragged_row');
   });

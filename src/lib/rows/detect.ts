@@ -7,10 +7,10 @@ import type { RowFormat } from './types.ts';
 /** Enough to see past a byte order mark and blank lines. */
 export const sniffBytes = 4096;
 
-/** The directory of an old Office document is anywhere; of usual ones it is in here. */
+/** The directory of an old Office document may be anywhere; usually it is within this range. */
 export const compoundSniffBytes = 1024 * 1024;
 
-/** What the sender says about a file. It is compared with the content, never believed. */
+/** What the sender says about a file. It is checked against the content, never trusted. */
 export interface Declaration {
   declaredType?: string | undefined;
   fileName?: string | undefined;
@@ -19,7 +19,7 @@ export interface Declaration {
 export interface Detected {
   /** CSV and TSV are both `delimited` until the header shows the delimiter. */
   content: 'delimited' | 'json' | 'ndjson';
-  /** The file is declared as TSV; the header must not say otherwise. */
+  /** The file is declared as TSV; the header must not contradict it. */
   isDeclaredTsv: boolean;
   encoding: Encoding;
   bomBytes: number;
@@ -29,8 +29,8 @@ type ClaimedFormat = RowFormat | 'zip' | 'binary';
 type Claim = { format: ClaimedFormat; words: string } | null;
 
 /**
- * Decides by the first bytes of a file what it is, and refuses what cannot be read or is not what it claims. An
- * archive may be a workbook: that is seen when it is opened.
+ * Decides by the first bytes what a file is, and refuses what cannot be read or is not what it claims to be. Whether an
+ * archive is a workbook shows when it is opened.
  */
 export function detect(start: Buffer, declaration: Declaration): Detected | { content: 'archive' } {
   if (isZip(start)) return { content: 'archive' };
@@ -57,17 +57,17 @@ function detectEncoding(start: Buffer): { encoding: Encoding; bomBytes: number }
   return { encoding: 'utf-8', bomBytes: 0 };
 }
 
-/** Good enough to look at: wrong bytes are found by the reader, which can say where they are. */
+/** Good enough for detection: the reader finds wrong bytes and can say where they are. */
 function decodeStart(bytes: Buffer, encoding: Encoding): string {
   if (encoding === 'utf-8') return bytes.toString('utf8');
   const even = bytes.subarray(0, bytes.length - (bytes.length % 2));
   return (encoding === 'utf-16le' ? even : Buffer.from(even).swap16()).toString('utf16le');
 }
 
-/** Fewer control characters than this are mistakes in a text, whatever share of a short text they are. */
+/** Fewer control characters than this are mistakes in a text, however short the text is. */
 const fewControls = 16;
 
-/** A stray NUL is an error of one value, with its place; many of them are another encoding or no text at all. */
+/** A stray NUL is an error of one value, with its place. Many of them mean another encoding, or binary data. */
 function refuseBinaryText(start: Buffer): void {
   let evenNulls = 0;
   let oddNulls = 0;
@@ -80,7 +80,7 @@ function refuseBinaryText(start: Buffer): void {
   // Latin text in UTF-16 has a zero in every other byte, always on the same side.
   if (Math.max(evenNulls, oddNulls) > start.length / 4 && Math.min(evenNulls, oddNulls) < start.length / 20) {
     throw readerErrors.raise.invalid_encoding(
-      'The text looks like UTF-16, but has no byte order mark at byte 0, without which it is not read.',
+      'The text looks like UTF-16, but has no byte order mark at byte 0, which is required.',
       { details: { byte_offset: 0 } },
     );
   }
@@ -103,7 +103,7 @@ function detectContent(text: string, claim: Claim): Content {
   return 'delimited';
 }
 
-/** CSV and JSON may change places when the content is clear; nothing else may be claimed wrongly. */
+/** CSV and JSON may be confused when the content is clear; no other wrong claim is accepted. */
 function contradicts(claim: NonNullable<Claim>, content: Content): boolean {
   if (claim.format === 'binary' || claim.format === 'xlsx' || claim.format === 'zip') return true;
   return content === 'delimited' && (claim.format === 'json' || claim.format === 'ndjson');
@@ -145,7 +145,7 @@ function findClaim({ declaredType, fileName }: Declaration): Claim {
   return byName === undefined ? null : { format: byName[1], words: `named ${extension}` };
 }
 
-/** An archive is a workbook or not, whatever it is called; but nobody calls one an image. */
+/** An archive is a workbook or not, whatever its name; but it must not be declared as an image. */
 export function assertArchiveClaim(declaration: Declaration, kind: 'workbook' | 'zip'): void {
   const claim = findClaim(declaration);
   if (claim?.format !== 'binary' && !(claim?.format === 'xlsx' && kind === 'zip')) return;
@@ -155,7 +155,7 @@ export function assertArchiveClaim(declaration: Declaration, kind: 'workbook' | 
   });
 }
 
-/** Takes as much of the file as is at hand. */
+/** `start`: as much of the file as is available. */
 export function compoundFile(start: Buffer): SluiceError {
   const has = (stream: string) => start.includes(Buffer.from(stream, 'utf16le'));
   if (has('EncryptedPackage')) {

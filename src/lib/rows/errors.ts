@@ -1,4 +1,4 @@
-import { defineErrors, type ErrorDefinition } from '../errors.ts';
+import { defineErrors, type ErrorDefinition, type SluiceError } from '../errors.ts';
 
 const correct =
   'Correct the file at the place that the message names, and send it again. Nothing was stored.';
@@ -14,13 +14,13 @@ const invalid = (status: number, title: string, next: string = correct): ErrorDe
 export const readerErrors = defineErrors({
   unsupported_format: invalid(
     415,
-    'The file is not of a kind that can be read',
+    'Files of this type are not supported',
     'Send XLSX; or CSV, TSV, JSON or NDJSON as plain, uncompressed text in UTF-8, or in UTF-16 with a byte order mark.',
   ),
   content_mismatch: invalid(
     415,
     'The file is not what its declared type or name says',
-    'Declare the type that the file really has, or leave it out: the content is looked at anyway.',
+    'Declare the type that the file really has, or leave it out: the type is detected from the content.',
   ),
   invalid_encoding: invalid(
     422,
@@ -37,7 +37,7 @@ export const readerErrors = defineErrors({
   empty_header: invalid(
     422,
     'A column has no name',
-    'Name the column, or take it out of the header and of every row. Nothing was stored.',
+    'Name the column, or remove it from the header and from every row. Nothing was stored.',
   ),
   header_too_long: invalid(422, 'The name of a column is too long'),
   too_many_columns: invalid(
@@ -47,7 +47,7 @@ export const readerErrors = defineErrors({
   ),
   ragged_row: invalid(
     422,
-    'A row has another number of cells than the header',
+    'A row has more or fewer cells than the header',
     'Check whether the file was cut off, or a delimiter in a value is not in quotes. Nothing was stored.',
   ),
   malformed_csv: invalid(
@@ -63,8 +63,8 @@ export const readerErrors = defineErrors({
   ),
   duplicate_key: invalid(
     422,
-    'An object names one key twice',
-    'Give each value a key of its own: of two, one would be lost. Nothing was stored.',
+    'An object has the same key twice',
+    'Give each value its own key; otherwise one of the two would be lost. Nothing was stored.',
   ),
   json_too_deep: invalid(
     422,
@@ -79,11 +79,11 @@ export const readerErrors = defineErrors({
   nul_character: invalid(
     422,
     'A value contains a NUL character',
-    'Take the NUL characters out of the file: the database cannot store them. Nothing was stored.',
+    'Remove the NUL characters from the file: the database cannot store them. Nothing was stored.',
   ),
   lone_surrogate: invalid(
     422,
-    'A value contains half a character',
+    'A value contains a broken surrogate pair',
     'Write characters beyond U+FFFF as themselves or as a whole pair of \\u escapes. Nothing was stored.',
   ),
   truncated_file: invalid(
@@ -103,8 +103,8 @@ export const readerErrors = defineErrors({
   ),
   archive_unfolds_too_far: invalid(
     422,
-    'The file unfolds to far more than it is stored as',
-    'Files that people make do not do that. Save the rows as CSV, or split the file, and send that.',
+    'The file expands to far more than its compressed size',
+    'Ordinary files do not do that. Save the rows as CSV, or split the file, and send that.',
   ),
   malformed_workbook: invalid(
     422,
@@ -114,7 +114,7 @@ export const readerErrors = defineErrors({
   sheet_not_found: invalid(
     422,
     'The workbook has no such sheet',
-    'Send the name or the number of one of the sheets that the message lists as `sheet`. Nothing was stored.',
+    'Set `sheet` to the name or number of one of the sheets that the message lists. Nothing was stored.',
   ),
   formula_not_calculated: invalid(
     422,
@@ -125,3 +125,32 @@ export const readerErrors = defineErrors({
   row_too_large: invalid(413, 'A row is too large'),
   too_many_rows: invalid(413, 'The file has too many rows', 'Split the file. Nothing was stored.'),
 });
+
+/** Where a row is, for messages. */
+export interface RowPlace {
+  /** From 1; 0 is the header. */
+  rowNo: number;
+  /** The line on which the row begins, from 1. */
+  line: number;
+}
+
+/** The error of one row. `what` goes on after "Row 7 (line 8)". */
+export function rowError(
+  code: keyof typeof readerErrors.raise,
+  place: RowPlace,
+  what: string,
+  { cause, ...details }: Record<string, unknown> = {},
+): SluiceError {
+  return readerErrors.raise[code](`${placeWords(place)}${what}`, {
+    details: { ...placeDetails(place), ...details },
+    cause,
+  });
+}
+
+export function placeWords({ rowNo, line }: RowPlace): string {
+  return rowNo === 0 ? `The header (line ${line})` : `Row ${rowNo} (line ${line})`;
+}
+
+export function placeDetails({ rowNo, line }: RowPlace): { row: number; line: number } {
+  return { row: rowNo, line };
+}

@@ -6,7 +6,7 @@ const inputs = Number(process.env.SLUICE_FUZZ_INPUTS ?? 10_000);
 const seed = Number(process.env.SLUICE_FUZZ_SEED ?? 1);
 
 test(
-  'mutated files are read or refused with a code of ours, the same way however they arrive',
+  'mutated files are read or refused with a Sluice error, in the same way however they arrive',
   async () => {
     const report = await fuzzReaders(inputs, seed);
     console.log(`fuzzed ${report.inputs} inputs from seed ${seed}`, report);

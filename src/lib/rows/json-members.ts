@@ -1,3 +1,5 @@
+import type { ParsedRow } from './types.ts';
+
 /**
  * The members of an object as they are written: the key decoded, the value as its JSON text, so that long numbers
  * keep every digit. The text must be valid JSON of an object.
@@ -17,7 +19,15 @@ export function* jsonMembers(text: string): Generator<{ key: string; valueText: 
   }
 }
 
-/** The text without its strings, which leaves brackets, numbers and words. */
+const maxColumns = 5_000;
+
+/** Adds the columns of rows that each name their own, in the order in which they appear. */
+export function collectColumns(columns: Set<string>, rows: readonly ParsedRow[]): void {
+  if (columns.size >= maxColumns) return;
+  for (const { inputJson } of rows) for (const { key } of jsonMembers(inputJson)) columns.add(key);
+}
+
+/** The text without its strings: brackets, numbers and words. */
 export function outsideStrings(text: string): string {
   const parts: string[] = [];
   let at = 0;
@@ -38,7 +48,7 @@ function stringEnd(text: string, start: number): number {
   return at + 1;
 }
 
-/** Where the comma or bracket is that ends the value which begins at `start`. */
+/** Where the value that begins at `start` ends: at a comma or bracket. */
 function endOfValue(text: string, start: number): number {
   let depth = 0;
   let at = start;

@@ -1,9 +1,8 @@
 import { messageOf } from '../errors.ts';
 import { checkColumnName } from './csv-rows.ts';
-import { readerErrors } from './errors.ts';
+import { placeDetails, placeWords, type RowPlace, rowError } from './errors.ts';
 import { jsonMembers, outsideStrings } from './json-members.ts';
 import { JsonScanner } from './json-scanner.ts';
-import { placeDetails, placeWords, type RowPlace } from './row-place.ts';
 import type { RowQueue } from './row-queue.ts';
 import type { ReaderLimits, RowScanner } from './types.ts';
 
@@ -15,7 +14,7 @@ export class JsonRows implements RowScanner {
   readonly #scanner: JsonScanner;
   readonly #limits: ReaderLimits;
   readonly #queue: RowQueue;
-  /** Names that passed the rules. Rows of one file mostly have the same. */
+  /** Names that passed the check. Most rows of a file have the same ones. */
   readonly #knownNames = new Set<string>();
 
   constructor({ isArray, limits, queue }: { isArray: boolean; limits: ReaderLimits; queue: RowQueue }) {
@@ -44,7 +43,7 @@ export class JsonRows implements RowScanner {
     const row = parseRow(text, place);
     this.#checkColumns(Object.keys(row), place);
     checkKeyCount(row, { keyCount, place });
-    // Both can come only from \u escapes: broken bytes and raw control characters were refused before.
+    // Both can only come from \u escapes: broken bytes and raw control characters were refused earlier.
     if (text.includes('\\u')) checkCharacters(text, place);
     if (suspiciousNumber.test(text)) checkNumbers(text, place);
     if (text.length * 3 > this.#limits.cellBytes) this.#checkSizes(text, place);
@@ -54,10 +53,8 @@ export class JsonRows implements RowScanner {
   #checkColumns(names: string[], place: RowPlace): void {
     const most = this.#limits.columns;
     if (names.length > most) {
-      throw readerErrors.raise.too_many_columns(
-        `${placeWords(place)} has ${names.length} columns; at most ${most} are allowed.`,
-        { details: { ...placeDetails(place), max_columns: most } },
-      );
+      const what = ` has ${names.length} columns; at most ${most} are allowed.`;
+      throw rowError('too_many_columns', place, what, { max_columns: most });
     }
     for (const name of names) {
       if (this.#knownNames.has(name)) continue;
@@ -71,15 +68,13 @@ export class JsonRows implements RowScanner {
     const most = this.#limits.cellBytes;
     for (const { key, valueText } of jsonMembers(text)) {
       if (valueText.length * 3 <= most || Buffer.byteLength(valueText) <= most) continue;
-      throw readerErrors.raise.cell_too_large(
-        `${placeWords(place)}, column ${JSON.stringify(key)} has a value of more than ${most} bytes, the most allowed.`,
-        { details: { ...placeDetails(place), column_name: key, max_bytes: most } },
-      );
+      const what = `, column ${JSON.stringify(key)} has a value of more than ${most} bytes, the most allowed.`;
+      throw rowError('cell_too_large', place, what, { column_name: key, max_bytes: most });
     }
   }
 }
 
-/** Rows travel as lines. A break between two tokens may be a space as well; in a string there is none. */
+/** Rows are sent as lines. A line break between two tokens can be a space; strings contain no line breaks. */
 function onOneLine(text: string): string {
   return text.includes('\n') || text.includes('\r') ? text.replace(/[\r\n]/g, ' ') : text;
 }
@@ -88,20 +83,15 @@ function parseRow(text: string, place: RowPlace): object {
   try {
     return JSON.parse(text) as object;
   } catch (cause) {
-    throw readerErrors.raise.malformed_json(`${placeWords(place)} is not valid JSON: ${messageOf(cause)}.`, {
-      details: placeDetails(place),
-      cause,
-    });
+    throw rowError('malformed_json', place, ` is not valid JSON: ${messageOf(cause)}.`, { cause });
   }
 }
 
-/** Each key has one colon. Where fewer keys are left than were written, one has replaced another. */
+/** Each key has one colon. If the parsed row has fewer keys than colons, one key has replaced another. */
 function checkKeyCount(row: object, { keyCount, place }: { keyCount: number; place: RowPlace }): void {
   if (countKeys(row) === keyCount) return;
-  throw readerErrors.raise.duplicate_key(
-    `${placeWords(place)} has an object in which two values have the same key; one of them would be lost.`,
-    { details: placeDetails(place) },
-  );
+  const what = ' has an object in which two values have the same key; one of them would be lost.';
+  throw rowError('duplicate_key', place, what);
 }
 
 function countKeys(value: object): number {
@@ -123,16 +113,13 @@ function checkCharacters(text: string, place: RowPlace): void {
 }
 
 function refuseCharacters(text: string, { key, place }: { key: string; place: RowPlace }): void {
-  const where = `${placeWords(place)}, column ${JSON.stringify(key)}`;
-  const extras = { details: { ...placeDetails(place), column_name: key } };
+  const where = `, column ${JSON.stringify(key)} contains`;
+  const details = { column_name: key };
   if (text.includes('\0')) {
-    throw readerErrors.raise.nul_character(
-      `${where} contains a NUL character, which cannot be stored.`,
-      extras,
-    );
+    throw rowError('nul_character', place, `${where} a NUL character, which cannot be stored.`, details);
   }
   if (loneSurrogate.test(text)) {
-    throw readerErrors.raise.lone_surrogate(`${where} contains one half of a surrogate pair.`, extras);
+    throw rowError('lone_surrogate', place, `${where} a broken surrogate pair.`, details);
   }
 }
 
@@ -146,16 +133,17 @@ function* stringsIn(value: unknown): Generator<string> {
   }
 }
 
-/** May also hit inside a string, so what it finds is looked at again. */
+/** May also match inside a string, so a match is checked again. */
 const suspiciousNumber = new RegExp(`\\d[eE][+-]?\\d{3}|[\\d.]{${longestNumber - 10}}`);
 
 function checkNumbers(text: string, place: RowPlace): void {
   for (const [number, exponent] of outsideStrings(text).matchAll(/-?\d[\d.]*(?:[eE]([+-]?\d+))?/g)) {
     if (number.length <= longestNumber && Math.abs(Number(exponent ?? 0)) <= longestNumber) continue;
-    throw readerErrors.raise.number_out_of_range(
-      `${placeWords(place)} has the number ${number.slice(0, 20)}…; ` +
+    throw rowError(
+      'number_out_of_range',
+      place,
+      ` has the number ${number.slice(0, 20)}…; ` +
         `numbers may have up to ${longestNumber} characters and exponents up to ${longestNumber}.`,
-      { details: placeDetails(place) },
     );
   }
 }

@@ -1,6 +1,5 @@
 import type { SluiceError } from '../errors.ts';
-import { readerErrors } from './errors.ts';
-import { placeDetails, placeWords, type RowPlace } from './row-place.ts';
+import { placeDetails, placeWords, type RowPlace, readerErrors, rowError } from './errors.ts';
 import type { ReaderLimits, RowScanner } from './types.ts';
 
 /** The text of one row as it was written, and how many keys it names, at any depth. */
@@ -35,11 +34,11 @@ export class JsonScanner implements RowScanner {
   readonly #limits: ReaderLimits;
   readonly #take: RowTextTaker;
   #expected: keyof typeof expectations;
-  /** The brackets that must close what is open in the row at work; empty between rows. */
+  /** The closing brackets that the current row still needs; empty between rows. */
   readonly #closers: number[] = [];
   #isInString = false;
   #isEscaped = false;
-  /** Of the row at work: what earlier texts have left. */
+  /** The part of the current row from earlier texts. */
   #partial = '';
   #keyCount = 0;
   #line = 1;
@@ -91,7 +90,7 @@ export class JsonScanner implements RowScanner {
     return at + 1;
   }
 
-  /** What is expected after a bracket or comma of the array itself; null when it may not be here. */
+  /** What is expected after a bracket or comma of the array itself; null when it is not allowed here. */
   #passArrayMark(code: number): keyof typeof expectations | null {
     if (this.#expected === 'start' && code === openArray) return 'firstRow';
     if (this.#expected === 'separator' && code === comma) return 'row';
@@ -123,7 +122,7 @@ export class JsonScanner implements RowScanner {
     return text.length;
   }
 
-  /** Answers where the string ends, or the end of the text. */
+  /** Returns where the string ends, or the end of the text. */
   #scanString(text: string, from: number): number {
     for (let at = from; at < text.length; at += 1) {
       const code = text.charCodeAt(at);
@@ -141,10 +140,8 @@ export class JsonScanner implements RowScanner {
   #open(closer: number): void {
     const most = this.#limits.jsonDepth;
     if (this.#closers.length === most) {
-      throw readerErrors.raise.json_too_deep(
-        `${placeWords(this.#place)} has more than ${most} levels of objects and arrays, the most allowed.`,
-        { details: { ...placeDetails(this.#place), max_depth: most } },
-      );
+      const what = ` has more than ${most} levels of objects and arrays, the most allowed.`;
+      throw rowError('json_too_deep', this.#place, what, { max_depth: most });
     }
     this.#closers.push(closer);
   }
@@ -171,10 +168,8 @@ export class JsonScanner implements RowScanner {
   #weigh(text: string): void {
     const most = this.#limits.rowBytes;
     if (text.length * 3 <= most || Buffer.byteLength(text) <= most) return;
-    throw readerErrors.raise.row_too_large(
-      `${placeWords(this.#place)} has more than ${most} bytes, the most allowed for a row.`,
-      { details: { ...placeDetails(this.#place), max_bytes: most } },
-    );
+    const what = ` has more than ${most} bytes, the most allowed for a row.`;
+    throw rowError('row_too_large', this.#place, what, { max_bytes: most });
   }
 
   #refuse(text: string, at: number): never {
@@ -190,17 +185,13 @@ export class JsonScanner implements RowScanner {
   }
 
   #malformed(problem: string): SluiceError {
-    return readerErrors.raise.malformed_json(`${placeWords(this.#place)} ${problem}.`, {
-      details: placeDetails(this.#place),
-    });
+    return rowError('malformed_json', this.#place, ` ${problem}.`);
   }
 
   #notAnObject(first: string): SluiceError {
     const kind = first === '[' ? 'an array' : first === '"' ? 'a string' : 'a number, true, false or null';
-    return readerErrors.raise.row_not_an_object(
-      `${placeWords(this.#place)} is ${kind}. Each row must be an object that names its columns.`,
-      { details: placeDetails(this.#place) },
-    );
+    const what = ` is ${kind}. Each row must be an object that names its columns.`;
+    return rowError('row_not_an_object', this.#place, what);
   }
 
   #truncated(message: string): SluiceError {

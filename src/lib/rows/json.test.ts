@@ -71,7 +71,7 @@ describe('a file is refused', () => {
     expect(refusal.message).toMatch(message);
   });
 
-  test('only for what it says: the nearest things that are allowed are read', async () => {
+  test('only for these problems: the closest valid inputs are read', async () => {
     const rows = [
       deep(20),
       '{"a":"\\ud83d\\ude00","b":"\\\\u0000","c":"1e99999"}',

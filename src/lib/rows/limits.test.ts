@@ -40,7 +40,7 @@ describe('hostile input fails as soon as a limit is passed', () => {
     });
   });
 
-  test('twenty megabytes of blank lines are read through in small memory', async () => {
+  test('twenty megabytes of blank lines are read in little memory', async () => {
     const stream = endless({ first: 'a\n', piece: '\n', totalBytes: 20 * MiB });
     const reading = async () => expect((await refusalOf(stream)).code).toBe('no_rows');
     const mostBytes = 64 * MiB;
@@ -75,7 +75,7 @@ describe('limits are exact', () => {
 describe('reading in batches', () => {
   const text = `a\n${Array.from({ length: 100 }, (_, at) => `${at}\n`).join('')}`;
 
-  test('gives as many rows as are asked for each time, in order', async () => {
+  test('returns as many rows as requested each time, in order', async () => {
     const reader = await openRows(Readable.from([Buffer.from(text)]));
     const sizes: number[] = [];
     const numbers: number[] = [];
@@ -89,14 +89,14 @@ describe('reading in batches', () => {
     expect(await reader.read(1, MiB)).toBeNull();
   });
 
-  test('stays within the bytes, but always gives a row', async () => {
+  test('stays within the byte limit, but always returns a row', async () => {
     const reader = await openRows(cutAt(Buffer.from('a\nxxxx\nyyyy\nzzzz\n'), []));
     const [first] = (await reader.read(10, 1)) ?? [];
     expect(first).toEqual({ rowNo: 1, inputJson: '{"a":"xxxx"}', sizeBytes: 12 });
     expect(await reader.read(10, 24)).toHaveLength(2);
   });
 
-  test('takes no more from the source than the rows that are asked for need', async () => {
+  test('reads no more of the source than the requested rows need', async () => {
     const stream = endless({ first: 'a,b\n', piece: '1,2\n', totalBytes: 50 * MiB });
     const reader = await openRows(stream);
     await reader.read(100, MiB);

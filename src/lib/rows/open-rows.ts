@@ -25,23 +25,26 @@ import { kindOfArchive, openRowArchive } from './xlsx/archive-kind.ts';
 import { openWorkbookRows } from './xlsx/open-workbook-rows.ts';
 
 export interface OpenRowsOptions extends Declaration {
-  /** Instead of the one that the header shows. Ignored where nothing is delimited. */
+  /** Instead of the detected one. Ignored where nothing is delimited. */
   delimiter?: Delimiter | undefined;
-  /** Of a workbook: the name of the sheet, or its number from 1. Without it the first visible one is read. */
-  sheet?: string | undefined;
+  /**
+   * Of a workbook: the name of the sheet, or its number from 1. Without it the first visible one is read. A function
+   * is called when the whole file was read: what names the sheet may arrive after the file.
+   */
+  sheet?: string | (() => string | null) | undefined;
   limits?: Partial<ReaderLimits> | undefined;
 }
 
-/** A file of rows, or an archive that is no workbook: whoever gets it decides what it is for, and closes it. */
+/** A file of rows, or an archive that is not a workbook, which the caller uses and closes. */
 export type OpenInput = { kind: 'rows'; reader: RowReader } | { kind: 'zip'; archive: Archive };
 
 type Source = AsyncIterable<Uint8Array | string>;
 
 /**
- * Opens a file of rows: looks at the first bytes to see what it is, reads the header, and leaves the rest to `read`.
- * Text is read only as far as rows are asked for; a workbook has its directory at the end, so all of it is taken in
- * first, into a temporary file. After an error the caller closes the reader, or the source itself when opening
- * failed; an HTTP request may have to be drained before it can be answered.
+ * Opens a file of rows: detects its format by the first bytes, reads the header, and leaves the rest to `read`. Text is
+ * read only as far as rows are requested. A workbook has its directory at the end, so all of it goes to a temporary
+ * file first. After an error the caller closes the reader, or the source itself if opening failed. An HTTP request may
+ * have to be drained before the response can be sent.
  */
 export async function openRows(source: Source, options: OpenRowsOptions = {}): Promise<RowReader> {
   const input = await openInput(source, options);
@@ -50,7 +53,7 @@ export async function openRows(source: Source, options: OpenRowsOptions = {}): P
   throw unsupportedFormat('a ZIP archive');
 }
 
-/** The same for callers that can do something with an archive of other files. */
+/** The same for callers that accept an archive of other files. */
 export async function openInput(source: Source, options: OpenRowsOptions = {}): Promise<OpenInput> {
   const limits = { ...defaultReaderLimits, ...options.limits };
   const bytes = new ByteSource(source, limits.pieceBytes);
@@ -78,7 +81,8 @@ async function openArchived(bytes: ByteSource, { options, limits }: Opening): Pr
     throw error;
   }
   if (found.kind === 'zip') return { kind: 'zip', archive };
-  return { kind: 'rows', reader: await openWorkbookRows(archive, { sheet: options.sheet, limits }) };
+  const sheet = typeof options.sheet === 'function' ? options.sheet() : options.sheet;
+  return { kind: 'rows', reader: await openWorkbookRows(archive, { sheet: sheet ?? undefined, limits }) };
 }
 
 async function* piecesOf(bytes: ByteSource): AsyncGenerator<Buffer> {

@@ -1,7 +1,7 @@
 import { readerErrors } from './errors.ts';
 import type { ParsedRow, ReaderLimits } from './types.ts';
 
-/** Rows that are parsed and not yet taken. Counts them all, for the limit and for the numbers of the rows. */
+/** Rows that are parsed and not yet taken. Counts all rows, for the limit and for row numbers. */
 export class RowQueue {
   readonly #limits: ReaderLimits;
   #rows: ParsedRow[] = [];
@@ -35,7 +35,7 @@ export class RowQueue {
     return this.#rows.length - this.#head >= maxRows || this.#bytes >= maxBytes;
   }
 
-  /** At least one row if there is any, then as many as fit. */
+  /** At least one row if there is any, then as many as fit the limits. */
   take(maxRows: number, maxBytes: number): ParsedRow[] {
     const first = this.#head;
     let bytes = 0;

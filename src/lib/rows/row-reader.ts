@@ -6,7 +6,7 @@ import type { ParsedRow, RowReader } from './types.ts';
 export interface RowSource {
   /** Null until they are known, or where each row names its own. */
   readonly columns: readonly string[] | null;
-  /** Parses the next piece into the queue; false when there was none left. */
+  /** Parses the next piece into the queue; false at the end. */
   advance(): Promise<boolean>;
   /** The error for a source that has ended without a row. */
   whyNoRows(): SluiceError;
@@ -58,18 +58,6 @@ export class OpenRowReader implements RowReader {
 
   close(): Promise<void> {
     return this.#source.close();
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<ParsedRow[]> {
-    try {
-      for (;;) {
-        const rows = await this.read(1_000, 1024 * 1024);
-        if (rows === null) return;
-        yield rows;
-      }
-    } finally {
-      await this.close();
-    }
   }
 
   async #advance(): Promise<void> {

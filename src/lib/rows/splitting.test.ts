@@ -2,6 +2,7 @@ import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { cutAt } from '../../../test/generators/byte-stream.ts';
+import { readAll } from '../../../test/generators/read-rows.ts';
 import {
   delimitedDocument,
   jsonArrayDocument,
@@ -25,9 +26,7 @@ async function read({ bytes, delimiter }: RowDocument, { offsets, pieceBytes }: 
     cutAt(bytes, offsets),
     delimiter === null ? { limits: { pieceBytes } } : options,
   );
-  const rows: string[] = [];
-  for await (const batch of reader) rows.push(...batch.map(({ inputJson }) => inputJson));
-  return rows;
+  return readAll(reader);
 }
 
 const membersOf = (json: string) => [...jsonMembers(json)].map(({ key, valueText }) => [key, valueText]);

@@ -5,7 +5,7 @@ import type { JsonRows } from './json-rows.ts';
 import type { RowSource } from './row-reader.ts';
 import type { TextSource } from './text-source.ts';
 
-/** Rows that are cut from text. It may begin with text that was read before, to find the delimiter. */
+/** Rows from text. `start` is text that was read earlier, to find the delimiter. */
 export class TextRows implements RowSource {
   readonly #rows: CsvRows | JsonRows;
   readonly #texts: TextSource;

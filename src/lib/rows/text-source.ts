@@ -5,8 +5,8 @@ import { readerErrors } from './errors.ts';
 export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be';
 
 /**
- * Decodes pieces of bytes to text. No character is ever split between two texts, and text before a wrong byte is
- * handed on before the error, so that the first problem of a file is the one that is reported.
+ * Decodes pieces of bytes to text. No character is ever split between two texts. Text before a wrong byte is returned
+ * before the error, so that the first problem of a file is the one that is reported.
  */
 export class TextSource {
   readonly #bytes: ByteSource;
@@ -82,7 +82,7 @@ export class TextSource {
 
   #invalid(offset: number, reason?: string) {
     const name = this.#encoding === 'utf-8' ? 'UTF-8' : 'UTF-16';
-    const what = reason ?? `The bytes there are not ${name}, which the rest of the file before it is.`;
+    const what = reason ?? `The bytes there are not valid ${name}; the text before them is.`;
     return readerErrors.raise.invalid_encoding(`The text is broken at byte ${offset}. ${what}`, {
       details: { byte_offset: offset },
     });
@@ -92,7 +92,7 @@ export class TextSource {
 /** With the flag u, whole pairs are one character and do not match. */
 const loneSurrogate = /\p{Surrogate}/u;
 
-/** How many bytes at the front hold whole characters; whether they are valid is looked at later. */
+/** How many leading bytes hold complete characters; whether they are valid is checked later. */
 function wholeUtf8(bytes: Buffer): number {
   const end = bytes.length;
   for (let back = 1; back <= 3 && back <= end; back += 1) {

@@ -13,24 +13,22 @@ export interface ParsedRow {
 }
 
 /**
- * Rows of one file, in order. The first problem of the file ends it: `read` throws, then and ever after, so what was
- * read before must be thrown away.
+ * Rows of one file, in order. The first problem of the file ends it: from then on `read` always throws, and the caller
+ * must discard what was read before.
  */
 export interface RowReader {
   readonly format: RowFormat;
   /** The header, or null for JSON, where each row names its own columns. */
   readonly columns: readonly string[] | null;
-  /** What separates the cells, or null where nothing does. */
+  /** What separates the cells; null if the format has no delimiter. */
   readonly delimiter: string | null;
   /** The next rows, at least one and within both bounds unless a single row is larger; null at the end. */
   read(maxRows: number, maxBytes: number): Promise<ParsedRow[] | null>;
-  /** Lets go of the source. Safe to call more than once, also after an error. */
+  /** Releases the source. Safe to call more than once, and after an error. */
   close(): Promise<void>;
-  /** Batches of a fixed size, for consumers that do not adapt. */
-  [Symbol.asyncIterator](): AsyncIterator<ParsedRow[]>;
 }
 
-/** Cuts decoded text into rows. The text may be split anywhere between two characters. */
+/** Splits decoded text into rows. The text may be cut anywhere between two characters. */
 export interface RowScanner {
   feed(text: string): void;
   finish(): void;
@@ -45,14 +43,14 @@ export interface ReaderLimits {
   rows: number;
   /** Levels of objects and arrays in a JSON row; the row itself is the first. */
   jsonDepth: number;
-  /** Input is parsed in pieces of this size, whatever pieces the sender's network makes of it. */
+  /** Input is parsed in pieces of this size, whatever the sender's packets are. */
   pieceBytes: number;
-  /** The largest archive (XLSX, ZIP) that is kept in a temporary file to be read. */
+  /** The largest archive (XLSX, ZIP) that is stored in a temporary file. */
   archiveBytes: number;
   archiveEntries: number;
-  /** What the parts of an archive that are read may unfold to. */
+  /** How large the parts of an archive that are read may become. */
   inflatedBytes: number;
-  /** How many times as large as it is stored an archive may become; small ones may do so freely. */
+  /** The largest allowed ratio of expanded to compressed size; small archives may exceed it. */
   inflateRatio: number;
 }
 

@@ -21,7 +21,7 @@ function md5(bytes: Buffer): string {
 }
 
 describe('objects', () => {
-  test('what was put is there with its size and etag, and comes back whole', async () => {
+  test('an object that was put has its size and etag, and is read back whole', async () => {
     const client = server.client();
     const bytes = randomBytes(300_000);
     const put = await client.put('small', piecesOf(bytes), { contentType: 'text/csv' });
@@ -34,7 +34,7 @@ describe('objects', () => {
     expect((await buffer(got.stream)).equals(bytes)).toBe(true);
   });
 
-  test('an empty object is one', async () => {
+  test('an object may be empty', async () => {
     const client = server.client();
     expect((await client.put('empty', piecesOf(Buffer.alloc(0)))).sizeBytes).toBe(0);
     expect(await text((await client.get('empty')).stream)).toBe('');
@@ -52,7 +52,7 @@ describe('objects', () => {
     },
   );
 
-  test('a range is read with both ends included, and only of the object that was meant', async () => {
+  test('a range includes both ends, and is read only from the intended version', async () => {
     const client = server.client();
     const { etag } = await client.put('digits', piecesOf(Buffer.from('0123456789')));
     const part = await client.get('digits', { range: { start: 2, end: 4 }, ifMatch: etag });
@@ -68,7 +68,7 @@ describe('objects', () => {
     });
   });
 
-  test('what is not there is null to head, an error to get, and nothing to delete', async () => {
+  test('a missing object is null for head, an error for get, and ignored by delete', async () => {
     const client = server.client();
     expect(await client.head('nowhere')).toBeNull();
     await expect(client.get('nowhere')).rejects.toMatchObject({ code: 's3_object_missing' });
@@ -94,7 +94,7 @@ describe('a put that fails', () => {
     expect(await server.listEverything()).toEqual(before);
   });
 
-  test('by its signal leaves nothing behind and closes the source', async () => {
+  test('because it was aborted leaves nothing behind and closes the source', async () => {
     const client = server.client();
     const before = await server.listEverything();
     const stopping = new AbortController();
@@ -114,7 +114,7 @@ describe('a put that fails', () => {
     expect(await server.listEverything()).toEqual(before);
   });
 
-  test('without a way to abort leaves an upload that is listed and can be aborted, once and twice', async () => {
+  test('and cannot be aborted leaves an upload that is listed and can be aborted later, even twice', async () => {
     const client = server.client();
     const died = ['a+b c/ü', 'one', 'two'].map(async (key) => {
       const fetch = guardedFetch({ blockPrivateAddresses: false });
@@ -147,7 +147,7 @@ describe('lists', () => {
     'ünï/日本語/🎉.txt',
   ];
 
-  test('keys of any kind come back page by page as they were, and each can be read', async () => {
+  test('keys of any kind are listed unchanged, page by page, and each can be read', async () => {
     const client = server.client();
     for (const key of keys) await client.put(`list/${key}`, piecesOf(Buffer.from(key)));
     const seen: string[] = [];
@@ -166,7 +166,7 @@ describe('lists', () => {
     expect(seen.sort()).toEqual([...keys].sort());
   });
 
-  test('a prefix that nothing has gives an empty last page', async () => {
+  test('a prefix without objects gives an empty last page', async () => {
     expect(await server.client().list({ prefix: 'no such/' })).toEqual({ objects: [], next: null });
   });
 });
@@ -193,7 +193,7 @@ describe('places', () => {
     expect(await client.head('late')).toMatchObject({ sizeBytes: 1 });
   });
 
-  test('what a tenant points at a private address is refused and not tried again', async () => {
+  test('an endpoint on a private address is refused and not retried', async () => {
     const client = server.client({ fetch: guardedFetch() });
     await expect(client.list()).rejects.toMatchObject({ code: 'address_blocked' });
   });
@@ -219,7 +219,7 @@ describe('places', () => {
   });
 });
 
-describe('refusals are told in words', () => {
+describe('refusals are explained', () => {
   test.each([
     ['s3_bucket_missing', { bucket: 'no-such-bucket' }, 'The bucket no-such-bucket does not exist'],
     ['s3_credentials_refused', { accessKeyId: 'WRONG' }, 'InvalidAccessKeyId'],

@@ -1,13 +1,13 @@
 import { isSluiceError } from '../errors.ts';
-import { bareEtag, dateOf, readEtag, readObjects, readUploads, sizeOf, unreadable } from './answers.ts';
 import { openContent } from './content.ts';
 import { s3Errors } from './errors.ts';
 import { abortUpload, putContent } from './multipart.ts';
 import { createSender, type S3Sender } from './requests.ts';
+import { bareEtag, dateOf, readEtag, readObjects, readUploads, sizeOf, unreadable } from './responses.ts';
 import { encodePercent } from './signature.ts';
 import type { ListQuery, S3Client, S3ClientOptions, S3Object, S3Page, UnfinishedUpload } from './types.ts';
 
-/** A client of one bucket. It holds no connections of its own: those are the fetch's. */
+/** A client for one bucket. It has no connections of its own: the fetch has them. */
 export function createS3Client(options: S3ClientOptions): S3Client {
   const sender = createSender(options);
   return {
@@ -25,7 +25,7 @@ export function createS3Client(options: S3ClientOptions): S3Client {
 }
 
 const mostKeys = 1000;
-/** Where much was deleted, servers answer with empty pages that lead on. */
+/** After many deletions, servers return empty pages that continue. */
 const mostEmptyPages = 1000;
 
 async function list(

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import type { FetchAnswer } from '../fetch/guarded-fetch.ts';
-import { bareEtag, dateOf, sizeOf, unreadable } from './answers.ts';
 import { s3Errors } from './errors.ts';
 import { isPassing, retryRules, type S3Sender, waitToRetry } from './requests.ts';
+import { bareEtag, dateOf, sizeOf, unreadable } from './responses.ts';
 import type { GetOptions, S3Content } from './types.ts';
 
 const readTimeoutMs = 600_000;
@@ -13,8 +13,8 @@ interface Reading extends GetOptions {
 }
 
 /**
- * Opens an object. A connection that breaks off in the middle is taken up again behind the last byte that came, as
- * long as the object is still the same one.
+ * Opens an object. A connection that breaks off is resumed after the last byte received, as long as the object is still
+ * the same one.
  */
 export async function openContent(sender: S3Sender, reading: Reading): Promise<S3Content> {
   const answer = await ask(sender, reading);
@@ -23,7 +23,7 @@ export async function openContent(sender: S3Sender, reading: Reading): Promise<S
   const lastModified = dateOf(answer.headers['last-modified']);
   const whole = { ...reading, ifMatch: etag, start, end: start + sizeBytes - 1 };
   const stream = Readable.from(read(sender, { answer, reading: whole }), { objectMode: false });
-  // Nobody may have begun to read when it is given up.
+  // It may be destroyed before anybody has begun to read.
   stream.once('close', () => answer.body.destroy());
   return { stream, sizeBytes, totalBytes, etag, lastModified };
 }
@@ -47,7 +47,7 @@ interface Extent {
   totalBytes: number;
 }
 
-/** A server that ignores the range answers 200 with everything: that must not be taken for the part. */
+/** A server that ignores the range returns 200 with the whole object, which must not be taken for the part. */
 function extentOf({ status, headers }: FetchAnswer<Readable>, { range }: Reading): Extent {
   if (status !== 206) {
     const sizeBytes = sizeOf(headers['content-length']);
@@ -82,12 +82,12 @@ async function* read(
           at += piece.length;
           failed = 0;
           if (at > reading.end + 1) {
-            throw s3Errors.raise.s3_object_changed('The object has more bytes than was announced');
+            throw s3Errors.raise.s3_object_changed('The object has more bytes than announced');
           }
           yield piece;
         }
         if (at === reading.end + 1) return;
-        throw s3Errors.raise.s3_unavailable(`The object ended ${reading.end + 1 - at} bytes before its end`);
+        throw s3Errors.raise.s3_unavailable(`The object ended ${reading.end + 1 - at} bytes too early`);
       } catch (error) {
         failed += 1;
         if (!isPassing(error) || failed >= (reading.maxTries ?? retryRules.maxTries)) throw error;

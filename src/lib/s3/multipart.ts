@@ -1,7 +1,7 @@
 import { isSluiceError } from '../errors.ts';
-import { bareEtag, readEtag, readUploadId, unreadable } from './answers.ts';
 import { s3Errors } from './errors.ts';
 import type { S3Sender } from './requests.ts';
+import { bareEtag, readEtag, readUploadId, unreadable } from './responses.ts';
 import type { PutOptions } from './types.ts';
 
 /** The protocol allows 10,000 parts of 5 MiB or more; some servers want all but the last of one size. */
@@ -15,7 +15,7 @@ interface Putting extends PutOptions {
   content: AsyncIterable<Uint8Array | string>;
 }
 
-/** Small content in one request; larger in parts, of which one is sent while the next one fills. */
+/** Sends small content in one request, and larger content in parts: one is sent while the next one fills. */
 export async function putContent(
   sender: S3Sender,
   { content, ...wishes }: Putting,
@@ -60,7 +60,7 @@ async function putParts(
     const sent = await sendParts(sender, { ...upload, parts, signal });
     return { sizeBytes: sent.sizeBytes, etag: await complete(sender, { ...upload, ...sent, signal }) };
   } catch (error) {
-    // The caller waits, so not for long: what cannot be aborted now is an unfinished upload, which listUploads finds.
+    // The caller waits, so only try briefly: listUploads finds uploads that could not be aborted.
     await abortUpload(sender, { ...upload, ...hastily }).catch(() => {});
     throw error;
   }
@@ -79,12 +79,12 @@ async function sendParts(
   const etags: string[] = [];
   let sizeBytes = 0;
   let sending: Promise<string> | null = null;
-  const settle = async () => {
+  const collect = async () => {
     if (sending !== null) etags.push(await sending);
   };
   try {
     for await (const body of parts) {
-      await settle();
+      await collect();
       signal?.throwIfAborted();
       sizeBytes += body.length;
       if (sizeBytes > maxObjectBytes) {
@@ -94,10 +94,10 @@ async function sendParts(
       sending = sender
         .text({ method: 'PUT', key, query, body, signal })
         .then(({ headers }) => headers.etag || Promise.reject(unreadable('the etag of a part', '')));
-      // It is awaited a part later; until then a failure must not count as unheard.
+      // It is awaited one part later; until then a failure must not count as unhandled.
       sending.catch(() => {});
     }
-    await settle();
+    await collect();
   } finally {
     // A part that arrives after its upload was aborted would stay.
     await sending?.catch(() => {});
@@ -130,7 +130,7 @@ async function complete(
   }
 }
 
-/** An upload that is gone was perhaps completed by the try before, whose answer was lost. */
+/** A missing upload may have been completed by the previous attempt, whose response was lost. */
 async function findFinished(
   sender: S3Sender,
   { key, sizeBytes }: { key: string; sizeBytes: number },
@@ -154,7 +154,7 @@ function isUploadGone(error: unknown): boolean {
   return isSluiceError(error) && error.details.s3_code === 'NoSuchUpload';
 }
 
-/** Pieces of any size become parts of exactly `partBytes`, and a last one of what is left. */
+/** Turns pieces of any size into parts of exactly `partBytes`, and a shorter last one. */
 async function* partsOf(content: AsyncIterable<Uint8Array | string>): AsyncGenerator<Buffer, undefined> {
   let part: Buffer = Buffer.alloc(0);
   let filled = 0;
@@ -187,7 +187,7 @@ function grown(part: Buffer, wanted: number): Buffer {
 }
 
 async function* chain(first: Buffer[], rest: AsyncIterator<Buffer, undefined>): AsyncGenerator<Buffer> {
-  // Each is let go of once it is taken: they are large.
+  // Each is released once it is taken: they are large.
   for (let next = first.shift(); next; next = first.shift()) yield next;
   for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
 }

@@ -55,14 +55,14 @@ function half(sent: string, headers: Record<string, string | number> = {}): Step
   };
 }
 
-describe('a request is tried again', () => {
+describe('a request is retried', () => {
   test.each([
     ['SlowDown', complaint(503, 'SlowDown')],
     ['an internal error', complaint(500, 'InternalError')],
     ['a gateway that speaks HTML', answer(502, '<html><body>Bad Gateway<br></body></html>')],
     ['a request timeout, which is a 400', complaint(400, 'RequestTimeout')],
     ['a connection that is reset', reset],
-    ['an error in an answer of success', complaint(200, 'InternalError')],
+    ['an error in a response with status 200', complaint(200, 'InternalError')],
   ])('after %s', async (_, trouble) => {
     const { client, requests } = await facing(trouble, trouble, answer(200, list));
     expect(await client.list()).toEqual({ objects: [], next: null });
@@ -101,7 +101,7 @@ describe('a request is tried again', () => {
     await expect(client.list({ signal: stopping.signal })).rejects.toThrow('enough');
   });
 
-  test('with the server’s words about the clock, when its Date does not help', async () => {
+  test('once for a wrong clock, and then fails with both times', async () => {
     const skewed: Step = (_, response) => {
       response.sendDate = false;
       const words = '<Error><Code>RequestTimeTooSkewed</Code><Message>words</Message></Error>';
@@ -116,8 +116,8 @@ describe('a request is tried again', () => {
   });
 });
 
-describe('a content that breaks off', () => {
-  test('is taken up behind the last byte that came, if the object is still the same', async () => {
+describe('a download that breaks off', () => {
+  test('resumes after the last byte received, if the object is still the same', async () => {
     const { client, requests } = await facing(
       half('0123'),
       half('45', { 'content-range': 'bytes 4-9/10' }),
@@ -140,20 +140,20 @@ describe('a content that breaks off', () => {
     expect(requests).toHaveLength(3);
   });
 
-  test('is noticed even where the server takes it for the end', async () => {
+  test('is noticed even when the server closes the response normally', async () => {
     const short = answer(206, '45', { ...dates, 'content-range': 'bytes 4-9/10' });
     const rest = answer(206, '6789', { ...dates, 'content-range': 'bytes 6-9/10' });
     const { client } = await facing(half('0123'), short, rest);
     expect(await text((await client.get('key')).stream)).toBe('0123456789');
   });
 
-  test('is an error when more comes than was announced', async () => {
+  test('is an error when more bytes arrive than announced', async () => {
     const { client } = await facing(answer(206, '45678', { ...dates, 'content-range': 'bytes 4-6/10' }));
     const { stream } = await client.get('key', { range: { start: 4, end: 6 } });
     await expect(text(stream)).rejects.toMatchObject({ code: 's3_object_changed' });
   });
 
-  test('is an error when the object was replaced meanwhile', async () => {
+  test('is an error when the object was replaced in the meantime', async () => {
     const { client } = await facing(half('0123'), complaint(412, 'PreconditionFailed'));
     await expect(text((await client.get('key')).stream)).rejects.toMatchObject({ code: 's3_object_changed' });
   });
@@ -163,7 +163,7 @@ describe('a content that breaks off', () => {
     await expect(text((await client.get('key')).stream)).rejects.toMatchObject({ code: 'fetch_failed' });
   });
 
-  test('comes as it is stored, even if it says that it is compressed', async () => {
+  test('is not decompressed, even if it is declared as compressed', async () => {
     const body = 'not gzip at all';
     const { client, requests } = await facing(
       answer(200, body, { ...dates, 'content-encoding': 'gzip', 'content-length': body.length }),
@@ -183,20 +183,20 @@ describe('a server that hangs', () => {
       response.writeHead(200, { ...dates, 'content-length': 10 }).write(sent);
     };
 
-  test('before its answer is asked again', async () => {
+  test('before its response is asked again', async () => {
     const { client, requests } = await facing({ timeoutMs }, nothing, answer(200, list));
     expect((await client.list()).objects).toEqual([]);
     expect(requests).toHaveLength(2);
   });
 
-  test('before the head of a content is asked again', async () => {
+  test('before the headers of a download is asked again', async () => {
     const whole = answer(200, '0123456789', { ...dates, 'content-length': 10 });
     const { client, requests } = await facing({ timeoutMs }, nothing, whole);
     expect(await text((await client.get('key')).stream)).toBe('0123456789');
     expect(requests).toHaveLength(2);
   });
 
-  test('in the middle of a content is asked for the rest, and for ever silent it is out of order', async () => {
+  test('in the middle of a download is asked for the rest, and is unavailable when it stays silent', async () => {
     const { client, requests } = await facing({ timeoutMs }, silent('0123'), nothing);
     const reading = text((await client.get('key')).stream);
     await expect(reading).rejects.toMatchObject({
@@ -220,7 +220,7 @@ describe('an upload in parts', () => {
   const begun = answer(200, initiated('u1'));
   const part = answer(200, '', { etag: '"part"' });
 
-  test('whose last answer was lost is whole if the object is there', async () => {
+  test('whose last response was lost is complete if the object is there', async () => {
     const { client, requests } = await facing(
       begun,
       part,
@@ -234,7 +234,7 @@ describe('an upload in parts', () => {
     expect(requests.map(({ method }) => method)).toEqual(['POST', 'PUT', 'PUT', 'POST', 'POST', 'HEAD']);
   });
 
-  test('is given up when the server does not say what a part is called', async () => {
+  test('fails when the server sends no etag for a part', async () => {
     const done = answer(
       200,
       '<CompleteMultipartUploadResult><ETag>"e"</ETag></CompleteMultipartUploadResult>',
@@ -288,13 +288,13 @@ describe('a page of a list that is empty and not the last', () => {
     ]);
   });
 
-  test('is not taken for the end when it leads nowhere', async () => {
+  test('is not taken for the end when it has no token', async () => {
     const { client } = await facing(answer(200, `${empty}</ListBucketResult>`));
     await expect(client.list()).rejects.toMatchObject({ code: 's3_answer_unreadable' });
   });
 });
 
-describe('an answer that is no S3', () => {
+describe('a response that is not S3', () => {
   test.each([
     ['a web page', '<!DOCTYPE html><html><body>Welcome<br></body></html>'],
     ['another document', '<Other/>'],
@@ -308,7 +308,7 @@ describe('an answer that is no S3', () => {
       '<ListBucketResult><Contents><Key>k</Key><Size>-1</Size></Contents></ListBucketResult>',
     ],
     ['a thousand levels', `${'<a>'.repeat(1000)}${'</a>'.repeat(1000)}`],
-  ])('is said to be one: %s', async (_, body) => {
+  ])('is reported: %s', async (_, body) => {
     const { client } = await facing(answer(200, body));
     await expect(client.list()).rejects.toMatchObject({ code: 's3_answer_unreadable' });
   });

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { s3Errors } from './errors.ts';
 
-/** Ends an exchange in which nothing happens: a server that hangs keeps its connections open as long as it likes. */
+/** Aborts an exchange in which nothing happens: a hanging server would keep its connections open forever. */
 export class Patience {
   readonly #controller = new AbortController();
   readonly #caller: AbortSignal | undefined;
@@ -32,7 +32,7 @@ export class Patience {
     }
   }
 
-  /** The body; how long its reader takes between two pieces does not count. */
+  /** The body. Time that its reader takes between two pieces does not count. */
   watch(body: Readable): Readable {
     const watched = Readable.from(this.#pieces(body), { objectMode: false });
     return watched.once('close', () => {

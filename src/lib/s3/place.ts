@@ -13,7 +13,7 @@ export interface Place {
 
 const bucketName = /^[A-Za-z0-9][A-Za-z0-9._-]{1,253}[A-Za-z0-9]$/;
 
-/** Where the bucket is. Throws when that cannot be a bucket. */
+/** Where the bucket is. Throws for an invalid endpoint or bucket name. */
 export function assertPlace({
   endpoint,
   region,
@@ -43,7 +43,7 @@ export function assertPlace({
   return { origin: `${url.protocol}//${bucket}.${url.host}`, host: `${bucket}.${url.host}`, path: '' };
 }
 
-/** A URL cannot hold the parts `.` and `..`: they would lead to another key. */
+/** A URL cannot hold the parts `.` and `..`: they would change the key. */
 export function pathOf(place: Place, key: string | undefined): string {
   if (key === undefined) return `${place.path}/`;
   const isUsable =

@@ -3,14 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isSluiceError } from '../errors.ts';
 import type { FetchAnswer } from '../fetch/guarded-fetch.ts';
 import type { FetchMethod } from '../fetch/request.ts';
-import { readComplaint, type S3Complaint } from './answers.ts';
 import { s3Errors } from './errors.ts';
 import { Patience } from './patience.ts';
 import { assertPlace, type Place, pathOf } from './place.ts';
+import { readComplaint, type S3Complaint } from './responses.ts';
 import { amzDate, authorizationOf, queryString, sha256Hex } from './signature.ts';
 import type { S3ClientOptions } from './types.ts';
 
-/** One request to a bucket; without a key it is about the bucket itself. */
+/** One request to a bucket; without a key it concerns the bucket itself. */
 export interface S3Request {
   method: FetchMethod;
   key?: string;
@@ -23,9 +23,9 @@ export interface S3Request {
 }
 
 export interface S3Sender {
-  /** Sends until an answer of success comes or the tries are used up; the caller reads the body. */
+  /** Sends until a request succeeds or the attempts are used up; the caller reads the body. */
   open(request: S3Request): Promise<FetchAnswer<Readable>>;
-  /** As open, with the body as text. An error in an answer of success is an error. */
+  /** Like open, with the body as text. An error in a successful response is an error. */
   text(request: S3Request): Promise<{ headers: Record<string, string>; body: string }>;
 }
 
@@ -38,7 +38,7 @@ const maxListBytes = 32 * 1024 * 1024;
 
 export function createSender(options: S3ClientOptions): S3Sender {
   const place = assertPlace(options);
-  // How much later it is at the server, once it has complained.
+  // How far the server's clock is ahead, once it has complained.
   const clock = { aheadMs: 0 };
   const send = (request: S3Request) => sendOnce(options, { place, clock, request });
   const open = (request: S3Request) =>
@@ -54,7 +54,7 @@ export function createSender(options: S3ClientOptions): S3Sender {
   return { open, text };
 }
 
-/** Until the head is there and between two pieces of the body; the request's own time limit is for all of it. */
+/** Limits the silence before the headers and between two pieces of the body; the request's timeout covers all of it. */
 async function openPatiently(
   send: (request: S3Request) => Promise<FetchAnswer<Readable>>,
   request: S3Request,
@@ -70,7 +70,7 @@ async function openPatiently(
   }
 }
 
-/** Waits before try number `failed` + 1: longer each time, and never two clients at the same moment. */
+/** Waits before attempt number `failed` + 1: longer each time, with jitter. */
 export async function waitToRetry(failed: number, signal?: AbortSignal): Promise<void> {
   const longest = Math.min(retryRules.capMs, retryRules.baseMs * 2 ** (failed - 1));
   await sleep(longest * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => {
@@ -78,7 +78,7 @@ export async function waitToRetry(failed: number, signal?: AbortSignal): Promise
   });
 }
 
-/** Worth another try: the server is out of order or the connection was lost. */
+/** Worth a retry: the server is unavailable or the connection was lost. */
 export function isPassing(error: unknown): boolean {
   return isSluiceError(error) && error.kind === 'transient';
 }
@@ -156,7 +156,7 @@ async function complaintOf(answer: FetchAnswer<Readable>): Promise<S3Complaint> 
   try {
     return readComplaint(body) ?? nothing;
   } catch {
-    // A proxy in between answers in HTML: the status has to do.
+    // A proxy in between responds in HTML: then only the status counts.
     return nothing;
   }
 }
@@ -167,7 +167,7 @@ async function readText(body: Readable, maxBytes: number): Promise<string> {
   for await (const piece of body as AsyncIterable<Buffer>) {
     sizeBytes += piece.length;
     if (sizeBytes > maxBytes) {
-      throw s3Errors.raise.s3_answer_unreadable(`The answer has more than ${maxBytes} bytes`);
+      throw s3Errors.raise.s3_answer_unreadable(`The response has more than ${maxBytes} bytes`);
     }
     pieces.push(piece);
   }
@@ -200,7 +200,7 @@ const credentialCodes = [
 ];
 const regionCodes = ['PermanentRedirect', 'TemporaryRedirect'];
 
-/** In words: the code of the server alone helps only those who know it. */
+/** With an explanation: the server's code alone helps only those who know it. */
 function toError(refusal: Refusal): Error {
   const { status, headers, complaint, options, request } = refusal;
   const { code } = complaint;
@@ -228,7 +228,7 @@ function toError(refusal: Refusal): Error {
     );
   }
   if (credentialCodes.includes(code)) {
-    return raise.s3_credentials_refused(`${bucket} was not opened to this key (${own})`, extras);
+    return raise.s3_credentials_refused(`${bucket} did not accept this key (${own})`, extras);
   }
   if (passingStatuses.includes(status) || passingCodes.includes(code)) {
     return raise.s3_unavailable(`${bucket} cannot be used now (${own})`, extras);
@@ -237,7 +237,7 @@ function toError(refusal: Refusal): Error {
     return raise.s3_access_denied(`${bucket} does not allow ${deedOf(request)} (${own})`, extras);
   }
   if (status === 416) return raise.s3_range_outside(`The object ends before the range (${own})`, extras);
-  if (status === 412) return raise.s3_object_changed('The object is another one than before', extras);
+  if (status === 412) return raise.s3_object_changed('The object is no longer the same one', extras);
   if (status === 404 || code === 'NoSuchKey') {
     return request.key === undefined
       ? raise.s3_bucket_missing(`${bucket} is not at this endpoint (${own})`, extras)

@@ -4,10 +4,10 @@ import { createHash, createHmac } from 'node:crypto';
 export interface SignedRequest {
   method: string;
   host: string;
-  /** Percent-encoded already, exactly as it is sent. */
+  /** Already percent-encoded, exactly as it is sent. */
   path: string;
   query: Record<string, string>;
-  /** All that are to be signed beside `host`; names in lower case. */
+  /** All headers to sign besides `host`; names in lower case. */
   headers: Record<string, string>;
   payloadHash: string;
 }
@@ -19,7 +19,7 @@ export interface SigningKey {
   service: string;
 }
 
-/** The value of the header `authorization`. The headers have to hold `x-amz-date` for the same moment. */
+/** The value of the header `authorization`. The headers must include `x-amz-date` for the same moment. */
 export function authorizationOf(request: SignedRequest, { key, at }: { key: SigningKey; at: Date }): string {
   const time = amzDate(at);
   const scope = `${time.slice(0, 8)}/${key.region}/${key.service}/aws4_request`;
@@ -41,7 +41,7 @@ export function sha256Hex(content: string | Uint8Array): string {
   return createHash('sha256').update(content).digest('hex');
 }
 
-/** Everything but letters, digits and `-._~`, as the UTF-8 of it. */
+/** Encodes everything except letters, digits and `-._~`, as UTF-8. */
 export function encodePercent(text: string): string {
   return encodeURIComponent(text).replace(
     /[!'()*]/g,
@@ -49,7 +49,7 @@ export function encodePercent(text: string): string {
   );
 }
 
-/** In the order of their encoded names, which is also the order of the signature. */
+/** Sorted by encoded names, which is also the order for the signature. */
 export function queryString(query: Record<string, string>): string {
   return Object.entries(query)
     .map(([name, value]) => [encodePercent(name), encodePercent(value)] as const)

@@ -1,28 +1,28 @@
 import type { Readable } from 'node:stream';
 import type { FetchAnswer, FetchOptions } from '../fetch/guarded-fetch.ts';
 
-/** One bucket of an S3-compatible server. Errors are those of s3Errors, or of fetchErrors when no answer came. */
+/** One bucket of an S3-compatible server. Throws s3Errors, or fetchErrors when there was no response. */
 export interface S3Client {
-  /** Keys in the order of their UTF-8 bytes. The page after this one is the one `after` its `next`. */
+  /** Keys in the order of their UTF-8 bytes. For the following page, pass `next` as `after`. */
   list(query?: ListQuery): Promise<S3Page>;
-  /** Null when there is no such object. */
+  /** Null if there is no such object. */
   head(key: string, options?: { signal?: AbortSignal }): Promise<S3Object | null>;
-  /** The caller reads the stream to its end or destroys it. A body that ends early is an error of the stream. */
+  /** The caller reads the stream to its end or destroys it. If the body ends early, the stream fails. */
   get(key: string, options?: GetOptions): Promise<S3Content>;
   /**
-   * Reads the content to its end; the object appears whole or not at all. In memory are at most two parts of 8 MiB.
-   * A content that throws, and an aborted signal, leave nothing behind: an unfinished upload is aborted.
+   * Reads the content to its end; the object appears whole or not at all. At most two parts of 8 MiB are in memory. If
+   * the content throws or the signal aborts, nothing is left behind: the upload is aborted.
    */
   put(
     key: string,
     content: AsyncIterable<Uint8Array | string>,
     options?: PutOptions,
   ): Promise<{ sizeBytes: number; etag: string }>;
-  /** Within the bucket, at most 5 GiB: the limit of the protocol. */
+  /** Within the bucket, at most 5 GiB, which is the limit of the protocol. */
   copy(names: { from: string; to: string }, options?: { signal?: AbortSignal }): Promise<{ etag: string }>;
-  /** Deleting what is not there is no error. */
+  /** Deleting a missing object is not an error. */
   delete(key: string, options?: { signal?: AbortSignal }): Promise<void>;
-  /** Multipart uploads that were begun and neither finished nor aborted. */
+  /** Multipart uploads that were neither finished nor aborted. */
   listUploads(query?: { prefix?: string; after?: UnfinishedUpload }): Promise<UploadPage>;
   abortUpload(upload: { key: string; uploadId: string }): Promise<void>;
 }
@@ -37,11 +37,11 @@ export interface S3ClientOptions {
   sessionToken?: string | null;
   /** The bucket in the path (`host/bucket/key`) instead of in the host name (`bucket.host/key`). */
   pathStyle: boolean;
-  /** A guarded fetch for an endpoint that a tenant chose; createDirectFetch for the operator's own. */
+  /** A guarded fetch for an endpoint that a tenant chose; one that refuses nothing for the operator's own. */
   fetch: S3Fetch;
-  /** Of one try: until the answer is complete; for `get` until its head is there, and between pieces of its body. */
+  /** Of one attempt: until the response is complete; for `get`, until its headers and between pieces of its body. */
   timeoutMs?: number;
-  /** Tries of one request in all. */
+  /** Attempts per request, including the first. */
   maxTries?: number;
   now?: () => Date;
 }
@@ -53,7 +53,7 @@ export interface S3Fetch {
 
 export interface ListQuery {
   prefix?: string;
-  /** Only keys behind this one. It need not exist. */
+  /** Only keys after this one, which need not exist. */
   after?: string;
   /** At most 1000, which is also the default. */
   maxKeys?: number;
@@ -77,9 +77,9 @@ export interface S3Object {
 export interface GetOptions {
   /** Byte positions, both included; without `end` to the end of the object. */
   range?: { start: number; end?: number };
-  /** An etag: another one is the error s3_object_changed. */
+  /** An etag. If the object has another one, s3_object_changed is thrown. */
   ifMatch?: string;
-  /** For the whole body too. */
+  /** Also for the whole body. */
   signal?: AbortSignal;
   /** How long the whole body may take; 10 minutes by default. */
   timeoutMs?: number;
@@ -87,7 +87,7 @@ export interface GetOptions {
 
 export interface S3Content {
   stream: Readable;
-  /** Of what the stream will give: of the range, if one was asked for. */
+  /** The length of the stream: of the range, if one was requested. */
   sizeBytes: number;
   /** Of the whole object. */
   totalBytes: number;

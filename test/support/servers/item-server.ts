@@ -2,6 +2,7 @@ import type { ItemHouseOptions } from '../../../src/ingest/items/open.ts';
 import type { RouteModule } from '../../../src/kernel/http/route.ts';
 import type { Kernel } from '../../../src/kernel/jobs/kernel.ts';
 import { jobRoutes } from '../../../src/kernel/jobs/routes.ts';
+import { testCatalogHouse } from '../worlds/catalog-house.ts';
 import type { TestDatabase } from '../worlds/database.ts';
 import { testItemHouse } from '../worlds/item-house.ts';
 import { useHouse } from '../worlds/kernel.ts';
@@ -16,7 +17,8 @@ export function useItemServer(
   const { held, open } = useHouse(database, (kernel) => testItemHouse(database.db, { kernel, ...options }));
   const routes: RouteModule = (app, deps) => {
     jobRoutes(held.kernel, open().details)(app, deps);
-    for (const module of [...open().routes, ...otherRoutes(held.kernel)]) module(app, deps);
+    const catalogs = testCatalogHouse(database.db, { kernel: held.kernel }).routes;
+    for (const module of [...open().routes, ...catalogs, ...otherRoutes(held.kernel)]) module(app, deps);
   };
   return { open, held, server: useServer(database, { routes: [routes] }) };
 }

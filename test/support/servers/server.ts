@@ -17,6 +17,7 @@ import { mintToken, type TokenSettings } from '../../../src/kernel/tenancy/token
 import type { Role } from '../../../src/kernel/tenancy/types.ts';
 import { type Clock, systemClock } from '../../../src/lib/clock.ts';
 import { testAdapterHouse } from '../worlds/adapter-house.ts';
+import { testCatalogHouse } from '../worlds/catalog-house.ts';
 import { testConnectorHouse } from '../worlds/connector-house.ts';
 import type { TestDatabase } from '../worlds/database.ts';
 import { testItemHouse } from '../worlds/item-house.ts';
@@ -127,6 +128,7 @@ function everyRoute(database: TestDatabase, authenticator: Authenticator): Route
     webhooks: testWebhooks(db),
     houses: [
       items,
+      testCatalogHouse(db, { kernel }),
       uploads,
       testConnectorHouse(db, { kernel }),
       testKnowledgeHouse(db, { kernel, files }),

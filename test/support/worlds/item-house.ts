@@ -6,6 +6,7 @@ import { itemBounds } from '../../../src/ingest/items/types.ts';
 import { createFiles } from '../../../src/kernel/files/backends.ts';
 import { createGuardedFetch } from '../../../src/lib/fetch/guarded-fetch.ts';
 import type { Database } from '../../../src/lib/postgres/db.ts';
+import { testCatalogHouse } from './catalog-house.ts';
 import { idleKernel } from './kernel.ts';
 
 export function testItemHouse(db: Database, options: Partial<ItemHouseOptions> = {}): ItemHouse {
@@ -16,6 +17,7 @@ export function testItemHouse(db: Database, options: Partial<ItemHouseOptions> =
     logger: pino({ level: 'silent' }),
     registry: new Registry(),
     fetch: createGuardedFetch({ blockPrivateAddresses: false, userAgent: 'Sluice/test' }),
+    catalogs: testCatalogHouse(db).door,
     secretOf: async (_tenantId, name) => `secret of ${name}`,
     bounds: itemBounds,
     ingestEnabled: true,

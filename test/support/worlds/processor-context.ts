@@ -1,5 +1,5 @@
 import type { ItemInput, ProcessorContext } from '../../../src/ingest/items/processing/processors/types.ts';
-import { normalizedFields } from '../../../src/ingest/items/values/normalized.ts';
+import { normalizedFields } from '../../../src/kernel/rows/normalized-fields.ts';
 import type { GuardedFetch } from '../../../src/lib/fetch/guarded-fetch.ts';
 
 const unreachable = () => {

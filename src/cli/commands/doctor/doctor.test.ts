@@ -4,7 +4,7 @@ import { expect, test, vi } from 'vitest';
 import { useCommandLine } from '../../../../test/support/servers/command-line.ts';
 import { newTenant, useDatabase } from '../../../../test/support/worlds/database.ts';
 import { eventually } from '../../../../test/support/worlds/kernel.ts';
-import { prepareTitleSearch } from '../../../ingest/items/catalog/prepare-title-search.ts';
+import { prepareTitleSearch } from '../../../ingest/catalog/matching/prepare-title-search.ts';
 import { newId } from '../../../lib/ids.ts';
 import type { Finding } from './checks.ts';
 

@@ -2,8 +2,9 @@ import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { guardFormula, unguardFormula } from '../../../lib/formats/csv-cells.ts';
-import { ExactNumber, type ExportRow, type ExportValue } from '../values/export-values.ts';
+import { ExactNumber, type ExactValue } from '../../../lib/rows/exact-json.ts';
 import { type CsvOptions, writeCsv } from './csv-writer.ts';
+import type { ExportRow } from './rows.ts';
 
 async function write(rows: readonly ExportRow[], options: CsvOptions): Promise<string> {
   const chunks: Uint8Array[] = [];
@@ -20,7 +21,7 @@ function read(text: string): (string | null)[][] {
   }) as (string | null)[][];
 }
 
-function textOf(value: ExportValue): string | null {
+function textOf(value: ExactValue): string | null {
   if (value === null) return null;
   if (typeof value === 'string') return guardFormula(value);
   if (value instanceof ExactNumber) return value.text;
@@ -33,7 +34,7 @@ describe('what goes in comes out identical', () => {
       fc.string({ unit: 'grapheme', maxLength: 20 }),
       fc.string({ unit: fc.constantFrom("'", '"', ',', ';', '\r', '\n', '\t', '=', '＝', 'a', ' ') }),
     );
-    const values: fc.Arbitrary<ExportValue> = fc.oneof(
+    const values: fc.Arbitrary<ExactValue> = fc.oneof(
       texts,
       fc.constant(null),
       fc.boolean(),

@@ -1,19 +1,20 @@
 import { createTurns } from '../../../lib/event-loop-turns.ts';
 import { csvField as textField } from '../../../lib/formats/csv-cells.ts';
-import { type ExportBatches, type ExportRow, type ExportValue, numberText } from '../values/export-values.ts';
+import { type ExactValue, numberText } from '../../../lib/rows/exact-json.ts';
+import type { ExportBatches, ExportRow } from './rows.ts';
 
 export interface CsvOptions {
   header: readonly string[];
   /** Excel takes a file without a byte order mark for the local code page. */
   byteOrderMark?: boolean;
-  /** How much text is gathered before it is handed on. */
+  /** How much text is collected before it is yielded. */
   chunkCharacters?: number;
 }
 
 /**
  * RFC 4180 in UTF-8: CRLF, header first, quotes doubled. Null is an empty field and the empty text is `""`, so that a
  * reader that looks can tell them apart. Text that a spreadsheet would run gets a leading apostrophe.
- * Half a surrogate pair has no UTF-8 form and comes out as U+FFFD.
+ * A lone surrogate has no UTF-8 form and is written as U+FFFD.
  */
 export async function* writeCsv(batches: ExportBatches, options: CsvOptions): AsyncGenerator<Uint8Array> {
   const limit = options.chunkCharacters ?? 128 * 1024;
@@ -42,7 +43,7 @@ function csvLine(row: ExportRow): string {
   return `${line}\r\n`;
 }
 
-function csvField(value: ExportValue): string {
+function csvField(value: ExactValue): string {
   if (typeof value === 'string') {
     if (value === '') return '""';
     return textField(value);

@@ -1,7 +1,7 @@
 import type { Database } from '../../../lib/postgres/db.ts';
+import type { ExactValue } from '../../../lib/rows/exact-json.ts';
 import { listForExport } from '../grid/store.ts';
 import type { ItemJob } from '../types.ts';
-import type { ExportValue } from '../values/export-values.ts';
 import { writeCsv } from './csv-writer.ts';
 import { createRowProjector, exportColumns } from './rows.ts';
 import { writeXlsx } from './xlsx-writer.ts';
@@ -22,11 +22,11 @@ async function* readBatches(
   db: Database,
   job: ItemJob,
   project: ReturnType<typeof createRowProjector>,
-): AsyncGenerator<ExportValue[][]> {
+): AsyncGenerator<ExactValue[][]> {
   const read = (afterId: number) => {
     const key = { tenantId: job.tenantId, jobId: job.jobId, afterId, limit: batchRows };
     const rows = db.tenant(job.tenantId, (tx) => listForExport(tx, key));
-    // Whoever waits for it hears of a failure; a client that has gone does not wait any more.
+    // The reader gets the error; if the client has gone, nobody awaits it.
     rows.catch(() => {});
     return rows;
   };

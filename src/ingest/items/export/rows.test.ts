@@ -1,21 +1,20 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { exactNumber } from '../values/exact-json.ts';
-import { ExactNumber, type ExportValue } from '../values/export-values.ts';
+import { ExactNumber, type ExactValue, exactNumber } from '../../../lib/rows/exact-json.ts';
 import { createRowProjector, exportColumns, resultKeysOf } from './rows.ts';
 
-function project(resultJson: string | null, keys = resultKeysOf(resultJson)): ExportValue[] {
+function project(resultJson: string | null, keys = resultKeysOf(resultJson)): ExactValue[] {
   return createRowProjector(exportColumns([], keys))({ rowNo: 7, status: 'DONE', resultJson }).slice(2);
 }
 
 describe('columns', () => {
-  test('are row_no and status, then declared ones that results have, then new ones as they were met', () => {
+  test('are row_no and status, then declared ones that results have, then new ones in order of appearance', () => {
     const { header, keys } = exportColumns(['sku', 'title', 'unused'], ['price', 'title', 'sku', 'url']);
     expect(header).toEqual(['row_no', 'status', 'sku', 'title', 'price', 'url']);
     expect(keys).toEqual(['sku', 'title', 'price', 'url']);
   });
 
-  test('of ours step aside for results of the same name, so that no two are alike', () => {
+  test('added by Sluice are renamed when a result has a column of the same name', () => {
     expect(exportColumns([], ['status', 'item_status', 'row_no']).header).toEqual([
       'item_row_no',
       'item_item_status',
@@ -33,7 +32,7 @@ describe('columns', () => {
 });
 
 describe('values', () => {
-  test('a missing key, a null and no result are null; inherited names are no values', () => {
+  test('a missing key, a null and no result are null; inherited names are not values', () => {
     const keys = ['__proto__', 'constructor', 'toString', 'a'];
     expect(project('{"a": null}', keys)).toEqual([null, null, null, null]);
     expect(project('{"__proto__": "p", "constructor": "c", "toString": "t"}', keys)).toEqual([

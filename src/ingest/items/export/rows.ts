@@ -1,16 +1,19 @@
-import { readExactMembers, readExactValue } from '../values/exact-json.ts';
-import type { ExportValue } from '../values/export-values.ts';
+import { type ExactValue, readExactMembers, readExactValue } from '../../../lib/rows/exact-json.ts';
 import { exportErrors } from './errors.ts';
+
+export type ExportRow = readonly ExactValue[];
+/** Rows arrive in batches: one await per row would cost more than writing it. */
+export type ExportBatches = AsyncIterable<readonly ExportRow[]> | Iterable<readonly ExportRow[]>;
 
 /** The columns of the grid and of every export of it, in order. */
 export interface ExportColumns {
-  /** What stands in the first row: the two columns of ours, then one per key. */
+  /** The first row: the two columns that Sluice adds, then one per key. */
   header: readonly string[];
   /** Keys of the results, in the order of their columns. */
   keys: readonly string[];
 }
 
-/** One item as the store gives it; the result stays the JSON text that PostgreSQL holds. */
+/** One item from the store; the result stays the JSON text that PostgreSQL holds. */
 export interface ExportItem {
   rowNo: number;
   status: string;
@@ -22,8 +25,8 @@ const wholeResultKey = 'result';
 
 /**
  * `row_no` and `status`, then every key that a result has: first those that the job's file declared, in the file's
- * order, then new ones in the order they were met. `resultKeys` has to name the keys of ALL results (a key that no
- * column carries would be a value lost, and projecting such a row fails).
+ * order, then new ones in order of appearance. `resultKeys` has to name the keys of ALL results: projecting a row with
+ * a key that has no column fails, because its value would be lost.
  */
 export function exportColumns(declared: readonly string[], resultKeys: Iterable<string>): ExportColumns {
   const met = new Set(resultKeys);
@@ -39,7 +42,7 @@ export function resultKeysOf(resultJson: string | null): string[] {
 }
 
 /** Returns a function from an item to the values of its row, made for one set of columns. */
-export function createRowProjector({ keys }: ExportColumns): (item: ExportItem) => ExportValue[] {
+export function createRowProjector({ keys }: ExportColumns): (item: ExportItem) => ExactValue[] {
   const columns = keys.map((key) => ({ key, inherited: key in Object.prototype }));
   const openings = keys.map((key, at) => `${at === 0 ? '{' : ','}${JSON.stringify(key)}:`);
   return (item) => {
@@ -61,9 +64,9 @@ function cutInOrder(
   { rowNo, status }: ExportItem,
   resultJson: string,
   openings: readonly string[],
-): ExportValue[] | null {
+): ExactValue[] | null {
   if (resultJson.includes('\\')) return null;
-  const row: ExportValue[] = [rowNo, status];
+  const row: ExactValue[] = [rowNo, status];
   let at = 0;
   for (const opening of openings) {
     const from = at + opening.length + 1;
@@ -76,15 +79,15 @@ function cutInOrder(
 }
 
 interface Projected {
-  row: ExportValue[];
+  row: ExactValue[];
   /** How many members of the result have no column. */
   lost: number;
 }
 
 /**
- * JSON.parse is enough (and several times faster) for a flat object whose numbers are short and plain. For anything
- * else the answer is null: something nested or not an object, or next to a number 16 digits or dots in a row or an
- * exponent. A text that only looks like that is then read exactly for nothing, and comes out the same.
+ * JSON.parse is enough (and several times faster) for a flat object whose numbers are short and plain. Returns null for
+ * anything else: a nested value, no object, or a number together with 16 digits or dots in a row or an exponent. A text
+ * that only looks like that is read exactly without need, with the same result.
  */
 function findPlainly(
   { rowNo, status }: ExportItem,
@@ -93,12 +96,12 @@ function findPlainly(
 ): Projected | null {
   if (!isObject(resultJson) || resultJson.includes('[')) return null;
   if (resultJson.indexOf('{') !== resultJson.lastIndexOf('{')) return null;
-  const result = JSON.parse(resultJson) as Record<string, ExportValue>;
-  const row: ExportValue[] = [rowNo, status];
+  const result = JSON.parse(resultJson) as Record<string, ExactValue>;
+  const row: ExactValue[] = [rowNo, status];
   let lost = Object.keys(result).length;
   let hasNumber = false;
   for (const { key, inherited } of columns) {
-    // JSON.parse makes `__proto__` an own property, but a result without it would answer with the inherited one.
+    // JSON.parse makes `__proto__` an own property, but a result without it would return the inherited one.
     const value = inherited && !Object.hasOwn(result, key) ? undefined : result[key];
     if (value !== undefined) lost -= 1;
     if (typeof value === 'number') hasNumber = true;
@@ -127,7 +130,7 @@ function missingColumn(rowNo: number, resultJson: string, keys: readonly string[
   );
 }
 
-/** A result may have a key of our name: its column keeps the name and ours steps aside, so that no two are alike. */
+/** A result may have a key with the name of an added column: then the added column is renamed. */
 function freeName(name: string, taken: readonly string[]): string {
   let free = name;
   while (taken.includes(free)) free = `item_${free}`;

@@ -1,6 +1,7 @@
-import { columnLetters } from '../../../lib/rows/xlsx/cell-names.ts';
-import { type ExportRow, type ExportValue, numberText } from '../values/export-values.ts';
+import { type ExactValue, numberText } from '../../../lib/rows/exact-json.ts';
+import { columnLetters } from '../../../lib/rows/xlsx/cells.ts';
 import { exportErrors } from './errors.ts';
+import type { ExportRow } from './rows.ts';
 import { cellStyles } from './xlsx-parts.ts';
 
 /** Excel's own limit, counted as it counts: in UTF-16 units. */
@@ -12,7 +13,7 @@ export interface CellPlace {
   column: string;
 }
 
-/** Answers what to write instead of a text that no cell can hold. */
+/** Returns what to write instead of a text that is too long for a cell. */
 export type TooLongHandler = (text: string, place: CellPlace) => string;
 
 export interface RowWriter {
@@ -85,7 +86,7 @@ function textCell(reference: string, text: string, style: number): string {
   return `<c r="${reference}" s="${style}" t="inlineStr"><is>${textElement(text)}</is></c>`;
 }
 
-function otherCell(reference: string, value: Exclude<ExportValue, string | null>): string {
+function otherCell(reference: string, value: Exclude<ExactValue, string | null>): string {
   if (typeof value === 'boolean') return `<c r="${reference}" t="b"><v>${value ? 1 : 0}</v></c>`;
   if (typeof value !== 'number') return stringCell(reference, value.text);
   const text = numberText(value);
@@ -116,13 +117,13 @@ function textElement(text: string): string {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters that XML cannot hold.
 const needsEscape = /[&<>\u0000-\u0008\u000b-\u001f\ud800-\udfff\ufffe\uffff]|_x/;
 
-/** Not in XML 1.0 even as references: other control characters, halves of surrogate pairs, U+FFFE, U+FFFF. */
+/** Not allowed in XML 1.0 even as references: other control characters, lone surrogates, U+FFFE, U+FFFF. */
 const unspeakable = '[\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\ud800-\\udfff\\ufffe\\uffff]';
 
 /**
  * What XML cannot hold is written as `_xHHHH_` (ST_Xstring of ECMA-376). Text that would be read as such an escape,
- * also together with one that follows it, has its underscore escaped. The pattern knows code points (flag u), so only
- * halves of pairs match it, never whole pairs.
+ * also together with one that follows it, has its underscore escaped. The pattern works on code points (flag u), so it
+ * matches lone surrogates but never whole pairs.
  */
 const escapable = new RegExp(`[&<>\\r]|${unspeakable}|_(?=x[0-9A-Fa-f]{4}(?:_|${unspeakable}))`, 'gu');
 

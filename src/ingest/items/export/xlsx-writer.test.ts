@@ -10,8 +10,9 @@ import {
   unzip,
 } from '../../../../test/support/probes/xlsx-reader.ts';
 import { isSluiceError } from '../../../lib/errors.ts';
-import { columnLetters } from '../../../lib/rows/xlsx/cell-names.ts';
-import { ExactNumber, type ExportRow, type ExportValue } from '../values/export-values.ts';
+import { ExactNumber, type ExactValue } from '../../../lib/rows/exact-json.ts';
+import { columnLetters } from '../../../lib/rows/xlsx/cells.ts';
+import type { ExportRow } from './rows.ts';
 import { writeXlsx, type XlsxOptions } from './xlsx-writer.ts';
 
 const naughty = [
@@ -67,7 +68,7 @@ async function readByPython(file: Buffer) {
 }
 
 /** The cell that a value has to become. */
-function cellOf(value: ExportValue): ReadCell {
+function cellOf(value: ExactValue): ReadCell {
   if (value === null) return null;
   if (typeof value === 'boolean') return { type: 'boolean', value: value ? '1' : '0' };
   if (typeof value === 'string') return { type: 'text', value };
@@ -92,7 +93,7 @@ describe('what goes in comes out identical', () => {
     expect(sheet).toEqual([header, ...rows].map(cellsOf));
   });
 
-  test('naughty strings in cells and headers, on several sheets, read by Python where there is one', async () => {
+  test('naughty strings in cells and headers, on several sheets, read by Python if it is installed', async () => {
     const file = await write(rows, { header, rowsPerSheet: 12, chunkCharacters: 500 });
     const sheets = (await readByPython(file)) ?? readWorkbook(file);
     expect(sheets).toHaveLength(3);
@@ -104,7 +105,7 @@ describe('what goes in comes out identical', () => {
   });
 
   test('any rows of any values', async () => {
-    const values: fc.Arbitrary<ExportValue> = fc.oneof(
+    const values: fc.Arbitrary<ExactValue> = fc.oneof(
       fc.constant(null),
       fc.boolean(),
       fc.string({ unit: 'binary', maxLength: 30 }),

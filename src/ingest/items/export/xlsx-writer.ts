@@ -1,6 +1,7 @@
 import { createTurns } from '../../../lib/event-loop-turns.ts';
-import type { ExportBatches, ExportRow } from '../values/export-values.ts';
+import { clamp } from '../../../lib/numbers.ts';
 import { exportErrors } from './errors.ts';
+import type { ExportBatches, ExportRow } from './rows.ts';
 import { createRowWriter, type RowWriter, type TooLongHandler } from './xlsx-cells.ts';
 import {
   contentTypesPart,
@@ -19,20 +20,20 @@ const sheetColumnsMax = 16_384;
 
 export interface XlsxOptions {
   header: readonly string[];
-  /** Plain letters, digits and spaces; further sheets get a number behind it. */
+  /** Plain letters, digits and spaces; further sheets get a number appended. */
   sheetName?: string;
-  /** Rows per sheet with the header; what is more goes on the next sheet, under the same header. */
+  /** Rows per sheet including the header; further rows go to the next sheet, under the same header. */
   rowsPerSheet?: number;
   /** Without it, a text that no cell can hold ends the export with an error that names row and column. */
   onTooLong?: TooLongHandler;
   zip?: ZipOptions;
-  /** How much XML is gathered before it is compressed. */
+  /** How much XML is collected before it is compressed. */
   chunkCharacters?: number;
 }
 
 /**
  * An XLSX workbook written front to back in flat memory: sheets stream through a deflate stream into a ZIP, and the
- * parts that name the sheets come last. Give up by returning the generator: it frees the compressor.
+ * parts that name the sheets come last. To cancel, return the generator: it frees the compressor.
  */
 export async function* writeXlsx(batches: ExportBatches, options: XlsxOptions): AsyncGenerator<Uint8Array> {
   assertColumnsFit(options.header);
@@ -138,7 +139,7 @@ class Workbook {
 
 /** In characters: as wide as the header needs, within what stays readable. */
 function columnWidth(name: string): number {
-  return Math.min(Math.max(name.length + 2, 10), 40);
+  return clamp(name.length + 2, { min: 10, max: 40 });
 }
 
 function assertColumnsFit(header: readonly string[]): void {

@@ -111,7 +111,7 @@ export class ZipEntryStream {
     this.#previous = new Promise((resolve, reject) => {
       this.#deflate.write(bytes, (error) => (error ? reject(error) : resolve()));
     });
-    // Whoever writes or ends next meets the error; until then it must not count as unhandled.
+    // The next write or end throws the error; until then it must not count as unhandled.
     this.#previous.catch(() => undefined);
   }
 
@@ -123,7 +123,7 @@ export class ZipEntryStream {
     this.#target.ended();
   }
 
-  /** Gives the compressor's memory back when the export is given up half-way. */
+  /** Frees the compressor's memory when the export is canceled. */
   destroy(): void {
     this.#deflate.destroy();
   }

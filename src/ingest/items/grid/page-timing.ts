@@ -1,10 +1,10 @@
 import type { FastifyBaseLogger } from 'fastify';
 import type { ItemMetrics } from '../metrics.ts';
 
-/** What a page of rows needs so that slow ones are found and every one can be traced. */
+/** What is needed to find slow pages and to trace every page. */
 export interface PageTiming {
   metrics: ItemMetrics;
-  /** Above it a page is logged as slow. */
+  /** Pages that take longer are logged as slow. */
   slowMs: number;
 }
 
@@ -15,7 +15,7 @@ interface PageRow {
 
 export const slowPageMs = 500;
 
-/** Reads one page: its time goes into the histogram of its list, its boundaries into the log. */
+/** Reads one page. Its duration goes to the histogram of its list, its boundaries to the log. */
 export async function timePage<Row extends PageRow>(
   { metrics, slowMs }: PageTiming,
   { list, log }: { list: 'grid' | 'keyset' | 'pending'; log: FastifyBaseLogger },

@@ -36,7 +36,7 @@ const reply = z.object({
   pendingCount: z.int(),
 });
 
-/** Everything that is still to do, over all jobs: the own ones, or (admins) the tenant's. */
+/** Open rows of all jobs: the caller's own, or, for admins, the tenant's. */
 export function pendingRoutes({ enabled, pages }: { enabled: boolean; pages: PageTiming }): RouteModule {
   return (app, deps) => {
     const counts = new PendingCounts(deps.db);
@@ -46,7 +46,7 @@ export function pendingRoutes({ enabled, pages }: { enabled: boolean; pages: Pag
       config: { action: 'item.read' },
       schema: {
         tags: ['items'],
-        summary: 'Open rows over all items jobs, longest untouched first',
+        summary: 'List open rows across all items jobs, least recently updated first',
         querystring,
         response: { 200: reply, ...problems(404) },
       },
@@ -77,7 +77,7 @@ interface Owner {
   userId: string | null;
 }
 
-/** One row more than is shown. */
+/** Reads one row more than is shown. */
 async function readPage(
   { db, cursors, pages }: RouteDeps & { pages: PageTiming },
   { owner, query, log }: { owner: Owner; query: z.output<typeof querystring>; log: FastifyBaseLogger },
@@ -94,11 +94,11 @@ async function readPage(
     limit: query.pageSize + 1,
   };
   return timePage(pages, { list: 'pending', log }, () =>
-    db.tenant(owner.tenantId, (tx) => listPending(tx, wanted)),
+    db.read(owner.tenantId, (tx) => listPending(tx, wanted)),
   );
 }
 
-/** Counted at most twice a minute for each who asks. */
+/** Counts at most twice a minute for each caller. */
 class PendingCounts {
   readonly #db: Database;
   readonly #known = new Map<string, { atMs: number; count: number }>();
@@ -111,14 +111,14 @@ class PendingCounts {
     const key = `${owner.tenantId}\0${owner.userId ?? ''}`;
     const known = this.#known.get(key);
     if (known && performance.now() - known.atMs < rememberMs) return known.count;
-    const count = await this.#db.tenant(owner.tenantId, (tx) => countPending(tx, owner));
+    const count = await this.#db.read(owner.tenantId, (tx) => countPending(tx, owner));
     if (this.#known.size > maxRemembered) this.#known.clear();
     this.#known.set(key, { atMs: performance.now(), count });
     return count;
   }
 }
 
-/** Only who sees the whole tenant may ask for all of it. */
+/** Only admins may list the rows of the whole tenant. */
 function ownerOf(principal: Principal, asked: 'me' | 'all'): string | null {
   if (asked === 'me') return principal.userId;
   if (principal.role === 'member') {

@@ -4,12 +4,15 @@ import { problems } from '../../../kernel/http/replies.ts';
 import type { RouteApp, RouteDeps } from '../../../kernel/http/route.ts';
 import { jobKeyOf } from '../../../kernel/jobs/routes.ts';
 import type { JobKey } from '../../../kernel/jobs/service.ts';
+import { normalizedJson } from '../../../kernel/rows/normalized-fields.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
+import { itemErrors } from '../errors.ts';
 import { getItemJob } from '../service.ts';
 import { type ItemJob, type ItemStatus, itemStatuses } from '../types.ts';
 import { type PageTiming, timePage } from './page-timing.ts';
 import {
   findIdBefore,
+  findItemRow,
   type GridRow,
   type KeysetQuery,
   listById,
@@ -20,6 +23,7 @@ import {
 
 const tags = ['items'];
 const params = z.strictObject({ job_id: z.uuid() });
+const itemParams = params.extend({ item_id: z.coerce.number().int().min(1) });
 const maxPageSize = 500;
 
 const statusList = z
@@ -41,8 +45,8 @@ const gridFields = z.strictObject({
     .min(1)
     .max(2 ** 31 - 1)
     .optional()
-    .describe('By keyset, beginning with this row of the file'),
-  input: z.enum(['true', 'false']).default('false').describe('Whether the input of each row is shown too'),
+    .describe('List by keyset, starting at this row of the file'),
+  input: z.enum(['true', 'false']).default('false').describe('Whether to include the input of each row'),
 });
 
 const open: readonly ItemStatus[] = ['PENDING', 'PROCESSING'];
@@ -52,7 +56,8 @@ const gridQuery = gridFields.refine(
     fromRow === undefined || (after === undefined && !statuses?.every((status) => open.includes(status))),
   {
     path: ['fromRow'],
-    message: 'cannot go with after, nor with open statuses only: those are listed by time, not by row',
+    message:
+      'cannot be combined with after, or with open statuses only, which are listed by time and not by row',
   },
 );
 type GridQuery = z.output<typeof gridQuery>;
@@ -61,7 +66,7 @@ export interface GridDeps extends RouteDeps {
   pages: PageTiming;
 }
 
-/** The rows of a job: by pages for people who count, by keyset for everything that goes through all of them. */
+/** The rows of a job: by page for people, by keyset for programs that read all of them. */
 export function gridRoutes(app: RouteApp, deps: GridDeps): void {
   app.route({
     method: 'GET',
@@ -70,7 +75,7 @@ export function gridRoutes(app: RouteApp, deps: GridDeps): void {
     schema: {
       tags,
       summary:
-        'The rows of an items job, by pages, or by keyset when `after`, `statuses` or `fromRow` is given',
+        'List the rows of an items job: by page, or by keyset when `after`, `statuses` or `fromRow` is given',
       params,
       querystring: gridQuery,
       response: { 200: z.looseObject({ data: z.array(z.looseObject({})) }), ...problems(404) },
@@ -85,6 +90,7 @@ export function gridRoutes(app: RouteApp, deps: GridDeps): void {
         : sendKeyset(deps, reply, { key, query: request.query });
     },
   });
+  rowRoutes(app, deps);
   callRoutes(app, deps);
 }
 
@@ -96,13 +102,13 @@ async function sendPage(
   const { page, pageSize, status = null } = query;
   const wanted = { ...key, status, page, pageSize, descending: query.sort === '-rowNo' };
   const rows = await timePage(pages, { list: 'grid', log: reply.log }, () =>
-    db.tenant(key.tenantId, (tx) => listPage(tx, { ...wanted, withInput: query.input === 'true' })),
+    db.read(key.tenantId, (tx) => listPage(tx, { ...wanted, withInput: query.input === 'true' })),
   );
   const total = status === null ? items.counts.total : countOf(items, status);
   return sendRows(reply, rows, { page, pageSize, total });
 }
 
-/** Open rows by how long nobody touched them, all others in the order of the file: each order has its index. */
+/** Open rows by time of their last update, all others in the order of the file: each order has its index. */
 async function sendKeyset(
   { db, cursors, pages }: GridDeps,
   reply: FastifyReply,
@@ -114,7 +120,7 @@ async function sendKeyset(
   const position = query.after === undefined ? [] : cursors.decode(list, query.after);
   const wanted = { ...key, limit: query.pageSize + 1, withInput: query.input === 'true' };
   const rows = await timePage(pages, { list: 'keyset', log: reply.log }, () =>
-    db.tenant(key.tenantId, (tx) =>
+    db.read(key.tenantId, (tx) =>
       openStatuses
         ? listOpen(tx, { ...wanted, statuses: openStatuses, after: openPosition(position) })
         : listFrom(tx, { ...wanted, statuses, afterId: Number(position[0] ?? 0), fromRow: query.fromRow }),
@@ -135,6 +141,32 @@ async function listFrom(
   return listById(tx, { ...query, afterId: await findIdBefore(tx, { ...query, rowNo: fromRow }) });
 }
 
+/** One row with everything that is known about it. */
+function rowRoutes(app: RouteApp, deps: RouteDeps): void {
+  app.route({
+    method: 'GET',
+    url: '/api/jobs/:job_id/items/:item_id',
+    config: { action: 'item.read' },
+    schema: {
+      tags,
+      summary: 'Get one row: its input, its well-known fields under their standard names, and its result',
+      params: itemParams,
+      response: { 200: z.looseObject({ id: z.string(), normalized: z.looseObject({}) }), ...problems(404) },
+    },
+    handler: async (request, reply) => {
+      const key = jobKeyOf(request);
+      const itemId = request.params.item_id;
+      await getItemJob(deps, key);
+      const row = await deps.db.read(key.tenantId, (tx) => findItemRow(tx, { ...key, itemId }));
+      if (!row) throw itemErrors.raise.item_not_found(`Job ${key.jobId} has no item ${itemId}`);
+      const normalized = row.normalizedJson ?? normalizedJson(row.inputJson);
+      // Text and not objects: numbers of any length and every key survive.
+      const body = `${row.json.slice(0, -1)},"normalized":${normalized}}`;
+      return reply.type('application/json; charset=utf-8').send(Buffer.from(body, 'utf8'));
+    },
+  });
+}
+
 const callReply = z.object({
   provider: z.string(),
   strategy: z.string(),
@@ -152,15 +184,15 @@ function callRoutes(app: RouteApp, deps: RouteDeps): void {
     config: { action: 'item.read' },
     schema: {
       tags,
-      summary: 'The calls to providers that were made for a row, newest first',
-      params: z.strictObject({ job_id: z.uuid(), item_id: z.coerce.number().int().min(1) }),
+      summary: 'List the provider calls made for a row, newest first',
+      params: itemParams,
       response: { 200: z.object({ data: z.array(callReply) }), ...problems(404) },
     },
     handler: async (request) => {
       const key = jobKeyOf(request);
       await getItemJob(deps, key);
       const wanted = { ...key, itemId: request.params.item_id, limit: 100 };
-      const calls = await deps.db.tenant(key.tenantId, (tx) => listCalls(tx, wanted));
+      const calls = await deps.db.read(key.tenantId, (tx) => listCalls(tx, wanted));
       const data = calls.map(({ eventId: _id, createdAt, ...call }) => ({
         ...call,
         createdAt: createdAt.toISOString(),

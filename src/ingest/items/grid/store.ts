@@ -3,8 +3,8 @@ import { type Sql, sql, trustedSql } from '../../../lib/postgres/sql.ts';
 import type { ItemStatus, JobKey } from '../types.ts';
 
 /**
- * Rows of the grid as JSON text, made by the database: results hold numbers of any length and keys of any name, and
- * neither survives a trip through JavaScript objects.
+ * Rows of the grid as JSON text from the database: results hold numbers of any length and keys of any name, and neither
+ * survives a conversion to JavaScript objects.
  */
 export interface GridRow {
   id: number;
@@ -12,22 +12,17 @@ export interface GridRow {
   json: string;
 }
 
-const gridRow = trustedSql(`
-  i.id, to_char(i.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "updatedAt",
+/** `more`: further members, such as the input. */
+const rowJson = (more: string) => `
   json_build_object(
-    'id', i.id::text, 'rowNo', i.row_no, 'status', i.status, 'attempts', i.attempts, 'result', i.result_json,
+    'id', i.id::text, 'rowNo', i.row_no, 'status', i.status, 'attempts', i.attempts, ${more}'result', i.result_json,
     'errorCode', i.error_code, 'lastError', i.last_error, 'lockedBy', i.locked_by, 'lockedAt', i.locked_at,
     'nextAttemptAt', case when i.status = 'PENDING' and i.due_at > '-infinity' then i.due_at end,
-    'updatedAt', i.updated_at)::text as json`);
+    'updatedAt', i.updated_at)::text as json`;
 
-const gridRowWithInput = trustedSql(`
-  i.id, to_char(i.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "updatedAt",
-  json_build_object(
-    'id', i.id::text, 'rowNo', i.row_no, 'status', i.status, 'attempts', i.attempts, 'input', i.input_json,
-    'result', i.result_json, 'errorCode', i.error_code, 'lastError', i.last_error, 'lockedBy', i.locked_by,
-    'lockedAt', i.locked_at,
-    'nextAttemptAt', case when i.status = 'PENDING' and i.due_at > '-infinity' then i.due_at end,
-    'updatedAt', i.updated_at)::text as json`);
+const updatedAt = `to_char(i.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "updatedAt"`;
+const gridRow = trustedSql(`i.id, ${updatedAt}, ${rowJson('')}`);
+const gridRowWithInput = trustedSql(`i.id, ${updatedAt}, ${rowJson(`'input', i.input_json, `)}`);
 
 function columns(withInput: boolean): Sql {
   return withInput ? gridRowWithInput : gridRow;
@@ -43,33 +38,22 @@ export interface PageQuery extends JobKey {
 
 export function listPage(tx: Tx, query: PageQuery): Promise<GridRow[]> {
   if (query.status === 'PENDING') return listWaitingPage(tx, query);
-  const offset = (query.page - 1) * query.pageSize;
-  if (query.descending) {
-    return tx.rows<GridRow>(sql`
-      select ${columns(query.withInput)}
-        from job_items i
-       where i.tenant_id = ${query.tenantId}
-         and i.job_id = ${query.jobId}
-         and (${query.status}::text is null or i.status = ${query.status})
-       order by i.id desc
-       limit ${query.pageSize}
-      offset ${offset}`);
-  }
+  const direction = trustedSql(query.descending ? 'desc' : 'asc');
   return tx.rows<GridRow>(sql`
     select ${columns(query.withInput)}
       from job_items i
      where i.tenant_id = ${query.tenantId}
        and i.job_id = ${query.jobId}
        and (${query.status}::text is null or i.status = ${query.status})
-     order by i.id
+     order by i.id ${direction}
      limit ${query.pageSize}
-    offset ${offset}`);
+    offset ${(query.page - 1) * query.pageSize}`);
 }
 
 /**
- * Rows are taken in the order of the file, so those that wait come after all that are done, and looking for them
- * from the start would read the whole job. Rows that wait for nothing are in order in the index of what can be
- * claimed; the few that wait for a retry are sorted in. The range of one moment keeps the planner on that index.
+ * Rows are claimed in the order of the file, so pending rows come after all finished ones, and a search from the start
+ * would read the whole job. Rows that are due are in order in the index of claimable rows; the few that wait for a
+ * retry are merged in. The range of a single value keeps the planner on that index.
  */
 function listWaitingPage(tx: Tx, query: PageQuery): Promise<GridRow[]> {
   const { tenantId, jobId, page, pageSize } = query;
@@ -124,9 +108,9 @@ export function listById(tx: Tx, query: KeysetQuery): Promise<GridRow[]> {
 }
 
 /**
- * The id behind which a row of the file and all after it lie; of a row behind the last one, the last one's. Numbers of
- * rows have no index of their own, which every insert would pay for: ids grow with them, so the range of ids is halved
- * until it is found, with one look into the primary key each time.
+ * The id after which a row of the file and all that follow it lie; for a row beyond the end, that of the last row. Row
+ * numbers have no index of their own, because every insert would pay for it. Ids grow with row numbers, so a binary
+ * search over ids finds the row with one lookup in the primary key per step.
  */
 export async function findIdBefore(
   tx: Tx,
@@ -168,7 +152,7 @@ export interface OpenQuery extends JobKey {
   withInput: boolean;
 }
 
-/** What is still to do, longest untouched first: the Pending tab of a job. */
+/** Open rows, least recently updated first: the Pending tab of a job. */
 export function listOpen(tx: Tx, query: OpenQuery): Promise<GridRow[]> {
   return tx.rows<GridRow>(sql`
     select ${columns(query.withInput)}
@@ -193,7 +177,7 @@ export interface PendingRow {
   lockedBy: string | null;
   lockedAt: Date | null;
   updatedAt: string;
-  /** At most the first few thousand characters: a summary is made of it. */
+  /** At most the first few thousand characters, for a summary. */
   inputHead: string;
   total: number;
   processed: number;
@@ -213,11 +197,10 @@ export interface PendingQuery {
 
 const pendingColumns = trustedSql(`
   i.id, i.job_id as "jobId", i.user_id as "userId", i.job_type as "jobType", i.status, i.attempts,
-  i.locked_by as "lockedBy", i.locked_at as "lockedAt",
-  to_char(i.updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "updatedAt",
+  i.locked_by as "lockedBy", i.locked_at as "lockedAt", ${updatedAt},
   left(i.input_json::text, 4000) as "inputHead", j.total, j.total - j.pending - j.processing as processed`);
 
-/** A look into the job of each row; the offset keeps it one, where a join might read all jobs for each row. */
+/** One lookup of the job per row. The offset prevents a join that might read all jobs for each row. */
 const pendingTables = trustedSql(`
   job_items i
       join lateral (
@@ -230,8 +213,8 @@ const pendingTables = trustedSql(`
 
 /**
  * Over all jobs of a tenant, of one of its users, or of one job: three shapes, because each has an index of its own.
- * User and job are a range of one value and stand in the order, though equality would say the same: then no other
- * index has the order, and the planner cannot take a wrong one while it knows nothing of the table yet.
+ * User and job are a range of one value and part of the order, although equality would mean the same: then no other
+ * index has that order, and a planner without statistics cannot choose a wrong one.
  */
 export function listPending(tx: Tx, query: PendingQuery): Promise<PendingRow[]> {
   if (query.jobId !== null) return listPendingOfJob(tx, { ...query, jobId: query.jobId });
@@ -276,7 +259,7 @@ function listPendingOfJob(tx: Tx, query: PendingQuery & { jobId: string }): Prom
      limit ${query.limit}`);
 }
 
-/** A page token lies within the dates that it was made for, so it counts before them. */
+/** A page token lies within the dates that it was created for, so it takes precedence. */
 function startOf({ after, updatedFrom }: PendingQuery): { updatedAt: string; id: number } {
   return after ?? { updatedAt: updatedFrom?.toISOString() ?? '-infinity', id: 0 };
 }
@@ -290,7 +273,7 @@ function pendingFilter(query: PendingQuery): Sql {
        and i.updated_at <= coalesce(${query.updatedTo}::timestamptz, 'infinity')`;
 }
 
-/** From the counts of the jobs, not from the items: however many there are. */
+/** From the counts of the jobs, not from the items, of which there may be millions. */
 export async function countPending(
   tx: Tx,
   query: { tenantId: string; userId: string | null },
@@ -311,7 +294,7 @@ export interface ExportRow {
   resultJson: string | null;
 }
 
-/** A batch of an export; keyset by id, so that any number of rows costs the same per batch. */
+/** A batch of an export; by keyset, so that each batch costs the same. */
 export function listForExport(
   tx: Tx,
   { tenantId, jobId, afterId, limit }: JobKey & { afterId: number; limit: number },
@@ -324,6 +307,30 @@ export function listForExport(
        and i.id > ${afterId}
      order by i.id
      limit ${limit}`);
+}
+
+export interface ItemRow {
+  /** The row as in the grid, with its input. */
+  json: string;
+  inputJson: string;
+  /** Null: the input is canonical already. */
+  normalizedJson: string | null;
+}
+
+const itemRow = trustedSql(rowJson(`'strategy', i.strategy, 'input', i.input_json, `));
+
+export function findItemRow(
+  tx: Tx,
+  { tenantId, jobId, itemId }: JobKey & { itemId: number },
+): Promise<ItemRow | null> {
+  return tx.find<ItemRow>(sql`
+    select ${itemRow},
+           i.input_json::text as "inputJson",
+           i.normalized_json::text as "normalizedJson"
+      from job_items i
+     where i.tenant_id = ${tenantId}
+       and i.job_id = ${jobId}
+       and i.id = ${itemId}`);
 }
 
 export interface CallRow {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { normalizedFields } from '../../../kernel/rows/normalized-fields.ts';
 import { inputSummary } from './summary.ts';
 
 const nothing = { title: null, brand: null, sku: null, first: [] };
@@ -16,7 +17,7 @@ test('a name stands in for a title that is missing or empty', () => {
   expect(inputSummary({ name: 'Chair', title: 'Armchair' })).toMatchObject({ title: 'Armchair' });
 });
 
-test('the first columns that have a value show a row without any of them', () => {
+test('a row without any of them is shown by its first columns that have a value', () => {
   const text =
     '{"__proto__":"x","empty":"","none":null,"constructor":{"a":[1]},"id":1234567890123456789,"d":4}';
   expect(inputSummary(text)).toEqual({
@@ -41,4 +42,11 @@ test('long values are cut at 200 characters, between whole characters', () => {
 test('a row without values has an empty summary', () => {
   expect(inputSummary('{}')).toEqual(nothing);
   expect(inputSummary({ a: null, b: '' })).toEqual(nothing);
+});
+
+test('the summary of a row shows what the normalized fields hold', () => {
+  const row = '{"Product Name":" Cafe\u0301 ","manufacturer":"Acme","Article-Number":"A-1"}';
+  const { title, brand, sku } = normalizedFields(row);
+  expect(inputSummary(row)).toEqual({ title, brand, sku, first: [] });
+  expect(title).toBe('Café');
 });

@@ -1,7 +1,7 @@
+import { canonicalText, type FieldName, meaningOf } from '../../../kernel/rows/normalized-fields.ts';
 import { jsonMembers } from '../../../lib/rows/json-members.ts';
-import { canonicalText, type FieldName, meaningOf } from '../values/normalized.ts';
 
-/** What lists show of a row, in place of the whole row. */
+/** What lists show of a row instead of the whole row. */
 export interface InputSummary {
   title: string | null;
   brand: string | null;
@@ -15,7 +15,7 @@ const firstColumns = 3;
 /** A hostile row of very many columns must not make a list slow. */
 const mostColumns = 1_000;
 
-/** Takes the JSON text of a row, in which long numbers keep their digits, or its object. */
+/** Takes a row as JSON text, in which long numbers keep their digits, or as an object. */
 export function inputSummary(input: string | Readonly<Record<string, unknown>>): InputSummary {
   const best = new Map<FieldName, { rank: number; value: string }>();
   const first: InputSummary['first'] = [];
@@ -49,7 +49,7 @@ function* columnsOf(input: string | Readonly<Record<string, unknown>>): Generato
   }
 }
 
-/** A string without its quotes, everything else as its JSON text; null for what shows nothing. */
+/** A string without its quotes, everything else as JSON text; null for an empty value. */
 function textOf(valueText: string): string | null {
   const value = valueText.startsWith('"') ? canonicalText(String(JSON.parse(valueText))) : valueText;
   return value === '' || valueText === 'null' ? null : shorten(value);

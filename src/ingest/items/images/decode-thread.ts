@@ -1,7 +1,6 @@
 import { type MessagePort, parentPort } from 'node:worker_threads';
-import { decodeImage, loadDecoder } from './decode.ts';
-import { openRoom } from './pixel-room.ts';
-import type { DecodeAnswer, DecodeQuestion } from './thread-messages.ts';
+import { decodeImage, loadDecoder, openRoom } from './decode.ts';
+import type { DecodeAnswer, DecodeQuestion } from './types.ts';
 import { imageLimits } from './types.ts';
 
 // What runs in the thread that images are decoded in; `decoder.ts` starts and watches it. Loading the library alone

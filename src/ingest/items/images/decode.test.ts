@@ -1,9 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { badImages, picture, pngOf } from '../../../../test/generators/images.ts';
-import { decodeImage, loadDecoder } from './decode.ts';
-import { openRoom } from './pixel-room.ts';
+import { decodeImage, loadDecoder, openRoom } from './decode.ts';
 import { recogniseImage, sniffBytes } from './recognise.ts';
-import type { Decoded } from './thread-messages.ts';
+import type { Decoded } from './types.ts';
 import { imageLimits } from './types.ts';
 
 const room = openRoom(imageLimits.decodedBytes);
@@ -31,7 +30,7 @@ describe('an image', () => {
     },
   );
 
-  test('that the camera was turned for has the size that people see', async () => {
+  test('has its visible size when the camera was rotated', async () => {
     const bytes = await picture({ width: 200, height: 100 })
       .withMetadata({ orientation: 6 })
       .jpeg()
@@ -41,7 +40,7 @@ describe('an image', () => {
     expect((await factsOf(Buffer.from(thumbnail))).facts).toMatchObject({ width: 80, height: 160 });
   });
 
-  test('that is smaller than a thumbnail is not blown up, and has its colour', async () => {
+  test('is not enlarged when it is smaller than a thumbnail, and keeps its colour', async () => {
     const red = await picture({ width: 3, height: 2 })
       .composite([{ input: { create: { width: 3, height: 2, channels: 3, background: '#ff0000' } } }])
       .png()
@@ -51,7 +50,7 @@ describe('an image', () => {
     expect((await factsOf(Buffer.from(thumbnail))).facts).toMatchObject({ width: 3, height: 2 });
   });
 
-  test('looks like itself when it is smaller and of another format, and unlike another one', async () => {
+  test('has a similar hash when it is scaled or converted, and another image has not', async () => {
     const whole = (await factsOf(await picture({ seed: 3, width: 400, height: 300 }).png().toBuffer())).facts;
     const small = await picture({ seed: 3, width: 400, height: 300 }).resize(200).jpeg().toBuffer();
     const other = (await factsOf(await picture({ seed: 8, width: 400, height: 300 }).png().toBuffer())).facts;
@@ -60,7 +59,7 @@ describe('an image', () => {
     expect(differingBits(whole.dHash, other.dHash)).toBeGreaterThan(10);
   });
 
-  test('that is animated counts its frames, and one with a see-through part says so', async () => {
+  test('reports its number of frames and whether it has transparency', async () => {
     const frames = Buffer.alloc(20 * 60 * 4, 90);
     frames.fill(200, 20 * 20 * 4, 20 * 40 * 4);
     const gif = await open(frames, { raw: { width: 20, height: 60, channels: 4, pageHeight: 20 } })
@@ -69,7 +68,7 @@ describe('an image', () => {
     expect((await factsOf(gif)).facts).toMatchObject({ width: 20, height: 20, pages: 3, hasAlpha: true });
   });
 
-  test('whose pixels are all there is read, however little it weighs', async () => {
+  test('is read when all its pixels are there, however small the file is', async () => {
     const flat = pngOf({ width: 3_000, height: 2_000, rows: Buffer.alloc(2_000 * 9_001) });
     expect((await factsOf(flat)).facts).toMatchObject({ width: 3_000, height: 2_000, meanColour: '#000000' });
   });
@@ -80,12 +79,12 @@ function differingBits(one: string, other: string): number {
   return bits.toString(2).replaceAll('0', '').length;
 }
 
-describe('what is no image', () => {
-  test.each(badImages)('($what) is said to be so', async ({ bytes, code }) => {
+describe('a file that is not an image', () => {
+  test.each(badImages)('($what) is reported as such', async ({ bytes, code }) => {
     expect(await decodeImage(open, await bytes(), room)).toMatchObject({ ok: false, code });
   });
 
-  test('is known by its own words, whatever else is decoded at the same time', async () => {
+  test('gets its own error message, whatever else is decoded at the same time', async () => {
     const shared = openRoom(imageLimits.decodedBytes);
     const sent = await Promise.all(badImages.map(async (bad) => ({ ...bad, bytes: await bad.bytes() })));
     const quick = sent.filter(({ bytes }) => bytes.length < 100_000);
@@ -96,7 +95,7 @@ describe('what is no image', () => {
     }
   });
 
-  test('is not drawn by the library either, should it ever get that far', async () => {
+  test('is refused by the library too', async () => {
     const drawing = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>');
     await expect(open(drawing, {}).metadata()).rejects.toThrow();
   });

@@ -1,8 +1,7 @@
 import type { Metadata, Sharp, SharpOptions } from 'sharp';
 import { messageOf } from '../../../lib/errors.ts';
-import type { PixelRoom } from './pixel-room.ts';
 import { recogniseImage, sniffBytes } from './recognise.ts';
-import type { Decoded, DecodeFailureCode, ImageFacts } from './thread-messages.ts';
+import type { Decoded, DecodeFailureCode, ImageFacts } from './types.ts';
 import { type ImageFormat, imageLimits } from './types.ts';
 
 type OpenImage = (input: Uint8Array, options: SharpOptions) => Sharp;
@@ -38,9 +37,9 @@ const openOptions: SharpOptions = {
 };
 
 /**
- * Everything that is known of an image. What is wrong with it is an answer, too. The library keeps its words in one
- * place for all images at once, and what is wrong is known by its words alone: an image that fails beside others is
- * read again with the whole room to itself.
+ * Everything that is known about an image, or why it cannot be decoded. The library collects its error messages for all
+ * images in one place, and a failure is known by its message alone. So an image that fails while others are decoded is
+ * decoded again with all the room to itself.
  */
 export async function decodeImage(open: OpenImage, bytes: Uint8Array, room: PixelRoom): Promise<Decoded> {
   const unread = refusalByLooks(
@@ -54,8 +53,7 @@ export async function decodeImage(open: OpenImage, bytes: Uint8Array, room: Pixe
   }
 }
 
-/** Rejects for whatever is wrong with the image, except that it takes too long: that needs no words, only a clock. */
-
+/** Rejects for any failure except a timeout, which is known by the clock and not by a message. */
 async function decodeBeside(open: OpenImage, bytes: Uint8Array, room: PixelRoom): Promise<Decoded> {
   const metadata = await within(room, bytes.length, () => open(bytes, openOptions).metadata());
   const refusal = refusalOf(metadata);
@@ -92,7 +90,7 @@ async function within<Result>(room: PixelRoom, bytes: number, work: () => Promis
   }
 }
 
-/** By the first bytes: the library need not see what it is not going to read. */
+/** By the first bytes: the library need not see what it would not read. */
 function refusalByLooks(start: Buffer): Decoded | null {
   if (start.length === 0) return refused('image_empty', 'The file has no bytes');
   const seen = recogniseImage(start);
@@ -137,8 +135,8 @@ function decodedBytesOf({ width, height, channels, depth }: Metadata): number {
 }
 
 /**
- * Of a JPEG whose data do not fill the size that it states the library only warns, and paints the rest grey. Other
- * warnings are of no account: many cameras write files that give them.
+ * When a JPEG has less data than its size needs, the library only warns, and paints the rest grey. Other warnings are
+ * ignored: many cameras write files that cause them.
  */
 async function readStrictly(open: OpenImage, bytes: Uint8Array, metadata: Metadata): Promise<Decoded> {
   const read = (failOn: 'error' | 'warning') => readPixels(open, bytes, { metadata, failOn });
@@ -220,7 +218,7 @@ function takesTooLong(): Decoded {
   return refused('image_takes_too_long', `The image took more than ${seconds} s to decode`);
 }
 
-/** What libvips says, by what it means for the image; its words stay, they name the place. */
+/** Maps messages of libvips to our codes; the message is kept, because it names the place. */
 function failureOf(error: unknown): Decoded {
   const words = (messageOf(error).split('\n')[0] ?? '').replace(/[:\s]+$/, '').slice(0, 300);
   if (/exceeds pixel limit/i.test(words)) {
@@ -233,6 +231,37 @@ function failureOf(error: unknown): Decoded {
   if (/unsupported (image format|codec|feature)|compression format not/i.test(words)) {
     return refused('image_format_unsupported', `The image is of a kind that is not decoded: ${words}`);
   }
-  const why = words === '' ? 'its data are damaged, or end too early' : words;
+  const why = words === '' ? 'its data is damaged or ends too early' : words;
   return refused('image_damaged', `The image cannot be decoded: ${why}`);
+}
+
+/** Limits the pixels in memory: each image waits until earlier ones have left enough room. */
+export interface PixelRoom {
+  /** A request for more than the whole room gets the whole room. */
+  take(bytes: number): Promise<() => void>;
+}
+
+/** First come, first served: small images cannot overtake a large one forever. */
+export function openRoom(bytes: number): PixelRoom {
+  let free = bytes;
+  const waiting: { wanted: number; enter: () => void }[] = [];
+  const admit = (): void => {
+    for (let first = waiting[0]; first !== undefined && first.wanted <= free; first = waiting[0]) {
+      waiting.shift();
+      free -= first.wanted;
+      first.enter();
+    }
+  };
+  return {
+    take: (asked) =>
+      new Promise((resolve) => {
+        const wanted = Math.min(asked, bytes);
+        const leave = (): void => {
+          free += wanted;
+          admit();
+        };
+        waiting.push({ wanted, enter: () => resolve(leave) });
+        admit();
+      }),
+  };
 }

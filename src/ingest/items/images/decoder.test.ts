@@ -10,7 +10,7 @@ async function fresh(seed: number): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(await picture({ seed }).png().toBuffer());
 }
 
-test('so many images are in memory at once as are decoded at once, however many are asked for', async () => {
+test('only as many images are in memory as are decoded at once', async () => {
   let begun = 0;
   let goOn = () => {};
   const gate = new Promise<void>((resolve) => {
@@ -29,7 +29,7 @@ test('so many images are in memory at once as are decoded at once, however many 
   expect(begun).toBe(12);
 });
 
-test('an image that cannot be read from the store is that one’s failure, and leaves its place to others', async () => {
+test('an image that cannot be read from storage fails alone, and frees its slot', async () => {
   const lost = () => Promise.reject(new Error('gone'));
   for (let at = 0; at < imageLimits.decodedAtOnce + 1; at += 1) {
     await expect(decoder.decode(lost)).rejects.toThrow('gone');
@@ -37,7 +37,7 @@ test('an image that cannot be read from the store is that one’s failure, and l
   expect(await decoder.decode(() => fresh(1))).toMatchObject({ ok: true });
 });
 
-test('a decoder that ends in the middle is worth another try, which has a thread of its own', async () => {
+test('a decoder that crashes is retried in a new thread', async () => {
   let hasRead = () => {};
   const read = new Promise<void>((resolve) => {
     hasRead = resolve;

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { messageOf } from '../../../lib/errors.ts';
 import { threadFile } from '../../../lib/thread-file.ts';
 import { imageFailures } from './errors.ts';
-import type { DecodeAnswer, Decoded, DecodeQuestion } from './thread-messages.ts';
+import type { DecodeAnswer, Decoded, DecodeQuestion } from './types.ts';
 import { imageLimits } from './types.ts';
 
 interface Asked {
@@ -13,12 +13,12 @@ interface Asked {
 
 /** An idle thread keeps libvips in memory, about 30 MB. */
 const idleMs = 60_000;
-/** Waiting for room and for the library to load comes on top of what one image may take. */
+/** Waiting for room and for the library to load adds to the time of one image. */
 const marginMs = 2 * imageLimits.decodeMs;
 
 /**
- * Decodes images on a thread of its own, a few at once. A thread that is lost costs the images that it had, which are
- * tried again; the next image gets a new thread.
+ * Decodes images in a separate thread, a few at once. If the thread dies, the images that it had are retried, and the
+ * next image gets a new thread.
  */
 export class ImageDecoder {
   readonly #asked = new Map<number, Asked>();
@@ -29,8 +29,8 @@ export class ImageDecoder {
   #idle: NodeJS.Timeout | undefined;
 
   /**
-   * `read` is called once it is the image's turn: so many files are in memory at once as are decoded at once, however
-   * many slices run in this process.
+   * `read` is called when the image is next: only as many files are in memory as are decoded at once, however many
+   * slices run in this process.
    */
   async decode(read: () => Promise<Uint8Array<ArrayBuffer>>): Promise<Decoded> {
     const leave = await this.#enter();
@@ -76,7 +76,7 @@ export class ImageDecoder {
       this.#thread = thread;
       thread.ref();
       // The library has a limit of its own; this one is for a thread that does not come back from it.
-      const giveUp = () => this.#lose(thread, new Error('it did not answer any more'));
+      const giveUp = () => this.#lose(thread, new Error('it stopped responding'));
       const timer = setTimeout(giveUp, imageLimits.decodeMs + marginMs);
       this.#asked.set(question.id, { resolve, reject, timer });
       thread.postMessage(question, [bytes.buffer]);
@@ -85,7 +85,7 @@ export class ImageDecoder {
 
   #start(): Worker {
     const thread = new Worker(threadFile('decode-thread'), {
-      // Neither the server's secrets nor its terminal are a decoder's business.
+      // A decoder needs neither the server's secrets nor its terminal.
       env: {},
       argv: [],
       execArgv: [],
@@ -111,7 +111,7 @@ export class ImageDecoder {
   #lose(thread: Worker, error: unknown): void {
     if (thread !== this.#thread) return;
     this.#thread = null;
-    // Whatever becomes of it, nobody listens to it any more.
+    // Nobody listens to it any more, whatever happens to it.
     thread.terminate().catch(() => {});
     this.#failAll(messageOf(error));
   }
@@ -120,11 +120,11 @@ export class ImageDecoder {
     for (const [id, { reject, timer }] of this.#asked) {
       clearTimeout(timer);
       this.#asked.delete(id);
-      reject(imageFailures.raise.image_decoder_failed(`The decoder of images failed: ${why}`));
+      reject(imageFailures.raise.image_decoder_failed(`The image decoder failed: ${why}`));
     }
   }
 
-  /** A thread without work keeps no process alive, and after a while no memory either. */
+  /** An idle thread does not keep the process alive, and after a while frees its memory. */
   #rest(): void {
     this.#thread?.unref();
     clearTimeout(this.#idle);

@@ -1,4 +1,4 @@
-import { defineErrors, type ErrorDefinition } from '../../../lib/errors.ts';
+import { defineErrors, type ErrorDefinition, notFound, transient } from '../../../lib/errors.ts';
 
 const nothingStored = 'Nothing was stored.';
 
@@ -14,7 +14,7 @@ export const imageErrors = defineErrors({
   too_many_images: invalid(
     413,
     'There are too many images for one job',
-    `Make several jobs of them. ${nothingStored}`,
+    `Split them into several jobs. ${nothingStored}`,
   ),
   no_images: invalid(
     422,
@@ -24,11 +24,11 @@ export const imageErrors = defineErrors({
   image_file_too_large: invalid(
     413,
     'An image is too large',
-    `Send it smaller, or without it. ${nothingStored}`,
+    `Make the image smaller, or leave it out. ${nothingStored}`,
   ),
   image_name_refused: invalid(
     422,
-    'The name of an image cannot be kept',
+    'The name of an image is not allowed',
     `Give the files in the archive shorter names of plain characters. ${nothingStored}`,
   ),
   processor_needs_images: invalid(
@@ -36,18 +36,11 @@ export const imageErrors = defineErrors({
     'The processor works on images, and the file has rows',
     'Send images or a ZIP archive of them, or choose another processor.',
   ),
-  thumbnail_not_found: {
-    kind: 'not_found',
-    status: 404,
-    title: 'The item has no thumbnail',
-    next: 'Wait until the item is DONE; items of other jobs, and images that could not be read, have none.',
-  },
-  image_not_found: {
-    kind: 'not_found',
-    status: 404,
-    title: 'The item has no image',
-    next: 'Only the items of image jobs have one.',
-  },
+  thumbnail_not_found: notFound(
+    'The item has no thumbnail',
+    'Wait until the item is DONE. Items of other jobs, and images that could not be decoded, have no thumbnail.',
+  ),
+  image_not_found: notFound('The item has no image', 'Only items of image jobs have an image.'),
 });
 
 /** Why an image could not be processed: the codes of items that ended as ERROR. The others of their job go on. */
@@ -60,7 +53,7 @@ export const imageFailures = defineErrors({
   ),
   image_format_unsupported: invalid(
     422,
-    'Images of this format are not read',
+    'Images of this format are not supported',
     'Convert the image to JPEG, PNG, WebP or AVIF and send it again.',
   ),
   image_damaged: invalid(
@@ -81,12 +74,10 @@ export const imageFailures = defineErrors({
   image_missing: invalid(
     422,
     'The item has no image',
-    'Items of a file of rows have none; use another processor for them.',
+    'Items of a file of rows have no image; use another processor.',
   ),
-  image_decoder_failed: {
-    kind: 'transient',
-    status: 503,
-    title: 'The decoder of images ended in the middle',
-    next: 'It is tried again by itself. When it stays so, report it with the image.',
-  },
+  image_decoder_failed: transient(
+    'The image decoder stopped unexpectedly',
+    'It is retried automatically. If it keeps failing, report it with the image.',
+  ),
 });

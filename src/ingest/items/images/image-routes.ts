@@ -16,7 +16,7 @@ export interface ImageRoutesDeps extends RouteDeps {
 const params = z.strictObject({ job_id: z.uuid(), item_id: z.coerce.number().int().min(1) });
 const content = z.any().describe('The file');
 
-/** The image of an item, small to be shown and whole to be kept. */
+/** The image of an item: a thumbnail to show, and the original to download. */
 export function imageRoutes(app: RouteApp, deps: ImageRoutesDeps): void {
   app.route({
     method: 'GET',
@@ -24,7 +24,7 @@ export function imageRoutes(app: RouteApp, deps: ImageRoutesDeps): void {
     config: { action: 'item.read' },
     schema: {
       tags: ['items'],
-      summary: 'The thumbnail of an image, at most 160 pixels wide and high, as WebP',
+      summary: 'Get the thumbnail of an image: WebP, at most 160 pixels wide and high',
       params,
       response: { 200: content, ...problems(404) },
     },
@@ -39,7 +39,7 @@ export function imageRoutes(app: RouteApp, deps: ImageRoutesDeps): void {
     config: { action: 'item.read' },
     schema: {
       tags: ['items'],
-      summary: 'The image of an item as it came in, to be saved',
+      summary: 'Download the original image of an item',
       params,
       response: { 200: content, ...problems(404) },
     },
@@ -59,7 +59,7 @@ async function getImage(
   const key = jobKeyOf(request);
   await getItemJob({ db }, key);
   const wanted: ImageKey = { ...key, itemId: request.params.item_id };
-  const file = await db.tenant(key.tenantId, (tx) => findImage(tx, { ...wanted, kind }));
+  const file = await db.read(key.tenantId, (tx) => findImage(tx, { ...wanted, kind }));
   if (file) return file;
   const place = `Item ${wanted.itemId} of job ${key.jobId}`;
   throw kind === 'thumbnail'
@@ -72,11 +72,11 @@ async function send(
   { request, reply, file }: { request: FastifyRequest; reply: FastifyReply; file: ImageFile },
 ): Promise<FastifyReply> {
   const etag = `"${file.sha256}"`;
-  // An item's image never changes, and what reprocessing makes of it shows the same.
+  // An item's image never changes, and reprocessing creates the same thumbnail.
   reply
     .header('etag', etag)
     .header('cache-control', 'private, max-age=31536000, immutable')
-    // Whoever is next at the same browser must ask for it.
+    // Another user of the same browser must not get it from the cache.
     .header('vary', 'authorization, cookie')
     .header('x-content-type-options', 'nosniff');
   const known = request.headers['if-none-match'];

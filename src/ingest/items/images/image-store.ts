@@ -1,11 +1,7 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql } from '../../../lib/postgres/sql.ts';
+import type { JobKey } from '../types.ts';
 import type { ImageFile, ImageKey, ImageKind } from './types.ts';
-
-interface JobKey {
-  tenantId: string;
-  jobId: string;
-}
 
 /** The files have their rows already. */
 export async function insertImages(
@@ -47,13 +43,13 @@ export function listImages(
       join files f on f.tenant_id = m.tenant_id and f.file_id = m.file_id
      where m.tenant_id = ${tenantId}
        and m.job_id = ${jobId}
-       -- Said twice: by the range alone the index finds them, whatever the planner thinks of the list.
+       -- Repeated: by the range alone the index finds them, whatever the planner does with the list.
        and m.row_no between ${Math.min(...rowNos)} and ${Math.max(...rowNos)}
        and m.row_no = any(${rowNos}::integer[])
        and m.kind = ${kind}`);
 }
 
-/** Whoever else writes thumbnails of these items waits; answers those that are still there. */
+/** Makes other writers of these thumbnails wait. Returns the row numbers of items that still exist, by id. */
 export async function lockRows(
   tx: Tx,
   { tenantId, jobId, itemIds }: JobKey & { itemIds: readonly number[] },
@@ -84,7 +80,7 @@ export async function deleteImages(
        and kind = ${kind}`);
 }
 
-/** Every byte that belongs to a job; read before the job goes, because then nobody knows. */
+/** All stored files of a job; read before the job is deleted, because afterwards nothing names them. */
 export async function listStorageKeys(tx: Tx, { tenantId, jobId }: JobKey): Promise<string[]> {
   const rows = await tx.rows<{ storageKey: string }>(sql`
     select f.storage_key as "storageKey"

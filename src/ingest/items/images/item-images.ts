@@ -30,7 +30,7 @@ export function imagesOf(deps: ImageDeps, job: ItemJob): JobImages {
   };
 }
 
-/** The rows of images that came in, in the transaction that writes their items. */
+/** Writes the rows of ingested images, in the transaction that writes their items. */
 export async function recordImages(
   tx: Tx,
   { files, key, images }: { files: Files; key: JobKey & { userId: string }; images: readonly StoredImage[] },
@@ -46,7 +46,7 @@ export async function recordImages(
   await insertImages(tx, key, { kind: 'original', images });
 }
 
-/** Its length is known, so it is read into one piece that can be handed over. */
+/** Its length is known, so it is read into one buffer that can be transferred to the thread. */
 async function readWhole(files: Files, file: ImageFile): Promise<Uint8Array<ArrayBuffer>> {
   const bytes = new Uint8Array(file.sizeBytes);
   let read = 0;
@@ -56,7 +56,7 @@ async function readWhole(files: Files, file: ImageFile): Promise<Uint8Array<Arra
     read += piece.length;
   }
   if (read === bytes.length) return bytes;
-  throw new Error(`The stored file ${file.storageKey} has not the ${file.sizeBytes} bytes that it had`);
+  throw new Error(`The stored file ${file.storageKey} no longer has its ${file.sizeBytes} bytes`);
 }
 
 interface StoredThumbnail {
@@ -66,8 +66,8 @@ interface StoredThumbnail {
 }
 
 /**
- * Bytes first, rows second. They are not part of the transaction that finishes the items: whoever is too late there
- * has made the same thumbnails of the same images.
+ * Bytes first, rows second. They are not part of the transaction that finishes the items: a late worker has made the
+ * same thumbnails of the same images.
  */
 async function saveThumbnails(
   { db, files }: ImageDeps,

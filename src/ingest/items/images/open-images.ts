@@ -7,18 +7,12 @@ import { newId } from '../../../lib/ids.ts';
 import { readerErrors } from '../../../lib/rows/errors.ts';
 import type { ParsedRow } from '../../../lib/rows/types.ts';
 import { itemErrors } from '../errors.ts';
+import type { JobSource } from '../types.ts';
 import { imageErrors } from './errors.ts';
 import { isDeclaredImage, isDeclaredRows, mediaTypeOf, recogniseImage, sniffBytes } from './recognise.ts';
-import { imageLimits, type StoredImage } from './types.ts';
+import { type ArrivingFile, imageLimits, type StoredImage } from './types.ts';
 
-/** A file as it arrives. It is read to its end before the next one. */
-export interface ArrivingFile {
-  fileName: string | null;
-  mediaType: string | null;
-  content: AsyncIterable<Uint8Array>;
-}
-
-/** One whose first bytes were looked at; they are still part of the content. */
+/** A file whose first bytes were read; they are still part of the content. */
 export interface SeenFile extends ArrivingFile {
   start: Buffer;
 }
@@ -39,7 +33,7 @@ async function* piecesOf(bytes: ByteSource): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Whether this is one of several images. An archive and what is no image are for others to open or to refuse. */
+/** Whether this is one of several images. Archives and other files are opened or refused elsewhere. */
 export function isImageFile(file: SeenFile): boolean {
   if (isImageByContent(file)) return !isDeclaredRows(file);
   return recogniseImage(file.start).kind !== 'archive' && isDeclaredImage(file);
@@ -50,21 +44,8 @@ function isImageByContent({ start }: SeenFile): boolean {
   return kind === 'image' || kind === 'unsupported';
 }
 
-export interface ImageRow extends ParsedRow {
+interface ImageRow extends ParsedRow {
   image: StoredImage;
-}
-
-/** Rows of images: each is stored while it is read, and named by a row afterwards. */
-export interface ImageReader {
-  readonly columns: readonly string[];
-  read(maxRows: number): Promise<ImageRow[] | null>;
-  /** These have their rows now. */
-  named(rows: readonly ImageRow[]): void;
-  /** Takes away the bytes that no row names. */
-  discard(): Promise<void>;
-  close(): Promise<void>;
-  /** How a person calls all of them together. */
-  describe(): string | null;
 }
 
 export interface OpenImagesOptions {
@@ -76,21 +57,26 @@ export interface OpenImagesOptions {
   more: () => Promise<ArrivingFile | null>;
 }
 
-export function openImages(options: OpenImagesOptions): ImageReader {
-  return new StoringReader({ files: options.files, sources: eachFile(options), name: null });
+export function openImages(options: OpenImagesOptions): JobSource {
+  return new ImageSource({ files: options.files, sources: eachFile(options), name: null });
 }
 
-/** The archive is handed over. */
+/** The images among rows; none in a file of rows. */
+export function imagesIn(rows: readonly ParsedRow[]): StoredImage[] {
+  return rows.flatMap((row) => ('image' in row ? [(row as ImageRow).image] : []));
+}
+
+/** Takes over the archive. */
 export function openArchivedImages(
   archive: Archive,
   { files, fileName }: { files: Files; fileName: string | null },
-): ImageReader {
+): JobSource {
   const entries = archive.entries.filter(isWanted);
   if (entries.length > imageLimits.images) {
     archive.close();
     throw tooMany(entries.length);
   }
-  return new StoringReader({
+  return new ImageSource({
     files,
     sources: eachEntry(archive, entries),
     name: fileName,
@@ -115,7 +101,7 @@ async function* eachFile({ first, more, maxUploadBytes }: OpenImagesOptions): As
     hasImage ||= isImageByContent(file);
     yield { ...file, content: counted(file.content, budget) };
   }
-  // Among images, one that is none is an error of its item; alone it is a mistake of the request.
+  // Among images, a file that is not an image fails its item; alone, it fails the request.
   if (!hasImage) throw noImage(first);
 }
 
@@ -136,8 +122,8 @@ function mixed({ fileName, start }: SeenFile) {
   const { kind } = recogniseImage(start);
   const what = kind === 'archive' ? 'a ZIP archive' : 'not an image';
   return itemErrors.raise.form_invalid(
-    `The file ${JSON.stringify(fileName ?? '')} comes with images and is ${what}; a job is made of one file of rows, ` +
-      'of several images, or of one ZIP archive of images',
+    `The file ${JSON.stringify(fileName ?? '')} was sent with images but is ${what}; a job is made of one file ` +
+      'of rows, of several images, or of one ZIP archive of images',
     { fields: [{ pointer: '/file', message: 'must be an image, as the first file is' }] },
   );
 }
@@ -171,15 +157,16 @@ async function* eachEntry(archive: Archive, entries: readonly ArchiveEntry[]): A
 
 const maxNameLength = 500;
 
-/** A name that cannot be kept as it is would be another image's. */
+/** A name that had to be changed could be another image's. */
 function nameOf({ name }: ArchiveEntry): string {
   if (name.length <= maxNameLength && !/[\0\p{Surrogate}]/u.test(name)) return name;
   throw imageErrors.raise.image_name_refused(
-    `The name of an entry is not allowed: at most ${maxNameLength} characters, without NUL and half characters`,
+    `The name of an entry is not allowed: it may have at most ${maxNameLength} characters, and no NUL or broken ` +
+      'surrogate pair',
   );
 }
 
-/** What operating systems put beside images is passed over without a word. */
+/** Files that operating systems add to folders are ignored. */
 function isWanted({ name }: ArchiveEntry): boolean {
   const steps = name.split('/');
   const last = steps.at(-1) ?? '';
@@ -191,10 +178,12 @@ function isWanted({ name }: ArchiveEntry): boolean {
   );
 }
 
-/** Stored bytes without a row are the sweep's after an hour: none may wait that long for those after it. */
+/** The sweep removes stored bytes without a row after an hour: no image may wait that long for the next ones. */
 const longestBatchMs = 5_000;
 
-class StoringReader implements ImageReader {
+/** Rows of images: each is stored while it is read, and named by a row afterwards. */
+class ImageSource implements JobSource {
+  readonly jobType = 'image';
   readonly columns = ['name', 'size', 'sha256', 'fileId', 'order'];
   readonly #files: Files;
   readonly #sources: AsyncGenerator<SeenFile>;
@@ -227,12 +216,12 @@ class StoringReader implements ImageReader {
     return rows.length === 0 ? null : rows;
   }
 
-  named(rows: readonly ImageRow[]): void {
-    for (const { image } of rows) this.#unnamed.delete(image.storageKey);
+  written(rows: readonly ParsedRow[]): void {
+    for (const { storageKey } of imagesIn(rows)) this.#unnamed.delete(storageKey);
   }
 
   async discard(): Promise<void> {
-    // The caller hears of the first failure; bytes that cannot be removed now are the sweep's.
+    // The caller gets the first failure; the sweep removes bytes that cannot be removed now.
     for (const storageKey of this.#unnamed) await this.#files.remove(storageKey).catch(() => {});
     this.#unnamed.clear();
   }

@@ -1,5 +1,5 @@
 import { recogniseBinary } from '../../../lib/formats/magic-bytes.ts';
-import type { ImageFormat } from './types.ts';
+import type { ArrivingFile, ImageFormat } from './types.ts';
 
 /** Enough for the head of an SVG with comments before it, and for the first names in an archive. */
 export const sniffBytes = 4096;
@@ -12,7 +12,7 @@ export type Recognised =
   /** `what` completes "The file is …"; null when nobody knows. */
   | { kind: 'other'; what: string | null };
 
-/** Decides by the first bytes alone: names and declared types are what somebody says. */
+/** Decides by the first bytes alone: names and declared types may be wrong. */
 export function recogniseImage(start: Buffer): Recognised {
   const format = formatOf(start);
   if (format !== null) return { kind: 'image', format };
@@ -32,7 +32,7 @@ const mediaTypes: Record<ImageFormat, string> = {
   avif: 'image/avif',
 };
 
-/** The type that the content has, for whoever gets the file back. */
+/** The media type of the content, for downloads. */
 export function mediaTypeOf(recognised: Recognised): string {
   if (recognised.kind === 'image') return mediaTypes[recognised.format];
   return recognised.kind === 'unsupported' ? recognised.mediaType : 'application/octet-stream';
@@ -53,32 +53,22 @@ const extensions: Record<string, ImageFormat> = {
 
 const otherImages = ['svg', 'heic', 'heif', 'bmp', 'ico', 'jxl', 'jp2', 'psd'];
 
-/** The format that a file's name promises; null when it promises none. */
+/** The format that a file's name claims; null without one. */
 export function formatOfName(name: string): ImageFormat | null {
   return extensions[extensionOf(name)] ?? null;
 }
 
-/** Whether somebody says that this is an image. */
-export function isDeclaredImage({
-  fileName,
-  mediaType,
-}: {
-  fileName: string | null;
-  mediaType: string | null;
-}): boolean {
+type Declared = Pick<ArrivingFile, 'fileName' | 'mediaType'>;
+
+/** Whether the file is declared as an image. */
+export function isDeclaredImage({ fileName, mediaType }: Declared): boolean {
   if (mediaType !== null && /^image\//i.test(mediaType)) return true;
   const extension = extensionOf(fileName ?? '');
   return extension in extensions || otherImages.includes(extension);
 }
 
-/** Whether somebody says that this is a file of rows. The declared type counts before the name. */
-export function isDeclaredRows({
-  fileName,
-  mediaType,
-}: {
-  fileName: string | null;
-  mediaType: string | null;
-}): boolean {
+/** Whether the file is declared as a file of rows. The declared type counts before the name. */
+export function isDeclaredRows({ fileName, mediaType }: Declared): boolean {
   if (/^(text|application)\/.*(csv|tab-separated|json|spreadsheet)/i.test(mediaType ?? '')) return true;
   if (/^image\//i.test(mediaType ?? '')) return false;
   return ['csv', 'tsv', 'tab', 'json', 'ndjson', 'jsonl', 'xlsx', 'xls'].includes(
@@ -107,7 +97,7 @@ function unsupportedOf(start: Buffer): { what: string; mediaType: string } | nul
     return { what: 'HEIC, whose codec is not free to use', mediaType: 'image/heic' };
   }
   if (isSvg(start)) {
-    return { what: 'SVG, which is a program for drawing and not pixels', mediaType: 'image/svg+xml' };
+    return { what: 'SVG, which holds drawing instructions and no pixels', mediaType: 'image/svg+xml' };
   }
   if (/^424d.{8}00000000/.test(hex)) return { what: 'a BMP', mediaType: 'image/bmp' };
   if (hex.startsWith('00000100')) return { what: 'an icon (ICO)', mediaType: 'image/x-icon' };
@@ -119,12 +109,12 @@ function unsupportedOf(start: Buffer): { what: string; mediaType: string } | nul
   return null;
 }
 
-/** The container of AVIF and HEIC names what is in it: the main brand, and those that it is compatible with. */
+/** The container of AVIF and HEIC names its content: the main brand, and the compatible ones. */
 function isBrand(start: Buffer, brands: readonly string[]): boolean {
   if (start.toString('latin1', 4, 8) !== 'ftyp') return false;
   const end = Math.min(start.length, start.readUInt32BE(0), 64);
   for (let at = 8; at + 4 <= end; at += 4) {
-    // Between the two comes the version of the main brand.
+    // The version of the main brand lies between the two.
     if (at !== 12 && brands.includes(start.toString('latin1', at, at + 4))) return true;
   }
   return false;

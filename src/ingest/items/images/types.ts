@@ -1,19 +1,14 @@
 import type { JobKey } from '../types.ts';
-import type { Decoded } from './thread-messages.ts';
 
-/** What the first bytes of a file say that it is. */
-export type ImageFormat = 'jpeg' | 'png' | 'gif' | 'webp' | 'tiff' | 'avif';
-
-/** An image whose bytes are stored, and whose row is about to be. */
-export interface StoredImage {
-  fileId: string;
-  rowNo: number;
-  name: string;
-  mediaType: string;
-  sizeBytes: number;
-  sha256: string;
-  storageKey: string;
+/** A file as it arrives. It is read to its end before the next one. */
+export interface ArrivingFile {
+  fileName: string | null;
+  mediaType: string | null;
+  content: AsyncIterable<Uint8Array>;
 }
+
+/** By the first bytes of a file. */
+export type ImageFormat = 'jpeg' | 'png' | 'gif' | 'webp' | 'tiff' | 'avif';
 
 export type ImageKind = 'original' | 'thumbnail';
 
@@ -30,6 +25,12 @@ export interface ImageFile {
   storageKey: string;
 }
 
+/** An image whose bytes are stored, and whose row is about to be. */
+export interface StoredImage extends ImageFile {
+  fileId: string;
+  rowNo: number;
+}
+
 export interface Thumbnail {
   itemId: number;
   bytes: Uint8Array;
@@ -41,7 +42,7 @@ export interface JobImages {
   listOriginals(rowNos: readonly number[]): Promise<Map<number, ImageFile>>;
   /** Waits until few enough others are decoded. */
   decode(file: ImageFile): Promise<Decoded>;
-  /** In place of earlier ones. */
+  /** Replaces earlier ones. */
   saveThumbnails(thumbnails: readonly Thumbnail[]): Promise<void>;
 }
 
@@ -57,3 +58,39 @@ export const imageLimits = {
   thumbnailPixels: 160,
   decodeMs: 20_000,
 } as const;
+
+export interface DecodeQuestion {
+  id: number;
+  /** Transferred, not copied. */
+  bytes: Uint8Array<ArrayBuffer>;
+}
+
+export interface ImageFacts {
+  format: ImageFormat;
+  /** As people see it: after the rotation in the EXIF data. */
+  width: number;
+  height: number;
+  /** Of the EXIF data, from 1 to 8; 1 is upright. */
+  orientation: number;
+  hasAlpha: boolean;
+  pages: number;
+  /** A perceptual hash of 64 bits: images that look alike differ in few of them. */
+  dHash: string;
+  meanColour: string;
+}
+
+/** Codes of `imageFailures`: a thread can send text, but no SluiceError. */
+export type DecodeFailureCode =
+  | 'image_missing'
+  | 'image_empty'
+  | 'image_not_recognised'
+  | 'image_format_unsupported'
+  | 'image_damaged'
+  | 'image_too_many_pixels'
+  | 'image_takes_too_long';
+
+export type Decoded =
+  | { ok: true; facts: ImageFacts; thumbnail: Uint8Array<ArrayBuffer> }
+  | { ok: false; code: DecodeFailureCode; message: string };
+
+export type DecodeAnswer = { id: number } & Decoded;

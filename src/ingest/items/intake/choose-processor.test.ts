@@ -1,22 +1,23 @@
 import { expect, test } from 'vitest';
-import type { Database } from '../../../lib/postgres/db.ts';
+import type { CatalogDoor } from '../../../kernel/house/doors.ts';
 import { createProcessorRegistry } from '../processing/processors/registry.ts';
 import type { ItemOutcome } from '../processing/processors/types.ts';
 import { chooseAtLast, chooseForRows, refuseEarly, type Wish } from './choose-processor.ts';
 
 const processItem = (): ItemOutcome => ({ status: 'DONE', result: {} });
 const custom = [{ name: 'mine', normalize: () => ({}), processItem }];
-// None of these processors asks the database for anything.
-const deps = { db: {} as Database, processors: createProcessorRegistry({ custom }) };
+// No processor of these tests looks anything up.
+const catalogs = {} as CatalogDoor;
+const deps = { processors: createProcessorRegistry({ catalogs, custom }) };
 const wish: Wish = { tenantId: 't', fileName: 'rows.csv', processor: null, options: undefined };
 const usual = chooseForRows(deps, wish, 'csv');
 
-test('without a word the usual processor is chosen, by what the file is', () => {
+test('the default processor depends on what the file is', () => {
   expect(usual.name).toBe('noop');
   expect(chooseForRows(deps, wish, 'image').name).toBe('image');
 });
 
-test('options that may still come are no reason to refuse, and those that are there are', async () => {
+test('options that may still arrive are not refused, and wrong ones that have arrived are', async () => {
   const named = { ...wish, processor: 'validate' };
   await refuseEarly(deps, named);
   await expect(refuseEarly(deps, { ...named, options: {} })).rejects.toMatchObject({
@@ -28,7 +29,7 @@ test('options that may still come are no reason to refuse, and those that are th
   });
 });
 
-test('a processor with fields of its own cannot be named behind the rows', async () => {
+test('a processor with its own normalized fields must be named before the file', async () => {
   const before = { jobType: 'csv', processor: usual } as const;
   const late = chooseAtLast(deps, { ...wish, processor: 'mine' }, before);
   await expect(late).rejects.toMatchObject({

@@ -1,25 +1,19 @@
 import type { SluiceError } from '../../../lib/errors.ts';
-import type { Database } from '../../../lib/postgres/db.ts';
-import { catalogsOf } from '../catalog/catalogs.ts';
 import { itemErrors } from '../errors.ts';
 import { imageErrors } from '../images/errors.ts';
 import type { ProcessorRegistry } from '../processing/processors/registry.ts';
 import type { Processor } from '../processing/processors/types.ts';
 import type { ItemJob } from '../types.ts';
+import type { ItemFields } from './form.ts';
 
 export interface ChoiceDeps {
-  db: Database;
   processors: ProcessorRegistry;
 }
 
-/** What a request says so far: of a form the rest may come behind its file. */
-export interface Wish {
-  readonly tenantId: string;
+/** What a request says: of a form, as far as it has arrived. */
+export interface Wish extends Pick<ItemFields, 'processor' | 'options'> {
+  tenantId: string;
   fileName: string | null;
-  /** Null: the usual one for what the file turns out to be. */
-  readonly processor: string | null;
-  /** Undefined: not said. */
-  readonly options: unknown;
 }
 
 export interface Choice {
@@ -31,21 +25,21 @@ type JobType = ItemJob['jobType'];
 
 const usualProcessors = { csv: 'noop', image: 'image' } as const;
 
-/** What can be refused without a look at the file is refused before it is read. */
+/** Refuses what can be refused before the file is read. */
 export async function refuseEarly(deps: ChoiceDeps, wish: Wish): Promise<void> {
   if (wish.processor === null) return;
   const processor = deps.processors.get(wish.processor);
-  if (wish.options !== undefined) await validate(deps, wish, processor);
+  if (wish.options !== undefined) await validate(wish, processor);
 }
 
-/** Which processor the rows are taken in for; what it is to do with them may come later. */
+/** The processor that the rows are ingested for; its options may arrive later. */
 export function chooseForRows({ processors }: ChoiceDeps, wish: Wish, jobType: JobType): Processor {
   const processor = processors.get(wish.processor ?? usualProcessors[jobType]);
   if (processor.name === 'image' && jobType !== 'image') throw needsImages(wish);
   return processor;
 }
 
-/** Once the whole request was read. */
+/** The final choice, once the whole request was read. */
 export async function chooseAtLast(
   deps: ChoiceDeps,
   wish: Wish,
@@ -59,16 +53,15 @@ export async function chooseAtLast(
       { fields: [{ pointer: '/processor', message: 'must come before the file' }] },
     );
   }
-  return { processor, options: await validate(deps, wish, processor) };
+  return { processor, options: await validate(wish, processor) };
 }
 
 async function validate(
-  { db }: ChoiceDeps,
   { tenantId, options: given = {} }: Wish,
   processor: Processor,
 ): Promise<Record<string, unknown>> {
   const options = (processor.validateOptions(given) ?? {}) as Record<string, unknown>;
-  await processor.assertUsable?.(options, { catalogs: catalogsOf(db, tenantId) });
+  await processor.assertUsable?.(options, { tenantId });
   return options;
 }
 

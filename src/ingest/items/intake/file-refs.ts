@@ -3,7 +3,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import { findBelow, tenantFolder } from '../../../kernel/files/folder.ts';
 import { itemErrors } from '../errors.ts';
-import type { ItemForm } from './multipart.ts';
+import type { ItemSource } from './form.ts';
 
 const body = z.strictObject({
   fileRef: z.strictObject({ adapter: z.literal('folder'), key: z.string().min(1).max(1_000) }),
@@ -12,11 +12,11 @@ const body = z.strictObject({
   sheet: z.string().max(100).optional(),
 });
 
-/** A file that lies in the tenant's folder below the operator's already. */
+/** Opens a file in the tenant's folder inside the operator's folder. */
 export async function openFileRef(
   given: unknown,
   { folder, tenantId }: { folder: string | null; tenantId: string },
-): Promise<ItemForm> {
+): Promise<ItemSource> {
   const parsed = body.safeParse(given);
   if (!parsed.success) {
     throw itemErrors.raise.form_invalid('The body is neither a form with a file nor JSON with a fileRef', {
@@ -37,9 +37,7 @@ export async function openFileRef(
     );
   }
   return {
-    processor,
-    options,
-    sheet,
+    fields: () => ({ processor, options, sheet }),
     file: { fileName: path.basename(file), mediaType: null, content: createReadStream(file) },
     more: async () => null,
   };

@@ -1,5 +1,7 @@
+import { fileErrors } from '../../../kernel/files/errors.ts';
 import type { FileDoor, RowsTarget } from '../../../kernel/house/doors.ts';
-import { itemErrors } from '../errors.ts';
+import type { Job } from '../../../kernel/jobs/types.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
 import { type IngestDeps, ingestFile } from './ingest.ts';
 
 /** The way in for files that do not come with a request. */
@@ -10,16 +12,22 @@ export function itemDoor(
     maxBytes: deps.maxUploadBytes,
     check: async (_tenantId, { processor, options }) => {
       if (!deps.ingestEnabled) {
-        throw itemErrors.raise.ingest_disabled('DB_INGEST_ENABLED is false on this server');
+        throw fileErrors.raise.ingest_disabled('DB_INGEST_ENABLED is false on this server');
       }
-      // Without a name it is the usual one for what each file turns out to be, and those need no options.
+      // Without a name, each file gets the default processor for its type, which needs no options.
       if (processor !== null) deps.processors.get(processor).validateOptions(options);
     },
     takeIn: async ({ target: { processor, options }, tenantId, userId, fileName, content, record }) => {
-      await ingestFile(deps, {
-        ...{ tenantId, userId, processor, options, fileName, content, ipAddress: null, declaredType: null },
-        beforeCommit: (tx, { jobId }) => record(tx, { jobId, uploadId: null }),
-      });
+      const request = {
+        tenantId,
+        userId,
+        ipAddress: null,
+        fields: () => ({ processor, options, sheet: null }),
+        file: { fileName, mediaType: null, content },
+        more: async () => null,
+      };
+      const recorded = (tx: Tx, { jobId }: Job) => record(tx, { jobId, uploadId: null });
+      await ingestFile(deps, request, ({ reveal }) => reveal(recorded));
     },
   };
 }

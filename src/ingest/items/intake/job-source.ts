@@ -1,70 +1,29 @@
 import type { Files } from '../../../kernel/files/types.ts';
 import { openInput } from '../../../lib/rows/open-rows.ts';
-import type { ParsedRow, RowReader } from '../../../lib/rows/types.ts';
+import type { RowReader } from '../../../lib/rows/types.ts';
 import { itemErrors } from '../errors.ts';
-import {
-  type ArrivingFile,
-  type ImageReader,
-  type ImageRow,
-  isImageFile,
-  lookAt,
-  openArchivedImages,
-  openImages,
-} from '../images/open-images.ts';
-import type { ItemJob } from '../types.ts';
-
-/** What a job is made of: a file of rows, or images. Both are read in rows, for one and the same ingest. */
-export interface JobSource {
-  readonly jobType: ItemJob['jobType'];
-  readonly columns: readonly string[] | null;
-  read(maxRows: number, maxBytes: number): Promise<ParsedRow[] | null>;
-  /** These rows are written. */
-  written(rows: readonly ParsedRow[]): void;
-  /** The ingest has failed: what was kept beside the rows goes. */
-  discard(): Promise<void>;
-  close(): Promise<void>;
-  /** What the job's file is called, once all of it was read. */
-  describe(): string | null;
-}
-
-export interface SourceRequest {
-  fileName: string | null;
-  declaredType: string | null;
-  content: AsyncIterable<Uint8Array>;
-  /** Of a form it may come behind the file. */
-  readonly sheet?: string | null;
-  /** Further files; without it there are none. */
-  more?: () => Promise<ArrivingFile | null>;
-}
+import { isImageFile, lookAt, openArchivedImages, openImages } from '../images/open-images.ts';
+import type { ArrivingFile } from '../images/types.ts';
+import type { JobSource } from '../types.ts';
+import type { ItemSource } from './form.ts';
 
 /** Looks at the first bytes to see what it is; names and declared types only break ties. */
 export async function openSource(
   { files, maxUploadBytes }: { files: Files; maxUploadBytes: number },
-  request: SourceRequest,
+  { file, more, fields }: ItemSource,
 ): Promise<JobSource> {
-  const { fileName, declaredType, more = noMore } = request;
-  const first = await lookAt({ fileName, mediaType: declaredType, content: request.content });
-  if (isImageFile(first)) return imageSource(openImages({ files, maxUploadBytes, first, more }));
+  const first = await lookAt(file);
+  if (isImageFile(first)) return openImages({ files, maxUploadBytes, first, more });
   const input = await openInput(alone(first, more), {
-    fileName: fileName ?? undefined,
-    declaredType: declaredType ?? undefined,
-    // Asked for once the whole workbook is there: by then a form has said which.
-    get sheet() {
-      return request.sheet ?? undefined;
-    },
+    fileName: file.fileName ?? undefined,
+    declaredType: file.mediaType ?? undefined,
+    sheet: () => fields().sheet,
   });
-  if (input.kind === 'rows') return rowSource(input.reader, fileName);
-  return imageSource(openArchivedImages(input.archive, { files, fileName }));
+  if (input.kind === 'rows') return rowSource(input.reader, file.fileName);
+  return openArchivedImages(input.archive, { files, fileName: file.fileName });
 }
 
-/** The images among rows; of a file of rows none. */
-export function imagesIn(rows: readonly ParsedRow[]): ImageRow['image'][] {
-  return rows.flatMap((row) => ('image' in row ? [(row as ImageRow).image] : []));
-}
-
-const noMore = async () => null;
-
-/** Rows and archives come alone. What is behind them would be lost, so it makes the whole request wrong. */
+/** Rows and archives come alone. A further file would be lost, so the request is refused. */
 async function* alone(
   { content }: ArrivingFile,
   more: () => Promise<ArrivingFile | null>,
@@ -79,25 +38,11 @@ async function* alone(
 function rowSource(reader: RowReader, fileName: string | null): JobSource {
   return {
     jobType: 'csv',
-    get columns() {
-      return reader.columns;
-    },
+    columns: reader.columns,
     read: (maxRows, maxBytes) => reader.read(maxRows, maxBytes),
     written: () => {},
     discard: async () => {},
     close: () => reader.close(),
     describe: () => fileName,
-  };
-}
-
-function imageSource(reader: ImageReader): JobSource {
-  return {
-    jobType: 'image',
-    columns: reader.columns,
-    read: (maxRows) => reader.read(maxRows),
-    written: (rows) => reader.named(rows as ImageRow[]),
-    discard: () => reader.discard(),
-    close: () => reader.close(),
-    describe: () => reader.describe(),
   };
 }

@@ -1,6 +1,7 @@
 import { jobErrors } from '../../../kernel/jobs/errors.ts';
-import { finishSharedJob, lockStatus, unparkJob } from '../../../kernel/jobs/shared-store.ts';
+import { finishSharedJob, lockStatus, parkJob, unparkJob } from '../../../kernel/jobs/shared-store.ts';
 import type { JobStatus } from '../../../kernel/jobs/types.ts';
+import { clamp } from '../../../lib/numbers.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { resultKeysOf } from '../export/rows.ts';
 import { addResultColumns, type MovedCounts, moveItemCounts } from '../store.ts';
@@ -13,8 +14,9 @@ import {
   type Unreported,
 } from '../types.ts';
 import { reportIfDue } from './item-events.ts';
+import { readNextDue } from './store.ts';
 
-/** Whose events these are, and what the controllers think, kept with them. */
+/** The job that the events are about, and the state of the controllers, saved with them. */
 export interface BatchReport {
   job: ItemJob;
   correlationId: string;
@@ -23,18 +25,18 @@ export interface BatchReport {
 
 export interface BatchEnd extends BatchReport {
   changes: readonly ItemChange[];
-  /** What the changed items were before; or the delta itself. */
+  /** The status of the changed items before; or the delta itself. */
   from?: 'PENDING' | 'PROCESSING';
   delta?: CountDelta;
-  /** What the events have to tell of it. */
+  /** What the events have to report. */
   fresh: Unreported;
-  /** Claims need a running job; what was in flight at a pause may still commit. */
+  /** Claims need a running job; work in flight at a pause may still commit. */
   needsRunning?: boolean;
 }
 
 /**
- * The end of every transaction that moves items: counts first (their row serialises the job's workers), then the
- * job's own row, in this order everywhere, so that nobody waits in a circle. With the last item the job ends too.
+ * The end of every transaction that moves items: counts first (their row serialises the job's workers), then the job's
+ * own row. The order is the same everywhere, so that there is no deadlock. The job ends with its last item.
  */
 export async function closeBatch(
   tx: Tx,
@@ -48,13 +50,13 @@ export async function closeBatch(
   if (counts !== null && changes.length > 0) await reportIfDue(tx, { ...end, counts });
   const status = await lockStatus(tx, job);
   const isOpen = status === 'running' || (status === 'paused' && end.needsRunning !== true);
-  // Nothing of a canceled or erased job is kept.
+  // Nothing is committed for a canceled or erased job.
   if (counts === null || !isOpen) throw notRunning(job);
   await comeBackFor(tx, job, changes);
   return { isLast: changes.length > 0 && (await finish(tx, job, counts)), status };
 }
 
-/** Whoever found nothing to take parked the job until our locks expire; what is to be tried again is due earlier. */
+/** A worker that found nothing parked the job until our locks expire; retries are due earlier. */
 export async function comeBackFor(tx: Tx, job: ItemJob, changes: readonly ItemChange[]): Promise<void> {
   const delays = changes.filter(({ status }) => status === 'PENDING').map(({ delayMs }) => delayMs ?? 0);
   if (delays.length === 0) return;
@@ -65,21 +67,32 @@ export async function comeBackFor(tx: Tx, job: ItemJob, changes: readonly ItemCh
   );
 }
 
-/** For a job whose last item ended without anybody seeing it. The counts were locked in this transaction. */
-export async function finishIfDone(
-  tx: Tx,
-  { job, counts, ...report }: BatchReport & { counts: MovedCounts },
-): Promise<boolean> {
-  if (counts.pending + counts.processing > 0) return false;
-  await reportIfDue(tx, { ...report, job, counts });
-  return finish(tx, job, counts);
+export const maxParkMs = 5_000;
+/** Items locked by a batch in progress are free again in a moment. */
+const minParkMs = 50;
+
+/**
+ * Parks the job until a retry is due or a lock expires. Every batch ends with the counts: while they are locked, no
+ * batch can release items between the check and the parking, and leave them parked too.
+ */
+export async function parkUntilDue(tx: Tx, report: BatchReport): Promise<'idle' | 'finished'> {
+  const { job } = report;
+  const counts = await moveItemCounts(tx, job, { delta: {} });
+  const waitMs = await readNextDue(tx, job);
+  // The last item may have ended without anybody seeing it.
+  if (counts !== null && waitMs === null && isDone(counts)) {
+    await reportIfDue(tx, { ...report, counts });
+    if (await finish(tx, job, counts)) return 'finished';
+  }
+  await parkJob(tx, job, clamp(waitMs ?? maxParkMs, { min: minParkMs, max: maxParkMs }));
+  return 'idle';
 }
 
 export function notRunning(job: { jobId: string }): Error {
   return jobErrors.raise.lease_lost(`Job ${job.jobId} does not run any more, or its items were taken over`);
 }
 
-/** What a batch has to tell: items that ended, by status, and retries, by class. */
+/** What a batch has to report: finished items by status, and retries by class. */
 export function freshOf(changes: readonly ItemChange[]): Unreported {
   const fresh: Unreported = {};
   for (const { status, retryClass } of changes) {
@@ -93,8 +106,10 @@ function endedName(status: ItemStatus): `ended.${ItemStatus}` {
   return `ended.${status}`;
 }
 
+const isDone = ({ pending, processing }: MovedCounts) => pending + processing === 0;
+
 async function finish(tx: Tx, job: ItemJob, counts: MovedCounts): Promise<boolean> {
-  if (counts.pending + counts.processing > 0) return false;
+  if (!isDone(counts)) return false;
   const { unreported: _told, reportAgeMs: _age, ...counters } = counts;
   return (await finishSharedJob(tx, job, counters)) !== null;
 }
@@ -105,7 +120,7 @@ function deltaOf(changes: readonly ItemChange[], from: 'PENDING' | 'PROCESSING')
   return [...ends].reduce<CountDelta>((delta, [to, n]) => moveCounts(delta, { from, to, n }), {});
 }
 
-/** Columns that no result had before; they become columns of grid and export. */
+/** Columns that are new in the results; they become columns of the grid and of exports. */
 function newColumns(job: ItemJob, changes: readonly ItemChange[]): string[] {
   const known = new Set(job.resultColumns);
   const fresh: string[] = [];
@@ -114,7 +129,7 @@ function newColumns(job: ItemJob, changes: readonly ItemChange[]): string[] {
     known.add(key);
     fresh.push(key);
   };
-  // What an input can have is known since it was taken in.
+  // The columns of inputs are known since the ingest.
   if (changes.some(({ resultIsInput }) => resultIsInput)) job.columns.forEach(add);
   for (const { resultJson } of changes) if (resultJson !== null) resultKeysOf(resultJson).forEach(add);
   job.resultColumns = [...known];

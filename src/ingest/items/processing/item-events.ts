@@ -4,8 +4,8 @@ import { type MovedCounts, markReported } from '../store.ts';
 import type { ItemStatus, JobKey, Unreported } from '../types.ts';
 
 /**
- * Events of items are summaries: at most one of each type in this time for each job, and the rest with its last item.
- * One per item would double what a fast processor has to write.
+ * Events of items are summaries: at most one of each type per job in this time, and the rest with the last item. One
+ * event per item would double what a fast processor has to write.
  */
 const everyMs = 2_000;
 
@@ -15,8 +15,8 @@ export interface ReportedJob {
 }
 
 /**
- * Tells what happened since the last event. What is untold lies in the row that holds the counts, and moves with
- * them: whichever worker tells it, every item is told of once.
+ * Reports what happened since the last event. Unreported changes are stored in the row of the counts and change with
+ * them: whichever worker reports them, every item is reported once.
  */
 export async function reportIfDue(
   tx: Tx,

@@ -9,16 +9,16 @@ const lookMs = 1_000;
 const yieldMs = 100;
 
 export interface JobWatch {
-  /** The turn's own, aborted as well once somebody cancels the job: what was begun is broken off. */
+  /** Aborted with the turn, and when the job is canceled: running calls are cut off. */
   signal: AbortSignal;
-  /** Aborted when no further call may begin: the job is paused, the worker stops, or the turn's time is up. */
+  /** Aborted when no further call may start: the job is paused, the worker stops, or the turn's time is up. */
   ending: AbortSignal;
   stop(): void;
 }
 
 /**
- * Looks after a job while calls for its rows are made. A call that hangs would keep its rows, and the end of the job,
- * for as long as a call may take; and of a paused job no further row is to be called for.
+ * Watches the status of a job while calls for its rows run. A hanging call would hold its rows, and the end of the job,
+ * for as long as a call may take; and a paused job must start no further calls.
  */
 export function watchJob(
   { db, logger }: { db: Database; logger: Logger },
@@ -34,7 +34,9 @@ export function watchJob(
     if (status !== 'paused') canceling.abort(notRunning(job));
   };
   const looking = setInterval(() => {
-    look().catch((err: unknown) => logger.debug({ err, job_id: job.jobId }, 'a job could not be looked at'));
+    look().catch((err: unknown) =>
+      logger.debug({ err, job_id: job.jobId }, 'the status of a job could not be read'),
+    );
   }, lookMs);
   const yielding = setInterval(() => {
     if (turn.shouldYield()) ending.abort();

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Lanes } from './lanes.ts';
 
-test('as many turns of a job work as there are lanes; others of it wait, and those of other jobs do not', async () => {
+test('a job runs as many turns at once as there are lanes, and other jobs do not wait for it', async () => {
   const lanes = new Lanes({ width: 2 });
   const first = await lanes.enter('a', 0);
   expect(first).not.toBeNull();
@@ -13,7 +13,7 @@ test('as many turns of a job work as there are lanes; others of it wait, and tho
   expect(await waiting).not.toBeNull();
 });
 
-test('a turn that gave up waiting takes no lane from one that still waits', async () => {
+test('a turn that stopped waiting takes no lane from one that still waits', async () => {
   const lanes = new Lanes({ width: 1 });
   const leave = await lanes.enter('a', 0);
   const [gaveUp, waiting] = [lanes.enter('a', 1), lanes.enter('a', 60_000)];

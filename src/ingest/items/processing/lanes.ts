@@ -1,7 +1,7 @@
 /**
- * Lets only so many turns of one job work at once in this process. The batches of a pure processor are work for the
- * database alone: more than a few side by side only wait for each other there, at the row of the job's counts and for a
- * processor (eight instead of two cost a quarter of the throughput of two processes).
+ * Limits how many turns of one job run at once in this process. Batches of a pure processor are work for the database
+ * alone: more than a few in parallel only wait for each other there, at the row of the job's counts and for a CPU
+ * (eight instead of two cost a quarter of the throughput of two processes).
  */
 export class Lanes {
   readonly #width: number;
@@ -11,7 +11,7 @@ export class Lanes {
     this.#width = width;
   }
 
-  /** Null: no lane became free in time, and the turn is for somebody else. Otherwise what gives the lane back. */
+  /** Returns a function that frees the lane, or null when no lane became free in time. */
   async enter(jobId: string, waitMs: number): Promise<(() => void) | null> {
     const job = this.#jobs.get(jobId) ?? { working: 0, waiting: new Set<() => void>() };
     this.#jobs.set(jobId, job);

@@ -1,10 +1,10 @@
-import { decideRetry, retryPolicies } from '../../../kernel/jobs/retry.ts';
+import { decideRetry, type RetryPolicy } from '../../../kernel/jobs/retry.ts';
 import type { ClaimedItem, ItemBounds, ItemChange } from '../types.ts';
 import { type ItemOutcome, sameAsInput } from './processors/types.ts';
 
 /**
- * What becomes of an item after a processor said how it went: a pure function of the item, the outcome, the bounds
- * and chance. `attempts` counts this attempt already.
+ * The new state of an item after a processor returned its outcome: a pure function of the item, the outcome, the bounds
+ * and chance. `attempts` includes this attempt.
  */
 export function changeOf(
   item: Pick<ClaimedItem, 'id' | 'attempts'>,
@@ -23,7 +23,7 @@ export function changeOf(
       const result = outcome.result === undefined ? {} : { resultJson: jsonOf(outcome.result) };
       const isOver = outcome.retry === 'never' || item.attempts >= bounds.maxAttemptsNotFound;
       if (isOver && outcome.retry !== 'at_once') return { ...change, ...result };
-      // Asking the same thing again at once would find the same nothing: wait long, then ask in another way.
+      // The same request would find nothing again: wait long, then try another strategy.
       const delayMs = outcome.retry === 'at_once' ? 0 : notFoundDelayMs;
       const retry = { delayMs, nextStrategy: true, retryClass: 'not_found' } as const;
       return { ...change, ...retry, status: 'PENDING' };
@@ -33,12 +33,14 @@ export function changeOf(
   }
 }
 
-/** Unfinished at a pause or a stop: as if it had never been taken. */
+/** Unfinished at a pause or a stop: as if it had never been claimed. */
 export function givenBack(item: Pick<ClaimedItem, 'id'>): ItemChange {
   return { ...settled(item, 'PENDING'), givesAttemptBack: true };
 }
 
-const notFoundDelayMs = retryPolicies.items.not_found.delay.delayMs;
+/** The bounds say how often. */
+const errorDelay: RetryPolicy['delay'] = { type: 'exponential', baseMs: 1_000, capMs: 300_000, jitter: 0.25 };
+const notFoundDelayMs = 300_000;
 const throttledDelayMs = 1_000;
 
 function changeOfError(
@@ -50,12 +52,12 @@ function changeOfError(
   const change = { ...settled(item, 'ERROR'), errorCode: outcome.code, lastError: outcome.message };
   if (outcome.class === 'throttled' || outcome.attemptUnused === true) {
     const delayMs = outcome.retryAfterMs ?? Math.round(throttledDelayMs * (0.5 + random()));
-    // A slice that was stopped gives its items back; nobody decided to try them again.
+    // A stopped slice gives its items back; that is not a retry.
     const retryClass = outcome.class === 'throttled' ? 'throttled' : null;
     return { ...change, status: 'PENDING', delayMs, givesAttemptBack: true, retryClass };
   }
   if (outcome.class === 'permanent' || item.attempts >= maxAttempts) return change;
-  const policy = { ...retryPolicies.items.error, maxRetries: maxAttempts - 1 };
+  const policy = { delay: errorDelay, maxRetries: maxAttempts - 1 };
   const decision = decideRetry(policy, item.attempts - 1, {}, random);
   if (!decision.retry) return change;
   const nextStrategy = outcome.keepsStrategy !== true;
@@ -78,10 +80,10 @@ function settled(item: Pick<ClaimedItem, 'id'>, status: ItemChange['status']): I
   };
 }
 
-/** What PostgreSQL cannot hold in JSON is replaced: NUL characters have no place in a text. */
+/** Replaces NUL characters, which PostgreSQL cannot store in JSON. */
 function jsonOf(value: unknown): string {
   const json = JSON.stringify(value ?? null);
   if (!json.includes('\\u0000')) return json;
-  // Behind an even number of backslashes it is an escape; behind an odd one it is only text that looks like it.
+  // After an even number of backslashes it is an escape; after an odd one it only looks like it.
   return json.replace(/(?<!\\)((?:\\\\)*)\\u0000/g, '$1\\ufffd');
 }

@@ -22,7 +22,7 @@ import { CallNotBegun } from './processors/outcomes.ts';
 
 const maxRemembered = 1_000;
 
-/** What the controllers decided, and why, for people. */
+/** What the controllers decided, and why, as people see it. */
 export interface ControllerView {
   claim: {
     items: number;
@@ -39,16 +39,16 @@ export interface ControllerView {
 
 interface PacedJob {
   claim: ClaimState;
-  /** The reading of the process's pressure that the claim was last judged by. */
+  /** The last pressure reading that the claim was adjusted by. */
   readingNo: number;
   provider: string | null;
   seenAtMs: number;
 }
 
-/** What is kept of other processes is never older than this while they work. */
+/** The saved state of other processes is never older than this while they work. */
 const liveMs = 2_000;
 
-/** What the controllers know, in this process: the size of a job's claims and the pace of each provider. */
+/** The controllers of this process: the claim size of each job and the pace of each provider. */
 export class Pacing {
   readonly #bounds: ClaimBounds;
   readonly #jobs = new Map<string, PacedJob>();
@@ -80,7 +80,7 @@ export class Pacing {
     return job.claim;
   }
 
-  /** The pace of what a job calls. Tenants have their own: one with bad credentials must not slow the others. */
+  /** The pace of a job's provider. Tenants have separate ones: bad credentials of one must not slow the others. */
   providerFor({ tenantId, jobId }: JobKey, name: string): ProviderPace {
     const key = `${tenantId}/${name}`;
     this.#open(jobId).provider = key;
@@ -113,7 +113,7 @@ export class Pacing {
     };
   }
 
-  /** Null: it was not this process that worked on the job last. */
+  /** Null: this process did not work on the job recently. */
   describeLive(jobId: string): ControllerView | null {
     const seenAtMs = this.#jobs.get(jobId)?.seenAtMs ?? 0;
     return seenAtMs > 0 && performance.now() - seenAtMs < liveMs ? this.describe(jobId) : null;
@@ -139,7 +139,7 @@ interface Stops {
   ending: AbortSignal | undefined;
 }
 
-/** Lets calls to one provider start only as fast as it bears them. */
+/** Starts calls to one provider only as fast as it accepts them. */
 export class ProviderPace {
   #state: PaceState = initialPace(performance.now(), defaultPaceBounds);
   readonly #onThrottled: () => void;
@@ -163,7 +163,7 @@ export class ProviderPace {
     return { concurrency: Math.round(concurrency * 10) / 10, delayMs: Math.round(delayMs), reason };
   }
 
-  /** The same fetch, held back to the provider's pace. Once `ending` aborts, calls that wait are not begun. */
+  /** The same fetch, limited to the provider's pace. Once `ending` aborts, waiting calls are not started. */
   pace(fetch: GuardedFetch, ending?: AbortSignal): GuardedFetch {
     const paced = async (url: string, options?: FetchOptions) =>
       this.#call({ signal: options?.signal, ending }, () => fetch(url, options));
@@ -195,7 +195,7 @@ export class ProviderPace {
       if (ending?.aborted) throw new CallNotBegun();
       const waitMs = waitBeforeCall(this.#state, performance.now());
       if (waitMs <= 0) {
-        // Started in the same breath: otherwise all who wait would pass at once.
+        // Started in the same step: otherwise all waiting calls would pass at once.
         this.#state = callStarted(this.#state, performance.now());
         return;
       }

@@ -2,9 +2,9 @@ import { availableParallelism, totalmem } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { ClaimSignal } from './controllers/claim-size.ts';
 
-/** How hard this process has it, as shares of what it may use. */
+/** The load of this process, as shares of what it may use. */
 export interface Pressure extends Pick<ClaimSignal, 'cpu' | 'memory' | 'eventLoopLagMs'> {
-  /** Counts up with every new reading. */
+  /** Increases with every new reading. */
   readingNo: number;
 }
 
@@ -15,10 +15,10 @@ export interface PressureOptions {
 
 /** Long enough for some samples of the event loop, short enough for the slice that follows. */
 const windowMs = 250;
-/** What was measured while the process slept says nothing about now. */
+/** Measurements from before a long sleep say nothing about now. */
 const longestWindowMs = 30_000;
 const resolutionMs = 10;
-/** A process of this size is in trouble, whatever the machine has. */
+/** A process of this size is in trouble, whatever memory the machine has. */
 const largestProcessBytes = 2 * 1024 ** 3;
 
 /** Reads the live signals of the process: CPU time, resident memory, and how late the event loop's timers are. */
@@ -36,7 +36,7 @@ export class PressureMeter {
     this.#delays.enable();
   }
 
-  /** At most one reading per window; in between the last one stands. */
+  /** At most one reading per window; in between, the last one is returned. */
   read(): Pressure {
     const elapsedMs = performance.now() - this.#since.atMs;
     if (elapsedMs < windowMs) return this.#last;
@@ -53,7 +53,7 @@ export class PressureMeter {
     return this.#last;
   }
 
-  /** The histogram holds the time between two ticks, of which the resolution is meant to pass. */
+  /** The histogram holds the time between two ticks, which includes the resolution. */
   #lagMs(): number {
     return this.#delays.count === 0 ? 0 : Math.max(0, this.#delays.percentile(99) / 1e6 - resolutionMs);
   }

@@ -9,18 +9,18 @@ function claimed(inputJson: string): ClaimedInput {
   );
 }
 
-test('an input that is handed on untouched is known as such, also with more digits than a program keeps', () => {
+test('an unchanged input is recognised, even with more digits than a double holds', () => {
   const item = claimed('{"id":12345678901234567890,"__proto__":"x"}');
   expect(item.is(item.input)).toBe(true);
 });
 
-test('an input that a processor has changed in place is not the input any more', () => {
+test('an input that a processor changed in place no longer counts as the input', () => {
   const item = claimed('{"price":"5"}');
   item.input.price = 6;
   expect(item.is(item.input)).toBe(false);
 });
 
-test('a copy of the input is not taken for it', () => {
+test('a copy of the input does not count as the input', () => {
   const item = claimed('{"a":1}');
   expect(item.is({ ...item.input })).toBe(false);
 });

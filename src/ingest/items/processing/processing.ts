@@ -1,12 +1,12 @@
+import { normalizedFields } from '../../../kernel/rows/normalized-fields.ts';
 import { isSluiceError, messageOf } from '../../../lib/errors.ts';
+import { parseExactly } from '../../../lib/rows/exact-json.ts';
 import type { ClaimedItem } from '../types.ts';
-import { parseExactly } from '../values/exact-parse.ts';
-import { normalizedFields } from '../values/normalized.ts';
 import type { ItemInput, ItemOutcome, Processor, ProcessorContext } from './processors/types.ts';
 
 const maxCrashes = 3;
 
-/** Runs a processor over items. One that throws has failed for its items, not for the job. */
+/** Runs a processor over items. If it throws, its items have failed, not the job. */
 export async function processItems(
   processor: Processor,
   { items, options, context }: { items: ClaimedItem[]; options: unknown; context: ProcessorContext },
@@ -47,7 +47,7 @@ const noOutcome: ItemOutcome = {
   class: 'transient',
 };
 
-/** A row as processors get it. What they do not ask for is not made: not every one reads its rows. */
+/** A row as processors get it. Its values are parsed on first use: not every processor reads its rows. */
 export class ClaimedInput implements ItemInput {
   readonly id: number;
   readonly rowNo: number;
@@ -78,7 +78,7 @@ export class ClaimedInput implements ItemInput {
     return this.#normalized;
   }
 
-  /** Whether this is the input, and nobody has changed it since. */
+  /** Whether this is the input, and has not been changed. */
   is(value: unknown): boolean {
     if (value !== this.#input) return false;
     return JSON.stringify(this.#input) === JSON.stringify(parseExactly(this.#inputJson));

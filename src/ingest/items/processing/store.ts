@@ -2,7 +2,7 @@ import type { Tx } from '../../../lib/postgres/db.ts';
 import { type Sql, sql, trustedSql } from '../../../lib/postgres/sql.ts';
 import type { ClaimedItem, ItemChange, JobKey } from '../types.ts';
 
-/** Results travel as lines of JSON: JSON text has no raw line break, so one can stand between two of them. */
+/** Results are sent as lines of JSON: JSON text has no raw line break, so one can separate two results. */
 const lines = (texts: readonly string[]): string => texts.join('\n');
 
 const claimedItem = trustedSql(
@@ -10,8 +10,8 @@ const claimedItem = trustedSql(
 );
 
 /**
- * The clock may differ from row to row, so no index can be asked with it; read once, it can. Otherwise a claim would
- * look at every row that waits for its retry.
+ * The clock may differ from row to row, so an index cannot be searched with it; read once, it can. Otherwise a claim
+ * would read every row that waits for its retry.
  */
 const thisMoment = trustedSql('(select clock_timestamp())');
 
@@ -62,7 +62,7 @@ export function claimItems(tx: Tx, claim: ItemClaim): Promise<ClaimedItem[]> {
   );
 }
 
-/** One item that a worker died with, for a claim of its own. It has an index of its own, in another order. */
+/** Claims one item whose worker died, alone. Such items have their own index, in another order. */
 export function claimCrashedItem(tx: Tx, claim: Omit<ItemClaim, 'limit'>): Promise<ClaimedItem[]> {
   return lockItems(
     tx,
@@ -99,8 +99,8 @@ function lockItems(tx: Tx, claim: Omit<ItemClaim, 'limit'>, chosen: Sql): Promis
 }
 
 /**
- * Applies what became of items. With a lock token only items that are still ours change: a late worker changes
- * nothing. Answers the ids that changed.
+ * Applies the new state of items. With a lock token only items that are still ours change: a late worker changes
+ * nothing. Returns the ids that changed.
  */
 export async function changeItems(
   tx: Tx,
@@ -140,7 +140,7 @@ export async function changeItems(
              as c (id, status, error_code, last_error, delay_ms, gives_back, next_strategy, result)
      where j.tenant_id = ${tenantId}
        and j.job_id = ${jobId}
-       -- Said twice: the planner may hash the whole job to join it, unless the ids themselves narrow the index.
+       -- Repeated: the planner may hash the whole job for the join, unless the ids themselves narrow the index scan.
        and j.id = any(${column('id')}::bigint[])
        and j.id = c.id
        and (${lockToken}::uuid is null or (j.status = 'PROCESSING' and j.lock_token = ${lockToken}::uuid))
@@ -148,14 +148,14 @@ export async function changeItems(
   return rows.map((row) => row.id);
 }
 
-/** As it travels: nothing, a mark that the input is the result, or the JSON itself, which is neither. */
+/** The encoded result: empty, a mark that the input is the result, or the JSON itself, which is neither. */
 function resultText({ resultJson, resultIsInput }: ItemChange): string {
   return resultIsInput ? '=' : (resultJson ?? '');
 }
 
 /**
- * Finishes items whose result is their input, for pure processors: the rows are locked by this transaction. The same as
- * `changeItems` would do, without a join.
+ * Finishes items whose result is their input, for pure processors: the rows are locked by this transaction. Has the
+ * same effect as `changeItems`, without a join.
  */
 export async function finishUnchanged(
   tx: Tx,
@@ -176,7 +176,7 @@ export async function finishUnchanged(
        and id = any(${ids}::bigint[])`);
 }
 
-/** Locks whose holder is dead or too late: the items wait again, and the next claim takes each alone. */
+/** Releases locks whose holder is dead or late: the items are pending again, and each is claimed alone. */
 export async function releaseExpired(
   tx: Tx,
   { tenantId, jobId, limit }: JobKey & { limit: number },
@@ -204,7 +204,7 @@ export async function releaseExpired(
             for update skip locked))`);
 }
 
-/** A worker is known to be dead: its items need not wait for their locks to expire. */
+/** For a worker that is known to be dead: its locks expire now. */
 export async function expireLocksOf(tx: Tx, workerIds: readonly string[]): Promise<JobKey[]> {
   return tx.rows<JobKey>(sql`
     with freed as (
@@ -217,7 +217,7 @@ export async function expireLocksOf(tx: Tx, workerIds: readonly string[]): Promi
     select distinct tenant_id as "tenantId", job_id as "jobId" from freed`);
 }
 
-/** How long until there may be something to take: a retry comes due, or a lock expires. Null: nothing is open. */
+/** How long until there may be something to claim: a retry is due, or a lock expires. Null: nothing is open. */
 export async function readNextDue(tx: Tx, { tenantId, jobId }: JobKey): Promise<number | null> {
   const row = await tx.find<{ waitMs: number | null }>(sql`
     select extract(epoch from greatest(next.at, next.now) - next.now)::float8 * 1000 as "waitMs"
@@ -236,7 +236,7 @@ export async function readNextDue(tx: Tx, { tenantId, jobId }: JobKey): Promise<
   return row?.waitMs ?? null;
 }
 
-/** The holder needs longer than it thought; zero when the lock is no longer its own. */
+/** For a holder that needs more time. Returns zero when it no longer holds the lock. */
 export async function renewLocks(
   tx: Tx,
   { tenantId, jobId, lockToken, lockMs }: JobKey & { lockToken: string; lockMs: number },

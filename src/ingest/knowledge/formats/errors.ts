@@ -1,4 +1,4 @@
-import { defineErrors, type ErrorDefinition } from '../../../lib/errors.ts';
+import { bug, defineErrors, type ErrorDefinition, transient } from '../../../lib/errors.ts';
 
 const invalid = (status: number, title: string, next: string): ErrorDefinition => ({
   kind: 'invalid',
@@ -36,12 +36,10 @@ export const documentErrors = defineErrors({
     'The document decompresses to far more than its stored size',
     `Ordinary documents do not do that. ${saveAgain}`,
   ),
-  document_reader_failed: {
-    kind: 'bug',
-    status: 500,
-    title: 'The document reader failed',
-    next: 'Other documents are not affected. Report the problem, with the document if you may share it.',
-  },
+  document_reader_failed: bug(
+    'The document reader failed',
+    'Other documents are not affected. Report the problem, with the document if you may share it.',
+  ),
   html_is_broken: invalid(422, 'The HTML document cannot be read', saveAgain),
   pdf_is_broken: invalid(422, 'The PDF document is broken', saveAgain),
   pdf_is_encrypted: invalid(
@@ -65,10 +63,8 @@ export const documentErrors = defineErrors({
     'The document is in the Word format from before 2007',
     'Open the document in Word or LibreOffice, save it as DOCX, and add that file.',
   ),
-  file_unreadable: {
-    kind: 'transient',
-    status: 503,
-    title: 'The file cannot be read',
-    next: 'Check that the file still exists and that the server may read it; the next run tries again.',
-  },
+  file_unreadable: transient(
+    'The file cannot be read',
+    'Check that the file still exists and that the server may read it; the next run tries again.',
+  ),
 });

@@ -60,7 +60,8 @@ export const intakeFields = z.strictObject({
 });
 export type IntakeFields = z.output<typeof intakeFields>;
 
-export const allowedParts = `allowed are ${Object.keys(intakeFields.shape).join(', ')} and file`;
+/** For messages. */
+export const allowedParts = `${Object.keys(intakeFields.shape).join(', ')} and file`;
 
 /** Throws one error with all violations, each with its field and what is allowed. */
 export function readIntakeFields(given: Record<string, unknown>): IntakeFields {
@@ -68,7 +69,10 @@ export function readIntakeFields(given: Record<string, unknown>): IntakeFields {
   if (parsed.success) return parsed.data;
   const fields = parsed.error.issues.flatMap((issue): FieldProblem[] => {
     if (issue.code === 'unrecognized_keys') {
-      return issue.keys.map((key) => ({ pointer: `/${key}`, message: `is not a field; ${allowedParts}` }));
+      return issue.keys.map((key) => ({
+        pointer: `/${key}`,
+        message: `is not a field; allowed are ${allowedParts}`,
+      }));
     }
     return [{ pointer: `/${issue.path.join('/')}`, message: issue.message }];
   });

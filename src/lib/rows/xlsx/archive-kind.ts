@@ -14,12 +14,12 @@ export function openRowArchive(spool: Spool, limits: ReaderLimits): Promise<Arch
     errors: {
       broken: (why, cause) => archive_broken(`The file is damaged. ${why}.`, { cause }),
       encrypted: (why) => archive_encrypted(`The file is encrypted. ${why}.`),
-      unfoldsTooFar: (why) => archive_unfolds_too_far(`The file unfolds too far. ${why}.`),
+      expandsTooFar: (why) => archive_unfolds_too_far(`The file expands too far. ${why}.`),
     },
   });
 }
 
-/** What an archive is: a workbook, another document in an archive's clothes, or plainly an archive. */
+/** What an archive is: a workbook, another kind of document, or a plain archive. */
 export type ArchiveKind = { kind: 'workbook' } | { kind: 'zip' } | { kind: 'other'; what: string };
 
 export function kindOfArchive(archive: Archive): ArchiveKind {

@@ -30,7 +30,7 @@ test.each(workbookBombs)(
   },
 );
 
-test('texts that are more than memory should hold come back from where they were put', {
+test('texts beyond the memory limit are read back from a file', {
   timeout: 60_000,
 }, async () => {
   const texts = Array.from({ length: 60_000 }, (_, at) => `text ${at} ${'\u00e4'.repeat(100 + (at % 50))}`);

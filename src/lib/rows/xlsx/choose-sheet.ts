@@ -7,8 +7,8 @@ export interface ChosenSheet {
 }
 
 /**
- * The sheet of a name, else the one of a number (from 1, hidden ones counted), as it was asked for; without either,
- * the first that people see.
+ * The requested sheet, by name or else by number (from 1, including hidden ones). Without a request, the first visible
+ * one.
  */
 export function chooseSheet(sheets: readonly Sheet[], wanted: string | undefined): ChosenSheet {
   const withCells = sheets.filter(({ part }) => part !== null);

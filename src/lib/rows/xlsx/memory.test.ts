@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { cutAt } from '../../../../test/generators/byte-stream.ts';
 import { cell, row, textRow, workbookOf } from '../../../../test/generators/workbook.ts';
 import { growthDuring } from '../../../../test/support/probes/held-memory.ts';
+import type { ExportRow } from '../../../ingest/items/export/rows.ts';
 import { writeXlsx } from '../../../ingest/items/export/xlsx-writer.ts';
-import type { ExportRow } from '../../../ingest/items/values/export-values.ts';
 import { openRows } from '../open-rows.ts';
 
 const rows = 60_000;
@@ -23,7 +23,7 @@ function* batches(): Generator<ExportRow[]> {
   }
 }
 
-test('a long sheet is read in flat memory, in batches, as far as it is asked for', {
+test('a long sheet is read in flat memory, in batches, only as far as requested', {
   timeout: 60_000,
 }, async () => {
   const reader = await openRows(
@@ -45,7 +45,7 @@ test('a long sheet is read in flat memory, in batches, as far as it is asked for
   expect(grown).toBeLessThan(mostBytes);
 });
 
-test('rows that are long only by their columns do not pile up before they are asked for', async () => {
+test('rows that are long only because of their column names do not pile up in memory', async () => {
   const names = Array.from({ length: 1_000 }, (_, at) => `${at}`.padEnd(200, 'x'));
   const book = workbookOf({ sheets: [{ rows: textRow(...names) + row(cell('1')).repeat(3_000) }] });
   // Reading further than asked would meet this limit, which is an error at once.

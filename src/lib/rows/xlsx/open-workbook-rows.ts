@@ -11,12 +11,12 @@ import { SheetRows } from './sheet-rows.ts';
 import { malformed, maxXmlDepth, openWorkbook, type Workbook } from './workbook.ts';
 
 export interface OpenWorkbookOptions {
-  /** Its name or its number from 1; without it the first visible one. */
+  /** Its name, or its number from 1. Default: the first visible one. */
   sheet?: string | undefined;
   limits: ReaderLimits;
 }
 
-/** Opens the rows of one sheet. The archive is handed over: closing the reader closes it. */
+/** Opens the rows of one sheet. Takes over the archive: closing the reader closes it. */
 export async function openWorkbookRows(
   archive: Archive,
   { sheet: wanted, limits }: OpenWorkbookOptions,
@@ -41,7 +41,7 @@ async function openReader(source: RowSource, queue: RowQueue): Promise<RowReader
     await reader.readHeader();
     return reader;
   } catch (error) {
-    // An entry that is still being read holds the file open, also when its archive is closed.
+    // An entry that is still being read keeps the file open, even when its archive is closed.
     await source.close();
     throw error;
   }
@@ -55,19 +55,19 @@ interface SheetSourceParts {
   queue: RowQueue;
 }
 
-/** Parsing is slow enough that twice as much would be felt by everybody else in the process. */
+/** Parsing is slow: twice as much at once would delay everything else in the process. */
 const pieceBytes = 32 * 1024;
 const headerStepBytes = 1024;
 /** The shortest cell that names a shared text, `<c t="s"><v>0</v></c>`. */
 const shortestCellBytes = 20;
-/** The shortest row that is one, `<row><c><v>1</v></c></row>`. */
+/** The shortest possible row, `<row><c><v>1</v></c></row>`. */
 const shortestRowBytes = 26;
-/** What one step may put into the queue by naming the longest text, or long columns, again and again. */
+/** How much one step may put into the queue by repeating the longest text, or long column names. */
 const stepBytes = 2 * 1024 * 1024;
-/** Rows of small files may come to this much, whatever the file's own size. */
+/** Rows of small files may reach this size, whatever the size of the file. */
 const freeRowBytes = 64 * 1024 * 1024;
 
-/** The cells of a sheet, step by step: as much XML as cannot become more rows than memory should hold. */
+/** Reads the cells of a sheet in steps, so small that their rows never exceed the memory limit. */
 class SheetSource implements RowSource {
   readonly #parts: SheetSourceParts;
   readonly #rows: SheetRows;
@@ -140,7 +140,7 @@ class SheetSource implements RowSource {
     const cells = stepBytes / Math.max(1, this.#parts.workbook.strings.longestUnits);
     const rows = stepBytes / Math.max(1, this.#rows.shortestRowUnits);
     const most = Math.floor(Math.min(cells * shortestCellBytes, rows * shortestRowBytes));
-    // How long rows are is known only behind the header.
+    // The length of rows is only known after the header.
     return Math.min(this.columns === null ? headerStepBytes : pieceBytes, Math.max(64, most));
   }
 

@@ -76,12 +76,12 @@ test('a workbook of XlsxWriter is read, with rich text and links', async () => {
   );
 });
 
-test('a formula that nothing has calculated is refused', async () => {
+test('a formula without a calculated result is refused', async () => {
   const refusal = await refusalOf(fixture('openpyxl-formula.xlsx'));
   expect(refusal).toMatchObject({ code: 'formula_not_calculated', details: { cell: 'B2' } });
 });
 
-test('workbooks of older and other kinds are refused by their names', async () => {
+test('other and older workbook formats are refused by name', async () => {
   const [xls, ods] = [
     await refusalOf(fixture('libreoffice.xls')),
     await refusalOf(fixture('libreoffice.ods')),

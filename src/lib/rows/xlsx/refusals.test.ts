@@ -49,7 +49,7 @@ describe('a damaged workbook is refused, and the place is named', () => {
       'the cell "XFE1" out of its place',
     ],
     ['with a row beyond the last', withRows('<row r="1048577"/>'), 'the row "1048577"'],
-    ['with a number that is none', withRows(head + row(cell('12a'))), 'no number in cell A2'],
+    ['with an invalid number', withRows(head + row(cell('12a'))), 'no number in cell A2'],
     [
       'with a shared text that there is not',
       withRows(head + row(cell('1', 't="s"')), { strings: '<si/>' }),
@@ -60,11 +60,7 @@ describe('a damaged workbook is refused, and the place is named', () => {
       withRows(head + row(cell('1', 't="x"'))),
       'cell A2 that is not of its type',
     ],
-    [
-      'with a truth that is none',
-      withRows(head + row(cell('2', 't="b"'))),
-      'cell A2 that is not of its type',
-    ],
+    ['with an invalid boolean', withRows(head + row(cell('2', 't="b"'))), 'cell A2 that is not of its type'],
     ['with elements nested too deep', withRows(`${head}${'<row>'.repeat(200)}`), 'nested too deeply'],
     [
       'with entities of its own',
@@ -88,7 +84,7 @@ describe('a damaged workbook is refused, and the place is named', () => {
   });
 });
 
-describe('what is no workbook that can be read is named, and what to do', () => {
+describe('an unsupported file is refused with its format and advice', () => {
   const compound = (stream: string) =>
     Buffer.concat([
       Buffer.from('d0cf11e0a1b11ae1', 'hex'),
@@ -118,7 +114,7 @@ describe('what is no workbook that can be read is named, and what to do', () => 
     if (/\b(XLSB?|ODS|Numbers)\b/.test(words)) expect(refusal.message).toContain('save it as XLSX');
   });
 
-  test('a plain archive is handed to whoever asks for it, unless it is called a workbook', async () => {
+  test('a plain archive is returned to a caller that wants archives, unless it is named like a workbook', async () => {
     const bytes = zip('photos/1.jpg');
     const input = await openInput(cutAt(bytes, []), { fileName: 'photos.zip' });
     if (input.kind !== 'zip') throw new Error('The archive was read as rows');
@@ -131,7 +127,7 @@ describe('what is no workbook that can be read is named, and what to do', () => 
 });
 
 describe('a workbook is refused', () => {
-  test('without the sheet that was asked for, or without any that is seen', async () => {
+  test('without the requested sheet, or without a visible one', async () => {
     const spec = {
       sheets: [
         { name: 'One', rows: head },
@@ -154,13 +150,13 @@ describe('a workbook is refused', () => {
     expect((await refusalOf(withRows(row(cell('#N/A', 't="e"'))))).code).toBe('empty_header');
   });
 
-  test('with two columns of one name', async () => {
+  test('with two columns of the same name', async () => {
     const refusal = await refusalOf(withRows(textRow('a', 'b', 'a') + textRow('1', '2', '3')));
     expect(refusal.code).toBe('duplicate_header');
     expect(refusal.message).toBe('Columns A and C of the header are both named "a".');
   });
 
-  test('with a formula whose result nobody saved', async () => {
+  test('with a formula without a saved result', async () => {
     for (const result of ['', '<v></v>', '<v/>']) {
       const rows = `${head}<row><c><v>1</v></c><c><f>A1+1</f>${result}</c></row>`;
       const refusal = await refusalOf(withRows(rows));

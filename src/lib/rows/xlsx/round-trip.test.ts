@@ -2,8 +2,9 @@ import { expect, test } from 'vitest';
 import { seededRandom } from '../../../../test/chaos/seeded-random.ts';
 import { naughtyNames, naughtyStrings } from '../../../../test/generators/naughty-strings.ts';
 import { readRows } from '../../../../test/generators/read-rows.ts';
+import type { ExportRow } from '../../../ingest/items/export/rows.ts';
 import { writeXlsx } from '../../../ingest/items/export/xlsx-writer.ts';
-import { ExactNumber, type ExportRow, type ExportValue } from '../../../ingest/items/values/export-values.ts';
+import { ExactNumber, type ExactValue } from '../exact-json.ts';
 
 async function exported(header: readonly string[], rows: ExportRow[]): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
@@ -12,7 +13,7 @@ async function exported(header: readonly string[], rows: ExportRow[]): Promise<B
 }
 
 /** What comes back of a value: all of it, but for digits that no spreadsheet shows. */
-function comesBackAs(value: ExportValue): unknown {
+function comesBackAs(value: ExactValue): unknown {
   if (value instanceof ExactNumber) return value.text;
   if (typeof value !== 'number') return value;
   const text = String(value);
@@ -20,7 +21,7 @@ function comesBackAs(value: ExportValue): unknown {
 }
 
 const formulaLike = ['=1+1', '+1', '-1', '@SUM(A1)', "'=1", '\t=1', '\r=1', '=HYPERLINK("http://x")', '＝1'];
-const scalars: ExportValue[] = [
+const scalars: ExactValue[] = [
   ...formulaLike,
   ...naughtyStrings,
   '_x0041_',

@@ -1,13 +1,13 @@
-import type { NumberKind } from './number-formats.ts';
+import type { NumberKind } from './styles.ts';
 
 const dayMs = 86_400_000;
-/** The 31st of December 9999 is the last day that a spreadsheet knows. */
+/** 31 December 9999 is the last day in a spreadsheet. */
 const endMs = Date.UTC(10_000, 0, 1);
 
 /**
- * A serial number as a date, a time or both, in the words of ISO 8601 and without a time zone, which spreadsheets
- * do not know. Null where it is none: before the first day, behind the last, or the 29th of February 1900, which
- * there was only in Lotus 1-2-3 and is in every spreadsheet since.
+ * A serial number as a date, a time or both, in ISO 8601 without a time zone, which spreadsheets do not have. Null if
+ * there is no such date: before the first day, after the last, or 29 February 1900, a mistake of Lotus 1-2-3 that every
+ * spreadsheet has copied.
  */
 export function dateText(
   serial: number,
@@ -25,7 +25,7 @@ export function dateText(
   return kind === 'date' && restMs === 0 ? date : `${date}T${timeText(restMs)}`;
 }
 
-/** Day 0 of the calendar that this day is counted in. */
+/** Day 0 of the calendar for this day. */
 function firstDayMs(day: number, is1904: boolean): number | null {
   if (is1904) return Date.UTC(1904, 0, 1);
   if (day === 0 || day === 60) return null;

@@ -3,16 +3,16 @@ import type { XmlEvents } from '../../formats/xml.ts';
 import { detached } from '../../formats/xml-text.ts';
 import { readerErrors } from '../errors.ts';
 
-/** Texts of a usual workbook stay in memory; what is beyond goes to a file, and comes back when a cell names it. */
+/** Texts of an ordinary workbook stay in memory; the rest goes to a file and is read back when a cell needs it. */
 const memoryUnits = 4 * 1024 * 1024;
-/** Texts are found by their group: one number for each group is all that stays in memory of those in the file. */
+/** Texts in the file are found by group: only one number per group stays in memory. */
 const groupSize = 16;
 const cachedUnits = 4 * 1024 * 1024;
 const flushBytes = 256 * 1024;
-/** An entry of the list keeps some memory however short its text is. */
+/** Each entry costs some memory, however short its text is. */
 const unitsPerText = 16;
 
-/** The texts that cells name by number. Memory stays flat, however many there are. */
+/** The texts that cells refer to by number. Memory stays flat, however many there are. */
 export class SharedStrings {
   readonly #inMemory: string[] = [];
   readonly #groupStarts: number[] = [];
@@ -42,7 +42,7 @@ export class SharedStrings {
     this.#count += 1;
   }
 
-  /** Has to be waited for between pieces while texts are added, and once behind the last. */
+  /** Must be awaited between pieces while texts are added, and once after the last one. */
   async flush(isLast = false): Promise<void> {
     if (this.#unwrittenBytes === 0 || (!isLast && this.#unwrittenBytes < flushBytes)) return;
     this.#file ??= await openTemporary();
@@ -65,7 +65,7 @@ export class SharedStrings {
   }
 
   #putAway(text: string): void {
-    // Once one is in the file, all that follow are: a text's place is told from its number alone.
+    // Once one text is in the file, all later ones are: a text's position follows from its number.
     this.#memoryLeft = -1;
     if ((this.#count - this.#inMemory.length) % groupSize === 0) this.#groupStarts.push(this.#fileBytes);
     const bytes = Buffer.from(text);
@@ -108,7 +108,7 @@ function unitsOf(texts: readonly string[]): number {
   return texts.reduce((sum, text) => sum + text.length + unitsPerText, 0);
 }
 
-/** Texts may be in runs of one look each; what is only there to be read aloud is left out. */
+/** A text may consist of formatted runs; phonetic guides are left out. */
 export class SharedStringsPart implements XmlEvents {
   readonly #strings: SharedStrings;
   readonly #maxUnits: number;

@@ -1,16 +1,16 @@
 import { checkColumnName } from '../csv-rows.ts';
 import { readerErrors } from '../errors.ts';
 import type { ReaderLimits } from '../types.ts';
-import { columnLetters } from './cell-names.ts';
+import { columnLetters } from './cells.ts';
 
-/** The columns of a sheet that have names. Between them there may be columns that nobody uses. */
+/** The columns of a sheet that have names. There may be unused columns between them. */
 export interface SheetHeader {
   names: readonly string[];
   /** Where in the sheet each of them is, from 0. */
   positions: readonly number[];
 }
 
-/** Cells as JSON; what has no value is not in the list. Names are texts, whatever type the cells have. */
+/** `cells`: JSON, undefined for empty cells. Names are texts, whatever type the cells have. */
 export function readHeader(
   cells: readonly (string | undefined)[],
   { limits, sheetRow }: { limits: ReaderLimits; sheetRow: number },

@@ -3,8 +3,14 @@ import type { XmlAttributes, XmlEvents } from '../../formats/xml.ts';
 import { readerErrors } from '../errors.ts';
 import type { RowQueue } from '../row-queue.ts';
 import type { ReaderLimits } from '../types.ts';
-import { columnLetters, columnOf, mostSheetColumns, mostSheetRows } from './cell-names.ts';
-import { type CellValue, cellValueOf } from './cell-values.ts';
+import {
+  type CellValue,
+  cellValueOf,
+  columnLetters,
+  columnOf,
+  mostSheetColumns,
+  mostSheetRows,
+} from './cells.ts';
 import { readHeader, type SheetHeader } from './sheet-header.ts';
 import { malformed, type Workbook } from './workbook.ts';
 
@@ -13,7 +19,7 @@ export interface SheetRowsOptions {
   workbook: Pick<Workbook, 'strings' | 'styles' | 'is1904'>;
   limits: ReaderLimits;
   queue: RowQueue;
-  /** What all rows together may come to: a short text, named by a million cells, is a long file. */
+  /** The maximum size of all rows together: a text that a million cells share makes a long file. */
   maxRowBytesTotal: number;
 }
 
@@ -21,7 +27,7 @@ export interface SheetRowsOptions {
 export class SheetRows implements XmlEvents {
   readonly #options: SheetRowsOptions;
   #header: SheetHeader | null = null;
-  /** `{"first":`, `,"second":` …: what stands in front of each cell of a row. */
+  /** `{"first":`, `,"second":` …: the text before each cell of a row. */
   #leads: string[] = [];
   #shortestRowUnits = 0;
   #named = new Set<number>();
@@ -50,12 +56,12 @@ export class SheetRows implements XmlEvents {
     return this.#header?.names ?? null;
   }
 
-  /** What even a row of one cell comes to: the names of all columns. */
+  /** The length of even the shortest row: the names of all columns. */
   get shortestRowUnits(): number {
     return this.#shortestRowUnits;
   }
 
-  /** The row that was begun last, for messages. */
+  /** The current row, for messages. */
   get sheetRow(): number {
     return this.#sheetRow;
   }
@@ -137,7 +143,7 @@ export class SheetRows implements XmlEvents {
     this.#cells[this.#column] = value.json;
   }
 
-  /** A result may be an empty text, but no number is empty. */
+  /** A result may be an empty text, but not an empty number. */
   #isWithoutResult(): boolean {
     return this.#type === 'n' ? (this.#text?.trim() ?? '') === '' : this.#text === null && this.#type !== 'e';
   }
@@ -156,7 +162,7 @@ export class SheetRows implements XmlEvents {
   #weigh(json: string): void {
     const { cellBytes, rowBytes } = this.#options.limits;
     const bytes = Buffer.byteLength(json);
-    // Quotes and escapes are ours, not the cell's.
+    // Quotes and escapes of JSON do not count.
     if (bytes > cellBytes && Buffer.byteLength(textOf(json)) > cellBytes) throw this.#cellTooLarge();
     this.#rowBytes += json.startsWith('"') ? bytes - 2 : bytes;
     if (this.#rowBytes <= rowBytes) return;
@@ -187,9 +193,9 @@ export class SheetRows implements XmlEvents {
   #takeHeader(cells: readonly (string | undefined)[]): void {
     const { limits } = this.#options;
     const header = readHeader(Array.from(cells), { limits, sheetRow: this.#sheetRow });
-    // A row of nothing but errors names no column, and is none that could be read.
+    // A row of nothing but errors names no column.
     if (header.names.length === 0) {
-      throw readerErrors.raise.empty_header(`${this.#rowWords()} is the header, and names no column.`, {
+      throw readerErrors.raise.empty_header(`${this.#rowWords()} is the header, but names no column.`, {
         details: this.#place(),
       });
     }
@@ -199,7 +205,7 @@ export class SheetRows implements XmlEvents {
     this.#named = new Set(header.positions);
   }
 
-  /** A column without a name may be there, but what stands in it would be lost. */
+  /** A column without a name may exist, but values in it would be lost. */
   #refuseUnnamed(cells: readonly (string | undefined)[], { positions }: SheetHeader): void {
     if (cells.length === positions.length && positions.at(-1) === positions.length - 1) return;
     for (const [at, json] of cells.entries()) {
@@ -215,7 +221,7 @@ export class SheetRows implements XmlEvents {
     this.#rowUnitsTotal += units;
     if (this.#rowUnitsTotal <= this.#options.maxRowBytesTotal) return;
     throw readerErrors.raise.archive_unfolds_too_far(
-      `The file unfolds too far: at row ${this.#options.queue.total + 1} its rows come to more than ` +
+      `The file expands too far: at row ${this.#options.queue.total + 1} its rows come to more than ` +
         `${this.#options.maxRowBytesTotal} bytes.`,
       { details: { max_bytes: this.#options.maxRowBytesTotal } },
     );
@@ -231,7 +237,7 @@ export class SheetRows implements XmlEvents {
           extras,
         );
       case 'surrogate':
-        return readerErrors.raise.lone_surrogate(`${where} contains one half of a surrogate pair.`, extras);
+        return readerErrors.raise.lone_surrogate(`${where} contains a broken surrogate pair.`, extras);
       case 'range':
         return readerErrors.raise.number_out_of_range(
           `${where} has a number that is too large, or has more than 400 digits.`,
@@ -240,7 +246,7 @@ export class SheetRows implements XmlEvents {
       case 'number':
         return malformed(
           this.#options.part,
-          `has no number in cell ${this.#cellName()}, which is one of numbers`,
+          `has no number in cell ${this.#cellName()}, although the cell is numeric`,
         );
       case 'type':
         return malformed(
@@ -252,7 +258,7 @@ export class SheetRows implements XmlEvents {
 
   #notCalculated(): SluiceError {
     return readerErrors.raise.formula_not_calculated(
-      `${this.#cellWords()} has a formula, and the file does not hold its result.`,
+      `${this.#cellWords()} has a formula without a saved result.`,
       { details: { ...this.#place(), cell: this.#cellName() } },
     );
   }

@@ -28,7 +28,7 @@ export interface Workbook {
   strings: SharedStrings;
 }
 
-/** Reads all of a workbook but its sheets. The caller closes the archive, and the strings of what it got. */
+/** Reads everything of a workbook except its sheets. The caller closes the archive and the strings. */
 export async function openWorkbook(archive: Archive, limits: ReaderLimits): Promise<Workbook> {
   const parts = new WorkbookParts(archive);
   const main = await parts.findMain();
@@ -53,7 +53,7 @@ export async function openWorkbook(archive: Archive, limits: ReaderLimits): Prom
   return { sheets, is1904: book.is1904, styles, strings };
 }
 
-/** The error of a part that is not as it has to be; `why` completes "its part … ". */
+/** The error for an invalid part; `why` completes "its part … ". */
 export function malformed(part: string, why: string): SluiceError {
   return readerErrors.raise.malformed_workbook(`The workbook is damaged: its part ${part} ${why}.`, {
     details: { part },
@@ -96,7 +96,7 @@ class WorkbookParts {
     return true;
   }
 
-  /** Nearly always `xl/workbook.xml`; the relations of the archive have the last word. */
+  /** Nearly always `xl/workbook.xml`; the relations of the archive decide. */
   async findMain(): Promise<string> {
     let main = 'xl/workbook.xml';
     await this.read('_rels/.rels', {
@@ -132,7 +132,7 @@ class WorkbookParts {
 
   async readRelations(main: string): Promise<Relations> {
     const folder = path.dirname(main);
-    // Some writers forget to name these two, and most readers look for them in their usual places.
+    // Some writers do not name these two; most readers then use the default places.
     const relations: Relations = {
       sheets: new Map(),
       styles: `${folder}/styles.xml`,

@@ -43,7 +43,7 @@ describe('a workbook', () => {
     expect(await rowsOf({ ...spec, parts })).toEqual([{ a: '1' }]);
   });
 
-  test('has its styles and shared texts also where no relation names them', async () => {
+  test('finds its styles and shared texts even when no relation names them', async () => {
     const sheets = [{ rows: textRow('a', 'day') + row(cell('0', 't="s"'), cell('45351', 's="1"')) }];
     const parts = {
       'xl/_rels/workbook.xml.rels':
@@ -55,7 +55,7 @@ describe('a workbook', () => {
     ]);
   });
 
-  test('may be called by any name but that of an image', async () => {
+  test('may have any file name except that of an image', async () => {
     const book = workbookOf({ sheets: [{ rows: textRow('a') + textRow('1') }] });
     for (const fileName of ['a.xlsx', 'a.XLSM', 'a.csv', 'a']) {
       expect((await readRows(book, { fileName })).rows).toEqual(['{"a":"1"}']);
@@ -67,7 +67,7 @@ describe('a workbook', () => {
 });
 
 describe('a cell', () => {
-  test('of text is inline, shared or in runs, without what is only read aloud', async () => {
+  test('of text is inline, shared or in runs, without phonetic guides', async () => {
     const strings =
       '<si><t>shared</t></si><si><r><t xml:space="preserve">in </t></r><r><rPr><b/></rPr><t>runs</t></r>' +
       '<rPh><t>aloud</t></rPh></si><si/>';
@@ -121,7 +121,7 @@ describe('a cell', () => {
     expect((await readRows(workbookOf(spec))).rows).toEqual(['{"a":0.1}', '{"a":1e+21}']);
   });
 
-  test('of truth, an error or nothing is true, false or null', async () => {
+  test('with a boolean, an error or nothing is true, false or null', async () => {
     const cells = [
       cell('1', 't="b"'),
       cell('0', 't="b"'),
@@ -145,7 +145,7 @@ describe('a cell', () => {
     expect(await valuesOf(cells)).toEqual([2, 'a', '', null, true]);
   });
 
-  test('without a name of its place comes behind the one before', async () => {
+  test('without a reference follows the cell before it', async () => {
     const rows = `${textRow('a', 'b', 'c', 'd')}<row><c r="B2"><v>1</v></c><c><v>2</v></c></row>`;
     expect(await rowsOf({ sheets: [{ rows }] })).toEqual([{ a: null, b: 1, c: 2, d: null }]);
   });
@@ -212,7 +212,7 @@ describe('a date', () => {
     ]);
   });
 
-  test('is counted from 1900 with the leap day that there never was, or from 1904', async () => {
+  test('is counted from 1900, with the leap day that did not exist, or from 1904', async () => {
     const serials = ['1', '59', '60', '61', '2958465'];
     expect(await dates(serials.map((serial) => styled(serial, 14)))).toEqual([
       '1900-01-01',
@@ -229,23 +229,23 @@ describe('a date', () => {
     ).toEqual(['1904-01-01', '1904-01-02', '2024-01-01']);
   });
 
-  test('that is none stays a number', async () => {
+  test('that does not exist stays a number', async () => {
     expect(await dates(['-1', '2958466', '0'].map((serial) => styled(serial, 14)))).toEqual([-1, 2958466, 0]);
   });
 
-  test('is not seen in the letters of other formats', async () => {
+  test('is not found in the letters of other formats', async () => {
     expect(await dates(numbers.map((format) => styled('45000.5', format)))).toEqual(
       numbers.map(() => 45000.5),
     );
   });
 
-  test('may be written as one', async () => {
+  test('may be written as an ISO date', async () => {
     expect(await valuesOf([cell('2024-02-29T10:00:00', 't="d"')])).toEqual(['2024-02-29T10:00:00']);
   });
 });
 
 describe('rows', () => {
-  test('that are wholly empty are skipped, before the header and behind it', async () => {
+  test('that are empty are skipped, before and after the header', async () => {
     const header = '<row r="5"><c r="A5"><v>1</v></c></row>';
     const rows = `<row r="2"/>${row('<c s="1"/>')}${header}${textRow('')}${row(cell('2'))}<row/>`;
     expect(await rowsOf({ sheets: [{ rows }] })).toEqual([{ 1: 2 }]);

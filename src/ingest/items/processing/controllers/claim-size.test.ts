@@ -1,16 +1,16 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { itemBounds } from '../../types.ts';
 import {
   type ClaimSignal,
   type ClaimState,
-  defaultClaimBounds,
   initialClaimState,
   itemsToClaim,
   lockMsFor,
   nextClaimState,
 } from './claim-size.ts';
 
-const bounds = defaultClaimBounds;
+const bounds = itemBounds;
 
 function slice(items: number, itemMs: number, more: Partial<ClaimSignal> = {}): ClaimSignal {
   return { items, elapsedMs: items * itemMs, failures: 0, cpu: 0.3, memory: 0.4, eventLoopLagMs: 2, ...more };
@@ -33,7 +33,7 @@ describe('claim size', () => {
     expect(itemsToClaim(0, bounds)).toBe(1_000);
   });
 
-  test('settles at a slice of about the target, whatever the items take', () => {
+  test('converges to the target slice, however long items take', () => {
     fc.assert(
       fc.property(fc.double({ min: 0.05, max: 20_000, noNaN: true }), (itemMs) => {
         const state = settle(initialClaimState(bounds), itemMs);
@@ -58,7 +58,7 @@ describe('claim size', () => {
     ['cpu', { cpu: 0.97 }, 'cpu 97 % above 90 %'],
     ['memory', { memory: 0.9 }, 'memory 90 % above 85 %'],
     ['a late event loop', { eventLoopLagMs: 180 }, 'event loop 180 ms late, limit 100 ms'],
-  ])('shrinks under pressure of %s, says so, and recovers', (_, pressure, reason) => {
+  ])('shrinks under pressure of %s, gives the reason, and recovers', (_, pressure, reason) => {
     const calm = settle(initialClaimState(bounds), 10);
     const pressed = nextClaimState(calm, slice(calm.items, 10, pressure), bounds);
     expect(pressed.items).toBe(175);

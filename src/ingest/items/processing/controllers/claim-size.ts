@@ -1,45 +1,28 @@
-import { clamp, ewma } from './ewma.ts';
+import { clamp, ewma } from '../../../../lib/numbers.ts';
+import type { ItemBounds } from '../../types.ts';
 
 /**
  * How many items a worker claims for its next slice, for how long it locks them, and how long it waits before.
- * Pure: state in, state out.
+ * Pure: state in, state out. The safety factor is the share of the slice that is planned for, so that a slow item does
+ * not overrun it.
  */
-export interface ClaimBounds {
-  /** WORKER_TARGET_SLICE_MS */
-  targetSliceMs: number;
-  /** CLAIM_MIN */
-  claimMin: number;
-  /** CLAIM_MAX */
-  claimMax: number;
-  /** SAFETY_FACTOR: the share of the slice that is planned for, so that a slow item does not overrun it. */
-  safetyFactor: number;
-  /** LOCK_FLOOR_MS */
-  lockFloorMs: number;
-  /** LOCK_CAP_MS */
-  lockCapMs: number;
-}
-
-export const defaultClaimBounds: ClaimBounds = {
-  targetSliceMs: 5_000,
-  claimMin: 1,
-  claimMax: 1_000,
-  safetyFactor: 0.7,
-  lockFloorMs: 10_000,
-  lockCapMs: 300_000,
-};
+export type ClaimBounds = Pick<
+  ItemBounds,
+  'targetSliceMs' | 'claimMin' | 'claimMax' | 'safetyFactor' | 'lockFloorMs' | 'lockCapMs'
+>;
 
 /** What one slice showed. */
 export interface ClaimSignal {
   /** Items that were worked on, and how long all of them took together. */
   items: number;
   elapsedMs: number;
-  /** Those that failed and may work later. Wrong rows are no sign of trouble; throttling is the provider's pace. */
+  /** Items that failed and may succeed later. Invalid rows do not count, and throttling is for the provider's pace. */
   failures: number;
-  /** Shares from 0 to 1 of what the process may use. */
+  /** Shares, from 0 to 1, of what the process may use. */
   cpu: number;
   memory: number;
   eventLoopLagMs: number;
-  /** An earlier slice was judged by the same reading: it shrinks nothing twice. */
+  /** An earlier slice used the same reading: it must not shrink the size twice. */
   isOldReading?: boolean;
 }
 
@@ -54,12 +37,12 @@ export interface ClaimState {
   reason: string;
   avgItemMs: number | null;
   failureRate: number;
-  /** What pressure and failures leave of the size, from 1 down to 1/16. */
+  /** The share of the size that pressure and failures leave, from 1 down to 1/16. */
   pressureFactor: number;
   failureFactor: number;
 }
 
-/** Nothing is known yet: enough to learn from, little to lose if items turn out to take seconds. */
+/** Nothing is known yet: enough to learn from, few enough if items turn out to take seconds. */
 const firstClaim = 8;
 /** One slice of easy items must not lead to a claim that is far too large for the next ones. */
 const growthMax = 4;
@@ -85,7 +68,7 @@ export function initialClaimState(bounds: ClaimBounds): ClaimState {
   };
 }
 
-/** The claim size of the document, before anything presses on it. */
+/** The planned claim size, before pressure and failures reduce it. */
 export function itemsToClaim(avgItemMs: number, bounds: ClaimBounds): number {
   const planned = (bounds.targetSliceMs / Math.max(avgItemMs, 0.001)) * bounds.safetyFactor;
   return clamp(Math.floor(planned), { min: bounds.claimMin, max: bounds.claimMax });
@@ -94,7 +77,7 @@ export function itemsToClaim(avgItemMs: number, bounds: ClaimBounds): number {
 /** Twice what the claimed items should take, at least the floor (and so at least 2 × avgItemMs), at most the cap. */
 export function lockMsFor(claim: { items: number; avgItemMs: number }, bounds: ClaimBounds): number {
   const neededMs = Math.ceil(2 * claim.avgItemMs * Math.max(claim.items, 1));
-  return Math.min(Math.max(neededMs, bounds.lockFloorMs), bounds.lockCapMs);
+  return clamp(neededMs, { min: bounds.lockFloorMs, max: bounds.lockCapMs });
 }
 
 export function nextClaimState(state: ClaimState, signal: ClaimSignal, bounds: ClaimBounds): ClaimState {
@@ -129,7 +112,7 @@ export function nextClaimState(state: ClaimState, signal: ClaimSignal, bounds: C
   };
 }
 
-/** A slice of many items says more than one of few: its weight grows with its items. */
+/** A slice of many items says more than one of few, so its weight grows with its items. */
 function averageAfter(average: number | null, { items, elapsedMs }: ClaimSignal): number | null {
   if (items <= 0) return average;
   return ewma(average, elapsedMs / items, 1 - (1 - 1 / averageItems) ** Math.max(items, averageItems / 4));
@@ -145,13 +128,13 @@ function pressureOf({ cpu, memory, eventLoopLagMs }: ClaimSignal): string | null
   return null;
 }
 
-/** Halves under strain and comes back more slowly, so that the strain does not return at once. */
+/** Halves under strain and recovers more slowly, so that the strain does not return at once. */
 function nextFactor(factor: number, isStrained: boolean): number {
   return clamp(isStrained ? factor / 2 : factor * 1.5, factorBand);
 }
 
 function nextSpacing(spacingMs: number, isSpike: boolean): number {
-  if (isSpike) return Math.min(Math.max(spacingMs * 2, spacing.firstMs), spacing.capMs);
+  if (isSpike) return clamp(spacingMs * 2, { min: spacing.firstMs, max: spacing.capMs });
   return spacingMs <= spacing.firstMs ? 0 : spacingMs / 2;
 }
 

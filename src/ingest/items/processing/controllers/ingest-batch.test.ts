@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { itemBounds } from '../../types.ts';
 import {
-  defaultIngestBounds,
   type IngestBounds,
   type IngestSignal,
   type IngestState,
@@ -9,7 +9,7 @@ import {
   nextIngestState,
 } from './ingest-batch.ts';
 
-const bounds = defaultIngestBounds;
+const bounds = itemBounds;
 
 /** Insert latency is `base + perRow * rows`, give or take `noise` (a share of it). */
 interface SimulatedDatabase {
@@ -57,20 +57,20 @@ describe('against a steady database', () => {
     expect(states.map(({ rows }) => rows)).toEqual([128, 256, 512, 1024]);
   });
 
-  test('the size settles where the latency lies around p50, or at a bound', () => {
+  test('the size converges to a latency around p50, or to a bound', () => {
     fc.assert(
       fc.property(databases, noises, (database, noise) => {
         const settled = ingest({ from: initialIngestState(bounds), database, noise }).slice(-100);
         for (const { rows } of settled) {
           const latencyMs = exactLatencyMs(database, rows);
-          if (rows < bounds.maxRows) expect(latencyMs).toBeGreaterThan(bounds.p50Ms * 0.55);
-          if (rows > bounds.minRows) expect(latencyMs).toBeLessThan(bounds.p50Ms * 1.7);
+          if (rows < bounds.ingestMaxRows) expect(latencyMs).toBeGreaterThan(bounds.dbP50Ms * 0.55);
+          if (rows > bounds.ingestMinRows) expect(latencyMs).toBeLessThan(bounds.dbP50Ms * 1.7);
         }
       }),
     );
   });
 
-  test('the size does not oscillate once it has settled', () => {
+  test('the size does not oscillate once it has converged', () => {
     fc.assert(
       fc.property(databases, noises, (database, noise) => {
         const sizes = ingest({ from: initialIngestState(bounds), database, noise })
@@ -88,7 +88,7 @@ test('the size falls when every insert takes 200 ms more, and recovers afterward
   fc.assert(
     fc.property(databases, noises, (database, noise) => {
       const calm = ingest({ from: initialIngestState(bounds), database, noise }).at(-1);
-      if (calm === undefined || calm.rows < bounds.minRows * 2) return;
+      if (calm === undefined || calm.rows < bounds.ingestMinRows * 2) return;
       const slow = { ...database, baseMs: database.baseMs + 200 };
       const pressed = ingest({ from: calm, database: slow, noise: noise.slice(0, 60) });
       expect(pressed.at(-1)?.rows).toBeLessThanOrEqual(calm.rows / 2);
@@ -109,15 +109,15 @@ const signals: fc.Arbitrary<IngestSignal> = fc.record({
 test('the size stays inside its bounds whatever the database does', () => {
   const anyBounds: fc.Arbitrary<IngestBounds> = fc
     .record({
-      minRows: fc.integer({ min: 1, max: 500 }),
+      ingestMinRows: fc.integer({ min: 1, max: 500 }),
       more: fc.nat(5_000),
-      maxBatchBytes: fc.integer({ min: 1 }),
+      ingestMaxBatchBytes: fc.integer({ min: 1 }),
     })
-    .map(({ minRows, more, maxBatchBytes }) => ({
+    .map(({ ingestMinRows, more, ingestMaxBatchBytes }) => ({
       ...bounds,
-      minRows,
-      maxRows: minRows + more,
-      maxBatchBytes,
+      ingestMinRows,
+      ingestMaxRows: ingestMinRows + more,
+      ingestMaxBatchBytes,
     }));
   fc.assert(
     fc.property(anyBounds, fc.array(signals, { maxLength: 200 }), (limits, list) => {
@@ -125,8 +125,8 @@ test('the size stays inside its bounds whatever the database does', () => {
       for (const signal of list) {
         state = nextIngestState(state, signal, limits);
         expect(Number.isInteger(state.rows)).toBe(true);
-        expect(state.rows).toBeGreaterThanOrEqual(limits.minRows);
-        expect(state.rows).toBeLessThanOrEqual(limits.maxRows);
+        expect(state.rows).toBeGreaterThanOrEqual(limits.ingestMinRows);
+        expect(state.rows).toBeLessThanOrEqual(limits.ingestMaxRows);
         expect(state.delayMs).toBeLessThanOrEqual(10_000);
       }
     }),
@@ -143,7 +143,7 @@ describe('single signals', () => {
     for (let error = 0; error < 4; error += 1) {
       const before = state.rows;
       state = nextIngestState(state, { ...good, failed: true }, bounds, () => 0.5);
-      expect(state.rows).toBeLessThanOrEqual(Math.max(bounds.minRows, before / 2));
+      expect(state.rows).toBeLessThanOrEqual(Math.max(bounds.ingestMinRows, before / 2));
       delays.push(state.delayMs);
     }
     expect(delays).toEqual([75, 150, 300, 600]);
@@ -166,7 +166,7 @@ describe('single signals', () => {
     expect(twice.reason).toBe('latency 310 ms above p95 250 ms');
   });
 
-  test('latencies of a size that was given up do not count against the next one', () => {
+  test('latencies of an earlier size do not count for the next one', () => {
     const slow = { ...good, latencyMs: 310 };
     const cut = nextIngestState(nextIngestState(large, slow, bounds), slow, bounds);
     const after = nextIngestState(cut, { ...good, rows: cut.rows }, bounds);
@@ -179,7 +179,7 @@ describe('single signals', () => {
     expect(wide.rows).toBe(512);
     expect(wide.reason).toBe('rows of 8192 bytes fill 4194304 bytes per batch');
     const huge = nextIngestState(large, { ...good, rows: 4, bytes: 4 * 1_000_000 }, bounds);
-    expect(huge.rows).toBe(bounds.minRows);
+    expect(huge.rows).toBe(bounds.ingestMinRows);
   });
 
   test('a short batch is no reason to grow', () => {

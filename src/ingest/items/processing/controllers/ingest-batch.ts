@@ -1,29 +1,16 @@
-import { clamp, ewma } from './ewma.ts';
+import { clamp, ewma } from '../../../../lib/numbers.ts';
+import type { ItemBounds } from '../../types.ts';
 
 /**
- * How many rows the next insert carries. Starts small and doubles until the database answers more slowly than
- * DB_P50_MS; from then on it steers the latency towards DB_P50_MS. Pure: state in, state out.
+ * How many rows the next insert carries. Starts small and doubles until an insert takes longer than DB_P50_MS; from
+ * then on it steers the latency towards DB_P50_MS, which has to be well above one round trip to the database. Above
+ * DB_P95_MS the size is cut without waiting for more samples. The reader is given the limit of bytes too, because a
+ * row may be larger than those before it. Pure: state in, state out.
  */
-export interface IngestBounds {
-  /** INGEST_MIN_ROWS */
-  minRows: number;
-  /** INGEST_MAX_ROWS */
-  maxRows: number;
-  /** INGEST_MAX_BATCH_BYTES; the reader is given it too, because a row may be larger than those before it. */
-  maxBatchBytes: number;
-  /** DB_P50_MS: what an insert should take. Has to be well above one round trip to the database. */
-  p50Ms: number;
-  /** DB_P95_MS: above it the size is cut without waiting for more samples. */
-  p95Ms: number;
-}
-
-export const defaultIngestBounds: IngestBounds = {
-  minRows: 64,
-  maxRows: 5_000,
-  maxBatchBytes: 4 * 1024 * 1024,
-  p50Ms: 50,
-  p95Ms: 250,
-};
+export type IngestBounds = Pick<
+  ItemBounds,
+  'ingestMinRows' | 'ingestMaxRows' | 'ingestMaxBatchBytes' | 'dbP50Ms' | 'dbP95Ms'
+>;
 
 /** What one insert showed. */
 export interface IngestSignal {
@@ -110,8 +97,8 @@ function afterError(state: IngestState, bounds: IngestBounds, random: () => numb
 function steerByLatency(state: IngestState, signal: IngestSignal, bounds: IngestBounds): IngestState {
   const { latencyEwmaMs, samples } = state;
   const latencyMs = latencyEwmaMs ?? signal.latencyMs;
-  const ratio = bounds.p50Ms / Math.max(latencyMs, 0.001);
-  if (latencyMs > bounds.p95Ms && samples >= 2) {
+  const ratio = bounds.dbP50Ms / Math.max(latencyMs, 0.001);
+  if (latencyMs > bounds.dbP95Ms && samples >= 2) {
     return resize(
       { ...state, isDoubling: false },
       state.rows * Math.min(ratio, 0.5),
@@ -119,7 +106,7 @@ function steerByLatency(state: IngestState, signal: IngestSignal, bounds: Ingest
       bounds,
     );
   }
-  if (latencyMs > bounds.p50Ms && state.isDoubling) {
+  if (latencyMs > bounds.dbP50Ms && state.isDoubling) {
     return steer({ ...state, isDoubling: false }, ratio, bounds);
   }
   // A batch that was cut short (by bytes, or by the end of the file) says nothing about larger ones.
@@ -151,9 +138,9 @@ function hold(state: IngestState, bounds: IngestBounds): IngestState {
 function resize(state: IngestState, wanted: number, reason: string, bounds: IngestBounds): IngestState {
   const limits = rowLimits(bounds, state.bytesPerRow);
   const rows = Math.floor(clamp(wanted, limits));
-  const limited = wanted > limits.max && limits.max < bounds.maxRows;
+  const limited = wanted > limits.max && limits.max < bounds.ingestMaxRows;
   const because = limited
-    ? `rows of ${Math.round(state.bytesPerRow ?? 0)} bytes fill ${bounds.maxBatchBytes} bytes per batch`
+    ? `rows of ${Math.round(state.bytesPerRow ?? 0)} bytes fill ${bounds.ingestMaxBatchBytes} bytes per batch`
     : reason;
   if (rows === state.rows) return { ...state, reason: because };
   // Latencies of the old size say nothing about the new one; mixing them is what overshoots.
@@ -162,16 +149,20 @@ function resize(state: IngestState, wanted: number, reason: string, bounds: Inge
 
 /** Large rows lower the maximum, but never below the minimum: the reader's byte limit takes over there. */
 function rowLimits(bounds: IngestBounds, bytesPerRow: number | null): { min: number; max: number } {
-  const byBytes = bytesPerRow === null ? bounds.maxRows : bounds.maxBatchBytes / Math.max(bytesPerRow, 1);
-  const max = Math.max(1, Math.floor(Math.min(bounds.maxRows, Math.max(byBytes, bounds.minRows))));
-  return { min: Math.min(bounds.minRows, max), max };
+  const byBytes =
+    bytesPerRow === null ? bounds.ingestMaxRows : bounds.ingestMaxBatchBytes / Math.max(bytesPerRow, 1);
+  const max = Math.max(
+    1,
+    Math.floor(Math.min(bounds.ingestMaxRows, Math.max(byBytes, bounds.ingestMinRows))),
+  );
+  return { min: Math.min(bounds.ingestMinRows, max), max };
 }
 
 function above(name: 'p50' | 'p95', latencyMs: number, bounds: IngestBounds): string {
-  const limitMs = name === 'p50' ? bounds.p50Ms : bounds.p95Ms;
+  const limitMs = name === 'p50' ? bounds.dbP50Ms : bounds.dbP95Ms;
   return `latency ${Math.round(latencyMs)} ms above ${name} ${limitMs} ms`;
 }
 
 function below(latencyMs: number, bounds: IngestBounds): string {
-  return `latency ${Math.round(latencyMs)} ms below p50 ${bounds.p50Ms} ms`;
+  return `latency ${Math.round(latencyMs)} ms below p50 ${bounds.dbP50Ms} ms`;
 }

@@ -204,7 +204,7 @@ describe('a provider that throttles at random', () => {
   });
 });
 
-test('concurrency, delay and pauses stay inside their bounds whatever the provider answers', () => {
+test('concurrency, delay and pauses stay inside their bounds whatever the provider returns', () => {
   const end = fc.record({
     outcome: fc.constantFrom('success', 'throttled', 'failed'),
     retryAfterMs: fc.option(fc.integer({ min: -1_000, max: 10_000_000 }), { nil: undefined }),

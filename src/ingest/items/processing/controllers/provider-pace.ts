@@ -1,19 +1,19 @@
-import { clamp, ewma } from './ewma.ts';
+import { clamp, ewma } from '../../../../lib/numbers.ts';
 
 /**
- * How fast one provider (one domain) may be called. Two handles, both AIMD: how many calls run at once, and the delay
- * between two starts. The delay is what finds a provider's rate: one call at a time can already be too many.
+ * How fast one provider (one domain) may be called. Two controls, both AIMD: how many calls run at once, and the delay
+ * between two starts. The delay finds a provider's rate: one call at a time can already be too many.
  * Pure: the caller keeps the state, asks `waitBeforeCall`, and reports `callStarted` and `callEnded`.
  */
 export interface PaceBounds {
   maxConcurrency: number;
-  /** A Retry-After beyond this is not waited for in one go; the provider is asked again then. */
+  /** The longest wait for a Retry-After; then the provider is tried again. */
   maxRetryAfterMs: number;
 }
 
 export const defaultPaceBounds: PaceBounds = { maxConcurrency: 64, maxRetryAfterMs: 300_000 };
 
-/** `failed` is a 5xx, a timeout or a broken connection; a definite answer such as 404 is a success here. */
+/** `failed` is a 5xx, a timeout or a broken connection; a definite response such as 404 is a success here. */
 export interface CallEnd {
   outcome: 'success' | 'throttled' | 'failed';
   retryAfterMs?: number;
@@ -23,7 +23,7 @@ export interface PaceState {
   /** Calls that may run at once; grows by fractions, so round it down. */
   concurrency: number;
   inFlight: number;
-  /** Between the starts of two calls; 0 while nothing limits us. */
+  /** Between the starts of two calls; 0 while no limit is known. */
   delayMs: number;
   /** No call starts before this time. */
   resumeAtMs: number;
@@ -39,17 +39,17 @@ export interface PaceState {
   window: PaceWindow;
 }
 
-/** Decisions are made per window of calls: a single answer says little. */
+/** Decisions are made per window of calls: a single response says little. */
 interface PaceWindow {
   startedAtMs: number;
   calls: number;
   throttled: number;
   failed: number;
-  /** Calls were held back for a while, so the window shows less than the rate that was allowed. */
+  /** Calls were held back for a while, so the window shows less than the allowed rate. */
   hadPause: boolean;
   /** It was the provider that asked for a pause. */
   hadRetryAfter: boolean;
-  /** Calls that began at the rate before; what they show is known already. */
+  /** Calls that began at the previous rate; what they show is known already. */
   stale: number;
 }
 
@@ -57,11 +57,11 @@ interface PaceWindow {
 interface ThrottleMemory {
   /** Calls per second when the slowing down began; 0 is "not throttled". */
   startRate: number;
-  /** Windows at about the same rate, taken together: one alone is too noisy to compare. */
+  /** Windows at about the same rate, combined: a single one is too noisy to compare. */
   segment: { callRate: number; calls: number; passed: number } | null;
-  /** The share of calls that got through in the segment before. */
+  /** The share of calls that got through in the previous segment. */
   passedShare: number | null;
-  /** How often a much lower rate was throttled just as much. */
+  /** How often a much lower rate was throttled equally often. */
   unmoved: number;
   /** While the rate is held because lowering does not help: the throttled share then, and its average since. */
   held: { share: number; average: number } | null;
@@ -104,7 +104,7 @@ export function initialPace(nowMs: number, bounds: PaceBounds): PaceState {
 
 /** Milliseconds until the next call may start; 0 is now, Infinity is "when a running call has ended". */
 export function waitBeforeCall(state: PaceState, nowMs: number): number {
-  // After several troubles in a row one call at a time finds out whether the provider is back.
+  // After several failures in a row, one call at a time checks whether the provider is back.
   const allowed = isProbing(state) ? 1 : Math.floor(state.concurrency);
   if (state.inFlight >= allowed) return Number.POSITIVE_INFINITY;
   return Math.max(0, state.resumeAtMs - nowMs, state.lastStartAtMs + state.delayMs - nowMs);
@@ -165,7 +165,7 @@ function pause(state: PaceState, untilMs: number): PaceState {
   return { ...state, resumeAtMs, window: { ...state.window, hadPause: true } };
 }
 
-/** With many calls at once, a few bad answers in a row are chance; a whole round of them is not. */
+/** With many calls at once, a few bad responses in a row are chance; a whole round of them is not. */
 function isProbing({ troublesInARow, concurrency }: PaceState): boolean {
   return troublesInARow >= Math.max(probeAfterTroubles, Math.floor(concurrency));
 }
@@ -196,7 +196,7 @@ function slowDown(state: PaceState, window: PaceWindow, nowMs: number): PaceStat
   if (throttling.held !== null) return holdRate({ ...slowed, throttling });
   const throughput = perSecond(passed, window, nowMs);
   const factor = decreaseFactor(window);
-  // Where the delay already holds us back, the number of calls at once is not what is wrong.
+  // If the delay already limits us, the number of concurrent calls is not the problem.
   const concurrencyFactor = state.delayMs === 0 || factor < 0.8 ? 0.7 : 0.95;
   const rate = state.delayMs === 0 ? throughput * 0.95 : effectiveRate(state.delayMs, window, nowMs) * factor;
   return {
@@ -209,7 +209,7 @@ function slowDown(state: PaceState, window: PaceWindow, nowMs: number): PaceStat
   };
 }
 
-/** Where Retry-After set the pace, the delay was not felt and has to catch up, in steps that an outage cannot abuse. */
+/** If Retry-After set the pace, the delay had no effect and has to catch up, in steps that an outage cannot abuse. */
 function effectiveRate(delayMs: number, window: PaceWindow, nowMs: number): number {
   const rate = 1000 / delayMs;
   if (!window.hadRetryAfter) return rate;
@@ -217,8 +217,8 @@ function effectiveRate(delayMs: number, window: PaceWindow, nowMs: number): numb
 }
 
 /**
- * Up to half of the calls are throttled as soon as the rate is a trace above what a provider without burst allows, so
- * that share alone asks for a small step. A larger share is a rate far too high, unless a pause blurs the picture.
+ * Up to half of the calls are throttled as soon as the rate is slightly above what a provider without burst allows, so
+ * that share alone calls for a small step. A larger share means a rate far too high, unless a pause distorts it.
  */
 function decreaseFactor({ calls, throttled, hadPause }: PaceWindow): number {
   const passedShare = 1 - throttled / calls;
@@ -263,7 +263,7 @@ function evidence(before: number | null, now: number, hadPause: boolean): number
   return hadPause ? 0.5 : 1;
 }
 
-/** Takes back most of the slowing down that was for nothing. */
+/** Undoes most of the slowdown that did not help. */
 function holdRate(state: PaceState): PaceState {
   const reason = `${state.reason}, no fewer when called more slowly`;
   const rate = Math.max(1000 / state.delayMs, state.throttling.startRate * 0.5);
@@ -287,11 +287,11 @@ function speedUp(state: PaceState, window: PaceWindow, nowMs: number): PaceState
   if (state.delayMs === 0) return { ...clean, reason: 'no limit met' };
   const rate = 1000 / state.delayMs;
   if (perSecond(window.calls, window, nowMs) < rate * 0.5) {
-    // The delay is not what holds us back. Keep it a while: demand may return.
+    // The delay is not the limit now. Keep it for a while: demand may return.
     return cleanWindows < forgetAfterWindows ? clean : { ...clean, delayMs: 0, reason: 'no limit met' };
   }
   const careful = state.knownRate * 0.8;
-  // What we know is out of date when the rate has grown so often without meeting a limit.
+  // The known rate is out of date after so many increases without meeting a limit.
   const step = cleanWindows > 6 ? rate * 0.25 : state.knownRate * 0.03 * cleanWindows;
   const raised = rate < careful ? Math.min(rate * 1.5, careful) : rate + step;
   return { ...clean, delayMs: 1000 / raised, reason: `${raised.toFixed(1)} calls per second, growing` };

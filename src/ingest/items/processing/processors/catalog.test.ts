@@ -1,31 +1,44 @@
 import { expect, test } from 'vitest';
 import { itemsOf, processorContext } from '../../../../../test/support/worlds/processor-context.ts';
+import type { CatalogDoor } from '../../../../kernel/house/doors.ts';
 import { databaseErrors } from '../../../../lib/postgres/db-errors.ts';
-import type { Catalogs } from '../../catalog/catalogs.ts';
-import type { Lookup } from '../../catalog/matching.ts';
-import type { Catalog, Match } from '../../catalog/types.ts';
+import { catalogOptions } from '../../../catalog/matching/options.ts';
+import { readQuestion } from '../../../catalog/matching/product-fields.ts';
+import type { Match, Question, Strategy } from '../../../catalog/types.ts';
 import { catalogProcessor } from './catalog.ts';
 import type { ItemInput, ProviderCall } from './types.ts';
 
-const catalog = { name: 'main', version: 3 } as Catalog;
 const nothing: Match = { found: false, reason: 'nothing', candidates: [] };
+
+interface Lookup {
+  strategy: Strategy;
+  questions: Question[];
+}
 
 /** What was asked, and what is answered. */
 function stage(answer: (lookup: Lookup) => Match[]) {
   const lookups: Lookup[] = [];
   const calls: ProviderCall[] = [];
-  const catalogs: Catalogs = {
-    get: async () => catalog,
+  const catalogs: CatalogDoor = {
+    options: catalogOptions,
     assertStrategies: async () => {},
-    lookUp: async (_catalog, lookup) => {
-      lookups.push(lookup);
-      return answer(lookup);
-    },
+    open: async () => ({
+      name: 'main',
+      version: 3,
+      lookUp: async (rows, { strategy, options }) => {
+        const { fields } = catalogOptions.parse(options);
+        const questions = rows.map(({ input, normalized }) => readQuestion(input, fields, normalized));
+        const lookup = { strategy: strategy as Strategy, questions };
+        lookups.push(lookup);
+        return answer(lookup);
+      },
+    }),
   };
-  const context = processorContext({ catalogs, log: (call) => void calls.push(call) });
+  const context = processorContext({ log: (call) => void calls.push(call) });
+  const processor = catalogProcessor(catalogs);
   const run = (items: ItemInput[], options = {}) =>
-    catalogProcessor.process(items, { catalog: 'main', ...options }, context);
-  return { lookups, calls, run };
+    processor.process(items, { catalog: 'main', ...options }, context);
+  return { lookups, calls, run, processor };
 }
 
 const at = (item: ItemInput, place: { strategy: number; attempts: number }): ItemInput => ({
@@ -80,7 +93,7 @@ test('a row that begins in the middle, as after a reprocess, still goes through 
   ]);
 });
 
-test('the result is the product, how it was found and in which version; the calls tell who was found', async () => {
+test('the result has the product, the strategy and the version; the calls list which rows were found', async () => {
   const product = { sku: '1', shelf: 'A1', matchScore: 'a column of the same name' };
   const { calls, run } = stage(() => [{ found: true, score: 0.9, product }, nothing]);
   const [found] = await run(itemsOf({ sku: '1' }, { sku: '2' }));
@@ -115,5 +128,6 @@ test.each([
   [{ catalog: 'main', threshold: 2 }, '/options/threshold'],
   [{ catalog: 'main', fields: { price: 'x' } }, '/options/fields'],
 ])('options %j are refused at their place', (options, pointer) => {
-  expect(() => catalogProcessor.validateOptions(options)).toThrow(pointer);
+  const { processor } = stage(() => []);
+  expect(() => processor.validateOptions(options)).toThrow(pointer);
 });

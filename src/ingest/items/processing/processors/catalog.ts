@@ -1,54 +1,53 @@
+import type { CatalogDoor, LookupMatch, LookupOptions, OpenCatalog } from '../../../../kernel/house/doors.ts';
 import { isSluiceError } from '../../../../lib/errors.ts';
-import { type CatalogOptions, catalogOptions, readQuestion } from '../../catalog/catalog-options.ts';
-import type { Catalogs } from '../../catalog/catalogs.ts';
-import type { Catalog, Match, Question, Strategy } from '../../catalog/types.ts';
 import { parseOptions } from './options.ts';
 import { endsSlice, failureOf, stoppedOutcome } from './outcomes.ts';
 import type { ItemInput, ItemOutcome, Processor, ProcessorContext } from './types.ts';
 
-/** A lookup is one statement, so that many rows are cheaper together. */
+/** A lookup is one statement, so many rows together are cheaper. */
 const itemsAtOnce = 1_000;
 
 /**
- * Matches rows against a catalogue in this database. One try is one strategy; a row that it does not find is tried with
- * the next one at once, because nobody outside has to be spared, and not again once all were tried: the same question
- * to the same catalogue has the same answer.
+ * Matches rows against a catalogue in this database. One try is one strategy. A row that it does not find is tried with
+ * the next one at once, because no provider has to be spared. It is not tried again after the last one: the same
+ * question to the same catalogue has the same answer.
  */
-export const catalogProcessor: Processor = {
-  name: 'catalog',
-  isPure: false,
-  itemsAtOnce,
-  provider: (options) => `catalog:${optionsOf(options).catalog}`,
-  strategies: (options) => optionsOf(options).strategies.length,
-  validateOptions: optionsOf,
-  assertUsable: async (options, { catalogs }) => {
-    const { catalog: name, strategies } = optionsOf(options);
-    await catalogs.get(name);
-    await catalogs.assertStrategies(strategies);
-  },
-  process: (items, options, context) => processItems({ items, options: optionsOf(options), context }),
-};
-
-function optionsOf(options: unknown): CatalogOptions {
-  return parseOptions(catalogOptions, { processor: 'catalog', options });
+export function catalogProcessor(catalogs: CatalogDoor): Processor {
+  const optionsOf = (options: unknown) => parseOptions(catalogs.options, { processor: 'catalog', options });
+  return {
+    name: 'catalog',
+    isPure: false,
+    itemsAtOnce,
+    provider: (options) => `catalog:${optionsOf(options).catalog}`,
+    strategies: (options) => optionsOf(options).strategies.length,
+    validateOptions: optionsOf,
+    assertUsable: async (options, { tenantId }) => {
+      const { catalog: name, strategies } = optionsOf(options);
+      await catalogs.open(tenantId, name);
+      await catalogs.assertStrategies(tenantId, strategies);
+    },
+    process: (items, options, context) =>
+      processItems({ items, options: optionsOf(options), context, catalogs }),
+  };
 }
 
 interface Run {
   items: ItemInput[];
-  options: CatalogOptions;
+  options: LookupOptions;
   context: ProcessorContext;
+  catalogs: CatalogDoor;
 }
 
-async function processItems({ items, options, context }: Run): Promise<ItemOutcome[]> {
+async function processItems({ items, ...run }: Run): Promise<ItemOutcome[]> {
+  const { options, context, catalogs } = run;
   const outcomes = new Map<ItemInput, ItemOutcome>();
   for (const [place, strategy] of options.strategies.entries()) {
     const some = items.filter((item) => item.strategy % options.strategies.length === place);
     if (some.length === 0 || context.signal.aborted) continue;
     try {
-      // Read for each lookup: a version that was replaced a while ago is no longer there.
-      const catalogs = catalogsIn(context);
-      const catalog = await catalogs.get(options.catalog);
-      const matched = await matchItems({ items: some, options, context }, { catalogs, catalog, strategy });
+      // Opened for each lookup: a version that was replaced a while ago no longer exists.
+      const catalog = await catalogs.open(context.tenantId, options.catalog);
+      const matched = await matchItems({ items: some, ...run }, { catalog, strategy });
       for (const [item, outcome] of matched) outcomes.set(item, outcome);
     } catch (error) {
       if (!isSluiceError(error) || endsSlice(error)) throw error;
@@ -58,20 +57,14 @@ async function processItems({ items, options, context }: Run): Promise<ItemOutco
   return items.map((item) => outcomes.get(item) ?? stoppedOutcome());
 }
 
-function catalogsIn({ catalogs }: ProcessorContext): Catalogs {
-  if (catalogs) return catalogs;
-  throw new Error('The processor catalog runs only where there are catalogues');
-}
-
 async function matchItems(
   { items, options, context }: Run,
-  { catalogs, catalog, strategy }: { catalogs: Catalogs; catalog: Catalog; strategy: Strategy },
+  { catalog, strategy }: { catalog: OpenCatalog; strategy: string },
 ): Promise<[ItemInput, ItemOutcome][]> {
   const startedMs = performance.now();
-  const questions = items.map((item) => readQuestion(item.input, options.fields, item.normalized));
-  const matches = await catalogs.lookUp(catalog, { strategy, questions, settings: options });
+  const matches = await catalog.lookUp(items, { strategy, options });
   const tookMs = Math.round(performance.now() - startedMs);
-  // One row of search_events for those that were found and one for the others, however many they are.
+  // One row of search_events for all rows that were found, and one for all others.
   for (const found of [true, false]) {
     const itemIds = items.filter((_, index) => matches[index]?.found === found).map(({ id }) => id);
     const outcome = found ? 'done' : 'not_found';
@@ -80,49 +73,48 @@ async function matchItems(
   }
   const count = options.strategies.length;
   const tried = items.map((item, index) => {
-    const match = matches[index] as Match;
-    return { item, question: questions[index] as Question, match, strategy, isLast: isLastTry(item, count) };
+    const match = matches[index] as LookupMatch;
+    return { item, match, strategy, isLast: isLastTry(item, count) };
   });
-  await recallRivals(tried, { catalogs, catalog, options });
+  await recallRivals(tried, { catalog, options });
   return tried.map(({ item, ...answer }) => [item, outcomeOf(answer, catalog)]);
 }
 
-/** One look of one strategy at one row. */
+/** One strategy tried on one row. */
 interface Tried {
   item: ItemInput;
-  question: Question;
-  match: Match;
-  strategy: Strategy;
+  match: LookupMatch;
+  strategy: string;
   isLast: boolean;
 }
 
-/** As many tries as there are strategies, and the last of them was the last one: all were tried. */
+/** As many attempts as strategies, and this is the last strategy: all were tried. */
 function isLastTry({ attempts, strategy }: ItemInput, count: number): boolean {
   return attempts >= count && (strategy + 1) % count === 0;
 }
 
 /**
- * A row that ends without a match, and of which the last strategy knows nothing to tell: rivals that an earlier one saw
- * are its reason. They are looked for again, because a try keeps nothing for the next one.
+ * If a row ends without a match and the last strategy has no candidates, the candidates of an earlier strategy are the
+ * reason. They are looked up again, because attempts share no state.
  */
 async function recallRivals(
   tried: readonly Tried[],
-  { catalogs, catalog, options }: { catalogs: Catalogs; catalog: Catalog; options: CatalogOptions },
+  { catalog, options }: { catalog: OpenCatalog; options: LookupOptions },
 ): Promise<void> {
   const isSilent = ({ match, isLast }: Tried) => isLast && !match.found && match.candidates.length === 0;
   for (const strategy of options.strategies.slice(0, -1)) {
     const silent = tried.filter(isSilent);
     if (silent.length === 0) return;
-    const questions = silent.map(({ question }) => question);
-    const matches = await catalogs.lookUp(catalog, { strategy, questions, settings: options });
+    const items = silent.map(({ item }) => item);
+    const matches = await catalog.lookUp(items, { strategy, options });
     for (const [index, one] of silent.entries()) {
-      const match = matches[index] as Match;
+      const match = matches[index] as LookupMatch;
       if (!match.found && match.candidates.length > 0) Object.assign(one, { match, strategy });
     }
   }
 }
 
-function outcomeOf({ match, strategy, isLast }: Omit<Tried, 'item'>, catalog: Catalog): ItemOutcome {
+function outcomeOf({ match, strategy, isLast }: Omit<Tried, 'item'>, catalog: OpenCatalog): ItemOutcome {
   const how = { matchStrategy: strategy, catalogVersion: catalog.version };
   if (match.found) {
     return { status: 'DONE', result: { ...match.product, ...how, matchScore: match.score } };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { imageFailures } from '../../images/errors.ts';
 import { formatOfName } from '../../images/recognise.ts';
-import type { Decoded } from '../../images/thread-messages.ts';
+import type { Decoded } from '../../images/types.ts';
 import { type ImageFile, imageLimits, type JobImages, type Thumbnail } from '../../images/types.ts';
 import { parseOptions } from './options.ts';
 import { endsSlice, failure, failureOf, stoppedOutcome } from './outcomes.ts';
@@ -52,7 +52,7 @@ async function processImage(run: Run, item: ItemInput): Promise<ItemOutcome> {
   const file = run.originals.get(item.rowNo);
   if (file === undefined) return withoutImage;
   try {
-    // Also renews the lock: slow images must not be taken over while their turn in the batch is still to come.
+    // Also renews the lock: images that wait in the batch must not be taken over.
     await run.context.assertHeld();
     const decoded = await run.images.decode(file);
     if (!decoded.ok) return refusal(decoded);
@@ -64,7 +64,7 @@ async function processImage(run: Run, item: ItemInput): Promise<ItemOutcome> {
   }
 }
 
-/** In the order of the columns of a file that is made of them. */
+/** In the order of the exported columns. */
 function resultOf(file: ImageFile, { facts }: Extract<Decoded, { ok: true }>): Record<string, unknown> {
   const { name, sizeBytes: size, sha256 } = file;
   const { format, width, height, orientation, pages, hasAlpha, meanColour, dHash } = facts;
@@ -77,7 +77,7 @@ function resultOf(file: ImageFile, { facts }: Extract<Decoded, { ok: true }>): R
   };
 }
 
-/** Another try would find the same bytes. */
+/** Permanent: a retry would read the same bytes. */
 function refusal({ code, message }: Extract<Decoded, { ok: false }>): ItemError {
   return failure({ code, message, class: 'permanent' });
 }

@@ -5,7 +5,7 @@ const maxMessageLength = 1000;
 const classes: Partial<Record<ErrorKind, ErrorClass>> = {
   transient: 'transient',
   rate_limited: 'throttled',
-  // Nobody foresaw it, so it may pass: retried within limits.
+  // Unexpected, so it may pass: retried within limits.
   bug: 'transient',
 };
 
@@ -32,25 +32,25 @@ export function failureOf(error: unknown): ItemError {
 export function stoppedOutcome(): ItemError {
   return failure({
     code: 'slice_stopped',
-    message: 'The slice was stopped before this item was finished; it will be taken up again',
+    message: 'The slice was stopped before this item was finished; it will be processed again',
     class: 'transient',
     attemptUnused: true,
   });
 }
 
-/** Thrown instead of a call that waited for its provider's pace when the job was paused, or the turn's time was up. */
+/** Thrown for a call that waited for its provider's pace when the job was paused or the turn's time was up. */
 export class CallNotBegun extends Error {
   constructor() {
     super('The call was not begun: its job is paused, or the time of the turn is up');
   }
 }
 
-/** Whether an item was left unfinished for reasons that are not its own. */
+/** Whether an item was interrupted rather than failed. */
 export function isStopped(error: unknown, { signal }: { signal: AbortSignal }): boolean {
   return signal.aborted || error instanceof CallNotBegun;
 }
 
-/** Errors that say something about this worker and not about an item: the whole slice has to hear of them. */
+/** Errors of this worker rather than of an item: they end the whole slice. */
 export function endsSlice(error: unknown): boolean {
   return (
     isSluiceError(error) &&

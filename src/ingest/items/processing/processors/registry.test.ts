@@ -1,15 +1,20 @@
 import { describe, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { itemsOf, processorContext } from '../../../../../test/support/worlds/processor-context.ts';
+import type { CatalogDoor } from '../../../../kernel/house/doors.ts';
 import { jobErrors } from '../../../../kernel/jobs/errors.ts';
 import type { ProcessorDefinition } from './custom/define-processor.ts';
 import { createProcessorRegistry } from './registry.ts';
 import type { ItemOutcome } from './types.ts';
 
+// No processor of these tests looks anything up.
+const catalogs = {} as CatalogDoor;
+const createRegistry = ({ custom }: { custom?: ProcessorDefinition[] } = {}) =>
+  createProcessorRegistry({ catalogs, custom });
 const items = itemsOf({ n: 1 }, { n: 2 }, { n: 3 });
 
 function run(definition: ProcessorDefinition, context = processorContext()): Promise<ItemOutcome[]> {
-  return createProcessorRegistry({ custom: [definition] })
+  return createRegistry({ custom: [definition] })
     .get(definition.name)
     .process(items, {}, context);
 }
@@ -17,7 +22,7 @@ function run(definition: ProcessorDefinition, context = processorContext()): Pro
 describe('the registry', () => {
   test('knows the built-in processors and the configured ones', () => {
     const custom = [{ name: 'mine', processItem: (): ItemOutcome => ({ status: 'DONE', result: 1 }) }];
-    expect(createProcessorRegistry({ custom }).names()).toEqual([
+    expect(createRegistry({ custom }).names()).toEqual([
       'noop',
       'validate',
       'http',
@@ -25,12 +30,12 @@ describe('the registry', () => {
       'image',
       'mine',
     ]);
-    expect(createProcessorRegistry().get('noop').isPure).toBe(true);
-    expect(createProcessorRegistry({ custom }).get('mine').isPure).toBe(false);
+    expect(createRegistry().get('noop').isPure).toBe(true);
+    expect(createRegistry({ custom }).get('mine').isPure).toBe(false);
   });
 
   test('refuses an unknown name with the nearest and with all it knows', () => {
-    const registry = createProcessorRegistry();
+    const registry = createRegistry();
     expect(() => registry.get('validat')).toThrow(/Did you mean validate\? Known: noop, validate, http/);
     expect(() => registry.get('__proto__')).toThrow(/There is no processor/);
   });
@@ -47,14 +52,14 @@ describe('the registry', () => {
     ];
     for (const definition of bad) {
       expect(
-        () => createProcessorRegistry({ custom: [definition as ProcessorDefinition] }),
+        () => createRegistry({ custom: [definition as ProcessorDefinition] }),
         JSON.stringify(definition),
       ).toThrow(expect.objectContaining({ code: 'processor_definition_invalid' }));
     }
   });
 });
 
-describe('a processor of one’s own', () => {
+describe('a custom processor', () => {
   test('turns what it throws into the error of that item alone', async () => {
     const outcomes = await run({
       name: 'mine',
@@ -88,7 +93,7 @@ describe('a processor of one’s own', () => {
     );
   });
 
-  test('cannot lose items by answering too few, too many or something else', async () => {
+  test('cannot lose items by returning too few outcomes, too many or something else', async () => {
     const answers: unknown[] = [[], [{ status: 'DONE' }], 'done', null, Array(3).fill({ status: 'PENDING' })];
     for (const answer of answers) {
       const process = async () => answer as ItemOutcome[];
@@ -100,7 +105,7 @@ describe('a processor of one’s own', () => {
     }
   });
 
-  test('has its garbage in the error of that item alone', async () => {
+  test('that returns garbage fails that item alone', async () => {
     const circular: Record<string, unknown> = {};
     circular.self = circular;
     const garbage: unknown[] = [
@@ -128,7 +133,7 @@ describe('a processor of one’s own', () => {
     }
   });
 
-  test('cannot answer what the database does not take', async () => {
+  test('cannot return what the database does not accept', async () => {
     const outcomes = await run({
       name: 'mine',
       process: () => [
@@ -144,7 +149,7 @@ describe('a processor of one’s own', () => {
     ]);
   });
 
-  test('is asked again at once while it has another way, and not again when it says so', async () => {
+  test('is retried at once while it has another strategy, and never when it says so', async () => {
     const answers = ['at_once', 'never', undefined] as const;
     const process = () =>
       answers.map(
@@ -160,7 +165,7 @@ describe('a processor of one’s own', () => {
     expect(await run({ name: 'mine', process })).toEqual([none, never, none]);
   });
 
-  test('holds on to its items before each of them, unless it is pure', async () => {
+  test('renews its lock before each item, unless it is pure', async () => {
     const processItem = (): ItemOutcome => ({ status: 'DONE', result: null });
     for (const isPure of [false, true]) {
       const assertHeld = vi.fn(async () => {});
@@ -170,13 +175,13 @@ describe('a processor of one’s own', () => {
   });
 });
 
-describe('the options of a processor of one’s own', () => {
+describe('the options of a custom processor', () => {
   const processItem = (_item: unknown, options: unknown): ItemOutcome => ({
     status: 'DONE',
     result: options,
   });
   const processorOf = (definition: Partial<ProcessorDefinition>) =>
-    createProcessorRegistry({ custom: [{ name: 'mine', processItem, ...definition }] }).get('mine');
+    createRegistry({ custom: [{ name: 'mine', processItem, ...definition }] }).get('mine');
 
   test('are checked by its schema, with the place of each problem', () => {
     const mine = processorOf({ optionsSchema: z.strictObject({ 'a/b': z.number(), c: z.string() }) });
@@ -215,7 +220,7 @@ describe('the options of a processor of one’s own', () => {
     expect(outcome).toEqual({ status: 'DONE', result: { days: 7, deep: true } });
   });
 
-  test('cannot have a schema that answers later', () => {
+  test('cannot have an asynchronous schema', () => {
     const optionsSchema = z.object({}).refine(async () => true);
     expect(() => processorOf({ optionsSchema }).validateOptions({})).toThrow(
       expect.objectContaining({ code: 'processor_definition_invalid' }),

@@ -1,3 +1,4 @@
+import type { CatalogDoor } from '../../../../kernel/house/doors.ts';
 import { messageOf } from '../../../../lib/errors.ts';
 import { nearestName } from '../../../../lib/nearest-name.ts';
 import { catalogProcessor } from './catalog.ts';
@@ -11,30 +12,30 @@ import type { Processor } from './types.ts';
 import { validateProcessor } from './validate.ts';
 
 export interface ProcessorRegistry {
-  /** Refuses an unknown name with the known ones. */
+  /** Throws for an unknown name, with the known ones. */
   get(name: string): Processor;
   names(): string[];
 }
 
-const houseProcessors: readonly Processor[] = [
-  noopProcessor,
-  validateProcessor,
-  httpProcessor,
-  catalogProcessor,
-  imageProcessor,
-];
+const builtInNames = ['noop', 'validate', 'http', 'catalog', 'image'];
 const maxCustom = 1_000;
 
-/** `custom`: the `processors` of sluice.config.mjs. `builtIn`: further ones of the house. */
+/** `custom`: the `processors` of sluice.config.mjs. */
 export function createProcessorRegistry({
+  catalogs,
   custom = [],
-  builtIn = [],
 }: {
-  custom?: readonly ProcessorDefinition[];
-  builtIn?: readonly Processor[];
-} = {}): ProcessorRegistry {
-  const processors = new Map<string, Processor>();
-  for (const processor of [...houseProcessors, ...builtIn]) processors.set(processor.name, processor);
+  catalogs: CatalogDoor;
+  custom?: readonly ProcessorDefinition[] | undefined;
+}): ProcessorRegistry {
+  const builtIn = [
+    noopProcessor,
+    validateProcessor,
+    httpProcessor,
+    catalogProcessor(catalogs),
+    imageProcessor,
+  ];
+  const processors = new Map(builtIn.map((processor) => [processor.name, processor]));
   for (const definition of custom) addCustom(processors, definition);
   return {
     names: () => [...processors.keys()],
@@ -47,7 +48,7 @@ export function findProcessorProblems(value: unknown): string[] {
   const allowed = 'Allowed: an array of processors, such as [defineProcessor({ name, processItem })]';
   if (!Array.isArray(value)) return [`it is ${nameOfType(value)}. ${allowed}`];
   if (value.length > maxCustom) return [`it has ${value.length} processors. Allowed: at most ${maxCustom}`];
-  const processors = new Map(houseProcessors.map((processor) => [processor.name, processor]));
+  const processors = new Map<string, Processor | null>(builtInNames.map((name) => [name, null]));
   return [...value].flatMap((definition: unknown, index) => {
     try {
       addCustom(processors, definition);
@@ -58,11 +59,10 @@ export function findProcessorProblems(value: unknown): string[] {
   });
 }
 
-function addCustom(processors: Map<string, Processor>, definition: unknown): void {
+function addCustom(processors: Map<string, Processor | null>, definition: unknown): void {
   const processor = toProcessor(definition);
-  const taken = processors.get(processor.name);
-  if (taken) {
-    const whose = houseProcessors.includes(taken) ? 'The built-in processor' : 'Another processor';
+  if (processors.has(processor.name)) {
+    const whose = builtInNames.includes(processor.name) ? 'The built-in processor' : 'Another processor';
     throw processorErrors.raise.processor_definition_invalid(
       `${whose} is named ${processor.name} already. Give yours a name that is not taken: ` +
         `${[...processors.keys()].join(', ')} are`,

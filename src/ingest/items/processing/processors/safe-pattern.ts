@@ -1,6 +1,6 @@
 import { createContext, Script } from 'node:vm';
 
-/** Why a tenant's pattern is refused before it meets any row, or null. */
+/** Why a tenant's pattern is refused before it is used, or null. */
 export function findPatternProblem(pattern: string): string | null {
   try {
     new RegExp(pattern, 'u');
@@ -19,16 +19,16 @@ export const maxMatchedLength = 2000;
 export const maxPatternLength = 200;
 
 const limitMs = 20;
-/** The limit is one of the clock on the wall, and a busy machine may keep the process from its work for that long. */
+/** The limit is wall-clock time, and a busy machine may suspend the process for that long. */
 const maxTries = 5;
-/** After so many texts that took too long, the pattern is taken for what it is. */
+/** After this many texts that took too long, the pattern is considered too slow. */
 const maxTimeouts = 3;
 
 export type Match = 'yes' | 'no' | 'too_slow';
 
 /**
- * Matches under a time limit: what the look at the pattern let through can still be slow, such as \d+\d+\d+$ on a
- * thousand digits. Everything runs in one go; only when that takes too long, one by one.
+ * Matches under a time limit: a pattern that passed the check can still be slow, such as \d+\d+\d+$ on a thousand
+ * digits. All texts run together; only when that takes too long, one by one.
  */
 export function matchAll(pattern: string, texts: string[]): Match[] {
   const all = tryMatch(pattern, texts);
@@ -46,7 +46,7 @@ const script = new Script(
   'const expression = new RegExp(pattern, "u"); texts.map((text) => expression.test(text))',
 );
 
-/** Null: it took too long, and that was its own doing. */
+/** Null: it took too long, and used the CPU for it. */
 function tryMatch(pattern: string, texts: string[]): Match[] | null {
   for (let attempt = 1; ; attempt += 1) {
     const before = process.cpuUsage();

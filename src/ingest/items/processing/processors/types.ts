@@ -1,11 +1,10 @@
 import type { GuardedFetch } from '../../../../lib/fetch/guarded-fetch.ts';
-import type { Catalogs } from '../../catalog/catalogs.ts';
 import type { JobImages } from '../../images/types.ts';
 
-/** What a retry makes of an error: never, soon with backoff, or when the provider is ready again. */
+/** When an error is retried: never, soon with backoff, or when the provider is ready again. */
 export type ErrorClass = 'permanent' | 'transient' | 'throttled';
 
-/** As a result: the input as it came, to the last digit. It is not even read for that. */
+/** As a result: the unchanged input, to the last digit. It is not even parsed for that. */
 export const sameAsInput = Symbol('same as input');
 
 export type ItemOutcome =
@@ -15,7 +14,7 @@ export type ItemOutcome =
       status: 'NOT_FOUND';
       reason: string;
       result?: unknown;
-      /** Instead of the usual rule: with the next strategy at once, or not again. */
+      /** Instead of the usual rule: with the next strategy at once, or never. */
       retry?: 'at_once' | 'never';
     }
   | ItemError;
@@ -26,9 +25,9 @@ export interface ItemError {
   message: string;
   class: ErrorClass;
   retryAfterMs?: number;
-  /** The item's turn never came (the provider throttled, the slice was stopped): its attempt is to be given back. */
+  /** The item was not processed (the provider throttled, the slice was stopped): its attempt is given back. */
   attemptUnused?: true;
-  /** The retry asks the same way again; otherwise it takes the next strategy. */
+  /** The retry uses the same strategy; otherwise it takes the next one. */
   keepsStrategy?: true;
 }
 
@@ -37,17 +36,17 @@ export interface ItemInput {
   rowNo: number;
   /** May have any keys, also `__proto__`: read with Object.hasOwn. */
   input: Record<string, unknown>;
-  /** The well-known fields (title, brand, sku, …) under one name each, trimmed and in NFC; made when first read. */
+  /** The well-known fields (title, brand, sku, …) under one name each, trimmed and in NFC; computed on first use. */
   readonly normalized: Readonly<Record<string, unknown>>;
   attempts: number;
-  /** Counts up with the retries; a processor takes it modulo the number of its strategies. */
+  /** Grows with each retry; a processor takes it modulo the number of its strategies. */
   strategy: number;
 }
 
 export interface ProcessorContext {
-  /** When it aborts, no further call is made; what is finished is still answered. */
+  /** When it aborts, no further call is made; finished outcomes are still returned. */
   signal: AbortSignal;
-  /** When it aborts, no further call is begun; those that were begun are finished. */
+  /** When it aborts, no further call is started; running calls are finished. */
   ending?: AbortSignal;
   tenantId: string;
   jobId: string;
@@ -59,10 +58,8 @@ export interface ProcessorContext {
   log(event: ProviderCall): void;
   /** Provider calls that may run at once; backpressure sets it. */
   concurrency?: number;
-  /** Of a job that is made of images. */
+  /** Only for a job that was created from images. */
   images?: JobImages;
-  /** Of the job's tenant. */
-  catalogs?: Catalogs;
 }
 
 export interface Processor {
@@ -74,13 +71,13 @@ export interface Processor {
   strategies(options: unknown): number;
   /** The options with their defaults; refuses with a 422 that points at what is wrong. */
   validateOptions(options: unknown): unknown;
-  /** How many items it wants to see together; otherwise as many as its provider's pace makes sensible. */
+  /** How many items it processes together. Default: depends on the provider's pace. */
   readonly itemsAtOnce?: number;
-  /** Refuses what only the database can know is wrong with the options, when a job is made. */
-  assertUsable?(options: unknown, tenant: { catalogs: Catalogs }): Promise<void>;
-  /** As many outcomes as items, in the same order. */
+  /** When a job is created: throws for problems with the options that only the database can know. */
+  assertUsable?(options: unknown, job: { tenantId: string }): Promise<void>;
+  /** Returns as many outcomes as items, in the same order. */
   process(items: ItemInput[], options: unknown, context: ProcessorContext): Promise<ItemOutcome[]>;
-  /** What `normalized` holds, in place of the well-known fields; kept with the row when its file is taken in. */
+  /** Replaces the well-known fields in `normalized`; stored with the row when its file is ingested. */
   normalize?(input: Record<string, unknown>): unknown;
 }
 
@@ -88,7 +85,7 @@ export interface ProviderCall {
   provider: string;
   itemIds: number[];
   strategy: string;
-  /** Null when there was no answer. */
+  /** Null when there was no response. */
   status: number | null;
   /** `done`, `not_found`, or the class of the error. */
   outcome: string;

@@ -62,13 +62,13 @@ describe('a value', () => {
     ['uuid', ['a0eebc99', 'g0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11']],
   ];
   for (const [type, values] of bad) {
-    test(`that is no ${type} is refused`, async () => {
+    test(`is refused when it is not of type ${type}`, async () => {
       for (const value of values)
         expect(await check({ type }, value), JSON.stringify(value)).toMatch(/^c must be/);
     });
   }
 
-  test('is held to its range, its length, its list and its pattern', async () => {
+  test('must be within its range, length, list and pattern', async () => {
     expect(await check({ type: 'number', min: 1, max: 2 }, '0.9')).toBe('c must be at least 1');
     expect(await check({ type: 'number', min: 1, max: 2 }, '2.1')).toBe('c must be at most 2');
     expect(await check({ type: 'number', min: 1, max: 2 }, '2')).toBe(2);
@@ -92,7 +92,7 @@ describe('a value', () => {
 });
 
 describe('a row', () => {
-  test('gets the reasons of all its fields at once, and fails for good', async () => {
+  test('gets all problems of its fields at once, and fails permanently', async () => {
     const outcomes = await validate(
       [
         { sku: '', price: 'x' },
@@ -134,7 +134,7 @@ describe('a pattern', () => {
     return null;
   };
 
-  test('that repeats what repeats itself is refused', () => {
+  test('with nested repetition is refused', () => {
     const evil = [
       '(a+)+$',
       '(a*)*',
@@ -148,7 +148,7 @@ describe('a pattern', () => {
     for (const pattern of evil) expect(refusal(pattern), pattern).toEqual(['/options/rules/0/pattern']);
   });
 
-  test('that is broken, too long, or refers back is refused', () => {
+  test('that is broken, too long, or has back-references is refused', () => {
     for (const pattern of ['(', 'a'.repeat(201), '(a)\\1', '(?<n>a)\\k<n>', '[z-a]']) {
       expect(refusal(pattern), pattern.slice(0, 20)).toEqual(['/options/rules/0/pattern']);
     }
@@ -167,7 +167,7 @@ describe('a pattern', () => {
     }
   });
 
-  test('that is slow on some texts is stopped in time, and the other rows get their answer', async () => {
+  test('that is slow on some texts is stopped in time, and the other rows get their result', async () => {
     const slow = { column: 'c', pattern: '^(a|a)*$' };
     const rows = [{ c: 'aaa' }, { c: `${'a'.repeat(60)}b` }, { c: 'b' }];
     const before = process.cpuUsage();

@@ -84,7 +84,7 @@ function openDocxArchive(bytes: Buffer, limits: DocumentLimits): Promise<Archive
     errors: {
       broken: (why, cause) => docx_is_broken(why, { cause }),
       encrypted: (why) => docx_is_encrypted(why),
-      unfoldsTooFar: (why) => document_unfolds_too_far(why),
+      expandsTooFar: (why) => document_unfolds_too_far(why),
     },
   });
 }

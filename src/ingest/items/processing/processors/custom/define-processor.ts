@@ -2,27 +2,27 @@ import { nearestName } from '../../../../../lib/nearest-name.ts';
 import { processorErrors } from '../errors.ts';
 import type { ItemInput, ItemOutcome, ProcessorContext } from '../types.ts';
 
-/** A processor as somebody writes it in sluice.config.mjs: a name, and what happens to one item or to many. */
+/** A processor as written in sluice.config.mjs: a name, and what to do with one item or many. */
 export interface ProcessorDefinition<Options = unknown> {
   name: string;
-  /** No outside effect, and fast: items are then taken and finished in one transaction. False unless said otherwise. */
+  /** No outside effect, and fast: items are then claimed and finished in one transaction. Default: false. */
   isPure?: boolean;
   /** The key of what is called, for backpressure. Default: the name. */
   provider?: (options: Options) => string;
-  /** How many ways there are to try an item. */
+  /** How many strategies there are to process an item. */
   strategies?: number | ((options: Options) => number);
-  /** What the options of a job may be; they are refused when the job is made, not when it runs. */
+  /** What options a job may have; they are checked when the job is created, not when it runs. */
   optionsSchema?: OptionsSchema<Options>;
-  /** The same without a schema: answers the options, or throws an Error whose message says what is allowed. */
+  /** The same without a schema: returns the options, or throws an Error whose message says what is allowed. */
   validateOptions?: (options: unknown) => Options;
   normalize?: (input: Record<string, unknown>) => unknown;
-  /** One item; what it throws becomes the item's error. */
+  /** For one item; an exception becomes the item's error. */
   processItem?: (
     item: ItemInput,
     options: Options,
     context: ProcessorContext,
   ) => ItemOutcome | Promise<ItemOutcome>;
-  /** Many items: one outcome each, in order. */
+  /** For many items: returns one outcome each, in order. */
   process?: (
     items: ItemInput[],
     options: Options,
@@ -30,7 +30,7 @@ export interface ProcessorDefinition<Options = unknown> {
   ) => ItemOutcome[] | Promise<ItemOutcome[]>;
 }
 
-/** Standard Schema, https://standardschema.dev: zod, valibot and arktype schemas all are one. */
+/** Standard Schema, https://standardschema.dev: schemas of zod, valibot and arktype implement it. */
 export interface OptionsSchema<Options> {
   readonly '~standard': {
     readonly validate: (value: unknown) => SchemaAnswer<Options> | Promise<SchemaAnswer<Options>>;
@@ -46,7 +46,7 @@ export interface SchemaIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 }
 
-/** Checks a processor where it is written, with the types of its options; the registry makes the rest of it. */
+/** Checks a processor where it is written, with the types of its options. */
 export function defineProcessor<Options = unknown>(
   definition: ProcessorDefinition<Options>,
 ): ProcessorDefinition {
@@ -66,7 +66,7 @@ const members = {
   process: 'function',
 } as const;
 
-/** Also for definitions that no type checker has seen. */
+/** For definitions that no type checker has seen, too. */
 export function assertDefinition(definition: unknown): asserts definition is ProcessorDefinition {
   if (typeof definition !== 'object' || definition === null || Array.isArray(definition)) {
     throw refusal(
@@ -96,13 +96,13 @@ export function assertDefinition(definition: unknown): asserts definition is Pro
   }
 }
 
-/** A misspelt `validateOptions` would let everything through without a word; a member of one's own does no harm. */
+/** A misspelt `validateOptions` would silently accept everything; other unknown members do no harm. */
 function refuseMisspelt(name: string, given: readonly string[]): void {
   const known = Object.keys(members);
   for (const member of given) {
     const nearest = known.includes(member) ? null : nearestName(member, known);
     if (nearest !== null) {
-      throw refusal(`The processor ${name} has a member ${member}, which means nothing. Is it ${nearest}?`);
+      throw refusal(`The processor ${name} has an unknown member ${member}. Did you mean ${nearest}?`);
     }
   }
 }

@@ -1,17 +1,13 @@
-import { type FieldProblem, isSluiceError, messageOf } from '../../../../../lib/errors.ts';
+import { isSluiceError, messageOf } from '../../../../../lib/errors.ts';
 import { processorErrors } from '../errors.ts';
-import { nameOfType, type ProcessorDefinition, type SchemaIssue } from './define-processor.ts';
+import { optionsInvalid } from '../options.ts';
+import { nameOfType, type ProcessorDefinition } from './define-processor.ts';
 
-const maxProblems = 20;
-const maxMessageLength = 500;
-
-/** The options as the processor wants them; whatever its own check says against them is the caller's mistake: a 422. */
+/** The options as the processor wants them. Whatever its own check rejects is the caller's mistake: a 422. */
 export function readOptions<Options>(definition: ProcessorDefinition<Options>, options: unknown): Options {
   const given = options ?? {};
   if (typeof given !== 'object' || Array.isArray(given)) {
-    throw refuse(definition.name, [
-      { pointer: '/options', message: `must be an object, not ${nameOfType(given)}` },
-    ]);
+    throw optionsInvalid(definition.name, [{ message: `must be an object, not ${nameOfType(given)}` }]);
   }
   if (definition.optionsSchema) return readBySchema(definition, given);
   if (!definition.validateOptions) return given as Options;
@@ -19,7 +15,7 @@ export function readOptions<Options>(definition: ProcessorDefinition<Options>, o
     return definition.validateOptions(given);
   } catch (error) {
     if (isSluiceError(error)) throw error;
-    throw refuse(definition.name, [{ pointer: '/options', message: messageOf(error) }], error);
+    throw optionsInvalid(definition.name, [{ message: messageOf(error) }], error);
   }
 }
 
@@ -30,27 +26,9 @@ function readBySchema<Options>(
   const answer = optionsSchema?.['~standard'].validate(options);
   if (answer === undefined || answer instanceof Promise) {
     throw processorErrors.raise.processor_definition_invalid(
-      `The optionsSchema of the processor ${name} answers later. Allowed: a schema that answers at once`,
+      `The optionsSchema of the processor ${name} is asynchronous. Allowed: a synchronous schema`,
     );
   }
   if (answer.issues === undefined) return answer.value;
-  throw refuse(name, answer.issues.slice(0, maxProblems).map(toProblem));
-}
-
-function refuse(name: string, problems: FieldProblem[], cause?: unknown): Error {
-  const fields = problems.map(({ pointer, message }) => ({
-    pointer,
-    message: message.slice(0, maxMessageLength),
-  }));
-  const summary = fields.map(({ pointer, message }) => `${pointer} ${message}`).join('; ');
-  return processorErrors.raise.processor_options_invalid(
-    `The options of the processor ${name} are not valid: ${summary}`,
-    { fields, cause },
-  );
-}
-
-function toProblem({ path = [], message }: SchemaIssue): FieldProblem {
-  const steps = path.map((step) => String(typeof step === 'object' ? step.key : step));
-  const escaped = steps.map((step) => step.replaceAll('~', '~0').replaceAll('/', '~1'));
-  return { pointer: ['/options', ...escaped].join('/'), message };
+  throw optionsInvalid(name, answer.issues);
 }

@@ -1,4 +1,4 @@
-import { toStorable } from '../../../values/storable.ts';
+import { toStorable } from '../../../../../lib/well-formed.ts';
 import { processorErrors } from '../errors.ts';
 import { failure, failureOf } from '../outcomes.ts';
 import type { ErrorClass, ItemInput, ItemOutcome } from '../types.ts';
@@ -11,18 +11,18 @@ const maxCodeLength = 100;
 const maxResultChars = 4 * 1024 * 1024;
 const maxRetryAfterMs = 24 * 3_600_000;
 
-/** Whose outcomes these are, and how many ways it has to try an item. */
+/** The processor that returned the outcomes, and how many strategies it has. */
 export interface Checked {
   name: string;
   strategies: number;
 }
 
-/** One outcome per item, or the reason why there is none, for all of them: nobody knows which is whose. */
+/** One outcome per item. With another number, all items fail: nobody knows which outcome belongs to which. */
 export function checkOutcomes(outcomes: unknown, { items, ...checked }: Checked & { items: ItemInput[] }) {
   if (!Array.isArray(outcomes) || outcomes.length !== items.length) {
     const found = Array.isArray(outcomes) ? `${outcomes.length} outcomes` : nameOfType(outcomes);
     const error = processorErrors.raise.processor_misbehaved(
-      `The processor ${checked.name} answered ${found} for ${items.length} items; it must answer one outcome per item`,
+      `The processor ${checked.name} returned ${found} for ${items.length} items; it must return one outcome per item`,
     );
     return items.map(() => storableFailure(error));
   }
@@ -30,8 +30,8 @@ export function checkOutcomes(outcomes: unknown, { items, ...checked }: Checked 
 }
 
 /**
- * An outcome that the database can take. Garbage becomes the error of its own item: let through, it would fail the
- * whole batch, with the good items in it, again and again.
+ * An outcome that the database can store. Garbage becomes the error of its own item; otherwise it would fail the whole
+ * batch, with the good items in it, again and again.
  */
 export function checkOutcome(outcome: unknown, checked: Checked & { item: ItemInput }): ItemOutcome {
   try {
@@ -41,7 +41,7 @@ export function checkOutcome(outcome: unknown, checked: Checked & { item: ItemIn
   }
 }
 
-/** What was thrown, with nothing in its text that a row could not hold. */
+/** The thrown error as an outcome, with text that a row can hold. */
 export function storableFailure(error: unknown): ItemOutcome {
   const failed = failureOf(error);
   return { ...failed, code: shortText(failed.code, maxCodeLength), message: shortText(failed.message) };
@@ -52,7 +52,7 @@ function readOutcome(
   { name, item, strategies }: Checked & { item: ItemInput },
 ): ItemOutcome {
   const { status, result, reason, retry } = outcome;
-  // With no other way left, at once would be for ever: then the usual rule counts.
+  // Without another strategy, retrying at once would never end: then the usual rule applies.
   const isRetry = retry === 'never' || (retry === 'at_once' && item.strategy + 1 < strategies);
   switch (status) {
     case 'DONE':
@@ -70,7 +70,7 @@ function readOutcome(
       return readError(outcome);
     default:
       throw processorErrors.raise.processor_misbehaved(
-        `The processor ${name} answered ${describeStatus(outcome)}. Allowed: a status of ${statuses.join(', ')}`,
+        `The processor ${name} returned ${describeStatus(outcome)}. Allowed: a status of ${statuses.join(', ')}`,
       );
   }
 }
@@ -86,12 +86,12 @@ function readError({ code, message, retryAfterMs, ...rest }: Record<string, unkn
   });
 }
 
-/** As JSON keeps it: dates are texts, and what JSON has no word for is refused. */
+/** As JSON stores it: dates become texts, and what JSON cannot express is refused. */
 function storableResult(result: unknown, name: string): unknown {
   const text = toJson(result ?? null, name);
   if (text.length > maxResultChars) {
     throw processorErrors.raise.processor_misbehaved(
-      `The processor ${name} answered a result of ${text.length} characters. Allowed: at most ${maxResultChars}`,
+      `The processor ${name} returned a result of ${text.length} characters. Allowed: at most ${maxResultChars}`,
     );
   }
   return suspicious.test(text) ? toStorable(JSON.parse(text)) : result;
@@ -103,16 +103,16 @@ function toJson(result: unknown, name: string): string {
     if (text !== undefined) return text;
   } catch (cause) {
     throw processorErrors.raise.processor_misbehaved(
-      `The processor ${name} answered a result that is no JSON: ${String(cause)}`,
+      `The processor ${name} returned a result that is not JSON: ${String(cause)}`,
       { cause },
     );
   }
   throw processorErrors.raise.processor_misbehaved(
-    `The processor ${name} answered ${nameOfType(result)} as its result. Allowed: what JSON can hold`,
+    `The processor ${name} returned ${nameOfType(result)} as its result. Allowed: what JSON can hold`,
   );
 }
 
-/** JSON writes NUL characters and halves of surrogate pairs as escapes. */
+/** JSON writes NUL characters and broken surrogate pairs as escapes. */
 const suspicious = /\\u(0000|d[89a-f])/i;
 
 function shortText(value: unknown, max = maxTextLength): string {

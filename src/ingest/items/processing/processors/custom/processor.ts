@@ -4,7 +4,7 @@ import { assertDefinition, type ProcessorDefinition } from './define-processor.t
 import { readOptions } from './options.ts';
 import { checkOutcome, checkOutcomes, storableFailure } from './outcomes.ts';
 
-/** Somebody's own processor, made complete: what it answers is checked, because a wrong answer would lose items. */
+/** A complete processor from a custom one: what it returns is checked, because wrong outcomes would lose items. */
 export function toProcessor(definition: unknown): Processor {
   assertDefinition(definition);
   const { name, isPure = false } = definition;
@@ -15,7 +15,7 @@ export function toProcessor(definition: unknown): Processor {
     ...(definition.provider ? { provider: (options) => String(definition.provider?.(read(options))) } : {}),
     ...(definition.normalize ? { normalize: (input) => definition.normalize?.(input) } : {}),
     strategies: (options) => countStrategies(definition, read(options)),
-    // Kept as they were given: what a schema made of them (a date, a set) would not survive being stored as JSON.
+    // Stored as given: what a schema turned them into (a date, a set) would not survive as JSON.
     validateOptions: (options) => {
       const given = options ?? {};
       read(given);
@@ -25,7 +25,7 @@ export function toProcessor(definition: unknown): Processor {
   };
 }
 
-/** A turn asks for the options of its job several times, and always with the same object. */
+/** A turn reads the options of its job several times, always from the same object. */
 function rememberedOptions(definition: ProcessorDefinition): (options: unknown) => unknown {
   const remembered = new WeakMap<object, unknown>();
   return (options) => {
@@ -82,7 +82,7 @@ async function runOneByOne(definition: ProcessorDefinition, batch: Batch): Promi
   return outcomes;
 }
 
-/** Also renews the lock: slow items must not be taken over while their turn in the batch is still to come. */
+/** Also renews the lock: items that wait in the batch must not be taken over. */
 async function assertHeld({ isPure }: ProcessorDefinition, context: ProcessorContext): Promise<void> {
   if (isPure !== true) await context.assertHeld();
 }

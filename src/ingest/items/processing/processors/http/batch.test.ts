@@ -35,7 +35,7 @@ describe('a batch', () => {
   });
   const rows = [{ sku: 'a' }, { sku: 'missing' }, { sku: 'c' }];
 
-  test('makes one call per group of items and gives each its own answer', async () => {
+  test('makes one call per group of items and gives each item its own result', async () => {
     expect(await process(itemsOf(...rows), batch(), { concurrency: 1 })).toEqual([
       { status: 'DONE', result: { title: 'Title of a' } },
       { status: 'NOT_FOUND', reason: expect.any(String) },
@@ -48,7 +48,7 @@ describe('a batch', () => {
     expect(logged.map(({ itemIds }) => itemIds)).toEqual([[1, 2], [3]]);
   });
 
-  test('matches answers by key, in whatever order they come', async () => {
+  test('matches results by key, in whatever order they come', async () => {
     const results = [
       { id: 'c', title: 'C' },
       { id: 'a', title: 'A' },
@@ -63,7 +63,7 @@ describe('a batch', () => {
     ]);
   });
 
-  test('with fewer answers than items, or no list, is garbage for all of them', async () => {
+  test('fails all its items when the response has too few entries or no list', async () => {
     for (const body of [{ results: [{ title: 'A' }] }, { other: [] }, []]) {
       provider.script({ type: 'answer', status: 200, body });
       const outcomes = await process(itemsOf(...rows), batch({ size: 10 }));
@@ -73,7 +73,7 @@ describe('a batch', () => {
     }
   });
 
-  test('that fails as a whole fails its items, and 404 means a wrong address', async () => {
+  test('fails all its items when the call fails, and 404 means a wrong address', async () => {
     provider.script({ type: 'answer', status: 404 }, { type: 'throttle', retryAfter: '1' });
     const outcomes = await process(itemsOf(...rows), batch(), { concurrency: 1 });
     expect(outcomes).toMatchObject([

@@ -42,7 +42,7 @@ async function processOne(options: unknown, step?: Misbehaviour): Promise<ItemOu
 }
 
 describe('a call per item', () => {
-  test('gives each item its own answer, in order, and is logged', async () => {
+  test('gives each item its own result, in order, and is logged', async () => {
     const outcomes = await process(itemsOf({ sku: 'a' }, { sku: 'missing' }, { sku: 'c' }), lookup());
     expect(outcomes).toEqual([
       { status: 'DONE', result: { sku: 'a', title: 'Title of a' } },
@@ -66,7 +66,7 @@ describe('a call per item', () => {
     });
   });
 
-  test('maps the answer by dotted paths and JSON pointers', async () => {
+  test('maps the response by dotted paths and JSON pointers', async () => {
     const body = { product: { names: [{ de: 'Rad' }] }, 'a/b': 1, nothing: null };
     const result = {
       title: 'product.names[0].de',
@@ -86,7 +86,7 @@ describe('a call per item', () => {
     });
   });
 
-  test('keeps a result storable: no NUL, no half characters, and __proto__ as a key', async () => {
+  test('keeps a result storable: no NUL, no broken surrogate pairs, and __proto__ as a key', async () => {
     const body = JSON.parse('{"a": "x\\u0000y", "b": "\\ud800", "__proto__": {"polluted": true}}');
     const outcome = await processOne(lookup(), { type: 'answer', status: 200, body });
     const result = outcome?.status === 'DONE' ? outcome.result : null;
@@ -136,7 +136,7 @@ describe('a call per item', () => {
   });
 });
 
-describe('an answer', () => {
+describe('a response', () => {
   const cases: [string, Misbehaviour, Partial<Extract<ItemOutcome, { status: 'ERROR' }>>][] = [
     ['429 with seconds', { type: 'throttle', retryAfter: '7' }, { class: 'throttled', retryAfterMs: 7000 }],
     ['429 without Retry-After', { type: 'throttle' }, { class: 'throttled', code: 'provider_throttled' }],
@@ -186,7 +186,7 @@ describe('an answer', () => {
     });
   }
 
-  test('that throttles stops the calls that have not begun, without using up their attempts', async () => {
+  test('that throttles prevents further calls without using up their attempts', async () => {
     provider.script({ type: 'ok' }, { type: 'throttle', retryAfter: '3' });
     const rows = Array.from({ length: 50 }, (_, index) => ({ sku: `s${index}` }));
     const outcomes = await process(itemsOf(...rows), lookup(), { concurrency: 1 });
@@ -222,7 +222,7 @@ describe('an answer', () => {
     expect(await answer(404, { hits: [1] })).toMatchObject({ class: 'permanent' });
   });
 
-  test('with a result that is too large or too deep fails for good', async () => {
+  test('whose result is too large or too deep fails permanently', async () => {
     const large = await processOne(lookup(), { type: 'answer', status: 200, body: 'x'.repeat(300_000) });
     expect(large).toMatchObject({ code: 'result_too_large', class: 'permanent' });
     const deep = JSON.parse('['.repeat(500) + ']'.repeat(500));
@@ -336,7 +336,7 @@ describe('a secret', () => {
     });
   }
 
-  test('that is not there fails the items without a call', async () => {
+  test('that does not exist fails the items without a call', async () => {
     const secret = async () => {
       throw secretErrors.raise.secret_key_malformed('there is no secret k');
     };
@@ -348,7 +348,7 @@ describe('a secret', () => {
   });
 });
 
-test('an inner address is refused for good, without a call', async () => {
+test('a private address is refused permanently, without a call', async () => {
   const guarded = createGuardedFetch({ blockPrivateAddresses: true, userAgent: 'test/1' });
   const outcomes = await process(itemsOf({ sku: 'a' }), lookup(), { fetch: guarded });
   await guarded.close();

@@ -30,7 +30,7 @@ interface Run {
   context: ProcessorContext;
   credentials: Credentials;
   outcomes: Map<ItemInput, ItemOutcome>;
-  /** Set by the first answer that throttles: no further call is made. */
+  /** Set by the first response that throttles: no further call is made. */
   throttled: ItemError | null;
   /** Set when the slice has to end. */
   ending: { error: unknown } | null;
@@ -98,7 +98,7 @@ async function makeCallUnlessOver(run: Run, call: Call): Promise<void> {
     await makeCall(run, call);
   } catch (error) {
     if (error instanceof CallNotBegun) return;
-    // The other callers finish the calls that they have begun; then the slice ends.
+    // The other callers finish their running calls; then the slice ends.
     run.ending ??= { error };
   }
 }
@@ -113,7 +113,7 @@ async function makeCall(run: Run, call: Call): Promise<void> {
     withoutSecret(outcome, run.credentials),
   );
   for (const [index, item] of items.entries()) run.outcomes.set(item, results[index] ?? stoppedOutcome());
-  // A batch is told by its worst item: that is what backpressure has to hear of.
+  // A batch is logged with its worst outcome, which is what backpressure needs to know.
   const worst = results.find(isThrottled) ?? results.find(isError) ?? results[0] ?? stoppedOutcome();
   if (isThrottled(worst)) run.throttled = worst;
   run.context.log({
@@ -137,7 +137,7 @@ function interpret(
   return items.map(() => interpretAnswer(answer, options));
 }
 
-/** Null when the row cannot be put into the request; its outcome says why. */
+/** Null when the request cannot be built from the row; its outcome says why. */
 function prepare({ options, credentials, outcomes }: Run, { request, items }: Call): PreparedCall | null {
   const [first] = items;
   if (first === undefined) return null;
@@ -174,7 +174,7 @@ async function send(
   }
 }
 
-/** Providers like to quote the key that they refuse. */
+/** Providers often quote the key that they refuse. */
 function withoutSecret(outcome: ItemOutcome, { scrubber }: Credentials): ItemOutcome {
   return outcome.status === 'ERROR' ? { ...outcome, message: scrubber.scrub(outcome.message) } : outcome;
 }

@@ -46,7 +46,7 @@ const request = z.strictObject({
   headers: requestParts.headers.default({}),
   body: requestParts.body.optional(),
 });
-/** Replaces parts of the request on one of the tries. */
+/** Replaces parts of the request for one strategy. */
 const strategy = z
   .strictObject({ name: z.string().min(1).max(100), ...requestParts })
   .partial()
@@ -69,7 +69,7 @@ const conditionShape = {
   status: z.union([z.number().int(), z.array(z.number().int()).min(1).max(50)]).optional(),
   path: path.optional(),
   equals: scalar.optional(),
-  /** Nothing there, null, an empty text, list or object. */
+  /** Missing, null, or an empty text, list or object. */
   isEmpty: z.boolean().optional(),
 };
 type ConditionParts = { status?: unknown; path?: string; equals?: unknown; isEmpty?: boolean };
@@ -92,12 +92,12 @@ const batch = z.strictObject({
   size: z.number().int().min(1).max(1000).default(50),
   /** One element of the list that `{{*}}` stands for in the body; the whole row by default. */
   item: json.optional(),
-  /** Where the list of answers is. */
+  /** Where the list of results is. */
   path: path.default(''),
   match: z
     .discriminatedUnion('by', [
       z.strictObject({ by: z.literal('index') }),
-      /** The answer whose value at `path` is the row's value in `column`. */
+      /** The result whose value at `path` is the row's value in `column`. */
       z.strictObject({ by: z.literal('key'), column: z.string().min(1).max(200), path }),
     ])
     .default({ by: 'index' }),
@@ -109,7 +109,7 @@ const response = z.strictObject({
   result: z.union([path, z.record(z.string().min(1).max(200), path)]).default(''),
   /** Replaces the default, which is status 404 (except of a batch: there it means a wrong address). */
   notFoundWhen: z.array(condition).max(20).optional(),
-  /** Looked at first, whatever the status. */
+  /** Checked first, whatever the status. */
   errorWhen: z.array(errorCondition).max(20).default([]),
 });
 
@@ -144,7 +144,7 @@ export function parseHttpOptions(options: unknown): HttpOptions {
   return parseOptions(schema, { processor: 'http', options });
 }
 
-/** The request of one try: the variants take turns. */
+/** The request of one attempt: the strategies take turns. */
 export function requestFor(options: HttpOptions, strategyNumber: number): HttpRequest {
   const { strategies } = options;
   const { name, ...changes } = strategies[strategyNumber % Math.max(1, strategies.length)] ?? {
@@ -158,7 +158,7 @@ interface RequestProblem {
   message: string;
 }
 
-/** What can only be seen with a strategy laid over the request. */
+/** Problems that only show when a strategy is applied to the request. */
 function findRequestProblems(options: HttpOptions): RequestProblem[] {
   const names = options.strategies.map(({ name }) => name);
   const variants = names.length === 0 ? [0] : [...names.keys()];

@@ -1,7 +1,7 @@
 import type { FetchAnswer } from '../../../../../lib/fetch/guarded-fetch.ts';
 import { parseRetryAfter } from '../../../../../lib/fetch/retry-after.ts';
-import { parseExactly } from '../../../values/exact-parse.ts';
-import { toStorable } from '../../../values/storable.ts';
+import { parseExactly } from '../../../../../lib/rows/exact-json.ts';
+import { toStorable } from '../../../../../lib/well-formed.ts';
 import { isShallow } from '../options.ts';
 import { failure } from '../outcomes.ts';
 import type { ItemError, ItemInput, ItemOutcome } from '../types.ts';
@@ -54,7 +54,7 @@ export function interpretBatch(
     return items.map(() => garbage(answer, `has no list at ${JSON.stringify(path)}`));
   }
   if (match.by === 'key') {
-    // The first of several answers with one key counts.
+    // The first of several results with the same key counts.
     const byKey = new Map(entries.toReversed().map((entry) => [String(readPath(entry, match.path)), entry]));
     return items.map(({ input }) =>
       interpretEntry(byKey.get(textOf(input, match.column) ?? ''), answer, options),
@@ -98,16 +98,16 @@ function findError(answer: ProviderAnswer, conditions: HttpErrorCondition[]): It
   const reason = typeof said === 'string' ? said : quote(answer.text);
   return failure({
     code: condition.class === 'throttled' ? 'provider_throttled' : 'provider_error',
-    message: `${answer.host} answered with an error: ${reason}`,
+    message: `${answer.host} returned an error: ${reason}`,
     class: condition.class,
     ...retryAfterOf(answer),
   });
 }
 
-/** What the status alone says, or a body that is not what was expected; null when the answer can be used. */
+/** A failure by status alone, or by an unexpected body; null when the response can be used. */
 function findRefusal(answer: ProviderAnswer): ItemError | null {
   const { host, status, text } = answer;
-  const message = `${host} answered ${status}${text === '' ? '' : `: ${quote(text)}`}`;
+  const message = `${host} returned ${status}${text === '' ? '' : `: ${quote(text)}`}`;
   const retryAfter = retryAfterOf(answer);
   if (status === 429 || (status === 503 && retryAfter.retryAfterMs !== undefined)) {
     return failure({ code: 'provider_throttled', message, class: 'throttled', ...retryAfter });
@@ -123,9 +123,9 @@ function findRefusal(answer: ProviderAnswer): ItemError | null {
   return answer.value === undefined ? garbage(answer, 'is not JSON') : null;
 }
 
-/** Half an answer, an error page of a proxy: the next try may well get a whole one. */
+/** A truncated response, or an error page of a proxy: the next attempt may well succeed. */
 function garbage({ host, status, text }: ProviderAnswer, what: string): ItemError {
-  const message = `The answer of ${host} (status ${status}) ${what}: ${quote(text)}`;
+  const message = `The response of ${host} (status ${status}) ${what}: ${quote(text)}`;
   return failure({ code: 'provider_garbage', message, class: 'transient' });
 }
 
@@ -146,7 +146,7 @@ function toResult(value: unknown, { response }: HttpOptions): ItemOutcome {
   const result = toStorable(mapped);
   const sizeBytes = Buffer.byteLength(JSON.stringify(result));
   if (sizeBytes > maxResultBytes) {
-    const advice = 'take less of the answer with response.result';
+    const advice = 'select less of the response with response.result';
     return unusable('result_too_large', `The result has ${sizeBytes} bytes of ${maxResultBytes}; ${advice}`);
   }
   return { status: 'DONE', result };
@@ -180,7 +180,7 @@ function parseJson(text: string, status: number): unknown {
   try {
     return parseExactly(text);
   } catch {
-    // Whether that is an error depends on the status; the caller sees that there is no value.
+    // Whether that is an error depends on the status; the caller sees no value.
     return undefined;
   }
 }

@@ -103,7 +103,7 @@ function renderJsonText(template: string, readColumn: (column: string) => unknow
     .join('');
 }
 
-/** Without a value the path would be that of the whole collection; with dots, that of somebody else. */
+/** Without a value the path would name the whole collection; with dots, another resource. */
 function pathText(text: string | null, column: string): string {
   if (text === null || text.trim() === '') {
     throw new TemplateError(

@@ -1,0 +1,59 @@
+import type { FastifyRequest } from 'fastify';
+import { FormReader, plainName } from '../../../kernel/http/multipart.ts';
+import { itemErrors } from '../errors.ts';
+import { type ArrivingFile, imageLimits } from '../images/types.ts';
+
+/** What a request says about its files. */
+export interface ItemFields {
+  /** Null: the usual one for what the file turns out to be. */
+  processor: string | null;
+  /** Undefined: not given. */
+  options: unknown;
+  /** Of a workbook: the name of a sheet, or its number. */
+  sheet: string | null;
+}
+
+export interface ItemSource {
+  /** The fields that have arrived so far: a form may have some after its files. */
+  fields(): ItemFields;
+  file: ArrivingFile;
+  /** The next file, once the one before was read to its end; null at the end of the form. */
+  more(): Promise<ArrivingFile | null>;
+}
+
+const { form_invalid, upload_too_large, upload_aborted } = itemErrors.raise;
+
+/**
+ * Reads the form up to its first file; the ingest reads the files as they arrive. Fields that come first let a wrong
+ * request be refused before its file is read.
+ */
+export async function readItemForm(
+  request: FastifyRequest,
+  { maxFileBytes }: { maxFileBytes: number },
+): Promise<ItemSource> {
+  const form = new FormReader(request, {
+    fields: ['processor', 'options', 'sheet'],
+    maxFieldBytes: 256 * 1024,
+    maxFiles: imageLimits.images,
+    maxFileBytes,
+    filePart: 'file',
+    allowed: 'processor, options, sheet, file',
+    errors: {
+      invalid: form_invalid,
+      fieldTooLarge: upload_too_large,
+      fileTooLarge: upload_too_large,
+      cutOff: upload_aborted,
+    },
+  });
+  const more = async () => {
+    const file = await form.nextFile();
+    return file && { ...file, fileName: plainName(file, form) };
+  };
+  const file = await more();
+  if (file === null) throw itemErrors.raise.file_missing('The form has no part named file');
+  const fields = () => {
+    const { processor = null, sheet = null } = form.texts();
+    return { processor, options: form.json('options'), sheet };
+  };
+  return { fields, file, more };
+}
