@@ -219,7 +219,7 @@ describe('problems', () => {
     ],
     ['[{ name: "http", processItem() {} }]', 'The built-in processor is named http already. Give yours'],
     ['[{ name: "a", process() {} }, { name: "a", process() {} }]', 'number 2: Another processor is named a'],
-    ['[{ name: "a", process() {}, validateoptions() {} }]', 'Is it validateOptions?'],
+    ['[{ name: "a", process() {}, validateoptions() {} }]', 'perhaps validateOptions is meant'],
     ['[{ name: "a", process() {}, optionsSchema: {} }]', 'optionsSchema of the processor a is an object'],
   ])('processors: %s is a problem of the file, beside the others', async (value, says) => {
     await put('sluice.config.mjs', `export default { processors: ${value}, prot: 1 }`);

@@ -104,7 +104,7 @@ function assertMembers(name: string, given: Record<string, unknown>): void {
   for (const member of Object.keys(given)) {
     const nearest = known.includes(member) ? null : nearestName(member, known);
     if (nearest === null) continue;
-    throw refusal(`The embedder ${name} has an unknown member ${member}. Did you mean ${nearest}?`);
+    throw refusal(`The embedder ${name} has an unknown member ${member}; perhaps ${nearest} is meant`);
   }
 }
 

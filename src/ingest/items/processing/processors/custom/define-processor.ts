@@ -102,7 +102,7 @@ function refuseMisspelt(name: string, given: readonly string[]): void {
   for (const member of given) {
     const nearest = known.includes(member) ? null : nearestName(member, known);
     if (nearest !== null) {
-      throw refusal(`The processor ${name} has an unknown member ${member}. Did you mean ${nearest}?`);
+      throw refusal(`The processor ${name} has an unknown member ${member}; perhaps ${nearest} is meant`);
     }
   }
 }
