@@ -52,7 +52,7 @@ describe('a definition', () => {
     ['half a dimension', { ...good, dimensions: 1.5 }, 'whole number'],
     ['an unknown limit', { ...good, limits: { texts: 1 } }, 'limit texts'],
     ['a limit of 0', { ...good, limits: { textsPerCall: 0 } }, 'limit textsPerCall'],
-    ['a misspelt member', { ...good, clsoe: () => {} }, 'Did you mean close?'],
+    ['a misspelt member', { ...good, clsoe: () => {} }, 'perhaps close is meant'],
   ])('with %s is refused', (_what, definition, words) => {
     expect(() => toEmbedder(definition)).toThrow(words);
     const [problem] = findEmbedderProblems([definition]);
