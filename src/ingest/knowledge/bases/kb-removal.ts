@@ -4,7 +4,6 @@ import type { UpkeepTask } from '../../../kernel/upkeep/types.ts';
 import type { Database, Tx } from '../../../lib/postgres/db.ts';
 import { knowledgeErrors } from '../errors.ts';
 import { removeKbContents } from '../index/removal.ts';
-import type { VectorEngine } from '../index/vector/engine.ts';
 import { assertIdle } from '../service.ts';
 import {
   deleteHiddenKb,
@@ -20,7 +19,6 @@ import type { KbKey } from '../types.ts';
 export interface KbRemovalDeps {
   db: Database;
   files: Files;
-  engine: VectorEngine;
 }
 
 const filesPerTransaction = 500;
@@ -67,7 +65,7 @@ async function removeHidden(deps: KbRemovalDeps, key: KbKey, deadlineMs: number)
 /** Deletes the row of the knowledge base last. */
 async function removeSome(deps: KbRemovalDeps, tx: Tx, key: KbKey): Promise<boolean> {
   if (!(await lockHiddenKb(tx, key))) return true;
-  if (!(await removeKbContents(deps, tx, key))) return false;
+  if (!(await removeKbContents(tx, key))) return false;
   if ((await removeSomeFiles(deps, tx, key)) === filesPerTransaction) return false;
   return deleteHiddenKb(tx, key);
 }

@@ -139,8 +139,8 @@ export async function deleteUnlinked(
   tx: Tx,
   { tenantId }: { tenantId: string },
   chunkIds: readonly number[],
-): Promise<number[]> {
-  const rows = await tx.rows<{ chunkId: number }>(sql`
+): Promise<number> {
+  return tx.run(sql`
     delete from embeddings_index e
      where e.ctid = any(array(
        select c.ctid
@@ -157,9 +157,7 @@ export async function deleteUnlinked(
                  where l.tenant_id = ${tenantId}
                    and l.chunk_id = u.chunk_id
                  limit 1) k on true
-        where k."isLinked" is null))
-    returning e.chunk_id as "chunkId"`);
-  return rows.map(({ chunkId }) => chunkId);
+        where k."isLinked" is null))`);
 }
 
 /**
@@ -189,8 +187,8 @@ export async function deleteChunksOf(
   tx: Tx,
   { tenantId, kbId, generation }: GenerationKey,
   limit: number,
-): Promise<number[]> {
-  const rows = await tx.rows<{ chunkId: number }>(sql`
+): Promise<number> {
+  return tx.run(sql`
     delete from embeddings_index
      where ctid = any(array(
        select ctid
@@ -198,9 +196,7 @@ export async function deleteChunksOf(
         where tenant_id = ${tenantId}
           and kb_id = ${kbId}
           and generation = ${generation}
-        limit ${limit}))
-    returning chunk_id as "chunkId"`);
-  return rows.map(({ chunkId }) => chunkId);
+        limit ${limit}))`);
 }
 
 /** Deletes up to `limit` links of a generation that is being removed. */

@@ -4,7 +4,7 @@ import { newId } from '../../../../lib/ids.ts';
 import type { Tx } from '../../../../lib/postgres/db.ts';
 import { insertChunks, insertLinks, listPresent, moveLinks, type NewLink } from '../../index/chunk-store.ts';
 import { bumpIndex } from '../../index/generation-store.ts';
-import { dropRevisions, spaceOf } from '../../index/removal.ts';
+import { dropRevisions } from '../../index/removal.ts';
 import { vectorBytes } from '../../index/vector/vector-bytes.ts';
 import {
   type IndexedDocument,
@@ -118,7 +118,7 @@ class GroupCommit {
     const partial = this.#checkpoint.document;
     if (partial === null) return;
     const { run } = this.#context;
-    await dropRevisions(run, tx, [{ documentId: partial.document_id, revision: partial.revision }]);
+    await dropRevisions(tx, run.key, [{ documentId: partial.document_id, revision: partial.revision }]);
     this.#counters = addCounts(this.#counters, partial.counted, -1);
     this.#checkpoint = { ...this.#checkpoint, document: null };
   }
@@ -145,7 +145,7 @@ class GroupCommit {
       const added = inserted.map(({ contentHash, chunkId }) => {
         return { chunkId, vector: vectors.get(contentHash) as Float32Array };
       });
-      await run.deps.engine.add(tx, spaceOf(run), added);
+      await run.deps.engine.add(tx, { ...run.key, dimensions: run.embedder.dimensions }, added);
       await bumpIndex(tx, this.#key);
     }
     return { ids, fresh };
