@@ -123,14 +123,14 @@ async function open(slice: Slice): Promise<OpenCrawl> {
 }
 
 function checkpointOf({ checkpoint }: Job): Checkpoint {
-  const {
-    progress = null,
-    was_complete = false,
-    reason = null,
-    step = 0,
-    end = null,
-  } = checkpoint as Partial<Checkpoint>;
-  return { progress, was_complete, reason, step, end };
+  return {
+    progress: null,
+    was_complete: false,
+    reason: null,
+    step: 0,
+    end: null,
+    ...(checkpoint as Partial<Checkpoint>),
+  };
 }
 
 function countersOf({ counters }: Job): RunCounts {
@@ -182,7 +182,13 @@ async function commit(
     },
     ({ counters, before }) => ({
       counters: { ...counters },
-      checkpoint: { ...checkpointAfter(before, batch, wasComplete), end },
+      checkpoint: {
+        progress: batch.progress,
+        was_complete: wasComplete,
+        reason: before.reason ?? batch.reason,
+        step: before.step + 1,
+        end,
+      },
       stage: 'crawl',
     }),
   );
@@ -201,19 +207,6 @@ async function commit(
     },
     (counters) => ({ counters: { ...counters } }),
   );
-}
-
-function checkpointAfter(
-  before: Checkpoint,
-  batch: CrawlBatch,
-  wasComplete: boolean,
-): Record<string, unknown> {
-  return {
-    progress: batch.progress,
-    was_complete: wasComplete,
-    reason: before.reason ?? batch.reason,
-    step: before.step + 1,
-  };
 }
 
 const frontierBatch = 5_000;
