@@ -1,5 +1,6 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql } from '../../../lib/postgres/sql.ts';
+import { toSnakeCase } from '../../../lib/snake-case.ts';
 import type { GenerationKey, KbKey } from '../types.ts';
 
 export interface StoredChunk {
@@ -70,15 +71,9 @@ export async function insertLinks(
   { tenantId, kbId, jobId }: KbKey & { jobId: string },
   links: readonly NewLink[],
 ): Promise<void> {
-  const records = links.map((link) => ({
-    document_id: link.documentId,
-    revision: link.revision,
-    ordinal: link.ordinal,
-    chunk_id: link.chunkId,
-    heading_path: link.headingPath,
-    start_at: link.start,
-    end_at: link.end,
-  }));
+  const records = links.map(({ documentId, revision, ordinal, chunkId, headingPath, start, end }) =>
+    toSnakeCase({ documentId, revision, ordinal, chunkId, headingPath, startAt: start, endAt: end }),
+  );
   await tx.run(sql`
     insert into knowledge_links (
       tenant_id, kb_id, document_id, revision, ordinal, chunk_id, heading_path, start_at, end_at, job_id)

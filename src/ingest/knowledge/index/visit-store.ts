@@ -1,6 +1,6 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql, trustedSql } from '../../../lib/postgres/sql.ts';
-import type { DocumentState, GenerationKey, KbKey } from '../types.ts';
+import type { DocumentState, GenerationKey, KbKey, KnowledgeDocument } from '../types.ts';
 
 /** What runs do to documents. The generation must be locked for all of it. */
 
@@ -12,12 +12,8 @@ export interface VisitKey extends RunKey {
   sourceId: string;
 }
 
-export interface KnownRow {
-  uri: string;
-  documentId: string;
-  contentHash: string | null;
-  etag: string | null;
-  lastModified: string | null;
+export interface KnownRow
+  extends Pick<KnowledgeDocument, 'uri' | 'documentId' | 'contentHash' | 'etag' | 'lastModified'> {
   lastJob: string;
 }
 
@@ -80,20 +76,9 @@ const before = trustedSql(`
     'etag', d.etag, 'last_modified', d.last_modified, 'revision', d.revision, 'chunk_count', d.chunk_count,
     'error_code', d.error_code, 'error_text', d.error_text, 'notes', d.notes, 'last_job', d.last_job)`);
 
-export interface IndexedDocument {
-  documentId: string;
-  uri: string;
-  title: string;
-  mediaType: string | null;
+export interface IndexedDocument extends Omit<KnowledgeDocument, keyof VisitKey | 'updatedAt'> {
   state: Exclude<DocumentState, 'gone'>;
-  contentHash: string | null;
-  etag: string | null;
-  lastModified: string | null;
   revision: number;
-  chunkCount: number;
-  errorCode: string | null;
-  errorText: string | null;
-  notes: readonly string[];
 }
 
 /** Stores documents whose new text is completely indexed. Returns the id of each. */
@@ -164,11 +149,7 @@ export async function noteFailures(
            updated_at = clock_timestamp()`);
 }
 
-export interface UnchangedDocument {
-  uri: string;
-  etag: string | null;
-  lastModified: string | null;
-}
+export type UnchangedDocument = Pick<KnowledgeDocument, 'uri' | 'etag' | 'lastModified'>;
 
 /** Records that documents were seen unchanged, and clears earlier failures. */
 export async function noteUnchanged(

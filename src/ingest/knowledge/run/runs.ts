@@ -16,7 +16,6 @@ import { findKb } from '../store.ts';
 import { type KnowledgeBase, pipelineName } from '../types.ts';
 import { checkpointOf } from './checkpoint.ts';
 import { type RunReport, reportRun } from './report.ts';
-import { findLastRunId } from './store.ts';
 
 /** The id of a job, or of a knowledge base, whose last run is meant. */
 export interface RunName {
@@ -118,8 +117,8 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 async function findNamed(tx: Tx, { tenantId, id }: RunName): Promise<NamedRun> {
   const kb = await findKb(tx, { tenantId, kbId: id });
   if (kb) {
-    const jobId = await findLastRunId(tx, kb);
-    return { kbId: kb.kbId, job: jobId === null ? null : await findJob(tx, { tenantId, jobId }) };
+    const [last] = await listLastRuns(tx, { tenantId, kbIds: [kb.kbId] });
+    return { kbId: kb.kbId, job: last ? await findJob(tx, { tenantId, jobId: last.jobId }) : null };
   }
   const job = uuid.test(id) ? await findJob(tx, { tenantId, jobId: id }) : null;
   if (job?.pipeline === pipelineName) return { kbId: kbIdOf(job), job };

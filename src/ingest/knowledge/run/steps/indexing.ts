@@ -16,7 +16,6 @@ import {
 } from '../../index/visit-store.ts';
 import type { KnowledgeCounters } from '../../types.ts';
 import {
-  addCount,
   addCounts,
   type ChunkCounts,
   checkpointOf,
@@ -104,7 +103,7 @@ class GroupCommit {
     await this.#writeParts(tx, chunkIds);
     await this.#writeNotes(tx);
     await this.#endBatch(tx);
-    this.#counters = addCount(this.#counters, 'tokens_embedded', tokens);
+    this.#counters = addCounts(this.#counters, { tokens_embedded: tokens });
     this.#checkpoint = {
       ...this.#checkpoint,
       step: this.#checkpoint.step + 1,
@@ -214,7 +213,8 @@ class GroupCommit {
         await moveLinks(tx, this.#key, { from: documentId, revision, to });
     }
     const failed = settled.filter(({ state }) => state === 'error').length;
-    this.#countDocuments({ docs_seen: all.length, docs_empty: empty.length, docs_error: failed });
+    const counted = { docs_seen: all.length, docs_empty: empty.length, docs_error: failed };
+    this.#counters = addCounts(this.#counters, counted);
   }
 
   async #writeNotes(tx: Tx): Promise<void> {
@@ -227,7 +227,7 @@ class GroupCommit {
       await noteFailures(tx, this.#key, documents);
     }
     const goneCount = gone.length > 0 ? await noteGone(tx, this.#key, gone) : 0;
-    this.#countDocuments({
+    this.#counters = addCounts(this.#counters, {
       docs_seen: unchanged.length + failed.length,
       docs_unchanged: unchanged.length,
       docs_error: failed.length,
@@ -250,12 +250,6 @@ class GroupCommit {
       incomplete:
         batch.end && !batch.end.isComplete ? [...incomplete, { source_id: sourceId, reason }] : incomplete,
     };
-  }
-
-  #countDocuments(counts: Partial<KnowledgeCounters>): void {
-    for (const [name, more] of Object.entries(counts)) {
-      this.#counters = addCount(this.#counters, name as keyof KnowledgeCounters, more);
-    }
   }
 
   #activeMs(): number {

@@ -6,7 +6,7 @@ import { listGenerations } from '../../index/generation-store.ts';
 import { batchSize, dropRevisions, dropSomeLinks, dropSomeOf } from '../../index/removal.ts';
 import { adoptDocuments, deleteGone } from '../../index/visit-store.ts';
 import type { GenerationKey } from '../../types.ts';
-import { addCount, addCounts, checkpointOf, countersOf, stateOf } from '../checkpoint.ts';
+import { addCounts, checkpointOf, countersOf, stateOf } from '../checkpoint.ts';
 import type { SliceContext } from '../context.ts';
 import { assertReplaceable, holdGeneration, switchOver } from '../generations.ts';
 import { findPredecessor, listBusyJobs } from '../store.ts';
@@ -76,7 +76,7 @@ async function removeGone({ run, slice }: SliceContext): Promise<boolean> {
       const startedAt = job.startedAt ?? job.createdAt;
       const gone = await deleteGone(tx, { ...scope, startedAt, limit: batchSize });
       // Documents that the source itself reported as gone were counted before.
-      return { deleted: gone.deleted, counters: addCount(countersOf(job), 'docs_gone', gone.unseen) };
+      return { deleted: gone.deleted, counters: addCounts(countersOf(job), { docs_gone: gone.unseen }) };
     },
     ({ counters }) => stateOf(run.checkpoint, counters),
   );
