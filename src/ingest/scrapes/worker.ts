@@ -140,24 +140,16 @@ function countersOf({ counters }: Job): RunCounts {
 function toolsOf(deps: CrawlDeps, { signal }: Slice, { tenantId, source }: ScrapeSource): CrawlTools {
   const { db, fetch, bounds, wait } = deps;
   const key = { tenantId, source };
-  const known = (row: { externalId: string; payloadHash: string; memo: string | null }) => ({
-    url: row.externalId,
-    contentHash: row.payloadHash,
-    memo: row.memo,
-  });
   return {
     fetch,
     signal,
-    ...(bounds ? { bounds } : {}),
-    ...(wait ? { wait } : {}),
+    bounds,
+    wait,
     findKnown: async (urls) => {
       const rows = await db.tenant(tenantId, (tx) => listKnownOf(tx, key, urls));
-      return new Map(rows.map((row) => [row.externalId, known(row)]));
+      return new Map(rows.map((row) => [row.url, row]));
     },
-    listKnown: async (page) => {
-      const rows = await db.tenant(tenantId, (tx) => listKnown(tx, { ...key, ...page }));
-      return rows.map(known);
-    },
+    listKnown: (page) => db.tenant(tenantId, (tx) => listKnown(tx, { ...key, ...page })),
   };
 }
 

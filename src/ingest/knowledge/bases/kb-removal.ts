@@ -1,10 +1,9 @@
 import { removeFile } from '../../../kernel/files/service.ts';
-import type { Files } from '../../../kernel/files/types.ts';
 import type { UpkeepTask } from '../../../kernel/upkeep/types.ts';
-import type { Database, Tx } from '../../../lib/postgres/db.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
 import { knowledgeErrors } from '../errors.ts';
 import { removeKbContents } from '../index/removal.ts';
-import { assertIdle } from '../service.ts';
+import { assertIdle, type KnowledgeServiceDeps } from '../service.ts';
 import {
   deleteHiddenKb,
   deleteKbFile,
@@ -16,10 +15,7 @@ import {
 } from '../store.ts';
 import type { KbKey } from '../types.ts';
 
-export interface KbRemovalDeps {
-  db: Database;
-  files: Files;
-}
+type KbRemovalDeps = Pick<KnowledgeServiceDeps, 'db' | 'files'>;
 
 const filesPerTransaction = 500;
 /** A small knowledge base is deleted within the request; upkeep deletes the rest of a large one. */

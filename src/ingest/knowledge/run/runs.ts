@@ -1,11 +1,11 @@
 import { jobErrors } from '../../../kernel/jobs/errors.ts';
 import {
   type BeforeCommit,
-  cancel,
+  type cancel,
   dispatchIn,
   type JobsDeps,
-  pause,
-  resume,
+  type pause,
+  type resume,
 } from '../../../kernel/jobs/service.ts';
 import { findJob } from '../../../kernel/jobs/store.ts';
 import type { Job } from '../../../kernel/jobs/types.ts';
@@ -69,19 +69,12 @@ function stillActive(job: Job): Error {
   );
 }
 
-export function pauseRun(deps: JobsDeps, name: RunName): Promise<RunReport> {
-  return move(deps, name, pause);
-}
-
-export function resumeRun(deps: JobsDeps, name: RunName): Promise<RunReport> {
-  return move(deps, name, resume);
-}
-
-export function cancelRun(deps: JobsDeps, name: RunName): Promise<RunReport> {
-  return move(deps, name, cancel);
-}
-
-async function move(deps: JobsDeps, name: RunName, change: typeof pause): Promise<RunReport> {
+/** Pauses, resumes or cancels a run. */
+export async function changeRun(
+  deps: JobsDeps,
+  name: RunName,
+  change: typeof pause | typeof resume | typeof cancel,
+): Promise<RunReport> {
   const { kbId, job } = await deps.db.tenant(name.tenantId, (tx) => findNamed(tx, name));
   if (!job) throw knowledgeErrors.raise.knowledge_run_missing(`Knowledge base ${kbId} has never run`);
   await change(deps, { tenantId: name.tenantId, jobId: job.jobId });

@@ -1,3 +1,4 @@
+import type { KnownPage } from '../../../kernel/crawl/types.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql, trustedSql } from '../../../lib/postgres/sql.ts';
 import { toSnakeCase } from '../../../lib/snake-case.ts';
@@ -107,9 +108,9 @@ export function listKnownOf(
   tx: Tx,
   { tenantId, source }: SourceKey,
   externalIds: readonly string[],
-): Promise<{ externalId: string; payloadHash: string; memo: string | null }[]> {
+): Promise<(KnownPage & { url: string })[]> {
   return tx.rows(sql`
-    select r.external_id as "externalId", r.payload_hash as "payloadHash", r.memo
+    select r.external_id as url, r.payload_hash as "contentHash", r.memo
       from unnest(${externalIds}::text[]) as p (external_id)
       join scrape_references r
         on r.tenant_id = ${tenantId} and r.source = ${source} and r.external_id = p.external_id collate "C"
@@ -120,9 +121,9 @@ export function listKnownOf(
 export function listKnown(
   tx: Tx,
   { tenantId, source, after, limit }: SourceKey & { after: string | null; limit: number },
-): Promise<{ externalId: string; payloadHash: string; memo: string | null }[]> {
+): Promise<(KnownPage & { url: string })[]> {
   return tx.rows(sql`
-    select r.external_id as "externalId", r.payload_hash as "payloadHash", r.memo
+    select r.external_id as url, r.payload_hash as "contentHash", r.memo
       from scrape_references r
      where r.tenant_id = ${tenantId}
        and r.source = ${source}
