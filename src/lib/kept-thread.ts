@@ -12,7 +12,7 @@ export interface KeptThreadOptions<Answer> {
 /** Idle threads keep their libraries in memory: 30 MB for images, 60 MB for documents. */
 const idleMs = 60_000;
 
-/** A thread that starts with the first request and ends when it is idle; if it dies, the next request starts another. */
+/** A thread that starts with the first request and ends when idle; if it dies, the next request starts another. */
 export class KeptThread<Request, Answer> {
   readonly #options: KeptThreadOptions<Answer>;
   #thread: Worker | null = null;

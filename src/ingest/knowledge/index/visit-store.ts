@@ -154,9 +154,10 @@ export type UnchangedDocument = Pick<KnowledgeDocument, 'uri' | 'etag' | 'lastMo
 /** Records that documents were seen unchanged, and clears earlier failures. */
 export async function noteUnchanged(
   tx: Tx,
-  { tenantId, generation, sourceId, jobId }: VisitKey,
+  key: VisitKey,
   documents: readonly UnchangedDocument[],
 ): Promise<void> {
+  const { jobId } = key;
   await tx.run(sql`
     update knowledge_documents d
        set state = case when d.state in ('error', 'gone') then 'indexed' else d.state end,
@@ -170,14 +171,7 @@ export async function noteUnchanged(
       from unnest(${documents.map(({ uri }) => uri)}::text[],
                   ${documents.map(({ etag }) => etag)}::text[],
                   ${documents.map(({ lastModified }) => lastModified)}::text[]) as g (uri, etag, last_modified),
-           lateral (
-             select k.ctid as place
-               from knowledge_documents k
-              where k.tenant_id = ${tenantId}
-                and k.generation = ${generation}
-                and k.source_id = ${sourceId}
-                and k.uri_key = sha256(convert_to(g.uri, 'UTF8'))
-              limit 1) p
+           ${placeOfUri(key)} p
      where d.ctid = p.place`);
 }
 
@@ -185,11 +179,8 @@ export async function noteUnchanged(
  * Marks documents as gone. Searches find them until the run ends, so that cancel can restore them. Returns how many
  * there were.
  */
-export async function noteGone(
-  tx: Tx,
-  { tenantId, generation, sourceId, jobId }: VisitKey,
-  uris: readonly string[],
-): Promise<number> {
+export async function noteGone(tx: Tx, key: VisitKey, uris: readonly string[]): Promise<number> {
+  const { jobId } = key;
   return tx.run(sql`
     update knowledge_documents d
        set previous = case when d.last_job = ${jobId} then d.previous else ${before} end,
@@ -198,15 +189,20 @@ export async function noteGone(
            seen_at = clock_timestamp(),
            updated_at = clock_timestamp()
       from unnest(${uris}::text[]) as g (uri),
-           lateral (
+           ${placeOfUri(key)} p
+     where d.ctid = p.place`);
+}
+
+/** One index lookup for each `g.uri`. */
+function placeOfUri({ tenantId, generation, sourceId }: VisitKey) {
+  return sql`lateral (
              select k.ctid as place
                from knowledge_documents k
               where k.tenant_id = ${tenantId}
                 and k.generation = ${generation}
                 and k.source_id = ${sourceId}
                 and k.uri_key = sha256(convert_to(g.uri, 'UTF8'))
-              limit 1) p
-     where d.ctid = p.place`);
+              limit 1)`;
 }
 
 export interface SweepScope extends RunKey {
