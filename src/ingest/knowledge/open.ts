@@ -87,7 +87,6 @@ export function openKnowledgeHouse(options: KnowledgeHouseOptions): KnowledgeHou
   const pipeline = knowledgePipeline(worker);
   const service = {
     db,
-    engine,
     files,
     folderRoot,
     maxFileBytes,
@@ -105,7 +104,7 @@ export function openKnowledgeHouse(options: KnowledgeHouseOptions): KnowledgeHou
         search: { db, engine, embedders },
       }),
     ],
-    tasks: [kbRemovalTask({ db, files, engine })],
+    tasks: [kbRemovalTask({ db, files })],
     close: async () => {
       pipeline.close();
       await Promise.all([embedders.close(), closeDocumentReader()]);

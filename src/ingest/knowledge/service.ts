@@ -7,7 +7,6 @@ import { chunkerOf, embedderOf, type KnowledgeChange, type KnowledgeForm } from 
 import { countSources } from './bases/overview-store.ts';
 import type { EmbedderSettings } from './embedders/embedder.ts';
 import { knowledgeErrors } from './errors.ts';
-import type { VectorEngine } from './index/vector/engine.ts';
 import { listBusyJobs } from './run/store.ts';
 import { type SourceForm, sourceSettingsOf } from './sources/source-form.ts';
 import {
@@ -31,7 +30,6 @@ export interface KnowledgeLimits {
 export interface KnowledgeServiceDeps {
   db: Database;
   files: Files;
-  engine: VectorEngine;
   limits: KnowledgeLimits;
   /** Folders below it may be sources; null: no folders. */
   folderRoot: string | null;

@@ -30,35 +30,25 @@ export function insertKb(tx: Tx, kb: NewKb): Promise<KnowledgeBase | null> {
 }
 
 /** Here and below, a knowledge base that is being deleted does not exist. */
-export function findKb(tx: Tx, { tenantId, kbId }: KbKey): Promise<KnowledgeBase | null> {
-  return tx.find<KnowledgeBase>(sql`
+const oneKb = ({ tenantId, kbId }: KbKey) => sql`
     select ${kbColumns}
       from knowledge_bases b
      where b.tenant_id = ${tenantId}
        and b.kb_id = ${kbId}
-       and b.removed_at is null`);
+       and b.removed_at is null`;
+
+export function findKb(tx: Tx, key: KbKey): Promise<KnowledgeBase | null> {
+  return tx.find<KnowledgeBase>(oneKb(key));
 }
 
 /** Locks it until the end of the transaction against changes, deletion and switching; commits of runs wait. */
-export function lockKb(tx: Tx, { tenantId, kbId }: KbKey): Promise<KnowledgeBase | null> {
-  return tx.find<KnowledgeBase>(sql`
-    select ${kbColumns}
-      from knowledge_bases b
-     where b.tenant_id = ${tenantId}
-       and b.kb_id = ${kbId}
-       and b.removed_at is null
-       for update`);
+export function lockKb(tx: Tx, key: KbKey): Promise<KnowledgeBase | null> {
+  return tx.find<KnowledgeBase>(sql`${oneKb(key)} for update`);
 }
 
 /** A shared lock: several transactions may hold it, and none may switch or delete the knowledge base. */
-export function shareKb(tx: Tx, { tenantId, kbId }: KbKey): Promise<KnowledgeBase | null> {
-  return tx.find<KnowledgeBase>(sql`
-    select ${kbColumns}
-      from knowledge_bases b
-     where b.tenant_id = ${tenantId}
-       and b.kb_id = ${kbId}
-       and b.removed_at is null
-       for share`);
+export function shareKb(tx: Tx, key: KbKey): Promise<KnowledgeBase | null> {
+  return tx.find<KnowledgeBase>(sql`${oneKb(key)} for share`);
 }
 
 /** By id. */

@@ -64,8 +64,7 @@ export interface GenerationKey extends KbKey {
 }
 
 /** Everything that was chunked and embedded with the same settings. */
-export interface Generation extends KbKey {
-  generation: number;
+export interface Generation extends GenerationKey {
   fingerprint: string;
   dimensions: number;
   embedder: EmbedderSettings;
@@ -76,8 +75,7 @@ export interface Generation extends KbKey {
 export const documentStates = ['indexed', 'empty', 'error', 'gone'] as const;
 export type DocumentState = (typeof documentStates)[number];
 
-export interface KnowledgeDocument extends KbKey {
-  generation: number;
+export interface KnowledgeDocument extends GenerationKey {
   documentId: string;
   sourceId: string;
   uri: string;

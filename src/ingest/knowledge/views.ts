@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { timestamp } from '../../kernel/http/replies.ts';
 import type { Job } from '../../kernel/jobs/types.ts';
+import { toSnakeCase } from '../../lib/snake-case.ts';
 import type { LastRun } from './bases/overview-store.ts';
-import type { ChunkerSettings } from './chunkers/chunker.ts';
-import type { EmbedderSettings } from './embedders/embedder.ts';
 import { type RunReport, statusOf } from './run/report.ts';
 import { uriOfFile } from './sources/files.ts';
 import {
@@ -56,36 +55,14 @@ export function renderKnowledgeBase(
   lastRun: LastRun | null = null,
   figures: { documents: Record<DocumentState, number>; chunks: number } | null = null,
 ): z.output<typeof knowledgeBaseReply> {
+  const { tenantId: _, chunker, embedder, ...shown } = kb;
   return {
-    kb_id: kb.kbId,
-    name: kb.name,
-    chunker: renderChunker(kb.chunker),
-    embedder: renderEmbedder(kb.embedder),
-    generation: kb.generation,
+    ...toSnakeCase(shown),
+    chunker: toSnakeCase(chunker),
+    embedder: toSnakeCase(embedder),
     status: statusOf(lastRun),
     job_id: lastRun?.jobId ?? null,
     ...figures,
-    created_by: kb.createdBy,
-    created_at: kb.createdAt.toISOString(),
-    updated_at: kb.updatedAt.toISOString(),
-  };
-}
-
-function renderChunker(settings: ChunkerSettings) {
-  const { strategy, maxTokens } = settings;
-  const overlap = strategy === 'fixed' ? { overlap_tokens: settings.overlapTokens } : {};
-  return { strategy, max_tokens: maxTokens, ...overlap };
-}
-
-function renderEmbedder(settings: EmbedderSettings) {
-  if (settings.provider !== 'openai') return settings;
-  return {
-    provider: settings.provider,
-    base_url: settings.baseUrl,
-    model: settings.model,
-    dimensions: settings.dimensions,
-    api_key_secret: settings.apiKeySecret,
-    price_per_million_tokens: settings.pricePerMillionTokens,
   };
 }
 
@@ -99,14 +76,11 @@ export const knowledgeSourceReply = z
   })
   .meta({ id: 'KnowledgeSource' });
 
-export function renderSource(source: KnowledgeSource): z.output<typeof knowledgeSourceReply> {
-  return {
-    source_id: source.sourceId,
-    kb_id: source.kbId,
-    type: source.type,
-    settings: source.settings,
-    created_at: source.createdAt.toISOString(),
-  };
+export function renderSource({
+  tenantId: _,
+  ...source
+}: KnowledgeSource): z.output<typeof knowledgeSourceReply> {
+  return toSnakeCase(source);
 }
 
 export const knowledgeFileReply = z
@@ -124,17 +98,8 @@ export const knowledgeFileReply = z
   .meta({ id: 'KnowledgeFile' });
 
 export function renderFile(file: KnowledgeFile): z.output<typeof knowledgeFileReply> {
-  return {
-    file_id: file.fileId,
-    kb_id: file.kbId,
-    name: file.name,
-    uri: uriOfFile(file.name),
-    media_type: file.mediaType,
-    size_bytes: file.sizeBytes,
-    sha256: file.sha256,
-    origin: file.origin,
-    created_at: file.createdAt.toISOString(),
-  };
+  const { tenantId: _, createdBy: _user, ...shown } = file;
+  return { ...toSnakeCase(shown), uri: uriOfFile(file.name) };
 }
 
 export const knowledgeDocumentReply = z
@@ -156,21 +121,8 @@ export const knowledgeDocumentReply = z
   .meta({ id: 'KnowledgeDocument' });
 
 export function renderDocument(document: KnowledgeDocument): z.output<typeof knowledgeDocumentReply> {
-  return {
-    document_id: document.documentId,
-    kb_id: document.kbId,
-    source_id: document.sourceId,
-    uri: document.uri,
-    title: document.title,
-    media_type: document.mediaType,
-    state: document.state,
-    content_hash: document.contentHash,
-    chunk_count: document.chunkCount,
-    error_code: document.errorCode,
-    error_text: document.errorText,
-    notes: document.notes,
-    updated_at: document.updatedAt.toISOString(),
-  };
+  const { tenantId: _, generation: _generation, etag: _etag, lastModified: _modified, ...shown } = document;
+  return toSnakeCase(shown);
 }
 
 const counts = z.object({
@@ -216,24 +168,16 @@ export const runReply = z
   .meta({ id: 'KnowledgeRun' });
 
 export function renderRun(report: RunReport): z.output<typeof runReply> {
-  const { job } = report;
+  const { job, incomplete, isStalled, ...shown } = report;
   return {
+    ...toSnakeCase(shown),
     job_id: job?.jobId ?? null,
-    kb_id: report.kbId,
     status: statusOf(job),
     stage: job?.stage ?? null,
-    checkpoint: report.checkpoint,
-    counters: report.counters,
-    incomplete_sources: report.incomplete,
+    incomplete_sources: incomplete,
     last_error: job?.errorMessage ?? null,
     error_code: job?.errorCode ?? null,
-    heartbeat_age_seconds: report.heartbeatAgeSeconds,
-    stalled: report.isStalled,
-    waiting_until: report.waitingUntil?.toISOString() ?? null,
-    docs_expected: report.docsExpected,
-    docs_per_second: report.docsPerSecond,
-    chunks_per_second: report.chunksPerSecond,
-    eta_seconds: report.etaSeconds,
+    stalled: isStalled,
     started_at: job?.startedAt?.toISOString() ?? null,
     finished_at: job?.finishedAt?.toISOString() ?? null,
   };

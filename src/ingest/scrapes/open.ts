@@ -41,8 +41,8 @@ export function openScrapeHouse(options: ScrapeHouseOptions): ScrapeHouse {
       ...handOver,
       fetch,
       sliceMs: options.scrapeSliceMs,
-      ...(bounds ? { bounds } : {}),
-      ...(wait ? { wait } : {}),
+      bounds,
+      wait,
     }),
     routes: [
       scrapeRoutes({

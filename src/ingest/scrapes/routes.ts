@@ -92,10 +92,10 @@ function installChanges(app: RouteApp, deps: ScrapeRouteDeps): void {
     handler: async (request, reply) => {
       const key = sourceKeyOf(request);
       const { userId: createdBy } = principalOf(request);
-      const saved = await saveSource(deps, { ...key, ...sourceOf(request.body), createdBy });
+      const { isNew, ...saved } = await saveSource(deps, { ...key, ...sourceOf(request.body), createdBy });
       const last = await lastRuns(deps.db, key.tenantId, [saved]);
       const body = renderSource(saved, last.get(saved.source));
-      if (!saved.isNew) return reply.code(200).send(body);
+      if (!isNew) return reply.code(200).send(body);
       return reply.code(201).header('location', `/api/scraping/sources/${saved.source}`).send(body);
     },
   });

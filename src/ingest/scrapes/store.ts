@@ -27,31 +27,23 @@ export async function putSource(tx: Tx, source: NewSource): Promise<ScrapeSource
   return row;
 }
 
-export function findSource(tx: Tx, { tenantId, source }: SourceKey): Promise<ScrapeSource | null> {
-  return tx.find<ScrapeSource>(sql`
+const one = ({ tenantId, source }: SourceKey) => sql`
     select ${sourceColumns}
       from scrape_sources s
      where s.tenant_id = ${tenantId}
-       and s.source = ${source}`);
+       and s.source = ${source}`;
+
+export function findSource(tx: Tx, key: SourceKey): Promise<ScrapeSource | null> {
+  return tx.find<ScrapeSource>(one(key));
 }
 
 /** Prevents changes and deletion until the end of the transaction; several transactions may share the lock. */
-export function shareSource(tx: Tx, { tenantId, source }: SourceKey): Promise<ScrapeSource | null> {
-  return tx.find<ScrapeSource>(sql`
-    select ${sourceColumns}
-      from scrape_sources s
-     where s.tenant_id = ${tenantId}
-       and s.source = ${source}
-       for share`);
+export function shareSource(tx: Tx, key: SourceKey): Promise<ScrapeSource | null> {
+  return tx.find<ScrapeSource>(sql`${one(key)} for share`);
 }
 
-export function lockSource(tx: Tx, { tenantId, source }: SourceKey): Promise<ScrapeSource | null> {
-  return tx.find<ScrapeSource>(sql`
-    select ${sourceColumns}
-      from scrape_sources s
-     where s.tenant_id = ${tenantId}
-       and s.source = ${source}
-       for update`);
+export function lockSource(tx: Tx, key: SourceKey): Promise<ScrapeSource | null> {
+  return tx.find<ScrapeSource>(sql`${one(key)} for update`);
 }
 
 /** By name. */

@@ -101,15 +101,8 @@ export interface NewReference {
   memo: string | null;
 }
 
-export interface ScrapeReference {
-  tenantId: string;
+export interface ScrapeReference extends SourceKey, Omit<NewReference, 'content' | 'memo'> {
   referenceId: string;
-  source: string;
-  externalId: string;
-  url: string;
-  title: string;
-  mediaType: string | null;
-  metadata: Record<string, unknown>;
   payloadHash: string;
   contentBytes: number;
   scrapeRunId: string;
@@ -119,10 +112,8 @@ export interface ScrapeReference {
 }
 
 /** The outcome for one reference of a sync. */
-export interface TouchedReference {
-  referenceId: string;
-  externalId: string;
-  payloadHash: string;
+export interface TouchedReference
+  extends Pick<ScrapeReference, 'referenceId' | 'externalId' | 'payloadHash'> {
   isCreated: boolean;
   isChanged: boolean;
 }
@@ -143,24 +134,6 @@ export const handoffReasons = [
 ] as const;
 export type HandoffReason = (typeof handoffReasons)[number];
 
-export interface Handoff {
-  tenantId: string;
-  handoffId: string;
-  source: string;
-  kbId: string;
-  referenceId: string;
-  payloadHash: string;
-  status: HandoffStatus;
-  reasonCode: HandoffReason;
-  reasonText: string | null;
-  attempts: number;
-  jobId: string | null;
-  scrapeRunId: string;
-  createdBy: string;
-  createdAt: Date;
-  updatedAt: Date;
-}
-
 /** A hand-off that waits for a job. */
 export interface OpenHandoff {
   handoffId: string;
@@ -168,6 +141,17 @@ export interface OpenHandoff {
   scrapeRunId: string;
   kbId: string;
   createdBy: string;
+}
+
+export interface Handoff extends SourceKey, OpenHandoff {
+  payloadHash: string;
+  status: HandoffStatus;
+  reasonCode: HandoffReason;
+  reasonText: string | null;
+  attempts: number;
+  jobId: string | null;
+  createdAt: Date;
+  updatedAt: Date;
 }
 
 export interface HandoffPolicy {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { timestamp } from '../../kernel/http/replies.ts';
+import { toSnakeCase } from '../../lib/snake-case.ts';
 import { defaultCrawlSettings } from './crawl/steps.ts';
 import type { RunWithHandoffs } from './service.ts';
 import {
@@ -46,27 +47,20 @@ export function renderSource(
 ): z.output<typeof sourceReply> {
   const { maxPages, maxDepth, include, exclude, sitemap } = { ...defaultCrawlSettings, ...source.settings };
   const isCrawl = source.mode === 'crawl';
+  const { tenantId: _, settings: _settings, ...shown } = source;
   return {
-    source: source.source,
-    mode: source.mode,
-    kind: source.kind,
-    kb_id: source.kbId,
-    url: source.url,
+    ...toSnakeCase(shown),
     max_pages: isCrawl ? maxPages : null,
     max_depth: isCrawl && source.kind === 'website' ? maxDepth : null,
     include: isCrawl ? include : [],
     exclude: isCrawl ? exclude : [],
     sitemap: isCrawl && source.kind === 'website' ? sitemap : null,
-    last_run: lastRun && {
-      scrape_run_id: lastRun.scrapeRunId,
-      status: lastRun.status,
-      started_at: lastRun.startedAt.toISOString(),
-      finished_at: moment(lastRun.finishedAt),
-    },
-    created_by: source.createdBy,
-    created_at: source.createdAt.toISOString(),
-    updated_at: source.updatedAt.toISOString(),
+    last_run: lastRun && summaryOf(lastRun),
   };
+}
+
+function summaryOf({ scrapeRunId, status, startedAt, finishedAt }: ScrapeRun): z.output<typeof runSummary> {
+  return toSnakeCase({ scrapeRunId, status, startedAt, finishedAt });
 }
 
 const counts = {
@@ -126,15 +120,10 @@ export const runReply = z
   .meta({ id: 'ScrapeRun' });
 
 export function renderRun(run: ScrapeRun): z.output<typeof runReply> {
+  const { pagesFailed, isComplete, errorCode, errorText, createdBy, startedAt, finishedAt } = run;
   return {
     ...renderSync(run),
-    pages_failed: run.pagesFailed,
-    is_complete: run.isComplete,
-    error_code: run.errorCode,
-    error_text: run.errorText,
-    created_by: run.createdBy,
-    started_at: run.startedAt.toISOString(),
-    finished_at: moment(run.finishedAt),
+    ...toSnakeCase({ pagesFailed, isComplete, errorCode, errorText, createdBy, startedAt, finishedAt }),
   };
 }
 
@@ -172,20 +161,8 @@ export const referenceReply = z
   .meta({ id: 'ScrapeReference' });
 
 export function renderReference(reference: ScrapeReference): z.output<typeof referenceReply> {
-  return {
-    reference_id: reference.referenceId,
-    external_id: reference.externalId,
-    url: reference.url,
-    title: reference.title,
-    media_type: reference.mediaType,
-    metadata: reference.metadata,
-    payload_hash: reference.payloadHash,
-    content_bytes: reference.contentBytes,
-    scrape_run_id: reference.scrapeRunId,
-    gone_at: moment(reference.goneAt),
-    created_at: reference.createdAt.toISOString(),
-    updated_at: reference.updatedAt.toISOString(),
-  };
+  const { tenantId: _, source: _source, ...shown } = reference;
+  return toSnakeCase(shown);
 }
 
 const handoffReply = z
@@ -213,22 +190,6 @@ export const handoffListReply = z.object({
 });
 
 export function renderHandoff(handoff: Handoff): z.output<typeof handoffReply> {
-  return {
-    handoff_id: handoff.handoffId,
-    reference_id: handoff.referenceId,
-    payload_hash: handoff.payloadHash,
-    status: handoff.status,
-    reason_code: handoff.reasonCode,
-    reason_text: handoff.reasonText,
-    attempts: handoff.attempts,
-    job_id: handoff.jobId,
-    kb_id: handoff.kbId,
-    scrape_run_id: handoff.scrapeRunId,
-    created_at: handoff.createdAt.toISOString(),
-    updated_at: handoff.updatedAt.toISOString(),
-  };
-}
-
-function moment(date: Date | null): string | null {
-  return date?.toISOString() ?? null;
+  const { tenantId: _, source: _source, createdBy: _user, ...shown } = handoff;
+  return toSnakeCase(shown);
 }

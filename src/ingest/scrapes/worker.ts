@@ -123,14 +123,14 @@ async function open(slice: Slice): Promise<OpenCrawl> {
 }
 
 function checkpointOf({ checkpoint }: Job): Checkpoint {
-  const {
-    progress = null,
-    was_complete = false,
-    reason = null,
-    step = 0,
-    end = null,
-  } = checkpoint as Partial<Checkpoint>;
-  return { progress, was_complete, reason, step, end };
+  return {
+    progress: null,
+    was_complete: false,
+    reason: null,
+    step: 0,
+    end: null,
+    ...(checkpoint as Partial<Checkpoint>),
+  };
 }
 
 function countersOf({ counters }: Job): RunCounts {
@@ -140,24 +140,16 @@ function countersOf({ counters }: Job): RunCounts {
 function toolsOf(deps: CrawlDeps, { signal }: Slice, { tenantId, source }: ScrapeSource): CrawlTools {
   const { db, fetch, bounds, wait } = deps;
   const key = { tenantId, source };
-  const known = (row: { externalId: string; payloadHash: string; memo: string | null }) => ({
-    url: row.externalId,
-    contentHash: row.payloadHash,
-    memo: row.memo,
-  });
   return {
     fetch,
     signal,
-    ...(bounds ? { bounds } : {}),
-    ...(wait ? { wait } : {}),
+    bounds,
+    wait,
     findKnown: async (urls) => {
       const rows = await db.tenant(tenantId, (tx) => listKnownOf(tx, key, urls));
-      return new Map(rows.map((row) => [row.externalId, known(row)]));
+      return new Map(rows.map((row) => [row.url, row]));
     },
-    listKnown: async (page) => {
-      const rows = await db.tenant(tenantId, (tx) => listKnown(tx, { ...key, ...page }));
-      return rows.map(known);
-    },
+    listKnown: (page) => db.tenant(tenantId, (tx) => listKnown(tx, { ...key, ...page })),
   };
 }
 
@@ -182,7 +174,13 @@ async function commit(
     },
     ({ counters, before }) => ({
       counters: { ...counters },
-      checkpoint: { ...checkpointAfter(before, batch, wasComplete), end },
+      checkpoint: {
+        progress: batch.progress,
+        was_complete: wasComplete,
+        reason: before.reason ?? batch.reason,
+        step: before.step + 1,
+        end,
+      },
       stage: 'crawl',
     }),
   );
@@ -201,19 +199,6 @@ async function commit(
     },
     (counters) => ({ counters: { ...counters } }),
   );
-}
-
-function checkpointAfter(
-  before: Checkpoint,
-  batch: CrawlBatch,
-  wasComplete: boolean,
-): Record<string, unknown> {
-  return {
-    progress: batch.progress,
-    was_complete: wasComplete,
-    reason: before.reason ?? batch.reason,
-    step: before.step + 1,
-  };
 }
 
 const frontierBatch = 5_000;

@@ -324,7 +324,11 @@ class Crawl {
   }
 }
 
-function newProgress({ wasComplete = false, listKnown }: CrawlOptions): CrawlProgress {
+/** Of a crawl that has not begun. */
+export function newProgress({
+  wasComplete = false,
+  listKnown,
+}: Pick<CrawlOptions, 'wasComplete' | 'listKnown'>): CrawlProgress {
   return {
     origin: null,
     isSitemapRead: false,

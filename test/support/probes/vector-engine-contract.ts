@@ -40,7 +40,7 @@ function use({ engine, database, dimensions }: EngineUnderTest) {
   const add = (space: VectorSpace, ...vectors: Float32Array[]) =>
     database.tenant(space.tenantId, (tx) => addVectors(tx, { engine, space }, vectors));
   const remove = (space: VectorSpace, ids: number[]) =>
-    database.tenant(space.tenantId, (tx) => removeVectors(tx, { engine, space }, ids));
+    database.tenant(space.tenantId, (tx) => removeVectors(tx, space, ids));
   const toward = (...coordinates: number[]) => direction(dimensions, ...coordinates);
   return { searchIn, add, remove, toward };
 }
@@ -150,7 +150,7 @@ function follows(open: () => EngineUnderTest): void {
     const [kept] = await add(space, toward(1));
     const seenInside: number[] = [];
     const undone = database.tenant(space.tenantId, async (tx) => {
-      await removeVectors(tx, { engine, space }, [Number(kept)]);
+      await removeVectors(tx, space, [Number(kept)]);
       await addVectors(tx, { engine, space }, [toward(1), toward(0, 1)]);
       const hits = await engine.search(tx, space, { vector: toward(1), limit: 10, signal });
       seenInside.push(...hits.map(({ chunkId }) => chunkId));

@@ -57,16 +57,11 @@ export async function addVectors(
   return chunks.map(({ chunkId }) => chunkId);
 }
 
-export async function removeVectors(
-  tx: Tx,
-  { engine, space }: { engine: VectorEngine; space: VectorSpace },
-  chunkIds: readonly number[],
-): Promise<void> {
+export async function removeVectors(tx: Tx, space: VectorSpace, chunkIds: readonly number[]): Promise<void> {
   await tx.run(sql`
     delete from embeddings_index
      where tenant_id = ${space.tenantId}
        and chunk_id = any(${chunkIds}::bigint[])`);
-  await engine.remove(tx, space, chunkIds);
   await bump(tx, space);
 }
 

@@ -1,6 +1,5 @@
-import { Worker } from 'node:worker_threads';
 import { messageOf } from '../../../lib/errors.ts';
-import { threadFile } from '../../../lib/thread-file.ts';
+import { KeptThread } from '../../../lib/kept-thread.ts';
 import { imageFailures } from './errors.ts';
 import type { DecodeAnswer, Decoded, DecodeQuestion } from './types.ts';
 import { imageLimits } from './types.ts';
@@ -11,8 +10,6 @@ interface Asked {
   timer: NodeJS.Timeout;
 }
 
-/** An idle thread keeps libvips in memory, about 30 MB. */
-const idleMs = 60_000;
 /** Waiting for room and for the library to load adds to the time of one image. */
 const marginMs = 2 * imageLimits.decodeMs;
 
@@ -25,8 +22,11 @@ export class ImageDecoder {
   readonly #waiting: (() => void)[] = [];
   #working = 0;
   #lastId = 0;
-  #thread: Worker | null = null;
-  #idle: NodeJS.Timeout | undefined;
+  readonly #thread = new KeptThread<DecodeQuestion, DecodeAnswer>({
+    file: 'decode-thread',
+    onAnswer: ({ id, ...decoded }) => this.#settle(id, decoded),
+    onLost: (error) => this.#failAll(messageOf(error)),
+  });
 
   /**
    * `read` is called when the image is next: only as many files are in memory as are decoded at once, however many
@@ -42,11 +42,9 @@ export class ImageDecoder {
   }
 
   async close(): Promise<void> {
-    clearTimeout(this.#idle);
-    const thread = this.#thread;
-    this.#thread = null;
+    const ended = this.#thread.end();
     this.#failAll('it was closed');
-    await thread?.terminate();
+    await ended;
   }
 
   #enter(): Promise<() => void> {
@@ -64,40 +62,22 @@ export class ImageDecoder {
     this.#working -= 1;
     const next = this.#waiting.shift();
     if (next !== undefined) next();
-    else if (this.#working === 0) this.#rest();
+    else if (this.#working === 0) this.#thread.rest();
   }
 
   #ask(bytes: Uint8Array<ArrayBuffer>): Promise<Decoded> {
     this.#lastId += 1;
     const question: DecodeQuestion = { id: this.#lastId, bytes };
     return new Promise((resolve, reject) => {
-      clearTimeout(this.#idle);
-      const thread = this.#thread ?? this.#start();
-      this.#thread = thread;
-      thread.ref();
+      this.#thread.ask(question, bytes);
       // The library has a limit of its own; this one is for a thread that does not come back from it.
-      const giveUp = () => this.#lose(thread, new Error('it stopped responding'));
+      const giveUp = () => {
+        void this.#thread.end();
+        this.#failAll('it stopped responding');
+      };
       const timer = setTimeout(giveUp, imageLimits.decodeMs + marginMs);
       this.#asked.set(question.id, { resolve, reject, timer });
-      thread.postMessage(question, [bytes.buffer]);
     });
-  }
-
-  #start(): Worker {
-    const thread = new Worker(threadFile('decode-thread'), {
-      // A decoder needs neither the server's secrets nor its terminal.
-      env: {},
-      argv: [],
-      execArgv: [],
-      stdout: true,
-      stderr: true,
-    });
-    thread.stdout.resume();
-    thread.stderr.resume();
-    thread.on('message', ({ id, ...decoded }: DecodeAnswer) => this.#settle(id, decoded));
-    thread.on('error', (error) => this.#lose(thread, error));
-    thread.on('exit', (code) => this.#lose(thread, new Error(`its thread ended with code ${code}`)));
-    return thread;
   }
 
   #settle(id: number, decoded: Decoded): void {
@@ -108,32 +88,11 @@ export class ImageDecoder {
     asked.resolve(decoded);
   }
 
-  #lose(thread: Worker, error: unknown): void {
-    if (thread !== this.#thread) return;
-    this.#thread = null;
-    // Nobody listens to it any more, whatever happens to it.
-    thread.terminate().catch(() => {});
-    this.#failAll(messageOf(error));
-  }
-
   #failAll(why: string): void {
     for (const [id, { reject, timer }] of this.#asked) {
       clearTimeout(timer);
       this.#asked.delete(id);
       reject(imageFailures.raise.image_decoder_failed(`The image decoder failed: ${why}`));
     }
-  }
-
-  /** An idle thread does not keep the process alive, and after a while frees its memory. */
-  #rest(): void {
-    this.#thread?.unref();
-    clearTimeout(this.#idle);
-    this.#idle = setTimeout(() => {
-      const thread = this.#thread;
-      if (this.#working > 0 || thread === null) return;
-      this.#thread = null;
-      thread.terminate().catch(() => {});
-    }, idleMs);
-    this.#idle.unref();
   }
 }

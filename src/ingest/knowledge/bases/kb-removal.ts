@@ -1,11 +1,9 @@
 import { removeFile } from '../../../kernel/files/service.ts';
-import type { Files } from '../../../kernel/files/types.ts';
 import type { UpkeepTask } from '../../../kernel/upkeep/types.ts';
-import type { Database, Tx } from '../../../lib/postgres/db.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
 import { knowledgeErrors } from '../errors.ts';
 import { removeKbContents } from '../index/removal.ts';
-import type { VectorEngine } from '../index/vector/engine.ts';
-import { assertIdle } from '../service.ts';
+import { assertIdle, type KnowledgeServiceDeps } from '../service.ts';
 import {
   deleteHiddenKb,
   deleteKbFile,
@@ -17,11 +15,7 @@ import {
 } from '../store.ts';
 import type { KbKey } from '../types.ts';
 
-export interface KbRemovalDeps {
-  db: Database;
-  files: Files;
-  engine: VectorEngine;
-}
+type KbRemovalDeps = Pick<KnowledgeServiceDeps, 'db' | 'files'>;
 
 const filesPerTransaction = 500;
 /** A small knowledge base is deleted within the request; upkeep deletes the rest of a large one. */
@@ -67,7 +61,7 @@ async function removeHidden(deps: KbRemovalDeps, key: KbKey, deadlineMs: number)
 /** Deletes the row of the knowledge base last. */
 async function removeSome(deps: KbRemovalDeps, tx: Tx, key: KbKey): Promise<boolean> {
   if (!(await lockHiddenKb(tx, key))) return true;
-  if (!(await removeKbContents(deps, tx, key))) return false;
+  if (!(await removeKbContents(tx, key))) return false;
   if ((await removeSomeFiles(deps, tx, key)) === filesPerTransaction) return false;
   return deleteHiddenKb(tx, key);
 }

@@ -1,40 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { chunkerSettings, createChunker } from './create-chunker.ts';
+import { createChunker } from './create-chunker.ts';
 
 const countTokens = (text: string) => text.split(/\s+/).length;
-
-describe('settings of a chunker', () => {
-  test('default to Markdown in chunks for the built-in embedder', () => {
-    expect(chunkerSettings.parse(undefined)).toEqual({ strategy: 'markdown', maxTokens: 110 });
-    expect(chunkerSettings.parse({ strategy: 'recursive' })).toEqual({
-      strategy: 'recursive',
-      maxTokens: 110,
-    });
-    expect(chunkerSettings.parse({ strategy: 'fixed' })).toEqual({
-      strategy: 'fixed',
-      maxTokens: 110,
-      overlapTokens: 16,
-    });
-    expect(chunkerSettings.parse({ strategy: 'fixed', maxTokens: 18 })).toMatchObject({ overlapTokens: 4 });
-  });
-
-  test('have limits', () => {
-    const refused = [
-      { strategy: 'markdown', maxTokens: 15 },
-      { strategy: 'markdown', maxTokens: 8_001 },
-      { strategy: 'markdown', maxTokens: 20.5 },
-      { strategy: 'markdown', overlapTokens: 1 },
-      { strategy: 'fixed', maxTokens: 20, overlapTokens: 11 },
-      { strategy: 'fixed', overlapTokens: -1 },
-      { strategy: 'pages' },
-    ];
-    for (const settings of refused)
-      expect(chunkerSettings.safeParse(settings).success, JSON.stringify(settings)).toBe(false);
-    expect(chunkerSettings.safeParse({ strategy: 'fixed', maxTokens: 20, overlapTokens: 10 }).success).toBe(
-      true,
-    );
-  });
-});
 
 describe('a chunker', () => {
   test('of plain text treats a number sign as a word', () => {

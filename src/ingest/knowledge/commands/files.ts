@@ -9,6 +9,7 @@ import { encodeFiles, type FormFile } from '../../../cli/client/multipart-form.t
 import { shortText } from '../../../cli/terminal/cells.ts';
 import { CommandFailure, exitCodes, UsageError } from '../../../cli/terminal/exit.ts';
 import { ProgressLine } from '../../../cli/terminal/progress.ts';
+import { batchesOf } from '../../../lib/batches.ts';
 import { messageOf } from '../../../lib/errors.ts';
 import { kindOfName } from '../formats/detect.ts';
 import type { renderFile } from '../views.ts';
@@ -116,7 +117,7 @@ export async function sendChanged(
     progress.update({ done, total });
   };
   try {
-    for (const group of groupsOf(changed)) {
+    for (const group of batchesOf(changed, formLimits)) {
       const form = encodeFiles(group.map((file) => formFile(file, onBytes)));
       await client.upload(`${route}/documents?origin=${encodeURIComponent(origin)}`, { ...form, signal });
     }
@@ -143,24 +144,12 @@ async function hashOf(file: IndexedFile): Promise<string> {
   return hash.digest('hex');
 }
 
-const filesPerForm = 100;
-const bytesPerForm = 32 * 1024 * 1024;
-
 /** Small files go together, so that a thousand of them are not a thousand requests. */
-function* groupsOf(files: readonly IndexedFile[]): Generator<IndexedFile[]> {
-  let group: IndexedFile[] = [];
-  let sizeBytes = 0;
-  for (const file of files) {
-    if (group.length > 0 && (group.length >= filesPerForm || sizeBytes + file.sizeBytes > bytesPerForm)) {
-      yield group;
-      group = [];
-      sizeBytes = 0;
-    }
-    group.push(file);
-    sizeBytes += file.sizeBytes;
-  }
-  if (group.length > 0) yield group;
-}
+const formLimits = {
+  maxItems: 100,
+  maxSize: 32 * 1024 * 1024,
+  sizeOf: ({ sizeBytes }: IndexedFile) => sizeBytes,
+};
 
 function formFile(file: IndexedFile, onBytes: (count: number) => void): FormFile {
   async function* content(): AsyncGenerator<Uint8Array> {

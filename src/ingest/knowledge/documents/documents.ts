@@ -115,7 +115,7 @@ export function removeDocument(deps: DocumentDeps, key: DocumentKey): Promise<vo
     const file = await deleteKbFile(tx, { ...key, name });
     if (file) await removeFile(tx, { tenantId, fileId: file.fileId, files: deps.files });
     const documents = await listFileDocuments(tx, { ...key, uri: uriOfFile(name) });
-    for (const document of documents) await removeIndexed(deps, tx, { tenantId, kbId, ...document });
+    for (const document of documents) await removeIndexed(tx, { tenantId, kbId, ...document });
     if (!file && documents.length === 0) noDocument(key);
   });
 }

@@ -17,16 +17,10 @@ interface Parts {
 
 /** The loaded sentence encoder. It blocks its thread for about 10 ms per window. */
 export class LocalModel {
-  readonly #runtime: Runtime;
-  readonly #session: InferenceSession;
-  readonly #pieces: SentencePieces;
-  readonly #nativeWork: NativeWork;
+  readonly #parts: Parts;
 
   private constructor(parts: Parts) {
-    this.#runtime = parts.runtime;
-    this.#session = parts.session;
-    this.#pieces = parts.pieces;
-    this.#nativeWork = parts.nativeWork;
+    this.#parts = parts;
   }
 
   static async load(nativeWork: NativeWork): Promise<LocalModel> {
@@ -43,7 +37,7 @@ export class LocalModel {
   /** Null for a text without any known piece. */
   async embed(text: string, { signal }: { signal: AbortSignal }): Promise<Float32Array | null> {
     const sum = new Float32Array(localDimensions);
-    for (const window of windowsOf(this.#pieces.encode(text))) {
+    for (const window of windowsOf(this.#parts.pieces.encode(text))) {
       signal.throwIfAborted();
       const vector = await this.#run(window);
       for (const [index, value] of vector.entries()) sum[index] = (sum[index] ?? 0) + value * window.length;
@@ -52,7 +46,7 @@ export class LocalModel {
   }
 
   async release(): Promise<void> {
-    await this.#session.release();
+    await this.#parts.session.release();
   }
 
   /**
@@ -60,8 +54,9 @@ export class LocalModel {
    * The model rounds by the largest number of a batch, so a text's vector would also depend on its neighbours.
    */
   async #run(window: readonly number[]): Promise<Float32Array> {
-    const ids = new this.#runtime.Tensor('int32', Int32Array.from(window), [1, window.length]);
-    const { vectors } = await this.#nativeWork.run(() => this.#session.run({ ids }));
+    const { runtime, session, nativeWork } = this.#parts;
+    const ids = new runtime.Tensor('int32', Int32Array.from(window), [1, window.length]);
+    const { vectors } = await nativeWork.run(() => session.run({ ids }));
     return vectors?.data as Float32Array;
   }
 }

@@ -1,3 +1,4 @@
+import { batchesOf } from '../../../lib/batches.ts';
 import type { FetchAnswer, GuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
 import { SecretScrubber } from '../../../lib/secret-scrubber.ts';
 import type { CountTokens } from '../chunkers/chunker.ts';
@@ -34,7 +35,10 @@ const usualDimensions: Record<string, number | undefined> = {
   'text-embedding-ada-002': 1536,
 };
 
-/** Embeds one short text to find the dimensions, if neither the settings nor the model name tell them. */
+/**
+ * Any OpenAI-compatible endpoint. It embeds one short text to find the dimensions, if neither the settings nor the
+ * model name tell them.
+ */
 export async function openOpenAiEmbedder(
   settings: OpenAiSettings,
   dependencies: OpenAiDependencies,
@@ -42,7 +46,23 @@ export async function openOpenAiEmbedder(
 ): Promise<Embedder> {
   const api = new EmbeddingsApi(settings, dependencies);
   const dimensions = settings.dimensions ?? usualDimensions[settings.model] ?? (await probe(api, signal));
-  return new OpenAiEmbedder({ settings, dependencies, dimensions, api });
+  return {
+    provider: 'openai',
+    model: settings.model,
+    dimensions,
+    limits,
+    pricePerMillionTokens: settings.pricePerMillionTokens,
+    embed: async (texts, call) => {
+      call.signal.throwIfAborted();
+      const vectors: Float32Array[] = [];
+      for (const batch of callsOf(texts, dependencies.countTokens)) {
+        vectors.push(...(await api.embed(batch, { dimensions, signal: call.signal })));
+      }
+      return vectors;
+    },
+    // The connections belong to the fetch that was passed in.
+    close: async () => {},
+  };
 }
 
 async function probe(api: EmbeddingsApi, signal: AbortSignal): Promise<number> {
@@ -50,61 +70,17 @@ async function probe(api: EmbeddingsApi, signal: AbortSignal): Promise<number> {
   return vector?.length ?? 0;
 }
 
-/** Any OpenAI-compatible endpoint. */
-class OpenAiEmbedder implements Embedder {
-  readonly provider = 'openai';
-  readonly model: string;
-  readonly dimensions: number;
-  readonly limits = limits;
-  readonly pricePerMillionTokens: number;
-  readonly #api: EmbeddingsApi;
-  readonly #countTokens: CountTokens;
-
-  constructor(parts: {
-    settings: OpenAiSettings;
-    dependencies: OpenAiDependencies;
-    dimensions: number;
-    api: EmbeddingsApi;
-  }) {
-    this.model = parts.settings.model;
-    this.pricePerMillionTokens = parts.settings.pricePerMillionTokens;
-    this.dimensions = parts.dimensions;
-    this.#api = parts.api;
-    this.#countTokens = parts.dependencies.countTokens;
-  }
-
-  async embed(texts: readonly string[], { signal }: { signal: AbortSignal }): Promise<Float32Array[]> {
-    signal.throwIfAborted();
-    const vectors: Float32Array[] = [];
-    for (const batch of batchesOf(texts, this.#countTokens)) {
-      vectors.push(...(await this.#api.embed(batch, { dimensions: this.dimensions, signal })));
-    }
-    return vectors;
-  }
-
-  async close(): Promise<void> {
-    // The connections belong to the fetch that was passed in.
-  }
-}
-
-/** One batch for callers that respect the limits. */
-function batchesOf(texts: readonly string[], countTokens: CountTokens): string[][] {
-  const batches: string[][] = [];
-  let batch: string[] = [];
-  let tokens = 0;
-  for (const [index, text] of texts.entries()) {
-    const more = tokensAtMost(text, countTokens);
-    if (more > limits.tokensPerText) throw tooLong(index, texts.length);
-    if (batch.length === limits.textsPerCall || tokens + more > limits.tokensPerCall) {
-      batches.push(batch);
-      batch = [];
-      tokens = 0;
-    }
-    batch.push(text);
-    tokens += more;
-  }
-  if (batch.length > 0) batches.push(batch);
-  return batches;
+/** One batch for callers that respect the limits. A text that is too long fails the call before anything is sent. */
+function callsOf(texts: readonly string[], countTokens: CountTokens): string[][] {
+  const tokens = texts.map((text) => tokensAtMost(text, countTokens));
+  const long = tokens.findIndex((count) => count > limits.tokensPerText);
+  if (long >= 0) throw tooLong(long, texts.length);
+  const batches = batchesOf(texts.entries(), {
+    maxItems: limits.textsPerCall,
+    maxSize: limits.tokensPerCall,
+    sizeOf: ([index]) => tokens[index] ?? 0,
+  });
+  return [...batches].map((batch) => batch.map(([, text]) => text));
 }
 
 /** A text has at most as many tokens as characters, so most texts need not be counted. */

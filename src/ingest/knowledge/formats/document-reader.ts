@@ -1,6 +1,5 @@
-import { Worker } from 'node:worker_threads';
 import { messageOf, type SluiceError } from '../../../lib/errors.ts';
-import { threadFile } from '../../../lib/thread-file.ts';
+import { KeptThread } from '../../../lib/kept-thread.ts';
 import { unreadable } from './convert.ts';
 import type { ThreadAnswer, ThreadQuestion } from './document-thread.ts';
 import { documentErrors } from './errors.ts';
@@ -17,8 +16,6 @@ interface Asked {
   onAbort(): void;
 }
 
-/** An idle thread keeps about 60 MB of libraries in memory. */
-const idleMs = 60_000;
 const defaultHeapMb = 512;
 
 /**
@@ -27,15 +24,20 @@ const defaultHeapMb = 512;
  */
 export class DocumentReader {
   readonly #heapMb: number;
+  readonly #thread: KeptThread<ThreadQuestion, ThreadAnswer>;
   readonly #waiting: Asked[] = [];
   #current: Asked | null = null;
-  #thread: Worker | null = null;
   #timers: NodeJS.Timeout[] = [];
-  #idle: NodeJS.Timeout | undefined;
   #lastId = 0;
 
   constructor({ heapMb = defaultHeapMb }: { heapMb?: number } = {}) {
     this.#heapMb = heapMb;
+    this.#thread = new KeptThread({
+      file: 'document-thread',
+      resourceLimits: { maxOldGenerationSizeMb: heapMb, stackSizeMb: 4 },
+      onAnswer: (answer) => this.#hear(answer),
+      onLost: (error) => this.#lose(error),
+    });
   }
 
   /** Rejects only if the signal is aborted. The bytes are transferred, not copied. */
@@ -61,58 +63,33 @@ export class DocumentReader {
 
   /** Ends the thread; a later document starts another one. */
   async close(): Promise<void> {
-    clearTimeout(this.#idle);
-    const thread = this.#thread;
-    this.#thread = null;
+    const ended = this.#thread.end();
     const closed = documentErrors.raise.document_reader_failed('The reader was closed');
     for (const { question, resolve } of this.#waiting.splice(0)) {
       resolve(unreadable(closed, titleOfName(question.name)));
     }
     this.#failCurrent(closed);
-    await thread?.terminate();
+    await ended;
   }
 
   #next(): void {
     if (this.#current !== null) return;
     const asked = this.#waiting.shift();
     if (asked === undefined) {
-      this.#rest();
+      this.#thread.rest();
       return;
     }
-    clearTimeout(this.#idle);
     this.#current = asked;
+    this.#watch(asked.question);
     try {
-      this.#thread ??= this.#start();
+      this.#thread.ask(asked.question, asked.question.bytes);
     } catch (error) {
       this.#failCurrent(error);
-      return;
     }
-    const { question } = asked;
-    this.#thread.ref();
-    this.#watch(question);
-    this.#thread.postMessage(question, [question.bytes.buffer]);
   }
 
-  #start(): Worker {
-    const thread = new Worker(threadFile('document-thread'), {
-      resourceLimits: { maxOldGenerationSizeMb: this.#heapMb, stackSizeMb: 4 },
-      // A parser needs neither the server's secrets nor its terminal.
-      env: {},
-      argv: [],
-      execArgv: [],
-      stdout: true,
-      stderr: true,
-    });
-    thread.stdout.resume();
-    thread.stderr.resume();
-    thread.on('message', (answer: ThreadAnswer) => this.#hear(thread, answer));
-    thread.on('error', (error) => this.#lose(thread, error));
-    thread.on('exit', (code) => this.#lose(thread, new Error(`its thread ended with code ${code}`)));
-    return thread;
-  }
-
-  #hear(thread: Worker, answer: ThreadAnswer): void {
-    if (thread !== this.#thread || answer.id !== this.#current?.question.id) return;
+  #hear(answer: ThreadAnswer): void {
+    if (answer.id !== this.#current?.question.id) return;
     if (answer.type === 'progress') this.#timers[1]?.refresh();
     else this.#finish((asked) => asked.resolve(answer.result));
   }
@@ -129,9 +106,7 @@ export class DocumentReader {
     ];
   }
 
-  #lose(thread: Worker, error: unknown): void {
-    if (thread !== this.#thread) return;
-    this.#thread = null;
+  #lose(error: unknown): void {
     const { code } = error as NodeJS.ErrnoException;
     this.#failCurrent(
       code === 'ERR_WORKER_OUT_OF_MEMORY'
@@ -143,9 +118,7 @@ export class DocumentReader {
   }
 
   #kill(reason: SluiceError): void {
-    const thread = this.#thread;
-    this.#thread = null;
-    thread?.terminate().catch(() => {});
+    void this.#thread.end();
     this.#failCurrent(reason);
   }
 
@@ -161,9 +134,7 @@ export class DocumentReader {
       return;
     }
     if (asked !== this.#current) return;
-    const thread = this.#thread;
-    this.#thread = null;
-    thread?.terminate().catch(() => {});
+    void this.#thread.end();
     this.#finish(() => asked.reject(asked.signal.reason));
   }
 
@@ -176,18 +147,5 @@ export class DocumentReader {
     this.#current = null;
     act(asked);
     this.#next();
-  }
-
-  /** An idle thread does not keep the process alive, and ends after a while to free its memory. */
-  #rest(): void {
-    this.#thread?.unref();
-    clearTimeout(this.#idle);
-    this.#idle = setTimeout(() => {
-      const thread = this.#thread;
-      if (this.#current !== null || thread === null) return;
-      this.#thread = null;
-      thread.terminate().catch(() => {});
-    }, idleMs);
-    this.#idle.unref();
   }
 }

@@ -1,9 +1,7 @@
-import type { Readable } from 'node:stream';
 import { convertDocument, unreadable } from './convert.ts';
 import { detectKind } from './detect.ts';
 import { DocumentReader } from './document-reader.ts';
 import { documentErrors } from './errors.ts';
-import { joinBytes } from './join-bytes.ts';
 import { titleOfName } from './safe-text.ts';
 import {
   type DocumentInput,
@@ -20,10 +18,7 @@ const sharedReader = new DocumentReader();
 const smallBytes = 64 * 1024;
 const cheapKinds = new Set<DocumentKind>(['markdown', 'text', 'vtt', 'srt']);
 
-/**
- * Converts a document to text. Problems of the document are returned; it throws only if the signal is aborted or the
- * stream fails.
- */
+/** Converts a document to text. Problems of the document are returned; it throws only if the signal is aborted. */
 export async function readDocument(
   input: DocumentInput,
   options: { signal: AbortSignal; limits?: Partial<DocumentLimits>; reader?: DocumentReader },
@@ -31,9 +26,9 @@ export async function readDocument(
   const { signal, reader = sharedReader } = options;
   const limits = { ...defaultDocumentLimits, ...options.limits };
   signal.throwIfAborted();
-  const bytes = 'bytes' in input ? asBuffer(input.bytes) : await collect(input.stream, { limits, signal });
+  const bytes = asBuffer(input.bytes);
   const title = titleOfName(input.name);
-  if (bytes === null || bytes.length > limits.maxBytes) return tooLarge(limits.maxBytes, title);
+  if (bytes.length > limits.maxBytes) return tooLarge(limits.maxBytes, title);
   if (bytes.length === 0) return { kind: 'empty', title, reason: 'The document is empty.' };
   const { name } = input;
   const charset = charsetOf(input.mediaType);
@@ -46,8 +41,8 @@ export async function readDocument(
   if (bytes.length <= smallBytes && cheapKinds.has(kind)) {
     return convertDocument({ kind, name, bytes }, { limits, charset, onProgress: () => {} });
   }
-  const isOurs = 'stream' in input || input.isHandedOver === true;
-  return reader.read({ kind, name, bytes: handOver(bytes, isOurs), charset, limits }, signal);
+  const { isHandedOver = false } = input;
+  return reader.read({ kind, name, bytes: handOver(bytes, isHandedOver), charset, limits }, signal);
 }
 
 /** Ends the thread that reads documents, unless another caller in the process still waits for one. */
@@ -60,23 +55,6 @@ function tooLarge(maxBytes: number, title: string): ReadResult {
     `The document has more than ${maxBytes} bytes, which is the limit`,
   );
   return unreadable(error, title);
-}
-
-/** Null if there are more bytes than the limit; the rest is not read. */
-async function collect(
-  stream: Readable,
-  { limits, signal }: { limits: DocumentLimits; signal: AbortSignal },
-): Promise<Buffer | null> {
-  const pieces: Buffer[] = [];
-  let sizeBytes = 0;
-  for await (const piece of stream) {
-    signal.throwIfAborted();
-    const bytes: Buffer = typeof piece === 'string' ? Buffer.from(piece) : asBuffer(piece);
-    sizeBytes += bytes.length;
-    if (sizeBytes > limits.maxBytes) return null;
-    pieces.push(bytes);
-  }
-  return joinBytes(pieces, sizeBytes);
 }
 
 function asBuffer(bytes: Uint8Array): Buffer {

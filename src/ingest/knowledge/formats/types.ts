@@ -1,22 +1,16 @@
-import type { Readable } from 'node:stream';
-
 export const documentKinds = ['markdown', 'text', 'html', 'pdf', 'docx', 'vtt', 'srt'] as const;
 export type DocumentKind = (typeof documentKinds)[number];
 
-/** Bytes or a stream. Extension and media type help if the bytes do not tell the kind. */
-export type DocumentInput = {
+/** Extension and media type help if the bytes do not tell the kind. */
+export interface DocumentInput {
   name: string;
   mediaType?: string | null;
   /** Set if known; otherwise it is detected. */
   kind?: DocumentKind;
-} & (
-  | {
-      bytes: Uint8Array;
-      /** The caller no longer uses the bytes, so they need not be copied. */
-      isHandedOver?: boolean;
-    }
-  | { stream: Readable }
-);
+  bytes: Uint8Array;
+  /** The caller no longer uses the bytes, so they need not be copied. */
+  isHandedOver?: boolean;
+}
 
 export interface DocumentText {
   kind: 'text';

@@ -1,5 +1,6 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql } from '../../../lib/postgres/sql.ts';
+import { toSnakeCase } from '../../../lib/snake-case.ts';
 import type { GenerationKey, KbKey } from '../types.ts';
 
 export interface StoredChunk {
@@ -70,15 +71,9 @@ export async function insertLinks(
   { tenantId, kbId, jobId }: KbKey & { jobId: string },
   links: readonly NewLink[],
 ): Promise<void> {
-  const records = links.map((link) => ({
-    document_id: link.documentId,
-    revision: link.revision,
-    ordinal: link.ordinal,
-    chunk_id: link.chunkId,
-    heading_path: link.headingPath,
-    start_at: link.start,
-    end_at: link.end,
-  }));
+  const records = links.map(({ documentId, revision, ordinal, chunkId, headingPath, start, end }) =>
+    toSnakeCase({ documentId, revision, ordinal, chunkId, headingPath, startAt: start, endAt: end }),
+  );
   await tx.run(sql`
     insert into knowledge_links (
       tenant_id, kb_id, document_id, revision, ordinal, chunk_id, heading_path, start_at, end_at, job_id)
@@ -139,8 +134,8 @@ export async function deleteUnlinked(
   tx: Tx,
   { tenantId }: { tenantId: string },
   chunkIds: readonly number[],
-): Promise<number[]> {
-  const rows = await tx.rows<{ chunkId: number }>(sql`
+): Promise<number> {
+  return tx.run(sql`
     delete from embeddings_index e
      where e.ctid = any(array(
        select c.ctid
@@ -157,9 +152,7 @@ export async function deleteUnlinked(
                  where l.tenant_id = ${tenantId}
                    and l.chunk_id = u.chunk_id
                  limit 1) k on true
-        where k."isLinked" is null))
-    returning e.chunk_id as "chunkId"`);
-  return rows.map(({ chunkId }) => chunkId);
+        where k."isLinked" is null))`);
 }
 
 /**
@@ -189,8 +182,8 @@ export async function deleteChunksOf(
   tx: Tx,
   { tenantId, kbId, generation }: GenerationKey,
   limit: number,
-): Promise<number[]> {
-  const rows = await tx.rows<{ chunkId: number }>(sql`
+): Promise<number> {
+  return tx.run(sql`
     delete from embeddings_index
      where ctid = any(array(
        select ctid
@@ -198,9 +191,7 @@ export async function deleteChunksOf(
         where tenant_id = ${tenantId}
           and kb_id = ${kbId}
           and generation = ${generation}
-        limit ${limit}))
-    returning chunk_id as "chunkId"`);
-  return rows.map(({ chunkId }) => chunkId);
+        limit ${limit}))`);
 }
 
 /** Deletes up to `limit` links of a generation that is being removed. */

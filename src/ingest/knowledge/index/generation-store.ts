@@ -1,6 +1,6 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql, trustedSql } from '../../../lib/postgres/sql.ts';
-import type { Generation, GenerationKey, KbKey } from '../types.ts';
+import type { Generation, GenerationKey, GenerationState, KbKey } from '../types.ts';
 
 /** A `Generation`, read from `knowledge_generations g`. */
 const generationColumns = trustedSql(`
@@ -73,12 +73,7 @@ export async function serveGeneration(tx: Tx, { tenantId, kbId, generation }: Ge
        and kb_id = ${kbId}
        and state = 'serving'
        and generation <> ${generation}`);
-  await tx.run(sql`
-    update knowledge_generations
-       set state = 'serving'
-     where tenant_id = ${tenantId}
-       and kb_id = ${kbId}
-       and generation = ${generation}`);
+  await setState(tx, { tenantId, kbId, generation }, 'serving');
   await tx.run(sql`
     update knowledge_bases
        set generation = ${generation},
@@ -87,10 +82,18 @@ export async function serveGeneration(tx: Tx, { tenantId, kbId, generation }: Ge
        and kb_id = ${kbId}`);
 }
 
-export async function retireGeneration(tx: Tx, { tenantId, kbId, generation }: GenerationKey): Promise<void> {
+export function retireGeneration(tx: Tx, key: GenerationKey): Promise<void> {
+  return setState(tx, key, 'retired');
+}
+
+async function setState(
+  tx: Tx,
+  { tenantId, kbId, generation }: GenerationKey,
+  state: GenerationState,
+): Promise<void> {
   await tx.run(sql`
     update knowledge_generations
-       set state = 'retired'
+       set state = ${state}
      where tenant_id = ${tenantId}
        and kb_id = ${kbId}
        and generation = ${generation}`);

@@ -10,7 +10,6 @@ import { createKb } from '../service.ts';
 import type { Source } from '../sources/source.ts';
 import { findKb, listKbs } from '../store.ts';
 import { removeDocument } from './removal.ts';
-import type { VectorEngine } from './vector/engine.ts';
 
 const database = useDatabase();
 const runs = useKnowledgeRuns(database);
@@ -39,13 +38,13 @@ async function rowsLeft({ tenantId, kbId }: Kb): Promise<Record<string, number>>
 }
 
 test('one document is taken out of the index with the chunks that it alone has', async () => {
-  const { kb, deps } = await filledKb();
+  const { kb } = await filledKb();
   const [row] = await database.owner<{ document_id: string }>(
     `select document_id from knowledge_documents where tenant_id = $1 and uri = 'a'`,
     [kb.tenantId],
   );
   const key = { ...kb, generation: 1, documentId: row?.document_id ?? '' };
-  const remove = () => database.db.tenant(kb.tenantId, (tx) => removeDocument(deps, tx, key));
+  const remove = () => database.db.tenant(kb.tenantId, (tx) => removeDocument(tx, key));
   expect(await remove()).toBe(true);
   expect(await runs.contents(kb)).toEqual({
     documents: [{ uri: 'b', state: 'indexed', chunks: ['Shared.'] }],
@@ -62,18 +61,21 @@ test('a knowledge base goes with everything that is in it', async () => {
 
 test('a knowledge base whose deletion was cut off is hidden, and goes with the next upkeep', async () => {
   const { kb, deps } = await filledKb();
-  let removals = 0;
-  const engine: VectorEngine = Object.create(deps.engine, {
-    remove: {
-      value: async (...given: Parameters<VectorEngine['remove']>) => {
-        removals += 1;
-        if (removals === 1) throw new Error('The process has died here');
-        return deps.engine.remove(...given);
-      },
+  // The first transaction hides it, the second deletes links, and the third deletes chunks.
+  let transactions = 0;
+  const dying = Object.create(deps.db, {
+    tenant: {
+      value: (tenant: string, work: (tx: Tx) => Promise<unknown>) =>
+        deps.db.tenant(tenant, async (tx) => {
+          const done = await work(tx);
+          transactions += 1;
+          if (transactions === 3) throw new Error('The process has died here');
+          return done;
+        }),
     },
   });
-  const removal = { ...deps, engine, files };
-  await expect(removeKb(removal, kb)).rejects.toThrow('The process has died here');
+  const removal = { ...deps, files };
+  await expect(removeKb({ ...removal, db: dying }, kb)).rejects.toThrow('The process has died here');
   // Nobody sees it, nobody searches it, and nobody takes its id while there is something of it.
   const { tenantId } = kb;
   const look = <T>(work: (tx: Tx) => Promise<T>) => database.db.tenant(tenantId, work);

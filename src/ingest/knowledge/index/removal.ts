@@ -1,5 +1,5 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
-import type { Generation, GenerationKey, KbKey } from '../types.ts';
+import type { GenerationKey, KbKey } from '../types.ts';
 import {
   deleteChunksOf,
   deleteLinks,
@@ -8,54 +8,37 @@ import {
   type RevisionKey,
 } from './chunk-store.ts';
 import { bumpIndex, deleteGeneration, listGenerations, lockGeneration } from './generation-store.ts';
-import type { VectorEngine, VectorSpace } from './vector/engine.ts';
 import { deleteDocument, deleteDocumentsOf } from './visit-store.ts';
 
 /** How many rows one transaction deletes. */
 export const batchSize = 1_000;
 
-export interface IndexPlace {
-  deps: { engine: VectorEngine };
-  key: GenerationKey;
-  embedder: { dimensions: number };
-}
-
-export function spaceOf({ key, embedder }: Pick<IndexPlace, 'key' | 'embedder'>): VectorSpace {
-  return { ...key, dimensions: embedder.dimensions };
-}
-
 /** Deletes all links of these revisions, and chunks without links. The generation must be locked. */
 export async function dropRevisions(
-  place: IndexPlace,
   tx: Tx,
+  key: GenerationKey,
   revisions: readonly RevisionKey[],
 ): Promise<void> {
-  while ((await dropSomeLinks(place, tx, revisions)) === batchSize);
+  while ((await dropSomeLinks(tx, key, revisions)) === batchSize);
 }
 
 /** Deletes one batch; returns the number of deleted links. */
 export async function dropSomeLinks(
-  place: IndexPlace,
   tx: Tx,
+  key: GenerationKey,
   revisions: readonly RevisionKey[],
 ): Promise<number> {
-  const { deps, key } = place;
   const chunkIds = await deleteLinks(tx, key, { revisions, limit: batchSize });
-  const orphans = chunkIds.length > 0 ? await deleteUnlinked(tx, key, chunkIds) : [];
-  if (orphans.length > 0) {
-    await deps.engine.remove(tx, spaceOf(place), orphans);
-    await bumpIndex(tx, key);
-  }
+  const orphans = chunkIds.length > 0 ? await deleteUnlinked(tx, key, chunkIds) : 0;
+  if (orphans > 0) await bumpIndex(tx, key);
   return chunkIds.length;
 }
 
 /** Deletes a batch of a generation that is no longer needed; returns whether everything is deleted. */
-export async function dropSomeOf(engine: VectorEngine, tx: Tx, generation: Generation): Promise<boolean> {
+export async function dropSomeOf(tx: Tx, generation: GenerationKey): Promise<boolean> {
   if ((await lockGeneration(tx, generation)) === null) return true;
   if ((await deleteLinksOf(tx, generation, batchSize)) > 0) return false;
-  const chunkIds = await deleteChunksOf(tx, generation, batchSize);
-  if (chunkIds.length > 0) {
-    await engine.remove(tx, { ...generation }, chunkIds);
+  if ((await deleteChunksOf(tx, generation, batchSize)) > 0) {
     await bumpIndex(tx, generation);
     return false;
   }
@@ -68,27 +51,21 @@ export async function dropSomeOf(engine: VectorEngine, tx: Tx, generation: Gener
  * Deletes a batch of the index of a knowledge base that is being deleted. The caller has locked it and checked that no
  * run is active. Returns whether everything is deleted, so that the row of the knowledge base can follow.
  */
-export async function removeKbContents(
-  { engine }: { engine: VectorEngine },
-  tx: Tx,
-  key: KbKey,
-): Promise<boolean> {
+export async function removeKbContents(tx: Tx, key: KbKey): Promise<boolean> {
   for (const generation of await listGenerations(tx, key)) {
-    if (!(await dropSomeOf(engine, tx, generation))) return false;
+    if (!(await dropSomeOf(tx, generation))) return false;
   }
   return true;
 }
 
 /** Removes one document from the index at once, for example because its file was deleted. */
 export async function removeDocument(
-  { engine }: { engine: VectorEngine },
   tx: Tx,
   { documentId, ...key }: GenerationKey & { documentId: string },
 ): Promise<boolean> {
   const generation = await lockGeneration(tx, key);
   const revision = generation && (await deleteDocument(tx, { ...key, documentId }));
-  if (generation === null || revision === null) return false;
-  const place = { deps: { engine }, key, embedder: { dimensions: generation.dimensions } };
-  await dropRevisions(place, tx, [{ documentId, revision }]);
+  if (revision === null) return false;
+  await dropRevisions(tx, key, [{ documentId, revision }]);
   return true;
 }

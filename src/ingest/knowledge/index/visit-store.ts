@@ -1,6 +1,6 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql, trustedSql } from '../../../lib/postgres/sql.ts';
-import type { DocumentState, GenerationKey, KbKey } from '../types.ts';
+import type { DocumentState, GenerationKey, KbKey, KnowledgeDocument } from '../types.ts';
 
 /** What runs do to documents. The generation must be locked for all of it. */
 
@@ -12,12 +12,8 @@ export interface VisitKey extends RunKey {
   sourceId: string;
 }
 
-export interface KnownRow {
-  uri: string;
-  documentId: string;
-  contentHash: string | null;
-  etag: string | null;
-  lastModified: string | null;
+export interface KnownRow
+  extends Pick<KnowledgeDocument, 'uri' | 'documentId' | 'contentHash' | 'etag' | 'lastModified'> {
   lastJob: string;
 }
 
@@ -80,20 +76,9 @@ const before = trustedSql(`
     'etag', d.etag, 'last_modified', d.last_modified, 'revision', d.revision, 'chunk_count', d.chunk_count,
     'error_code', d.error_code, 'error_text', d.error_text, 'notes', d.notes, 'last_job', d.last_job)`);
 
-export interface IndexedDocument {
-  documentId: string;
-  uri: string;
-  title: string;
-  mediaType: string | null;
+export interface IndexedDocument extends Omit<KnowledgeDocument, keyof VisitKey | 'updatedAt'> {
   state: Exclude<DocumentState, 'gone'>;
-  contentHash: string | null;
-  etag: string | null;
-  lastModified: string | null;
   revision: number;
-  chunkCount: number;
-  errorCode: string | null;
-  errorText: string | null;
-  notes: readonly string[];
 }
 
 /** Stores documents whose new text is completely indexed. Returns the id of each. */
@@ -164,18 +149,15 @@ export async function noteFailures(
            updated_at = clock_timestamp()`);
 }
 
-export interface UnchangedDocument {
-  uri: string;
-  etag: string | null;
-  lastModified: string | null;
-}
+export type UnchangedDocument = Pick<KnowledgeDocument, 'uri' | 'etag' | 'lastModified'>;
 
 /** Records that documents were seen unchanged, and clears earlier failures. */
 export async function noteUnchanged(
   tx: Tx,
-  { tenantId, generation, sourceId, jobId }: VisitKey,
+  key: VisitKey,
   documents: readonly UnchangedDocument[],
 ): Promise<void> {
+  const { jobId } = key;
   await tx.run(sql`
     update knowledge_documents d
        set state = case when d.state in ('error', 'gone') then 'indexed' else d.state end,
@@ -189,14 +171,7 @@ export async function noteUnchanged(
       from unnest(${documents.map(({ uri }) => uri)}::text[],
                   ${documents.map(({ etag }) => etag)}::text[],
                   ${documents.map(({ lastModified }) => lastModified)}::text[]) as g (uri, etag, last_modified),
-           lateral (
-             select k.ctid as place
-               from knowledge_documents k
-              where k.tenant_id = ${tenantId}
-                and k.generation = ${generation}
-                and k.source_id = ${sourceId}
-                and k.uri_key = sha256(convert_to(g.uri, 'UTF8'))
-              limit 1) p
+           ${placeOfUri(key)} p
      where d.ctid = p.place`);
 }
 
@@ -204,11 +179,8 @@ export async function noteUnchanged(
  * Marks documents as gone. Searches find them until the run ends, so that cancel can restore them. Returns how many
  * there were.
  */
-export async function noteGone(
-  tx: Tx,
-  { tenantId, generation, sourceId, jobId }: VisitKey,
-  uris: readonly string[],
-): Promise<number> {
+export async function noteGone(tx: Tx, key: VisitKey, uris: readonly string[]): Promise<number> {
+  const { jobId } = key;
   return tx.run(sql`
     update knowledge_documents d
        set previous = case when d.last_job = ${jobId} then d.previous else ${before} end,
@@ -217,15 +189,20 @@ export async function noteGone(
            seen_at = clock_timestamp(),
            updated_at = clock_timestamp()
       from unnest(${uris}::text[]) as g (uri),
-           lateral (
+           ${placeOfUri(key)} p
+     where d.ctid = p.place`);
+}
+
+/** One index lookup for each `g.uri`. */
+function placeOfUri({ tenantId, generation, sourceId }: VisitKey) {
+  return sql`lateral (
              select k.ctid as place
                from knowledge_documents k
               where k.tenant_id = ${tenantId}
                 and k.generation = ${generation}
                 and k.source_id = ${sourceId}
                 and k.uri_key = sha256(convert_to(g.uri, 'UTF8'))
-              limit 1) p
-     where d.ctid = p.place`);
+              limit 1)`;
 }
 
 export interface SweepScope extends RunKey {

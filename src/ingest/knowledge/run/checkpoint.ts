@@ -48,12 +48,10 @@ export interface PartialDocument {
   failure: { code: string; message: string } | null;
 }
 
-export interface ChunkCounts {
-  chunks_seen: number;
-  chunks_processed: number;
-  chunks_skipped: number;
-  chunks_error: number;
-}
+export type ChunkCounts = Pick<
+  KnowledgeCounters,
+  'chunks_seen' | 'chunks_processed' | 'chunks_skipped' | 'chunks_error'
+>;
 
 export const noCounts: ChunkCounts = {
   chunks_seen: 0,
@@ -102,24 +100,12 @@ export function stateOf(
   return { checkpoint: { ...checkpoint }, counters: { ...counters }, stage: checkpoint.stage };
 }
 
-export function addCounts<Counts extends ChunkCounts>(
-  counts: Counts,
-  more: ChunkCounts,
-  sign: 1 | -1 = 1,
-): Counts {
-  return {
-    ...counts,
-    chunks_seen: counts.chunks_seen + sign * more.chunks_seen,
-    chunks_processed: counts.chunks_processed + sign * more.chunks_processed,
-    chunks_skipped: counts.chunks_skipped + sign * more.chunks_skipped,
-    chunks_error: counts.chunks_error + sign * more.chunks_error,
-  };
-}
-
-export function addCount<Name extends keyof KnowledgeCounters>(
+export function addCounts(
   counters: KnowledgeCounters,
-  name: Name,
-  count: number,
+  more: Partial<KnowledgeCounters>,
+  sign: 1 | -1 = 1,
 ): KnowledgeCounters {
-  return { ...counters, [name]: counters[name] + count };
+  const sum = { ...counters };
+  for (const [name, count] of Object.entries(more)) sum[name as keyof KnowledgeCounters] += sign * count;
+  return sum;
 }

@@ -2,10 +2,9 @@ import type { Job, Slice, SliceResult } from '../../../kernel/jobs/types.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { knowledgeErrors } from '../errors.ts';
 import { listGenerations, lockGeneration, retireGeneration } from '../index/generation-store.ts';
-import { batchSize, dropSomeOf, type IndexPlace } from '../index/removal.ts';
-import type { VectorEngine } from '../index/vector/engine.ts';
+import { batchSize, dropSomeOf } from '../index/removal.ts';
 import { deleteCreated, restoreDocuments } from '../index/visit-store.ts';
-import type { Generation, KbKey } from '../types.ts';
+import type { Generation, GenerationKey, KbKey } from '../types.ts';
 import { checkpointOf, type RunTarget } from './checkpoint.ts';
 import { payloadOf } from './open-run.ts';
 import { removeFrontierOf, removeSuperseded } from './steps/sweep.ts';
@@ -14,16 +13,10 @@ const goOn: SliceResult = { outcome: { type: 'continue' } };
 /** The state of a job that never ran. */
 const cleared: SliceResult = { outcome: { type: 'done' }, checkpoint: {}, counters: {}, stage: 'canceled' };
 
-export interface CleanupDeps {
-  engine: VectorEngine;
-  sliceMs: number;
-}
-
 interface Cleanup {
   slice: Slice;
-  key: KbKey;
+  key: GenerationKey;
   jobId: string;
-  place: IndexPlace;
 }
 
 /** Processes one batch in its own transaction; returns whether nothing is left. */
@@ -33,22 +26,16 @@ type CleanupStep = (cleanup: Cleanup) => Promise<boolean>;
 const steps: readonly CleanupStep[] = [restore, removeCreated, removeLinks, removeFrontier];
 
 /** Slices of a canceled run: delete what it added and restore what it changed. Each slice can be repeated. */
-export async function cleanUpRun(deps: CleanupDeps, slice: Slice): Promise<SliceResult> {
+export async function cleanUpRun({ sliceMs }: { sliceMs: number }, slice: Slice): Promise<SliceResult> {
   const { tenantId, jobId } = slice.job;
   const { target } = checkpointOf(slice.job);
   const key = { tenantId, kbId: payloadOf(slice.job).kbId };
   const generation = target && (await findTarget(slice, key, target));
   if (!generation) return cleared;
-  const deadlineMs = performance.now() + deps.sliceMs;
+  const deadlineMs = performance.now() + sliceMs;
   const isOver = () => slice.shouldYield() || performance.now() > deadlineMs;
-  const { dimensions } = generation;
-  const place: IndexPlace = {
-    deps,
-    key: { ...key, generation: generation.generation },
-    embedder: { dimensions },
-  };
-  const cleanup = { slice, key, jobId, place };
-  const all = isOwn(generation, jobId) ? [dropping(deps.engine, generation), removeFrontier] : steps;
+  const cleanup = { slice, key: { ...key, generation: generation.generation }, jobId };
+  const all = isOwn(generation, jobId) ? [dropping(generation), removeFrontier] : steps;
   for (const step of all) {
     while (!(await step(cleanup))) if (isOver()) return goOn;
   }
@@ -67,34 +54,34 @@ function findTarget(slice: Slice, key: KbKey, { generation }: RunTarget): Promis
   });
 }
 
-function dropping(engine: VectorEngine, generation: Generation): CleanupStep {
+function dropping(generation: Generation): CleanupStep {
   return ({ slice }) =>
     slice.transaction(async (tx) => {
       // No other run may continue it from now on.
       if (generation.state === 'building') await retireGeneration(tx, generation);
-      return dropSomeOf(engine, tx, generation);
+      return dropSomeOf(tx, generation);
     });
 }
 
-async function restore({ slice, key, jobId, place }: Cleanup): Promise<boolean> {
+async function restore({ slice, key, jobId }: Cleanup): Promise<boolean> {
   const scope = { ...key, jobId, limit: batchSize };
-  return (await locked(slice, place, (tx) => restoreDocuments(tx, scope))) < batchSize;
+  return (await locked(slice, key, (tx) => restoreDocuments(tx, scope))) < batchSize;
 }
 
-async function removeCreated({ slice, key, jobId, place }: Cleanup): Promise<boolean> {
+async function removeCreated({ slice, key, jobId }: Cleanup): Promise<boolean> {
   const scope = { ...key, jobId, limit: batchSize };
-  return (await locked(slice, place, (tx) => deleteCreated(tx, scope))) < batchSize;
+  return (await locked(slice, key, (tx) => deleteCreated(tx, scope))) < batchSize;
 }
 
-function removeLinks({ slice, place }: Cleanup): Promise<boolean> {
-  return removeSuperseded(slice, place, (tx) => lockGeneration(tx, place.key));
+function removeLinks({ slice, key }: Cleanup): Promise<boolean> {
+  return removeSuperseded(slice, key, (tx) => lockGeneration(tx, key));
 }
 
 function removeFrontier({ slice }: Cleanup): Promise<boolean> {
   return removeFrontierOf(slice);
 }
 
-function locked<T>(slice: Slice, { key }: IndexPlace, work: (tx: Tx) => Promise<T>): Promise<T> {
+function locked<T>(slice: Slice, key: GenerationKey, work: (tx: Tx) => Promise<T>): Promise<T> {
   return slice.transaction(async (tx) => {
     await lockGeneration(tx, key);
     return work(tx);

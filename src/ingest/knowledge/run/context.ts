@@ -2,7 +2,7 @@ import type { Slice } from '../../../kernel/jobs/types.ts';
 import type { Logger } from '../../../lib/log.ts';
 import type { Chunk, Chunker } from '../chunkers/chunker.ts';
 import type { Embedder } from '../embedders/embedder.ts';
-import type { KnownRow, UnchangedDocument } from '../index/visit-store.ts';
+import type { IndexedDocument, KnownRow, UnchangedDocument } from '../index/visit-store.ts';
 import type { DocumentBatch, SourceCursor } from '../sources/source.ts';
 import type { GenerationKey, KnowledgeBase, KnowledgeCounters, KnowledgeSource } from '../types.ts';
 import type { RunCheckpoint, RunTarget } from './checkpoint.ts';
@@ -50,16 +50,9 @@ export interface LoadedBatch {
 }
 
 /** A text that is being indexed. Its links carry the revision, which the document gets when all links are committed. */
-export interface RunDocument {
-  uri: string;
-  title: string;
-  mediaType: string;
-  notes: string[];
+export interface RunDocument
+  extends Omit<IndexedDocument, 'state' | 'chunkCount' | 'errorCode' | 'errorText'> {
   contentHash: string;
-  etag: string | null;
-  lastModified: string | null;
-  documentId: string;
-  revision: number;
 }
 
 export interface GroupPart {

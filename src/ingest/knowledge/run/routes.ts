@@ -2,12 +2,12 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { problems } from '../../../kernel/http/replies.ts';
 import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../../../kernel/http/route.ts';
-import type { JobsDeps } from '../../../kernel/jobs/service.ts';
+import { cancel, type JobsDeps, pause, resume } from '../../../kernel/jobs/service.ts';
 import type { Job } from '../../../kernel/jobs/types.ts';
 import { kbKeyOf, kbParams, knowledgeFormParts } from '../bases/form.ts';
 import { planReply, renderRun, renderStarted, runReply, startedRunReply } from '../views.ts';
 import { planRun } from './plan.ts';
-import { cancelRun, getRun, pauseRun, type RunName, resumeRun, startRun } from './runs.ts';
+import { changeRun, getRun, type RunName, startRun } from './runs.ts';
 
 export interface RunRouteDeps extends JobsDeps {
   plan: Parameters<typeof planRun>[0];
@@ -63,11 +63,11 @@ function installStart(app: RouteApp, deps: RunRouteDeps): void {
 
 function installControl(app: RouteApp, deps: RunRouteDeps): void {
   const moves = {
-    pause: { run: pauseRun, summary: 'Pause a run; what is committed stays' },
-    resume: { run: resumeRun, summary: 'Resume a paused run from its checkpoint' },
-    cancel: { run: cancelRun, summary: 'Cancel a run and remove what it added' },
+    pause: { change: pause, summary: 'Pause a run; what is committed stays' },
+    resume: { change: resume, summary: 'Resume a paused run from its checkpoint' },
+    cancel: { change: cancel, summary: 'Cancel a run and remove what it added' },
   };
-  for (const [name, { run, summary }] of Object.entries(moves)) {
+  for (const [name, { change, summary }] of Object.entries(moves)) {
     app.route({
       method: 'POST',
       url: `/api/ingestion/jobs/:id/${name}`,
@@ -78,7 +78,7 @@ function installControl(app: RouteApp, deps: RunRouteDeps): void {
         params,
         response: { 200: runReply, ...problems(404, 409, 413, 415) },
       },
-      handler: async (request) => renderRun(await run(deps, nameOf(request))),
+      handler: async (request) => renderRun(await changeRun(deps, nameOf(request), change)),
     });
   }
 }

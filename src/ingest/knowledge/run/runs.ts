@@ -1,11 +1,11 @@
 import { jobErrors } from '../../../kernel/jobs/errors.ts';
 import {
   type BeforeCommit,
-  cancel,
+  type cancel,
   dispatchIn,
   type JobsDeps,
-  pause,
-  resume,
+  type pause,
+  type resume,
 } from '../../../kernel/jobs/service.ts';
 import { findJob } from '../../../kernel/jobs/store.ts';
 import type { Job } from '../../../kernel/jobs/types.ts';
@@ -16,7 +16,6 @@ import { findKb } from '../store.ts';
 import { type KnowledgeBase, pipelineName } from '../types.ts';
 import { checkpointOf } from './checkpoint.ts';
 import { type RunReport, reportRun } from './report.ts';
-import { findLastRunId } from './store.ts';
 
 /** The id of a job, or of a knowledge base, whose last run is meant. */
 export interface RunName {
@@ -70,19 +69,12 @@ function stillActive(job: Job): Error {
   );
 }
 
-export function pauseRun(deps: JobsDeps, name: RunName): Promise<RunReport> {
-  return move(deps, name, pause);
-}
-
-export function resumeRun(deps: JobsDeps, name: RunName): Promise<RunReport> {
-  return move(deps, name, resume);
-}
-
-export function cancelRun(deps: JobsDeps, name: RunName): Promise<RunReport> {
-  return move(deps, name, cancel);
-}
-
-async function move(deps: JobsDeps, name: RunName, change: typeof pause): Promise<RunReport> {
+/** Pauses, resumes or cancels a run. */
+export async function changeRun(
+  deps: JobsDeps,
+  name: RunName,
+  change: typeof pause | typeof resume | typeof cancel,
+): Promise<RunReport> {
   const { kbId, job } = await deps.db.tenant(name.tenantId, (tx) => findNamed(tx, name));
   if (!job) throw knowledgeErrors.raise.knowledge_run_missing(`Knowledge base ${kbId} has never run`);
   await change(deps, { tenantId: name.tenantId, jobId: job.jobId });
@@ -118,8 +110,8 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 async function findNamed(tx: Tx, { tenantId, id }: RunName): Promise<NamedRun> {
   const kb = await findKb(tx, { tenantId, kbId: id });
   if (kb) {
-    const jobId = await findLastRunId(tx, kb);
-    return { kbId: kb.kbId, job: jobId === null ? null : await findJob(tx, { tenantId, jobId }) };
+    const [last] = await listLastRuns(tx, { tenantId, kbIds: [kb.kbId] });
+    return { kbId: kb.kbId, job: last ? await findJob(tx, { tenantId, jobId: last.jobId }) : null };
   }
   const job = uuid.test(id) ? await findJob(tx, { tenantId, jobId: id }) : null;
   if (job?.pipeline === pipelineName) return { kbId: kbIdOf(job), job };

@@ -19,19 +19,6 @@ export function findPredecessor(
      limit 1`);
 }
 
-/** The newest job of the whole knowledge base in any state; jobs of single references are left out. */
-export async function findLastRunId(tx: Tx, { tenantId, kbId }: KbKey): Promise<string | null> {
-  const row = await tx.find<{ jobId: string }>(sql`
-    select j.job_id as "jobId"
-      from ingestion_jobs j
-     where j.tenant_id = ${tenantId}
-       and j.subject_id = ${kbId}
-       and j.pipeline = 'knowledge'
-     order by j.job_id desc
-     limit 1`);
-  return row?.jobId ?? null;
-}
-
 /** Other jobs that may still write to this knowledge base. */
 export async function listBusyJobs(
   tx: Tx,

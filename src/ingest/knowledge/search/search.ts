@@ -1,11 +1,12 @@
 import { isSluiceError } from '../../../lib/errors.ts';
-import type { Database, Tx } from '../../../lib/postgres/db.ts';
-import type { Embedder, EmbedderSettings } from '../embedders/embedder.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
+import type { EmbedderSettings } from '../embedders/embedder.ts';
 import { knowledgeErrors } from '../errors.ts';
-import type { VectorEngine, VectorSpace } from '../index/vector/engine.ts';
+import type { VectorSpace } from '../index/vector/engine.ts';
 import { listVectors } from '../index/vector/exact-store.ts';
 import { dotProduct } from '../index/vector/scan.ts';
 import { readVector } from '../index/vector/vector-bytes.ts';
+import type { KnowledgeWorkerDeps } from '../run/deps.ts';
 import type { KbKey } from '../types.ts';
 import { type FoundChunk, findServingIndex, listFoundChunks, listTextMatches } from './store.ts';
 
@@ -13,11 +14,7 @@ import { type FoundChunk, findServingIndex, listFoundChunks, listTextMatches } f
 export const searchModes = ['vector', 'text', 'hybrid'] as const;
 export type SearchMode = (typeof searchModes)[number];
 
-export interface SearchDeps {
-  db: Database;
-  engine: VectorEngine;
-  embedders: { get(tenantId: string, settings: EmbedderSettings): Embedder | Promise<Embedder> };
-}
+export type SearchDeps = Pick<KnowledgeWorkerDeps, 'db' | 'engine' | 'embedders'>;
 
 export interface SearchRequest extends KbKey {
   query: string;

@@ -1,6 +1,6 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql } from '../../../lib/postgres/sql.ts';
-import type { KbKey } from '../types.ts';
+import type { GenerationKey, KbKey } from '../types.ts';
 
 export interface ServingIndex {
   /** Null before the first run has ended. */
@@ -25,10 +25,6 @@ export interface FoundChunk {
   headingPath: string[];
   startAt: number;
   endAt: number;
-}
-
-interface GenerationKey extends KbKey {
-  generation: number;
 }
 
 export function findServingIndex(tx: Tx, { tenantId, kbId }: KbKey): Promise<ServingIndex | null> {

@@ -8,7 +8,14 @@ import { readDocument } from '../formats/read-document.ts';
 import { storableText, titleOfName } from '../formats/safe-text.ts';
 import { type DocumentLimits, defaultDocumentLimits } from '../formats/types.ts';
 import type { FileStamp } from './file-stamp.ts';
-import type { DocumentBatch, KnownDocument, LoadContext, LoadedDocument, SourceCursor } from './source.ts';
+import {
+  type DocumentBatch,
+  type KnownDocument,
+  type LoadContext,
+  type LoadedDocument,
+  loadedDocument,
+  type SourceCursor,
+} from './source.ts';
 
 /** A file that a source has. */
 export interface ListedFile {
@@ -159,10 +166,7 @@ async function loadFile(file: ListedFile, options: LoadOptions): Promise<LoadedD
   if (contentHash === options.known?.contentHash) return { kind: 'unchanged', uri, ...etag };
   const input = { bytes: bytes.content, isHandedOver: true, name, mediaType: file.mediaType };
   const result = await readDocument(input, { signal, limits: options.limits });
-  if (result.kind === 'empty') return { kind: 'empty', uri, title: result.title, reason: result.reason };
-  if (result.kind === 'error') return { ...result, uri };
-  const { title, text, mediaType, notes } = result;
-  return { kind: 'text', uri, title, text, contentHash, mediaType, notes, ...etag };
+  return loadedDocument(result, { uri, contentHash, ...etag });
 }
 
 /** Only for a file that did not change while it was read, and whose next change will change its stamp. */

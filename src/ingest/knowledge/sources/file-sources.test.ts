@@ -341,3 +341,18 @@ test('a new version of the readers reads unchanged files again', async () => {
   const { documents } = await load(source);
   expect(documents).toMatchObject([{ kind: 'text', contentHash: expect.not.stringContaining(sha256) }]);
 });
+
+test('a file with more bytes than the limit is refused, and is not read to its end', async () => {
+  let pieces = 0;
+  function* endless() {
+    for (; pieces < 1_000; pieces += 1) yield Buffer.alloc(4, 'x');
+  }
+  const source = createFilesSource({
+    listFiles: async () => [{ fileId: '1', name: 'a.txt', mediaType: 'text/plain', sha256: '0'.repeat(64) }],
+    openFile: async () => Readable.from(endless()),
+    limits: { maxBytes: 10 },
+  });
+  const { documents } = await load(source);
+  expect(documents).toMatchObject([{ kind: 'error', code: 'document_too_large' }]);
+  expect(pieces).toBeLessThan(100);
+});

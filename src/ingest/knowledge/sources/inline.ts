@@ -1,8 +1,14 @@
-import { createHash } from 'node:crypto';
 import { readDocument } from '../formats/read-document.ts';
 import { storableTitle } from '../formats/safe-text.ts';
-import type { DocumentLimits } from '../formats/types.ts';
-import type { DocumentBatch, LoadContext, LoadedDocument, Source } from './source.ts';
+import type { DocumentInput, DocumentLimits } from '../formats/types.ts';
+import {
+  type DocumentBatch,
+  type LoadContext,
+  type LoadedDocument,
+  loadedDocument,
+  type Source,
+  sha256Of,
+} from './source.ts';
 
 export interface InlineSourceOptions {
   type: 'markdown' | 'text' | 'html';
@@ -26,20 +32,23 @@ async function* batches(options: InlineSourceOptions, context: LoadContext): Asy
   yield { documents, cursor, end: { isComplete: true } };
 }
 
-async function load(options: InlineSourceOptions, context: LoadContext): Promise<LoadedDocument> {
-  const { type, content } = options;
-  const given = storableTitle(options.title ?? '');
-  const contentHash = createHash('sha256').update(`${type}:${given}:${content}`).digest('hex');
+function load({ type, content, title, limits }: InlineSourceOptions, context: LoadContext) {
+  const given = storableTitle(title ?? '');
+  const contentHash = sha256Of(`${type}:${given}:${content}`);
+  const input = { content, name: given || 'Untitled', kind: type };
+  return loadGiven(input, { uri, title: given, contentHash }, { context, limits });
+}
+
+/** Reads a text that the source already has, unless it is known. An empty title is replaced by that of the text. */
+export async function loadGiven(
+  { content, ...input }: Omit<DocumentInput, 'bytes'> & { content: string },
+  { uri, title, contentHash }: { uri: string; title: string; contentHash: string },
+  { context, limits }: { context: LoadContext; limits: Partial<DocumentLimits> | undefined },
+): Promise<LoadedDocument> {
   const known = await context.findKnown([uri]);
   if (known.get(uri)?.contentHash === contentHash) return { kind: 'unchanged', uri };
-  const result = await readDocument(
-    // Broken surrogate pairs become U+FFFD here.
-    { bytes: Buffer.from(content, 'utf8'), name: given || 'Untitled', kind: type },
-    { signal: context.signal, limits: options.limits },
-  );
-  const title = given || result.title;
-  if (result.kind === 'empty') return { kind: 'empty', uri, title, reason: result.reason };
-  if (result.kind === 'error') return { ...result, uri, title };
-  const { text, mediaType, notes } = result;
-  return { kind: 'text', uri, title, text, contentHash, mediaType, notes };
+  // Broken surrogate pairs become U+FFFD here.
+  const bytes = Buffer.from(content, 'utf8');
+  const result = await readDocument({ ...input, bytes }, { signal: context.signal, limits });
+  return loadedDocument(result, { uri, title: title || result.title, contentHash });
 }

@@ -1,9 +1,14 @@
-import { createHash } from 'node:crypto';
 import type { Reference, ReferenceReader } from '../../../kernel/house/doors.ts';
-import { readDocument } from '../formats/read-document.ts';
 import { storableText, storableTitle } from '../formats/safe-text.ts';
 import type { DocumentLimits } from '../formats/types.ts';
-import type { DocumentBatch, LoadContext, LoadedDocument, Source } from './source.ts';
+import { loadGiven } from './inline.ts';
+import {
+  type DocumentBatch,
+  type LoadContext,
+  type LoadedDocument,
+  type Source,
+  sha256Of,
+} from './source.ts';
 
 export interface ReferenceSourceOptions {
   tenantId: string;
@@ -41,24 +46,12 @@ async function* batches(
   }
 }
 
-async function load(
-  reference: Reference,
-  { context, limits }: { context: LoadContext; limits: Partial<DocumentLimits> | undefined },
+function load(
+  { url, title: scraped, content, mediaType = null }: Reference,
+  options: Parameters<typeof loadGiven>[2],
 ): Promise<LoadedDocument> {
-  const { content, mediaType = null } = reference;
-  const uri = storableText(reference.url);
-  const given = storableTitle(reference.title);
-  const contentHash = createHash('sha256').update(`${given}:${content}`).digest('hex');
-  const known = await context.findKnown([uri]);
-  if (known.get(uri)?.contentHash === contentHash) return { kind: 'unchanged', uri };
-  const result = await readDocument(
-    { bytes: Buffer.from(content, 'utf8'), name: `${given || 'Untitled'}.md`, mediaType },
-    { signal: context.signal, ...(limits ? { limits } : {}) },
-  );
-  const title = given || result.title;
-  if (result.kind === 'empty') return { kind: 'empty', uri, title, reason: result.reason };
-  if (result.kind === 'error')
-    return { kind: 'error', uri, title, code: result.code, message: result.message };
-  const { text, mediaType: readAs, notes } = result;
-  return { kind: 'text', uri, title, text, contentHash, mediaType: readAs, notes };
+  const title = storableTitle(scraped);
+  const contentHash = sha256Of(`${title}:${content}`);
+  const input = { content, name: `${title || 'Untitled'}.md`, mediaType };
+  return loadGiven(input, { uri: storableText(url), title, contentHash }, options);
 }

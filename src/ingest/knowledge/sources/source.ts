@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import type { FoundPage, FrontierPage } from '../../../kernel/crawl/types.ts';
+import type { ReadResult } from '../formats/types.ts';
 
 /** Where a source continues; only the source itself reads it. */
 export type SourceCursor = Record<string, unknown>;
@@ -79,4 +81,22 @@ export interface Source {
    * 1,000 documents when most have not changed.
    */
   batches(context: LoadContext): AsyncIterable<DocumentBatch>;
+}
+
+type Found = Pick<
+  Extract<LoadedDocument, { kind: 'text' }>,
+  'title' | 'contentHash' | 'etag' | 'lastModified'
+>;
+
+/** What was read as a document of a source. Default: the title that was read, and the hash of the text. */
+export function loadedDocument(
+  result: ReadResult,
+  { uri, title = result.title, ...found }: { uri: string } & Partial<Found>,
+): LoadedDocument {
+  if (result.kind !== 'text') return { ...result, uri, title };
+  return { ...result, uri, title, contentHash: sha256Of(result.text), ...found };
+}
+
+export function sha256Of(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
 }

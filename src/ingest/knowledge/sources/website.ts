@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { crawl } from '../../../kernel/crawl/crawl.ts';
 import { crawlErrors } from '../../../kernel/crawl/errors.ts';
@@ -15,7 +14,14 @@ import type {
 import type { GuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
 import { readDocument } from '../formats/read-document.ts';
 import { storableText, storableTitle } from '../formats/safe-text.ts';
-import type { DocumentBatch, KnownDocument, LoadContext, LoadedDocument, Source } from './source.ts';
+import {
+  type DocumentBatch,
+  type KnownDocument,
+  type LoadContext,
+  type LoadedDocument,
+  loadedDocument,
+  type Source,
+} from './source.ts';
 
 const prefix = z
   .string()
@@ -197,21 +203,11 @@ class Loading {
       { bytes, name: nameOf(uri), mediaType, ...(isHtml(mediaType) ? { kind: 'html' as const } : {}) },
       { signal: this.#context.signal, limits: { maxBytes: this.#deps.maxFileBytes ?? maxPageBytes } },
     );
-    if (result.kind === 'empty') return { kind: 'empty', uri, title: result.title, reason: result.reason };
     if (result.kind === 'error') return errorDocument(uri, result.code, result.message, result.title);
-    const contentHash = createHash('sha256').update(result.text).digest('hex');
     const validators = { etag: page.memo, lastModified: page.lastModified };
-    if (known?.contentHash === contentHash) return { kind: 'unchanged', uri, ...validators };
-    return {
-      kind: 'text',
-      uri,
-      title: result.title,
-      text: result.text,
-      contentHash,
-      mediaType: result.mediaType,
-      notes: result.notes,
-      ...validators,
-    };
+    const document = loadedDocument(result, { uri, ...validators });
+    const isSame = document.kind === 'text' && document.contentHash === known?.contentHash;
+    return isSame ? { kind: 'unchanged', uri, ...validators } : document;
   }
 
   /**

@@ -1,10 +1,15 @@
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { isSluiceError } from '../../../lib/errors.ts';
 import type { FetchAnswer, GuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
 import { readDocument } from '../formats/read-document.ts';
 import { storableText, storableTitle } from '../formats/safe-text.ts';
-import type { DocumentBatch, LoadContext, LoadedDocument, Source } from './source.ts';
+import {
+  type DocumentBatch,
+  type LoadContext,
+  type LoadedDocument,
+  loadedDocument,
+  type Source,
+} from './source.ts';
 import { type YoutubeErrorCode, youtubeErrors } from './youtube-errors.ts';
 import { captionsAsVtt, chooseTrack, findVideoId, readWatchPage } from './youtube-page.ts';
 
@@ -97,13 +102,10 @@ async function toDocument(
 ): Promise<LoadedDocument> {
   const input = { bytes: Buffer.from(vtt), name: `${title}.vtt`, kind: 'vtt' as const };
   const result = await readDocument(input, { signal });
-  if (result.kind === 'empty') return { kind: 'empty', uri, title, reason: result.reason };
-  if (result.kind === 'error') return { ...result, uri, title };
-  const contentHash = createHash('sha256').update(result.text).digest('hex');
+  const document = loadedDocument(result, { uri, title });
+  if (document.kind !== 'text') return document;
   const known = await findKnown([uri]);
-  if (known.get(uri)?.contentHash === contentHash) return { kind: 'unchanged', uri };
-  const { text, notes } = result;
-  return { kind: 'text', uri, title, text, contentHash, mediaType: 'text/vtt', notes };
+  return known.get(uri)?.contentHash === document.contentHash ? { kind: 'unchanged', uri } : document;
 }
 
 function asVtt(path: string): string {

@@ -4,7 +4,6 @@ import { UsageError } from '../../../cli/terminal/exit.ts';
 import { isMissing } from '../../../lib/durable-files.ts';
 
 const maxBytes = 256 * 1024 * 1024;
-const batch = { references: 1_000, textUnits: 8 * 1024 * 1024 };
 
 /** References from a file or, for `-`, from the standard input: a JSON list, `{"references": […]}`, or a line each. */
 export async function readReferences(file: string): Promise<object[]> {
@@ -22,22 +21,11 @@ export async function readReferences(file: string): Promise<object[]> {
 }
 
 /** What one call takes. */
-export function* batchesOf(references: readonly object[]): Generator<object[]> {
-  let current: object[] = [];
-  let textUnits = 0;
-  for (const reference of references) {
-    const length = JSON.stringify(reference).length;
-    const isFull = current.length >= batch.references || textUnits + length > batch.textUnits;
-    if (isFull && current.length > 0) {
-      yield current;
-      current = [];
-      textUnits = 0;
-    }
-    current.push(reference);
-    textUnits += length;
-  }
-  if (current.length > 0) yield current;
-}
+export const callLimits = {
+  maxItems: 1_000,
+  maxSize: 8 * 1024 * 1024,
+  sizeOf: (reference: object) => JSON.stringify(reference).length,
+};
 
 async function readText(file: string): Promise<string> {
   if (file !== '-') await assertReadable(file);

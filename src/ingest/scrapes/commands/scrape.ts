@@ -7,9 +7,10 @@ import { CommandFailure, type ExitCode, exitCodes, UsageError } from '../../../c
 import { interruptible } from '../../../cli/terminal/interruptible.ts';
 import { note, print, printJson, table } from '../../../cli/terminal/output.ts';
 import { ProgressLine } from '../../../cli/terminal/progress.ts';
+import { batchesOf } from '../../../lib/batches.ts';
 import { crawlKinds } from '../types.ts';
 import type { renderRunWithHandoffs, renderSource, renderSync } from '../views.ts';
-import { batchesOf, readReferences } from './references.ts';
+import { callLimits, readReferences } from './references.ts';
 
 type SourceView = ReturnType<typeof renderSource>;
 type SyncView = ReturnType<typeof renderSync>;
@@ -106,7 +107,7 @@ async function push(
   const done: SyncView[] = [];
   let sent = 0;
   try {
-    for (const batch of batchesOf(references)) {
+    for (const batch of batchesOf(references, callLimits)) {
       const body = { references: batch };
       done.push(await client.post<SyncView>(route, { body, signal, timeoutMs: pushTimeoutMs }));
       sent += batch.length;

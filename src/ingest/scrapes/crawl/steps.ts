@@ -1,18 +1,13 @@
-import { crawl } from '../../../kernel/crawl/crawl.ts';
+import { type CrawlOptions, crawl, newProgress } from '../../../kernel/crawl/crawl.ts';
 import { normalisePageUrl } from '../../../kernel/crawl/page-url.ts';
-import type { Wait } from '../../../kernel/crawl/polite-requests.ts';
 import { Scope } from '../../../kernel/crawl/scope.ts';
 import { walkSitemaps } from '../../../kernel/crawl/sitemap-walk.ts';
 import {
-  type CrawlBounds,
   type CrawledPage,
   type CrawlProgress,
   defaultCrawlBounds,
   type FoundPage,
-  type FrontierPage,
-  type KnownPage,
 } from '../../../kernel/crawl/types.ts';
-import type { GuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
 import type { CrawlSettings, NewReference, ScrapeSource } from '../types.ts';
 import { feedSteps, requestsOf } from './feed-steps.ts';
 
@@ -32,19 +27,12 @@ export interface ScrapeStep {
 
 export type FeedReference = Omit<NewReference, 'content' | 'mediaType' | 'memo'> & { html: string };
 
-export interface CrawlTools {
-  fetch: GuardedFetch;
-  signal: AbortSignal;
-  bounds?: Partial<CrawlBounds>;
-  wait?: Wait;
-  findKnown(urls: readonly string[]): Promise<Map<string, KnownPage>>;
-  listKnown(page: { after: string | null; limit: number }): Promise<(KnownPage & { url: string })[]>;
-}
+export interface CrawlTools
+  extends Pick<CrawlOptions, 'fetch' | 'signal' | 'wait' | 'findKnown' | 'listKnown'>,
+    Partial<Pick<CrawlOptions, 'bounds'>> {}
 
 /** Where the previous slice of the crawl stopped. */
-export interface CrawlPlace {
-  frontier: readonly FrontierPage[];
-  progress: CrawlProgress | null;
+export interface CrawlPlace extends Pick<CrawlOptions, 'frontier' | 'progress'> {
   wasComplete: boolean;
 }
 
@@ -88,37 +76,21 @@ async function* websiteSteps(
   start: string,
   settings: CrawlSettings & { useSitemap: boolean },
   tools: CrawlTools,
-  { frontier, progress, wasComplete }: CrawlPlace,
+  place: CrawlPlace,
 ): AsyncGenerator<ScrapeStep> {
   const { maxPages, maxDepth, include, exclude, useSitemap } = settings;
-  const { fetch, signal, wait, findKnown, listKnown } = tools;
-  const bounds = { maxPages, maxDepth, ...tools.bounds };
-  const scope = { include, exclude };
-  const accepts = (mediaType: string) => readable.has(mediaType);
   const steps = crawl({
+    ...tools,
+    ...place,
     start,
-    scope,
+    scope: { include, exclude },
     useSitemap,
-    bounds,
-    accepts,
-    fetch,
-    frontier,
-    progress,
-    findKnown,
-    listKnown,
-    wasComplete,
-    signal,
-    ...(wait ? { wait } : {}),
+    bounds: { maxPages, maxDepth, ...tools.bounds },
+    accepts: (mediaType) => readable.has(mediaType),
   });
   for await (const step of steps) {
-    const { progress: now } = step;
-    if (step.type === 'end') {
-      yield { progress: now, end: { isComplete: step.isComplete, reason: step.reason } };
-    } else if (step.type === 'found') {
-      yield { found: step.found, progress: now };
-    } else {
-      yield { page: step.page, found: step.found, visited: step.visited, progress: now };
-    }
+    if (step.type !== 'end') yield step;
+    else yield { progress: step.progress, end: { isComplete: step.isComplete, reason: step.reason } };
   }
 }
 
@@ -136,13 +108,9 @@ async function* sitemapSteps(
   }
   const { pages, gap } = await readSitemaps(url, settings, tools);
   const progress: CrawlProgress = {
+    ...newProgress({}),
     origin: new URL(url).origin,
     isSitemapRead: true,
-    areLinksKnown: false,
-    knownAfter: null,
-    failed: 0,
-    failedInRow: 0,
-    skipped: {},
     gap,
   };
   yield { found: pages, progress, ...(gap !== null && pages.length === 0 ? { failure: gap } : {}) };

@@ -1,5 +1,6 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql, trustedSql } from '../../../lib/postgres/sql.ts';
+import { toSnakeCase } from '../../../lib/snake-case.ts';
 import type { Handoff, HandoffReason, HandoffStatus, OpenHandoff, SourceKey } from '../types.ts';
 
 /** A `Handoff`, from `ingestion_handoffs h`. */
@@ -8,6 +9,11 @@ const handoffColumns = trustedSql(`
   h.reference_id as "referenceId", h.payload_hash as "payloadHash", h.status, h.reason_code as "reasonCode",
   h.reason_text as "reasonText", h.attempts, h.job_id as "jobId", h.scrape_run_id as "scrapeRunId",
   h.created_by as "createdBy", h.created_at as "createdAt", h.updated_at as "updatedAt"`);
+
+/** An `OpenHandoff`, from `ingestion_handoffs h`. */
+const openColumns = trustedSql(`
+  h.handoff_id as "handoffId", h.reference_id as "referenceId", h.scrape_run_id as "scrapeRunId", h.kb_id as "kbId",
+  h.created_by as "createdBy"`);
 
 /** Whether the optional feature is installed. */
 export async function hasHandoffs(tx: Tx): Promise<boolean> {
@@ -50,7 +56,7 @@ export function openHandoffs(
              coalesce(l.payload_hash = i.payload_hash and l.kb_id = ${kbId} and l.status <> 'failed'
                and (l.status <> 'completed' or l.updated_at >= ${kbMadeAt})
                and not i.is_forced, false) as is_same
-        from jsonb_to_recordset(${JSON.stringify(wishes.map(wishRecord))}::jsonb) as i (
+        from jsonb_to_recordset(${JSON.stringify(wishes.map(toSnakeCase))}::jsonb) as i (
                handoff_id uuid, reference_id uuid, payload_hash text, is_forced boolean)
         left join lateral (
           select *
@@ -102,15 +108,6 @@ export function openHandoffs(
        and l.reason_code = 'queued_from_scrape'`);
 }
 
-function wishRecord({ handoffId, referenceId, payloadHash, isForced }: HandoffWish) {
-  return {
-    handoff_id: handoffId,
-    reference_id: referenceId,
-    payload_hash: payloadHash,
-    is_forced: isForced,
-  };
-}
-
 /**
  * Locks the references of these hand-offs, in the order in which syncs lock them. Returns the hand-offs that still wait
  * for a job.
@@ -127,8 +124,7 @@ export async function lockOpenHandoffs(
      order by r.external_id
        for update of r`);
   return tx.rows<OpenHandoff>(sql`
-    select h.handoff_id as "handoffId", h.reference_id as "referenceId", h.scrape_run_id as "scrapeRunId",
-           h.kb_id as "kbId", h.created_by as "createdBy"
+    select ${openColumns}
       from unnest(${handoffIds}::uuid[]) as i (handoff_id)
       join ingestion_handoffs h on h.tenant_id = ${tenantId} and h.handoff_id = i.handoff_id
      where h.status = 'queued'
@@ -262,8 +258,7 @@ export function listLeftHandoffs(
   { olderThanMs, limit }: { olderThanMs: number; limit: number },
 ): Promise<(OpenHandoff & { tenantId: string })[]> {
   return tx.rows(sql`
-    select h.tenant_id as "tenantId", h.handoff_id as "handoffId", h.reference_id as "referenceId",
-           h.scrape_run_id as "scrapeRunId", h.kb_id as "kbId", h.created_by as "createdBy"
+    select h.tenant_id as "tenantId", ${openColumns}
       from ingestion_handoffs h
      where h.status = 'queued'
        and h.reason_code = 'queued_from_scrape'

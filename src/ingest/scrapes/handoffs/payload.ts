@@ -26,21 +26,3 @@ export function inLockOrder(references: readonly NewReference[]): NewReference[]
     Buffer.compare(Buffer.from(a.externalId), Buffer.from(b.externalId)),
   );
 }
-
-const batch = { references: 500, textUnits: 8 * 1024 * 1024 };
-
-/** Divides references into batches, one per transaction. */
-export function* batchesOf(references: readonly NewReference[]): Generator<NewReference[]> {
-  let current: NewReference[] = [];
-  let textUnits = 0;
-  for (const reference of references) {
-    if (current.length >= batch.references || (current.length > 0 && textUnits >= batch.textUnits)) {
-      yield current;
-      current = [];
-      textUnits = 0;
-    }
-    current.push(reference);
-    textUnits += reference.content.length;
-  }
-  if (current.length > 0) yield current;
-}

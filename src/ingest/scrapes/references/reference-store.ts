@@ -1,5 +1,7 @@
+import type { KnownPage } from '../../../kernel/crawl/types.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql, trustedSql } from '../../../lib/postgres/sql.ts';
+import { toSnakeCase } from '../../../lib/snake-case.ts';
 import type { NewReference, ScrapeReference, SourceKey, TouchedReference } from '../types.ts';
 
 /** A `ScrapeReference`, from `scrape_references r`. */
@@ -27,7 +29,7 @@ export function upsertReferences(
       memo, scrape_run_id, changed_by)
     select ${tenantId}, i.reference_id, ${source}, i.external_id, i.url, sha256(convert_to(i.url, 'UTF8')), i.title,
            i.content, i.media_type, i.metadata, i.payload_hash, i.memo, ${scrapeRunId}, ${scrapeRunId}
-      from jsonb_to_recordset(${JSON.stringify(references.map(recordOf))}::jsonb) as i (
+      from jsonb_to_recordset(${JSON.stringify(references.map(toSnakeCase))}::jsonb) as i (
         reference_id uuid, external_id text, url text, title text, content text, media_type text, metadata jsonb,
         payload_hash text, memo text)
      order by i.external_id collate "C"
@@ -106,9 +108,9 @@ export function listKnownOf(
   tx: Tx,
   { tenantId, source }: SourceKey,
   externalIds: readonly string[],
-): Promise<{ externalId: string; payloadHash: string; memo: string | null }[]> {
+): Promise<(KnownPage & { url: string })[]> {
   return tx.rows(sql`
-    select r.external_id as "externalId", r.payload_hash as "payloadHash", r.memo
+    select r.external_id as url, r.payload_hash as "contentHash", r.memo
       from unnest(${externalIds}::text[]) as p (external_id)
       join scrape_references r
         on r.tenant_id = ${tenantId} and r.source = ${source} and r.external_id = p.external_id collate "C"
@@ -119,9 +121,9 @@ export function listKnownOf(
 export function listKnown(
   tx: Tx,
   { tenantId, source, after, limit }: SourceKey & { after: string | null; limit: number },
-): Promise<{ externalId: string; payloadHash: string; memo: string | null }[]> {
+): Promise<(KnownPage & { url: string })[]> {
   return tx.rows(sql`
-    select r.external_id as "externalId", r.payload_hash as "payloadHash", r.memo
+    select r.external_id as url, r.payload_hash as "contentHash", r.memo
       from scrape_references r
      where r.tenant_id = ${tenantId}
        and r.source = ${source}
@@ -146,13 +148,8 @@ export function listReferences(
      limit ${limit}`);
 }
 
-export interface HandedReference {
+export interface HandedReference extends Omit<NewReference, 'metadata' | 'memo'> {
   referenceId: string;
-  externalId: string;
-  url: string;
-  title: string;
-  content: string;
-  mediaType: string | null;
   /** Whether an older reference of the same knowledge base has the same address. */
   isSameUrl: boolean;
 }
@@ -166,8 +163,7 @@ export function listHandedReferences(
   { tenantId, kbId, after, limit }: { tenantId: string; kbId: string; after: string | null; limit: number },
 ): Promise<HandedReference[]> {
   return tx.rows<HandedReference>(sql`
-    select r.reference_id as "referenceId", r.external_id as "externalId", r.url, r.title, r.content,
-           r.media_type as "mediaType", ${isSameUrl(kbId)} as "isSameUrl"
+    select ${handedColumns(kbId)}
       from scrape_sources s,
            lateral (
              select *
@@ -189,8 +185,7 @@ export function findHandedReference(
   { tenantId, kbId, referenceId }: { tenantId: string; kbId: string; referenceId: string },
 ): Promise<HandedReference | null> {
   return tx.find<HandedReference>(sql`
-    select r.reference_id as "referenceId", r.external_id as "externalId", r.url, r.title, r.content,
-           r.media_type as "mediaType", ${isSameUrl(kbId)} as "isSameUrl"
+    select ${handedColumns(kbId)}
       from scrape_references r
       join scrape_sources s on s.tenant_id = r.tenant_id and s.source = r.source and s.kb_id = ${kbId}
      where r.tenant_id = ${tenantId}
@@ -198,8 +193,10 @@ export function findHandedReference(
        and r.gone_at is null`);
 }
 
-function isSameUrl(kbId: string) {
-  return sql`exists (
+/** A `HandedReference`, from `scrape_references r`. */
+function handedColumns(kbId: string) {
+  return sql`r.reference_id as "referenceId", r.external_id as "externalId", r.url, r.title, r.content,
+           r.media_type as "mediaType", exists (
              select
                from scrape_references o
                join scrape_sources os on os.tenant_id = o.tenant_id and os.source = o.source
@@ -207,7 +204,7 @@ function isSameUrl(kbId: string) {
                 and o.url_key = r.url_key
                 and o.reference_id < r.reference_id
                 and o.gone_at is null
-                and os.kb_id = ${kbId})`;
+                and os.kb_id = ${kbId}) as "isSameUrl"`;
 }
 
 export async function deleteReferences(
@@ -225,18 +222,4 @@ export async function deleteReferences(
           order by external_id
           limit ${limit}
             for update)`);
-}
-
-function recordOf(reference: UpsertedReference) {
-  return {
-    reference_id: reference.referenceId,
-    external_id: reference.externalId,
-    url: reference.url,
-    title: reference.title,
-    content: reference.content,
-    media_type: reference.mediaType,
-    metadata: reference.metadata,
-    payload_hash: reference.payloadHash,
-    memo: reference.memo,
-  };
 }

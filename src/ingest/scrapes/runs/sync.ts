@@ -1,10 +1,11 @@
 import { dispatchIn, type JobsDeps } from '../../../kernel/jobs/service.ts';
 import type { BeforeCommit } from '../../../kernel/tenancy/types.ts';
+import { batchesOf } from '../../../lib/batches.ts';
 import { isSluiceError, messageOf } from '../../../lib/errors.ts';
 import { newId } from '../../../lib/ids.ts';
 import { scrapeErrors } from '../errors.ts';
 import { type HandOverDeps, handOver, isTableMissing } from '../handoffs/hand-over.ts';
-import { batchesOf, inLockOrder } from '../handoffs/payload.ts';
+import { inLockOrder } from '../handoffs/payload.ts';
 import { isTransient, withAttempts } from '../handoffs/retry.ts';
 import { getRunIn, getSource } from '../service.ts';
 import {
@@ -81,6 +82,12 @@ async function startCrawl(
   });
 }
 
+const transactionLimits = {
+  maxItems: 500,
+  maxSize: 8 * 1024 * 1024,
+  sizeOf: ({ content }: NewReference) => content.length,
+};
+
 interface Push {
   references: readonly NewReference[];
   createdBy: string;
@@ -98,7 +105,7 @@ async function push(
   try {
     let counts = noCounts;
     let handoffNotice: string | null = null;
-    for (const batch of batchesOf(inLockOrder(references))) {
+    for (const batch of batchesOf(inLockOrder(references), transactionLimits)) {
       const persisted = await persist(deps, { ...key, createdBy }, batch);
       const handedOver = await handOver(deps, tenantId, persisted.opened);
       const more = { ...persisted.counts, ...handedOver.counts };

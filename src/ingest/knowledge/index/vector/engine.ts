@@ -5,14 +5,13 @@ export type { VectorHit, VectorSpace } from './types.ts';
 
 /**
  * Finds the nearest chunks. Two engines under one contract: the extension pgvector where the database has it, and an
- * exact scan everywhere. Chunks themselves, with their vectors as bytes, are written by the store for both.
+ * exact scan everywhere. Chunks themselves, with their vectors as bytes, are written by the store for both. Deleting
+ * them needs no engine: a foreign key deletes rows of pgvector, and an exact scan notices the new version of the index.
  */
 export interface VectorEngine {
   readonly name: 'exact' | 'pgvector';
   /** In the transaction that wrote these chunks, after it wrote them. */
   add(tx: Tx, space: VectorSpace, chunks: readonly ChunkVector[]): Promise<void>;
-  /** In the transaction that deleted these chunks. */
-  remove(tx: Tx, space: VectorSpace, chunkIds: readonly number[]): Promise<void>;
   /** The nearest first; at most `limit`, and as many as there are below it. */
   search(tx: Tx, space: VectorSpace, query: VectorQuery): Promise<VectorHit[]>;
 }

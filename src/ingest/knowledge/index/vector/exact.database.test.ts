@@ -63,7 +63,7 @@ describe('kept vectors', () => {
     expect(second.read).toBe(2);
     expect(chunksOf(second.hits)).toEqual([...ids, ...added]);
     await database.tenant(space.tenantId, (tx) =>
-      removeVectors(tx, { engine, space }, [Number(ids[3]), Number(added[0])]),
+      removeVectors(tx, space, [Number(ids[3]), Number(added[0])]),
     );
     const third = await search(engine, space);
     expect(third.read).toBe(0);
@@ -121,7 +121,7 @@ describe('kept vectors', () => {
     const { space, ids, vectors } = await filled(engine, { dimensions, count });
     await search(engine, space);
     const gone = ids.filter((_, place) => place % 50 === 7);
-    await database.tenant(space.tenantId, (tx) => removeVectors(tx, { engine, space }, gone));
+    await database.tenant(space.tenantId, (tx) => removeVectors(tx, space, gone));
     const more = Array.from({ length: 30 }, () => randomDirection(random, dimensions));
     const added = await database.tenant(space.tenantId, (tx) => addVectors(tx, { engine, space }, more));
     const byId = new Map(

@@ -40,9 +40,6 @@ export class ExactEngine implements VectorEngine {
     if (table !== null) await insertVectors(tx, table, toRows(space, chunks));
   }
 
-  /** Nothing to do: the next search notices deleted chunks. */
-  async remove(): Promise<void> {}
-
   async search(tx: Tx, space: VectorSpace, query: VectorQuery): Promise<VectorHit[]> {
     assertDimensions(space, query.vector.length);
     query.signal.throwIfAborted();

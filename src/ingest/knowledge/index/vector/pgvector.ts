@@ -44,9 +44,6 @@ export class PgvectorEngine implements VectorEngine {
     await insertVectors(tx, this.#table, toRows(space, chunks));
   }
 
-  /** Nothing to do: a foreign key deletes the vector with its chunk. */
-  async remove(): Promise<void> {}
-
   async search(tx: Tx, space: VectorSpace, query: VectorQuery): Promise<VectorHit[]> {
     assertDimensions(space, query.vector.length);
     query.signal.throwIfAborted();

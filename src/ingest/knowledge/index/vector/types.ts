@@ -1,7 +1,6 @@
-export interface VectorSpace {
-  tenantId: string;
-  kbId: string;
-  generation: number;
+import type { GenerationKey } from '../../types.ts';
+
+export interface VectorSpace extends GenerationKey {
   dimensions: number;
 }
 

@@ -4,7 +4,7 @@ import { newId } from '../../../../lib/ids.ts';
 import type { Tx } from '../../../../lib/postgres/db.ts';
 import { insertChunks, insertLinks, listPresent, moveLinks, type NewLink } from '../../index/chunk-store.ts';
 import { bumpIndex } from '../../index/generation-store.ts';
-import { dropRevisions, spaceOf } from '../../index/removal.ts';
+import { dropRevisions } from '../../index/removal.ts';
 import { vectorBytes } from '../../index/vector/vector-bytes.ts';
 import {
   type IndexedDocument,
@@ -16,7 +16,6 @@ import {
 } from '../../index/visit-store.ts';
 import type { KnowledgeCounters } from '../../types.ts';
 import {
-  addCount,
   addCounts,
   type ChunkCounts,
   checkpointOf,
@@ -104,7 +103,7 @@ class GroupCommit {
     await this.#writeParts(tx, chunkIds);
     await this.#writeNotes(tx);
     await this.#endBatch(tx);
-    this.#counters = addCount(this.#counters, 'tokens_embedded', tokens);
+    this.#counters = addCounts(this.#counters, { tokens_embedded: tokens });
     this.#checkpoint = {
       ...this.#checkpoint,
       step: this.#checkpoint.step + 1,
@@ -118,7 +117,7 @@ class GroupCommit {
     const partial = this.#checkpoint.document;
     if (partial === null) return;
     const { run } = this.#context;
-    await dropRevisions(run, tx, [{ documentId: partial.document_id, revision: partial.revision }]);
+    await dropRevisions(tx, run.key, [{ documentId: partial.document_id, revision: partial.revision }]);
     this.#counters = addCounts(this.#counters, partial.counted, -1);
     this.#checkpoint = { ...this.#checkpoint, document: null };
   }
@@ -145,7 +144,7 @@ class GroupCommit {
       const added = inserted.map(({ contentHash, chunkId }) => {
         return { chunkId, vector: vectors.get(contentHash) as Float32Array };
       });
-      await run.deps.engine.add(tx, spaceOf(run), added);
+      await run.deps.engine.add(tx, { ...run.key, dimensions: run.embedder.dimensions }, added);
       await bumpIndex(tx, this.#key);
     }
     return { ids, fresh };
@@ -214,7 +213,8 @@ class GroupCommit {
         await moveLinks(tx, this.#key, { from: documentId, revision, to });
     }
     const failed = settled.filter(({ state }) => state === 'error').length;
-    this.#countDocuments({ docs_seen: all.length, docs_empty: empty.length, docs_error: failed });
+    const counted = { docs_seen: all.length, docs_empty: empty.length, docs_error: failed };
+    this.#counters = addCounts(this.#counters, counted);
   }
 
   async #writeNotes(tx: Tx): Promise<void> {
@@ -227,7 +227,7 @@ class GroupCommit {
       await noteFailures(tx, this.#key, documents);
     }
     const goneCount = gone.length > 0 ? await noteGone(tx, this.#key, gone) : 0;
-    this.#countDocuments({
+    this.#counters = addCounts(this.#counters, {
       docs_seen: unchanged.length + failed.length,
       docs_unchanged: unchanged.length,
       docs_error: failed.length,
@@ -250,12 +250,6 @@ class GroupCommit {
       incomplete:
         batch.end && !batch.end.isComplete ? [...incomplete, { source_id: sourceId, reason }] : incomplete,
     };
-  }
-
-  #countDocuments(counts: Partial<KnowledgeCounters>): void {
-    for (const [name, more] of Object.entries(counts)) {
-      this.#counters = addCount(this.#counters, name as keyof KnowledgeCounters, more);
-    }
   }
 
   #activeMs(): number {

@@ -3,9 +3,10 @@ import type { Slice, SliceResult } from '../../../../kernel/jobs/types.ts';
 import type { Tx } from '../../../../lib/postgres/db.ts';
 import { listSuperseded } from '../../index/chunk-store.ts';
 import { listGenerations } from '../../index/generation-store.ts';
-import { batchSize, dropRevisions, dropSomeLinks, dropSomeOf, type IndexPlace } from '../../index/removal.ts';
+import { batchSize, dropRevisions, dropSomeLinks, dropSomeOf } from '../../index/removal.ts';
 import { adoptDocuments, deleteGone } from '../../index/visit-store.ts';
-import { addCount, addCounts, checkpointOf, countersOf, stateOf } from '../checkpoint.ts';
+import type { GenerationKey } from '../../types.ts';
+import { addCounts, checkpointOf, countersOf, stateOf } from '../checkpoint.ts';
 import type { SliceContext } from '../context.ts';
 import { assertReplaceable, holdGeneration, switchOver } from '../generations.ts';
 import { findPredecessor, listBusyJobs } from '../store.ts';
@@ -53,7 +54,7 @@ async function enterSweep({ run, slice }: SliceContext): Promise<void> {
       // The source of the partial document was deleted before the document was complete.
       if (before.document) {
         const { document_id: documentId, revision, counted } = before.document;
-        await dropRevisions(run, tx, [{ documentId, revision }]);
+        await dropRevisions(tx, run.key, [{ documentId, revision }]);
         counters = addCounts(counters, counted, -1);
       }
       const checkpoint = { ...before, document: null, stage: 'sweep' as const, step: before.step + 1 };
@@ -75,7 +76,7 @@ async function removeGone({ run, slice }: SliceContext): Promise<boolean> {
       const startedAt = job.startedAt ?? job.createdAt;
       const gone = await deleteGone(tx, { ...scope, startedAt, limit: batchSize });
       // Documents that the source itself reported as gone were counted before.
-      return { deleted: gone.deleted, counters: addCount(countersOf(job), 'docs_gone', gone.unseen) };
+      return { deleted: gone.deleted, counters: addCounts(countersOf(job), { docs_gone: gone.unseen }) };
     },
     ({ counters }) => stateOf(run.checkpoint, counters),
   );
@@ -91,24 +92,24 @@ async function removeReplaced({ run, slice }: SliceContext): Promise<boolean> {
     const before = await slice.transaction((tx) => findPredecessor(tx, { ...run.key, jobId: run.jobId }));
     if (before?.status === 'success') return true;
   }
-  return removeSuperseded(slice, run, (tx) => holdGeneration(tx, run));
+  return removeSuperseded(slice, run.key, (tx) => holdGeneration(tx, run));
 }
 
 /** Deletes links of older texts and of documents that are gone, and chunks without links. */
 export async function removeSuperseded(
   slice: Slice,
-  place: IndexPlace,
+  key: GenerationKey,
   lock: (tx: Tx) => Promise<unknown>,
 ): Promise<boolean> {
   const revisions = await slice.transaction(async (tx) => {
-    const busyJobs = await listBusyJobs(tx, { ...place.key, exceptJobId: slice.job.jobId });
-    return listSuperseded(tx, { ...place.key, busyJobs, limit: maxRevisions });
+    const busyJobs = await listBusyJobs(tx, { ...key, exceptJobId: slice.job.jobId });
+    return listSuperseded(tx, { ...key, busyJobs, limit: maxRevisions });
   });
   if (revisions.length === 0) return true;
   for (;;) {
     const removed = await slice.transaction(async (tx) => {
       await lock(tx);
-      return dropSomeLinks(place, tx, revisions);
+      return dropSomeLinks(tx, key, revisions);
     });
     if (removed < batchSize) return revisions.length < maxRevisions;
     if (slice.shouldYield()) return false;
@@ -143,7 +144,7 @@ async function removeOtherGenerations({ run, slice }: SliceContext): Promise<boo
       return state !== 'serving' && generation !== run.key.generation;
     });
     if (other === undefined) return true;
-    await dropSomeOf(run.deps.engine, tx, other);
+    await dropSomeOf(tx, other);
     return false;
   });
 }

@@ -1,4 +1,5 @@
 import { isAscii, isUtf8 } from 'node:buffer';
+import { decodeWindows1252 } from '../../../../lib/formats/windows-1252.ts';
 import { wellFormed } from '../../../../lib/well-formed.ts';
 import { decodeShiftJis, shiftJisLength } from './shift-jis.ts';
 import type { Encoding } from './types.ts';
@@ -72,14 +73,4 @@ function decodeUtf16(bytes: Buffer, { encoding, isLast }: { encoding: Encoding; 
     text: isCut ? `${text}\ufffd` : text,
     measure: (from, to) => Math.min(to * 2, bytes.length) - from * 2,
   };
-}
-
-/** 0x80 to 0x9F, where Windows-1252 differs from Latin-1; its five undefined bytes stay as they are. */
-const windows1252 = '€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ';
-
-/** Written by hand, because some releases of Node decode windows-1252 as Latin-1. */
-function decodeWindows1252(bytes: Buffer): string {
-  return bytes
-    .toString('latin1')
-    .replace(/[\u0080-\u009f]/g, (character) => windows1252.charAt(character.charCodeAt(0) - 0x80));
 }
