@@ -67,7 +67,7 @@ test('a catalogue is uploaded, tried, used by a job, replaced and deleted', asyn
     /Found by a similar title[\s\S]*A2/,
   );
   const rivals = await tryRow(page, { Brand: 'Acme', Title: 'Garden Hose 20 m' });
-  expect(rivals).toMatch(/equally alike[\s\S]*DUP-1[\s\S]*DUP-2/);
+  expect(rivals).toMatch(/equally similar[\s\S]*DUP-1[\s\S]*DUP-2/);
   expect(await findBarriers(page)).toEqual([]);
 
   await page.goto(`${server.url}/items/new?processor=catalog`);
