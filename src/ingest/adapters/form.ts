@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { storedText } from '../../kernel/http/stored-text.ts';
+import { isStorable, storedText } from '../../kernel/http/stored-text.ts';
 import { toCamelCase } from '../../lib/snake-case.ts';
 
 /** Adapters as requests write them. */
@@ -141,15 +141,4 @@ export function settingsOf(form: AdapterForm) {
 
 function isBelow(path: string): boolean {
   return !path.startsWith('/') && !path.includes('\\') && !path.split('/').includes('..');
-}
-
-const maxLevels = 64;
-
-/** Whether PostgreSQL stores the value in JSON unchanged. */
-function isStorable(value: unknown, level = 0): boolean {
-  if (level > maxLevels) return false;
-  if (typeof value === 'string') return !/[\0\p{Surrogate}]/u.test(value);
-  if (value === null || typeof value !== 'object') return true;
-  if (Array.isArray(value)) return value.every((part) => isStorable(part, level + 1));
-  return Object.entries(value).every(([key, part]) => isStorable(key) && isStorable(part, level + 1));
 }
