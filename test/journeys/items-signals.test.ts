@@ -2,7 +2,6 @@ import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import { slowPageMs } from '../../src/ingest/items/grid/page-timing.ts';
 import type { ItemHouse } from '../../src/ingest/items/open.ts';
-import { itemBounds } from '../../src/ingest/items/types.ts';
 import { eventRoutes } from '../../src/kernel/events/routes.ts';
 import { getJob } from '../../src/kernel/jobs/service.ts';
 import type { Pipeline } from '../../src/kernel/jobs/types.ts';
@@ -12,6 +11,7 @@ import { keptLog, metricIn, sumOf, type Told } from '../support/probes/signals.t
 import { useItemServer } from '../support/servers/item-server.ts';
 import type { TestClaims } from '../support/servers/server.ts';
 import { newTenant, useDatabase } from '../support/worlds/database.ts';
+import { itemBounds } from '../support/worlds/item-bounds.ts';
 import { testItemHouse } from '../support/worlds/item-house.ts';
 import { eventually } from '../support/worlds/kernel.ts';
 

@@ -76,6 +76,19 @@ export class Outage {
     this.#pauseMs = firstPauseMs;
   }
 
+  /** Sends a request. Returns null while the server is away and expected back. */
+  async bridge<T>(request: () => Promise<T>, signal: AbortSignal): Promise<T | null> {
+    try {
+      const answer = await request();
+      this.end();
+      return answer;
+    } catch (error) {
+      if (signal.aborted || !(error instanceof CommandFailure) || !error.isPassing) throw error;
+      this.note(error);
+      return null;
+    }
+  }
+
   nextPauseMs(): number {
     const pauseMs = this.#pauseMs;
     this.#pauseMs = Math.min(pauseMs * 2, longestPauseMs);

@@ -1,4 +1,6 @@
+import { readFile } from 'node:fs/promises';
 import { isUsableId } from '../../kernel/tenancy/types.ts';
+import { messageOf } from '../../lib/errors.ts';
 import { UsageError } from './exit.ts';
 
 /** A parser for a flag that takes a whole number. */
@@ -24,4 +26,24 @@ export function parseTenant(text: string): string {
   throw new UsageError(
     `--tenant is ${JSON.stringify(text)}. Allowed: 1 to 200 characters, no control characters.`,
   );
+}
+
+const maxJsonBytes = 256 * 1024;
+
+/** `{"a": 1}`, or `@a.json` for a file that holds it. Returns the JSON as it was written, and its value. */
+export async function readJson(
+  flag: string,
+  { text, example }: { text: string; example: string },
+): Promise<{ json: string; value: unknown }> {
+  const allowed = `Allowed: JSON such as '${example}', or @file.`;
+  const isFile = text.startsWith('@');
+  const where = isFile ? text.slice(1) : flag;
+  try {
+    const json = isFile ? await readFile(where, 'utf8') : text;
+    if (Buffer.byteLength(json) <= maxJsonBytes) return { json, value: JSON.parse(json) };
+  } catch (error) {
+    const what = error instanceof SyntaxError ? 'is no JSON' : 'cannot be read';
+    throw new UsageError(`${where} ${what}: ${messageOf(error)}. ${allowed}`);
+  }
+  throw new UsageError(`${where} is too long. Allowed: at most ${maxJsonBytes} bytes.`);
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { storedText } from '../../kernel/http/stored-text.ts';
+import { isStorable, storedText } from '../../kernel/http/stored-text.ts';
 import { toCamelCase } from '../../lib/snake-case.ts';
 
 /** Adapters as requests write them. */
@@ -13,7 +13,8 @@ const name = z
 export const adapterFormParts = { name, fileId: z.uuid() };
 
 /** What is left out of a request is null in the adapter. */
-const orNull = <Value>(value: Value | null | undefined) => value ?? null;
+const orNull = <Schema extends z.ZodType>(schema: Schema) =>
+  schema.nullish().transform((value) => value ?? null);
 
 /** A control character could start another command or header. */
 const line = (max: number) =>
@@ -26,10 +27,7 @@ const secretName = line(200)
 const target = z.discriminatedUnion('kind', [
   z.strictObject({
     kind: z.literal('items'),
-    processor: line(200)
-      .nullish()
-      .transform(orNull)
-      .describe('Null: the default processor for each kind of file'),
+    processor: orNull(line(200)).describe('Null: the default processor for each kind of file'),
     options: z
       .record(z.string(), z.unknown())
       .refine(
@@ -47,18 +45,10 @@ const target = z.discriminatedUnion('kind', [
 
 const shared = {
   target: target.describe('What a file becomes: an item job or an upload'),
-  pattern: line(200)
-    .min(1)
-    .nullish()
-    .transform(orNull)
-    .describe('Which file names to ingest: `*` matches anything, `?` one character'),
-  every_minutes: z
-    .int()
-    .min(1)
-    .max(44_640)
-    .nullish()
-    .transform(orNull)
-    .describe('Null: only scanned on request'),
+  pattern: orNull(line(200).min(1)).describe(
+    'Which file names to ingest: `*` matches anything, `?` one character',
+  ),
+  every_minutes: orNull(z.int().min(1).max(44_640)).describe('Null: only scanned on request'),
   after: z
     .enum(['leave', 'move'])
     .default('leave')
@@ -86,11 +76,12 @@ export const adapterForm = z.discriminatedUnion('kind', [
   }),
   z.strictObject({
     kind: z.literal('s3'),
-    endpoint: line(2_000)
-      .refine((text) => /^https?:\/\//i.test(text) && URL.canParse(text), 'must be an http or https URL')
-      .nullish()
-      .transform(orNull)
-      .describe('Null: Amazon’s endpoint for the region'),
+    endpoint: orNull(
+      line(2_000).refine(
+        (text) => /^https?:\/\//i.test(text) && URL.canParse(text),
+        'must be an http or https URL',
+      ),
+    ).describe('Null: Amazon’s endpoint for the region'),
     region: z
       .string()
       .regex(/^[A-Za-z0-9-]{1,100}$/, 'must be letters, digits and dashes')
@@ -116,10 +107,9 @@ export const adapterForm = z.discriminatedUnion('kind', [
     user: line(200).min(1).default('anonymous'),
     password_secret: secretName,
     tls: z.boolean().default(true).describe('Explicit FTPS; false sends the password unencrypted'),
-    ca_certificate: storedText(20_000)
-      .nullish()
-      .transform(orNull)
-      .describe('PEM, for a server whose certificate is not signed by a public authority'),
+    ca_certificate: orNull(storedText(20_000)).describe(
+      'PEM, for a server whose certificate is not signed by a public authority',
+    ),
     ...shared,
   }),
 ]);
@@ -141,15 +131,4 @@ export function settingsOf(form: AdapterForm) {
 
 function isBelow(path: string): boolean {
   return !path.startsWith('/') && !path.includes('\\') && !path.split('/').includes('..');
-}
-
-const maxLevels = 64;
-
-/** Whether PostgreSQL stores the value in JSON unchanged. */
-function isStorable(value: unknown, level = 0): boolean {
-  if (level > maxLevels) return false;
-  if (typeof value === 'string') return !/[\0\p{Surrogate}]/u.test(value);
-  if (value === null || typeof value !== 'object') return true;
-  if (Array.isArray(value)) return value.every((part) => isStorable(part, level + 1));
-  return Object.entries(value).every(([key, part]) => isStorable(key) && isStorable(part, level + 1));
 }

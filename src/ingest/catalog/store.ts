@@ -1,6 +1,6 @@
 import type { Tx } from '../../lib/postgres/db.ts';
 import { sql, trustedSql } from '../../lib/postgres/sql.ts';
-import type { Catalog, CatalogKey, FieldColumns } from './types.ts';
+import type { Catalog, CatalogKey } from './types.ts';
 
 const catalogColumns = trustedSql(`
   c.tenant_id as "tenantId", c.name, c.version, c.version_id as "versionId", c.product_count as "productCount",
@@ -49,13 +49,9 @@ export async function insertVersion(
   return row.versionId;
 }
 
-export interface LoadedVersion extends CatalogKey {
-  versionId: number;
-  productCount: number;
-  skippedCount: number;
+export interface LoadedVersion
+  extends Omit<Catalog, 'version' | 'columns' | 'updatedBy' | 'createdAt' | 'updatedAt'> {
   columns: readonly string[];
-  fields: FieldColumns;
-  fileName: string | null;
   userId: string;
 }
 

@@ -1,4 +1,6 @@
 import type { ParsedRow } from '../../lib/rows/types.ts';
+import type { SettingValues } from '../../lib/settings/settings.ts';
+import type { itemSettings } from './settings.ts';
 
 export const itemStatuses = ['PENDING', 'PROCESSING', 'DONE', 'ERROR', 'NOT_FOUND', 'SKIPPED'] as const;
 export type ItemStatus = (typeof itemStatuses)[number];
@@ -87,21 +89,7 @@ export interface ItemChange {
 }
 
 /** The bounds inside which the controllers move. */
-export interface ItemBounds {
-  ingestMinRows: number;
-  ingestMaxRows: number;
-  ingestMaxBatchBytes: number;
-  dbP50Ms: number;
-  dbP95Ms: number;
-  targetSliceMs: number;
-  claimMin: number;
-  claimMax: number;
-  safetyFactor: number;
-  lockFloorMs: number;
-  lockCapMs: number;
-  maxAttemptsError: number;
-  maxAttemptsNotFound: number;
-}
+export type ItemBounds = Omit<SettingValues<typeof itemSettings>, 'globalPendingEnabled' | 'maxOpenItems'>;
 
 /**
  * Settings for statements that have an index in exactly their order. Right after an ingest the planner has no
@@ -109,24 +97,8 @@ export interface ItemBounds {
  */
 export const byIndexAlone = { enable_sort: 'off', enable_bitmapscan: 'off', enable_seqscan: 'off' };
 
-/** The defaults. */
-export const itemBounds: ItemBounds = {
-  ingestMinRows: 64,
-  ingestMaxRows: 5_000,
-  ingestMaxBatchBytes: 4 * 1024 * 1024,
-  dbP50Ms: 50,
-  dbP95Ms: 250,
-  targetSliceMs: 5_000,
-  claimMin: 1,
-  claimMax: 1_000,
-  safetyFactor: 0.7,
-  lockFloorMs: 10_000,
-  lockCapMs: 300_000,
-  maxAttemptsError: 5,
-  maxAttemptsNotFound: 2,
-};
-
-function countNameOf(status: ItemStatus): CountName {
+/** The count of the items with this status. */
+export function countNameOf(status: ItemStatus): CountName {
   return status === 'NOT_FOUND' ? 'notFound' : (status.toLowerCase() as CountName);
 }
 

@@ -46,13 +46,9 @@ export function renderItemJob(job: Job, items: ItemJob): z.output<typeof itemJob
 
 /** `live`: the controllers of this process, whose state is newer than what was saved. */
 export function renderItems(items: ItemJob, live: ControllerView | null = null) {
-  const { counts } = items;
+  const { jobType, processor, fileName, columns, resultColumns, counts } = items;
   return {
-    jobType: items.jobType,
-    processor: items.processor,
-    fileName: items.fileName,
-    columns: items.columns,
-    resultColumns: items.resultColumns,
+    ...{ jobType, processor, fileName, columns, resultColumns },
     totalItems: counts.total,
     processedItems: counts.done + counts.error + counts.notFound + counts.skipped,
     failedItems: counts.error + counts.notFound,
@@ -88,18 +84,13 @@ export const pendingReply = z.object({
 });
 
 export function renderPending(row: PendingRow): z.output<typeof pendingReply> {
+  const { id, lockedAt, inputHead, processed, total, ...shown } = row;
   return {
-    id: String(row.id),
-    jobId: row.jobId,
-    userId: row.userId,
-    jobType: row.jobType,
-    status: row.status,
-    attempts: row.attempts,
-    lockedBy: row.lockedBy,
-    lockedAt: row.lockedAt?.toISOString() ?? null,
-    updatedAt: row.updatedAt,
-    inputSummary: summaryOf(row.inputHead),
-    progress: { processed: row.processed, total: row.total },
+    ...shown,
+    id: String(id),
+    lockedAt: lockedAt?.toISOString() ?? null,
+    inputSummary: summaryOf(inputHead),
+    progress: { processed, total },
   };
 }
 

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { principalOf } from '../../kernel/http/route.ts';
-import { storedText } from '../../kernel/http/stored-text.ts';
+import { isStorable, storedText } from '../../kernel/http/stored-text.ts';
 import { isUsableId } from '../../kernel/tenancy/types.ts';
 import { crawlKinds, type NewReference, type SourceKey } from './types.ts';
 
@@ -117,15 +117,4 @@ export function referenceOf(form: z.output<typeof reference>): NewReference {
     metadata: form.metadata ?? {},
     memo: null,
   };
-}
-
-const maxLevels = 64;
-
-/** Whether PostgreSQL stores the JSON unchanged. */
-function isStorable(value: unknown, level = 0): boolean {
-  if (level > maxLevels) return false;
-  if (typeof value === 'string') return !/[\0\p{Surrogate}]/u.test(value);
-  if (value === null || typeof value !== 'object') return true;
-  if (Array.isArray(value)) return value.every((part) => isStorable(part, level + 1));
-  return Object.entries(value).every(([key, part]) => isStorable(key) && isStorable(part, level + 1));
 }

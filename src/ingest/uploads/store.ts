@@ -11,7 +11,6 @@ import {
   type Upload,
   type UploadKey,
   type UploadStatus,
-  type WarningCount,
 } from './types.ts';
 
 /** An `Upload`, from `data_uploads u`. */
@@ -118,13 +117,7 @@ export async function moveUpload(
   return moved === 1;
 }
 
-export interface ParseFigures {
-  totalRows: number;
-  validRows: number;
-  invalidRows: number;
-  warnings: WarningCount[];
-  layout: Record<string, unknown> | null;
-}
+export type ParseFigures = Pick<Upload, 'totalRows' | 'validRows' | 'invalidRows' | 'warnings' | 'layout'>;
 
 export async function saveParseFigures(
   tx: Tx,

@@ -24,7 +24,7 @@ describe('objects', () => {
   test('an object that was put has its size and etag, and is read back whole', async () => {
     const client = server.client();
     const bytes = randomBytes(300_000);
-    const put = await client.put('small', piecesOf(bytes), { contentType: 'text/csv' });
+    const put = await client.put('small', piecesOf(bytes));
     expect(put).toEqual({ sizeBytes: bytes.length, etag: md5(bytes) });
     const head = await client.head('small');
     expect(head).toMatchObject({ key: 'small', sizeBytes: bytes.length, etag: put.etag });
@@ -91,26 +91,6 @@ describe('a put that fails', () => {
     const client = server.client();
     const before = await server.listEverything();
     await expect(client.put('failed', thenFail(randomBytes(size)))).rejects.toThrow('the source broke off');
-    expect(await server.listEverything()).toEqual(before);
-  });
-
-  test('because it was aborted leaves nothing behind and closes the source', async () => {
-    const client = server.client();
-    const before = await server.listEverything();
-    const stopping = new AbortController();
-    let isClosed = false;
-    async function* endless(): AsyncGenerator<Buffer> {
-      try {
-        for (let piece = 0; ; piece += 1) {
-          if (piece === 30) stopping.abort(new Error('stopped'));
-          yield Buffer.alloc(mebibyte);
-        }
-      } finally {
-        isClosed = true;
-      }
-    }
-    await expect(client.put('stopped', endless(), { signal: stopping.signal })).rejects.toThrow('stopped');
-    expect(isClosed).toBe(true);
     expect(await server.listEverything()).toEqual(before);
   });
 

@@ -12,12 +12,12 @@ export function createS3Client(options: S3ClientOptions): S3Client {
   const sender = createSender(options);
   return {
     list: (query = {}) => list(sender, query),
-    head: (key, { signal } = {}) => head(sender, { key, signal }),
+    head: (key) => head(sender, key),
     get: (key, wishes = {}) => openContent(sender, { key, maxTries: options.maxTries, ...wishes }),
-    put: (key, content, wishes = {}) => putContent(sender, { key, content, ...wishes }),
-    copy: ({ from, to }, { signal } = {}) => copy(sender, { from, to, bucket: options.bucket, signal }),
-    delete: async (key, { signal } = {}) => {
-      await sender.text({ method: 'DELETE', key, signal });
+    put: (key, content) => putContent(sender, { key, content }),
+    copy: (names) => copy(sender, { ...names, bucket: options.bucket }),
+    delete: async (key) => {
+      await sender.text({ method: 'DELETE', key });
     },
     listUploads: (query = {}) => listUploads(sender, query),
     abortUpload: ({ key, uploadId }) => abortUpload(sender, { key, uploadId }),
@@ -28,10 +28,7 @@ const mostKeys = 1000;
 /** After many deletions, servers return empty pages that continue. */
 const mostEmptyPages = 1000;
 
-async function list(
-  sender: S3Sender,
-  { prefix, after, maxKeys = mostKeys, signal }: ListQuery,
-): Promise<S3Page> {
+async function list(sender: S3Sender, { prefix, after, maxKeys = mostKeys }: ListQuery): Promise<S3Page> {
   const query = {
     'list-type': '2',
     'encoding-type': 'url',
@@ -42,21 +39,16 @@ async function list(
   let token: string | null = null;
   for (let page = 0; page < mostEmptyPages; page += 1) {
     const asked = token === null ? query : { ...query, 'continuation-token': token };
-    const { objects, next, ...more } = readObjects(
-      (await sender.text({ method: 'GET', query: asked, signal })).body,
-    );
+    const { objects, next, ...more } = readObjects((await sender.text({ method: 'GET', query: asked })).body);
     if (more.token === null) return { objects, next };
     token = more.token;
   }
   throw unreadable('objects', `${mostEmptyPages} empty pages`);
 }
 
-async function head(
-  sender: S3Sender,
-  { key, signal }: { key: string; signal?: AbortSignal },
-): Promise<S3Object | null> {
+async function head(sender: S3Sender, key: string): Promise<S3Object | null> {
   try {
-    const { headers } = await sender.text({ method: 'HEAD', key, signal });
+    const { headers } = await sender.text({ method: 'HEAD', key });
     return {
       key,
       sizeBytes: sizeOf(headers['content-length']),
@@ -71,12 +63,12 @@ async function head(
 
 async function copy(
   sender: S3Sender,
-  { from, to, bucket, signal }: { from: string; to: string; bucket: string; signal?: AbortSignal },
+  { from, to, bucket }: { from: string; to: string; bucket: string },
 ): Promise<{ etag: string }> {
   if (from === to) throw s3Errors.raise.s3_key_unusable('An object cannot be copied onto itself');
   const source = `/${bucket}/${from.split('/').map(encodePercent).join('/')}`;
   const headers = { 'x-amz-copy-source': source };
-  const { body } = await sender.text({ method: 'PUT', key: to, headers, signal });
+  const { body } = await sender.text({ method: 'PUT', key: to, headers });
   return { etag: readEtag(body) };
 }
 

@@ -28,7 +28,7 @@ export async function openContent(sender: S3Sender, reading: Reading): Promise<S
   return { stream, sizeBytes, totalBytes, etag, lastModified };
 }
 
-function ask(sender: S3Sender, { key, range, ifMatch, signal, timeoutMs }: Reading) {
+function ask(sender: S3Sender, { key, range, ifMatch, timeoutMs }: Reading) {
   return sender.open({
     method: 'GET',
     key,
@@ -36,7 +36,6 @@ function ask(sender: S3Sender, { key, range, ifMatch, signal, timeoutMs }: Readi
       ...(range ? { range: `bytes=${range.start}-${range.end ?? ''}` } : {}),
       ...(ifMatch === undefined ? {} : { 'if-match': `"${ifMatch}"` }),
     },
-    signal,
     timeoutMs: timeoutMs ?? readTimeoutMs,
   });
 }
@@ -92,7 +91,7 @@ async function* read(
         failed += 1;
         if (!isPassing(error) || failed >= (reading.maxTries ?? retryRules.maxTries)) throw error;
       }
-      await waitToRetry(failed, reading.signal);
+      await waitToRetry(failed);
       body = await reopen(sender, { reading, at });
     }
   } finally {

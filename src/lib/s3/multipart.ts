@@ -2,7 +2,7 @@ import { isSluiceError } from '../errors.ts';
 import { s3Errors } from './errors.ts';
 import type { S3Sender } from './requests.ts';
 import { bareEtag, readEtag, readUploadId, unreadable } from './responses.ts';
-import type { PutOptions } from './types.ts';
+import type { PutObject, UnfinishedUpload } from './types.ts';
 
 /** The protocol allows 10,000 parts of 5 MiB or more; some servers want all but the last of one size. */
 const partBytes = 8 * 1024 * 1024;
@@ -10,16 +10,11 @@ const maxParts = 10_000;
 export const maxObjectBytes = partBytes * maxParts;
 const hastily = { timeoutMs: 5_000, maxTries: 1 };
 
-interface Putting extends PutOptions {
-  key: string;
-  content: AsyncIterable<Uint8Array | string>;
-}
-
 /** Sends small content in one request, and larger content in parts: one is sent while the next one fills. */
 export async function putContent(
   sender: S3Sender,
-  { content, ...wishes }: Putting,
-): Promise<{ sizeBytes: number; etag: string }> {
+  { key, content }: { key: string; content: AsyncIterable<Uint8Array | string> },
+): Promise<PutObject> {
   const parts = partsOf(content);
   try {
     const held: Buffer[] = [];
@@ -27,44 +22,32 @@ export async function putContent(
       held.push(next.value);
       if (held.length === 2) break;
     }
-    wishes.signal?.throwIfAborted();
-    if (held.length < 2) return await putWhole(sender, { ...wishes, body: held[0] ?? Buffer.alloc(0) });
-    return await putParts(sender, { ...wishes, parts: chain(held, parts) });
+    if (held.length === 2) return await putParts(sender, { key, parts: chain(held, parts) });
+    const [body = Buffer.alloc(0)] = held;
+    const { headers } = await sender.text({ method: 'PUT', key, body });
+    return { sizeBytes: body.length, etag: bareEtag(headers.etag) };
   } finally {
     await parts.return(undefined);
   }
 }
 
-async function putWhole(
-  sender: S3Sender,
-  { key, body, contentType, signal }: PutOptions & { key: string; body: Buffer },
-): Promise<{ sizeBytes: number; etag: string }> {
-  const { headers } = await sender.text({
-    method: 'PUT',
-    key,
-    body,
-    headers: typeHeader(contentType),
-    signal,
-  });
-  return { sizeBytes: body.length, etag: bareEtag(headers.etag) };
-}
-
 async function putParts(
   sender: S3Sender,
-  { key, parts, contentType, signal }: PutOptions & { key: string; parts: AsyncIterable<Buffer> },
-): Promise<{ sizeBytes: number; etag: string }> {
-  const headers = typeHeader(contentType);
-  const begun = await sender.text({ method: 'POST', key, query: { uploads: '' }, headers, signal });
+  { key, parts }: { key: string; parts: AsyncIterable<Buffer> },
+): Promise<PutObject> {
+  const begun = await sender.text({ method: 'POST', key, query: { uploads: '' } });
   const upload = { key, uploadId: readUploadId(begun.body) };
   try {
-    const sent = await sendParts(sender, { ...upload, parts, signal });
-    return { sizeBytes: sent.sizeBytes, etag: await complete(sender, { ...upload, ...sent, signal }) };
+    const sent = await sendParts(sender, { ...upload, parts });
+    return { sizeBytes: sent.sizeBytes, etag: await complete(sender, { ...upload, ...sent }) };
   } catch (error) {
     // The caller waits, so only try briefly: listUploads finds uploads that could not be aborted.
     await abortUpload(sender, { ...upload, ...hastily }).catch(() => {});
     throw error;
   }
 }
+
+type UploadKey = Pick<UnfinishedUpload, 'key' | 'uploadId'>;
 
 interface SentParts {
   sizeBytes: number;
@@ -73,9 +56,8 @@ interface SentParts {
 
 async function sendParts(
   sender: S3Sender,
-  options: { key: string; uploadId: string; parts: AsyncIterable<Buffer>; signal?: AbortSignal },
+  { key, uploadId, parts }: UploadKey & { parts: AsyncIterable<Buffer> },
 ): Promise<SentParts> {
-  const { key, uploadId, parts, signal } = options;
   const etags: string[] = [];
   let sizeBytes = 0;
   let sending: Promise<string> | null = null;
@@ -85,14 +67,13 @@ async function sendParts(
   try {
     for await (const body of parts) {
       await collect();
-      signal?.throwIfAborted();
       sizeBytes += body.length;
       if (sizeBytes > maxObjectBytes) {
         throw s3Errors.raise.s3_object_too_large(`The content has more than ${maxObjectBytes} bytes`);
       }
       const query = { partNumber: String(etags.length + 1), uploadId };
       sending = sender
-        .text({ method: 'PUT', key, query, body, signal })
+        .text({ method: 'PUT', key, query, body })
         .then(({ headers }) => headers.etag || Promise.reject(unreadable('the etag of a part', '')));
       // It is awaited one part later; until then a failure must not count as unhandled.
       sending.catch(() => {});
@@ -107,13 +88,7 @@ async function sendParts(
 
 async function complete(
   sender: S3Sender,
-  {
-    key,
-    uploadId,
-    etags,
-    sizeBytes,
-    signal,
-  }: SentParts & { key: string; uploadId: string; signal?: AbortSignal },
+  { key, uploadId, etags, sizeBytes }: SentParts & UploadKey,
 ): Promise<string> {
   const parts = etags.map(
     (etag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${escapeXml(etag)}</ETag></Part>`,
@@ -121,7 +96,7 @@ async function complete(
   const body = `<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`;
   const headers = { 'content-type': 'application/xml' };
   try {
-    const answer = await sender.text({ method: 'POST', key, query: { uploadId }, headers, body, signal });
+    const answer = await sender.text({ method: 'POST', key, query: { uploadId }, headers, body });
     return readEtag(answer.body);
   } catch (error) {
     const etag = isUploadGone(error) ? await findFinished(sender, { key, sizeBytes }) : null;
@@ -141,7 +116,7 @@ async function findFinished(
 
 export async function abortUpload(
   sender: S3Sender,
-  { uploadId, ...rest }: { key: string; uploadId: string; timeoutMs?: number; maxTries?: number },
+  { uploadId, ...rest }: UploadKey & { timeoutMs?: number; maxTries?: number },
 ): Promise<void> {
   try {
     await sender.text({ method: 'DELETE', query: { uploadId }, ...rest });
@@ -190,10 +165,6 @@ async function* chain(first: Buffer[], rest: AsyncIterator<Buffer, undefined>): 
   // Each is released once it is taken: they are large.
   for (let next = first.shift(); next; next = first.shift()) yield next;
   for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
-}
-
-function typeHeader(contentType: string | undefined): Record<string, string> {
-  return contentType === undefined ? {} : { 'content-type': contentType };
 }
 
 function escapeXml(text: string): string {

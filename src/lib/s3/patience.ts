@@ -4,15 +4,10 @@ import { s3Errors } from './errors.ts';
 /** Aborts an exchange in which nothing happens: a hanging server would keep its connections open forever. */
 export class Patience {
   readonly #controller = new AbortController();
-  readonly #caller: AbortSignal | undefined;
   readonly #silenceMs: number;
 
-  constructor({ silenceMs, signal }: { silenceMs: number; signal?: AbortSignal }) {
+  constructor(silenceMs: number) {
     this.#silenceMs = silenceMs;
-    this.#caller = signal;
-    // Not AbortSignal.any: on Node 20 it keeps every derived signal of a long-lived one.
-    if (signal?.aborted) this.#follow();
-    signal?.addEventListener('abort', this.#follow, { once: true });
   }
 
   /** For the exchange. */
@@ -35,14 +30,7 @@ export class Patience {
   /** The body. Time that its reader takes between two pieces does not count. */
   watch(body: Readable): Readable {
     const watched = Readable.from(this.#pieces(body), { objectMode: false });
-    return watched.once('close', () => {
-      this.release();
-      body.destroy();
-    });
-  }
-
-  release(): void {
-    this.#caller?.removeEventListener('abort', this.#follow);
+    return watched.once('close', () => body.destroy());
   }
 
   async *#pieces(body: Readable): AsyncGenerator<Buffer> {
@@ -53,6 +41,4 @@ export class Patience {
       yield next.value;
     }
   }
-
-  readonly #follow = () => this.#controller.abort(this.#caller?.reason);
 }

@@ -60,22 +60,15 @@ async function openPatiently(
   request: S3Request,
   { timeoutMs = silenceMs }: S3ClientOptions,
 ): Promise<FetchAnswer<Readable>> {
-  const patience = new Patience({ silenceMs: timeoutMs, signal: request.signal });
-  try {
-    const answer = await patience.waitFor(send({ ...request, signal: patience.signal }));
-    return { ...answer, body: patience.watch(answer.body) };
-  } catch (error) {
-    patience.release();
-    throw error;
-  }
+  const patience = new Patience(timeoutMs);
+  const answer = await patience.waitFor(send({ ...request, signal: patience.signal }));
+  return { ...answer, body: patience.watch(answer.body) };
 }
 
 /** Waits before attempt number `failed` + 1: longer each time, with jitter. */
-export async function waitToRetry(failed: number, signal?: AbortSignal): Promise<void> {
+export async function waitToRetry(failed: number): Promise<void> {
   const longest = Math.min(retryRules.capMs, retryRules.baseMs * 2 ** (failed - 1));
-  await sleep(longest * (0.5 + Math.random() / 2), undefined, { signal }).catch(() => {
-    throw signal?.reason;
-  });
+  await sleep(longest * (0.5 + Math.random() / 2));
 }
 
 /** Worth a retry: the server is unavailable or the connection was lost. */
@@ -85,7 +78,7 @@ export function isPassing(error: unknown): boolean {
 
 async function withRetries<T>(
   options: S3ClientOptions,
-  { signal, ...request }: S3Request,
+  request: S3Request,
   work: () => Promise<T>,
 ): Promise<T> {
   const maxTries = request.maxTries ?? options.maxTries ?? retryRules.maxTries;
@@ -93,8 +86,8 @@ async function withRetries<T>(
     try {
       return await work();
     } catch (error) {
-      if (tried >= maxTries || signal?.aborted || !isPassing(error)) throw error;
-      await waitToRetry(tried, signal);
+      if (tried >= maxTries || !isPassing(error)) throw error;
+      await waitToRetry(tried);
     }
   }
 }

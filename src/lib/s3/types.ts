@@ -6,25 +6,21 @@ export interface S3Client {
   /** Keys in the order of their UTF-8 bytes. For the following page, pass `next` as `after`. */
   list(query?: ListQuery): Promise<S3Page>;
   /** Null if there is no such object. */
-  head(key: string, options?: { signal?: AbortSignal }): Promise<S3Object | null>;
+  head(key: string): Promise<S3Object | null>;
   /** The caller reads the stream to its end or destroys it. If the body ends early, the stream fails. */
   get(key: string, options?: GetOptions): Promise<S3Content>;
   /**
    * Reads the content to its end; the object appears whole or not at all. At most two parts of 8 MiB are in memory. If
-   * the content throws or the signal aborts, nothing is left behind: the upload is aborted.
+   * the content throws, nothing is left behind: the upload is aborted.
    */
-  put(
-    key: string,
-    content: AsyncIterable<Uint8Array | string>,
-    options?: PutOptions,
-  ): Promise<{ sizeBytes: number; etag: string }>;
+  put(key: string, content: AsyncIterable<Uint8Array | string>): Promise<PutObject>;
   /** Within the bucket, at most 5 GiB, which is the limit of the protocol. */
-  copy(names: { from: string; to: string }, options?: { signal?: AbortSignal }): Promise<{ etag: string }>;
+  copy(names: { from: string; to: string }): Promise<{ etag: string }>;
   /** Deleting a missing object is not an error. */
-  delete(key: string, options?: { signal?: AbortSignal }): Promise<void>;
+  delete(key: string): Promise<void>;
   /** Multipart uploads that were neither finished nor aborted. */
   listUploads(query?: { prefix?: string; after?: UnfinishedUpload }): Promise<UploadPage>;
-  abortUpload(upload: { key: string; uploadId: string }): Promise<void>;
+  abortUpload(upload: Pick<UnfinishedUpload, 'key' | 'uploadId'>): Promise<void>;
 }
 
 export interface S3ClientOptions {
@@ -57,7 +53,6 @@ export interface ListQuery {
   after?: string;
   /** At most 1000, which is also the default. */
   maxKeys?: number;
-  signal?: AbortSignal;
 }
 
 export interface S3Page {
@@ -79,8 +74,6 @@ export interface GetOptions {
   range?: { start: number; end?: number };
   /** An etag. If the object has another one, s3_object_changed is thrown. */
   ifMatch?: string;
-  /** Also for the whole body. */
-  signal?: AbortSignal;
   /** How long the whole body may take; 10 minutes by default. */
   timeoutMs?: number;
 }
@@ -95,9 +88,9 @@ export interface S3Content {
   lastModified: Date;
 }
 
-export interface PutOptions {
-  contentType?: string;
-  signal?: AbortSignal;
+export interface PutObject {
+  sizeBytes: number;
+  etag: string;
 }
 
 export interface UnfinishedUpload {

@@ -2,11 +2,11 @@ import { tmpdir } from 'node:os';
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { type ItemHouse, type ItemHouseOptions, openItemHouse } from '../../../src/ingest/items/open.ts';
-import { itemBounds } from '../../../src/ingest/items/types.ts';
 import { createFiles } from '../../../src/kernel/files/backends.ts';
 import { createGuardedFetch } from '../../../src/lib/fetch/guarded-fetch.ts';
 import type { Database } from '../../../src/lib/postgres/db.ts';
 import { testCatalogHouse } from './catalog-house.ts';
+import { itemBounds } from './item-bounds.ts';
 import { idleKernel } from './kernel.ts';
 
 export function testItemHouse(db: Database, options: Partial<ItemHouseOptions> = {}): ItemHouse {

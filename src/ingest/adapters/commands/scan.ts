@@ -3,7 +3,7 @@ import { addClientFlags, type Client, connectClient } from '../../../cli/client/
 import { defaultMaxOutageMs, Outage, pause } from '../../../cli/client/event-stream.ts';
 import { wholeNumber } from '../../../cli/terminal/arguments.ts';
 import { shortText } from '../../../cli/terminal/cells.ts';
-import { CommandFailure, type ExitCode, exitCodes } from '../../../cli/terminal/exit.ts';
+import { type ExitCode, exitCodes } from '../../../cli/terminal/exit.ts';
 import { interruptible } from '../../../cli/terminal/interruptible.ts';
 import { note, print, printJson, table } from '../../../cli/terminal/output.ts';
 import type { renderScan } from '../views.ts';
@@ -70,7 +70,7 @@ async function watch(client: Client, scan: Scan): Promise<ExitCode> {
   const lastError = new Map<string, string | null>();
   if (!scan.flags.json) print(table([header]));
   for (;;) {
-    const reports = await lookOrWait(client, { scan, outage });
+    const reports = await outage.bridge(() => look(client, scan), scan.signal);
     for (const report of reports ?? []) {
       const isNews = report.ingested + report.failed + report.duplicates + report.moved > 0;
       if (isNews && scan.flags.json) printJson(report);
@@ -81,23 +81,6 @@ async function watch(client: Client, scan: Scan): Promise<ExitCode> {
     }
     await pause(reports === null ? outage.nextPauseMs() : scan.flags.every * 1000, scan.signal);
     scan.signal.throwIfAborted();
-  }
-}
-
-/** Null: the server is away, and is expected back. */
-async function lookOrWait(
-  client: Client,
-  { scan, outage }: { scan: Scan; outage: Outage },
-): Promise<ScanView[] | null> {
-  try {
-    const reports = await look(client, scan);
-    outage.end();
-    return reports;
-  } catch (error) {
-    scan.signal.throwIfAborted();
-    if (!(error instanceof CommandFailure) || !error.isPassing) throw error;
-    outage.note(error);
-    return null;
   }
 }
 

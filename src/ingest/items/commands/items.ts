@@ -1,13 +1,12 @@
 import { type Command, Option } from 'commander';
 import { addClientFlags, type Client, connectClient } from '../../../cli/client/client.ts';
 import { type LocalFile, openLocalFiles, sendFile } from '../../../cli/client/send-file.ts';
-import { parseJobId } from '../../../cli/terminal/arguments.ts';
+import { parseJobId, readJson } from '../../../cli/terminal/arguments.ts';
 import { type ExitCode, exitCodes, UsageError } from '../../../cli/terminal/exit.ts';
 import { interruptible } from '../../../cli/terminal/interruptible.ts';
 import { note, print, printJson } from '../../../cli/terminal/output.ts';
 import { shortBytes } from '../../../cli/terminal/progress.ts';
 import { chooseFormat, type ExportFormat, exportFormats, exportItems, refuseTerminal } from './export.ts';
-import { readOptions } from './options.ts';
 import { describeEnd, exitCodeOfItems, type ItemJobView, watchItems } from './watch.ts';
 
 export function addItemsCommand(program: Command): void {
@@ -51,7 +50,10 @@ function addImport(items: Command): void {
     const files = await openLocalFiles(names);
     const fields: Record<string, string> = {};
     if (flags.processor !== undefined) fields.processor = flags.processor;
-    if (flags.options !== undefined) fields.options = await readOptions(flags.options);
+    if (flags.options !== undefined) {
+      const given = await readJson('--options', { text: flags.options, example: '{"rules": []}' });
+      fields.options = given.json;
+    }
     if (flags.sheet !== undefined) fields.sheet = flags.sheet;
     const client = await connectClient(self);
     process.exitCode = await interruptible((signal) => importAll(client, { files, fields, flags, signal }));

@@ -24,7 +24,9 @@ export async function watchItems(
   let last: ItemJobView | null = null;
   try {
     for (;;) {
-      const job = await readJob(client, { jobId, signal, outage: last && outage });
+      const read = () => readJob(client, { jobId, signal });
+      // A server that was never there is a failure.
+      const job: ItemJobView | null = last === null ? await read() : await outage.bridge(read, signal);
       if (job !== null) {
         if (hasEnded(job)) return job;
         if (job.status === 'paused' && last?.status !== 'paused') {
@@ -42,27 +44,16 @@ export async function watchItems(
   }
 }
 
-/** Null: the server is away, and was there before. */
 async function readJob(
   client: Client,
-  { jobId, signal, outage }: { jobId: string; signal: AbortSignal; outage: Outage | null },
-): Promise<ItemJobView | null> {
-  try {
-    const job = await client.get<Partial<ItemJobView>>(`/api/jobs/${jobId}`, { signal });
-    outage?.end();
-    if (job.totalItems !== undefined) return job as ItemJobView;
-    throw new CommandFailure(
-      `Job ${jobId} is of the pipeline ${shortText(String(job.pipeline), 50)}: it has no items.`,
-      {
-        exitCode: exitCodes.failed,
-        next: `\`sluice jobs watch ${jobId}\` follows a job of any pipeline.`,
-      },
-    );
-  } catch (error) {
-    if (signal.aborted || !outage || !(error instanceof CommandFailure) || !error.isPassing) throw error;
-    outage.note(error);
-    return null;
-  }
+  { jobId, signal }: { jobId: string; signal: AbortSignal },
+): Promise<ItemJobView> {
+  const job = await client.get<Partial<ItemJobView>>(`/api/jobs/${jobId}`, { signal });
+  if (job.totalItems !== undefined) return job as ItemJobView;
+  throw new CommandFailure(
+    `Job ${jobId} is of the pipeline ${shortText(String(job.pipeline), 50)}: it has no items.`,
+    { exitCode: exitCodes.failed, next: `\`sluice jobs watch ${jobId}\` follows a job of any pipeline.` },
+  );
 }
 
 function hasEnded({ queueState }: ItemJobView): boolean {

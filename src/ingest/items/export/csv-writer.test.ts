@@ -81,10 +81,6 @@ test('a row of one null is not an empty line, which readers would skip', async (
   expect(await write([[null], ['x']], { header: ['only'] })).toBe('only\r\n""\r\nx\r\n');
 });
 
-test('a byte order mark is written when asked for', async () => {
-  expect(await write([], { header: ['a'], byteOrderMark: true })).toBe('\uFEFFa\r\n');
-});
-
 test('digits of a 19-digit number are kept', async () => {
   expect(await write([[new ExactNumber('1234567890123456789')]], { header: ['id'] })).toContain(
     '\r\n1234567890123456789',

@@ -5,8 +5,6 @@ import type { ExportBatches, ExportRow } from './rows.ts';
 
 export interface CsvOptions {
   header: readonly string[];
-  /** Excel takes a file without a byte order mark for the local code page. */
-  byteOrderMark?: boolean;
   /** How much text is collected before it is yielded. */
   chunkCharacters?: number;
 }
@@ -19,7 +17,7 @@ export interface CsvOptions {
 export async function* writeCsv(batches: ExportBatches, options: CsvOptions): AsyncGenerator<Uint8Array> {
   const limit = options.chunkCharacters ?? 128 * 1024;
   const takeTurn = createTurns();
-  let text = (options.byteOrderMark ? '\uFEFF' : '') + csvLine(options.header);
+  let text = csvLine(options.header);
   for await (const rows of batches) {
     for (const row of rows) {
       text += csvLine(row);
@@ -44,10 +42,7 @@ function csvLine(row: ExportRow): string {
 }
 
 function csvField(value: ExactValue): string {
-  if (typeof value === 'string') {
-    if (value === '') return '""';
-    return textField(value);
-  }
+  if (typeof value === 'string') return value === '' ? '""' : textField(value);
   if (value === null) return '';
   if (typeof value === 'number') return numberText(value);
   if (typeof value === 'boolean') return value ? 'true' : 'false';

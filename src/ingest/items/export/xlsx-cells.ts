@@ -7,15 +7,6 @@ import { cellStyles } from './xlsx-parts.ts';
 /** Excel's own limit, counted as it counts: in UTF-16 units. */
 const cellCharactersMax = 32_767;
 
-export interface CellPlace {
-  /** The row of the export, from 1, the header not counted; 0 is the header. */
-  rowNumber: number;
-  column: string;
-}
-
-/** Returns what to write instead of a text that is too long for a cell. */
-export type TooLongHandler = (text: string, place: CellPlace) => string;
-
 export interface RowWriter {
   headerRow(): string;
   /** `sheetRow` is the row's number on its sheet, `rowNumber` its number in the export. */
@@ -26,21 +17,16 @@ export interface RowWriter {
  * Cells are typed: text stays text (inline strings: nothing has to be remembered, so memory stays flat), and a number
  * is a number only where a spreadsheet keeps all of it. Null is no cell; the empty text is a cell.
  */
-export function createRowWriter(
-  header: readonly string[],
-  onTooLong: TooLongHandler = refuseTooLong,
-): RowWriter {
+export function createRowWriter(header: readonly string[]): RowWriter {
   const letters = header.map((_, index) => columnLetters(index));
-  const shortened = (text: string, rowNumber: number, column: number): string => {
+  const fitting = (text: string, rowNumber: number, column: number): string => {
     if (text.length <= cellCharactersMax) return text;
-    const place = { rowNumber, column: header[column] ?? letters[column] ?? '' };
-    const shorter = onTooLong(text, place);
-    return shorter.length <= cellCharactersMax ? shorter : refuseTooLong(shorter, place);
+    throw tooLong(text, { rowNumber, column: (header[column] ?? '').slice(0, 100) });
   };
   return {
     headerRow() {
       const cells = header.map((name, column) =>
-        textCell(`${letters[column]}1`, shortened(name, 0, column), cellStyles.header),
+        textCell(`${letters[column]}1`, fitting(name, 0, column), cellStyles.header),
       );
       return `<row r="1">${cells.join('')}</row>`;
     },
@@ -52,7 +38,7 @@ export function createRowWriter(
         const reference = `${letters[column]}${sheetRow}`;
         xml +=
           typeof value === 'string'
-            ? stringCell(reference, shortened(value, rowNumber, column))
+            ? stringCell(reference, fitting(value, rowNumber, column))
             : otherCell(reference, value);
       }
       return `${xml}</row>`;
@@ -60,19 +46,13 @@ export function createRowWriter(
   };
 }
 
-function refuseTooLong(text: string, { rowNumber, column }: CellPlace): never {
+/** `rowNumber`: the row of the export, from 1; 0 is the header. */
+function tooLong(text: string, { rowNumber, column }: { rowNumber: number; column: string }): Error {
   const where = rowNumber === 0 ? 'The header' : `Row ${rowNumber}`;
-  throw exportErrors.raise.export_cell_too_long(
-    `${where} has ${text.length} characters in column ${JSON.stringify(column.slice(0, 100))}; a cell of an XLSX ` +
-      `file holds at most ${cellCharactersMax}`,
-    {
-      details: {
-        row: rowNumber,
-        column: column.slice(0, 100),
-        characters: text.length,
-        max: cellCharactersMax,
-      },
-    },
+  return exportErrors.raise.export_cell_too_long(
+    `${where} has ${text.length} characters in column ${JSON.stringify(column)}; a cell of an XLSX file holds at ` +
+      `most ${cellCharactersMax}`,
+    { details: { row: rowNumber, column, characters: text.length, max: cellCharactersMax } },
   );
 }
 

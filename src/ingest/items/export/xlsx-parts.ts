@@ -35,10 +35,9 @@ export function workbookRelationsPart(sheetCount: number): string {
   return relations([...sheets, { id: `rId${sheetCount + 1}`, type: 'styles', target: 'styles.xml' }]);
 }
 
-/** `sheetName` has to be plain letters, digits and spaces. */
-export function workbookPart(sheetCount: number, sheetName: string): string {
+export function workbookPart(sheetCount: number): string {
   const sheets = numbersTo(sheetCount).map(
-    (n) => `<sheet name="${n === 1 ? sheetName : `${sheetName} ${n}`}" sheetId="${n}" r:id="rId${n}"/>`,
+    (n) => `<sheet name="Items${n === 1 ? '' : ` ${n}`}" sheetId="${n}" r:id="rId${n}"/>`,
   );
   return `${prolog}<workbook xmlns="${main}" xmlns:r="${office}"><sheets>${sheets.join('')}</sheets></workbook>`;
 }

@@ -2,7 +2,7 @@ import { createTurns } from '../../../lib/event-loop-turns.ts';
 import { clamp } from '../../../lib/numbers.ts';
 import { exportErrors } from './errors.ts';
 import type { ExportBatches, ExportRow } from './rows.ts';
-import { createRowWriter, type RowWriter, type TooLongHandler } from './xlsx-cells.ts';
+import { createRowWriter, type RowWriter } from './xlsx-cells.ts';
 import {
   contentTypesPart,
   packageRelationsPart,
@@ -20,12 +20,8 @@ const sheetColumnsMax = 16_384;
 
 export interface XlsxOptions {
   header: readonly string[];
-  /** Plain letters, digits and spaces; further sheets get a number appended. */
-  sheetName?: string;
   /** Rows per sheet including the header; further rows go to the next sheet, under the same header. */
   rowsPerSheet?: number;
-  /** Without it, a text that no cell can hold ends the export with an error that names row and column. */
-  onTooLong?: TooLongHandler;
   zip?: ZipOptions;
   /** How much XML is collected before it is compressed. */
   chunkCharacters?: number;
@@ -73,7 +69,7 @@ class Workbook {
     this.#options = options;
     this.#rowsPerSheet = Math.min(options.rowsPerSheet ?? sheetRowsMax, sheetRowsMax);
     this.#chunkCharacters = options.chunkCharacters ?? 256 * 1024;
-    this.#rows = createRowWriter(options.header, options.onTooLong);
+    this.#rows = createRowWriter(options.header);
     this.#zip = new ZipStream(options.zip);
     // Programs that look at a file's first bytes know a workbook by a first entry of this name.
     this.#zip.add('_rels/.rels', packageRelationsPart());
@@ -109,7 +105,7 @@ class Workbook {
   async end(): Promise<void> {
     await this.#closeSheet();
     const count = this.#sheetCount;
-    this.#zip.add('xl/workbook.xml', workbookPart(count, this.#options.sheetName ?? 'Items'));
+    this.#zip.add('xl/workbook.xml', workbookPart(count));
     this.#zip.add('xl/_rels/workbook.xml.rels', workbookRelationsPart(count));
     this.#zip.add('[Content_Types].xml', contentTypesPart(count));
     this.#zip.end();

@@ -8,7 +8,7 @@ import { normalizedJson } from '../../../kernel/rows/normalized-fields.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { itemErrors } from '../errors.ts';
 import { getItemJob } from '../service.ts';
-import { type ItemJob, type ItemStatus, itemStatuses } from '../types.ts';
+import { countNameOf, type ItemJob, type ItemStatus, itemStatuses } from '../types.ts';
 import { type PageTiming, timePage } from './page-timing.ts';
 import {
   findIdBefore,
@@ -104,7 +104,7 @@ async function sendPage(
   const rows = await timePage(pages, { list: 'grid', log: reply.log }, () =>
     db.read(key.tenantId, (tx) => listPage(tx, { ...wanted, withInput: query.input === 'true' })),
   );
-  const total = status === null ? items.counts.total : countOf(items, status);
+  const total = status === null ? items.counts.total : items.counts[countNameOf(status)];
   return sendRows(reply, rows, { page, pageSize, total });
 }
 
@@ -200,11 +200,6 @@ function callRoutes(app: RouteApp, deps: RouteDeps): void {
       return { data };
     },
   });
-}
-
-function countOf({ counts }: ItemJob, status: ItemStatus): number {
-  const name = status === 'NOT_FOUND' ? 'notFound' : status.toLowerCase();
-  return (counts as unknown as Record<string, number>)[name] ?? 0;
 }
 
 function openPosition(position: (string | number | null)[]): { updatedAt: string; id: number } | null {

@@ -15,11 +15,15 @@ const firstColumns = 3;
 /** A hostile row of very many columns must not make a list slow. */
 const mostColumns = 1_000;
 
-/** Takes a row as JSON text, in which long numbers keep their digits, or as an object. */
-export function inputSummary(input: string | Readonly<Record<string, unknown>>): InputSummary {
+/** Takes a row as JSON text, in which long numbers keep their digits. */
+export function inputSummary(inputJson: string): InputSummary {
   const best = new Map<FieldName, { rank: number; value: string }>();
   const first: InputSummary['first'] = [];
-  for (const [name, value] of columnsOf(input)) {
+  let columns = 0;
+  for (const { key: name, valueText } of jsonMembers(inputJson)) {
+    if (columns === mostColumns) break;
+    columns += 1;
+    const value = textOf(valueText);
     if (value === null) continue;
     const meaning = meaningOf(name);
     const known = meaning && best.get(meaning.field);
@@ -32,21 +36,6 @@ export function inputSummary(input: string | Readonly<Record<string, unknown>>):
   const named = { title: find('title'), brand: find('brand'), sku: find('sku') };
   const hasNamed = Object.values(named).some((value) => value !== null);
   return { ...named, first: hasNamed ? [] : first };
-}
-
-function* columnsOf(input: string | Readonly<Record<string, unknown>>): Generator<[string, string | null]> {
-  let count = 0;
-  if (typeof input === 'string') {
-    for (const { key, valueText } of jsonMembers(input)) {
-      yield [key, textOf(valueText)];
-      count += 1;
-      if (count === mostColumns) return;
-    }
-    return;
-  }
-  for (const [key, value] of Object.entries(input).slice(0, mostColumns)) {
-    yield [key, textOf(JSON.stringify(value) ?? 'null')];
-  }
 }
 
 /** A string without its quotes, everything else as JSON text; null for an empty value. */

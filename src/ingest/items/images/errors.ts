@@ -1,38 +1,28 @@
-import { defineErrors, type ErrorDefinition, notFound, transient } from '../../../lib/errors.ts';
+import { defineErrors, invalid, notFound, transient } from '../../../lib/errors.ts';
 
 const nothingStored = 'Nothing was stored.';
-
-const invalid = (status: number, title: string, next: string): ErrorDefinition => ({
-  kind: 'invalid',
-  status,
-  title,
-  next,
-});
 
 /** What can be wrong with the files of an image job as a whole. Nothing of a refused request is kept. */
 export const imageErrors = defineErrors({
   too_many_images: invalid(
-    413,
     'There are too many images for one job',
     `Split them into several jobs. ${nothingStored}`,
+    413,
   ),
   no_images: invalid(
-    422,
     'The archive has no images',
     `Put the images themselves into the archive, not another archive or a document. ${nothingStored}`,
   ),
   image_file_too_large: invalid(
-    413,
     'An image is too large',
     `Make the image smaller, or leave it out. ${nothingStored}`,
+    413,
   ),
   image_name_refused: invalid(
-    422,
     'The name of an image is not allowed',
     `Give the files in the archive shorter names of plain characters. ${nothingStored}`,
   ),
   processor_needs_images: invalid(
-    422,
     'The processor works on images, and the file has rows',
     'Send images or a ZIP archive of them, or choose another processor.',
   ),
@@ -45,34 +35,25 @@ export const imageErrors = defineErrors({
 
 /** Why an image could not be processed: the codes of items that ended as ERROR. The others of their job go on. */
 export const imageFailures = defineErrors({
-  image_empty: invalid(422, 'The file has no bytes', 'Send the image again; it was empty.'),
+  image_empty: invalid('The file has no bytes', 'Send the image again; it was empty.'),
   image_not_recognised: invalid(
-    422,
     'The file is not an image',
     'Send JPEG, PNG, GIF, WebP, TIFF or AVIF. What counts is the content, not the name.',
   ),
   image_format_unsupported: invalid(
-    422,
     'Images of this format are not supported',
     'Convert the image to JPEG, PNG, WebP or AVIF and send it again.',
   ),
   image_damaged: invalid(
-    422,
     'The image is damaged or cut off',
     'Open it in another program and save it again, or send the original.',
   ),
-  image_too_many_pixels: invalid(
-    422,
-    'The image has too many pixels',
-    'Scale the image down and send it again.',
-  ),
+  image_too_many_pixels: invalid('The image has too many pixels', 'Scale the image down and send it again.'),
   image_takes_too_long: invalid(
-    422,
     'The image took too long to decode',
     'Reprocess it when the machine has less to do, or scale it down and send it again.',
   ),
   image_missing: invalid(
-    422,
     'The item has no image',
     'Items of a file of rows have no image; use another processor.',
   ),

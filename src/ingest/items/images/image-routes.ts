@@ -16,39 +16,30 @@ export interface ImageRoutesDeps extends RouteDeps {
 const params = z.strictObject({ job_id: z.uuid(), item_id: z.coerce.number().int().min(1) });
 const content = z.any().describe('The file');
 
+const files = [
+  {
+    kind: 'thumbnail',
+    name: 'thumbnail',
+    summary: 'Get the thumbnail of an image: WebP, at most 160 pixels wide and high',
+  },
+  { kind: 'original', name: 'image', summary: 'Download the original image of an item' },
+] as const;
+
 /** The image of an item: a thumbnail to show, and the original to download. */
 export function imageRoutes(app: RouteApp, deps: ImageRoutesDeps): void {
-  app.route({
-    method: 'GET',
-    url: '/api/jobs/:job_id/items/:item_id/thumbnail',
-    config: { action: 'item.read' },
-    schema: {
-      tags: ['items'],
-      summary: 'Get the thumbnail of an image: WebP, at most 160 pixels wide and high',
-      params,
-      response: { 200: content, ...problems(404) },
-    },
-    handler: async (request, reply) => {
-      const file = await getImage(deps, request, 'thumbnail');
-      return send(deps, { request, reply, file });
-    },
-  });
-  app.route({
-    method: 'GET',
-    url: '/api/jobs/:job_id/items/:item_id/image',
-    config: { action: 'item.read' },
-    schema: {
-      tags: ['items'],
-      summary: 'Download the original image of an item',
-      params,
-      response: { 200: content, ...problems(404) },
-    },
-    handler: async (request, reply) => {
-      const file = await getImage(deps, request, 'original');
-      reply.header('content-disposition', attachmentOf(file.name));
-      return send(deps, { request, reply, file });
-    },
-  });
+  for (const { kind, name, summary } of files) {
+    app.route({
+      method: 'GET',
+      url: `/api/jobs/:job_id/items/:item_id/${name}`,
+      config: { action: 'item.read' },
+      schema: { tags: ['items'], summary, params, response: { 200: content, ...problems(404) } },
+      handler: async (request, reply) => {
+        const file = await getImage(deps, request, kind);
+        if (kind === 'original') reply.header('content-disposition', attachmentOf(file.name));
+        return send(deps, { request, reply, file });
+      },
+    });
+  }
 }
 
 async function getImage(

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { itemBounds } from '../types.ts';
+import { itemBounds } from '../../../../test/support/worlds/item-bounds.ts';
 import { changeOf } from './outcomes.ts';
 import type { ItemOutcome } from './processors/types.ts';
 

@@ -24,15 +24,9 @@ const maxRemembered = 1_000;
 
 /** What the controllers decided, and why, as people see it. */
 export interface ControllerView {
-  claim: {
-    items: number;
-    lockMs: number;
-    spacingMs: number;
-    avgItemMs: number | null;
+  claim: Omit<ClaimState, 'pressureFactor' | 'failureFactor'> & {
     /** How long all items of a claim should take together. */
     targetMs: number;
-    failureRate: number;
-    reason: string;
   };
   providers: { provider: string; concurrency: number; delayMs: number; reason: string }[];
 }

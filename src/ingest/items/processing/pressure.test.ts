@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { itemBounds } from '../types.ts';
+import { itemBounds } from '../../../../test/support/worlds/item-bounds.ts';
 import { Pacing } from './pacing.ts';
 import { PressureMeter } from './pressure.ts';
 

@@ -2,7 +2,7 @@ import type { Client } from '../../../cli/client/client.ts';
 import { defaultMaxOutageMs, Outage, pause } from '../../../cli/client/event-stream.ts';
 import type { JobView } from '../../../cli/client/job-watch.ts';
 import { shortText } from '../../../cli/terminal/cells.ts';
-import { CommandFailure, type ExitCode, exitCodes } from '../../../cli/terminal/exit.ts';
+import { type ExitCode, exitCodes } from '../../../cli/terminal/exit.ts';
 import { note } from '../../../cli/terminal/output.ts';
 import { ProgressLine } from '../../../cli/terminal/progress.ts';
 import { checkpointOf, type UploadCheckpoint } from '../staging/checkpoint.ts';
@@ -50,7 +50,8 @@ export async function followUpload(client: Client, run: FollowRun): Promise<Uplo
   };
   try {
     for (;;) {
-      const seen = await look(client, { uploadId, signal, outage });
+      // The server has just taken the file in, so it is expected back.
+      const seen = await outage.bridge(() => look(client, { uploadId, signal }), signal);
       if (seen !== null) {
         if (isSettled(seen.upload)) return seen.upload;
         show(stageOf(seen.upload, seen.checkpoint));
@@ -68,24 +69,14 @@ interface Seen {
   checkpoint: UploadCheckpoint;
 }
 
-/** Null: the server is away. It has just taken the file in, so it is expected back. */
 async function look(
   client: Client,
-  { uploadId, signal, outage }: { uploadId: string; signal: AbortSignal; outage: Outage },
-): Promise<Seen | null> {
-  try {
-    const upload = await client.get<UploadView>(`/api/uploads/${uploadId}`, { signal });
-    // The record learns its figures when a stage ends; how far a stage is, is in the checkpoint of the job.
-    const job = isSettled(upload)
-      ? null
-      : await client.get<JobView>(`/api/jobs/${upload.job_id}`, { signal });
-    outage.end();
-    return { upload, checkpoint: checkpointOf(job?.checkpoint ?? {}) };
-  } catch (error) {
-    if (signal.aborted || !(error instanceof CommandFailure) || !error.isPassing) throw error;
-    outage.note(error);
-    return null;
-  }
+  { uploadId, signal }: { uploadId: string; signal: AbortSignal },
+): Promise<Seen> {
+  const upload = await client.get<UploadView>(`/api/uploads/${uploadId}`, { signal });
+  // The record learns its figures when a stage ends; how far a stage is, is in the checkpoint of the job.
+  const job = isSettled(upload) ? null : await client.get<JobView>(`/api/jobs/${upload.job_id}`, { signal });
+  return { upload, checkpoint: checkpointOf(job?.checkpoint ?? {}) };
 }
 
 function isSettled(upload: UploadView): boolean {

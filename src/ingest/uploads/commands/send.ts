@@ -1,9 +1,8 @@
-import { readFile } from 'node:fs/promises';
 import type { Client } from '../../../cli/client/client.ts';
 import { readPages } from '../../../cli/client/lists.ts';
+import { readJson } from '../../../cli/terminal/arguments.ts';
 import { shortText } from '../../../cli/terminal/cells.ts';
 import { UsageError } from '../../../cli/terminal/exit.ts';
-import { messageOf } from '../../../lib/errors.ts';
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -42,33 +41,13 @@ export async function findOnlyWorkspace(client: Client): Promise<string> {
   );
 }
 
-const maxMappingBytes = 256 * 1024;
-const mappingAllowed = `Allowed: JSON such as '{"Kosten": "spend", "Notes": null}', or @file`;
+const mappingExample = '{"Kosten": "spend", "Notes": null}';
 
-/** `{"Kosten": "spend"}`, or `@mapping.json` for a file that holds it. Answers the JSON as it was written. */
+/** Returns the JSON as it was written. */
 export async function readMapping(text: string): Promise<string> {
-  const isFile = text.startsWith('@');
-  const where = isFile ? text.slice(1) : '--mapping';
-  const json = isFile ? await readMappingFile(where) : text;
-  if (Buffer.byteLength(json) > maxMappingBytes) {
-    throw new UsageError(`The mapping in ${where} is too long. Allowed: at most ${maxMappingBytes} bytes.`);
-  }
-  let mapping: unknown;
-  try {
-    mapping = JSON.parse(json);
-  } catch (error) {
-    throw new UsageError(`${where} is no JSON: ${messageOf(error)}. ${mappingAllowed}.`);
-  }
-  if (typeof mapping === 'object' && mapping !== null && !Array.isArray(mapping)) return json;
-  throw new UsageError(`${where} is no JSON object. ${mappingAllowed}.`);
-}
-
-async function readMappingFile(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    throw new UsageError(`The mapping in ${file} cannot be read: ${messageOf(error)}. ${mappingAllowed}.`);
-  }
+  const { json, value } = await readJson('--mapping', { text, example: mappingExample });
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return json;
+  throw new UsageError(`--mapping is no JSON object. Allowed: JSON such as '${mappingExample}', or @file.`);
 }
 
 export interface SentUpload {

@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { type Command, Option } from 'commander';
 import { addClientFlags, type Client, connectClient } from '../../../cli/client/client.ts';
+import { findTarget, saveDownload } from '../../../cli/client/download.ts';
 import { type LocalFile, openLocalFiles, sendFile } from '../../../cli/client/send-file.ts';
 import { shortText } from '../../../cli/terminal/cells.ts';
 import { type ExitCode, exitCodes, UsageError } from '../../../cli/terminal/exit.ts';
@@ -10,7 +11,6 @@ import { shortBytes } from '../../../cli/terminal/progress.ts';
 import { platforms } from '../reports/types.ts';
 import { uploadSources } from '../types.ts';
 import { describeUpload, exitCodeOfUpload, followUpload, type UploadView } from './follow.ts';
-import { downloadRejected } from './rejected.ts';
 import { findOnlyWorkspace, readMapping, type SentUpload, uuidOf } from './send.ts';
 
 interface UploadFlags {
@@ -165,7 +165,10 @@ function addRejected(upload: Command): void {
       }
       const client = await connectClient(self);
       process.exitCode = await interruptible(async (signal) => {
-        const sizeBytes = await downloadRejected(client, { uploadId, file, signal });
+        const target = file === undefined ? null : await findTarget(file);
+        const wanted = { method: 'GET', query: {}, mediaType: 'text/csv', signal } as const;
+        const chunks = await client.download(`/api/uploads/${uploadId}/rejected.csv`, wanted);
+        const sizeBytes = await saveDownload(chunks, { target, isSilent: false, signal });
         if (json) printJson({ upload_id: uploadId, file, size_bytes: sizeBytes });
         else if (file !== undefined) note(`Wrote ${file}, ${shortBytes(sizeBytes)}.`);
         return exitCodes.ok;

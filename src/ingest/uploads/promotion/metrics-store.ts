@@ -1,5 +1,6 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { type Sql, sql, trustedSql } from '../../../lib/postgres/sql.ts';
+import { amountFields, countFields, type ReportField } from '../reports/types.ts';
 import type { Upload } from '../types.ts';
 import {
   areStaged,
@@ -12,20 +13,12 @@ import {
   type Target,
 } from './store.ts';
 
-const figures = [
-  'impressions',
-  'clicks',
-  'reach',
-  'spend',
-  'conversions',
-  'conversion_value',
-  'currency',
-] as const;
+const figures: readonly ReportField[] = [...countFields, ...amountFields, 'currency'];
 const figureColumns = figuresOf((figure) => trustedSql(figure));
 const statedColumns = sql`tenant_id, workspace_id, client_id, platform, metric_date, campaign_id, ad_set_id, ad_id,
         ${figureColumns}, as_of, created_by_upload, last_upload`;
 
-function figuresOf(write: (figure: (typeof figures)[number]) => Sql): Sql {
+function figuresOf(write: (figure: ReportField) => Sql): Sql {
   return commaList(figures.map(write));
 }
 

@@ -1,7 +1,7 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { type Sql, sql, trustedSql } from '../../../lib/postgres/sql.ts';
 import type { EntityKind } from '../types.ts';
-import { eachColumn, entityTables } from './store.ts';
+import { eachColumn, entityTables, joinParents } from './store.ts';
 
 /** What was promoted, for reading. Rows have the names that the API shows. */
 export interface ProductionFilter {
@@ -21,12 +21,11 @@ export function listEntities(
   filter: ProductionFilter & { after: string | null },
 ): Promise<ProductionRow[]> {
   const { table, id, parents, texts } = entityTables[kind];
-  const above = named(parents);
   return tx.rows<ProductionRow>(sql`
-    select p.${id}, ${above.columns} ${eachColumn(texts, (column) => `p.${column}`)}, p.external_id, p.is_name_key,
-           ${originColumns}
+    select p.${id}, ${parentColumns(parents)} ${eachColumn(texts, (column) => `p.${column}`)}, p.external_id,
+           p.is_name_key, ${originColumns}
       from ${table} p
-      ${above.joins}
+      ${joinParents(parents)}
      where ${isWanted(filter)}
        and (${filter.after}::uuid is null or p.${id} > ${filter.after})
      order by p.${id}
@@ -42,12 +41,12 @@ export function listMetrics(
   },
 ): Promise<ProductionRow[]> {
   const { after } = filter;
-  const above = named(['campaign', 'ad_set', 'ad']);
+  const parents = ['campaign', 'ad_set', 'ad'] as const;
   return tx.rows<ProductionRow>(sql`
-    select p.metric_id, p.metric_date, ${above.columns} p.impressions, p.clicks, p.reach, p.spend, p.conversions,
-           p.conversion_value, p.currency, ${originColumns}
+    select p.metric_id, p.metric_date, ${parentColumns(parents)} p.impressions, p.clicks, p.reach, p.spend,
+           p.conversions, p.conversion_value, p.currency, ${originColumns}
       from daily_metrics p
-      ${above.joins}
+      ${joinParents(parents)}
      where ${isWanted(filter)}
        and (${filter.from ?? null}::date is null or p.metric_date >= ${filter.from ?? null})
        and (${filter.to ?? null}::date is null or p.metric_date <= ${filter.to ?? null})
@@ -60,21 +59,12 @@ export function listMetrics(
 const originColumns = sql`p.workspace_id, p.client_id, p.platform, p.created_by_upload, p.last_upload, p.created_at,
            p.updated_at`;
 
-/** The parents of rows `p`: their ids, external ids and names, and the joins that these need. */
-function named(parents: readonly EntityKind[]): { columns: Sql; joins: Sql } {
-  const joins = parents.map((parent) => {
-    const { table, id } = entityTables[parent];
-    const alias = trustedSql(parent);
-    return sql`left join ${table} ${alias} on ${alias}.tenant_id = p.tenant_id and ${alias}.${id} = p.${id}`;
-  });
-  return {
-    columns: trustedSql(
-      parents
-        .map((one) => `p.${one}_id, ${one}.external_id as ${one}_external_id, ${one}.name as ${one}_name,`)
-        .join(' '),
-    ),
-    joins: joins.reduce((all, join) => sql`${all} ${join}`, sql``),
-  };
+/** The ids, external ids and names of the parents that `joinParents` joins. */
+function parentColumns(parents: readonly EntityKind[]): Sql {
+  const columns = parents.map(
+    (one) => `p.${one}_id, ${one}.external_id as ${one}_external_id, ${one}.name as ${one}_name,`,
+  );
+  return trustedSql(columns.join(' '));
 }
 
 function isWanted({ tenantId, workspaceId, platform, uploadId }: ProductionFilter): Sql {

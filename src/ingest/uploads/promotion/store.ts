@@ -48,6 +48,16 @@ export function eachColumn(columns: readonly string[], write: (column: string) =
   return trustedSql(columns.map(write).join(', '));
 }
 
+/** Joins the parents of rows `p`, each under the name of its kind. */
+export function joinParents(parents: readonly EntityKind[]): Sql {
+  const joins = parents.map((parent) => {
+    const { table, id } = entityTables[parent];
+    const alias = trustedSql(parent);
+    return sql`left join ${table} ${alias} on ${alias}.tenant_id = p.tenant_id and ${alias}.${id} = p.${id}`;
+  });
+  return joins.reduce((all, join) => sql`${all} ${join}`, sql``);
+}
+
 /** When the upload came in, read from the database: two can arrive within one millisecond of a JavaScript date. */
 export function asOf({ tenantId, uploadId }: UploadKey): Sql {
   return sql`(

@@ -1,13 +1,10 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { type Sql, sql, trustedSql } from '../../../lib/postgres/sql.ts';
 import { differsFrom } from '../promotion/metrics-store.ts';
-import { eachColumn, entityTables } from '../promotion/store.ts';
+import { eachColumn, entityTables, joinParents, type Target as PromotionTarget } from '../promotion/store.ts';
 import type { EntityKind, Upload } from '../types.ts';
 
-type Target = Pick<
-  Upload,
-  'tenantId' | 'uploadId' | 'workspaceId' | 'clientId' | 'platform' | 'layout' | 'createdAt'
->;
+type Target = PromotionTarget & Pick<Upload, 'createdAt'>;
 
 /** What promoting would do to one kind of entity, in distinct keys. */
 export interface PreviewCounts {
@@ -27,11 +24,6 @@ export function previewEntities(tx: Tx, target: Target, kind: EntityKind): Promi
   });
   const isChanged = sql`(${eachColumn(texts, (column) => `p.${column}`)}) is distinct from
                (${eachColumn(texts, (column) => `coalesce(s.${column}, p.${column})`)})`;
-  const joins = parents.map((parent) => {
-    const { table: above, id: aboveId } = entityTables[parent];
-    const alias = trustedSql(parent);
-    return sql`left join ${above} ${alias} on ${alias}.tenant_id = p.tenant_id and ${alias}.${aboveId} = p.${aboveId}`;
-  });
   return counts(
     tx,
     sql`
@@ -49,7 +41,7 @@ export function previewEntities(tx: Tx, target: Target, kind: EntityKind): Promi
         left join ${table} p
           on ${isAt(target, sql`p`)}
          and p.external_id = s.external_id
-        ${joins.reduce((all, join) => sql`${all} ${join}`, sql``)}`,
+        ${joinParents(parents)}`,
     target,
   );
 }

@@ -7,11 +7,7 @@ type ValidLine = Extract<ParsedLine, { kind: 'valid' }>;
 type InvalidLine = Extract<ParsedLine, { kind: 'invalid' }>;
 
 /** Counts of the lines staged so far. */
-export interface StagingFigures {
-  totalRows: number;
-  validRows: number;
-  invalidRows: number;
-  warnings: WarningCount[];
+export interface StagingFigures extends Pick<Upload, 'totalRows' | 'validRows' | 'invalidRows' | 'warnings'> {
   /** Why lines were refused. */
   problems: WarningCount[];
 }

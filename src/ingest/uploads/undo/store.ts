@@ -114,12 +114,7 @@ export async function releaseEntities(
        and ${isReleasedBy(uploadId)}`);
 }
 
-export interface EntityCounts {
-  campaigns: number;
-  ad_sets: number;
-  ads: number;
-  daily_metrics: number;
-}
+export type EntityCounts = Record<'campaigns' | 'ad_sets' | 'ads' | 'daily_metrics', number>;
 
 /**
  * What undo would do now: the rows that the upload touched, and those of them that would be deleted. A parent is

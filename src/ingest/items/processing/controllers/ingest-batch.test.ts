@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { itemBounds } from '../../types.ts';
+import { itemBounds } from '../../../../../test/support/worlds/item-bounds.ts';
 import {
   type IngestBounds,
   type IngestSignal,

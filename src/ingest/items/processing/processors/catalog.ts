@@ -19,7 +19,6 @@ export function catalogProcessor(catalogs: CatalogDoor): Processor {
     isPure: false,
     itemsAtOnce,
     provider: (options) => `catalog:${optionsOf(options).catalog}`,
-    strategies: (options) => optionsOf(options).strategies.length,
     validateOptions: optionsOf,
     assertUsable: async (options, { tenantId }) => {
       const { catalog: name, strategies } = optionsOf(options);

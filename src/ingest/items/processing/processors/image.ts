@@ -13,7 +13,6 @@ const schema = z.strictObject({});
 export const imageProcessor: Processor = {
   name: 'image',
   isPure: false,
-  strategies: () => 1,
   validateOptions: (options) => parseOptions(schema, { processor: 'image', options }),
   process: processImages,
 };

@@ -8,7 +8,6 @@ const schema = z.strictObject({});
 export const noopProcessor: Processor = {
   name: 'noop',
   isPure: true,
-  strategies: () => 1,
   validateOptions: (options) => parseOptions(schema, { processor: 'noop', options }),
   process: async (items) => items.map(() => ({ status: 'DONE', result: sameAsInput })),
 };

@@ -68,7 +68,6 @@ export interface Processor {
   readonly isPure: boolean;
   /** The key of what is called, for backpressure. */
   readonly provider?: (options: unknown) => string;
-  strategies(options: unknown): number;
   /** The options with their defaults; refuses with a 422 that points at what is wrong. */
   validateOptions(options: unknown): unknown;
   /** How many items it processes together. Default: depends on the provider's pace. */

@@ -63,7 +63,6 @@ type Checked = { value: Value | null } | { problem: string };
 export const validateProcessor: Processor = {
   name: 'validate',
   isPure: true,
-  strategies: () => 1,
   validateOptions,
   process: async (items, options) => validateItems(items, validateOptions(options).rules),
 };

@@ -14,7 +14,6 @@ export function toProcessor(definition: unknown): Processor {
     isPure,
     ...(definition.provider ? { provider: (options) => String(definition.provider?.(read(options))) } : {}),
     ...(definition.normalize ? { normalize: (input) => definition.normalize?.(input) } : {}),
-    strategies: (options) => countStrategies(definition, read(options)),
     // Stored as given: what a schema turned them into (a date, a set) would not survive as JSON.
     validateOptions: (options) => {
       const given = options ?? {};

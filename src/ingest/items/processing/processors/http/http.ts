@@ -17,7 +17,6 @@ export const httpProcessor: Processor = {
   name: 'http',
   isPure: false,
   provider: (options) => providerOf(parseHttpOptions(options).request),
-  strategies: (options) => Math.max(1, parseHttpOptions(options).strategies.length),
   validateOptions: parseHttpOptions,
   process: (items, options, context) => processItems(items, parseHttpOptions(options), context),
 };

@@ -20,7 +20,6 @@ describe('the options of a provider', () => {
     expect(options).toMatchObject({ request: { method: 'GET', url }, timeoutMs: 10_000 });
     expect(httpProcessor.validateOptions(options)).toEqual(options);
     expect(httpProcessor.provider?.({ request: { url } })).toBe('http:api.example.com');
-    expect(httpProcessor.strategies({ request: { url } })).toBe(1);
   });
 
   test('have a literal host, so that no row chooses whom a secret is sent to', () => {
