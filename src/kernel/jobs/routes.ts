@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { toSnakeCase } from '../../lib/snake-case.ts';
 import { listOf, pageOf, pageQuery, pageRequest, problems } from '../http/replies.ts';
 import { principalOf, type RouteApp, type RouteModule } from '../http/route.ts';
 import { storedText } from '../http/stored-text.ts';
@@ -274,11 +275,9 @@ function installRequeue(app: RouteApp, kernel: Kernel): void {
     handler: async (request) => {
       const { tenantId, userId } = principalOf(request);
       const { error_code: errorCode, pipeline, limit } = request.body;
-      const report = await requeueMatching(kernel, { tenantId, errorCode, pipeline, limit }, userId);
-      return {
-        requeued: report.requeued.map((row) => ({ job_id: row.jobId, requeued_from: row.requeuedFrom })),
-        skipped: report.skipped.map((row) => ({ job_id: row.jobId, code: row.code })),
-      };
+      const filter = { tenantId, errorCode, pipeline, limit };
+      const { requeued, skipped } = await requeueMatching(kernel, filter, userId);
+      return { requeued: requeued.map(toSnakeCase), skipped: skipped.map(toSnakeCase) };
     },
   });
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Database } from '../../lib/postgres/db.ts';
+import { toSnakeCase } from '../../lib/snake-case.ts';
 import { problems, timestamp } from '../http/replies.ts';
 import { principalOf, type RouteModule } from '../http/route.ts';
 import { ownerFilter } from '../tenancy/types.ts';
@@ -94,7 +95,7 @@ async function readOverview(db: Database, options: OverviewDeps & { scope: Scope
     for (const source of options.attention) attention.push(...(await source(tx, scope, period)));
     return {
       as_of: asOf.toISOString(),
-      needs_you: attention.filter((one) => one.count > 0).map(renderAttention),
+      needs_you: attention.filter((one) => one.count > 0).map(toSnakeCase),
       now: { ...renderNow(await countActive(tx, scope)), workers_alive: workersAlive },
       last_day: renderEnded(await countEnded(tx, scope, { ...period, rowCounters }), period),
     };
@@ -106,10 +107,6 @@ function periodUntil(asOf: Date): Period {
   const stepMs = stepSeconds * 1000;
   const lastStepMs = Math.floor(asOf.getTime() / stepMs) * stepMs;
   return { since: new Date(lastStepMs - (steps - 1) * stepMs), stepSeconds };
-}
-
-function renderAttention({ kind, code, count: n, oldestAt, subjectId }: Attention) {
-  return { kind, code, count: n, oldest_at: oldestAt?.toISOString() ?? null, subject_id: subjectId };
 }
 
 function renderNow(rows: ActiveCount[]) {

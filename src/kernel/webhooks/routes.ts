@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { toCamelCase } from '../../lib/snake-case.ts';
 import { isTypePattern } from '../events/types.ts';
 import { listOf, pageOf, pageQuery, pageRequest, problems } from '../http/replies.ts';
 import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../http/route.ts';
@@ -98,12 +99,8 @@ function installCreation(app: RouteApp, deps: WebhookDeps): void {
       response: { 201: endpointWithSecretReply, ...problems(409, 413, 415, 422) },
     },
     handler: async (request, reply) => {
-      const { body } = request;
-      const input = {
-        url: body.url,
-        eventTypes: body.event_types ?? null,
-        description: body.description ?? null,
-      };
+      const { url, event_types: eventTypes = null, description = null } = request.body;
+      const input = { url, eventTypes, description };
       const keep = request.receipt.keeping(201, renderWithSecret, place);
       const made = await createEndpoint(deps, principalOf(request), input, keep);
       return reply.code(201).headers(place(made)).send(renderWithSecret(made));
@@ -147,14 +144,9 @@ function installChanges(app: RouteApp, deps: WebhookDeps): void {
       response: { 200: endpointReply, ...problems(404, 413, 415, 422) },
     },
     handler: async (request) => {
-      const { body } = request;
-      const changed = await changeEndpoint(deps, keyOf(request), {
-        url: body.url,
-        eventTypes: body.event_types,
-        description: body.description,
-        isEnabled: body.enabled,
-      });
-      return renderEndpoint(changed);
+      const { enabled: isEnabled, ...change } = request.body;
+      const changed = { ...toCamelCase(change), isEnabled };
+      return renderEndpoint(await changeEndpoint(deps, keyOf(request), changed));
     },
   });
   app.route({
