@@ -1,5 +1,6 @@
-import { Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { Logger } from '../../lib/log.ts';
+import { readGauge } from '../../lib/metrics.ts';
 import type { Database } from '../../lib/postgres/db.ts';
 import {
   type CheckRow,
@@ -93,24 +94,14 @@ export class CircuitBreakers {
     return this.#db.kernel((tx) => deleteForgotten(tx, limit));
   }
 
-  /** `sluice_breaker_open`: read when somebody looks, because any process may have opened one. */
+  /** Reads the database, because any process may have opened a breaker. */
   installGauge(registry: Registry): void {
-    const list = () => this.list();
-    const logger = this.#logger;
-    new Gauge({
-      name: 'sluice_breaker_open',
-      help: '1 while calls to the dependency are held back, else 0',
-      labelNames: ['dependency'],
-      registers: [registry],
-      async collect() {
-        try {
-          const breakers = await list();
-          this.reset();
-          for (const { dependency, state } of breakers) this.set({ dependency }, state === 'closed' ? 0 : 1);
-        } catch (error) {
-          logger.warn({ err: error }, 'the circuit breakers could not be read for the metrics');
-        }
-      },
+    const help = '1 while calls to the dependency are held back, else 0';
+    const gauge = { name: 'sluice_breaker_open', help, labelNames: ['dependency'], logger: this.#logger };
+    readGauge(registry, gauge, async (open) => {
+      const breakers = await this.list();
+      open.reset();
+      for (const { dependency, state } of breakers) open.set({ dependency }, state === 'closed' ? 0 : 1);
     });
   }
 }
