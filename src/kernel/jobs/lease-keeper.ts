@@ -1,5 +1,6 @@
 import type { Logger } from '../../lib/log.ts';
 import type { Database } from '../../lib/postgres/db.ts';
+import { repeat } from '../../lib/repeat.ts';
 import { jobErrors } from './errors.ts';
 import { heldStatement, type RenewedLease, releaseMany, renewStatement } from './lease-store.ts';
 import type { ClaimedJob, Lease } from './types.ts';
@@ -27,24 +28,21 @@ export class LeaseKeeper {
   readonly #options: LeaseKeeperOptions;
   readonly #held = new Map<string, HeldLease>();
   #toRelease: Lease[] = [];
-  #timer: NodeJS.Timeout | undefined;
+  #stopBeating: () => void = () => {};
 
   constructor(options: LeaseKeeperOptions) {
     this.#options = options;
   }
 
   start(): void {
-    const beat = (): void => {
-      void this.beat().finally(() => {
-        if (this.#timer) this.#timer = setTimeout(beat, this.#options.heartbeatMs);
-      });
-    };
-    this.#timer = setTimeout(beat, this.#options.heartbeatMs);
+    this.#stopBeating = repeat(
+      () => this.beat(),
+      () => this.#options.heartbeatMs,
+    );
   }
 
   stop(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#stopBeating();
   }
 
   get size(): number {

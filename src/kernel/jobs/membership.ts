@@ -6,6 +6,7 @@ import type { Logger } from '../../lib/log.ts';
 import { onceMore } from '../../lib/once-more.ts';
 import type { Database, Tx } from '../../lib/postgres/db.ts';
 import { type GuardConnection, openGuardConnection } from '../../lib/postgres/guard-connection.ts';
+import { repeat } from '../../lib/repeat.ts';
 import { type WakeUp, wakeChannel } from './wake-up.ts';
 import { beatStatement, deregisterWorker, registerWorker } from './worker-store.ts';
 
@@ -43,7 +44,7 @@ export class Membership {
   #guardedBy: 'lock' | 'expiry' = 'expiry';
   #isMember = false;
   #stopping = false;
-  #beatTimer: NodeJS.Timeout | undefined;
+  #stopBeating: () => void = () => {};
   #rejoining: Promise<void> | null = null;
 
   constructor(options: MembershipOptions) {
@@ -67,17 +68,15 @@ export class Membership {
 
   async start(): Promise<void> {
     await onceMore(() => this.#join());
-    const beat = (): void => {
-      void this.#beat().finally(() => {
-        if (!this.#stopping) this.#beatTimer = setTimeout(beat, this.#options.heartbeatMs);
-      });
-    };
-    this.#beatTimer = setTimeout(beat, this.#options.heartbeatMs);
+    this.#stopBeating = repeat(
+      () => this.#beat(),
+      () => this.#options.heartbeatMs,
+    );
   }
 
   async stop(): Promise<void> {
     this.#stopping = true;
-    clearTimeout(this.#beatTimer);
+    this.#stopBeating();
     await this.#rejoining;
     if (this.#isMember) {
       await this.#kernel((tx) => deregisterWorker(tx, this.workerId)).catch((error: unknown) =>

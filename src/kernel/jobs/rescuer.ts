@@ -1,6 +1,7 @@
 import type { Logger } from '../../lib/log.ts';
 import { onceMore } from '../../lib/once-more.ts';
 import type { Database, Tx } from '../../lib/postgres/db.ts';
+import { jittered, repeat } from '../../lib/repeat.ts';
 import { hasStruckJobs, listFollowed } from './lease-store.ts';
 import { sessionName } from './membership.ts';
 import type { JobMetrics } from './metrics.ts';
@@ -27,7 +28,7 @@ const limits = { limitMs: 10_000, settings: { idle_in_transaction_session_timeou
 /** Takes the leases of dead and silent workers back. Safe to run in every process at once. */
 export class Rescuer {
   readonly #options: RescuerOptions;
-  #timer: NodeJS.Timeout | undefined;
+  #stopLooking: () => void = () => {};
   #hasStruck = false;
 
   constructor(options: RescuerOptions) {
@@ -42,19 +43,15 @@ export class Rescuer {
   /** Often enough that a dead worker's job runs elsewhere within about a second. */
   start(): void {
     const everyMs = Math.min(400, this.#options.leaseMs / 4);
-    const look = (): void => {
-      void this.rescue()
-        .catch((error: unknown) => this.#options.logger.debug({ err: error }, 'rescue has to wait'))
-        .finally(() => {
-          if (this.#timer) this.#timer = setTimeout(look, everyMs * (0.75 + Math.random() / 2));
-        });
-    };
-    this.#timer = setTimeout(look, everyMs);
+    const rescue = () =>
+      this.rescue().catch((error: unknown) =>
+        this.#options.logger.debug({ err: error }, 'rescue has to wait'),
+      );
+    this.#stopLooking = repeat(rescue, () => jittered(everyMs));
   }
 
   stop(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#stopLooking();
   }
 
   async rescue(): Promise<RescuedJob[]> {

@@ -1,4 +1,6 @@
+import { Bell } from '../../lib/bell.ts';
 import type { Logger } from '../../lib/log.ts';
+import { jittered } from '../../lib/repeat.ts';
 import type { Claimer } from './claimer.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
 import type { Membership } from './membership.ts';
@@ -33,8 +35,7 @@ export class Worker {
   /** A job that a worker died with runs alone, so that its neighbours take no strike if it does so again. */
   #alone = false;
   #stopping = false;
-  #wakeLoop: () => void = () => {};
-  #isWoken = false;
+  readonly #bell = new Bell();
   #loop: Promise<void> | null = null;
   #unlisten: () => void = () => {};
 
@@ -44,7 +45,7 @@ export class Worker {
   }
 
   start(): void {
-    this.#unlisten = this.#deps.wake.on('jobs', () => this.#wake());
+    this.#unlisten = this.#deps.wake.on('jobs', () => this.#bell.ring());
     this.#loop = this.#run();
   }
 
@@ -53,7 +54,7 @@ export class Worker {
     this.#stopping = true;
     this.#unlisten();
     this.#deps.runner.drain();
-    this.#wake();
+    this.#bell.ring();
     await this.#loop;
     const ended = Promise.all(this.#running);
     await Promise.race([ended, timeout(graceMs)]);
@@ -67,13 +68,12 @@ export class Worker {
 
   async #run(): Promise<void> {
     while (!this.#stopping) {
-      this.#isWoken = false;
       try {
         await this.#fill();
       } catch (error) {
         this.#deps.logger.warn({ err: error }, 'jobs could not be claimed; trying again');
       }
-      await this.#untilWoken(this.#deps.pollMs * (0.75 + Math.random() / 2));
+      if (!this.#stopping) await this.#bell.wait(jittered(this.#deps.pollMs));
     }
   }
 
@@ -124,7 +124,7 @@ export class Worker {
         this.#running.delete(running);
         this.#freeSlots += 1;
         this.#alone = false;
-        this.#wake();
+        this.#bell.ring();
       });
     this.#running.add(running);
   }
@@ -133,23 +133,7 @@ export class Worker {
   #expectDue(end: SliceEnd): void {
     if (end.type !== 'settled' || !('delayMs' in end.outcome)) return;
     const { delayMs } = end.outcome;
-    if (delayMs < this.#deps.pollMs) setTimeout(() => this.#wake(), delayMs + 1).unref();
-  }
-
-  #wake(): void {
-    this.#isWoken = true;
-    this.#wakeLoop();
-  }
-
-  async #untilWoken(ms: number): Promise<void> {
-    if (this.#isWoken || this.#stopping) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      this.#wakeLoop = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+    if (delayMs < this.#deps.pollMs) setTimeout(() => this.#bell.ring(), delayMs + 1).unref();
   }
 }
 

@@ -1,6 +1,7 @@
 import { messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Database } from '../../lib/postgres/db.ts';
+import { jittered, repeat } from '../../lib/repeat.ts';
 import { claimTask, enterTasks, recordRun } from './store.ts';
 import type { UpkeepTask } from './types.ts';
 
@@ -15,7 +16,7 @@ export interface UpkeepOptions {
 /** Runs the chores. Every worker has one; the database decides who does a chore that is due. */
 export class Upkeep {
   readonly #options: UpkeepOptions;
-  #timer: NodeJS.Timeout | undefined;
+  #stopLooking: () => void = () => {};
   #running: Promise<unknown> = Promise.resolve();
 
   constructor(options: UpkeepOptions) {
@@ -30,17 +31,15 @@ export class Upkeep {
       ),
     );
     const everyMs = this.#options.lookEveryMs ?? 5_000;
-    const look = (): void => {
-      this.#running = this.runDue().finally(() => {
-        if (this.#timer) this.#timer = setTimeout(look, everyMs * (0.75 + Math.random() / 2));
-      });
+    const look = () => {
+      this.#running = this.runDue();
+      return this.#running;
     };
-    this.#timer = setTimeout(look, everyMs * Math.random());
+    this.#stopLooking = repeat(look, () => jittered(everyMs), everyMs * Math.random());
   }
 
   async stop(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#stopLooking();
     await this.#running;
   }
 

@@ -37,7 +37,6 @@ export interface Webhooks {
 export function openWebhooks(options: WebhookOptions): Webhooks {
   const { db, wake, logger, registry, fetch, keys, blockPrivateAddresses } = options;
   installWebhookGauges(registry, { db, logger });
-  const retentionDays = options.webhookDeliveryRetentionDays;
   return {
     routes: webhookRoutes({
       db,
@@ -46,7 +45,7 @@ export function openWebhooks(options: WebhookOptions): Webhooks {
       blockPrivateAddresses,
       maxEndpoints: options.webhookMaxEndpoints,
     }),
-    tasks: webhookTasks({ db, retentionDays }),
+    tasks: webhookTasks(db, options.webhookDeliveryRetentionDays),
     dispatcher: new WebhookDispatcher({
       db,
       wake,

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { Agent, type Dispatcher, request as sendRequest } from 'undici';
+import { unlessAborted } from '../abort.ts';
 import { isSluiceError, messageOf } from '../errors.ts';
 import { findMetadataRefusal, findRefusal } from './addresses.ts';
 import { type DecodedBody, decodeBody } from './body.ts';
@@ -160,7 +161,7 @@ async function sendHop(
   });
   try {
     // A request that still waits for its connection hears of its signal only once it has one.
-    const response = await deadline.race(sending);
+    const response = await unlessAborted(sending, deadline.signal);
     return { url, request, response, headers: toHeaders(response.headers as unknown as string[]) };
   } catch (error) {
     sending.then(({ body }) => discard(body)).catch(() => {});

@@ -1,5 +1,5 @@
-import pg from 'pg';
 import { messageOf } from '../errors.ts';
+import { withOwner } from './client.ts';
 import { quoteIdentifier } from './sql.ts';
 
 /** A login that may change the schema, as far as preparations of extensions need one. */
@@ -7,20 +7,13 @@ export interface OwnerSession {
   query<Row extends object>(text: string): Promise<Row[]>;
 }
 
-export async function withOwnerSession<T>(
+export function withOwnerSession<T>(
   ownerUrl: string,
   work: (session: OwnerSession) => Promise<T>,
 ): Promise<T> {
-  const client = new pg.Client({ connectionString: ownerUrl, application_name: 'sluice-migrate' });
-  client.on('error', () => {});
-  await client.connect();
-  try {
-    return await work({
-      query: async <Row extends object>(text: string) => (await client.query<Row>(text)).rows,
-    });
-  } finally {
-    await client.end().catch(() => {});
-  }
+  return withOwner(ownerUrl, (client) =>
+    work({ query: async <Row extends object>(text: string) => (await client.query<Row>(text)).rows }),
+  );
 }
 
 /** Null: the extension is there now. Otherwise the server's words for why its owner may not have it. */

@@ -268,7 +268,7 @@ test('finished deliveries go after their retention, open ones only with their en
   );
   // As a crash between the two steps of a removal leaves it.
   await database.owner('delete from webhook_endpoints where webhook_id = $1', [gone.webhookId]);
-  const [task] = webhookTasks({ db: database.db, retentionDays: 14 });
+  const [task] = webhookTasks(database.db, 14);
   expect(await task?.run()).toEqual({ finished: 3, unwanted: 2 });
   expect(await deliveriesOf(live)).toMatchObject([{ lane: 'b', status: 'pending' }]);
   expect(await deliveriesOf(off)).toEqual([]);
