@@ -2,7 +2,7 @@ import type { Files } from '../kernel/files/types.ts';
 import type { Database } from '../lib/postgres/db.ts';
 import type { Migration } from '../lib/postgres/migrate.ts';
 import { readSchemaStateOf } from '../lib/postgres/schema-state.ts';
-import { rememberFor } from '../lib/remember.ts';
+import { rememberFor } from '../lib/timing/remember.ts';
 import type { ReadyReport } from './health.ts';
 
 export interface Readiness {

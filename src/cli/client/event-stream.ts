@@ -1,4 +1,4 @@
-import { pause } from '../../lib/abort.ts';
+import { pause } from '../../lib/timing/abort.ts';
 import { CommandFailure } from '../terminal/exit.ts';
 import type { Client, Query } from './client.ts';
 

@@ -8,7 +8,7 @@ import {
   urlOf,
   wholeNumber,
 } from '../../lib/settings/setting-kinds.ts';
-import { setting } from '../../lib/settings/settings.ts';
+import { type SettingValues, setting } from '../../lib/settings/settings.ts';
 import { enrolmentModes } from './types.ts';
 
 /** What fits into a header; blanks and line breaks often come along when it is copied. */
@@ -98,3 +98,5 @@ export const connectorSettings = {
     },
   ),
 };
+
+export type ConnectorConfig = SettingValues<typeof connectorSettings>;

@@ -1,6 +1,6 @@
-import { pause } from '../../lib/abort.ts';
-import { Bell } from '../../lib/bell.ts';
 import type { Database } from '../../lib/postgres/db.ts';
+import { pause } from '../../lib/timing/abort.ts';
+import { Bell } from '../../lib/timing/bell.ts';
 import type { WakeUp } from '../jobs/wake-up.ts';
 import { listEvents } from './service.ts';
 import { headStatement } from './store.ts';

@@ -68,7 +68,7 @@ export const fileSettings = {
   }),
 };
 
-type FileSettings = SettingValues<typeof fileSettings>;
+export type FileSettings = SettingValues<typeof fileSettings>;
 
 export const fileChecks: SettingsCheck<FileSettings & { maxUploadBytes: number }>[] = [
   (values) => {

@@ -1,6 +1,6 @@
 import type { Logger } from '../../lib/log.ts';
 import type { Database } from '../../lib/postgres/db.ts';
-import { repeat } from '../../lib/repeat.ts';
+import { repeat } from '../../lib/timing/repeat.ts';
 import { jobErrors } from './errors.ts';
 import { heldStatement, type RenewedLease, releaseMany, renewStatement } from './lease-store.ts';
 import type { ClaimedJob, Lease } from './types.ts';

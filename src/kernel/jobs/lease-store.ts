@@ -1,6 +1,6 @@
 import type { Tx } from '../../lib/postgres/db.ts';
 import { sql } from '../../lib/postgres/sql.ts';
-import { claimedColumns, jobColumns } from './job-columns.ts';
+import { claimedColumns, jobColumns } from './store.ts';
 import type { ClaimedJob, Job, JobStatus, Lease, SettledJob, Settlement } from './types.ts';
 
 export interface ClaimRequest {

@@ -6,7 +6,7 @@ import type { Logger } from '../../lib/log.ts';
 import { onceMore } from '../../lib/once-more.ts';
 import type { Database, Tx } from '../../lib/postgres/db.ts';
 import { type GuardConnection, openGuardConnection } from '../../lib/postgres/guard-connection.ts';
-import { repeat } from '../../lib/repeat.ts';
+import { repeat } from '../../lib/timing/repeat.ts';
 import { type WakeUp, wakeChannel } from './wake-up.ts';
 import { beatStatement, deregisterWorker, registerWorker } from './worker-store.ts';
 

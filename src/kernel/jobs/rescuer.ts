@@ -1,7 +1,7 @@
 import type { Logger } from '../../lib/log.ts';
 import { onceMore } from '../../lib/once-more.ts';
 import type { Database, Tx } from '../../lib/postgres/db.ts';
-import { jittered, repeat } from '../../lib/repeat.ts';
+import { jittered, repeat } from '../../lib/timing/repeat.ts';
 import { hasStruckJobs, listFollowed } from './lease-store.ts';
 import { sessionName } from './membership.ts';
 import type { JobMetrics } from './metrics.ts';

@@ -20,7 +20,7 @@ import {
   resumeJob,
 } from './store.ts';
 import { type Move, statesBefore } from './transitions.ts';
-import type { Job, NewJob } from './types.ts';
+import type { Job, JobId, NewJob } from './types.ts';
 import type { WakeUp } from './wake-up.ts';
 
 export interface JobsDeps {
@@ -34,9 +34,7 @@ export interface JobsDeps {
 export type BeforeCommit<Result> = (tx: Tx, result: Result) => Promise<void>;
 
 /** A job as its caller may see it: `ownerId` is given for members, who see only their own. */
-export interface JobKey {
-  tenantId: string;
-  jobId: string;
+export interface JobKey extends JobId {
   ownerId?: string | undefined;
 }
 

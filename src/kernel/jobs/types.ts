@@ -15,9 +15,12 @@ export const jobStatuses = [
 ] as const;
 export type JobStatus = (typeof jobStatuses)[number];
 
-export interface Job {
+export interface JobId {
   tenantId: string;
   jobId: string;
+}
+
+export interface Job extends JobId {
   pipeline: string;
   subjectId: string;
   workspaceId: string | null;
@@ -55,9 +58,7 @@ export interface Job {
 }
 
 /** What a worker holds while it advances a job: which job, and the epoch that every write has to show. */
-export interface Lease {
-  tenantId: string;
-  jobId: string;
+export interface Lease extends JobId {
   leaseEpoch: number;
 }
 
@@ -178,9 +179,7 @@ export interface Settlement extends Lease {
   state: SliceState;
 }
 
-export interface SettledJob {
-  tenantId: string;
-  jobId: string;
+export interface SettledJob extends JobId {
   status: JobStatus;
   cleanupOpen: boolean;
 }

@@ -1,5 +1,6 @@
 import type { Tx } from '../../lib/postgres/db.ts';
 import { sql } from '../../lib/postgres/sql.ts';
+import type { JobId } from './types.ts';
 
 export interface WorkerRow {
   workerId: string;
@@ -83,9 +84,7 @@ export function listWorkers(tx: Tx): Promise<WorkerRow[]> {
      limit 1000`);
 }
 
-export interface RescuedJob {
-  tenantId: string;
-  jobId: string;
+export interface RescuedJob extends JobId {
   pipeline: string;
   subjectId: string;
   status: string;

@@ -1,6 +1,6 @@
-import { Bell } from '../../lib/bell.ts';
 import type { Logger } from '../../lib/log.ts';
-import { jittered } from '../../lib/repeat.ts';
+import { Bell } from '../../lib/timing/bell.ts';
+import { jittered } from '../../lib/timing/repeat.ts';
 import type { Claimer } from './claimer.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';
 import type { Membership } from './membership.ts';

@@ -2,7 +2,7 @@ import type { Registry } from 'prom-client';
 import type { Logger } from '../../lib/log.ts';
 import { readGauge } from '../../lib/metrics.ts';
 import type { Database } from '../../lib/postgres/db.ts';
-import { rememberFor } from '../../lib/remember.ts';
+import { rememberFor } from '../../lib/timing/remember.ts';
 import { readGauges } from './store.ts';
 
 const rememberMs = 5_000;

@@ -1,7 +1,7 @@
 import { messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Database } from '../../lib/postgres/db.ts';
-import { jittered, repeat } from '../../lib/repeat.ts';
+import { jittered, repeat } from '../../lib/timing/repeat.ts';
 import { claimTask, enterTasks, recordRun } from './store.ts';
 import type { UpkeepTask } from './types.ts';
 

@@ -2,6 +2,7 @@ import type { Registry } from 'prom-client';
 import type { GuardedFetch } from '../../lib/fetch/guarded-fetch.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Database } from '../../lib/postgres/db.ts';
+import type { SettingValues } from '../../lib/settings/settings.ts';
 import type { RouteModule } from '../http/route.ts';
 import type { WakeUp } from '../jobs/wake-up.ts';
 import type { SecretKeys } from '../secrets/stored-secrets.ts';
@@ -9,9 +10,10 @@ import type { UpkeepTask } from '../upkeep/types.ts';
 import { WebhookDispatcher } from './deliveries/dispatcher.ts';
 import { installWebhookGauges, WebhookMetrics } from './metrics.ts';
 import { webhookRoutes } from './routes.ts';
+import type { webhookSettings } from './settings.ts';
 import { webhookTasks } from './tasks.ts';
 
-export interface WebhookOptions {
+export interface WebhookOptions extends SettingValues<typeof webhookSettings> {
   db: Database;
   wake: WakeUp;
   logger: Logger;
@@ -19,11 +21,6 @@ export interface WebhookOptions {
   fetch: GuardedFetch;
   keys: SecretKeys;
   blockPrivateAddresses: boolean;
-  webhookRetryBaseSeconds: number;
-  webhookTimeoutSeconds: number;
-  webhookConcurrency: number;
-  webhookMaxEndpoints: number;
-  webhookDeliveryRetentionDays: number;
 }
 
 /** Webhooks, wired. */

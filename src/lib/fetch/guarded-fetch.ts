@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { Agent, type Dispatcher, request as sendRequest } from 'undici';
-import { unlessAborted } from '../abort.ts';
 import { isSluiceError, messageOf } from '../errors.ts';
+import { unlessAborted } from '../timing/abort.ts';
 import { findMetadataRefusal, findRefusal } from './addresses.ts';
 import { type DecodedBody, decodeBody } from './body.ts';
 import { guardedConnector, type Resolver, systemResolver } from './connector.ts';

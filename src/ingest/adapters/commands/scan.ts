@@ -6,7 +6,7 @@ import { shortText } from '../../../cli/terminal/cells.ts';
 import { CommandFailure, type ExitCode, exitCodes } from '../../../cli/terminal/exit.ts';
 import { interruptible } from '../../../cli/terminal/interruptible.ts';
 import { note, print, printJson, table } from '../../../cli/terminal/output.ts';
-import { pause } from '../../../lib/abort.ts';
+import { pause } from '../../../lib/timing/abort.ts';
 import type { renderScan } from '../views.ts';
 
 type ScanView = ReturnType<typeof renderScan>;

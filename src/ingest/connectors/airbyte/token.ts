@@ -1,8 +1,8 @@
-import { unlessAborted } from '../../../lib/abort.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import { isSluiceError } from '../../../lib/errors.ts';
 import type { FetchAnswer, FetchOptions } from '../../../lib/fetch/guarded-fetch.ts';
 import { SecretScrubber } from '../../../lib/secret-scrubber.ts';
+import { unlessAborted } from '../../../lib/timing/abort.ts';
 import { type GrantedToken, readToken } from './answers.ts';
 import { failureOf, refusalOf, unreadable, withoutToken } from './problems.ts';
 import type { AirbyteAnswer, AirbyteCredentials } from './types.ts';

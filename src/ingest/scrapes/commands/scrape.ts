@@ -7,7 +7,7 @@ import { CommandFailure, type ExitCode, exitCodes, UsageError } from '../../../c
 import { interruptible } from '../../../cli/terminal/interruptible.ts';
 import { note, print, printJson, table } from '../../../cli/terminal/output.ts';
 import { ProgressLine } from '../../../cli/terminal/progress.ts';
-import { pause } from '../../../lib/abort.ts';
+import { pause } from '../../../lib/timing/abort.ts';
 import { crawlKinds } from '../types.ts';
 import type { renderRunWithHandoffs, renderSource, renderSync } from '../views.ts';
 import { batchesOf, readReferences } from './references.ts';

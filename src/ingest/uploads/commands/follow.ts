@@ -5,7 +5,7 @@ import { shortText } from '../../../cli/terminal/cells.ts';
 import { CommandFailure, type ExitCode, exitCodes } from '../../../cli/terminal/exit.ts';
 import { note } from '../../../cli/terminal/output.ts';
 import { ProgressLine } from '../../../cli/terminal/progress.ts';
-import { pause } from '../../../lib/abort.ts';
+import { pause } from '../../../lib/timing/abort.ts';
 import { checkpointOf, type UploadCheckpoint } from '../staging/checkpoint.ts';
 import { isFinished } from '../types.ts';
 import type { renderUpload } from '../views.ts';

@@ -1,7 +1,7 @@
-import { Bell } from '../../../lib/bell.ts';
 import { finishedWithin } from '../../../lib/closing.ts';
 import type { Logger } from '../../../lib/log.ts';
 import type { Database } from '../../../lib/postgres/db.ts';
+import { Bell } from '../../../lib/timing/bell.ts';
 import type { WakeUp } from '../../jobs/wake-up.ts';
 import type { WebhookMetrics } from '../metrics.ts';
 import type { DueDelivery, Lease } from '../types.ts';
