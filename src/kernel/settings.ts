@@ -42,7 +42,7 @@ export const kernelSettings = {
   databaseUrl: setting('DATABASE_URL', postgresUrl, {
     secret: 'url',
     describe:
-      'PostgreSQL 15 or newer, as its owner: migrates and makes the application login. Unset: the embedded one.',
+      'PostgreSQL 15 or newer, as its owner: migrates and creates the application login. Unset: the embedded one.',
   }),
   databaseAppUrl: setting('DATABASE_APP_URL', postgresUrl, {
     secret: 'url',
@@ -51,7 +51,8 @@ export const kernelSettings = {
   }),
   databaseDirectUrl: setting('DATABASE_DIRECT_URL', postgresUrl, {
     secret: 'url',
-    describe: 'The owner past a connection pooler: used for migrations and for connections that hold locks.',
+    describe:
+      'The owner’s URL without a connection pooler: for migrations and for connections that hold locks.',
   }),
   databasePoolSize: setting('DATABASE_POOL_SIZE', wholeNumber({ min: 1, max: 500 }), {
     default: 10,
@@ -64,12 +65,12 @@ export const kernelSettings = {
   autoMigrate: setting('SLUICE_AUTO_MIGRATE', yesOrNo(), {
     flag: '--no-migrate',
     default: true,
-    describe: 'Migrate the database at start. Off: `sluice migrate up` has to be run before.',
+    describe: 'Migrate the database at start. Off: run `sluice migrate up` first.',
   }),
   jwtSecret: setting('SLUICE_JWT_SECRET', secretText({ minBytes: 16 }), {
     secret: 'whole',
     describe:
-      'HS256 secret of tokens; 32 bytes or more are recommended. Unset: one is made and kept in the data directory.',
+      'HS256 secret of tokens; 32 bytes or more are recommended. Unset: one is created and kept in the data directory.',
   }),
   jwtIssuer: setting('SLUICE_JWT_ISSUER', text(), {
     default: 'sluice',
@@ -94,7 +95,8 @@ export const kernelSettings = {
     },
     {
       secret: 'whole',
-      describe: 'Keys for secrets that tenants store: the first encrypts, all decrypt. Unset: one is made.',
+      describe:
+        'Keys for secrets that tenants store: the first encrypts, all decrypt. Unset: one is created.',
     },
   ),
   worker: setting('SLUICE_WORKER', yesOrNo(), {
@@ -152,7 +154,7 @@ export const kernelSettings = {
   ...fileSettings,
   ingestFolder: setting('INGEST_FOLDER', text({ max: 4_000 }), {
     describe:
-      'Files may be named in a fileRef that lie below this folder, in one with the name of their tenant. Unset: none.',
+      'The folder of files that a fileRef may name, with a subfolder named after each tenant. Unset: none.',
   }),
   maxBodyBytes: setting('MAX_BODY_BYTES', bytes({ min: 1024, max: 1024 * mebibyte }), {
     default: mebibyte,
@@ -185,7 +187,7 @@ export const kernelSettings = {
   ),
   trustProxy: setting('TRUST_PROXY', yesOrNo(), {
     default: false,
-    describe: 'Believe X-Forwarded-For and X-Forwarded-Proto. Only behind a proxy that sets them itself.',
+    describe: 'Trust X-Forwarded-For and X-Forwarded-Proto. Only behind a proxy that sets them itself.',
   }),
   metricsToken: setting('METRICS_TOKEN', secretText({ minBytes: 16 }), {
     secret: 'whole',
@@ -200,8 +202,7 @@ export const kernelSettings = {
       text: '`warn` on the embedded database, else `info`',
       from: (values) => (values.databaseUrl === null && values.databaseAppUrl === null ? 'warn' : 'info'),
     },
-    describe:
-      'The least important messages that are still logged (to stderr, as JSON unless that is a terminal).',
+    describe: 'The lowest level that is logged (to stderr, as JSON unless that is a terminal).',
   }),
   shutdownGraceMs: setting('SHUTDOWN_GRACE_MS', milliseconds({ min: 0, max: 600_000 }), {
     default: 10_000,

@@ -12,7 +12,7 @@ export async function startMetricsListener(options: {
   registry: Registry;
 }): Promise<Part> {
   const server = createServer((request, response) => {
-    answer(request, response, options).catch(() => {
+    respond(request, response, options).catch(() => {
       if (!response.headersSent) response.writeHead(500);
       response.end();
     });
@@ -32,7 +32,7 @@ export async function startMetricsListener(options: {
   };
 }
 
-async function answer(
+async function respond(
   request: IncomingMessage,
   response: ServerResponse,
   { token, registry }: { token: string | null; registry: Registry },

@@ -15,7 +15,7 @@ export function metricsOf(registry: Registry) {
   };
 }
 
-/** A gauge that `read` fills when somebody looks. When that fails, the log says so and the gauge keeps its value. */
+/** A gauge that `read` sets when metrics are collected. A failure is logged, and the gauge keeps its value. */
 export function readGauge<Label extends string>(
   registry: Registry,
   { logger, ...gauge }: { name: string; help: string; labelNames?: Label[]; logger: Logger },

@@ -1,8 +1,8 @@
 import { isSluiceError } from './errors.ts';
 
 /**
- * Does it a second time when the database was away the first time: the connection was cut, or this process was stopped
- * inside of the transaction for longer than it may be idle. Nothing was done then.
+ * Repeats the work once when the database was away: the connection was cut, or this process was stopped inside the
+ * transaction for longer than it may be idle. In both cases the first try had no effect.
  */
 export async function onceMore<T>(work: () => Promise<T>): Promise<T> {
   try {

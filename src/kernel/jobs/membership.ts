@@ -33,8 +33,8 @@ export function sessionName(workerId: string): string {
 
 /**
  * This process as a worker. It holds an advisory lock on a connection of its own for as long as it lives: when the
- * process or the connection dies, PostgreSQL frees the lock at once, and the others need not wait for leases to
- * expire. The same connection listens for wake-ups. Behind a pooler there is neither; then expiry and polling do.
+ * process or the connection dies, PostgreSQL frees the lock at once, and others need not wait for leases to expire. The
+ * same connection listens for wake-ups. A pooler allows neither; there, leases expire and workers poll.
  */
 export class Membership {
   readonly workerId: string;
@@ -108,7 +108,7 @@ export class Membership {
     }
     this.#guard = guard;
     this.#isMember = true;
-    // A connection that was given up ends later than its successor starts: only the present one counts.
+    // An abandoned connection may end after its successor has started: only the current one counts.
     guard?.onEnd(() => {
       if (this.#guard === guard) this.#lose('the guard connection ended');
     });
@@ -153,7 +153,7 @@ export class Membership {
     );
     if (!row) this.#lose('the worker was removed from the list of workers');
     else if (row.wasLost) {
-      this.#options.logger.info({ worker_id: this.workerId }, 'others had given this worker up');
+      this.#options.logger.info({ worker_id: this.workerId }, 'other workers had declared this worker lost');
     }
   }
 
@@ -170,7 +170,7 @@ export class Membership {
     this.#rejoining = this.#rejoin();
   }
 
-  /** As long as it takes: without the guard this process does no work, and the database may be away for hours. */
+  /** Tries for ever: without the guard this process does no work, and the database may be away for hours. */
   async #rejoin(): Promise<void> {
     let delayMs = 50;
     while (!this.#stopping) {

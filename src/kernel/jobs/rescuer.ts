@@ -15,7 +15,7 @@ export interface RescuerOptions {
   metrics: JobMetrics;
   leaseMs: number;
   maxStrikes: number;
-  /** Told which workers were found dead, so that houses free what they held besides leases. */
+  /** Gets the workers that were found dead, so that houses free what they held besides leases. */
   onLost?: ((workerIds: string[]) => Promise<void>) | undefined;
 }
 
@@ -35,7 +35,7 @@ export class Rescuer {
     this.#options = options;
   }
 
-  /** Whether, at the last look, a job waited that has to run alone. */
+  /** Whether a job that has to run alone was waiting at the last check. */
   get hasStruck(): boolean {
     return this.#hasStruck;
   }
@@ -65,12 +65,12 @@ export class Rescuer {
       );
     }
     if (rescued.length > 0) this.#options.wake.announce('jobs', 'events');
-    // At last: what comes of it is for the next look, and if it fails, nothing of this one may be left undone.
+    // Last, because only the next run benefits, and a failure here must not stop the rest of this one.
     if (silent.length > 0) await this.#endStalledSessions(silent);
     return rescued;
   }
 
-  /** A process that is stopped in the middle of a statement keeps rows locked; the next look then gets them. */
+  /** A process that is stopped in the middle of a statement keeps rows locked; the next run then gets them. */
   async #endStalledSessions(workerIds: string[]): Promise<void> {
     const { db, logger } = this.#options;
     for (const session of await onceMore(() => db.endStalledSessions(workerIds.map(sessionName)))) {
@@ -89,7 +89,7 @@ export class Rescuer {
     });
   }
 
-  /** What had waited for a job that is given up was made the next one of its subject by the database. */
+  /** When a job is given up, the database creates the job that waited for it. */
   async #countFollowed(tx: Tx, jobs: RescuedJob[]): Promise<void> {
     const ended = jobs.filter(({ status }) => status === 'dead_letter');
     if (ended.length === 0) return;

@@ -5,7 +5,7 @@ import type { Job, JobId, JobStatus, NewJob } from './types.ts';
 
 // Jobs whose slices run side by side, and jobs that are still being written.
 
-/** A job that nobody sees or takes until `revealJob`: its rows are still coming in. */
+/** A job that is neither shown nor claimed until `revealJob`: its rows are still coming in. */
 export async function insertHiddenJob(
   tx: Tx,
   tenantId: string,
@@ -38,7 +38,7 @@ export function revealJob(tx: Tx, { tenantId, jobId }: JobId): Promise<Job | nul
     select ${jobColumns} from moved j`);
 }
 
-/** Takes back a job whose rows did not all come in, with everything that hangs on it. */
+/** Deletes a job whose rows did not all come in, with everything that belongs to it. */
 export async function deleteHiddenJob(tx: Tx, { tenantId, jobId }: JobId): Promise<boolean> {
   const deleted = await tx.run(sql`
     delete from ingestion_jobs
@@ -48,7 +48,7 @@ export async function deleteHiddenJob(tx: Tx, { tenantId, jobId }: JobId): Promi
   return deleted === 1;
 }
 
-/** Nobody looks at the job again before this time has passed. */
+/** The job is not claimed again before this time has passed. */
 export async function parkJob(tx: Tx, { tenantId, jobId }: JobId, delayMs: number): Promise<void> {
   await tx.run(sql`
     update ingestion_jobs
@@ -61,7 +61,7 @@ export async function parkJob(tx: Tx, { tenantId, jobId }: JobId, delayMs: numbe
        and shared`);
 }
 
-/** There is something to take, earlier than was thought: now, or after a delay. */
+/** There is work earlier than expected: now, or after a delay. */
 export async function unparkJob(tx: Tx, { tenantId, jobId }: JobId, delayMs = 0): Promise<void> {
   await tx.run(sql`
     update ingestion_jobs
@@ -102,7 +102,7 @@ export function finishSharedJob(
     select m.job_id as "jobId" from moved m`);
 }
 
-/** A finished shared job has something to do again. */
+/** A finished shared job has work again. */
 export function reopenSharedJob(tx: Tx, { tenantId, jobId }: JobId): Promise<{ jobId: string } | null> {
   return tx.find<{ jobId: string }>(sql`
     with moved as (
@@ -121,8 +121,8 @@ export function reopenSharedJob(tx: Tx, { tenantId, jobId }: JobId): Promise<{ j
 }
 
 /**
- * The gate at the end of a shared slice's transaction: locks the job's row and answers its status. Last in the
- * transaction, because all workers of the job pass here.
+ * The gate at the end of a shared slice's transaction: locks the job's row and returns its status. It comes last in
+ * the transaction, because all workers of the job wait here for each other.
  */
 export async function lockStatus(tx: Tx, { tenantId, jobId }: JobId): Promise<JobStatus | null> {
   const row = await tx.find<{ status: JobStatus }>(sql`
@@ -134,7 +134,7 @@ export async function lockStatus(tx: Tx, { tenantId, jobId }: JobId): Promise<Jo
   return row?.status ?? null;
 }
 
-/** Without a lock: what it is a moment later is for the gate to say. */
+/** Without a lock; the gate checks it again at the end of the slice. */
 export async function readStatus(tx: Tx, { tenantId, jobId }: JobId): Promise<JobStatus | null> {
   const row = await tx.find<{ status: JobStatus }>(sql`
     select status

@@ -36,7 +36,7 @@ export function logMoved(type: string, more = ''): Sql {
 
 export type JobToMake = NewJob & { jobId: string; requeuedFrom?: string };
 
-/** What a dispatch came to: a new job, or the retry of its subject that it has brought forward. */
+/** The result of a dispatch: a new job, or the retry of its subject, brought forward. */
 export type Dispatched = Job & { wasWaiting: boolean };
 
 /** Inserts a queued job and its event, unless the subject has an active job. */
@@ -46,7 +46,7 @@ export function insertJob(tx: Tx, tenantId: string, job: JobToMake): Promise<Job
     select ${jobColumns} from made j`);
 }
 
-/** Brings the retry of the job's subject forward, or makes the job; nothing, when the subject has an active one. */
+/** Brings the retry of the subject forward, or creates the job; does nothing when the subject has an active job. */
 export function dispatchStatement(tenantId: string, job: JobToMake) {
   return sql`
     with moved as (${forwarding({ tenantId, ...job })}), told as (${logForwarded}),
@@ -82,8 +82,8 @@ export interface SubjectKey {
 }
 
 /**
- * A retry that waits for this subject starts now, or when its upstream's Retry-After allows. Beside an active job of
- * the subject it stays where it is: it could not start anyway, and the caller has to be told of the active one.
+ * Lets a retry that waits for this subject start now, or when its upstream's Retry-After allows. If the subject has an
+ * active job, the retry stays as it is: it could not start anyway, and the caller has to learn of the active job.
  */
 export function bringRetryForward(tx: Tx, key: SubjectKey): Promise<Job | null> {
   return tx.find<Job>(sql`
@@ -134,7 +134,7 @@ export function findActive(tx: Tx, { tenantId, pipeline, subjectId }: SubjectKey
        and (j.status in ('queued', 'running', 'paused') or j.cleanup_open)`);
 }
 
-/** How many jobs wait, counted only as far as the limit goes. */
+/** How many jobs wait, counted only up to the limit. */
 export async function readQueueRoom(
   tx: Tx,
   { tenantId, maxQueued }: { tenantId: string; maxQueued: number },
@@ -182,7 +182,7 @@ export interface JobFilter {
   limit: number;
 }
 
-/** Newest first: job ids are made in the order of time. */
+/** Newest first: job ids are in the order of time. */
 export function listJobs(tx: Tx, filter: JobFilter): Promise<Job[]> {
   return tx.rows<Job>(sql`
     select ${jobColumns}
@@ -196,7 +196,7 @@ export function listJobs(tx: Tx, filter: JobFilter): Promise<Job[]> {
      limit ${filter.limit}`);
 }
 
-/** How many match, but no more than `limit` are counted. */
+/** How many match, counted only up to `limit`. */
 export async function countJobsUpTo(tx: Tx, filter: Omit<JobFilter, 'after'>): Promise<number> {
   const row = await tx.find<{ count: number }>(sql`
     select count(*) as count
@@ -217,7 +217,7 @@ function shownAndMatching(filter: Pick<JobFilter, 'ownerId' | 'status' | 'pipeli
        and (${filter.subjectId ?? null}::text is null or j.subject_id = ${filter.subjectId ?? null})`;
 }
 
-/** Dead letters that nobody has requeued yet, oldest first. */
+/** Dead letters that have not been requeued yet, oldest first. */
 export function listRequeueable(
   tx: Tx,
   filter: { tenantId: string; errorCode?: string | undefined; pipeline?: string | undefined; limit: number },
@@ -237,7 +237,7 @@ export function listRequeueable(
      limit ${filter.limit}`);
 }
 
-/** Holds two requeues of one dead letter apart, so that the second can name what the first made. */
+/** Makes two requeues of one dead letter wait for each other, so that the second can name the job of the first. */
 export async function lockJob(tx: Tx, { tenantId, jobId }: JobId): Promise<void> {
   await tx.run(sql`
     select 1
@@ -259,7 +259,7 @@ interface ControlKey extends JobId {
   from: JobStatus[];
 }
 
-/** A slice in flight keeps its lease and may still commit; nobody takes the next one. */
+/** A slice in flight keeps its lease and may still commit; no further slice starts. */
 export function pauseJob(tx: Tx, { tenantId, jobId, from }: ControlKey): Promise<Job | null> {
   return tx.find<Job>(sql`
     with moved as (

@@ -24,15 +24,15 @@ export interface WorkerDeps {
 }
 
 /**
- * The work loop: claims what fits, runs slices side by side, and looks again when something was announced, a slice
- * ended, or the poll interval has passed. It never claims more than it can start at once, so a tenant's turn is never
- * further away than one slice.
+ * The work loop: claims as many jobs as fit, runs their slices side by side, and claims again when work was announced,
+ * a slice ended, or the poll interval has passed. It never claims more than it can start at once, so a tenant waits at
+ * most one slice for its turn.
  */
 export class Worker {
   readonly #deps: WorkerDeps;
   readonly #running = new Set<Promise<void>>();
   #freeSlots: number;
-  /** A job that a worker died with runs alone, so that its neighbours take no strike if it does so again. */
+  /** A job whose worker died runs alone, so that no other job gets a strike if it happens again. */
   #alone = false;
   #stopping = false;
   readonly #bell = new Bell();
@@ -96,7 +96,7 @@ export class Worker {
     return true;
   }
 
-  /** Answers whether anything was found, so that the rest of the slots may be worth another look. */
+  /** Returns whether any job was claimed: then the other slots may find work too. */
   async #startSome(): Promise<boolean> {
     const { registry, claimer, runner } = this.#deps;
     const jobs = await claimer.claim({ pipelines: registry.single, limit: this.#freeSlots });
@@ -129,7 +129,7 @@ export class Worker {
     this.#running.add(running);
   }
 
-  /** A short wait is over before the next poll: look again just then. */
+  /** A short wait ends before the next poll: wake up at that time. */
   #expectDue(end: SliceEnd): void {
     if (end.type !== 'settled' || !('delayMs' in end.outcome)) return;
     const { delayMs } = end.outcome;

@@ -41,7 +41,9 @@ const overviewReply = z
       running: count,
       paused: count,
       waiting_for_retry: count,
-      waiting_since: timestamp.nullable().describe('Since when the first job could start and has not'),
+      waiting_since: timestamp
+        .nullable()
+        .describe('Since when the first job has been waiting although it could start'),
       workers_alive: count,
     }),
     last_day: z.object({
@@ -50,7 +52,7 @@ const overviewReply = z
       succeeded: count,
       failed: count.describe('Dead letters: a job that will be retried has not failed'),
       canceled: count,
-      rows: z.number().describe('Of jobs that ended: rows, records, chunks or references'),
+      rows: z.number().describe('Rows, records, chunks or references of jobs that ended'),
       points: z.array(z.object({ at: timestamp, succeeded: count, failed: count, rows: z.number() })),
       failures: z.array(z.object({ pipeline: z.string(), error_code: z.string().nullable(), count })),
     }),
@@ -63,7 +65,7 @@ export interface OverviewDeps {
   rowCounters: Record<string, string>;
 }
 
-/** One answer for the console's first page, made of what indexes can count. */
+/** One response for the console's first page, made of what indexes can count. */
 export function overviewRoutes(deps: OverviewDeps): RouteModule {
   return (app, { db }) => {
     app.route({
@@ -72,7 +74,7 @@ export function overviewRoutes(deps: OverviewDeps): RouteModule {
       config: { action: 'stats.read' },
       schema: {
         tags: ['stats'],
-        summary: 'What needs you, what is going on, and the last 24 hours (a member: of the own things)',
+        summary: 'What needs you, what is in progress, and the last 24 hours (a member: only their own)',
         response: { 200: overviewReply, ...problems() },
       },
       handler: async (request) => {
@@ -102,7 +104,7 @@ async function readOverview(db: Database, options: OverviewDeps & { scope: Scope
   });
 }
 
-/** Whole steps of the clock, the last of them under way, so that a point stays the same until its time is over. */
+/** Whole steps of the clock, of which the last is in progress: so a point keeps its place from call to call. */
 function periodUntil(asOf: Date): Period {
   const stepMs = stepSeconds * 1000;
   const lastStepMs = Math.floor(asOf.getTime() / stepMs) * stepMs;

@@ -43,7 +43,7 @@ export class Upkeep {
     await this.#running;
   }
 
-  /** Does what is due now; answers the names of the tasks that this process did. */
+  /** Runs the tasks that are due. Returns the names of those that this process ran. */
   async runDue(): Promise<string[]> {
     const done: string[] = [];
     for (const task of this.#options.tasks) {

@@ -28,12 +28,10 @@ const url = storedText(maxUrlBytes)
   .refine((text) => Buffer.byteLength(text) <= maxUrlBytes, `must have at most ${maxUrlBytes} bytes`)
   .meta({ format: 'uri' });
 const eventTypes = z
-  .array(
-    z.string().refine(isTypePattern, 'must be a type such as job.completed, or a beginning such as job.*'),
-  )
+  .array(z.string().refine(isTypePattern, 'must be a type such as job.completed, or a prefix such as job.*'))
   .min(1)
   .max(maxEventTypes)
-  .describe('Types such as `upload.completed`, or beginnings such as `job.*`');
+  .describe('Types such as `upload.completed`, or prefixes such as `job.*`');
 const description = storedText(500);
 
 export function webhookRoutes(deps: WebhookDeps): RouteModule {
@@ -74,7 +72,7 @@ function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
     config: { action },
     schema: {
       tags,
-      summary: 'See a webhook endpoint',
+      summary: 'Get a webhook endpoint',
       params,
       response: { 200: endpointReply, ...problems(404) },
     },
@@ -90,7 +88,7 @@ function installCreation(app: RouteApp, deps: WebhookDeps): void {
     config: { action, idempotent: 'sealed' },
     schema: {
       tags,
-      summary: 'Send events to a URL from now on, signed as Standard Webhooks says',
+      summary: 'Send events to a URL from now on, signed as Standard Webhooks specifies',
       body: z.strictObject({
         url,
         event_types: eventTypes.nullish(),
@@ -112,7 +110,7 @@ function installCreation(app: RouteApp, deps: WebhookDeps): void {
     config: { action, idempotent: 'sealed' },
     schema: {
       tags,
-      summary: 'Make a new secret; for 24 hours the old one signs as well',
+      summary: 'Create a new secret; for 24 hours the old one signs too',
       params,
       response: { 200: endpointWithSecretReply, ...problems(404, 409, 413, 415, 422) },
     },

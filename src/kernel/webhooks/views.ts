@@ -13,10 +13,10 @@ export const endpointReply = z
     enabled: z.boolean(),
     disabled_reason: z.string().nullable(),
     disabled_at: timestamp.nullable(),
-    failures_in_row: z.int().describe('Tries in vain since the last one that was received'),
+    failures_in_row: z.int().describe('Failed tries since the last success'),
     failing_since: timestamp.nullable().describe('Since a delivery was given up; the next success clears it'),
-    last_success_at: timestamp.nullable().describe('To about ten seconds'),
-    previous_secret_expires_at: timestamp.nullable().describe('Until then two secrets sign'),
+    last_success_at: timestamp.nullable().describe('Accurate to about ten seconds'),
+    previous_secret_expires_at: timestamp.nullable().describe('Until then, two secrets sign'),
     created_by: z.string(),
     created_at: timestamp,
     updated_at: timestamp,
@@ -38,7 +38,7 @@ export const deliveryReply = z
     attempts: z.int(),
     last_attempt_at: timestamp.nullable(),
     last_status_code: z.int().nullable(),
-    last_error: z.string().nullable().describe('In words'),
+    last_error: z.string().nullable().describe('In a sentence'),
     last_duration_ms: z.int().nullable(),
     next_attempt_at: timestamp.nullable().describe('Null while it is being tried, and when it is finished'),
     created_at: timestamp,
@@ -48,7 +48,7 @@ export const deliveryReply = z
 
 export const deliveryDetailReply = deliveryReply
   .extend({
-    body: z.string().nullable().describe('What is sent, as it is signed'),
+    body: z.string().nullable().describe('The body that is sent and signed'),
     attempt_log: z
       .array(
         z.object({

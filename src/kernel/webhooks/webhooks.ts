@@ -6,12 +6,13 @@ import type { SettingValues } from '../../lib/settings/settings.ts';
 import type { RouteModule } from '../http/route.ts';
 import type { WakeUp } from '../jobs/wake-up.ts';
 import type { SecretKeys } from '../secrets/stored-secrets.ts';
+import { purgeInBatches } from '../upkeep/batches.ts';
 import type { UpkeepTask } from '../upkeep/types.ts';
+import { deleteDeliveriesOf, listUnwanted, purgeFinished } from './deliveries/delivery-store.ts';
 import { WebhookDispatcher } from './deliveries/dispatcher.ts';
 import { installWebhookGauges, WebhookMetrics } from './metrics.ts';
 import { webhookRoutes } from './routes.ts';
 import type { webhookSettings } from './settings.ts';
-import { webhookTasks } from './tasks.ts';
 
 export interface WebhookOptions extends SettingValues<typeof webhookSettings> {
   db: Database;
@@ -27,7 +28,7 @@ export interface WebhookOptions extends SettingValues<typeof webhookSettings> {
 export interface Webhooks {
   routes: RouteModule;
   tasks: UpkeepTask[];
-  /** Started by whoever wants this process to send. */
+  /** Started by processes that send webhooks. */
   dispatcher: WebhookDispatcher;
 }
 
@@ -55,4 +56,28 @@ export function openWebhooks(options: WebhookOptions): Webhooks {
       concurrency: options.webhookConcurrency,
     }),
   };
+}
+
+export function webhookTasks(db: Database, days: number): UpkeepTask[] {
+  return [
+    {
+      name: 'purge_webhook_deliveries',
+      everyMs: 3_600_000,
+      run: async () => ({
+        finished: await purgeInBatches(db, (tx, limit) => purgeFinished(tx, { days, limit })),
+        unwanted: await purgeUnwanted(db, days),
+      }),
+    },
+  ];
+}
+
+/** Deliveries of deleted endpoints, and pending ones of endpoints that have been disabled for so long. */
+async function purgeUnwanted(db: Database, days: number): Promise<number> {
+  let removed = 0;
+  for (const { isGone, ...key } of await db.kernel((tx) => listUnwanted(tx, { days }))) {
+    removed += await purgeInBatches(db, (tx, limit) =>
+      deleteDeliveriesOf(tx, { ...key, onlyPending: !isGone, limit }),
+    );
+  }
+  return removed;
 }

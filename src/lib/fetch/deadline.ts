@@ -27,7 +27,9 @@ export class Deadline {
   /** What ended the exchange early: the caller's own reason, a timeout, or null when neither did. */
   findReason(host: string): unknown {
     if (this.#isOver) {
-      return fetchErrors.raise.fetch_timeout(`${host} had not answered in full after ${this.#timeoutMs} ms`);
+      return fetchErrors.raise.fetch_timeout(
+        `${host} had not sent its whole response after ${this.#timeoutMs} ms`,
+      );
     }
     return this.#caller?.aborted ? this.#caller.reason : null;
   }

@@ -31,7 +31,7 @@ export interface MigrationReport {
 export const migrationErrors = defineErrors({
   schema_unknown: bug(
     'The database was migrated by a newer Sluice',
-    'Upgrade this process, or take the newer migrations down with the newer version first.',
+    'Upgrade this process, or revert the newer migrations with the newer version first.',
     503,
   ),
   schema_outdated: transient(
@@ -44,7 +44,7 @@ export const migrationErrors = defineErrors({
   ),
   migration_failed: bug(
     'A migration failed and was rolled back',
-    'Read the cause, mend it, and run `sluice migrate` again; nothing half-done stays.',
+    'Fix the cause and run `sluice migrate` again; nothing of the failed migration was kept.',
   ),
   migration_unknown: invalid(
     'There is no such migration',

@@ -16,7 +16,7 @@ export function withOwnerSession<T>(
   );
 }
 
-/** Null: the extension is there now. Otherwise the server's words for why its owner may not have it. */
+/** Returns null when the extension exists now, otherwise the server's reason why its owner may not have it. */
 export async function tryCreateExtension(session: OwnerSession, name: string): Promise<string | null> {
   try {
     await session.query(`create extension if not exists ${quoteIdentifier(name)}`);
@@ -30,7 +30,7 @@ export async function tryCreateExtension(session: OwnerSession, name: string): P
   }
 }
 
-/** All of the work or nothing, one process at a time. `lock`: any number that nobody else has. */
+/** Does all of the work or nothing, one process at a time. `lock`: any number that is not used elsewhere. */
 export async function prepareAlone(
   session: OwnerSession,
   lock: number,

@@ -72,7 +72,7 @@ export function urlOf({ schemes, example }: { schemes: string[]; example: string
   };
 }
 
-/** At least so many bytes: a signing secret that can be guessed is none. */
+/** At least so many bytes, so that a signing secret cannot be guessed. */
 export function secretText({ minBytes }: { minBytes: number }): Kind<string> {
   return {
     schema: z.string().refine((value) => Buffer.byteLength(value) >= minBytes),

@@ -36,7 +36,7 @@ export type SettingValues<Table> = {
   [Name in keyof Table]: Table[Name] extends Setting<infer T> ? T : never;
 };
 
-/** Values that are fine one by one can still contradict each other: answers what is wrong, or null. */
+/** Valid values can still contradict each other: returns what is wrong, or null. */
 export type SettingsCheck<Values> = (values: Values) => string | null;
 
 export interface SettingsInput<Values> {

@@ -132,7 +132,7 @@ test('410 disables the endpoint with the reason, and nothing is lost when it is 
   );
   await stage.write(endpoint.tenantId, 'job.started', 'a');
   expect(await getEndpoint(database.db, endpoint)).toMatchObject({
-    disabledReason: 'The receiver answered 410: it does not want any more webhooks',
+    disabledReason: 'The receiver returned 410: it wants no more webhooks',
     disabledAt: expect.any(Date),
   });
   expect(await eventsOf(endpoint.tenantId, 'webhook.disabled')).toHaveLength(1);
