@@ -171,7 +171,7 @@ test('a receiver that redirects or is not there is told of in words', async () =
   expect(row?.attempts[0]).toMatchObject({ status_code: null, error: expect.stringContaining('127.0.0.1') });
 });
 
-test('of an answer only the beginning is kept, and what PostgreSQL cannot keep is left out', async () => {
+test('only the beginning of a response is kept, without what PostgreSQL cannot store', async () => {
   receiver.answer = () => ({ status: 500, body: `a\0b${'ü'.repeat(100_000)}` });
   const endpoint = await stage.endpointAt(receiver.url);
   await stage.write(endpoint.tenantId, 'job.queued', 'a');
