@@ -4,7 +4,7 @@ import type { Logger } from '../../lib/log.ts';
 import type { Database } from '../../lib/postgres/db.ts';
 import { Claimer } from './claimer.ts';
 import { type CycleDeps, type CycleReport, type CycleScope, runCycle } from './cycle.ts';
-import { type KickoffDeps, type KickoffReport, kickOff } from './kickoff.ts';
+import { type KickoffReport, kickOff } from './kickoff.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { Membership } from './membership.ts';
 import { JobMetrics } from './metrics.ts';
@@ -15,7 +15,7 @@ import type { JobsDeps } from './service.ts';
 import { SliceRunner } from './slice-runner.ts';
 import type { Pipeline } from './types.ts';
 import { WakeUp } from './wake-up.ts';
-import { Worker, type WorkerDeps } from './worker.ts';
+import { Worker } from './worker.ts';
 
 export interface KernelOptions {
   /** Given when others announce something too; otherwise the kernel creates its own. */
@@ -38,6 +38,19 @@ export interface KernelOptions {
   maxQueued: number;
 }
 
+/** The parts of a kernel, from which each part takes those that it needs. */
+export interface KernelParts extends Omit<KernelOptions, 'registry' | 'pipelines'> {
+  workerId: string;
+  wake: WakeUp;
+  metrics: JobMetrics;
+  registry: PipelineRegistry;
+  membership: Membership;
+  keeper: LeaseKeeper;
+  runner: SliceRunner;
+  rescuer: Rescuer;
+  claimer: Claimer;
+}
+
 /** What a house provides for its jobs. */
 export interface JobGuest {
   pipeline?: Pipeline;
@@ -58,7 +71,7 @@ export class Kernel {
   readonly registry: PipelineRegistry;
   readonly membership: Membership;
   readonly quotas: Quotas;
-  readonly #parts: WorkerDeps & CycleDeps & KickoffDeps;
+  readonly #parts: KernelParts & CycleDeps;
   readonly #guests: JobGuest[] = [];
   readonly #worker: Worker;
   #isWorking = false;

@@ -1,7 +1,6 @@
-import type { Logger } from '../../lib/log.ts';
-import type { Database } from '../../lib/postgres/db.ts';
 import { repeat } from '../../lib/timing/repeat.ts';
 import { jobErrors } from './errors.ts';
+import type { KernelParts } from './kernel.ts';
 import { heldStatement, type RenewedLease, releaseMany, renewStatement } from './lease-store.ts';
 import type { ClaimedJob, Lease } from './types.ts';
 
@@ -12,13 +11,7 @@ export interface HeldLease extends Lease {
   paused: boolean;
 }
 
-export interface LeaseKeeperOptions {
-  db: Database;
-  logger: Logger;
-  workerId: string;
-  leaseMs: number;
-  heartbeatMs: number;
-}
+export type LeaseKeeperOptions = Pick<KernelParts, 'db' | 'logger' | 'workerId' | 'leaseMs' | 'heartbeatMs'>;
 
 /**
  * Renews the leases of this process, all in one statement, and aborts the slices whose lease is gone. A lease that

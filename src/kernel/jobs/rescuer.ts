@@ -1,20 +1,13 @@
-import type { Logger } from '../../lib/log.ts';
 import { onceMore } from '../../lib/once-more.ts';
-import type { Database, Tx } from '../../lib/postgres/db.ts';
+import type { Tx } from '../../lib/postgres/db.ts';
 import { jittered, repeat } from '../../lib/timing/repeat.ts';
+import type { KernelParts } from './kernel.ts';
 import { hasStruckJobs, listFollowed } from './lease-store.ts';
 import { sessionName } from './membership.ts';
-import type { JobMetrics } from './metrics.ts';
-import type { WakeUp } from './wake-up.ts';
 import { listSilentWorkers, markLostWorkers, type RescuedJob, rescueLeases } from './worker-store.ts';
 
-export interface RescuerOptions {
-  db: Database;
-  wake: WakeUp;
-  logger: Logger;
-  metrics: JobMetrics;
-  leaseMs: number;
-  maxStrikes: number;
+export interface RescuerOptions
+  extends Pick<KernelParts, 'db' | 'wake' | 'logger' | 'metrics' | 'leaseMs' | 'maxStrikes'> {
   /** Gets the workers that were found dead, so that houses free what they held besides leases. */
   onLost?: ((workerIds: string[]) => Promise<void>) | undefined;
 }

@@ -1,11 +1,9 @@
 import { isSluiceError, messageOf } from '../../lib/errors.ts';
-import type { Logger } from '../../lib/log.ts';
-import type { Database, Tx } from '../../lib/postgres/db.ts';
+import type { Tx } from '../../lib/postgres/db.ts';
 import { jobErrors } from './errors.ts';
-import type { HeldLease, LeaseKeeper } from './lease-keeper.ts';
+import type { KernelParts } from './kernel.ts';
+import type { HeldLease } from './lease-keeper.ts';
 import { fenceStatement, listFollowed, saveState, settleMany } from './lease-store.ts';
-import type { JobMetrics } from './metrics.ts';
-import type { PipelineRegistry } from './pipeline-registry.ts';
 import { decideRetry, retryPolicies } from './retry.ts';
 import { parkJob } from './shared-store.ts';
 import type {
@@ -20,18 +18,11 @@ import type {
   SliceState,
   TurnResult,
 } from './types.ts';
-import type { WakeUp } from './wake-up.ts';
 
-export interface SliceRunnerDeps {
-  db: Database;
-  keeper: LeaseKeeper;
-  registry: PipelineRegistry;
-  wake: WakeUp;
-  logger: Logger;
-  metrics: JobMetrics;
-  leaseMs: number;
-  workerId: string;
-}
+export type SliceRunnerDeps = Pick<
+  KernelParts,
+  'db' | 'keeper' | 'registry' | 'wake' | 'logger' | 'metrics' | 'leaseMs' | 'workerId'
+>;
 
 const turnFailureDelayMs = 2_000;
 const storageWaitMs = 5_000;

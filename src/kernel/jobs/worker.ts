@@ -1,27 +1,22 @@
-import type { Logger } from '../../lib/log.ts';
 import { Bell } from '../../lib/timing/bell.ts';
 import { jittered } from '../../lib/timing/repeat.ts';
-import type { Claimer } from './claimer.ts';
-import type { LeaseKeeper } from './lease-keeper.ts';
-import type { Membership } from './membership.ts';
-import type { PipelineRegistry } from './pipeline-registry.ts';
-import type { Rescuer } from './rescuer.ts';
-import type { SliceEnd, SliceRunner } from './slice-runner.ts';
+import type { KernelParts } from './kernel.ts';
+import type { SliceEnd } from './slice-runner.ts';
 import type { ClaimedJob } from './types.ts';
-import type { WakeUp } from './wake-up.ts';
 
-export interface WorkerDeps {
-  claimer: Claimer;
-  keeper: LeaseKeeper;
-  membership: Membership;
-  registry: PipelineRegistry;
-  rescuer: Rescuer;
-  runner: SliceRunner;
-  wake: WakeUp;
-  logger: Logger;
-  concurrency: number;
-  pollMs: number;
-}
+export type WorkerDeps = Pick<
+  KernelParts,
+  | 'claimer'
+  | 'keeper'
+  | 'membership'
+  | 'registry'
+  | 'rescuer'
+  | 'runner'
+  | 'wake'
+  | 'logger'
+  | 'concurrency'
+  | 'pollMs'
+>;
 
 /**
  * The work loop: claims as many jobs as fit, runs their slices side by side, and claims again when work was announced,
