@@ -84,7 +84,7 @@ test('a delivery that fails holds up its own subject, in order and under the sam
   const tried = rows.find(({ lane, event_type: type }) => lane === 'slow' && type === 'job.started');
   expect(tried).toMatchObject({ attempt_count: 3, last_status_code: 200, last_error: null });
   expect(tried?.attempts).toMatchObject([
-    { status_code: 500, response_body: 'not today', error: expect.stringContaining('answered 500') },
+    { status_code: 500, response_body: 'not today', error: expect.stringContaining('returned 500') },
     { status_code: 500 },
     { status_code: 200, error: null },
   ]);
