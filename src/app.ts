@@ -22,13 +22,13 @@ import type { UpkeepTask } from './kernel/upkeep/types.ts';
 import { Upkeep } from './kernel/upkeep/upkeep.ts';
 import { webhookSecretShelf } from './kernel/webhooks/endpoints/secret-shelf.ts';
 import { openWebhooks, type Webhooks } from './kernel/webhooks/webhooks.ts';
-import { systemClock } from './lib/clock.ts';
-import { ClosingOrder, finishedWithin, type Part } from './lib/closing.ts';
 import { isSluiceError } from './lib/errors.ts';
 import { listenOn } from './lib/listen.ts';
 import type { Logger } from './lib/log.ts';
 import { startMetricsListener } from './lib/metrics-listener.ts';
 import type { Connections } from './lib/postgres/connections.ts';
+import { systemClock } from './lib/timing/clock.ts';
+import { ClosingOrder, finishedWithin, type Part } from './lib/timing/closing.ts';
 import { readVersion } from './lib/version.ts';
 
 export interface AppOptions extends ProcessOptions {

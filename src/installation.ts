@@ -13,7 +13,6 @@ import { RateLimits } from './kernel/limits/rate-limits.ts';
 import { loadJwtSecret, loadSecretKeys } from './kernel/secrets/installation-secrets.ts';
 import type { SecretKeys } from './kernel/secrets/stored-secrets.ts';
 import { TenantSecrets } from './kernel/secrets/tenant-secrets.ts';
-import { type ClosingOrder, finishedWithin } from './lib/closing.ts';
 import { createGuardedFetch } from './lib/fetch/guarded-fetch.ts';
 import { newId } from './lib/ids.ts';
 import type { Logger } from './lib/log.ts';
@@ -24,6 +23,7 @@ import { assertUsable, type Migration, readMigrations } from './lib/postgres/mig
 import { readSchemaStateOf } from './lib/postgres/schema-state.ts';
 import type { SecretScrubber } from './lib/secret-scrubber.ts';
 import { passwordsOf } from './lib/settings/settings.ts';
+import { type ClosingOrder, finishedWithin } from './lib/timing/closing.ts';
 import { readVersion } from './lib/version.ts';
 
 export interface ProcessOptions {

@@ -85,7 +85,7 @@ function mayBeInStore({ store, target, typeOnly }: { store: string; target: stri
   if (target.startsWith('src/lib/')) return true;
   const isTypes = path.posix.basename(target) === 'types.ts';
   const isOwn = placeOf(target) === placeOf(store);
-  if (isOwn && (isTypes || isStore(target) || target.endsWith('-columns.ts'))) return true;
+  if (isOwn && (isTypes || isStore(target))) return true;
   return target.startsWith('src/kernel/') && (typeOnly || isTypes);
 }
 
@@ -93,9 +93,9 @@ function mayBeInStore({ store, target, typeOnly }: { store: string; target: stri
 const placeOf = (file: string) => file.split('/').slice(0, 3).join('/');
 
 export const sqlPlace: Rule = (file) => {
-  const mayHave = isStore(file.path) || file.path.endsWith('-columns.ts') || file.path.startsWith('src/lib/');
+  const mayHave = isStore(file.path) || file.path.startsWith('src/lib/');
   if (!isProduct(file) || mayHave) return [];
-  const advice = 'SQL belongs in a store.ts, a *-store.ts, the *-columns.ts that stores share, or src/lib.';
+  const advice = 'SQL belongs in a store.ts, a *-store.ts or src/lib.';
   const imports = importsOf(file)
     .filter(({ names }) => names.includes('sql'))
     .map(({ line }) => `${file.path}:${line} imports the sql template: ${advice}`);

@@ -17,7 +17,7 @@ export const apiErrors = defineErrors({
   ),
   forbidden: forbidden(
     'The role does not allow this',
-    'Ask somebody who has one of the named roles; docs/roles.md has the whole table.',
+    'Ask a person with one of the named roles; docs/roles.md has the whole table.',
   ),
   cross_site_request: forbidden(
     'The request comes from another site',

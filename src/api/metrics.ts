@@ -1,10 +1,10 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { collectDefaultMetrics, Histogram, Registry } from 'prom-client';
 import { z } from 'zod';
 import { publicProblems } from '../kernel/http/replies.ts';
 import type { RouteApp } from '../kernel/http/route.ts';
 import type { Authenticator } from '../kernel/tenancy/service.ts';
+import { isSameSecret } from '../lib/same-secret.ts';
 import { apiErrors } from './errors.ts';
 import { identify } from './requests/auth.ts';
 
@@ -65,7 +65,8 @@ function installRequestTiming(app: RouteApp, registry: Registry): void {
 }
 
 async function refuseStrangers(request: FastifyRequest, options: MetricsOptions): Promise<void> {
-  if (options.token !== null && isBearer(request.headers.authorization, options.token)) return;
+  if (options.token !== null && isSameSecret(request.headers.authorization ?? '', `Bearer ${options.token}`))
+    return;
   if (options.token === null && request.headers.authorization === undefined && isThisMachine(request)) return;
   const principal = await identify(request, options.authenticator);
   if (principal.role === 'operator') return;
@@ -81,9 +82,4 @@ function isThisMachine(request: FastifyRequest): boolean {
   return (
     loopback && request.headers['x-forwarded-for'] === undefined && request.headers.forwarded === undefined
   );
-}
-
-function isBearer(header: string | undefined, token: string): boolean {
-  const digest = (text: string) => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(header ?? ''), digest(`Bearer ${token}`));
 }

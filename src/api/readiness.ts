@@ -2,6 +2,7 @@ import type { Files } from '../kernel/files/types.ts';
 import type { Database } from '../lib/postgres/db.ts';
 import type { Migration } from '../lib/postgres/migrate.ts';
 import { readSchemaStateOf } from '../lib/postgres/schema-state.ts';
+import { rememberFor } from '../lib/timing/remember.ts';
 import type { ReadyReport } from './health.ts';
 
 export interface Readiness {
@@ -10,7 +11,13 @@ export interface Readiness {
   close(): void;
 }
 
-export function watchReadiness(deps: { db: Database; migrations: Migration[]; files: Files }): Readiness {
+interface ReadinessDeps {
+  db: Database;
+  migrations: Migration[];
+  files: Files;
+}
+
+export function watchReadiness(deps: ReadinessDeps): Readiness {
   let isStopping = false;
   const look = rememberFor(readinessMs, () => checkWork(deps));
   return {
@@ -24,21 +31,8 @@ export function watchReadiness(deps: { db: Database; migrations: Migration[]; fi
 /** The probe is public and costs a file sync, so its result is kept for a second. */
 const readinessMs = 1000;
 
-function rememberFor<T>(ms: number, ask: () => Promise<T>): () => Promise<T> {
-  let last: { answer: Promise<T>; askedAtMs: number } | null = null;
-  return () => {
-    const now = performance.now();
-    if (last === null || now - last.askedAtMs > ms) last = { answer: ask(), askedAtMs: now };
-    return last.answer;
-  };
-}
-
 /** Leaves details out, because the response is public; `sluice doctor` has them. */
-async function checkWork(deps: {
-  db: Database;
-  migrations: Migration[];
-  files: Files;
-}): Promise<ReadyReport['checks']> {
+async function checkWork(deps: ReadinessDeps): Promise<ReadyReport['checks']> {
   const schema = await readSchemaStateOf(deps.db, deps.migrations).catch(() => null);
   const stored = await deps.files.probe().then(
     () => true,

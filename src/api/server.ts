@@ -6,9 +6,10 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } 
 import type { Registry } from 'prom-client';
 import { createCursors } from '../kernel/http/cursor.ts';
 import type { RouteApp, RouteModule } from '../kernel/http/route.ts';
+import type { KernelConfig } from '../kernel/settings.ts';
 import type { Authenticator } from '../kernel/tenancy/service.ts';
-import { type Clock, systemClock } from '../lib/clock.ts';
 import type { Database } from '../lib/postgres/db.ts';
+import { type Clock, systemClock } from '../lib/timing/clock.ts';
 import { installConsole } from './console/console.ts';
 import { installLogin } from './console/login.ts';
 import { installPages } from './console/pages.ts';
@@ -30,13 +31,11 @@ import { userRoutes } from './routes/users.ts';
 import { workspaceRoutes } from './routes/workspaces.ts';
 
 /** The part of the configuration that the server reads. */
-export interface ServerConfig {
-  maxBodyBytes: number;
-  rateLimitPerMinute: number;
-  /** How users reach the server. Null: at the host of their request. */
-  publicUrl: string | null;
-  trustProxy: boolean;
-  metricsToken: string | null;
+export interface ServerConfig
+  extends Pick<
+    KernelConfig,
+    'maxBodyBytes' | 'rateLimitPerMinute' | 'publicUrl' | 'trustProxy' | 'metricsToken'
+  > {
   /** Signs cursors and seals stored responses: the same in every process of an installation. */
   secret: string;
 }

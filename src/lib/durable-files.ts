@@ -10,8 +10,19 @@ export async function syncDirectory(directory: string): Promise<void> {
   }
 }
 
-/** "It is not there" as the answer of a file system call; ENOTDIR: a part of the path is a file. */
+/** Whether a file system call failed because the file does not exist; ENOTDIR: a part of the path is a file. */
 export function isMissing(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return code === 'ENOENT' || code === 'ENOTDIR';
+}
+
+/** A new file whose content survives a power cut; its name does once the directory is synced. */
+export async function writeDurably(file: string, content: string, mode: number): Promise<void> {
+  const handle = await open(file, 'wx', mode);
+  try {
+    await handle.writeFile(content);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
 }

@@ -14,7 +14,7 @@ export type ErrorKind =
 
 export interface ErrorDefinition {
   kind: ErrorKind;
-  /** HTTP status of the answer that carries this code. */
+  /** HTTP status of the response that carries this code. */
   status: number;
   /** Short and the same every time; the message says what happened this time. */
   title: string;
@@ -98,7 +98,7 @@ export function isSluiceError(error: unknown): error is SluiceError {
   return error instanceof SluiceError;
 }
 
-/** The sentence of any thrown thing, for logs and rows; never empty. */
+/** The message of anything thrown, for logs and rows; never empty. */
 export function messageOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) {
     return error.errors.map(messageOf).join('; ');

@@ -14,7 +14,7 @@ interface Listener {
 
 const portsToTry = 100;
 
-/** A port that somebody asked for is that port or an error; the default one may move to the next that is free. */
+/** An explicit port is used or fails; the default one may move to the next free port. */
 export async function listenOn(
   listener: Listener,
   { host, port, isExplicit }: { host: string; port: number; isExplicit: boolean },

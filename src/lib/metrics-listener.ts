@@ -1,8 +1,8 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { Registry } from 'prom-client';
-import type { Part } from './closing.ts';
 import { listenOn } from './listen.ts';
+import { isSameSecret } from './same-secret.ts';
+import type { Part } from './timing/closing.ts';
 
 /** Metrics on a port of their own, which can stay closed to the network that the users come from. */
 export async function startMetricsListener(options: {
@@ -12,7 +12,7 @@ export async function startMetricsListener(options: {
   registry: Registry;
 }): Promise<Part> {
   const server = createServer((request, response) => {
-    answer(request, response, options).catch(() => {
+    respond(request, response, options).catch(() => {
       if (!response.headersSent) response.writeHead(500);
       response.end();
     });
@@ -32,7 +32,7 @@ export async function startMetricsListener(options: {
   };
 }
 
-async function answer(
+async function respond(
   request: IncomingMessage,
   response: ServerResponse,
   { token, registry }: { token: string | null; registry: Registry },
@@ -41,16 +41,10 @@ async function answer(
     response.writeHead(404, { 'content-type': 'text/plain' }).end('There is only GET /metrics here.\n');
     return;
   }
-  if (token !== null && !isBearer(request.headers.authorization, token)) {
+  if (token !== null && !isSameSecret(request.headers.authorization ?? '', `Bearer ${token}`)) {
     response.writeHead(401, { 'www-authenticate': 'Bearer' }).end('Send METRICS_TOKEN as bearer token.\n');
     return;
   }
   const text = await registry.metrics();
   response.writeHead(200, { 'content-type': registry.contentType, 'cache-control': 'no-store' }).end(text);
-}
-
-/** Compared as hashes, so that neither time nor length tells anything. */
-function isBearer(header: string | undefined, token: string): boolean {
-  const digest = (text: string) => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(header ?? ''), digest(`Bearer ${token}`));
 }

@@ -25,9 +25,7 @@ const toyErrors = defineErrors({
 export const toyHouse = defineHouse({
   name: 'toy',
   settings: {
-    toyMaxSheep: setting({
-      env: 'TOY_MAX_SHEEP',
-      ...wholeNumber({ min: 1, max: 1_000 }),
+    toyMaxSheep: setting('TOY_MAX_SHEEP', wholeNumber({ min: 1, max: 1_000 }), {
       default: 10,
       describe: 'How many sheep one job counts.',
     }),

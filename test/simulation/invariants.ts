@@ -1,5 +1,5 @@
 import { syncRetries } from '../../src/ingest/connectors/sync/outcomes.ts';
-import { retryPolicies } from '../../src/kernel/jobs/retry.ts';
+import { unexpectedRetries } from '../../src/kernel/jobs/retry.ts';
 import { type Move, transitions } from '../../src/kernel/jobs/transitions.ts';
 import type { JobStatus, Lease } from '../../src/kernel/jobs/types.ts';
 import { Fairness } from './fairness.ts';
@@ -229,7 +229,7 @@ export class Invariants {
 }
 
 const policyOfClass = new Map(
-  [syncRetries, retryPolicies.unexpected].flatMap((policies) => Object.entries(policies)),
+  [syncRetries, unexpectedRetries].flatMap((policies) => Object.entries(policies)),
 );
 
 function checkRetry(job: JobState, shadow: Shadow, { kind, outcome }: Happening): void {

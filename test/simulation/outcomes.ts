@@ -1,12 +1,12 @@
 import { syncRetries } from '../../src/ingest/connectors/sync/outcomes.ts';
-import { decideRetry, type RetryPolicy, retryPolicies } from '../../src/kernel/jobs/retry.ts';
+import { decideRetry, type RetryPolicy, unexpectedRetries } from '../../src/kernel/jobs/retry.ts';
 import type { Outcome } from '../../src/kernel/jobs/types.ts';
 import type { SeededRandom } from '../chaos/seeded-random.ts';
 import type { Breakage } from './simulated-state.ts';
 
 const policies: [string, RetryPolicy][] = [
   ...Object.entries(syncRetries),
-  ...Object.entries(retryPolicies.unexpected),
+  ...Object.entries(unexpectedRetries),
 ];
 
 interface Situation {

@@ -584,7 +584,7 @@ export interface Overview {
     running: number;
     paused: number;
     waiting_for_retry: number;
-    /** Since when the first job could start and has not */
+    /** Since when the first job has been waiting although it could start */
     waiting_since: string | null;
     workers_alive: number;
   };
@@ -595,7 +595,7 @@ export interface Overview {
     /** Dead letters: a job that will be retried has not failed */
     failed: number;
     canceled: number;
-    /** Of jobs that ended: rows, records, chunks or references */
+    /** Rows, records, chunks or references of jobs that ended */
     rows: number;
     points: {
       at: string;
@@ -1060,13 +1060,13 @@ export interface Webhook {
   enabled: boolean;
   disabled_reason: string | null;
   disabled_at: string | null;
-  /** Tries in vain since the last one that was received */
+  /** Failed tries since the last success */
   failures_in_row: number;
   /** Since a delivery was given up; the next success clears it */
   failing_since: string | null;
-  /** To about ten seconds */
+  /** Accurate to about ten seconds */
   last_success_at: string | null;
-  /** Until then two secrets sign */
+  /** Until then, two secrets sign */
   previous_secret_expires_at: string | null;
   created_by: string;
   created_at: string;
@@ -1084,7 +1084,7 @@ export interface WebhookDelivery {
   attempts: number;
   last_attempt_at: string | null;
   last_status_code: number | null;
-  /** In words */
+  /** In a sentence */
   last_error: string | null;
   last_duration_ms: number | null;
   /** Null while it is being tried, and when it is finished */
@@ -1104,14 +1104,14 @@ export interface WebhookDeliveryDetail {
   attempts: number;
   last_attempt_at: string | null;
   last_status_code: number | null;
-  /** In words */
+  /** In a sentence */
   last_error: string | null;
   last_duration_ms: number | null;
   /** Null while it is being tried, and when it is finished */
   next_attempt_at: string | null;
   created_at: string;
   finished_at: string | null;
-  /** What is sent, as it is signed */
+  /** The body that is sent and signed */
   body: string | null;
   /** The last twenty, oldest first */
   attempt_log: {
@@ -1133,13 +1133,13 @@ export interface WebhookWithSecret {
   enabled: boolean;
   disabled_reason: string | null;
   disabled_at: string | null;
-  /** Tries in vain since the last one that was received */
+  /** Failed tries since the last success */
   failures_in_row: number;
   /** Since a delivery was given up; the next success clears it */
   failing_since: string | null;
-  /** To about ten seconds */
+  /** Accurate to about ten seconds */
   last_success_at: string | null;
-  /** Until then two secrets sign */
+  /** Until then, two secrets sign */
   previous_secret_expires_at: string | null;
   created_by: string;
   created_at: string;
@@ -1547,7 +1547,7 @@ export interface Paths {
     };
   };
   '/api/dead-letters/{job_id}/requeue': {
-    /** Make a new job of a dead letter, once. Right: `dead_letter.requeue`. */
+    /** Create a new job from a dead letter, once. Right: `dead_letter.requeue`. */
     post: {
       path: {
         job_id: string;
@@ -1900,7 +1900,7 @@ export interface Paths {
     };
   };
   '/api/jobs/count': {
-    /** How many jobs match; beyond 10000 they are not counted. Right: `job.read`. */
+    /** Count the jobs that match, up to 10000. Right: `job.read`. */
     get: {
       path: undefined;
       query: {
@@ -2039,7 +2039,7 @@ export interface Paths {
     };
   };
   '/api/jobs/{job_id}/kickoff': {
-    /** Drive a job for a bounded time inside this request. Right: `job.control`. */
+    /** Run a job for a limited time within this request. Right: `job.control`. */
     post: {
       path: {
         job_id: string;
@@ -2780,7 +2780,7 @@ export interface Paths {
     };
   };
   '/api/stats/overview': {
-    /** What needs you, what is going on, and the last 24 hours (a member: of the own things). Right: `stats.read`. */
+    /** What needs you, what is in progress, and the last 24 hours (a member: only their own). Right: `stats.read`. */
     get: {
       path: undefined;
       query: undefined;
@@ -3198,7 +3198,7 @@ export interface Paths {
         next_cursor: string | null;
       };
     };
-    /** Send events to a URL from now on, signed as Standard Webhooks says. Right: `webhook.manage`. */
+    /** Send events to a URL from now on, signed as Standard Webhooks specifies. Right: `webhook.manage`. */
     post: {
       path: undefined;
       query: undefined;
@@ -3211,7 +3211,7 @@ export interface Paths {
     };
   };
   '/api/webhooks/deliveries/{delivery_id}': {
-    /** See a delivery: what is sent, and how each try went. Right: `webhook.manage`. */
+    /** Get a delivery: what is sent, and the result of each try. Right: `webhook.manage`. */
     get: {
       path: {
         delivery_id: string;
@@ -3222,7 +3222,7 @@ export interface Paths {
     };
   };
   '/api/webhooks/deliveries/{delivery_id}/resend': {
-    /** Send a delivery again; one that waits is tried now. It has the same webhook-id. A finished one does not hold up later events about the same subject. Right: `webhook.manage`. */
+    /** Send a delivery again; a waiting one is tried now. It has the same webhook-id. A finished one does not hold up later events about the same subject. Right: `webhook.manage`. */
     post: {
       path: {
         delivery_id: string;
@@ -3233,7 +3233,7 @@ export interface Paths {
     };
   };
   '/api/webhooks/{webhook_id}': {
-    /** See a webhook endpoint. Right: `webhook.manage`. */
+    /** Get a webhook endpoint. Right: `webhook.manage`. */
     get: {
       path: {
         webhook_id: string;
@@ -3268,7 +3268,7 @@ export interface Paths {
     };
   };
   '/api/webhooks/{webhook_id}/deliveries': {
-    /** What an endpoint was sent, or will be, newest first. Right: `webhook.manage`. */
+    /** List the deliveries of an endpoint, newest first. Right: `webhook.manage`. */
     get: {
       path: {
         webhook_id: string;
@@ -3289,7 +3289,7 @@ export interface Paths {
     };
   };
   '/api/webhooks/{webhook_id}/rotate-secret': {
-    /** Make a new secret; for 24 hours the old one signs as well. Right: `webhook.manage`. */
+    /** Create a new secret; for 24 hours the old one signs too. Right: `webhook.manage`. */
     post: {
       path: {
         webhook_id: string;
@@ -3311,7 +3311,7 @@ export interface Paths {
     };
   };
   '/api/worker/cycle': {
-    /** Run one worker cycle: of the own tenant, or (operator) of all tenants. Right: `worker.cycle`. */
+    /** Run one worker cycle: for your own tenant, or (operator) for all tenants. Right: `worker.cycle`. */
     post: {
       path: undefined;
       query: {

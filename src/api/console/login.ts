@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { publicProblems } from '../../kernel/http/replies.ts';
+import { publicProblems, shownAs } from '../../kernel/http/replies.ts';
 import type { RouteApp } from '../../kernel/http/route.ts';
 import type { Authenticator } from '../../kernel/tenancy/service.ts';
 import { sessionLifetimeSeconds, startSession } from '../../kernel/tenancy/sessions.ts';
@@ -101,12 +101,8 @@ function installSessionByToken(app: RouteApp, { authenticator, isHttps }: LoginD
       const started = await authenticator.startSession(request.body.token.trim());
       const { principal, lifetimeSeconds } = started;
       setCookie(request, reply, { value: started.session, maxAgeSeconds: lifetimeSeconds, isHttps });
-      return reply.code(201).send({
-        user_id: principal.userId,
-        tenant_id: principal.tenantId,
-        role: principal.role,
-        expires_in_seconds: lifetimeSeconds,
-      });
+      const shown = { ...shownAs(sessionReply, principal), expires_in_seconds: lifetimeSeconds };
+      return reply.code(201).send(shown);
     },
   });
 }

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import type { Clock } from '../../lib/clock.ts';
+import type { Clock } from '../../lib/timing/clock.ts';
 import { apiErrors } from '../errors.ts';
 
 interface Bucket {

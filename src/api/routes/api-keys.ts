@@ -1,5 +1,13 @@
 import { z } from 'zod';
-import { listOf, pageOf, pageQuery, pageRequest, problems, timestamp } from '../../kernel/http/replies.ts';
+import {
+  listOf,
+  pageOf,
+  pageQuery,
+  pageRequest,
+  problems,
+  shownAs,
+  timestamp,
+} from '../../kernel/http/replies.ts';
 import { principalOf, type RouteModule } from '../../kernel/http/route.ts';
 import { type CreatedApiKey, createApiKey } from '../../kernel/tenancy/api-keys.ts';
 import { listKeys, revokeKey } from '../../kernel/tenancy/service.ts';
@@ -25,21 +33,11 @@ const createdReply = apiKeyReply
   .meta({ id: 'CreatedApiKey' });
 
 function renderApiKey(key: ApiKey): z.output<typeof apiKeyReply> {
-  return {
-    key_id: key.keyId,
-    name: key.name,
-    role: key.role,
-    key_hint: key.keyHint,
-    created_by: key.createdBy,
-    created_at: key.createdAt.toISOString(),
-    expires_at: key.expiresAt?.toISOString() ?? null,
-    last_used_at: key.lastUsedAt?.toISOString() ?? null,
-    revoked_at: key.revokedAt?.toISOString() ?? null,
-  };
+  return shownAs(apiKeyReply, key);
 }
 
 function renderCreated(created: CreatedApiKey): z.output<typeof createdReply> {
-  return { ...renderApiKey(created), key: created.key };
+  return shownAs(createdReply, created);
 }
 
 export const apiKeyRoutes: RouteModule = (app, { db, cursors }) => {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { problems } from '../../kernel/http/replies.ts';
+import { problems, shownAs } from '../../kernel/http/replies.ts';
 import { principalOf, type RouteModule } from '../../kernel/http/route.ts';
 import { rightsOf } from '../../kernel/tenancy/rights.ts';
 import { getTenant } from '../../kernel/tenancy/service.ts';
@@ -38,10 +38,7 @@ export function meRoutes({ isHttps }: { isHttps: boolean }): RouteModule {
         const principal = principalOf(request);
         const tenant = renderTenant(await getTenant(db, principal, principal.tenantId));
         return {
-          user_id: principal.userId,
-          tenant_id: principal.tenantId,
-          role: principal.role,
-          via: principal.via,
+          ...shownAs(meReply, principal),
           name: principal.name ?? null,
           email: principal.email ?? null,
           plan: tenant.plan,

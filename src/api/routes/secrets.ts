@@ -3,6 +3,7 @@ import { problems, timestamp } from '../../kernel/http/replies.ts';
 import { principalOf, type RouteModule } from '../../kernel/http/route.ts';
 import { storedText } from '../../kernel/http/stored-text.ts';
 import type { TenantSecrets } from '../../kernel/secrets/tenant-secrets.ts';
+import { toSnakeCase } from '../../lib/snake-case.ts';
 
 const tags = ['secrets'];
 const params = z.strictObject({
@@ -31,13 +32,7 @@ export function secretRoutes(secrets: TenantSecrets): RouteModule {
         },
       },
       handler: async (request) => {
-        const rows = await secrets.list(principalOf(request).tenantId);
-        const data = rows.map((row) => ({
-          name: row.name,
-          updated_by: row.updatedBy,
-          updated_at: row.updatedAt.toISOString(),
-        }));
-        return { data };
+        return { data: (await secrets.list(principalOf(request).tenantId)).map(toSnakeCase) };
       },
     });
     app.route({

@@ -5,6 +5,7 @@ import type { RouteModule } from '../../kernel/http/route.ts';
 import { eraseTenant } from '../../kernel/tenancy/erasure.ts';
 import type { Admissions } from '../../kernel/tenancy/provisioning.ts';
 import { isUsableId } from '../../kernel/tenancy/types.ts';
+import { toSnakeCase } from '../../lib/snake-case.ts';
 
 const counts = z.record(z.string(), z.int());
 
@@ -27,12 +28,7 @@ export function tenantErasureRoutes(deps: { files: Files; admissions: Admissions
         const tenantId = request.params.tenant_id;
         const report = await eraseTenant({ db, files: deps.files }, tenantId);
         deps.admissions.forgetTenant(tenantId);
-        return {
-          tenant_id: tenantId,
-          erased: report.erased,
-          files_removed: report.filesRemoved,
-          remaining: report.remaining,
-        };
+        return toSnakeCase({ tenantId, ...report });
       },
     });
   };

@@ -1,5 +1,13 @@
 import { z } from 'zod';
-import { listOf, pageOf, pageQuery, pageRequest, problems, timestamp } from '../../kernel/http/replies.ts';
+import {
+  listOf,
+  pageOf,
+  pageQuery,
+  pageRequest,
+  problems,
+  shownAs,
+  timestamp,
+} from '../../kernel/http/replies.ts';
 import { principalOf, type RouteModule } from '../../kernel/http/route.ts';
 import { changeTenant, createTenant, getTenant, listTenants } from '../../kernel/tenancy/service.ts';
 import { idMaxLength, isUsableId, plans, type Tenant } from '../../kernel/tenancy/types.ts';
@@ -34,14 +42,7 @@ export const tenantReply = z
   .meta({ id: 'Tenant' });
 
 export function renderTenant(tenant: Tenant): z.output<typeof tenantReply> {
-  return {
-    tenant_id: tenant.tenantId,
-    name: tenant.name,
-    plan: tenant.plan,
-    limits: tenant.limits,
-    created_at: tenant.createdAt.toISOString(),
-    updated_at: tenant.updatedAt.toISOString(),
-  };
+  return shownAs(tenantReply, tenant);
 }
 
 export const tenantRoutes: RouteModule = (app, { db, cursors }) => {

@@ -1,5 +1,13 @@
 import { z } from 'zod';
-import { listOf, pageOf, pageQuery, pageRequest, problems, timestamp } from '../../kernel/http/replies.ts';
+import {
+  listOf,
+  pageOf,
+  pageQuery,
+  pageRequest,
+  problems,
+  shownAs,
+  timestamp,
+} from '../../kernel/http/replies.ts';
 import { principalOf, type RouteModule } from '../../kernel/http/route.ts';
 import type { Admissions } from '../../kernel/tenancy/provisioning.ts';
 import { listUsers, setUserDisabled } from '../../kernel/tenancy/service.ts';
@@ -21,16 +29,7 @@ const userReply = z
   .meta({ id: 'User' });
 
 function renderUser(user: User): z.output<typeof userReply> {
-  return {
-    user_id: user.userId,
-    role: user.role,
-    name: user.name,
-    email: user.email,
-    disabled: user.disabledAt !== null,
-    disabled_at: user.disabledAt?.toISOString() ?? null,
-    created_at: user.createdAt.toISOString(),
-    last_seen_at: user.lastSeenAt.toISOString(),
-  };
+  return { ...shownAs(userReply, user), disabled: user.disabledAt !== null };
 }
 
 /** Users appear with their first token; here they are listed, disabled and enabled. */

@@ -1,5 +1,13 @@
 import { z } from 'zod';
-import { listOf, pageOf, pageQuery, pageRequest, problems, timestamp } from '../../kernel/http/replies.ts';
+import {
+  listOf,
+  pageOf,
+  pageQuery,
+  pageRequest,
+  problems,
+  shownAs,
+  timestamp,
+} from '../../kernel/http/replies.ts';
 import { principalOf, type RouteModule } from '../../kernel/http/route.ts';
 import {
   createWorkspace,
@@ -20,12 +28,7 @@ const workspaceReply = z
   .meta({ id: 'Workspace' });
 
 function renderWorkspace(workspace: Workspace): z.output<typeof workspaceReply> {
-  return {
-    workspace_id: workspace.workspaceId,
-    name: workspace.name,
-    created_at: workspace.createdAt.toISOString(),
-    updated_at: workspace.updatedAt.toISOString(),
-  };
+  return shownAs(workspaceReply, workspace);
 }
 
 export const workspaceRoutes: RouteModule = (app, { db, cursors }) => {

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { pause } from '../../lib/timing/abort.ts';
 import { CommandFailure } from '../terminal/exit.ts';
 import type { Client, Query } from './client.ts';
 
@@ -119,12 +119,4 @@ function parseField(line: string): { name: string; value: string } {
   const colon = line.indexOf(':');
   if (colon === -1) return { name: line, value: '' };
   return { name: line.slice(0, colon), value: line.slice(colon + 1).replace(/^ /, '') };
-}
-
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  try {
-    await sleep(ms, undefined, { signal });
-  } catch {
-    // Only the signal ends a pause early, and the caller checks it next.
-  }
 }

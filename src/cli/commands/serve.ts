@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
-import { configSecrets } from '../../config.ts';
+import type { App } from '../../app.ts';
+import { type Config, configSecrets } from '../../config.ts';
 import { createLogger } from '../../lib/log.ts';
 import { SecretScrubber } from '../../lib/secret-scrubber.ts';
-import { bannerOf } from '../terminal/banner.ts';
+import { readVersion } from '../../lib/version.ts';
 import { print } from '../terminal/output.ts';
 import { addSettingFlags, loadCommandConfig } from '../terminal/setting-flags.ts';
 import { stopOnSignals } from '../terminal/signals.ts';
@@ -38,4 +39,19 @@ export function addServeCommand(program: Command): void {
     for (const line of bannerOf(app, config)) print(line);
     signals.stopWith(app.stop);
   });
+}
+
+/** What a person should know after the start, in at most eight lines. */
+function bannerOf({ url, loginUrl, database }: App, config: Config): string[] {
+  return [
+    `Sluice ${readVersion()} is running at ${url}`,
+    loginUrl === null
+      ? '  log in    with a token: sluice token --help'
+      : `  log in    ${loginUrl} (once, within 30 minutes)`,
+    `  data      ${config.dataDir}`,
+    `  database  ${database}`,
+    `  worker    ${config.worker ? `in this process, ${config.workerConcurrency} slices at a time` : 'off'}`,
+    '  stop      Ctrl+C, or SIGTERM',
+    '  more      sluice --help',
+  ];
 }

@@ -4,7 +4,7 @@ import { decodeJwt } from 'jose';
 import { describe, expect, test, vi } from 'vitest';
 import { useCommandLine } from '../../../test/support/servers/command-line.ts';
 import { createTokenVerifier } from '../../kernel/tenancy/tokens.ts';
-import { systemClock } from '../../lib/clock.ts';
+import { systemClock } from '../../lib/timing/clock.ts';
 import { parseDurationSeconds } from './token.ts';
 
 // Some of the commands run as separate processes.

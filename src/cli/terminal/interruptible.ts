@@ -14,7 +14,7 @@ export async function interruptible(work: (signal: AbortSignal) => Promise<ExitC
   }
 }
 
-/** Ends on Ctrl+C, on SIGTERM, and when nobody reads what is printed. A second Ctrl+C ends the process at once. */
+/** Ends on Ctrl+C, on SIGTERM, and when stdout is closed. A second Ctrl+C ends the process at once. */
 export class Interruptible {
   readonly #controller = new AbortController();
   exitCode: ExitCode = exitCodes.ok;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isUsableId } from '../../kernel/tenancy/types.ts';
+import { toCamelCase } from '../../lib/snake-case.ts';
 import { hasHiddenCharacters } from './connection-id.ts';
 import type { ConnectorWish } from './service.ts';
 import { activeSyncPolicies } from './types.ts';
@@ -45,14 +46,5 @@ export const connectorFields = {
 };
 
 export function wishOf(body: z.output<z.ZodObject<typeof connectorFields>>): ConnectorWish {
-  return {
-    connectorId: body.connector_id,
-    name: body.name,
-    airbyteConnectionId: body.airbyte_connection_id,
-    externalAccountId: body.external_account_id,
-    enabled: body.enabled,
-    cadenceHours: body.cadence_hours,
-    minIntervalSeconds: body.min_interval_seconds,
-    onActiveSync: body.on_active_sync,
-  };
+  return toCamelCase(body);
 }

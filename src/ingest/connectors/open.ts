@@ -3,28 +3,29 @@ import type { Ground, OpenHouse } from '../../kernel/house/house.ts';
 import type { RouteModule } from '../../kernel/http/route.ts';
 import type { Pipeline } from '../../kernel/jobs/types.ts';
 import type { UpkeepTask } from '../../kernel/upkeep/types.ts';
-import { systemClock } from '../../lib/clock.ts';
+import { systemClock } from '../../lib/timing/clock.ts';
 import { createAirbyteClient } from './airbyte/client.ts';
 import type { AirbyteClient, AirbyteCredentials } from './airbyte/types.ts';
-import { listConnectorAttention } from './connections/attention-store.ts';
 import { ConnectorMetrics } from './metrics.ts';
 import { syncPipeline } from './pipeline.ts';
 import { connectorRoutes } from './routes.ts';
 import { type ScheduleReport, scheduleDue } from './schedule/schedule.ts';
+import type { ConnectorConfig } from './settings.ts';
+import { listConnectorAttention } from './store.ts';
 import { Trouble } from './sync/airbyte-calls.ts';
 import { RequestLimiter } from './sync/request-limiter.ts';
-import type { EnrolmentMode, SyncPolicy } from './types.ts';
+import type { SyncPolicy } from './types.ts';
+
+type AirbyteOptions = Pick<
+  ConnectorConfig,
+  'airbyteApiToken' | 'airbyteClientId' | 'airbyteClientSecret' | 'airbyteWorkspaceId'
+>;
 
 export interface ConnectorHouseOptions
-  extends Pick<Ground, 'db' | 'logger' | 'registry' | 'limits' | 'breakers' | 'kernel'> {
-  airbyteBaseUrl: string;
-  airbyteApiToken: string | null;
-  airbyteClientId: string | null;
-  airbyteClientSecret: string | null;
-  airbyteWorkspaceId: string | null;
-  airbyteConcurrency: number;
-  airbyteRequestsPerSecond: number;
-  connectorEnrolment: EnrolmentMode;
+  extends AirbyteOptions,
+    Pick<ConnectorConfig, 'airbyteBaseUrl' | 'airbyteConcurrency' | 'airbyteRequestsPerSecond'>,
+    Pick<ConnectorConfig, 'connectorEnrolment'>,
+    Pick<Ground, 'db' | 'logger' | 'registry' | 'limits' | 'breakers' | 'kernel'> {
   /** In the address of the webhook. */
   hookSecret: string;
   userAgent: string;
@@ -84,11 +85,6 @@ export function openConnectorHouse(options: ConnectorHouseOptions): ConnectorHou
   };
 }
 
-type AirbyteOptions = Pick<
-  ConnectorHouseOptions,
-  'airbyteApiToken' | 'airbyteClientId' | 'airbyteClientSecret' | 'airbyteWorkspaceId'
->;
-
 /** Without credentials everything else works, and the page of connectors says what is missing. */
 function openClient(options: ConnectorHouseOptions): AirbyteClient | null {
   const credentials = credentialsOf(options);
@@ -124,16 +120,12 @@ export function hookSecretFrom(configured: string | null, shared: string): strin
   return configured ?? createHmac('sha256', shared).update('sluice airbyte webhook').digest('base64url');
 }
 
+type SyncSettings = {
+  [Name in keyof ConnectorConfig as Name extends `sync${string}` ? Name : never]: number;
+};
+
 /** Converts settings in seconds and hours into milliseconds. */
-export function syncPolicyOf(config: {
-  syncRetryBaseSeconds: number;
-  syncLostTriggerSeconds: number;
-  syncMinIntervalSeconds: number;
-  syncPollSeconds: number;
-  syncDeadlineHours: number;
-  syncAccountLimit: number;
-  syncAccountWindowSeconds: number;
-}): { policy: SyncPolicy; coolDownMs: number } {
+export function syncPolicyOf(config: SyncSettings): { policy: SyncPolicy; coolDownMs: number } {
   return {
     policy: {
       retryBaseMs: config.syncRetryBaseSeconds * 1000,

@@ -5,6 +5,7 @@ import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '..
 import type { JobsDeps } from '../../kernel/jobs/service.ts';
 import type { Job } from '../../kernel/jobs/types.ts';
 import type { Database } from '../../lib/postgres/db.ts';
+import { toCamelCase } from '../../lib/snake-case.ts';
 import { type ConnectionRouteDeps, connectionRoutes } from './connections/routes.ts';
 import { changeFields, connectorFields, connectorFormParts, wishOf } from './form.ts';
 import {
@@ -123,15 +124,7 @@ function installChanges(app: RouteApp, deps: ConnectorRouteDeps): void {
       response: { 200: connectorReply, ...problems(404, 413, 415, 422) },
     },
     handler: async (request) => {
-      const { body } = request;
-      const connector = await changeConnector(deps, keyOf(request), {
-        name: body.name,
-        externalAccountId: body.external_account_id,
-        enabled: body.enabled,
-        cadenceHours: body.cadence_hours,
-        minIntervalSeconds: body.min_interval_seconds,
-        onActiveSync: body.on_active_sync,
-      });
+      const connector = await changeConnector(deps, keyOf(request), toCamelCase(request.body));
       const last = await lastSyncs(deps.db, connector.tenantId, [connector]);
       return renderConnector(connector, last.get(connector.connectorId));
     },

@@ -18,7 +18,6 @@ import {
 } from './store.ts';
 import { dispatchSyncIn, type SyncRequest } from './sync/dispatch.ts';
 import {
-  type ActiveSyncPolicy,
   type Connector,
   type ConnectorKey,
   type EnrolmentMode,
@@ -26,16 +25,11 @@ import {
   planCadences,
 } from './types.ts';
 
-export interface ConnectorWish {
-  connectorId?: string | undefined;
-  name: string;
-  airbyteConnectionId: string;
-  externalAccountId: string;
-  enabled?: boolean | undefined;
-  cadenceHours?: number | null | undefined;
-  minIntervalSeconds?: number | null | undefined;
-  onActiveSync?: ActiveSyncPolicy | undefined;
-}
+type Chosen = Pick<Connector, 'enabled' | 'cadenceHours' | 'minIntervalSeconds' | 'onActiveSync'>;
+
+export type ConnectorWish = Pick<Connector, 'name' | 'airbyteConnectionId' | 'externalAccountId'> & {
+  [Name in keyof Chosen]?: Chosen[Name] | undefined;
+} & { connectorId?: string | undefined };
 
 const hourMs = 3_600_000;
 

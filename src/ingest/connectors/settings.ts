@@ -8,7 +8,7 @@ import {
   urlOf,
   wholeNumber,
 } from '../../lib/settings/setting-kinds.ts';
-import { setting } from '../../lib/settings/settings.ts';
+import { type SettingValues, setting } from '../../lib/settings/settings.ts';
 import { enrolmentModes } from './types.ts';
 
 /** What fits into a header; blanks and line breaks often come along when it is copied. */
@@ -21,109 +21,82 @@ const credential: Kind<string> = {
 };
 
 export const connectorSettings = {
-  airbyteBaseUrl: setting({
-    env: 'AIRBYTE_BASE_URL',
-    ...urlOf({ schemes: ['https', 'http'], example: 'https://api.airbyte.com/v1' }),
-    default: 'https://api.airbyte.com/v1',
-    describe: 'The address of the public API of the Airbyte that runs the syncs.',
-  }),
-  airbyteApiToken: setting({
-    env: 'AIRBYTE_API_TOKEN',
-    ...credential,
-    default: null,
+  airbyteBaseUrl: setting(
+    'AIRBYTE_BASE_URL',
+    urlOf({ schemes: ['https', 'http'], example: 'https://api.airbyte.com/v1' }),
+    {
+      default: 'https://api.airbyte.com/v1',
+      describe: 'The address of the public API of the Airbyte that runs the syncs.',
+    },
+  ),
+  airbyteApiToken: setting('AIRBYTE_API_TOKEN', credential, {
     secret: 'whole',
     describe: 'A token for Airbyte. Tokens expire; AIRBYTE_CLIENT_ID and AIRBYTE_CLIENT_SECRET do not.',
   }),
-  airbyteClientId: setting({
-    env: 'AIRBYTE_CLIENT_ID',
-    ...credential,
-    default: null,
+  airbyteClientId: setting('AIRBYTE_CLIENT_ID', credential, {
     describe: 'The client id of the application that stands for Sluice in Airbyte, instead of a token.',
   }),
-  airbyteClientSecret: setting({
-    env: 'AIRBYTE_CLIENT_SECRET',
-    ...credential,
-    default: null,
+  airbyteClientSecret: setting('AIRBYTE_CLIENT_SECRET', credential, {
     secret: 'whole',
     describe: 'The secret of AIRBYTE_CLIENT_ID.',
   }),
-  airbyteWorkspaceId: setting({
-    env: 'AIRBYTE_WORKSPACE_ID',
-    ...text({ max: 200 }),
-    default: null,
+  airbyteWorkspaceId: setting('AIRBYTE_WORKSPACE_ID', text({ max: 200 }), {
     describe: 'The workspace whose connections the operator lists and imports.',
   }),
-  airbyteWebhookSecret: setting({
-    env: 'AIRBYTE_WEBHOOK_SECRET',
-    ...secretText({ minBytes: 16 }),
-    default: null,
+  airbyteWebhookSecret: setting('AIRBYTE_WEBHOOK_SECRET', secretText({ minBytes: 16 }), {
     secret: 'whole',
     describe:
       'The secret in the address that Airbyte’s notifications are sent to. Unset: derived from the secret of tokens.',
   }),
-  airbyteConcurrency: setting({
-    env: 'AIRBYTE_CONCURRENCY',
-    ...wholeNumber({ min: 1, max: 256 }),
+  airbyteConcurrency: setting('AIRBYTE_CONCURRENCY', wholeNumber({ min: 1, max: 256 }), {
     default: 4,
     describe:
       'How many syncs of one process talk to Airbyte at a time; fewer than SLUICE_WORKER_CONCURRENCY.',
   }),
-  airbyteRequestsPerSecond: setting({
-    env: 'AIRBYTE_REQUESTS_PER_SECOND',
-    ...wholeNumber({ min: 1, max: 1_000 }),
+  airbyteRequestsPerSecond: setting('AIRBYTE_REQUESTS_PER_SECOND', wholeNumber({ min: 1, max: 1_000 }), {
     default: 20,
     describe:
       'How many slices of syncs one process starts per second; with many syncs each is polled less often.',
   }),
-  connectorEnrolment: setting({
-    env: 'CONNECTOR_ENROLMENT',
-    ...oneOf(...enrolmentModes),
+  connectorEnrolment: setting('CONNECTOR_ENROLMENT', oneOf(...enrolmentModes), {
     default: 'open',
     describe:
       'Who enrols connections: `open` lets a tenant’s admin name any id, `operator` is for shared workspaces.',
   }),
-  syncRetryBaseSeconds: setting({
-    env: 'SYNC_RETRY_BASE_SECONDS',
-    ...fraction({ min: 0, max: 3_600 }),
+  syncRetryBaseSeconds: setting('SYNC_RETRY_BASE_SECONDS', fraction({ min: 0, max: 3_600 }), {
     default: 60,
     describe: 'The first delay before a sync is tried again; each further one is twice as long.',
   }),
-  syncLostTriggerSeconds: setting({
-    env: 'SYNC_LOST_TRIGGER_SECONDS',
-    ...fraction({ min: 0, max: 3_600 }),
+  syncLostTriggerSeconds: setting('SYNC_LOST_TRIGGER_SECONDS', fraction({ min: 0, max: 3_600 }), {
     default: 30,
     describe:
       'How long Sluice looks for the run of a trigger without a response, before it triggers again or leaves a ' +
       'canceled sync. A busy Airbyte may take up to a minute; usually it takes a few seconds.',
   }),
-  syncMinIntervalSeconds: setting({
-    env: 'SYNC_MIN_INTERVAL_SECONDS',
-    ...fraction({ min: 0, max: 86_400 }),
+  syncMinIntervalSeconds: setting('SYNC_MIN_INTERVAL_SECONDS', fraction({ min: 0, max: 86_400 }), {
     default: 60,
     describe: 'The least time between two triggers of one connector; a connector’s own may be longer.',
   }),
-  syncPollSeconds: setting({
-    env: 'SYNC_POLL_SECONDS',
-    ...fraction({ min: 0.1, max: 3_600 }),
+  syncPollSeconds: setting('SYNC_POLL_SECONDS', fraction({ min: 0.1, max: 3_600 }), {
     default: 10,
     describe: 'How often a running sync is polled; long ones up to six times less often.',
   }),
-  syncDeadlineHours: setting({
-    env: 'SYNC_DEADLINE_HOURS',
-    ...fraction({ min: 0.001, max: 720 }),
+  syncDeadlineHours: setting('SYNC_DEADLINE_HOURS', fraction({ min: 0.001, max: 720 }), {
     default: 24,
     describe: 'How long a run of Airbyte is followed before the sync becomes a dead letter.',
   }),
-  syncAccountLimit: setting({
-    env: 'SYNC_ACCOUNT_LIMIT',
-    ...wholeNumber({ min: 1, max: 1_000 }),
+  syncAccountLimit: setting('SYNC_ACCOUNT_LIMIT', wholeNumber({ min: 1, max: 1_000 }), {
     default: 10,
     describe: 'How many syncs of one external account start per window, over all tenants and workers.',
   }),
-  syncAccountWindowSeconds: setting({
-    env: 'SYNC_ACCOUNT_WINDOW_SECONDS',
-    ...wholeNumber({ min: 1, max: 86_400, unit: 'seconds' }),
-    default: 60,
-    describe: 'The window of SYNC_ACCOUNT_LIMIT.',
-  }),
+  syncAccountWindowSeconds: setting(
+    'SYNC_ACCOUNT_WINDOW_SECONDS',
+    wholeNumber({ min: 1, max: 86_400, unit: 'seconds' }),
+    {
+      default: 60,
+      describe: 'The window of SYNC_ACCOUNT_LIMIT.',
+    },
+  ),
 };
+
+export type ConnectorConfig = SettingValues<typeof connectorSettings>;

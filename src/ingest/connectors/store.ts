@@ -1,8 +1,17 @@
+import type { Attention, Scope } from '../../kernel/stats/types.ts';
 import type { Plan } from '../../kernel/tenancy/types.ts';
 import type { Tx } from '../../lib/postgres/db.ts';
-import { sql } from '../../lib/postgres/sql.ts';
-import { connectorColumns } from './connector-columns.ts';
-import type { ActiveSyncPolicy, Connector, ConnectorKey, NewConnector, Notice } from './types.ts';
+import { columnList, sql } from '../../lib/postgres/sql.ts';
+import type { Connector, ConnectorKey, NewConnector, Notice } from './types.ts';
+
+const columns = columnList(
+  `tenant_id connector_id name airbyte_connection_id external_account_id enabled cadence_hours min_interval_seconds
+   on_active_sync jitter next_sync_at last_tick_at last_notice created_by created_at updated_at planned_for`,
+  'c.',
+);
+
+/** A `Connector`, read from `connectors c` joined with `tenants t`. */
+export const connectorColumns = sql`${columns}, t.plan`;
 
 export async function insertConnector(tx: Tx, connector: NewConnector): Promise<void> {
   await tx.run(sql`
@@ -41,16 +50,7 @@ export function listConnectors(
      limit ${filter.limit}`);
 }
 
-export interface ConnectorChange extends ConnectorKey {
-  name: string;
-  externalAccountId: string;
-  enabled: boolean;
-  cadenceHours: number | null;
-  minIntervalSeconds: number | null;
-  onActiveSync: ActiveSyncPolicy;
-}
-
-export async function updateConnector(tx: Tx, change: ConnectorChange): Promise<void> {
+export async function updateConnector(tx: Tx, change: Connector): Promise<void> {
   await tx.run(sql`
     update connectors
        set name = ${change.name},
@@ -127,4 +127,25 @@ export function listLastJobs(
                 and j.connector_id = wanted
               order by j.job_id desc
               limit 1) last`);
+}
+
+/** Connectors that are on and whose newest sync failed, by error code; their one newest job each is read. */
+export function listConnectorAttention(tx: Tx, { tenantId, ownerId }: Scope): Promise<Attention[]> {
+  return tx.rows<Attention>(sql`
+    select 'connectors_failing' as kind, j.error_code as code, count(*) as count,
+           min(coalesce(j.finished_at, j.updated_at)) as "oldestAt",
+           case when count(*) = 1 then min(c.connector_id) end as "subjectId"
+      from connectors c
+     cross join lateral (
+        select status, error_code, finished_at, updated_at, user_id
+          from ingestion_jobs
+         where tenant_id = c.tenant_id
+           and connector_id = c.connector_id
+         order by job_id desc
+         limit 1) j
+     where c.tenant_id = ${tenantId}
+       and c.enabled
+       and j.status in ('failed', 'dead_letter')
+       and (${ownerId ?? null}::text is null or j.user_id = ${ownerId ?? null})
+     group by j.error_code`);
 }

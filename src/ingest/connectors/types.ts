@@ -13,8 +13,19 @@ export interface ConnectorKey {
   connectorId: string;
 }
 
+/** What the database fills in. */
+interface Scheduled {
+  nextSyncAt: Date;
+  lastTickAt: Date;
+  lastNotice: Notice | null;
+  createdAt: Date;
+  updatedAt: Date;
+  /** The plan that `nextSyncAt` was computed with. */
+  plannedFor: string;
+}
+
 /** A tenant's Airbyte connection. */
-export interface Connector extends ConnectorKey {
+export interface Connector extends ConnectorKey, Scheduled {
   name: string;
   airbyteConnectionId: string;
   externalAccountId: string;
@@ -25,31 +36,14 @@ export interface Connector extends ConnectorKey {
   onActiveSync: ActiveSyncPolicy;
   /** Its place in the cadence, from 0 to 1. */
   jitter: number;
-  nextSyncAt: Date;
-  lastTickAt: Date;
-  lastNotice: Notice | null;
   createdBy: string;
-  createdAt: Date;
-  updatedAt: Date;
   /** The tenant's current plan. */
   plan: Plan;
-  /** The plan that `nextSyncAt` was computed with. */
-  plannedFor: string;
 }
 
-export interface NewConnector extends ConnectorKey {
-  name: string;
-  airbyteConnectionId: string;
-  externalAccountId: string;
-  enabled: boolean;
-  cadenceHours: number | null;
-  minIntervalSeconds: number | null;
-  onActiveSync: ActiveSyncPolicy;
-  jitter: number;
+export interface NewConnector extends Omit<Connector, keyof Scheduled> {
   /** From now to the first sync. */
   firstSyncInMs: number;
-  plan: Plan;
-  createdBy: string;
 }
 
 /** What Airbyte's webhook said last. Anybody who knows the address can send it, so it is only a hint. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { timestamp } from '../../kernel/http/replies.ts';
+import { shownAs, timestamp } from '../../kernel/http/replies.ts';
 import { type Job, jobStatuses } from '../../kernel/jobs/types.ts';
 import type { ListedConnection } from './connections/connections.ts';
 import { effectiveCadenceHours } from './schedule/schedule.ts';
@@ -11,6 +11,12 @@ export interface LastSync {
   status: string;
   finishedAt: Date | null;
 }
+
+const lastSyncReply = z.object({
+  job_id: z.uuid(),
+  status: z.string(),
+  finished_at: timestamp.nullable(),
+});
 
 export const connectorReply = z
   .object({
@@ -27,9 +33,7 @@ export const connectorReply = z
     min_interval_seconds: z.int().nullable(),
     on_active_sync: z.enum(activeSyncPolicies),
     next_sync_at: timestamp.nullable(),
-    last_sync: z
-      .object({ job_id: z.uuid(), status: z.string(), finished_at: timestamp.nullable() })
-      .nullable(),
+    last_sync: lastSyncReply.nullable(),
     created_by: z.string(),
     created_at: timestamp,
     updated_at: timestamp,
@@ -41,25 +45,11 @@ export function renderConnector(
   lastSync: LastSync | null = null,
 ): z.output<typeof connectorReply> {
   return {
-    connector_id: connector.connectorId,
-    tenant_id: connector.tenantId,
-    name: connector.name,
-    airbyte_connection_id: connector.airbyteConnectionId,
-    external_account_id: connector.externalAccountId,
-    enabled: connector.enabled,
+    ...shownAs(connectorReply, connector),
     cadence_hours: effectiveCadenceHours(connector),
     configured_cadence_hours: connector.cadenceHours,
-    min_interval_seconds: connector.minIntervalSeconds,
-    on_active_sync: connector.onActiveSync,
     next_sync_at: connector.enabled ? connector.nextSyncAt.toISOString() : null,
-    last_sync: lastSync && {
-      job_id: lastSync.jobId,
-      status: lastSync.status,
-      finished_at: moment(lastSync.finishedAt),
-    },
-    created_by: connector.createdBy,
-    created_at: connector.createdAt.toISOString(),
-    updated_at: connector.updatedAt.toISOString(),
+    last_sync: lastSync && shownAs(lastSyncReply, lastSync),
   };
 }
 
@@ -100,19 +90,8 @@ export const syncReply = z
 export function renderSync(job: Job): z.output<typeof syncReply> {
   const { result, run, waitingFor, triggerStartedAt } = checkpointOf(job.checkpoint);
   return {
-    job_id: job.jobId,
-    tenant_id: job.tenantId,
-    connector_id: job.connectorId,
-    external_account_id: job.externalAccountId,
-    status: job.status,
-    stage: job.stage,
-    retry_count: job.retryCount,
-    max_retries: job.maxRetries,
-    run_id: job.runId,
-    correlation_id: job.correlationId,
-    error_message: job.errorMessage,
+    ...shownAs(syncReply, job),
     error_code: job.errorCode ?? result?.code ?? null,
-    next_retry_at: moment(job.nextRetryAt),
     records_synced: result?.recordsSynced ?? null,
     bytes_synced: result?.bytesSynced ?? null,
     duration_seconds: result?.durationSeconds ?? secondsOf(job),
@@ -123,18 +102,14 @@ export function renderSync(job: Job): z.output<typeof syncReply> {
     adopted: run?.isAdopted ?? false,
     waiting_for: job.status === 'running' ? waitingFor : null,
     trigger_started_at: triggerStartedAt,
-    requeued_from: job.requeuedFrom,
-    created_by: job.createdBy,
-    created_at: job.createdAt.toISOString(),
-    started_at: moment(job.startedAt),
-    finished_at: moment(job.finishedAt),
-    updated_at: job.updatedAt.toISOString(),
   };
 }
 
 function secondsOf({ startedAt, finishedAt }: Job): number | null {
   return startedAt && finishedAt ? (finishedAt.getTime() - startedAt.getTime()) / 1000 : null;
 }
+
+const enrolledReply = z.object({ tenant_id: z.string(), connector_id: z.string() });
 
 export const connectionReply = z
   .object({
@@ -147,23 +122,15 @@ export const connectionReply = z
       .describe('Should be manual: otherwise Airbyte’s scheduler competes with ours'),
     source_id: z.string().nullable(),
     destination_id: z.string().nullable(),
-    enrolled_as: z.object({ tenant_id: z.string(), connector_id: z.string() }).nullable(),
+    enrolled_as: enrolledReply.nullable(),
   })
   .meta({ id: 'AirbyteConnection' });
 
 export function renderConnection(connection: ListedConnection): z.output<typeof connectionReply> {
   const { enrolled } = connection;
   return {
+    ...shownAs(connectionReply, connection),
     airbyte_connection_id: connection.connectionId,
-    name: connection.name,
-    status: connection.status,
-    schedule_type: connection.scheduleType,
-    source_id: connection.sourceId,
-    destination_id: connection.destinationId,
-    enrolled_as: enrolled && { tenant_id: enrolled.tenantId, connector_id: enrolled.connectorId },
+    enrolled_as: enrolled && shownAs(enrolledReply, enrolled),
   };
-}
-
-function moment(date: Date | null): string | null {
-  return date?.toISOString() ?? null;
 }

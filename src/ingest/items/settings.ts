@@ -1,98 +1,68 @@
-import { fraction, wholeNumber, yesOrNo } from '../../lib/settings/setting-kinds.ts';
+import { bytes, fraction, milliseconds, wholeNumber, yesOrNo } from '../../lib/settings/setting-kinds.ts';
 import { type SettingsCheck, type SettingValues, setting } from '../../lib/settings/settings.ts';
 
 const mebibyte = 1024 * 1024;
 
 /** Bounds, not constants: the controllers move inside them. */
 export const itemSettings = {
-  globalPendingEnabled: setting({
-    env: 'GLOBAL_PENDING_ENABLED',
-    ...yesOrNo(),
+  globalPendingEnabled: setting('GLOBAL_PENDING_ENABLED', yesOrNo(), {
     default: true,
     describe: 'Whether GET /api/pending shows open rows over all jobs.',
   }),
-  maxOpenItems: setting({
-    env: 'MAX_OPEN_ITEMS',
-    ...wholeNumber({ min: 1, max: 1_000_000_000 }),
+  maxOpenItems: setting('MAX_OPEN_ITEMS', wholeNumber({ min: 1, max: 1_000_000_000 }), {
     default: 20_000_000,
     describe:
       'How many open rows a tenant may have before new files are refused, unless its limit open_items differs.',
   }),
-  ingestMinRows: setting({
-    env: 'INGEST_MIN_ROWS',
-    ...wholeNumber({ min: 1, max: 100_000 }),
+  ingestMinRows: setting('INGEST_MIN_ROWS', wholeNumber({ min: 1, max: 100_000 }), {
     default: 64,
     describe: 'The fewest rows that one insert of an ingest carries.',
   }),
-  ingestMaxRows: setting({
-    env: 'INGEST_MAX_ROWS',
-    ...wholeNumber({ min: 1, max: 100_000 }),
+  ingestMaxRows: setting('INGEST_MAX_ROWS', wholeNumber({ min: 1, max: 100_000 }), {
     default: 5_000,
     describe: 'The most rows that one insert of an ingest carries; not below INGEST_MIN_ROWS.',
   }),
-  ingestMaxBatchBytes: setting({
-    env: 'INGEST_MAX_BATCH_BYTES',
-    ...wholeNumber({ min: 1024, max: 256 * mebibyte, unit: 'bytes' }),
+  ingestMaxBatchBytes: setting('INGEST_MAX_BATCH_BYTES', bytes({ min: 1024, max: 256 * mebibyte }), {
     default: 4 * mebibyte,
     describe: 'The most bytes that one insert of an ingest carries.',
   }),
-  dbP50Ms: setting({
-    env: 'DB_P50_MS',
-    ...wholeNumber({ min: 1, max: 60_000, unit: 'milliseconds' }),
+  dbP50Ms: setting('DB_P50_MS', milliseconds({ min: 1, max: 60_000 }), {
     default: 50,
     describe: 'What an insert of an ingest should take.',
   }),
-  dbP95Ms: setting({
-    env: 'DB_P95_MS',
-    ...wholeNumber({ min: 1, max: 600_000, unit: 'milliseconds' }),
+  dbP95Ms: setting('DB_P95_MS', milliseconds({ min: 1, max: 600_000 }), {
     default: 250,
     describe: 'Above this an ingest shrinks its inserts at once.',
   }),
-  targetSliceMs: setting({
-    env: 'WORKER_TARGET_SLICE_MS',
-    ...wholeNumber({ min: 50, max: 600_000, unit: 'milliseconds' }),
+  targetSliceMs: setting('WORKER_TARGET_SLICE_MS', milliseconds({ min: 50, max: 600_000 }), {
     default: 5_000,
     describe: 'How long a slice of items should take.',
   }),
-  claimMin: setting({
-    env: 'CLAIM_MIN',
-    ...wholeNumber({ min: 1, max: 100_000 }),
+  claimMin: setting('CLAIM_MIN', wholeNumber({ min: 1, max: 100_000 }), {
     default: 1,
     describe: 'The fewest items that are claimed at once.',
   }),
-  claimMax: setting({
-    env: 'CLAIM_MAX',
-    ...wholeNumber({ min: 1, max: 100_000 }),
+  claimMax: setting('CLAIM_MAX', wholeNumber({ min: 1, max: 100_000 }), {
     default: 1_000,
     describe: 'The most items that are claimed at once; not below CLAIM_MIN.',
   }),
-  safetyFactor: setting({
-    env: 'SAFETY_FACTOR',
-    ...fraction({ min: 0.05, max: 1 }),
+  safetyFactor: setting('SAFETY_FACTOR', fraction({ min: 0.05, max: 1 }), {
     default: 0.7,
     describe: 'The share of a slice that is planned for.',
   }),
-  lockFloorMs: setting({
-    env: 'LOCK_FLOOR_MS',
-    ...wholeNumber({ min: 500, max: 3_600_000, unit: 'milliseconds' }),
+  lockFloorMs: setting('LOCK_FLOOR_MS', milliseconds({ min: 500, max: 3_600_000 }), {
     default: 10_000,
     describe: 'The shortest time for which a worker locks its items.',
   }),
-  lockCapMs: setting({
-    env: 'LOCK_CAP_MS',
-    ...wholeNumber({ min: 500, max: 86_400_000, unit: 'milliseconds' }),
+  lockCapMs: setting('LOCK_CAP_MS', milliseconds({ min: 500, max: 86_400_000 }), {
     default: 300_000,
     describe: 'The longest time for which a worker locks its items; not below LOCK_FLOOR_MS.',
   }),
-  maxAttemptsError: setting({
-    env: 'MAX_ATTEMPTS_ERROR',
-    ...wholeNumber({ min: 1, max: 1_000 }),
+  maxAttemptsError: setting('MAX_ATTEMPTS_ERROR', wholeNumber({ min: 1, max: 1_000 }), {
     default: 5,
     describe: 'How often an item that fails is tried.',
   }),
-  maxAttemptsNotFound: setting({
-    env: 'MAX_ATTEMPTS_NOT_FOUND',
-    ...wholeNumber({ min: 1, max: 1_000 }),
+  maxAttemptsNotFound: setting('MAX_ATTEMPTS_NOT_FOUND', wholeNumber({ min: 1, max: 1_000 }), {
     default: 2,
     describe: 'How often an item that was not found is tried, each time in the next way.',
   }),

@@ -1,52 +1,41 @@
-import { text, wholeNumber } from '../../lib/settings/setting-kinds.ts';
+import { bytes, milliseconds, text, wholeNumber } from '../../lib/settings/setting-kinds.ts';
 import { setting } from '../../lib/settings/settings.ts';
 
 const mebibyte = 1024 * 1024;
 
 export const knowledgeSettings = {
-  knowledgeFolderRoot: setting({
-    env: 'KNOWLEDGE_FOLDER_ROOT',
-    ...text({ max: 4_000 }),
-    default: null,
+  knowledgeFolderRoot: setting('KNOWLEDGE_FOLDER_ROOT', text({ max: 4_000 }), {
     describe:
       'Each tenant may use folders as sources that lie in the folder with its tenant id below this one. Unset: none.',
   }),
-  knowledgeMaxFileBytes: setting({
-    env: 'KNOWLEDGE_MAX_FILE_BYTES',
-    ...wholeNumber({ min: 1024, max: 1024 * mebibyte, unit: 'bytes' }),
+  knowledgeMaxFileBytes: setting('KNOWLEDGE_MAX_FILE_BYTES', bytes({ min: 1024, max: 1024 * mebibyte }), {
     default: 100 * mebibyte,
     describe: 'The largest document that a knowledge base accepts, as a file or from a folder.',
   }),
-  knowledgeMaxBases: setting({
-    env: 'KNOWLEDGE_MAX_BASES',
-    ...wholeNumber({ min: 1, max: 1_000_000 }),
+  knowledgeMaxBases: setting('KNOWLEDGE_MAX_BASES', wholeNumber({ min: 1, max: 1_000_000 }), {
     default: 1_000,
     describe: 'How many knowledge bases a tenant may have.',
   }),
-  knowledgeMaxSources: setting({
-    env: 'KNOWLEDGE_MAX_SOURCES',
-    ...wholeNumber({ min: 1, max: 10_000 }),
+  knowledgeMaxSources: setting('KNOWLEDGE_MAX_SOURCES', wholeNumber({ min: 1, max: 10_000 }), {
     default: 100,
     describe: 'How many sources a knowledge base may have besides its files.',
   }),
-  knowledgeMaxFiles: setting({
-    env: 'KNOWLEDGE_MAX_FILES',
-    ...wholeNumber({ min: 1, max: 10_000_000 }),
+  knowledgeMaxFiles: setting('KNOWLEDGE_MAX_FILES', wholeNumber({ min: 1, max: 10_000_000 }), {
     default: 100_000,
     describe: 'How many files a knowledge base may have.',
   }),
-  knowledgeSliceMs: setting({
-    env: 'KNOWLEDGE_SLICE_MS',
-    ...wholeNumber({ min: 50, max: 600_000, unit: 'milliseconds' }),
+  knowledgeSliceMs: setting('KNOWLEDGE_SLICE_MS', milliseconds({ min: 50, max: 600_000 }), {
     default: 5_000,
     describe: 'How long a slice of a knowledge run works before other jobs get their turn.',
   }),
-  knowledgeVectorCacheBytes: setting({
-    env: 'KNOWLEDGE_VECTOR_CACHE_BYTES',
-    ...wholeNumber({ min: 0, max: 64 * 1024 * mebibyte, unit: 'bytes' }),
-    default: 256 * mebibyte,
-    describe: 'How much memory a process may use to keep vectors for searches without pgvector.',
-  }),
+  knowledgeVectorCacheBytes: setting(
+    'KNOWLEDGE_VECTOR_CACHE_BYTES',
+    bytes({ min: 0, max: 64 * 1024 * mebibyte }),
+    {
+      default: 256 * mebibyte,
+      describe: 'How much memory a process may use to keep vectors for searches without pgvector.',
+    },
+  ),
 };
 
 /** The part of docs/configuration.md about `embedders` in the config file. */

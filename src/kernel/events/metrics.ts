@@ -1,5 +1,6 @@
-import { Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { Logger } from '../../lib/log.ts';
+import { readGauge } from '../../lib/metrics.ts';
 import type { Database } from '../../lib/postgres/db.ts';
 import { findHeldBack } from './store.ts';
 
@@ -11,16 +12,8 @@ export function installEventMetrics(
   registry: Registry,
   { db, logger }: { db: Database; logger: Logger },
 ): void {
-  new Gauge({
-    name: 'sluice_event_reader_lag_seconds',
-    help: 'Age of the oldest event that an older open transaction keeps from readers',
-    registers: [registry],
-    async collect() {
-      try {
-        this.set((await db.kernel(findHeldBack))?.ageSeconds ?? 0);
-      } catch (error) {
-        logger.warn({ err: error }, 'the lag of event readers could not be read for the metrics');
-      }
-    },
+  const help = 'Age of the oldest event that an older open transaction keeps from readers';
+  readGauge(registry, { name: 'sluice_event_reader_lag_seconds', help, logger }, async (gauge) => {
+    gauge.set((await db.kernel(findHeldBack))?.ageSeconds ?? 0);
   });
 }

@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../../lib/postgres/db.ts';
+import { pause } from '../../lib/timing/abort.ts';
+import { Bell } from '../../lib/timing/bell.ts';
 import type { WakeUp } from '../jobs/wake-up.ts';
-import { Bell } from './bell.ts';
 import { listEvents } from './service.ts';
 import { headStatement } from './store.ts';
 import { type EventFilter, type EventPosition, type EventRow, matchesFilter, positionText } from './types.ts';
@@ -134,13 +134,5 @@ class Slots {
       if (next) next();
       else this.#free += 1;
     }
-  }
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  try {
-    await sleep(ms, undefined, { signal });
-  } catch {
-    // Only the signal ends a pause early, and the caller checks it next.
   }
 }

@@ -2,20 +2,10 @@ import path from 'node:path';
 import { readVersion } from '../../lib/version.ts';
 import { createLocalFiles } from './local-files.ts';
 import { createS3Files } from './s3-files.ts';
-import type { Files, FilesBackend } from './types.ts';
+import type { FileSettings } from './settings.ts';
+import type { Files } from './types.ts';
 
-export interface FilesConfig {
-  filesBackend: FilesBackend;
-  dataDir: string;
-  s3Endpoint?: string | null;
-  s3Region?: string;
-  s3Bucket?: string | null;
-  s3Prefix?: string | null;
-  s3AccessKeyId?: string | null;
-  s3SecretAccessKey?: string | null;
-  s3SessionToken?: string | null;
-  s3PathStyle?: boolean;
-}
+export type FilesConfig = Partial<FileSettings> & Pick<FileSettings, 'filesBackend'> & { dataDir: string };
 
 /** The file storage that the configuration selects. */
 export function createFiles(config: FilesConfig): Files {

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
-import { isMissing, syncDirectory } from '../../lib/durable-files.ts';
+import { isMissing, syncDirectory, writeDurably } from '../../lib/durable-files.ts';
 import { contentErrors } from '../../lib/formats/errors.ts';
 import { newId } from '../../lib/ids.ts';
 import { fileErrors } from './errors.ts';
@@ -175,12 +175,9 @@ async function isOlder(file: string, beforeMs: number): Promise<boolean> {
 async function probe(root: string): Promise<void> {
   const file = path.join(root, 'tmp', newId());
   await makeDirectory(path.dirname(file), root);
-  const handle = await open(file, 'wx', fileMode);
   try {
-    await handle.writeFile('probe');
-    await handle.sync();
+    await writeDurably(file, 'probe', fileMode);
   } finally {
-    await handle.close();
     await rm(file, { force: true });
   }
 }

@@ -6,9 +6,7 @@ import { fileChecks, fileSettings } from './settings.ts';
 
 const table = {
   ...fileSettings,
-  maxUploadBytes: setting({
-    env: 'MAX_UPLOAD_BYTES',
-    ...wholeNumber({ min: 1, max: 2 ** 40 }),
+  maxUploadBytes: setting('MAX_UPLOAD_BYTES', wholeNumber({ min: 1, max: 2 ** 40 }), {
     default: 1024,
     describe: 'Largest file that can be uploaded.',
   }),

@@ -11,62 +11,55 @@ const word = {
 };
 
 export const fileSettings = {
-  filesBackend: setting({
-    env: 'FILES_BACKEND',
-    ...oneOf('local', 's3'),
+  filesBackend: setting('FILES_BACKEND', oneOf('local', 's3'), {
     default: 'local',
     describe: 'Where the bytes of stored files go: `local` is the data directory, `s3` a bucket.',
   }),
-  s3Endpoint: setting({
-    env: 'S3_ENDPOINT',
-    ...urlOf({ schemes: ['https', 'http'], example: 'https://minio.example.com:9000' }),
-    default: null,
-    describe: 'The S3-compatible server of FILES_BACKEND=s3. Unset: Amazon’s server of S3_REGION.',
-  }),
-  s3Region: setting({
-    env: 'S3_REGION',
-    schema: text({ max: 60 }).schema.refine((region) => /^[A-Za-z0-9-]+$/.test(region)),
-    allowed: 'the name of a region, such as eu-central-1; `auto` or `us-east-1` for servers without regions',
-    default: 'us-east-1',
-    describe: 'The region of the bucket.',
-  }),
-  s3Bucket: setting({
-    env: 'S3_BUCKET',
-    ...text({ min: 3, max: 255 }),
-    default: null,
+  s3Endpoint: setting(
+    'S3_ENDPOINT',
+    urlOf({ schemes: ['https', 'http'], example: 'https://minio.example.com:9000' }),
+    {
+      describe: 'The S3-compatible server of FILES_BACKEND=s3. Unset: Amazon’s server of S3_REGION.',
+    },
+  ),
+  s3Region: setting(
+    'S3_REGION',
+    {
+      schema: text({ max: 60 }).schema.refine((region) => /^[A-Za-z0-9-]+$/.test(region)),
+      allowed:
+        'the name of a region, such as eu-central-1; `auto` or `us-east-1` for servers without regions',
+    },
+    {
+      default: 'us-east-1',
+      describe: 'The region of the bucket.',
+    },
+  ),
+  s3Bucket: setting('S3_BUCKET', text({ min: 3, max: 255 }), {
     describe: 'The bucket of stored files. It must exist.',
   }),
-  s3Prefix: setting({
-    env: 'S3_PREFIX',
-    schema: text({ max: 500 }).schema.refine(isPrefix),
-    allowed: 'names of letters, digits, . _ and -, separated by slashes, without a leading slash',
-    default: null,
-    describe: 'Precedes every key in the bucket. No two installations may share bucket and prefix.',
-  }),
-  s3AccessKeyId: setting({
-    env: 'S3_ACCESS_KEY_ID',
-    ...word,
-    default: null,
+  s3Prefix: setting(
+    'S3_PREFIX',
+    {
+      schema: text({ max: 500 }).schema.refine(isPrefix),
+      allowed: 'names of letters, digits, . _ and -, separated by slashes, without a leading slash',
+    },
+    {
+      describe: 'Precedes every key in the bucket. No two installations may share bucket and prefix.',
+    },
+  ),
+  s3AccessKeyId: setting('S3_ACCESS_KEY_ID', word, {
     secret: 'whole',
     describe: 'The access key of the bucket: it lists the bucket and reads, writes and deletes objects.',
   }),
-  s3SecretAccessKey: setting({
-    env: 'S3_SECRET_ACCESS_KEY',
-    ...word,
-    default: null,
+  s3SecretAccessKey: setting('S3_SECRET_ACCESS_KEY', word, {
     secret: 'whole',
     describe: 'The secret of the access key.',
   }),
-  s3SessionToken: setting({
-    env: 'S3_SESSION_TOKEN',
-    ...word,
-    default: null,
+  s3SessionToken: setting('S3_SESSION_TOKEN', word, {
     secret: 'whole',
     describe: 'The session token of temporary credentials. It is read once, at the start.',
   }),
-  s3PathStyle: setting({
-    env: 'S3_PATH_STYLE',
-    ...yesOrNo(),
+  s3PathStyle: setting('S3_PATH_STYLE', yesOrNo(), {
     default: {
       text: '`true` with `S3_ENDPOINT`, else `false`',
       from: (values) => values.s3Endpoint !== null,
@@ -75,7 +68,7 @@ export const fileSettings = {
   }),
 };
 
-type FileSettings = SettingValues<typeof fileSettings>;
+export type FileSettings = SettingValues<typeof fileSettings>;
 
 export const fileChecks: SettingsCheck<FileSettings & { maxUploadBytes: number }>[] = [
   (values) => {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type CamelCase, camelCase, type TimeAsText, timeAsText } from '../../lib/snake-case.ts';
 import type { Cursors, Position } from './cursor.ts';
 
 /** RFC 9457, with a stable code. Further members depend on the code. */
@@ -35,6 +36,27 @@ export function publicProblems(...statuses: ProblemStatus[]): ProblemReplies {
 
 function replies(statuses: ProblemStatus[]): ProblemReplies {
   return Object.fromEntries(statuses.map((status) => [status, problemSchema]));
+}
+
+type Shown<Shape, Row> = {
+  [Name in keyof Shape & string as CamelCase<Name> extends keyof Row ? Name : never]: TimeAsText<
+    Row[CamelCase<Name> & keyof Row]
+  >;
+};
+
+/**
+ * The members of a record that a reply names, under the reply's names and with times as ISO text. What the reply does
+ * not name is left out, so a new column of a table cannot get out by itself.
+ */
+export function shownAs<Shape extends object, Row extends object>(
+  reply: { shape: Shape },
+  row: Row,
+): Shown<Shape, Row> {
+  const members = row as Record<string, unknown>;
+  const entries = Object.keys(reply.shape)
+    .filter((name) => camelCase(name) in members)
+    .map((name) => [name, timeAsText(members[camelCase(name)])]);
+  return Object.fromEntries(entries) as Shown<Shape, Row>;
 }
 
 const maxPageSize = 500;

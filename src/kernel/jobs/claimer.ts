@@ -1,15 +1,8 @@
-import type { Database } from '../../lib/postgres/db.ts';
+import type { KernelParts } from './kernel.ts';
 import { type ClaimRequest, claimStatement } from './lease-store.ts';
-import type { JobMetrics } from './metrics.ts';
 import type { ClaimedJob } from './types.ts';
 
-export interface ClaimerDeps {
-  db: Database;
-  metrics: JobMetrics;
-  workerId: string;
-  leaseMs: number;
-  tenantLimit: number;
-}
+export type ClaimerDeps = Pick<KernelParts, 'db' | 'metrics' | 'workerId' | 'leaseMs' | 'tenantLimit'>;
 
 export type ClaimWish = Pick<ClaimRequest, 'pipelines' | 'limit' | 'tenantId' | 'jobId' | 'struck'>;
 

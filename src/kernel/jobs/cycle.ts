@@ -1,15 +1,8 @@
-import type { Claimer } from './claimer.ts';
-import type { PipelineRegistry } from './pipeline-registry.ts';
-import type { Rescuer } from './rescuer.ts';
-import type { SliceRunner } from './slice-runner.ts';
+import type { KernelParts } from './kernel.ts';
 import type { ClaimedJob } from './types.ts';
 
-export interface CycleDeps {
-  claimer: Claimer;
-  registry: PipelineRegistry;
-  rescuer: Rescuer;
-  runner: SliceRunner;
-  concurrency: number;
+export interface CycleDeps
+  extends Pick<KernelParts, 'claimer' | 'registry' | 'rescuer' | 'runner' | 'concurrency'> {
   /** Runs before the first claim; its time counts against the budget. */
   prepare(scope: CycleScope): Promise<unknown>;
 }

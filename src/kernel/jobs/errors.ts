@@ -19,11 +19,11 @@ export const jobErrors = defineErrors({
   ),
   not_a_dead_letter: conflict(
     'Only a dead letter can be requeued',
-    'Wait for the job, or dispatch its subject again.',
+    'Wait for the job to end, or start its subject again.',
   ),
   already_requeued: conflict(
     'This dead letter has already been requeued',
-    'Follow the job in requeued_as; if that one died too, requeue that one.',
+    'Follow the job in requeued_as; if that one is a dead letter too, requeue it.',
   ),
   pipeline_unknown: invalid(
     'This server does not know the job’s pipeline',
@@ -31,11 +31,11 @@ export const jobErrors = defineErrors({
   ),
   requeue_refused: conflict(
     'A job of this kind cannot be requeued',
-    'Follow what the message says for this pipeline.',
+    'Do what the message says for this pipeline.',
   ),
   quota_exceeded: rateLimited(
     'The tenant’s queue is full',
-    'Wait until some of it is done, or ask the operator for a higher limit.',
+    'Wait until some jobs have ended, or ask the operator for a higher limit.',
   ),
   lease_lost: conflict(
     'Another worker has taken the job over',
@@ -46,7 +46,7 @@ export const jobErrors = defineErrors({
     'Find the crash in the workers’ logs, fix it, then requeue the job.',
   ),
   unexpected_failure: bug(
-    'The job failed for an unforeseen reason',
+    'The job failed for an unexpected reason',
     'Read the message and the worker’s log; requeue the job when the cause is fixed.',
   ),
 });

@@ -3,7 +3,7 @@ import { newId } from '../../lib/ids.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Database } from '../../lib/postgres/db.ts';
 import { Claimer } from './claimer.ts';
-import { type CycleReport, type CycleScope, runCycle } from './cycle.ts';
+import { type CycleDeps, type CycleReport, type CycleScope, runCycle } from './cycle.ts';
 import { type KickoffReport, kickOff } from './kickoff.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
 import { Membership } from './membership.ts';
@@ -38,6 +38,19 @@ export interface KernelOptions {
   maxQueued: number;
 }
 
+/** The parts of a kernel, from which each part takes those that it needs. */
+export interface KernelParts extends Omit<KernelOptions, 'registry' | 'pipelines'> {
+  workerId: string;
+  wake: WakeUp;
+  metrics: JobMetrics;
+  registry: PipelineRegistry;
+  membership: Membership;
+  keeper: LeaseKeeper;
+  runner: SliceRunner;
+  rescuer: Rescuer;
+  claimer: Claimer;
+}
+
 /** What a house provides for its jobs. */
 export interface JobGuest {
   pipeline?: Pipeline;
@@ -58,63 +71,35 @@ export class Kernel {
   readonly registry: PipelineRegistry;
   readonly membership: Membership;
   readonly quotas: Quotas;
-  readonly #keeper: LeaseKeeper;
-  readonly #rescuer: Rescuer;
-  readonly #runner: SliceRunner;
-  readonly #claimer: Claimer;
-  readonly #concurrency: number;
+  readonly #parts: KernelParts & CycleDeps;
   readonly #guests: JobGuest[] = [];
   readonly #worker: Worker;
   #isWorking = false;
 
-  constructor(options: KernelOptions) {
-    const { db, logger, leaseMs, heartbeatMs, concurrency } = options;
+  constructor({ registry: prometheus, pipelines, wake, workerId = newId(), ...options }: KernelOptions) {
+    const { db } = options;
     this.db = db;
-    this.#concurrency = concurrency;
-    this.quotas = new Quotas({ db, maxQueued: options.maxQueued });
-    this.wake = options.wake ?? new WakeUp(db);
-    this.metrics = new JobMetrics(options.registry);
-    this.registry = new PipelineRegistry(options.pipelines);
-    const { workerId = newId() } = options;
-    this.membership = new Membership({ ...options, workerId, wake: this.wake });
-    const { metrics, wake, registry } = this;
-    this.#keeper = new LeaseKeeper({ db, logger, workerId, leaseMs, heartbeatMs });
-    this.#rescuer = new Rescuer({
-      db,
-      wake,
-      logger,
-      metrics,
-      leaseMs,
-      maxStrikes: options.maxStrikes,
-      onLost: async (workerIds) => {
-        for (const guest of this.#guests) await guest.onWorkersLost?.(workerIds);
-      },
-    });
-    this.#runner = new SliceRunner({
-      db,
-      keeper: this.#keeper,
-      registry,
-      wake,
-      logger,
-      metrics,
-      leaseMs,
-      workerId,
-    });
-    this.#claimer = new Claimer({ db, metrics, workerId, leaseMs, tenantLimit: options.tenantLimit });
-    this.#worker = new Worker({
-      claimer: this.#claimer,
-      keeper: this.#keeper,
-      membership: this.membership,
-      registry,
-      rescuer: this.#rescuer,
-      runner: this.#runner,
-      wake,
-      logger,
-      concurrency,
-      pollMs: options.pollMs,
-    });
-    this.membership.onLost(() => this.#runner.abortTurns('the guard connection of this worker was lost'));
-    this.membership.onLost(() => this.#keeper.abortAll('the guard connection of this worker was lost'));
+    this.quotas = new Quotas(options);
+    this.wake = wake ?? new WakeUp(db);
+    this.metrics = new JobMetrics(prometheus);
+    this.registry = new PipelineRegistry(pipelines);
+    const { metrics, registry } = this;
+    const base = { ...options, workerId, wake: this.wake, metrics, registry };
+    this.membership = new Membership(base);
+    const keeper = new LeaseKeeper(base);
+    const runner = new SliceRunner({ ...base, keeper });
+    const onLost = async (workerIds: string[]) => {
+      for (const guest of this.#guests) await guest.onWorkersLost?.(workerIds);
+    };
+    const prepare = async (scope: CycleScope) => {
+      for (const guest of this.#guests) await guest.beforeCycle?.(scope);
+    };
+    const rescuer = new Rescuer({ ...base, onLost });
+    const claimer = new Claimer(base);
+    this.#parts = { ...base, membership: this.membership, keeper, runner, rescuer, claimer, prepare };
+    this.#worker = new Worker(this.#parts);
+    this.membership.onLost(() => runner.abortTurns('the guard connection of this worker was lost'));
+    this.membership.onLost(() => keeper.abortAll('the guard connection of this worker was lost'));
   }
 
   /** What the services of jobs need. */
@@ -132,40 +117,26 @@ export class Kernel {
   /** Enters this process as a worker, so that it may hold leases; with `work` it also takes jobs by itself. */
   async start({ work }: { work: boolean }): Promise<void> {
     await this.membership.start();
-    this.#keeper.start();
-    this.#rescuer.start();
+    this.#parts.keeper.start();
+    this.#parts.rescuer.start();
     this.#isWorking = work;
     if (work) this.#worker.start();
   }
 
   async stop(graceMs: number): Promise<void> {
-    this.#rescuer.stop();
+    const { keeper, rescuer } = this.#parts;
+    rescuer.stop();
     if (this.#isWorking) await this.#worker.stop(graceMs);
-    this.#keeper.stop();
-    await this.#keeper.beat();
+    keeper.stop();
+    await keeper.beat();
     await this.membership.stop();
   }
 
   cycle(options: { budgetMs: number; signal?: AbortSignal } & CycleScope): Promise<CycleReport> {
-    return runCycle(
-      {
-        claimer: this.#claimer,
-        registry: this.registry,
-        rescuer: this.#rescuer,
-        runner: this.#runner,
-        concurrency: this.#concurrency,
-        prepare: async (scope) => {
-          for (const guest of this.#guests) await guest.beforeCycle?.(scope);
-        },
-      },
-      options,
-    );
+    return runCycle(this.#parts, options);
   }
 
   kickOff(request: { tenantId: string; jobId: string; durationMs: number }): Promise<KickoffReport> {
-    return kickOff(
-      { db: this.db, claimer: this.#claimer, registry: this.registry, runner: this.#runner },
-      request,
-    );
+    return kickOff(this.#parts, request);
   }
 }

@@ -1,17 +1,9 @@
-import type { Database } from '../../lib/postgres/db.ts';
-import type { Claimer } from './claimer.ts';
 import { jobErrors } from './errors.ts';
-import type { PipelineRegistry } from './pipeline-registry.ts';
-import type { SliceRunner } from './slice-runner.ts';
+import type { KernelParts } from './kernel.ts';
 import { findJob } from './store.ts';
 import type { Job } from './types.ts';
 
-export interface KickoffDeps {
-  db: Database;
-  claimer: Claimer;
-  registry: PipelineRegistry;
-  runner: SliceRunner;
-}
+export type KickoffDeps = Pick<KernelParts, 'db' | 'claimer' | 'registry' | 'runner'>;
 
 export interface KickoffReport {
   job: Job;

@@ -1,6 +1,6 @@
-import type { Logger } from '../../lib/log.ts';
-import type { Database } from '../../lib/postgres/db.ts';
+import { repeat } from '../../lib/timing/repeat.ts';
 import { jobErrors } from './errors.ts';
+import type { KernelParts } from './kernel.ts';
 import { heldStatement, type RenewedLease, releaseMany, renewStatement } from './lease-store.ts';
 import type { ClaimedJob, Lease } from './types.ts';
 
@@ -11,13 +11,7 @@ export interface HeldLease extends Lease {
   paused: boolean;
 }
 
-export interface LeaseKeeperOptions {
-  db: Database;
-  logger: Logger;
-  workerId: string;
-  leaseMs: number;
-  heartbeatMs: number;
-}
+export type LeaseKeeperOptions = Pick<KernelParts, 'db' | 'logger' | 'workerId' | 'leaseMs' | 'heartbeatMs'>;
 
 /**
  * Renews the leases of this process, all in one statement, and aborts the slices whose lease is gone. A lease that
@@ -27,24 +21,21 @@ export class LeaseKeeper {
   readonly #options: LeaseKeeperOptions;
   readonly #held = new Map<string, HeldLease>();
   #toRelease: Lease[] = [];
-  #timer: NodeJS.Timeout | undefined;
+  #stopBeating: () => void = () => {};
 
   constructor(options: LeaseKeeperOptions) {
     this.#options = options;
   }
 
   start(): void {
-    const beat = (): void => {
-      void this.beat().finally(() => {
-        if (this.#timer) this.#timer = setTimeout(beat, this.#options.heartbeatMs);
-      });
-    };
-    this.#timer = setTimeout(beat, this.#options.heartbeatMs);
+    this.#stopBeating = repeat(
+      () => this.beat(),
+      () => this.#options.heartbeatMs,
+    );
   }
 
   stop(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#stopBeating();
   }
 
   get size(): number {

@@ -1,6 +1,6 @@
 import type { Tx } from '../../lib/postgres/db.ts';
 import { sql } from '../../lib/postgres/sql.ts';
-import { claimedColumns, jobColumns } from './job-columns.ts';
+import { claimedColumns, jobColumns } from './store.ts';
 import type { ClaimedJob, Job, JobStatus, Lease, SettledJob, Settlement } from './types.ts';
 
 export interface ClaimRequest {
@@ -44,8 +44,8 @@ export async function hasStruckJobs(tx: Tx): Promise<boolean> {
 
 /**
  * The fence: locks the job's row for the rest of the transaction if the lease is still ours. A paused job lets its
- * slice in flight commit; a canceled one only its own cleanup slices; a newer epoch nobody. A lease that was given back
- * keeps its epoch until the next claim, so it must be seen to be held.
+ * slice in flight commit, a canceled one only its own cleanup slices; an old epoch never commits. A lease that was
+ * given back keeps its epoch until the next claim, so `leased_by` is checked too.
  */
 export function fenceStatement({ tenantId, jobId, leaseEpoch }: Lease) {
   return sql`
@@ -90,7 +90,9 @@ export async function saveState(
        and lease_epoch = ${lease.leaseEpoch}`);
 }
 
-/** The audit events of settled slices, read from `moved`; a retry is two happenings: it failed, it will run again. */
+/**
+ * The audit events of settled slices, read from `moved`. A retry makes two events: it failed, and it will run again.
+ */
 const logOutcomes = sql`
       insert into events (tenant_id, type, subject, user_id, correlation_id, data)
       select m.tenant_id, e.type, m.job_id::text, m.user_id, m.correlation_id,
@@ -214,7 +216,7 @@ function subjectRecord({ tenantId, jobId, pipeline, subjectId }: Parameters<type
   return { tenant_id: tenantId, job_id: jobId, pipeline, subject_id: subjectId };
 }
 
-/** Gives leases back without an outcome: the work was dropped, somebody else may take it at once. */
+/** Gives leases back without an outcome: the work was dropped, and another worker may take it at once. */
 export async function releaseMany(tx: Tx, workerId: string, leases: Lease[]): Promise<number> {
   return tx.run(sql`
     update ingestion_jobs j
@@ -234,8 +236,8 @@ export interface RenewedLease extends Lease {
 }
 
 /**
- * Renews a worker's leases. What is missing from the result was lost, or its row is locked at the moment: a slice that
- * is in its transaction must not keep the others of its process from being renewed.
+ * Renews a worker's leases. A lease that is missing from the result was lost, or its row is locked at the moment: a
+ * slice in its transaction must not keep the other leases of its process from being renewed.
  */
 export function renewStatement({
   workerId,

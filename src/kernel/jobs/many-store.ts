@@ -1,6 +1,6 @@
 import type { Tx } from '../../lib/postgres/db.ts';
 import { sql } from '../../lib/postgres/sql.ts';
-import { logMade } from './job-columns.ts';
+import { logMade } from './store.ts';
 import type { NewJob } from './types.ts';
 
 export interface MadeJob {

@@ -3,9 +3,10 @@ import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
-import { onceMore } from '../../lib/once-more.ts';
 import type { Database, Tx } from '../../lib/postgres/db.ts';
 import { type GuardConnection, openGuardConnection } from '../../lib/postgres/guard-connection.ts';
+import { onceMore } from '../../lib/timing/once-more.ts';
+import { repeat } from '../../lib/timing/repeat.ts';
 import { type WakeUp, wakeChannel } from './wake-up.ts';
 import { beatStatement, deregisterWorker, registerWorker } from './worker-store.ts';
 
@@ -32,8 +33,8 @@ export function sessionName(workerId: string): string {
 
 /**
  * This process as a worker. It holds an advisory lock on a connection of its own for as long as it lives: when the
- * process or the connection dies, PostgreSQL frees the lock at once, and the others need not wait for leases to
- * expire. The same connection listens for wake-ups. Behind a pooler there is neither; then expiry and polling do.
+ * process or the connection dies, PostgreSQL frees the lock at once, and others need not wait for leases to expire. The
+ * same connection listens for wake-ups. A pooler allows neither; there, leases expire and workers poll.
  */
 export class Membership {
   readonly workerId: string;
@@ -43,7 +44,7 @@ export class Membership {
   #guardedBy: 'lock' | 'expiry' = 'expiry';
   #isMember = false;
   #stopping = false;
-  #beatTimer: NodeJS.Timeout | undefined;
+  #stopBeating: () => void = () => {};
   #rejoining: Promise<void> | null = null;
 
   constructor(options: MembershipOptions) {
@@ -67,17 +68,15 @@ export class Membership {
 
   async start(): Promise<void> {
     await onceMore(() => this.#join());
-    const beat = (): void => {
-      void this.#beat().finally(() => {
-        if (!this.#stopping) this.#beatTimer = setTimeout(beat, this.#options.heartbeatMs);
-      });
-    };
-    this.#beatTimer = setTimeout(beat, this.#options.heartbeatMs);
+    this.#stopBeating = repeat(
+      () => this.#beat(),
+      () => this.#options.heartbeatMs,
+    );
   }
 
   async stop(): Promise<void> {
     this.#stopping = true;
-    clearTimeout(this.#beatTimer);
+    this.#stopBeating();
     await this.#rejoining;
     if (this.#isMember) {
       await this.#kernel((tx) => deregisterWorker(tx, this.workerId)).catch((error: unknown) =>
@@ -109,7 +108,7 @@ export class Membership {
     }
     this.#guard = guard;
     this.#isMember = true;
-    // A connection that was given up ends later than its successor starts: only the present one counts.
+    // An abandoned connection may end after its successor has started: only the current one counts.
     guard?.onEnd(() => {
       if (this.#guard === guard) this.#lose('the guard connection ended');
     });
@@ -154,7 +153,7 @@ export class Membership {
     );
     if (!row) this.#lose('the worker was removed from the list of workers');
     else if (row.wasLost) {
-      this.#options.logger.info({ worker_id: this.workerId }, 'others had given this worker up');
+      this.#options.logger.info({ worker_id: this.workerId }, 'other workers had declared this worker lost');
     }
   }
 
@@ -171,7 +170,7 @@ export class Membership {
     this.#rejoining = this.#rejoin();
   }
 
-  /** As long as it takes: without the guard this process does no work, and the database may be away for hours. */
+  /** Tries for ever: without the guard this process does no work, and the database may be away for hours. */
   async #rejoin(): Promise<void> {
     let delayMs = 50;
     while (!this.#stopping) {

@@ -22,7 +22,7 @@ export class Quotas {
     const { waiting, limit } = await this.#look(tenantId);
     if (waiting < limit) return;
     throw jobErrors.raise.quota_exceeded(
-      `The tenant has ${waiting} jobs waiting, and may have ${limit}; come back in ${retryAfterSeconds} s`,
+      `The tenant has ${waiting} jobs waiting, and may have ${limit}; try again in ${retryAfterSeconds} s`,
       { retryAfterSeconds, details: { waiting, limit } },
     );
   }

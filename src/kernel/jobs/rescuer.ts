@@ -1,20 +1,14 @@
-import type { Logger } from '../../lib/log.ts';
-import { onceMore } from '../../lib/once-more.ts';
-import type { Database, Tx } from '../../lib/postgres/db.ts';
+import type { Tx } from '../../lib/postgres/db.ts';
+import { onceMore } from '../../lib/timing/once-more.ts';
+import { jittered, repeat } from '../../lib/timing/repeat.ts';
+import type { KernelParts } from './kernel.ts';
 import { hasStruckJobs, listFollowed } from './lease-store.ts';
 import { sessionName } from './membership.ts';
-import type { JobMetrics } from './metrics.ts';
-import type { WakeUp } from './wake-up.ts';
 import { listSilentWorkers, markLostWorkers, type RescuedJob, rescueLeases } from './worker-store.ts';
 
-export interface RescuerOptions {
-  db: Database;
-  wake: WakeUp;
-  logger: Logger;
-  metrics: JobMetrics;
-  leaseMs: number;
-  maxStrikes: number;
-  /** Told which workers were found dead, so that houses free what they held besides leases. */
+export interface RescuerOptions
+  extends Pick<KernelParts, 'db' | 'wake' | 'logger' | 'metrics' | 'leaseMs' | 'maxStrikes'> {
+  /** Gets the workers that were found dead, so that houses free what they held besides leases. */
   onLost?: ((workerIds: string[]) => Promise<void>) | undefined;
 }
 
@@ -27,14 +21,14 @@ const limits = { limitMs: 10_000, settings: { idle_in_transaction_session_timeou
 /** Takes the leases of dead and silent workers back. Safe to run in every process at once. */
 export class Rescuer {
   readonly #options: RescuerOptions;
-  #timer: NodeJS.Timeout | undefined;
+  #stopLooking: () => void = () => {};
   #hasStruck = false;
 
   constructor(options: RescuerOptions) {
     this.#options = options;
   }
 
-  /** Whether, at the last look, a job waited that has to run alone. */
+  /** Whether a job that has to run alone was waiting at the last check. */
   get hasStruck(): boolean {
     return this.#hasStruck;
   }
@@ -42,19 +36,15 @@ export class Rescuer {
   /** Often enough that a dead worker's job runs elsewhere within about a second. */
   start(): void {
     const everyMs = Math.min(400, this.#options.leaseMs / 4);
-    const look = (): void => {
-      void this.rescue()
-        .catch((error: unknown) => this.#options.logger.debug({ err: error }, 'rescue has to wait'))
-        .finally(() => {
-          if (this.#timer) this.#timer = setTimeout(look, everyMs * (0.75 + Math.random() / 2));
-        });
-    };
-    this.#timer = setTimeout(look, everyMs);
+    const rescue = () =>
+      this.rescue().catch((error: unknown) =>
+        this.#options.logger.debug({ err: error }, 'rescue has to wait'),
+      );
+    this.#stopLooking = repeat(rescue, () => jittered(everyMs));
   }
 
   stop(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#stopLooking();
   }
 
   async rescue(): Promise<RescuedJob[]> {
@@ -68,12 +58,12 @@ export class Rescuer {
       );
     }
     if (rescued.length > 0) this.#options.wake.announce('jobs', 'events');
-    // At last: what comes of it is for the next look, and if it fails, nothing of this one may be left undone.
+    // Last, because only the next run benefits, and a failure here must not stop the rest of this one.
     if (silent.length > 0) await this.#endStalledSessions(silent);
     return rescued;
   }
 
-  /** A process that is stopped in the middle of a statement keeps rows locked; the next look then gets them. */
+  /** A process that is stopped in the middle of a statement keeps rows locked; the next run then gets them. */
   async #endStalledSessions(workerIds: string[]): Promise<void> {
     const { db, logger } = this.#options;
     for (const session of await onceMore(() => db.endStalledSessions(workerIds.map(sessionName)))) {
@@ -92,7 +82,7 @@ export class Rescuer {
     });
   }
 
-  /** What had waited for a job that is given up was made the next one of its subject by the database. */
+  /** When a job is given up, the database creates the job that waited for it. */
   async #countFollowed(tx: Tx, jobs: RescuedJob[]): Promise<void> {
     const ended = jobs.filter(({ status }) => status === 'dead_letter');
     if (ended.length === 0) return;

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { delaysOf } from '../../../test/support/probes/retry-delays.ts';
-import { decideRetry, type RetryPolicy, retryPolicies } from './retry.ts';
+import { decideRetry, type RetryPolicy, unexpectedRetries } from './retry.ts';
 
-const { unexpected } = retryPolicies;
 const backoff = { type: 'exponential', baseMs: 60_000, capMs: 3_600_000, jitter: 0.25 } as const;
 const server: RetryPolicy = { maxRetries: 5, delay: backoff };
 const rateLimit: RetryPolicy = { ...server, honoursRetryAfter: true };
@@ -57,7 +56,7 @@ describe('exponential backoff', () => {
 });
 
 test('an unforeseen error is retried three times', () => {
-  expect(delaysOf(unexpected.bug)).toEqual(seconds(1, 2, 4));
+  expect(delaysOf(unexpectedRetries.bug)).toEqual(seconds(1, 2, 4));
 });
 
 describe('Retry-After', () => {

@@ -37,13 +37,10 @@ export function decideRetry(
   return { retry: true, delayMs: delayOf(policy, attempt, random), fromRetryAfter: false };
 }
 
-/** The retry table: one policy per pipeline and class of error. */
-export const retryPolicies = {
-  /** Errors that nobody foresaw: retried within limits, logged loudly. */
-  unexpected: {
-    bug: { maxRetries: 3, delay: { type: 'exponential', baseMs: 1_000, capMs: 60_000, jitter: 0.25 } },
-  },
-} as const satisfies Record<string, Record<string, RetryPolicy>>;
+/** For errors that nobody foresaw: retried within limits, logged loudly. */
+export const unexpectedRetries = {
+  bug: { maxRetries: 3, delay: { type: 'exponential', baseMs: 1_000, capMs: 60_000, jitter: 0.25 } },
+} as const satisfies Record<string, RetryPolicy>;
 
 function capOf(policy: RetryPolicy): number {
   return policy.delay.type === 'exponential' ? policy.delay.capMs : hourMs;

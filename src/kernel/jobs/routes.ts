@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { toSnakeCase } from '../../lib/snake-case.ts';
 import { listOf, pageOf, pageQuery, pageRequest, problems } from '../http/replies.ts';
 import { principalOf, type RouteApp, type RouteModule } from '../http/route.ts';
 import { storedText } from '../http/stored-text.ts';
@@ -67,7 +68,7 @@ function installCount(app: RouteApp, { db }: Parameters<RouteModule>[1]): void {
     config: { action: 'job.read' },
     schema: {
       tags: ['jobs'],
-      summary: `How many jobs match; beyond ${countedAtMost} they are not counted`,
+      summary: `Count the jobs that match, up to ${countedAtMost}`,
       querystring: z.strictObject(jobFilter),
       response: {
         200: z.object({ count: z.int(), isExact: z.boolean().describe('False: there are more') }),
@@ -154,7 +155,7 @@ function installDriving(app: RouteApp, kernel: Kernel): void {
     config: { action: 'job.control' },
     schema: {
       tags: ['jobs'],
-      summary: 'Drive a job for a bounded time inside this request',
+      summary: 'Run a job for a limited time within this request',
       params,
       querystring: z.strictObject({
         durationMs: z.coerce.number().int().min(1).max(maxKickoffMs).default(5_000),
@@ -183,7 +184,7 @@ function installDriving(app: RouteApp, kernel: Kernel): void {
     config: { action: 'worker.cycle' },
     schema: {
       tags: ['worker'],
-      summary: 'Run one worker cycle: of the own tenant, or (operator) of all tenants',
+      summary: 'Run one worker cycle: for your own tenant, or (operator) for all tenants',
       querystring: z.strictObject({
         budget_seconds: z.coerce.number().int().min(1).max(maxCycleSeconds).default(maxCycleSeconds),
       }),
@@ -235,7 +236,7 @@ function installRequeue(app: RouteApp, kernel: Kernel): void {
     config: { action: 'dead_letter.requeue', idempotent: true },
     schema: {
       tags: ['dead letters'],
-      summary: 'Make a new job of a dead letter, once',
+      summary: 'Create a new job from a dead letter, once',
       params,
       body: z.strictObject({ correlation_id: storedText(200).min(1).optional() }).nullish(),
       response: { 201: deadLetterReply, ...problems(404, 409, 413, 415, 422) },
@@ -274,11 +275,9 @@ function installRequeue(app: RouteApp, kernel: Kernel): void {
     handler: async (request) => {
       const { tenantId, userId } = principalOf(request);
       const { error_code: errorCode, pipeline, limit } = request.body;
-      const report = await requeueMatching(kernel, { tenantId, errorCode, pipeline, limit }, userId);
-      return {
-        requeued: report.requeued.map((row) => ({ job_id: row.jobId, requeued_from: row.requeuedFrom })),
-        skipped: report.skipped.map((row) => ({ job_id: row.jobId, code: row.code })),
-      };
+      const filter = { tenantId, errorCode, pipeline, limit };
+      const { requeued, skipped } = await requeueMatching(kernel, filter, userId);
+      return { requeued: requeued.map(toSnakeCase), skipped: skipped.map(toSnakeCase) };
     },
   });
 }

@@ -1,6 +1,7 @@
 import { newId } from '../../lib/ids.ts';
 import type { Database, Tx } from '../../lib/postgres/db.ts';
 import { jobErrors } from './errors.ts';
+import { insertJobs, type MadeJob } from './many-store.ts';
 import type { JobMetrics } from './metrics.ts';
 import type { PipelineRegistry } from './pipeline-registry.ts';
 import type { Quotas } from './quotas.ts';
@@ -20,7 +21,7 @@ import {
   resumeJob,
 } from './store.ts';
 import { type Move, statesBefore } from './transitions.ts';
-import type { Job, NewJob } from './types.ts';
+import type { Job, JobId, NewJob } from './types.ts';
 import type { WakeUp } from './wake-up.ts';
 
 export interface JobsDeps {
@@ -34,24 +35,22 @@ export interface JobsDeps {
 export type BeforeCommit<Result> = (tx: Tx, result: Result) => Promise<void>;
 
 /** A job as its caller may see it: `ownerId` is given for members, who see only their own. */
-export interface JobKey {
-  tenantId: string;
-  jobId: string;
+export interface JobKey extends JobId {
   ownerId?: string | undefined;
 }
 
 const maxLooks = 5;
 
 /**
- * Makes a job in the caller's transaction, beside the record that it is about. A retry that waits for the same
- * subject is brought forward instead; an active job is a 409 that names it. Never two at once.
+ * Creates a job in the caller's transaction, together with the record that it is about. A retry that waits for the same
+ * subject is brought forward instead. An active job causes a 409 that names it.
  */
 export async function dispatchIn(deps: JobsDeps, tx: Tx, tenantId: string, job: NewJob): Promise<Job> {
   const first = await tx.find<Dispatched>(dispatchStatement(tenantId, { ...job, jobId: newId() }));
   return dispatchedOrRefused(deps, tx, { tenantId, job, first });
 }
 
-/** In a transaction of its own, which its statement travels with. */
+/** In a transaction of its own, sent together with the statement. */
 export async function dispatch(deps: JobsDeps, tenantId: string, job: NewJob): Promise<Job> {
   await deps.quotas.assertRoom(tenantId);
   return deps.db.transaction<Job, Dispatched>(
@@ -61,13 +60,45 @@ export async function dispatch(deps: JobsDeps, tenantId: string, job: NewJob): P
   );
 }
 
+/** They have no workspace, stage, connector or time of their own. */
+export type ManyJob = Pick<
+  NewJob,
+  'pipeline' | 'subjectId' | 'maxRetries' | 'createdBy' | 'correlationId' | 'payload' | 'userId'
+>;
+
+/**
+ * Creates many jobs in the caller's transaction, beside the records that they are about. Active subjects get
+ * none: the caller decides what that means.
+ */
+export async function dispatchManyIn(
+  deps: Pick<JobsDeps, 'wake' | 'metrics'>,
+  tx: Tx,
+  tenantId: string,
+  jobs: readonly ManyJob[],
+): Promise<MadeJob[]> {
+  if (jobs.length === 0) return [];
+  const pipelineOf = new Map(jobs.map(({ subjectId, pipeline }) => [subjectId, pipeline]));
+  const made = await insertJobs(
+    tx,
+    tenantId,
+    jobs.map((job) => ({ ...job, jobId: newId() })),
+  );
+  tx.afterCommit(() => {
+    if (made.length > 0) deps.wake.announce('jobs', 'events');
+    for (const { subjectId } of made) {
+      deps.metrics.jobsQueued.inc({ pipeline: pipelineOf.get(subjectId) ?? '' });
+    }
+  });
+  return made;
+}
+
 async function dispatchedOrRefused(
   deps: JobsDeps,
   tx: Tx,
   { tenantId, job, first }: { tenantId: string; job: NewJob; first: Dispatched | null },
 ): Promise<Job> {
   let found = first;
-  // Between two looks the active job may have ended or failed: then the next look finds another answer.
+  // Between two statements the active job may have ended or failed: then the next try has another result.
   for (let look = 1; found === null && look < maxLooks; look += 1) {
     const active = await findActive(tx, { ...job, tenantId });
     if (active) throw activeJob(active);
@@ -118,7 +149,7 @@ export function cancel(deps: JobsDeps, key: JobKey): Promise<Job> {
   });
 }
 
-/** Makes a new job of a dead letter, once. */
+/** Creates a new job from a dead letter, once. */
 export async function requeue(
   deps: JobsDeps,
   { tenantId, jobId }: JobKey,
@@ -228,7 +259,7 @@ async function move(
   });
 }
 
-/** A waiting retry is not active; pausing or cleaning up makes it so, which only one job of a subject may be. */
+/** A waiting retry is not active. Pausing it or cleaning up makes it active, and only one job of a subject may be. */
 async function refuseBesideActive(tx: Tx, job: Job): Promise<void> {
   const active = job.status === 'failed' ? await findActive(tx, job) : null;
   if (active) throw activeJob(active);

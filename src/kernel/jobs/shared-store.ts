@@ -1,15 +1,11 @@
 import type { Tx } from '../../lib/postgres/db.ts';
 import { sql } from '../../lib/postgres/sql.ts';
-import { jobColumns } from './job-columns.ts';
-import type { Job, JobStatus, NewJob } from './types.ts';
+import { jobColumns, logMoved } from './store.ts';
+import type { Job, JobId, JobStatus, NewJob } from './types.ts';
 
-/** Jobs whose slices run side by side, and jobs that are still being written. */
-interface JobKey {
-  tenantId: string;
-  jobId: string;
-}
+// Jobs whose slices run side by side, and jobs that are still being written.
 
-/** A job that nobody sees or takes until `revealJob`: its rows are still coming in. */
+/** A job that is neither shown nor claimed until `revealJob`: its rows are still coming in. */
 export async function insertHiddenJob(
   tx: Tx,
   tenantId: string,
@@ -26,7 +22,7 @@ export async function insertHiddenJob(
       ${job.createdBy})`);
 }
 
-export function revealJob(tx: Tx, { tenantId, jobId }: JobKey): Promise<Job | null> {
+export function revealJob(tx: Tx, { tenantId, jobId }: JobId): Promise<Job | null> {
   return tx.find<Job>(sql`
     with moved as (
       update ingestion_jobs j
@@ -38,18 +34,12 @@ export function revealJob(tx: Tx, { tenantId, jobId }: JobKey): Promise<Job | nu
          and j.status = 'queued'
          and j.stage = 'ingesting'
       returning j.*
-    ), logged as (
-      insert into events (tenant_id, type, subject, user_id, correlation_id, data)
-      select j.tenant_id, 'job.queued', j.job_id::text, j.user_id, j.correlation_id,
-             jsonb_build_object('job_id', j.job_id, 'tenant_id', j.tenant_id, 'pipeline', j.pipeline,
-               'subject_id', j.subject_id, 'created_by', j.created_by)
-        from moved j
-    )
+    ), logged as (${logMoved('job.queued', `, 'subject_id', j.subject_id, 'created_by', j.created_by`)})
     select ${jobColumns} from moved j`);
 }
 
-/** Takes back a job whose rows did not all come in, with everything that hangs on it. */
-export async function deleteHiddenJob(tx: Tx, { tenantId, jobId }: JobKey): Promise<boolean> {
+/** Deletes a job whose rows did not all come in, with everything that belongs to it. */
+export async function deleteHiddenJob(tx: Tx, { tenantId, jobId }: JobId): Promise<boolean> {
   const deleted = await tx.run(sql`
     delete from ingestion_jobs
      where tenant_id = ${tenantId}
@@ -58,8 +48,8 @@ export async function deleteHiddenJob(tx: Tx, { tenantId, jobId }: JobKey): Prom
   return deleted === 1;
 }
 
-/** Nobody looks at the job again before this time has passed. */
-export async function parkJob(tx: Tx, { tenantId, jobId }: JobKey, delayMs: number): Promise<void> {
+/** The job is not claimed again before this time has passed. */
+export async function parkJob(tx: Tx, { tenantId, jobId }: JobId, delayMs: number): Promise<void> {
   await tx.run(sql`
     update ingestion_jobs
        set run_at = clock_timestamp() + ${Math.round(delayMs)} * interval '1 millisecond',
@@ -71,8 +61,8 @@ export async function parkJob(tx: Tx, { tenantId, jobId }: JobKey, delayMs: numb
        and shared`);
 }
 
-/** There is something to take, earlier than was thought: now, or after a delay. */
-export async function unparkJob(tx: Tx, { tenantId, jobId }: JobKey, delayMs = 0): Promise<void> {
+/** There is work earlier than expected: now, or after a delay. */
+export async function unparkJob(tx: Tx, { tenantId, jobId }: JobId, delayMs = 0): Promise<void> {
   await tx.run(sql`
     update ingestion_jobs
        set run_at = clock_timestamp() + ${Math.round(delayMs)} * interval '1 millisecond',
@@ -87,7 +77,7 @@ export async function unparkJob(tx: Tx, { tenantId, jobId }: JobKey, delayMs = 0
 /** The last slice of a shared job was committed in this transaction. */
 export function finishSharedJob(
   tx: Tx,
-  { tenantId, jobId }: JobKey,
+  { tenantId, jobId }: JobId,
   counters: Record<string, number>,
 ): Promise<{ jobId: string } | null> {
   return tx.find<{ jobId: string }>(sql`
@@ -104,19 +94,16 @@ export function finishSharedJob(
          and j.status in ('running', 'paused')
          and j.shared
       returning j.*
-    ), logged as (
-      insert into events (tenant_id, type, subject, user_id, correlation_id, data)
-      select j.tenant_id, 'job.completed', j.job_id::text, j.user_id, j.correlation_id,
-             jsonb_build_object('job_id', j.job_id, 'tenant_id', j.tenant_id, 'pipeline', j.pipeline,
-               'subject_id', j.subject_id, 'counters', j.counters,
-               'duration_seconds', extract(epoch from j.finished_at - j.started_at))
-        from moved j
-    )
+    ), logged as (${logMoved(
+      'job.completed',
+      `, 'subject_id', j.subject_id, 'counters', j.counters,
+               'duration_seconds', extract(epoch from j.finished_at - j.started_at)`,
+    )})
     select m.job_id as "jobId" from moved m`);
 }
 
-/** A finished shared job has something to do again. */
-export function reopenSharedJob(tx: Tx, { tenantId, jobId }: JobKey): Promise<{ jobId: string } | null> {
+/** A finished shared job has work again. */
+export function reopenSharedJob(tx: Tx, { tenantId, jobId }: JobId): Promise<{ jobId: string } | null> {
   return tx.find<{ jobId: string }>(sql`
     with moved as (
       update ingestion_jobs j
@@ -129,21 +116,15 @@ export function reopenSharedJob(tx: Tx, { tenantId, jobId }: JobKey): Promise<{ 
          and j.status = 'success'
          and j.shared
       returning j.*
-    ), logged as (
-      insert into events (tenant_id, type, subject, user_id, correlation_id, data)
-      select j.tenant_id, 'job.requeued', j.job_id::text, j.user_id, j.correlation_id,
-             jsonb_build_object('job_id', j.job_id, 'tenant_id', j.tenant_id, 'pipeline', j.pipeline,
-               'subject_id', j.subject_id)
-        from moved j
-    )
+    ), logged as (${logMoved('job.requeued', `, 'subject_id', j.subject_id`)})
     select m.job_id as "jobId" from moved m`);
 }
 
 /**
- * The gate at the end of a shared slice's transaction: locks the job's row and answers its status. Last in the
- * transaction, because all workers of the job pass here.
+ * The gate at the end of a shared slice's transaction: locks the job's row and returns its status. It comes last in
+ * the transaction, because all workers of the job wait here for each other.
  */
-export async function lockStatus(tx: Tx, { tenantId, jobId }: JobKey): Promise<JobStatus | null> {
+export async function lockStatus(tx: Tx, { tenantId, jobId }: JobId): Promise<JobStatus | null> {
   const row = await tx.find<{ status: JobStatus }>(sql`
     select status
       from ingestion_jobs
@@ -153,8 +134,8 @@ export async function lockStatus(tx: Tx, { tenantId, jobId }: JobKey): Promise<J
   return row?.status ?? null;
 }
 
-/** Without a lock: what it is a moment later is for the gate to say. */
-export async function readStatus(tx: Tx, { tenantId, jobId }: JobKey): Promise<JobStatus | null> {
+/** Without a lock; the gate checks it again at the end of the slice. */
+export async function readStatus(tx: Tx, { tenantId, jobId }: JobId): Promise<JobStatus | null> {
   const row = await tx.find<{ status: JobStatus }>(sql`
     select status
       from ingestion_jobs

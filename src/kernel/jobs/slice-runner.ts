@@ -1,12 +1,10 @@
 import { isSluiceError, messageOf } from '../../lib/errors.ts';
-import type { Logger } from '../../lib/log.ts';
-import type { Database, Tx } from '../../lib/postgres/db.ts';
+import type { Tx } from '../../lib/postgres/db.ts';
 import { jobErrors } from './errors.ts';
-import type { HeldLease, LeaseKeeper } from './lease-keeper.ts';
+import type { KernelParts } from './kernel.ts';
+import type { HeldLease } from './lease-keeper.ts';
 import { fenceStatement, listFollowed, saveState, settleMany } from './lease-store.ts';
-import type { JobMetrics } from './metrics.ts';
-import type { PipelineRegistry } from './pipeline-registry.ts';
-import { decideRetry, retryPolicies } from './retry.ts';
+import { decideRetry, unexpectedRetries } from './retry.ts';
 import { parkJob } from './shared-store.ts';
 import type {
   ClaimedJob,
@@ -20,29 +18,21 @@ import type {
   SliceState,
   TurnResult,
 } from './types.ts';
-import type { WakeUp } from './wake-up.ts';
 
-export interface SliceRunnerDeps {
-  db: Database;
-  keeper: LeaseKeeper;
-  registry: PipelineRegistry;
-  wake: WakeUp;
-  logger: Logger;
-  metrics: JobMetrics;
-  leaseMs: number;
-  workerId: string;
-}
+export type SliceRunnerDeps = Pick<
+  KernelParts,
+  'db' | 'keeper' | 'registry' | 'wake' | 'logger' | 'metrics' | 'leaseMs' | 'workerId'
+>;
 
 const turnFailureDelayMs = 2_000;
 const storageWaitMs = 5_000;
 
-/** What a slice runs under. */
 interface Holding {
   held: HeldLease;
   isTimeUp?: () => boolean;
 }
 
-/** The state behind a transaction in the middle of a slice; it may depend on what the transaction did. */
+/** The state after a transaction in the middle of a slice; it may depend on what the transaction did. */
 type Checkpointed<T> = SliceState | ((result: T) => SliceState);
 
 /** How a slice ended for the worker: settled with an outcome, or dropped because the lease or the database was gone. */
@@ -63,12 +53,12 @@ export class SliceRunner {
     this.#deps = deps;
   }
 
-  /** Slices end at their next good place from now on. */
+  /** From now on, slices end at the next point where they can continue later. */
   drain(): void {
     this.#draining = true;
   }
 
-  /** `untilMs`: when the slice is to end at its next good place, by `performance.now()`. */
+  /** After `untilMs`, by `performance.now()`, the slice ends at the next point where it can continue later. */
   async run(job: ClaimedJob, { untilMs = Number.POSITIVE_INFINITY } = {}): Promise<SliceEnd> {
     const isTimeUp = () => performance.now() >= untilMs;
     if (job.shared && job.status !== 'canceled') return this.#takeTurn(job, isTimeUp);
@@ -104,7 +94,7 @@ export class SliceRunner {
       const reason = isSluiceError(error) ? error.code : 'unexpected_failure';
       logger.warn({ err: error, job_id: job.jobId, correlation_id: job.correlationId }, 'a turn failed');
       this.#deps.metrics.slicesDropped.inc({ reason });
-      // Whatever it was, the next try must not follow at once and for ever.
+      // Whatever the cause, the next try must not follow at once, again and again.
       await db.tenant(job.tenantId, (tx) => parkJob(tx, job, turnFailureDelayMs)).catch(() => {});
       return { type: 'dropped', reason };
     } finally {
@@ -150,11 +140,11 @@ export class SliceRunner {
       { err: error, job_id: job.jobId, correlation_id: job.correlationId },
       'a slice failed',
     );
-    // Cleanup is never given up: what a canceled job left behind must go, however long it takes.
+    // Cleanup is never given up: what a canceled job left behind must be removed, however long it takes.
     if (job.status === 'canceled') {
       return { type: 'wait', delayMs: 5_000 };
     }
-    // Nothing is wrong with the job: it goes on where it was once its files can be read again.
+    // Nothing is wrong with the job: it continues once its files can be read again.
     if (isSluiceError(error) && error.code === 'files_unavailable') {
       return { type: 'wait', delayMs: storageWaitMs };
     }
@@ -200,7 +190,7 @@ export class SliceRunner {
     return this.#report([job], [settlement], settled)[0] as SliceEnd;
   }
 
-  /** A job that the database makes when another ends is queued like any other: counted, and announced to workers. */
+  /** A job that the database creates when another one ends is counted and announced like any other. */
   async #settle(tx: Tx, jobs: ClaimedJob[], settlements: Settlement[]): Promise<SettledJob[]> {
     const settled = await settleMany(tx, settlements);
     const { registry, wake, metrics } = this.#deps;
@@ -227,7 +217,7 @@ export class SliceRunner {
         // A process that is stopped inside the transaction must not keep the row locked past its lease.
         settings: { idle_in_transaction_session_timeout: String(Math.floor(this.#deps.leaseMs * 0.8)) },
         signal: held.controller.signal,
-        // Renewing goes over another connection: if only this one falls silent, the job would be held for ever.
+        // Leases are renewed over another connection: if only this one falls silent, the job would be held for ever.
         limitMs: this.#deps.leaseMs * 10,
       },
       async (tx, [row]) => {
@@ -290,7 +280,7 @@ export class SliceRunner {
   }
 }
 
-/** Whatever a pipeline's policies say: a job has no more retries than it was made with. */
+/** Whatever a pipeline's policies say, a job has no more retries than it was created with. */
 function settlementOf(
   { tenantId, jobId, leaseEpoch, retryCount, maxRetries }: Job,
   { outcome, ...state }: Omit<SliceResult, 'effects'>,
@@ -304,7 +294,7 @@ function hasEnded({ status, cleanupOpen }: SettledJob): boolean {
   return ['success', 'dead_letter', 'canceled'].includes(status) && !cleanupOpen;
 }
 
-/** The database was away or the answer was lost: not the job's fault, so it uses no attempt. */
+/** The database was away or its response was lost: not the job's fault, so it uses no attempt. */
 function isInfrastructure(error: unknown): boolean {
   return (
     isSluiceError(error) && ['database_unavailable', 'commit_unknown', 'lease_lost'].includes(error.code)
@@ -318,6 +308,6 @@ export function unexpectedOutcome(error: unknown, job: Job): Outcome {
     message: messageOf(error),
     class: 'unexpected',
   };
-  const decision = decideRetry(retryPolicies.unexpected.bug, job.retryCount);
+  const decision = decideRetry(unexpectedRetries.bug, job.retryCount);
   return decision.retry ? { type: 'retry', failure, delayMs: decision.delayMs } : { type: 'dead', failure };
 }

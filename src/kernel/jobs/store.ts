@@ -1,11 +1,42 @@
 import type { Tx } from '../../lib/postgres/db.ts';
-import { type Sql, sql, trustedSql } from '../../lib/postgres/sql.ts';
-import { jobColumns, logMade } from './job-columns.ts';
-import type { Job, JobStatus, NewJob } from './types.ts';
+import { columnList, type Sql, sql, trustedSql } from '../../lib/postgres/sql.ts';
+import type { Job, JobId, JobStatus, NewJob } from './types.ts';
+
+const columns = `
+  tenant_id job_id pipeline subject_id workspace_id status stage run_at next_retry_at retry_count max_retries run_id
+  correlation_id error_code error_message payload checkpoint counters lease_epoch leased_by lease_expires_at
+  heartbeat_at struck_by cleanup_open requeued_from shared connector_id external_account_id user_id file_id
+  created_by created_at started_at finished_at updated_at`;
+
+/** The columns of a Job, for `from ingestion_jobs j`. */
+export const jobColumns = columnList(columns, 'j.');
+
+/** The same for what claim_jobs() returns. */
+export const claimedColumns = columnList(columns, '(c.claimed).');
+
+/** The events of jobs `made` by the statement that it stands in. What follows a dead letter is a new job as well. */
+export const logMade: Sql = trustedSql(`
+      insert into events (tenant_id, type, subject, user_id, correlation_id, data)
+      select j.tenant_id, told.type, j.job_id::text, j.user_id, j.correlation_id,
+             jsonb_strip_nulls(jsonb_build_object(
+               'job_id', j.job_id, 'tenant_id', j.tenant_id, 'pipeline', j.pipeline, 'subject_id', j.subject_id,
+               'connector_id', j.connector_id, 'requeued_from', j.requeued_from, 'created_by', j.created_by))
+        from made j,
+             unnest(case when j.requeued_from is null then array['job.queued']
+                         else array['job.queued', 'job.requeued'] end) told (type)`);
+
+/** The event of each job that the statement has `moved`; `more` adds to what every such event says. */
+export function logMoved(type: string, more = ''): Sql {
+  return trustedSql(`
+      insert into events (tenant_id, type, subject, user_id, correlation_id, data)
+      select j.tenant_id, '${type}', j.job_id::text, j.user_id, j.correlation_id,
+             jsonb_build_object('job_id', j.job_id, 'tenant_id', j.tenant_id, 'pipeline', j.pipeline${more})
+        from moved j`);
+}
 
 export type JobToMake = NewJob & { jobId: string; requeuedFrom?: string };
 
-/** What a dispatch came to: a new job, or the retry of its subject that it has brought forward. */
+/** The result of a dispatch: a new job, or the retry of its subject, brought forward. */
 export type Dispatched = Job & { wasWaiting: boolean };
 
 /** Inserts a queued job and its event, unless the subject has an active job. */
@@ -15,7 +46,7 @@ export function insertJob(tx: Tx, tenantId: string, job: JobToMake): Promise<Job
     select ${jobColumns} from made j`);
 }
 
-/** Brings the retry of the job's subject forward, or makes the job; nothing, when the subject has an active one. */
+/** Brings the retry of the subject forward, or creates the job; does nothing when the subject has an active job. */
 export function dispatchStatement(tenantId: string, job: JobToMake) {
   return sql`
     with moved as (${forwarding({ tenantId, ...job })}), told as (${logForwarded}),
@@ -51,8 +82,8 @@ export interface SubjectKey {
 }
 
 /**
- * A retry that waits for this subject starts now, or when its upstream's Retry-After allows. Beside an active job of
- * the subject it stays where it is: it could not start anyway, and the caller has to be told of the active one.
+ * Lets a retry that waits for this subject start now, or when its upstream's Retry-After allows. If the subject has an
+ * active job, the retry stays as it is: it could not start anyway, and the caller has to learn of the active job.
  */
 export function bringRetryForward(tx: Tx, key: SubjectKey): Promise<Job | null> {
   return tx.find<Job>(sql`
@@ -87,14 +118,11 @@ function forwarding({ tenantId, pipeline, subjectId }: SubjectKey) {
       returning j.*`;
 }
 
-/** The event of a retry that `moved` has brought forward. */
-const logForwarded = trustedSql(`
-      insert into events (tenant_id, type, subject, user_id, correlation_id, data)
-      select j.tenant_id, 'job.retry', j.job_id::text, j.user_id, j.correlation_id,
-             jsonb_build_object('job_id', j.job_id, 'tenant_id', j.tenant_id, 'pipeline', j.pipeline,
-               'subject_id', j.subject_id, 'retry_count', j.retry_count, 'brought_forward', true,
-               'delay_seconds', greatest(0, extract(epoch from j.next_retry_at - clock_timestamp())))
-        from moved j`);
+const logForwarded = logMoved(
+  'job.retry',
+  `, 'subject_id', j.subject_id, 'retry_count', j.retry_count, 'brought_forward', true,
+     'delay_seconds', greatest(0, extract(epoch from j.next_retry_at - clock_timestamp()))`,
+);
 
 export function findActive(tx: Tx, { tenantId, pipeline, subjectId }: SubjectKey): Promise<Job | null> {
   return tx.find<Job>(sql`
@@ -106,7 +134,7 @@ export function findActive(tx: Tx, { tenantId, pipeline, subjectId }: SubjectKey
        and (j.status in ('queued', 'running', 'paused') or j.cleanup_open)`);
 }
 
-/** How many jobs wait, counted only as far as the limit goes. */
+/** How many jobs wait, counted only up to the limit. */
 export async function readQueueRoom(
   tx: Tx,
   { tenantId, maxQueued }: { tenantId: string; maxQueued: number },
@@ -132,10 +160,7 @@ export async function readQueueRoom(
 }
 
 /** `ownerId` narrows to one member's own jobs. */
-export function findJob(
-  tx: Tx,
-  key: { tenantId: string; jobId: string; ownerId?: string | undefined },
-): Promise<Job | null> {
+export function findJob(tx: Tx, key: JobId & { ownerId?: string | undefined }): Promise<Job | null> {
   return tx.find<Job>(sql`
     select ${jobColumns}
       from ingestion_jobs j
@@ -157,17 +182,13 @@ export interface JobFilter {
   limit: number;
 }
 
-/** Newest first: job ids are made in the order of time. */
+/** Newest first: job ids are in the order of time. */
 export function listJobs(tx: Tx, filter: JobFilter): Promise<Job[]> {
   return tx.rows<Job>(sql`
     select ${jobColumns}
       from ingestion_jobs j
      where j.tenant_id = ${filter.tenantId}
-       and j.stage is distinct from 'ingesting'
-       and (${filter.ownerId ?? null}::text is null or j.user_id = ${filter.ownerId ?? null})
-       and (${filter.status ?? null}::text is null or j.status = ${filter.status ?? null})
-       and (${filter.pipeline ?? null}::text is null or j.pipeline = ${filter.pipeline ?? null})
-       and (${filter.subjectId ?? null}::text is null or j.subject_id = ${filter.subjectId ?? null})
+       and ${shownAndMatching(filter)}
        and (${filter.connectorId ?? null}::text is null or j.connector_id = ${filter.connectorId ?? null})
        and (${filter.errorCode ?? null}::text is null or j.error_code = ${filter.errorCode ?? null})
        and (${filter.after}::uuid is null or j.job_id < ${filter.after}::uuid)
@@ -175,7 +196,7 @@ export function listJobs(tx: Tx, filter: JobFilter): Promise<Job[]> {
      limit ${filter.limit}`);
 }
 
-/** How many match, but no more than `limit` are counted. */
+/** How many match, counted only up to `limit`. */
 export async function countJobsUpTo(tx: Tx, filter: Omit<JobFilter, 'after'>): Promise<number> {
   const row = await tx.find<{ count: number }>(sql`
     select count(*) as count
@@ -183,16 +204,20 @@ export async function countJobsUpTo(tx: Tx, filter: Omit<JobFilter, 'after'>): P
         select
           from ingestion_jobs j
          where j.tenant_id = ${filter.tenantId}
-           and j.stage is distinct from 'ingesting'
-           and (${filter.ownerId ?? null}::text is null or j.user_id = ${filter.ownerId ?? null})
-           and (${filter.status ?? null}::text is null or j.status = ${filter.status ?? null})
-           and (${filter.pipeline ?? null}::text is null or j.pipeline = ${filter.pipeline ?? null})
-           and (${filter.subjectId ?? null}::text is null or j.subject_id = ${filter.subjectId ?? null})
+           and ${shownAndMatching(filter)}
          limit ${filter.limit}) found`);
   return row?.count ?? 0;
 }
 
-/** Dead letters that nobody has requeued yet, oldest first. */
+function shownAndMatching(filter: Pick<JobFilter, 'ownerId' | 'status' | 'pipeline' | 'subjectId'>): Sql {
+  return sql`j.stage is distinct from 'ingesting'
+       and (${filter.ownerId ?? null}::text is null or j.user_id = ${filter.ownerId ?? null})
+       and (${filter.status ?? null}::text is null or j.status = ${filter.status ?? null})
+       and (${filter.pipeline ?? null}::text is null or j.pipeline = ${filter.pipeline ?? null})
+       and (${filter.subjectId ?? null}::text is null or j.subject_id = ${filter.subjectId ?? null})`;
+}
+
+/** Dead letters that have not been requeued yet, oldest first. */
 export function listRequeueable(
   tx: Tx,
   filter: { tenantId: string; errorCode?: string | undefined; pipeline?: string | undefined; limit: number },
@@ -212,11 +237,8 @@ export function listRequeueable(
      limit ${filter.limit}`);
 }
 
-/** Holds two requeues of one dead letter apart, so that the second can name what the first made. */
-export async function lockJob(
-  tx: Tx,
-  { tenantId, jobId }: { tenantId: string; jobId: string },
-): Promise<void> {
+/** Makes two requeues of one dead letter wait for each other, so that the second can name the job of the first. */
+export async function lockJob(tx: Tx, { tenantId, jobId }: JobId): Promise<void> {
   await tx.run(sql`
     select 1
       from ingestion_jobs
@@ -225,7 +247,7 @@ export async function lockJob(
        for no key update`);
 }
 
-export function findRequeued(tx: Tx, { tenantId, jobId }: { tenantId: string; jobId: string }) {
+export function findRequeued(tx: Tx, { tenantId, jobId }: JobId) {
   return tx.find<{ jobId: string }>(sql`
     select job_id as "jobId"
       from ingestion_jobs
@@ -233,13 +255,11 @@ export function findRequeued(tx: Tx, { tenantId, jobId }: { tenantId: string; jo
        and requeued_from = ${jobId}`);
 }
 
-interface ControlKey {
-  tenantId: string;
-  jobId: string;
+interface ControlKey extends JobId {
   from: JobStatus[];
 }
 
-/** A slice in flight keeps its lease and may still commit; nobody takes the next one. */
+/** A slice in flight keeps its lease and may still commit; no further slice starts. */
 export function pauseJob(tx: Tx, { tenantId, jobId, from }: ControlKey): Promise<Job | null> {
   return tx.find<Job>(sql`
     with moved as (
@@ -250,12 +270,7 @@ export function pauseJob(tx: Tx, { tenantId, jobId, from }: ControlKey): Promise
          and j.job_id = ${jobId}
          and j.status = any(${from})
       returning j.*
-    ), logged as (
-      insert into events (tenant_id, type, subject, user_id, correlation_id, data)
-      select j.tenant_id, 'job.paused', j.job_id::text, j.user_id, j.correlation_id,
-             jsonb_build_object('job_id', j.job_id, 'tenant_id', j.tenant_id, 'pipeline', j.pipeline)
-        from moved j
-    )
+    ), logged as (${logMoved('job.paused')})
     select ${jobColumns} from moved j`);
 }
 
@@ -272,12 +287,7 @@ export function resumeJob(tx: Tx, { tenantId, jobId, from }: ControlKey): Promis
          and j.job_id = ${jobId}
          and j.status = any(${from})
       returning j.*
-    ), logged as (
-      insert into events (tenant_id, type, subject, user_id, correlation_id, data)
-      select j.tenant_id, 'job.resumed', j.job_id::text, j.user_id, j.correlation_id,
-             jsonb_build_object('job_id', j.job_id, 'tenant_id', j.tenant_id, 'pipeline', j.pipeline)
-        from moved j
-    )
+    ), logged as (${logMoved('job.resumed')})
     select ${jobColumns} from moved j`);
 }
 
@@ -304,12 +314,6 @@ export function cancelJob(
          and j.job_id = ${jobId}
          and j.status = any(${from})
       returning j.*
-    ), logged as (
-      insert into events (tenant_id, type, subject, user_id, correlation_id, data)
-      select j.tenant_id, 'job.canceled', j.job_id::text, j.user_id, j.correlation_id,
-             jsonb_build_object('job_id', j.job_id, 'tenant_id', j.tenant_id, 'pipeline', j.pipeline,
-               'cleanup_open', j.cleanup_open)
-        from moved j
-    )
+    ), logged as (${logMoved('job.canceled', `, 'cleanup_open', j.cleanup_open`)})
     select ${jobColumns} from moved j`);
 }

@@ -1,8 +1,8 @@
 import type { JobStatus } from './types.ts';
 
 /**
- * The whole machine. Every move is a guarded update that names its `from` states; a move that is not here cannot
- * happen. docs/state-machines.md is made from this table, and the model-based test walks all of it.
+ * The whole state machine. Every move is a guarded update that names its `from` states; a move that is not here cannot
+ * happen. docs/state-machines.md is generated from this table, and the model-based test covers all of it.
  */
 export type Move =
   | 'claim'
@@ -30,7 +30,12 @@ export const transitions: readonly Transition[] = [
   { move: 'claim', from: 'failed', to: 'running', when: 'a worker takes a due retry' },
   { move: 'claim', from: 'running', to: 'running', when: 'a worker takes the next slice' },
   { move: 'claim', from: 'canceled', to: 'canceled', when: 'a worker takes a cleanup slice' },
-  { move: 'continue', from: 'running', to: 'running', when: 'a slice was committed and more is to do' },
+  {
+    move: 'continue',
+    from: 'running',
+    to: 'running',
+    when: 'a slice was committed and more remains to be done',
+  },
   { move: 'continue', from: 'paused', to: 'paused', when: 'the slice in flight at the pause was committed' },
   { move: 'wait', from: 'running', to: 'running', when: 'the next slice has to wait; no attempt is used' },
   { move: 'wait', from: 'paused', to: 'paused', when: 'the slice in flight at the pause has to wait' },

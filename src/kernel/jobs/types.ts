@@ -15,9 +15,12 @@ export const jobStatuses = [
 ] as const;
 export type JobStatus = (typeof jobStatuses)[number];
 
-export interface Job {
+export interface JobId {
   tenantId: string;
   jobId: string;
+}
+
+export interface Job extends JobId {
   pipeline: string;
   subjectId: string;
   workspaceId: string | null;
@@ -55,9 +58,7 @@ export interface Job {
 }
 
 /** What a worker holds while it advances a job: which job, and the epoch that every write has to show. */
-export interface Lease {
-  tenantId: string;
-  jobId: string;
+export interface Lease extends JobId {
   leaseEpoch: number;
 }
 
@@ -87,15 +88,15 @@ export interface NewJob {
 export interface JobFailure {
   code: string;
   message: string;
-  /** Which line of the retry table it fell under; a label of `sluice_retries_total`. */
+  /** The class in the retry table; a label of `sluice_retries_total`. */
   class: string;
 }
 
 /** How a slice ended. */
 export type Outcome =
-  /** More to do: to the back of the line. */
+  /** More to do: the job goes to the end of the queue. */
   | { type: 'continue' }
-  /** Look again later; no attempt is used. */
+  /** Try again later; no attempt is used. */
   | { type: 'wait'; delayMs: number }
   | { type: 'done'; result?: Record<string, unknown> }
   | { type: 'retry'; failure: JobFailure; delayMs: number; notBefore?: boolean }
@@ -120,13 +121,13 @@ export interface Slice {
   readonly job: Job;
   /** Aborted when the lease is lost or the worker must stop: drop the work, make no further outside call. */
   readonly signal: AbortSignal;
-  /** True when the job was paused or the worker is draining: end the slice at the next good place. */
+  /** True when the job was paused or the worker is draining: end the slice where it can continue later. */
   shouldYield(): boolean;
   /** Throws LeaseLost unless the lease is still ours. Call before every outside call: fencing cannot undo a POST. */
   assertHeld(): Promise<void>;
   /**
-   * A fenced transaction in the middle of a slice. `work` gets the job as it is now: after a COMMIT whose answer was
-   * lost, its checkpoint tells whether the transaction took effect. The state may depend on what `work` did.
+   * A fenced transaction in the middle of a slice. `work` gets the job as it is now: after a COMMIT whose response
+   * was lost, its checkpoint tells whether the transaction took effect. The state may depend on what `work` did.
    */
   transaction<T>(
     work: (tx: Tx, job: Job) => Promise<T>,
@@ -139,14 +140,14 @@ export interface Turn {
   readonly job: Job;
   readonly workerId: string;
   readonly signal: AbortSignal;
-  /** True when the worker is draining: end at the next good place and give back what is not done. */
+  /** True when the worker is draining: end soon and give back what is not done. */
   shouldYield(): boolean;
 }
 
 export interface TurnResult {
-  /** How many things this turn brought to an end. */
+  /** How many items this turn finished. */
   processed: number;
-  /** `idle`: there is nothing to take at the moment, and the job's `runAt` says when to look again. */
+  /** `idle`: there is nothing to claim at the moment, and the job's `runAt` says when to try again. */
   state: 'more' | 'idle' | 'finished';
 }
 
@@ -161,7 +162,7 @@ export interface Pipeline {
   cleanUp?(slice: Slice): Promise<SliceResult>;
   /** In the transaction that cancels the job, its row locked; throws when it cannot be canceled any more. */
   onCancel?(tx: Tx, job: Job): Promise<void>;
-  /** Whether the transaction that ends this job may make the next one of its subject, for what has waited for it. */
+  /** Whether the transaction that ends this job may create the next one of its subject, for what has waited. */
   mayBeFollowed?(job: Job): boolean;
   /** Why a dead letter of this pipeline cannot be requeued, as a sentence; absent when it can. */
   readonly requeueRefusal?: string;
@@ -169,7 +170,7 @@ export interface Pipeline {
   onError(error: unknown, job: Job): Outcome;
   /** Small jobs that are claimed, advanced and settled together, up to this many; their slices have no effects. */
   readonly batchSize?: number;
-  /** How much of the job is still to do, if it can be told; kickoff answers it. */
+  /** How much of the job remains, if it is known; a kickoff reports it. */
   remaining?(job: Job): number | null | Promise<number | null>;
 }
 
@@ -178,9 +179,7 @@ export interface Settlement extends Lease {
   state: SliceState;
 }
 
-export interface SettledJob {
-  tenantId: string;
-  jobId: string;
+export interface SettledJob extends JobId {
   status: JobStatus;
   cleanupOpen: boolean;
 }

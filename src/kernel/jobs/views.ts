@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { timestamp } from '../http/replies.ts';
+import { shownAs, timestamp } from '../http/replies.ts';
 import { type Job, type JobStatus, jobStatuses } from './types.ts';
 
 /** The words of item jobs for the kernel's states; /api/jobs speaks them beside the kernel's own. */
@@ -54,34 +54,7 @@ export const jobReply = z
   .meta({ id: 'Job' });
 
 export function renderJob(job: Job): z.output<typeof jobReply> {
-  return {
-    jobId: job.jobId,
-    pipeline: job.pipeline,
-    subjectId: job.subjectId,
-    workspaceId: job.workspaceId,
-    status: job.status,
-    queueState: queueState(job),
-    stage: job.stage,
-    runAt: job.runAt.toISOString(),
-    nextRetryAt: moment(job.nextRetryAt),
-    retryCount: job.retryCount,
-    maxRetries: job.maxRetries,
-    runId: job.runId,
-    correlationId: job.correlationId,
-    errorCode: job.errorCode,
-    errorMessage: job.errorMessage,
-    checkpoint: job.checkpoint,
-    counters: job.counters,
-    leasedBy: job.leasedBy,
-    heartbeatAt: moment(job.heartbeatAt),
-    cleanupOpen: job.cleanupOpen,
-    requeuedFrom: job.requeuedFrom,
-    createdBy: job.createdBy,
-    createdAt: job.createdAt.toISOString(),
-    startedAt: moment(job.startedAt),
-    finishedAt: moment(job.finishedAt),
-    updatedAt: job.updatedAt.toISOString(),
-  };
+  return { ...shownAs(jobReply, job), queueState: queueState(job) };
 }
 
 /** As the dead-letter queue shows it, in the words of its document. */
@@ -108,27 +81,5 @@ export const deadLetterReply = z
   .meta({ id: 'DeadLetter' });
 
 export function renderDeadLetter(job: Job): z.output<typeof deadLetterReply> {
-  return {
-    job_id: job.jobId,
-    tenant_id: job.tenantId,
-    pipeline: job.pipeline,
-    subject_id: job.subjectId,
-    connector_id: job.connectorId,
-    external_account_id: job.externalAccountId,
-    status: job.status,
-    retry_count: job.retryCount,
-    run_id: job.runId,
-    correlation_id: job.correlationId,
-    error_code: job.errorCode,
-    error_message: job.errorMessage,
-    next_retry_at: moment(job.nextRetryAt),
-    requeued_from: job.requeuedFrom,
-    created_at: job.createdAt.toISOString(),
-    started_at: moment(job.startedAt),
-    finished_at: moment(job.finishedAt),
-  };
-}
-
-function moment(date: Date | null): string | null {
-  return date?.toISOString() ?? null;
+  return shownAs(deadLetterReply, job);
 }

@@ -1,5 +1,6 @@
 import type { Tx } from '../../lib/postgres/db.ts';
 import { sql } from '../../lib/postgres/sql.ts';
+import type { JobId } from './types.ts';
 
 export interface WorkerRow {
   workerId: string;
@@ -22,7 +23,7 @@ export interface NewWorker {
   version: string;
 }
 
-/** Enters a worker, or takes a lost one back: the same boot id means that the process never died. */
+/** Registers a worker, or restores a lost one: the same boot id means that the process never died. */
 export async function registerWorker(tx: Tx, worker: NewWorker): Promise<void> {
   await tx.run(sql`
     insert into workers (worker_id, name, guarded_by, lock_key, concurrency, version)
@@ -36,7 +37,7 @@ export async function registerWorker(tx: Tx, worker: NewWorker): Promise<void> {
   await takeStrikesBack(tx, worker.workerId);
 }
 
-/** A worker that reappears was cut off or stopped, not dead: jobs must not be counted as poison for it. */
+/** A worker that reappears was cut off or stopped, not dead: its strikes do not count. */
 async function takeStrikesBack(tx: Tx, workerId: string): Promise<void> {
   await tx.run(sql`
     update ingestion_jobs
@@ -46,8 +47,8 @@ async function takeStrikesBack(tx: Tx, workerId: string): Promise<void> {
 }
 
 /**
- * Says that the worker lives, and takes the strikes back if somebody had given it up meanwhile. In one statement: when
- * its answer is lost nobody is left who knows that there were any. Answers nothing when the worker is not on the list.
+ * Records that the worker lives, and removes its strikes if others had declared it lost. In one statement: if the
+ * response were lost in between, nothing would remember the strikes. Returns no row when the worker is not listed.
  */
 export function beatStatement(workerId: string) {
   return sql`
@@ -83,9 +84,7 @@ export function listWorkers(tx: Tx): Promise<WorkerRow[]> {
      limit 1000`);
 }
 
-export interface RescuedJob {
-  tenantId: string;
-  jobId: string;
+export interface RescuedJob extends JobId {
   pipeline: string;
   subjectId: string;
   status: string;
@@ -93,7 +92,7 @@ export interface RescuedJob {
   struck: boolean;
 }
 
-/** Marks the workers whose advisory lock is gone. The lock is only looked at: taking it would lie. */
+/** Marks the workers whose advisory lock is gone. The lock is only read: taking it would make the worker look alive. */
 export function markLostWorkers(tx: Tx): Promise<{ workerId: string }[]> {
   return tx.rows<{ workerId: string }>(sql`
     update workers w
@@ -122,12 +121,12 @@ const logRescues = sql`
     from moved m`;
 
 /**
- * Takes leases back: of lost workers at once, of silent ones when they have expired. A strike needs a dead process:
- * the lock is gone, or (behind a pooler, where there is no lock) the worker itself no longer beats. After
- * `maxStrikes` without progress the job is a dead letter: a poison job must not kill workers for ever. That cannot be
- * undone when the worker turns out to live, so the last strike waits `rejoinMs` for it to come back. A process counts
- * once: one that was given up and claimed again had not died. One that still beats takes no strike and is not waited
- * for: it has lost sight of the job, say with the answer to its claim.
+ * Takes leases back: from lost workers at once, from silent ones when their leases have expired. A strike needs a dead
+ * process: its lock is gone, or (behind a pooler, without locks) it sends no heartbeats. After `maxStrikes` without
+ * progress the job becomes a dead letter: a poison job must not kill workers for ever. That cannot be undone when the
+ * worker turns out to live, so the last strike waits `rejoinMs` for it to return. Each process counts once: one that
+ * was declared lost and claimed again had not died. One that still sends heartbeats causes no strike and no wait: it
+ * does not know of the job, for example because the response to its claim was lost.
  */
 export function rescueLeases(
   tx: Tx,
@@ -194,7 +193,7 @@ export function rescueLeases(
       from moved m`);
 }
 
-/** Workers that have not said for this long that they live. */
+/** Workers without a heartbeat for this long. */
 export async function listSilentWorkers(tx: Tx, silentMs: number): Promise<string[]> {
   const rows = await tx.rows<{ workerId: string }>(sql`
     select worker_id as "workerId"

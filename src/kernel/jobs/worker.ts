@@ -1,40 +1,36 @@
-import type { Logger } from '../../lib/log.ts';
-import type { Claimer } from './claimer.ts';
-import type { LeaseKeeper } from './lease-keeper.ts';
-import type { Membership } from './membership.ts';
-import type { PipelineRegistry } from './pipeline-registry.ts';
-import type { Rescuer } from './rescuer.ts';
-import type { SliceEnd, SliceRunner } from './slice-runner.ts';
+import { Bell } from '../../lib/timing/bell.ts';
+import { jittered } from '../../lib/timing/repeat.ts';
+import type { KernelParts } from './kernel.ts';
+import type { SliceEnd } from './slice-runner.ts';
 import type { ClaimedJob } from './types.ts';
-import type { WakeUp } from './wake-up.ts';
 
-export interface WorkerDeps {
-  claimer: Claimer;
-  keeper: LeaseKeeper;
-  membership: Membership;
-  registry: PipelineRegistry;
-  rescuer: Rescuer;
-  runner: SliceRunner;
-  wake: WakeUp;
-  logger: Logger;
-  concurrency: number;
-  pollMs: number;
-}
+export type WorkerDeps = Pick<
+  KernelParts,
+  | 'claimer'
+  | 'keeper'
+  | 'membership'
+  | 'registry'
+  | 'rescuer'
+  | 'runner'
+  | 'wake'
+  | 'logger'
+  | 'concurrency'
+  | 'pollMs'
+>;
 
 /**
- * The work loop: claims what fits, runs slices side by side, and looks again when something was announced, a slice
- * ended, or the poll interval has passed. It never claims more than it can start at once, so a tenant's turn is never
- * further away than one slice.
+ * The work loop: claims as many jobs as fit, runs their slices side by side, and claims again when work was announced,
+ * a slice ended, or the poll interval has passed. It never claims more than it can start at once, so a tenant waits at
+ * most one slice for its turn.
  */
 export class Worker {
   readonly #deps: WorkerDeps;
   readonly #running = new Set<Promise<void>>();
   #freeSlots: number;
-  /** A job that a worker died with runs alone, so that its neighbours take no strike if it does so again. */
+  /** A job whose worker died runs alone, so that no other job gets a strike if it happens again. */
   #alone = false;
   #stopping = false;
-  #wakeLoop: () => void = () => {};
-  #isWoken = false;
+  readonly #bell = new Bell();
   #loop: Promise<void> | null = null;
   #unlisten: () => void = () => {};
 
@@ -44,7 +40,7 @@ export class Worker {
   }
 
   start(): void {
-    this.#unlisten = this.#deps.wake.on('jobs', () => this.#wake());
+    this.#unlisten = this.#deps.wake.on('jobs', () => this.#bell.ring());
     this.#loop = this.#run();
   }
 
@@ -53,7 +49,7 @@ export class Worker {
     this.#stopping = true;
     this.#unlisten();
     this.#deps.runner.drain();
-    this.#wake();
+    this.#bell.ring();
     await this.#loop;
     const ended = Promise.all(this.#running);
     await Promise.race([ended, timeout(graceMs)]);
@@ -67,13 +63,12 @@ export class Worker {
 
   async #run(): Promise<void> {
     while (!this.#stopping) {
-      this.#isWoken = false;
       try {
         await this.#fill();
       } catch (error) {
         this.#deps.logger.warn({ err: error }, 'jobs could not be claimed; trying again');
       }
-      await this.#untilWoken(this.#deps.pollMs * (0.75 + Math.random() / 2));
+      if (!this.#stopping) await this.#bell.wait(jittered(this.#deps.pollMs));
     }
   }
 
@@ -96,7 +91,7 @@ export class Worker {
     return true;
   }
 
-  /** Answers whether anything was found, so that the rest of the slots may be worth another look. */
+  /** Returns whether any job was claimed: then the other slots may find work too. */
   async #startSome(): Promise<boolean> {
     const { registry, claimer, runner } = this.#deps;
     const jobs = await claimer.claim({ pipelines: registry.single, limit: this.#freeSlots });
@@ -124,32 +119,16 @@ export class Worker {
         this.#running.delete(running);
         this.#freeSlots += 1;
         this.#alone = false;
-        this.#wake();
+        this.#bell.ring();
       });
     this.#running.add(running);
   }
 
-  /** A short wait is over before the next poll: look again just then. */
+  /** A short wait ends before the next poll: wake up at that time. */
   #expectDue(end: SliceEnd): void {
     if (end.type !== 'settled' || !('delayMs' in end.outcome)) return;
     const { delayMs } = end.outcome;
-    if (delayMs < this.#deps.pollMs) setTimeout(() => this.#wake(), delayMs + 1).unref();
-  }
-
-  #wake(): void {
-    this.#isWoken = true;
-    this.#wakeLoop();
-  }
-
-  async #untilWoken(ms: number): Promise<void> {
-    if (this.#isWoken || this.#stopping) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      this.#wakeLoop = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+    if (delayMs < this.#deps.pollMs) setTimeout(() => this.#bell.ring(), delayMs + 1).unref();
   }
 }
 

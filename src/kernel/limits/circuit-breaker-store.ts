@@ -3,8 +3,8 @@ import { type Sql, sql } from '../../lib/postgres/sql.ts';
 import type { Breaker, BreakerPolicy, BreakerState } from './types.ts';
 
 /**
- * At most one row; none: nothing bad is known. Of callers that come at the same moment the row lock lets one take the
- * probe; the others find it taken, though what they see of the row may still be from before.
+ * Returns at most one row; none means that no problem is known. Of several callers at the same moment, the row lock
+ * lets one take the probe. The others find it taken, although they may still read the row as it was before.
  */
 export function checkStatement({ dependency, probeMs }: { dependency: string; probeMs: number }): Sql {
   return sql`
@@ -32,7 +32,7 @@ export interface CheckRow {
 }
 
 /**
- * A success while the breaker is open comes from a call that began before: it proves nothing about now. In the usual
+ * A success while the breaker is open comes from a call that began before it opened, so it proves nothing. In the usual
  * case (closed, no failures) nothing is written.
  */
 export function successStatement(dependency: string): Sql {
@@ -68,7 +68,7 @@ export function returnStatement(dependency: string): Sql {
        and state = 'probing'`;
 }
 
-/** No row when the breaker is open: what failed began before it opened, and must not make the wait longer. */
+/** Returns no row when the breaker is open: the call began before it opened and must not make the wait longer. */
 export function failureStatement(failure: { dependency: string; reason: string } & BreakerPolicy): Sql {
   const { dependency, reason, threshold, coolDownMs, maxCoolDownMs } = failure;
   return sql`
@@ -119,7 +119,7 @@ export function listBreakers(tx: Tx, limit: number): Promise<Breaker[]> {
      limit ${limit}`);
 }
 
-/** Nothing bad has been heard of them for a day. */
+/** Those without problems for a day. */
 export function deleteForgotten(tx: Tx, limit: number): Promise<number> {
   return tx.run(sql`
     delete from circuit_breakers

@@ -1,5 +1,6 @@
-import { Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import type { Logger } from '../../lib/log.ts';
+import { readGauge } from '../../lib/metrics.ts';
 import type { Database } from '../../lib/postgres/db.ts';
 import {
   type CheckRow,
@@ -22,7 +23,7 @@ export interface CircuitBreakersOptions {
 
 const defaultPolicy: BreakerPolicy = { threshold: 5, coolDownMs: 30_000, maxCoolDownMs: 600_000 };
 const defaultProbeMs = 60_000;
-/** While somebody probes the answer is near: nobody waits longer than this before asking again. */
+/** While a probe runs, its result is near: callers wait at most this long before they check again. */
 const maxWaitForProbeMs = 5_000;
 const minWaitMs = 100;
 const maxReasonLength = 500;
@@ -30,8 +31,8 @@ const maxListed = 1_000;
 const context = { role: 'sluice_kernel' } as const;
 
 /**
- * One circuit breaker per outside dependency, shared by all jobs and processes. When calls fail in a row, nobody calls
- * for a while; then one caller tries for all. Callers that may not call wait, which uses up no attempt of theirs.
+ * One circuit breaker per outside dependency, shared by all jobs and processes. When calls fail in a row, no calls are
+ * made for a while; then one caller tries for all. Callers that have to wait use no attempt.
  */
 export class CircuitBreakers {
   readonly #db: Database;
@@ -44,7 +45,7 @@ export class CircuitBreakers {
     this.#probeMs = probeMs;
   }
 
-  /** Before a call. Whoever is allowed reports how it went; a probe that nobody reports is given away again. */
+  /** Call it before a call, and report the result. A probe without a report is given to another caller later. */
   async check(dependency: string): Promise<BreakerAnswer> {
     const [row] = await this.#db.statement<CheckRow>(
       context,
@@ -64,7 +65,7 @@ export class CircuitBreakers {
     if (row?.hasClosed) this.#logger.info({ dependency }, 'a dependency is back; its breaker is closed');
   }
 
-  /** Only for failures of the dependency itself: a call that it refused for the caller's own fault is none. */
+  /** Only for failures of the dependency itself, not for calls that it refused because of the caller. */
   async recordFailure(
     dependency: string,
     reason: string,
@@ -79,7 +80,7 @@ export class CircuitBreakers {
     );
   }
 
-  /** Of a probe that was not made after all, so that the others need not wait for an answer that never comes. */
+  /** For a probe that was not made after all, so that the others need not wait for its result. */
   async returnProbe(dependency: string): Promise<void> {
     await this.#db.statement(context, returnStatement(dependency));
   }
@@ -88,29 +89,19 @@ export class CircuitBreakers {
     return this.#db.kernel((tx) => listBreakers(tx, maxListed));
   }
 
-  /** Forgets up to `limit` dependencies that have been well for a day; answers how many. For upkeep. */
+  /** Forgets up to `limit` dependencies without problems for a day. Returns how many. For upkeep. */
   purgeForgotten(limit: number): Promise<number> {
     return this.#db.kernel((tx) => deleteForgotten(tx, limit));
   }
 
-  /** `sluice_breaker_open`: read when somebody looks, because any process may have opened one. */
+  /** Reads the database, because any process may have opened a breaker. */
   installGauge(registry: Registry): void {
-    const list = () => this.list();
-    const logger = this.#logger;
-    new Gauge({
-      name: 'sluice_breaker_open',
-      help: '1 while calls to the dependency are held back, else 0',
-      labelNames: ['dependency'],
-      registers: [registry],
-      async collect() {
-        try {
-          const breakers = await list();
-          this.reset();
-          for (const { dependency, state } of breakers) this.set({ dependency }, state === 'closed' ? 0 : 1);
-        } catch (error) {
-          logger.warn({ err: error }, 'the circuit breakers could not be read for the metrics');
-        }
-      },
+    const help = '1 while calls to the dependency are held back, else 0';
+    const gauge = { name: 'sluice_breaker_open', help, labelNames: ['dependency'], logger: this.#logger };
+    readGauge(registry, gauge, async (open) => {
+      const breakers = await this.list();
+      open.reset();
+      for (const { dependency, state } of breakers) open.set({ dependency }, state === 'closed' ? 0 : 1);
     });
   }
 }

@@ -1,13 +1,11 @@
-import { Counter, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { metricsOf } from '../../lib/metrics.ts';
 
 export class LimitMetrics {
   readonly rateLimitWaits;
 
   constructor(registry: Registry) {
-    this.rateLimitWaits = new Counter({
-      name: 'sluice_rate_limit_waits_total',
-      help: 'Reservations that were told to wait',
-      registers: [registry],
-    });
+    const help = 'Reservations that were told to wait';
+    this.rateLimitWaits = metricsOf(registry).counter('sluice_rate_limit_waits_total', help);
   }
 }

@@ -10,8 +10,8 @@ const maxKeys = 10;
 const maxKeyLength = 500;
 
 /**
- * Strict sliding windows in the database, by the database's clock: whatever processes ask, no window of the length
- * `windowMs` ever holds more than `limit` grants. One round trip each.
+ * Strict sliding windows in the database, by the database's clock: over all processes, no window of `windowMs` ever
+ * holds more than `limit` grants. Each reservation is one round trip.
  */
 export class RateLimits {
   readonly #db: Database;
@@ -26,7 +26,7 @@ export class RateLimits {
     return this.reserveAll([reservation]);
   }
 
-  /** A place in each of the windows or in none of them, so that waiting for one uses up nothing of the others. */
+  /** Takes a place in every window or in none, so that waiting for one uses nothing of the others. */
   async reserveAll(reservations: readonly Reservation[]): Promise<ReservationAnswer> {
     refuseImpossible(reservations);
     const [row] = await this.#db.statement<{ waitMs: number }>(
@@ -38,7 +38,7 @@ export class RateLimits {
     return { granted: false, retryInMs: row?.waitMs ?? 1 };
   }
 
-  /** Forgets up to `limit` keys whose windows have passed; answers how many. For upkeep. */
+  /** Forgets up to `limit` keys whose windows have passed. Returns how many. For upkeep. */
   purgeExpired(limit: number): Promise<number> {
     return this.#db.kernel((tx) => deleteExpired(tx, limit));
   }

@@ -6,7 +6,7 @@ export interface Reservation {
   windowMs: number;
 }
 
-/** Not granted is no error: the caller comes back after `retryInMs`, and no attempt is used up. */
+/** Not granted is no error: the caller tries again after `retryInMs`, and no attempt is used. */
 export type ReservationAnswer = { granted: true } | { granted: false; retryInMs: number };
 
 export type BreakerState = 'closed' | 'open' | 'probing';
@@ -25,7 +25,7 @@ export interface Breaker {
   updatedAt: Date;
 }
 
-/** `isProbe`: this caller alone tries whether the dependency is back; its result decides for all. */
+/** `isProbe`: only this caller tests whether the dependency is back; its result decides for all. */
 export type BreakerAnswer = { allowed: true; isProbe: boolean } | { allowed: false; retryInMs: number };
 
 export interface BreakerPolicy {

@@ -11,10 +11,10 @@ export const secretErrors = defineErrors({
   ),
   secret_undecryptable: bug(
     'A stored secret cannot be decrypted',
-    'Put the key that encrypted it back into SLUICE_SECRET_KEY (behind the new one), or store the secret again.',
+    'Add the key that encrypted it to SLUICE_SECRET_KEY again, after the new one, or store the secret again.',
   ),
   secret_file_unusable: bug(
     'A secret of this installation cannot be read',
-    'Make the file readable for the user that runs Sluice; remove it only if losing what it protects is fine.',
+    'Make the file readable for the user that runs Sluice; remove it only if you can lose what it protects.',
   ),
 });

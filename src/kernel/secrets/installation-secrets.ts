@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto';
-import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
+import { link, mkdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { isMissing, syncDirectory } from '../../lib/durable-files.ts';
+import { isMissing, syncDirectory, writeDurably } from '../../lib/durable-files.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { newId } from '../../lib/ids.ts';
 import { secretErrors } from './errors.ts';
 import { parseSecretKeys, type SecretKeys } from './stored-secrets.ts';
 
 /**
- * Secrets that an installation makes for itself on its first start and keeps in its data directory, unless the
- * operator gives his own. Any number of processes may start at once: all get the same.
+ * Secrets that an installation creates on its first start and keeps in its data directory, unless the operator sets
+ * them. Any number of processes may start at once: all get the same ones.
  */
 export async function loadJwtSecret(options: {
   configured: string | null;
@@ -64,7 +64,7 @@ async function makeSecret(file: string): Promise<void> {
   await mkdir(directory, { recursive: true });
   const draft = `${file}.${newId()}.tmp`;
   try {
-    await writeDurably(draft, randomBytes(32).toString('base64url'));
+    await writeDurably(draft, `${randomBytes(32).toString('base64url')}\n`, fileMode);
     await link(draft, file).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'EEXIST') throw error;
     });
@@ -75,15 +75,5 @@ async function makeSecret(file: string): Promise<void> {
     });
   } finally {
     await rm(draft, { force: true });
-  }
-}
-
-async function writeDurably(file: string, content: string): Promise<void> {
-  const handle = await open(file, 'wx', fileMode);
-  try {
-    await handle.writeFile(`${content}\n`);
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }

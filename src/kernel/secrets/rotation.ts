@@ -9,16 +9,16 @@ import {
   type SecretKeys,
 } from './stored-secrets.ts';
 
-/** One kind of place where encrypted secrets lie. */
+/** One kind of place where encrypted secrets are stored. */
 export interface SecretShelf {
-  /** Those of all tenants that do not begin with this: another key than the first has encrypted them. */
+  /** The secrets of all tenants without this prefix: a key other than the first has encrypted them. */
   listOlder(currentPrefix: string): AsyncIterable<ShelvedSecret>;
 }
 
 export interface ShelvedSecret {
   place: string;
   stored: string;
-  /** Only if it is still the stored one; false when somebody has changed it meanwhile. */
+  /** Replaces it if it is unchanged; returns false when it was changed meanwhile. */
   replace(encrypted: string): Promise<boolean>;
 }
 
@@ -30,7 +30,7 @@ interface RotationOptions {
 
 const maxPerRun = 10_000;
 
-/** After a new key was put in front, everything is encrypted anew with it, so that the old one can be taken away. */
+/** After a new key was put first, everything is encrypted again with it, so that the old key can be removed. */
 export function rotationTask(options: RotationOptions): UpkeepTask {
   return { name: 'rotate_secrets', everyMs: 300_000, run: () => rotateSecrets(options) };
 }
@@ -41,7 +41,7 @@ export async function rotateSecrets({
   logger,
 }: RotationOptions): Promise<{ rotated: number; unreadable: number }> {
   const report = { rotated: 0, unreadable: 0 };
-  // What a key encrypted that is not there any more cannot be read anyway.
+  // With one key there is nothing to rotate: what a removed key encrypted cannot be read.
   if (keys.keys.length < 2) return report;
   for (const shelf of shelves) {
     for await (const secret of shelf.listOlder(currentPrefix(keys))) {

@@ -51,7 +51,7 @@ export async function deleteSecret(
   return deleted === 1;
 }
 
-/** Those that do not begin with this: another key has encrypted them. */
+/** Those without this prefix: another key has encrypted them. */
 export function listOlderSecrets(
   tx: Tx,
   { tenantId, currentPrefix }: { tenantId: string; currentPrefix: string },
@@ -65,7 +65,7 @@ export function listOlderSecrets(
      limit 1000`);
 }
 
-/** The same secret in another encryption: who stored it and when stays. */
+/** The same secret, encrypted with another key; who stored it and when stays. */
 export async function replaceEncrypted(
   tx: Tx,
   secret: { tenantId: string; name: string; stored: string; encrypted: string },

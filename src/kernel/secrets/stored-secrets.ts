@@ -2,8 +2,8 @@ import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:
 import { secretErrors } from './errors.ts';
 
 /**
- * Encryption of what tenants entrust to us (provider keys, webhook secrets): AES-256-GCM, bound to the place where
- * the secret is kept. Each text names its key, so that a new key can be put in front while the old ones still decrypt.
+ * Encryption of tenants' secrets (provider keys, webhook secrets): AES-256-GCM, bound to the place where the secret is
+ * stored. Each text names its key, so that a new key can be put first while the old ones still decrypt.
  */
 export interface SecretKeys {
   /** The first one encrypts. */
@@ -66,12 +66,12 @@ export function decryptSecret(
   return open({ key, sealed, place });
 }
 
-/** True when the text was not encrypted with the first key, so that a rotation can find what is left to do. */
+/** True when the text was not encrypted with the first key. */
 export function needsRotation(keys: SecretKeys, stored: string): boolean {
   return !stored.startsWith(currentPrefix(keys));
 }
 
-/** How every text begins that the first key has encrypted; nothing in it is what SQL's `like` takes for a sign. */
+/** The prefix of every text that the first key has encrypted. It has no wildcard of SQL's `like`. */
 export function currentPrefix(keys: SecretKeys): string {
   return `${version}.${keys.keys[0]?.id}.`;
 }

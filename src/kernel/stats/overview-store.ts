@@ -6,13 +6,13 @@ export interface ActiveCount {
   pipeline: string;
   status: string;
   count: number;
-  /** Since when the first of them could start; null: none is due. */
+  /** Since when the first of them could start; null when none is due. */
   waitingSince: Date | null;
 }
 
 /**
- * What is going on or will, each state over its own partial index: the many jobs that have ended are not read. An
- * items job whose file is still being read is no job yet for anybody.
+ * Jobs that have not ended, each state over its own partial index: the many jobs that have ended are not read. An items
+ * job whose file is still being read does not count yet.
  */
 export function countActive(tx: Tx, { tenantId, ownerId }: Scope): Promise<ActiveCount[]> {
   return tx.rows<ActiveCount>(sql`
@@ -67,7 +67,7 @@ export interface OpenDeadLetters {
   oldestAt: Date;
 }
 
-/** Those that nobody has requeued yet. */
+/** Dead letters that have not been requeued yet. */
 export function countOpenDeadLetters(tx: Tx, { tenantId, ownerId }: Scope): Promise<OpenDeadLetters[]> {
   return tx.rows<OpenDeadLetters>(sql`
     select d.error_code as "errorCode", count(*) as count, min(d.finished_at) as "oldestAt"

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Database } from '../../lib/postgres/db.ts';
+import { toSnakeCase } from '../../lib/snake-case.ts';
 import { problems, timestamp } from '../http/replies.ts';
 import { principalOf, type RouteModule } from '../http/route.ts';
 import { ownerFilter } from '../tenancy/types.ts';
@@ -40,7 +41,9 @@ const overviewReply = z
       running: count,
       paused: count,
       waiting_for_retry: count,
-      waiting_since: timestamp.nullable().describe('Since when the first job could start and has not'),
+      waiting_since: timestamp
+        .nullable()
+        .describe('Since when the first job has been waiting although it could start'),
       workers_alive: count,
     }),
     last_day: z.object({
@@ -49,7 +52,7 @@ const overviewReply = z
       succeeded: count,
       failed: count.describe('Dead letters: a job that will be retried has not failed'),
       canceled: count,
-      rows: z.number().describe('Of jobs that ended: rows, records, chunks or references'),
+      rows: z.number().describe('Rows, records, chunks or references of jobs that ended'),
       points: z.array(z.object({ at: timestamp, succeeded: count, failed: count, rows: z.number() })),
       failures: z.array(z.object({ pipeline: z.string(), error_code: z.string().nullable(), count })),
     }),
@@ -62,7 +65,7 @@ export interface OverviewDeps {
   rowCounters: Record<string, string>;
 }
 
-/** One answer for the console's first page, made of what indexes can count. */
+/** One response for the console's first page, made of what indexes can count. */
 export function overviewRoutes(deps: OverviewDeps): RouteModule {
   return (app, { db }) => {
     app.route({
@@ -71,7 +74,7 @@ export function overviewRoutes(deps: OverviewDeps): RouteModule {
       config: { action: 'stats.read' },
       schema: {
         tags: ['stats'],
-        summary: 'What needs you, what is going on, and the last 24 hours (a member: of the own things)',
+        summary: 'What needs you, what is in progress, and the last 24 hours (a member: only their own)',
         response: { 200: overviewReply, ...problems() },
       },
       handler: async (request) => {
@@ -94,22 +97,18 @@ async function readOverview(db: Database, options: OverviewDeps & { scope: Scope
     for (const source of options.attention) attention.push(...(await source(tx, scope, period)));
     return {
       as_of: asOf.toISOString(),
-      needs_you: attention.filter((one) => one.count > 0).map(renderAttention),
+      needs_you: attention.filter((one) => one.count > 0).map(toSnakeCase),
       now: { ...renderNow(await countActive(tx, scope)), workers_alive: workersAlive },
       last_day: renderEnded(await countEnded(tx, scope, { ...period, rowCounters }), period),
     };
   });
 }
 
-/** Whole steps of the clock, the last of them under way, so that a point stays the same until its time is over. */
+/** Whole steps of the clock, of which the last is in progress: so a point keeps its place from call to call. */
 function periodUntil(asOf: Date): Period {
   const stepMs = stepSeconds * 1000;
   const lastStepMs = Math.floor(asOf.getTime() / stepMs) * stepMs;
   return { since: new Date(lastStepMs - (steps - 1) * stepMs), stepSeconds };
-}
-
-function renderAttention({ kind, code, count: n, oldestAt, subjectId }: Attention) {
-  return { kind, code, count: n, oldest_at: oldestAt?.toISOString() ?? null, subject_id: subjectId };
 }
 
 function renderNow(rows: ActiveCount[]) {

@@ -3,7 +3,7 @@ import type { Database } from '../../lib/postgres/db.ts';
 import type { UpkeepTask } from '../upkeep/types.ts';
 import { findStuckJobs } from './store.ts';
 
-/** Writes jobs that make no progress into the log, for whoever watches it. */
+/** Logs the jobs that make no progress. */
 export function stuckJobsTask({ db, logger }: { db: Database; logger: Logger }): UpkeepTask {
   return {
     name: 'report_stuck_jobs',

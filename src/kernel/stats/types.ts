@@ -15,7 +15,7 @@ export interface Period {
 export interface Attention {
   /** What it is, as the console has words for it: `uploads_in_review`, `connectors_failing`. */
   kind: string;
-  /** Things of one kind that need different answers: an error code. */
+  /** Separates things of one kind that need different actions: an error code. */
   code: string | null;
   count: number;
   oldestAt: Date | null;
@@ -23,5 +23,5 @@ export interface Attention {
   subjectId: string | null;
 }
 
-/** How a house says what of it waits for a person. Reads by index only: the overview asks every few seconds. */
+/** How a house reports what waits for a person. It reads by index only: the overview asks every few seconds. */
 export type AttentionSource = (tx: Tx, scope: Scope, period: Period) => Promise<Attention[]>;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Tx } from '../../lib/postgres/db.ts';
+import { toSnakeCase } from '../../lib/snake-case.ts';
 import { timestamp } from '../http/replies.ts';
 import { listWorkers } from '../jobs/worker-store.ts';
 import { listTasks } from '../upkeep/store.ts';
@@ -23,11 +24,7 @@ const jobsByStatus: Statistic = {
   url: '/api/stats/jobs',
   summary: 'Jobs by pipeline and status',
   row: z.object({ pipeline: z.string(), status: z.string(), count, oldest_at: timestamp }),
-  read: async (tx, scope) =>
-    (await countJobs(tx, scope)).map(({ oldestAt, ...row }) => ({
-      ...row,
-      oldest_at: oldestAt.toISOString(),
-    })),
+  read: async (tx, scope) => (await countJobs(tx, scope)).map(toSnakeCase),
 };
 
 const stuckJobs: Statistic = {
@@ -42,14 +39,7 @@ const stuckJobs: Statistic = {
     since: timestamp,
   }),
   read: async (tx, scope) =>
-    (await findStuckJobs(tx, { ...scope, limit: 500 })).map((job) => ({
-      job_id: job.jobId,
-      pipeline: job.pipeline,
-      subject_id: job.subjectId,
-      connector_id: job.connectorId,
-      started_at: job.startedAt.toISOString(),
-      since: job.since.toISOString(),
-    })),
+    (await findStuckJobs(tx, { ...scope, limit: 500 })).map(({ tenantId: _, ...job }) => toSnakeCase(job)),
 };
 
 const deadLetters: Statistic = {
@@ -62,14 +52,7 @@ const deadLetters: Statistic = {
     oldest_at: maybe,
     newest_at: maybe,
   }),
-  read: async (tx, scope) =>
-    (await countDeadLetters(tx, scope)).map((row) => ({
-      error_code: row.errorCode,
-      count: row.count,
-      requeued: row.requeued,
-      oldest_at: moment(row.oldestAt),
-      newest_at: moment(row.newestAt),
-    })),
+  read: async (tx, scope) => (await countDeadLetters(tx, scope)).map(toSnakeCase),
 };
 
 const connectors: Statistic = {
@@ -115,16 +98,9 @@ const workers: ProcessStatistic = {
     leases: count,
   }),
   read: async (tx) =>
-    (await listWorkers(tx)).map((worker) => ({
-      worker_id: worker.workerId,
-      name: worker.name,
-      guarded_by: worker.guardedBy,
-      concurrency: worker.concurrency,
-      version: worker.version,
-      started_at: worker.startedAt.toISOString(),
-      heartbeat_at: worker.heartbeatAt.toISOString(),
-      is_alive: worker.lostAt === null,
-      leases: worker.leases,
+    (await listWorkers(tx)).map(({ lostAt, ...worker }) => ({
+      ...toSnakeCase(worker),
+      is_alive: lostAt === null,
     })),
 };
 
@@ -139,19 +115,7 @@ const upkeep: ProcessStatistic = {
     last_result: z.record(z.string(), z.number()).nullable(),
     last_error: z.string().nullable(),
   }),
-  read: async (tx) =>
-    (await listTasks(tx)).map((task) => ({
-      task: task.task,
-      next_run_at: task.nextRunAt.toISOString(),
-      last_started_at: moment(task.lastStartedAt),
-      last_finished_at: moment(task.lastFinishedAt),
-      last_result: task.lastResult,
-      last_error: task.lastError,
-    })),
+  read: async (tx) => (await listTasks(tx)).map(toSnakeCase),
 };
 
 export const processStatistics: ProcessStatistic[] = [workers, upkeep];
-
-function moment(date: Date | null): string | null {
-  return date?.toISOString() ?? null;
-}

@@ -53,7 +53,7 @@ export async function createApiKey(
   });
 }
 
-/** The principal of a presented key. Unknown, expired and revoked keys are told apart for nobody. */
+/** The principal of a presented key. The error is the same for unknown, expired and revoked keys. */
 export async function findApiKeyPrincipal(db: Database, presented: string): Promise<Principal> {
   const hash = hashOf(presented);
   const key = apiKeyShape.test(presented)

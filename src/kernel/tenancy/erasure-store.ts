@@ -9,14 +9,16 @@ export async function recordErasure(tx: Tx, tenantHash: string): Promise<void> {
 }
 
 /** From the catalog, so that a table which comes later is not forgotten. */
-export async function listTenantTables(tx: Tx): Promise<string[]> {
-  const rows = await tx.rows<{ name: string }>(sql`
-    select c.relname as name
+const tenantTables = sql`
       from pg_class c
       join pg_namespace n on n.oid = c.relnamespace and n.nspname = 'public'
       join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped
      where c.relkind in ('r', 'p')
-       and not c.relispartition
+       and not c.relispartition`;
+
+export async function listTenantTables(tx: Tx): Promise<string[]> {
+  const rows = await tx.rows<{ name: string }>(sql`
+    select c.relname as name ${tenantTables}
      order by c.relname`);
   return rows.map((row) => row.name);
 }
@@ -35,26 +37,15 @@ export async function listStorageKeys(tx: Tx, tenantId: string): Promise<string[
   return rows.map((row) => row.key);
 }
 
-/** The tables that grow without bound go first and in batches; the rest follows the tenant's row by cascade. */
-export async function deleteJobs(tx: Tx, tenantId: string, limit: number): Promise<number> {
-  return tx.run(sql`
-    delete from ingestion_jobs
-     where ctid = any(array(
-       select ctid
-         from ingestion_jobs
-        where tenant_id = ${tenantId}
-        limit ${limit}))`);
+/** Tables that grow without bound are emptied first, in batches; the rest is removed by cascade. */
+export function deleteJobs(tx: Tx, tenantId: string, limit: number): Promise<number> {
+  return deleteRows(tx, { table: 'ingestion_jobs', tenantId, limit });
 }
 
 /** Tenant tables that no cascade reaches: a foreign key would have cost too much on every row. */
 export async function listUnlinkedTables(tx: Tx): Promise<string[]> {
   const rows = await tx.rows<{ name: string }>(sql`
-    select c.relname as name
-      from pg_class c
-      join pg_namespace n on n.oid = c.relnamespace and n.nspname = 'public'
-      join pg_attribute a on a.attrelid = c.oid and a.attname = 'tenant_id' and not a.attisdropped
-     where c.relkind in ('r', 'p')
-       and not c.relispartition
+    select c.relname as name ${tenantTables}
        and c.relname <> 'tenants'
        and not exists (
          select from pg_constraint k

@@ -15,18 +15,18 @@ import { tenantHashOf } from './provisioning.ts';
 import { findTenant } from './store.ts';
 
 export interface ErasureReport {
-  /** Rows that were there, by table, when the erasure began. */
+  /** How many rows each table had when the erasure began. */
   erased: Record<string, number>;
   filesRemoved: number;
-  /** Counted afterwards over every table that the catalog knows: zero, or the erasure says where not. */
+  /** Counted afterwards over every table in the catalog: empty, or the tables that still have rows. */
   remaining: Record<string, number>;
 }
 
 const batchSize = 10_000;
 
 /**
- * Removes everything of a tenant and proves it. It can be repeated: whatever an interrupted run left goes with the
- * next one. A hash of the id stays, so that an old token does not bring the tenant back.
+ * Removes everything of a tenant and proves it. It can be repeated: the next run removes what an interrupted one left.
+ * A hash of the id stays, so that an old token does not bring the tenant back.
  */
 export async function eraseTenant(
   { db, files }: { db: Database; files: Files },
@@ -43,7 +43,7 @@ export async function eraseTenant(
   await inBatches(db, (tx) => deleteJobs(tx, tenantId, batchSize));
   const unlinked = await db.kernel(listUnlinkedTables);
   await deleteUnlinked(db, unlinked, tenantId);
-  // Nothing can be added once the tenant's row is gone; what came between the batches goes with it or right after.
+  // Once the tenant's row is gone, nothing can be added; what came between the batches goes with it or right after.
   await db.transaction({ role: 'sluice_kernel', settings: { statement_timeout: '0' } }, (tx) =>
     deleteTenant(tx, tenantId),
   );

@@ -11,7 +11,7 @@ import {
 export const tenancyErrors = defineErrors({
   invalid_token: unauthenticated(
     'The token is not accepted',
-    'Get a new token: rightly signed, not expired, with the claims sub, tenant_id, role, iss, aud and exp.',
+    'Get a new token: correctly signed, not expired, with the claims sub, tenant_id, role, iss, aud and exp.',
   ),
   invalid_api_key: unauthenticated(
     'The API key is not accepted',
@@ -19,7 +19,7 @@ export const tenancyErrors = defineErrors({
   ),
   invalid_session: unauthenticated(
     'The session has ended',
-    'Log in again with a new login link, such as the server prints at its start, or send a token.',
+    'Log in again with a new login link (the server prints one at its start), or send a token.',
   ),
   login_link_refused: unauthenticated(
     'The login link is not valid',
@@ -51,8 +51,8 @@ export const tenancyErrors = defineErrors({
     'List the users with GET /api/users; a user appears with its first request.',
   ),
   user_not_changeable: forbidden(
-    'This user cannot be changed by you',
-    'Nobody disables the own user, and only an operator disables an operator.',
+    'You cannot change this user',
+    'You cannot disable yourself, and only an operator can disable an operator.',
   ),
   api_key_not_found: notFound('There is no such API key', 'List the keys with GET /api/api-keys.'),
   role_not_grantable: forbidden(

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { useDatabase } from '../../../test/support/worlds/database.ts';
-import { systemClock } from '../../lib/clock.ts';
 import { newId } from '../../lib/ids.ts';
+import { systemClock } from '../../lib/timing/clock.ts';
 import { createAdmissions, tenantHashOf } from './provisioning.ts';
 import type { Principal } from './types.ts';
 

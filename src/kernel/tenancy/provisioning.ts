@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { Clock } from '../../lib/clock.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Database, Tx } from '../../lib/postgres/db.ts';
+import type { Clock } from '../../lib/timing/clock.ts';
 import { tenancyErrors } from './errors.ts';
 import {
   type Admission,
@@ -15,12 +15,12 @@ import type { Plan, Principal } from './types.ts';
 
 const defaultWorkspaceName = 'Default';
 
-/** How long a principal that was let in is let in again unasked: also how late a disabled user may still get in. */
+/** How long an admission is remembered: for as long, a disabled user may still get in. */
 const admissionMs = 10_000;
 const maxAdmissions = 10_000;
 
 export interface Admissions {
-  /** Makes the tenant and the user of a principal if they are new, and refuses disabled users and erased tenants. */
+  /** Creates the tenant and the user of a principal if they are new; refuses disabled users and erased tenants. */
   admit(principal: Principal): Promise<void>;
   /** After a change to the user, so that this process notices at once. */
   forget(tenantId: string, userId: string): void;
@@ -56,14 +56,14 @@ export function createAdmissions(db: Database, clock: Clock): Admissions {
   };
 }
 
-/** Makes the tenant with its first workspace unless it exists; refuses an erased one. True when it is new. */
+/** Creates the tenant with its first workspace unless it exists; refuses an erased one. True when it is new. */
 export async function provisionTenant(
   tx: Tx,
   { tenantId, name, plan }: { tenantId: string; name: string; plan: Plan },
 ): Promise<boolean> {
   const isNew = await insertTenantIfMissing(tx, { tenantId, name, plan });
   if (!isNew) return false;
-  // Looked up after the insert, whose unique index has waited for an erasure in progress.
+  // Checked after the insert, which has waited for an erasure in progress at its unique index.
   if (await isTenantErased(tx, tenantHashOf(tenantId))) {
     throw tenancyErrors.raise.tenant_erased(`The tenant ${tenantId} was erased and cannot come back`);
   }

@@ -13,10 +13,10 @@ const driving: readonly Role[] = ['admin', 'service', 'operator'];
 
 /**
  * The whole matrix. Every right but `tenant.manage`, `connection.import` and `worker.cycle_all` is about the caller's
- * own tenant: row-level security sees to that. An operator is an admin of its own tenant and more.
+ * own tenant, which row-level security enforces. An operator is an admin of its own tenant and more.
  */
 export const rights = {
-  'tenant.read_own': { roles: everyone, meaning: 'see the own tenant and who one is' },
+  'tenant.read_own': { roles: everyone, meaning: 'see your own tenant and who you are' },
   'tenant.manage': {
     roles: ['operator'],
     meaning: 'list, create and change all tenants, their plans and limits',
@@ -27,23 +27,26 @@ export const rights = {
   'user.manage': { roles: administration, meaning: 'disable and enable users' },
   'api_key.manage': { roles: administration, meaning: 'list, create and revoke API keys' },
   'session.end': { roles: everyone, meaning: 'log out' },
-  'job.read': { roles: everyone, meaning: 'see jobs (a member: the own ones)' },
+  'job.read': { roles: everyone, meaning: 'see jobs (a member: only their own)' },
   'job.control': {
     roles: intake,
-    meaning: 'pause, resume, cancel and kick off jobs (a member: the own ones)',
+    meaning: 'pause, resume, cancel and kick off jobs (a member: only their own)',
   },
   'dead_letter.read': { roles: ['admin', 'support', 'operator'], meaning: 'see dead letters' },
   'dead_letter.requeue': { roles: ['support', 'operator'], meaning: 'requeue dead letters' },
-  'event.read': { roles: everyone, meaning: 'see the audit log and its stream (a member: of the own jobs)' },
-  'stats.read': { roles: everyone, meaning: 'see statistics (a member: of the own jobs)' },
-  'worker.cycle': { roles: ['service', 'operator'], meaning: 'run one worker cycle for the own tenant' },
+  'event.read': {
+    roles: everyone,
+    meaning: 'see the audit log and its stream (a member: of their own jobs)',
+  },
+  'stats.read': { roles: everyone, meaning: 'see statistics (a member: of their own jobs)' },
+  'worker.cycle': { roles: ['service', 'operator'], meaning: 'run one worker cycle for your own tenant' },
   'worker.cycle_all': { roles: ['operator'], meaning: 'run one worker cycle for all tenants' },
   'upload.create': { roles: intake, meaning: 'upload reports' },
   'upload.read': { roles: everyone, meaning: 'see uploads, their rows and what was promoted' },
   'upload.control': { roles: intake, meaning: 'map, promote, cancel and undo uploads' },
   'item.create': { roles: intake, meaning: 'create item jobs' },
-  'item.read': { roles: everyone, meaning: 'see items (a member: of the own jobs)' },
-  'item.control': { roles: intake, meaning: 'reprocess and export items (a member: of the own jobs)' },
+  'item.read': { roles: everyone, meaning: 'see items (a member: of their own jobs)' },
+  'item.control': { roles: intake, meaning: 'reprocess and export items (a member: of their own jobs)' },
   'catalog.read': { roles: everyone, meaning: 'see catalogues and match rows against them' },
   'catalog.manage': { roles: administration, meaning: 'replace and delete catalogues' },
   'knowledge.read': { roles: everyone, meaning: 'see knowledge bases, their documents and runs' },
@@ -51,10 +54,10 @@ export const rights = {
   'knowledge.manage': { roles: driving, meaning: 'create, change and delete knowledge bases and sources' },
   'knowledge.ingest': { roles: driving, meaning: 'add documents and start, pause and cancel runs' },
   'scrape.read': { roles: everyone, meaning: 'see scrape sources, runs and hand-offs' },
-  'scrape.manage': { roles: driving, meaning: 'make, change and delete scrape sources' },
+  'scrape.manage': { roles: driving, meaning: 'create, change and delete scrape sources' },
   'scrape.sync': { roles: driving, meaning: 'push references and start crawls' },
   'adapter.read': { roles: everyone, meaning: 'see adapters and the files that they have found' },
-  'adapter.manage': { roles: administration, meaning: 'make, change, check and delete adapters' },
+  'adapter.manage': { roles: administration, meaning: 'create, change, check and delete adapters' },
   'adapter.scan': { roles: driving, meaning: 'scan adapters and try failed files again' },
   'connector.read': { roles: everyone, meaning: 'see connectors and syncs' },
   'connector.manage': { roles: administration, meaning: 'create, change and delete connectors' },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { newTenant, useDatabase } from '../../../test/support/worlds/database.ts';
-import { systemClock } from '../../lib/clock.ts';
+import { systemClock } from '../../lib/timing/clock.ts';
 import { createAdmissions } from './provisioning.ts';
 import * as service from './service.ts';
 import type { Principal, Role } from './types.ts';

@@ -1,6 +1,6 @@
-import type { Clock } from '../../lib/clock.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Database } from '../../lib/postgres/db.ts';
+import type { Clock } from '../../lib/timing/clock.ts';
 import { listApiKeys, revokeApiKey } from './api-key-store.ts';
 import { apiKeyPrefix, findApiKeyPrincipal } from './api-keys.ts';
 import { tenancyErrors } from './errors.ts';
@@ -25,7 +25,7 @@ import {
 export interface Authenticator {
   fromBearer(presented: string): Promise<Principal>;
   fromSession(session: string): Promise<Principal>;
-  /** A session for whoever presents a token or key; it ends no later than the token does. */
+  /** Starts a session for a token or key; it ends no later than the token does. */
   startSession(presented: string): Promise<StartedSession>;
   admissions: Admissions;
 }
@@ -47,8 +47,8 @@ export function createAuthenticator(options: {
   const admissions = createAdmissions(db, clock);
 
   async function identify(presented: string): Promise<{ principal: Principal; endsAtMs: number }> {
-    // A key's tenant exists as long as the key does, and a key is no user: nothing to provision. Its session asks
-    // for the key at every request, so it needs no end of its own.
+    // A key's tenant exists as long as the key does, and a key is no user: there is nothing to provision. Its session
+    // checks the key at every request, so it needs no end of its own.
     if (presented.startsWith(apiKeyPrefix)) {
       return { principal: await findApiKeyPrincipal(db, presented), endsAtMs: Number.POSITIVE_INFINITY };
     }
@@ -75,7 +75,7 @@ export function createAuthenticator(options: {
   };
 }
 
-/** Tenants: an operator sees and changes all of them, everybody else sees the own one and nothing of others. */
+/** An operator sees and changes all tenants; everybody else sees only their own. */
 export async function getTenant(db: Database, principal: Principal, tenantId: string): Promise<Tenant> {
   const all = can(principal.role, 'tenant.manage');
   const tenant = all
@@ -192,7 +192,7 @@ export function listKeys(db: Database, tenantId: string, page: PageRequest): Pro
   return db.tenant(tenantId, (tx) => listApiKeys(tx, { tenantId, ...page }));
 }
 
-/** Revoking twice is no error: the caller wants it gone, and it is. */
+/** Revoking a key twice is no error. */
 export async function revokeKey(
   db: Database,
   { tenantId, keyId }: { tenantId: string; keyId: string },

@@ -61,7 +61,7 @@ export async function deleteSession(tx: Tx, sessionHash: Buffer): Promise<void> 
   await tx.run(sql`delete from sessions where session_hash = ${sessionHash}`);
 }
 
-/** Links and sessions that ended are of no use; a batch goes with every new login, so the tables stay small. */
+/** Every new login removes a batch of ended links and sessions, so the tables stay small. */
 export async function deleteEnded(tx: Tx, limit: number): Promise<void> {
   await tx.run(sql`
     delete from login_links

@@ -11,7 +11,7 @@ async function newLink(): Promise<{ tenantId: string; code: string }> {
 }
 
 describe('a login link', () => {
-  test('of 20 simultaneous uses exactly one gets a session', async () => {
+  test('gives a session to exactly one of 20 simultaneous uses', async () => {
     const { tenantId, code } = await newLink();
     const uses = await Promise.allSettled(Array.from({ length: 20 }, () => startSession(database.db, code)));
     expect(uses.filter((use) => use.status === 'fulfilled')).toHaveLength(1);

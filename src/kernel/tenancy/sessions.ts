@@ -27,7 +27,7 @@ export async function createLoginLink(db: Database, subject: SessionSubject): Pr
   return code;
 }
 
-/** The value of the session cookie of somebody who has proved otherwise who they are. */
+/** Starts a session for a user who is authenticated already. Returns the value of the session cookie. */
 export async function startSessionFor(
   db: Database,
   { tenantId, userId, role }: SessionSubject,
@@ -41,7 +41,7 @@ export async function startSessionFor(
   return session;
 }
 
-/** Uses the link up and answers the value of the session cookie. */
+/** Uses the link up and returns the value of the session cookie. */
 export async function startSession(db: Database, code: string): Promise<string> {
   const session = newSecret();
   const subject = secretShape.test(code)

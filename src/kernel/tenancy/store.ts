@@ -9,7 +9,7 @@ const userColumns = sql`
   user_id as "userId", role, name, email, disabled_at as "disabledAt",
   created_at as "createdAt", last_seen_at as "lastSeenAt"`;
 
-/** False when the tenant was there already, also when another transaction was just making it. */
+/** False when the tenant exists already, or another transaction has just created it. */
 export async function insertTenantIfMissing(
   tx: Tx,
   { tenantId, name, plan }: { tenantId: string; name: string; plan: Plan },

@@ -2,8 +2,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { decodeJwt, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { systemClock } from '../../lib/clock.ts';
 import { isSluiceError } from '../../lib/errors.ts';
+import { systemClock } from '../../lib/timing/clock.ts';
 import { createTokenVerifier, mintToken, type TokenSettings } from './tokens.ts';
 
 const settings: TokenSettings = { secret: 'x'.repeat(32), issuer: 'us', audience: 'them', jwksUrl: null };

@@ -8,7 +8,7 @@ import {
   jwtVerify,
   SignJWT,
 } from 'jose';
-import type { Clock } from '../../lib/clock.ts';
+import type { Clock } from '../../lib/timing/clock.ts';
 import { tenancyErrors } from './errors.ts';
 import {
   apiKeyUserPrefix,
@@ -42,7 +42,7 @@ const keyFetch = { timeoutDuration: 5_000, cooldownDuration: 30_000, cacheMaxAge
  * so a public key cannot be passed off as one.
  */
 export function createTokenVerifier(settings: TokenSettings, clock: Clock): TokenVerifier {
-  // Once for all tokens: as bytes it would be imported again for each of them, which costs as much as the check.
+  // Imported once: as bytes it would be imported for every token, which costs as much as the check.
   const secretKey = importSecret(settings.secret, 'verify');
   const remoteKeys =
     settings.jwksUrl === null ? null : createRemoteJWKSet(new URL(settings.jwksUrl), keyFetch);
@@ -153,7 +153,7 @@ function describingClaim(claims: JWTPayload, claim: string): string | undefined 
   return typeof value === 'string' && isUsableId(value) ? value : undefined;
 }
 
-/** Never the token itself, nor the library's words about it: they may quote what the caller sent. */
+/** Quotes neither the token nor the library's message, which may quote what the caller sent. */
 function toTokenError(error: unknown): unknown {
   if (error instanceof errors.JWTExpired) {
     return tenancyErrors.raise.invalid_token('The token has expired (claim exp)', { cause: error });

@@ -7,7 +7,7 @@ export type Role = (typeof roles)[number];
 export const plans = ['free', 'growth', 'enterprise'] as const;
 export type Plan = (typeof plans)[number];
 
-/** Whoever a request acts for, once authenticated. */
+/** Who an authenticated request acts for. */
 export interface Principal {
   tenantId: string;
   /** The token's `sub`; for an API key `api_key:` and the key's id, which no token may claim. */
@@ -65,7 +65,7 @@ export interface PageRequest {
   after: string | null;
 }
 
-/** Runs inside the transaction that makes the change, so that a kept answer commits together with its effect. */
+/** Runs inside the transaction of the change, so that a stored response commits together with its effect. */
 export type BeforeCommit<Result> = (tx: Tx, result: Result) => Promise<void>;
 
 export function isRole(text: string): text is Role {
@@ -82,7 +82,7 @@ export function isUsableId(text: string): boolean {
   return text.length > 0 && [...text].length <= idMaxLength && !/[\p{Cc}\p{Cs}]/u.test(text);
 }
 
-/** Members see only what is their own: its owner's id. Everybody else sees the whole tenant: undefined. */
+/** The user id that limits what a member sees; undefined for everybody else, who sees the whole tenant. */
 export function ownerFilter(principal: Principal): string | undefined {
   return principal.role === 'member' ? principal.userId : undefined;
 }

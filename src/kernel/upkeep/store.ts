@@ -44,8 +44,8 @@ export function listTasks(tx: Tx): Promise<UpkeepTaskState[]> {
 }
 
 /**
- * Old events, but none that a webhook endpoint has not got: neither what its cursor has not reached, nor what waits for
- * its delivery. One that is disabled holds up nothing that it was not to be sent yet.
+ * Old events, except those that a webhook endpoint still needs: events beyond its cursor, and events of pending
+ * deliveries. A disabled endpoint keeps only the events of its pending deliveries.
  */
 export function purgeEvents(tx: Tx, { days, limit }: { days: number; limit: number }): Promise<number> {
   return tx.run(sql`

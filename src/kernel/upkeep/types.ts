@@ -2,7 +2,7 @@
 export interface UpkeepTask {
   name: string;
   everyMs: number;
-  /** Answers what was done, as numbers for the console. */
+  /** Returns what was done, as numbers for the console. */
   run(): Promise<Record<string, number>>;
 }
 

@@ -21,7 +21,7 @@ async function stateOf(task: string) {
   return (await database.db.kernel(listTasks)).find((row) => row.task === task);
 }
 
-test('of many processes exactly one does a due task, and it is not due again before its interval', async () => {
+test('exactly one of many processes runs a due task, and it is not due again before its interval', async () => {
   let runs = 0;
   const task = { name: 'once', everyMs: 60_000, run: async () => ({ runs: ++runs }) };
   const processes = await Promise.all(Array.from({ length: 8 }, () => upkeepWith([task])));

@@ -1,6 +1,7 @@
 import { messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Database } from '../../lib/postgres/db.ts';
+import { jittered, repeat } from '../../lib/timing/repeat.ts';
 import { claimTask, enterTasks, recordRun } from './store.ts';
 import type { UpkeepTask } from './types.ts';
 
@@ -15,7 +16,7 @@ export interface UpkeepOptions {
 /** Runs the chores. Every worker has one; the database decides who does a chore that is due. */
 export class Upkeep {
   readonly #options: UpkeepOptions;
-  #timer: NodeJS.Timeout | undefined;
+  #stopLooking: () => void = () => {};
   #running: Promise<unknown> = Promise.resolve();
 
   constructor(options: UpkeepOptions) {
@@ -30,21 +31,19 @@ export class Upkeep {
       ),
     );
     const everyMs = this.#options.lookEveryMs ?? 5_000;
-    const look = (): void => {
-      this.#running = this.runDue().finally(() => {
-        if (this.#timer) this.#timer = setTimeout(look, everyMs * (0.75 + Math.random() / 2));
-      });
+    const look = () => {
+      this.#running = this.runDue();
+      return this.#running;
     };
-    this.#timer = setTimeout(look, everyMs * Math.random());
+    this.#stopLooking = repeat(look, () => jittered(everyMs), everyMs * Math.random());
   }
 
   async stop(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#stopLooking();
     await this.#running;
   }
 
-  /** Does what is due now; answers the names of the tasks that this process did. */
+  /** Runs the tasks that are due. Returns the names of those that this process ran. */
   async runDue(): Promise<string[]> {
     const done: string[] = [];
     for (const task of this.#options.tasks) {

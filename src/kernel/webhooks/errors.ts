@@ -10,11 +10,11 @@ export const webhookErrors = defineErrors({
     'Check the id; finished deliveries are kept for WEBHOOK_DELIVERY_RETENTION_DAYS.',
   ),
   too_many_webhooks: conflict(
-    'The tenant has as many webhook endpoints as it may have',
+    'The tenant has reached its limit of webhook endpoints',
     'Delete one that is not needed, or ask an operator to raise WEBHOOK_MAX_ENDPOINTS.',
   ),
   webhook_disabled: conflict(
     'The webhook endpoint is disabled',
-    'Enable it with PATCH /api/webhooks/{webhook_id} {"enabled": true}; what waits is then sent at once.',
+    'Enable it with PATCH /api/webhooks/{webhook_id} {"enabled": true}; waiting deliveries are then sent at once.',
   ),
 });

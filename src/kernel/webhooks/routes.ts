@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { toCamelCase } from '../../lib/snake-case.ts';
 import { isTypePattern } from '../events/types.ts';
 import { listOf, pageOf, pageQuery, pageRequest, problems } from '../http/replies.ts';
 import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../http/route.ts';
@@ -27,12 +28,10 @@ const url = storedText(maxUrlBytes)
   .refine((text) => Buffer.byteLength(text) <= maxUrlBytes, `must have at most ${maxUrlBytes} bytes`)
   .meta({ format: 'uri' });
 const eventTypes = z
-  .array(
-    z.string().refine(isTypePattern, 'must be a type such as job.completed, or a beginning such as job.*'),
-  )
+  .array(z.string().refine(isTypePattern, 'must be a type such as job.completed, or a prefix such as job.*'))
   .min(1)
   .max(maxEventTypes)
-  .describe('Types such as `upload.completed`, or beginnings such as `job.*`');
+  .describe('Types such as `upload.completed`, or prefixes such as `job.*`');
 const description = storedText(500);
 
 export function webhookRoutes(deps: WebhookDeps): RouteModule {
@@ -73,7 +72,7 @@ function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
     config: { action },
     schema: {
       tags,
-      summary: 'See a webhook endpoint',
+      summary: 'Get a webhook endpoint',
       params,
       response: { 200: endpointReply, ...problems(404) },
     },
@@ -89,7 +88,7 @@ function installCreation(app: RouteApp, deps: WebhookDeps): void {
     config: { action, idempotent: 'sealed' },
     schema: {
       tags,
-      summary: 'Send events to a URL from now on, signed as Standard Webhooks says',
+      summary: 'Send events to a URL from now on, signed as Standard Webhooks specifies',
       body: z.strictObject({
         url,
         event_types: eventTypes.nullish(),
@@ -98,12 +97,8 @@ function installCreation(app: RouteApp, deps: WebhookDeps): void {
       response: { 201: endpointWithSecretReply, ...problems(409, 413, 415, 422) },
     },
     handler: async (request, reply) => {
-      const { body } = request;
-      const input = {
-        url: body.url,
-        eventTypes: body.event_types ?? null,
-        description: body.description ?? null,
-      };
+      const { url, event_types: eventTypes = null, description = null } = request.body;
+      const input = { url, eventTypes, description };
       const keep = request.receipt.keeping(201, renderWithSecret, place);
       const made = await createEndpoint(deps, principalOf(request), input, keep);
       return reply.code(201).headers(place(made)).send(renderWithSecret(made));
@@ -115,7 +110,7 @@ function installCreation(app: RouteApp, deps: WebhookDeps): void {
     config: { action, idempotent: 'sealed' },
     schema: {
       tags,
-      summary: 'Make a new secret; for 24 hours the old one signs as well',
+      summary: 'Create a new secret; for 24 hours the old one signs too',
       params,
       response: { 200: endpointWithSecretReply, ...problems(404, 409, 413, 415, 422) },
     },
@@ -147,14 +142,9 @@ function installChanges(app: RouteApp, deps: WebhookDeps): void {
       response: { 200: endpointReply, ...problems(404, 413, 415, 422) },
     },
     handler: async (request) => {
-      const { body } = request;
-      const changed = await changeEndpoint(deps, keyOf(request), {
-        url: body.url,
-        eventTypes: body.event_types,
-        description: body.description,
-        isEnabled: body.enabled,
-      });
-      return renderEndpoint(changed);
+      const { enabled: isEnabled, ...change } = request.body;
+      const changed = { ...toCamelCase(change), isEnabled };
+      return renderEndpoint(await changeEndpoint(deps, keyOf(request), changed));
     },
   });
   app.route({

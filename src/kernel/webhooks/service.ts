@@ -45,12 +45,12 @@ export interface WebhookDeps {
   maxEndpoints: number;
 }
 
-/** Its secret is here and never again. */
+/** The secret is shown only here. */
 export interface EndpointWithSecret extends Endpoint {
   secret: string;
 }
 
-/** The old secret of a rotation counts for this long. */
+/** How long the old secret stays valid after a rotation. */
 const overlapMs = 24 * 3_600_000;
 const deleteBatch = 10_000;
 const maxDeleteBatches = 100;
@@ -111,7 +111,7 @@ export async function rotateEndpointSecret(
   });
 }
 
-/** With all its deliveries; those that are too many for one request go with upkeep. */
+/** With all its deliveries; what is too much for one request is removed by upkeep. */
 export async function removeEndpoint({ db }: Pick<WebhookDeps, 'db'>, key: EndpointKey): Promise<void> {
   await db.tenant(key.tenantId, async (tx) => {
     if (!(await deleteEndpoint(tx, key))) missing(key);
@@ -125,7 +125,7 @@ export async function removeEndpoint({ db }: Pick<WebhookDeps, 'db'>, key: Endpo
   }
 }
 
-/** Sends an event that only this endpoint gets, once: whoever tests waits for the answer. */
+/** Sends an event that only this endpoint gets. It is tried once: the caller is waiting for the result. */
 export async function testEndpoint(
   deps: WebhookDeps,
   principal: Principal,
@@ -154,7 +154,7 @@ export async function testEndpoint(
   });
 }
 
-/** With the event that it brings; null when somebody removed that from the log by hand. */
+/** A delivery with its event; the event is null when it was removed from the log by hand. */
 export async function getDelivery(db: Database, key: DeliveryKey) {
   return db.tenant(key.tenantId, async (tx) => {
     const delivery = (await findDelivery(tx, key)) ?? missingDelivery(key.deliveryId);
@@ -185,12 +185,11 @@ export function placeOf({ tenantId, webhookId }: EndpointKey): string {
   return `webhook_endpoints/${tenantId}/${webhookId}`;
 }
 
-/** Whoever sends webhooks looks when events were announced. */
 function wakeSenders({ wake }: WebhookDeps, tx: Tx): void {
   tx.afterCommit(() => wake.announce('events'));
 }
 
-/** What can be known without a name lookup; the address itself is checked whenever a connection is made. */
+/** Checks what is known without a name lookup; every connection checks the address itself. */
 function assertReachable({ blockPrivateAddresses }: WebhookDeps, url: string): void {
   const refuse = blockPrivateAddresses ? findRefusal : findMetadataRefusal;
   const { hostname } = parseTarget(url, { refuse });

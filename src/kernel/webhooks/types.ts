@@ -3,7 +3,7 @@ import type { EventRow } from '../events/types.ts';
 export const deliveryStatuses = ['pending', 'delivered', 'exhausted'] as const;
 export type DeliveryStatus = (typeof deliveryStatuses)[number];
 
-/** A delivery is tried so often, unless it is a test. */
+/** How often a delivery is tried, unless it is a test. */
 export const maxTries = 10;
 export const maxEventTypes = 50;
 export const maxUrlBytes = 8_000;
@@ -47,10 +47,10 @@ export interface EndpointChange {
 export interface Attempt {
   at: string;
   status_code: number | null;
-  /** In words; null: it was delivered. */
+  /** A sentence; null when it was delivered. */
   error: string | null;
   duration_ms: number;
-  /** The beginning of what the receiver answered. */
+  /** The beginning of the receiver's response. */
   response_body: string | null;
 }
 
@@ -78,7 +78,7 @@ export interface Cursor extends EndpointKey {
   eventTypes: string[] | null;
 }
 
-/** An event as far as it matters for who wants it. */
+/** The part of an event that decides who gets it. */
 export interface LoggedEvent {
   xid: string;
   eventId: number;
@@ -111,14 +111,14 @@ export interface DueDelivery extends Lease {
   secret: string;
   /** Null unless it still counts. */
   oldSecret: string | null;
-  /** Null when somebody removed it from the log by hand. */
+  /** Null when it was removed from the log by hand. */
   event: EventRow | null;
 }
 
-/** What became of one try. */
+/** The result of one try. */
 export type Outcome =
   | { type: 'delivered'; attempt: Attempt }
-  /** `notBeforeMs`: what the receiver asked for; nobody brings the next try further forward. */
+  /** `notBeforeMs`: what the receiver asked for; the next try cannot be brought forward beyond it. */
   | { type: 'retry'; attempt: Attempt; delayMs: number; notBeforeMs: number | null }
   | { type: 'exhausted'; attempt: Attempt }
   /** The receiver says that it is gone for good: nothing more is sent, the delivery waits. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { positionText } from '../events/types.ts';
-import { timestamp } from '../http/replies.ts';
+import { shownAs, timestamp } from '../http/replies.ts';
 import type { EndpointWithSecret } from './service.ts';
 import { type Attempt, type Delivery, deliveryStatuses, type Endpoint } from './types.ts';
 
@@ -13,10 +13,10 @@ export const endpointReply = z
     enabled: z.boolean(),
     disabled_reason: z.string().nullable(),
     disabled_at: timestamp.nullable(),
-    failures_in_row: z.int().describe('Tries in vain since the last one that was received'),
+    failures_in_row: z.int().describe('Failed tries since the last success'),
     failing_since: timestamp.nullable().describe('Since a delivery was given up; the next success clears it'),
-    last_success_at: timestamp.nullable().describe('To about ten seconds'),
-    previous_secret_expires_at: timestamp.nullable().describe('Until then two secrets sign'),
+    last_success_at: timestamp.nullable().describe('Accurate to about ten seconds'),
+    previous_secret_expires_at: timestamp.nullable().describe('Until then, two secrets sign'),
     created_by: z.string(),
     created_at: timestamp,
     updated_at: timestamp,
@@ -38,7 +38,7 @@ export const deliveryReply = z
     attempts: z.int(),
     last_attempt_at: timestamp.nullable(),
     last_status_code: z.int().nullable(),
-    last_error: z.string().nullable().describe('In words'),
+    last_error: z.string().nullable().describe('In a sentence'),
     last_duration_ms: z.int().nullable(),
     next_attempt_at: timestamp.nullable().describe('Null while it is being tried, and when it is finished'),
     created_at: timestamp,
@@ -48,7 +48,7 @@ export const deliveryReply = z
 
 export const deliveryDetailReply = deliveryReply
   .extend({
-    body: z.string().nullable().describe('What is sent, as it is signed'),
+    body: z.string().nullable().describe('The body that is sent and signed'),
     attempt_log: z
       .array(
         z.object({
@@ -65,20 +65,9 @@ export const deliveryDetailReply = deliveryReply
 
 export function renderEndpoint(endpoint: Endpoint): z.output<typeof endpointReply> {
   return {
-    webhook_id: endpoint.webhookId,
-    url: endpoint.url,
-    event_types: endpoint.eventTypes,
-    description: endpoint.description,
+    ...shownAs(endpointReply, endpoint),
     enabled: endpoint.isEnabled,
-    disabled_reason: endpoint.disabledReason,
-    disabled_at: endpoint.disabledAt?.toISOString() ?? null,
-    failures_in_row: endpoint.failuresInRow,
-    failing_since: endpoint.failingSince?.toISOString() ?? null,
-    last_success_at: endpoint.lastSuccessAt?.toISOString() ?? null,
     previous_secret_expires_at: endpoint.oldSecretUntil?.toISOString() ?? null,
-    created_by: endpoint.createdBy,
-    created_at: endpoint.createdAt.toISOString(),
-    updated_at: endpoint.updatedAt.toISOString(),
   };
 }
 
@@ -88,20 +77,9 @@ export function renderWithSecret(endpoint: EndpointWithSecret): z.output<typeof 
 
 export function renderDelivery(delivery: Delivery): z.output<typeof deliveryReply> {
   return {
-    delivery_id: delivery.deliveryId,
-    webhook_id: delivery.webhookId,
+    ...shownAs(deliveryReply, delivery),
     event_id: positionText({ xid: delivery.eventXid, eventId: delivery.eventId }),
-    event_type: delivery.eventType,
-    subject: delivery.subject,
-    status: delivery.status,
     attempts: delivery.attemptCount,
-    last_attempt_at: delivery.lastAttemptAt?.toISOString() ?? null,
-    last_status_code: delivery.lastStatusCode,
-    last_error: delivery.lastError,
-    last_duration_ms: delivery.lastDurationMs,
-    next_attempt_at: delivery.nextAttemptAt?.toISOString() ?? null,
-    created_at: delivery.createdAt.toISOString(),
-    finished_at: delivery.finishedAt?.toISOString() ?? null,
   };
 }
 

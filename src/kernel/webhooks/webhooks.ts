@@ -2,16 +2,19 @@ import type { Registry } from 'prom-client';
 import type { GuardedFetch } from '../../lib/fetch/guarded-fetch.ts';
 import type { Logger } from '../../lib/log.ts';
 import type { Database } from '../../lib/postgres/db.ts';
+import type { SettingValues } from '../../lib/settings/settings.ts';
 import type { RouteModule } from '../http/route.ts';
 import type { WakeUp } from '../jobs/wake-up.ts';
 import type { SecretKeys } from '../secrets/stored-secrets.ts';
+import { purgeInBatches } from '../upkeep/batches.ts';
 import type { UpkeepTask } from '../upkeep/types.ts';
+import { deleteDeliveriesOf, listUnwanted, purgeFinished } from './deliveries/delivery-store.ts';
 import { WebhookDispatcher } from './deliveries/dispatcher.ts';
 import { installWebhookGauges, WebhookMetrics } from './metrics.ts';
 import { webhookRoutes } from './routes.ts';
-import { webhookTasks } from './tasks.ts';
+import type { webhookSettings } from './settings.ts';
 
-export interface WebhookOptions {
+export interface WebhookOptions extends SettingValues<typeof webhookSettings> {
   db: Database;
   wake: WakeUp;
   logger: Logger;
@@ -19,25 +22,19 @@ export interface WebhookOptions {
   fetch: GuardedFetch;
   keys: SecretKeys;
   blockPrivateAddresses: boolean;
-  webhookRetryBaseSeconds: number;
-  webhookTimeoutSeconds: number;
-  webhookConcurrency: number;
-  webhookMaxEndpoints: number;
-  webhookDeliveryRetentionDays: number;
 }
 
 /** Webhooks, wired. */
 export interface Webhooks {
   routes: RouteModule;
   tasks: UpkeepTask[];
-  /** Started by whoever wants this process to send. */
+  /** Started by processes that send webhooks. */
   dispatcher: WebhookDispatcher;
 }
 
 export function openWebhooks(options: WebhookOptions): Webhooks {
   const { db, wake, logger, registry, fetch, keys, blockPrivateAddresses } = options;
   installWebhookGauges(registry, { db, logger });
-  const retentionDays = options.webhookDeliveryRetentionDays;
   return {
     routes: webhookRoutes({
       db,
@@ -46,7 +43,7 @@ export function openWebhooks(options: WebhookOptions): Webhooks {
       blockPrivateAddresses,
       maxEndpoints: options.webhookMaxEndpoints,
     }),
-    tasks: webhookTasks({ db, retentionDays }),
+    tasks: webhookTasks(db, options.webhookDeliveryRetentionDays),
     dispatcher: new WebhookDispatcher({
       db,
       wake,
@@ -59,4 +56,28 @@ export function openWebhooks(options: WebhookOptions): Webhooks {
       concurrency: options.webhookConcurrency,
     }),
   };
+}
+
+export function webhookTasks(db: Database, days: number): UpkeepTask[] {
+  return [
+    {
+      name: 'purge_webhook_deliveries',
+      everyMs: 3_600_000,
+      run: async () => ({
+        finished: await purgeInBatches(db, (tx, limit) => purgeFinished(tx, { days, limit })),
+        unwanted: await purgeUnwanted(db, days),
+      }),
+    },
+  ];
+}
+
+/** Deliveries of deleted endpoints, and pending ones of endpoints that have been disabled for so long. */
+async function purgeUnwanted(db: Database, days: number): Promise<number> {
+  let removed = 0;
+  for (const { isGone, ...key } of await db.kernel((tx) => listUnwanted(tx, { days }))) {
+    removed += await purgeInBatches(db, (tx, limit) =>
+      deleteDeliveriesOf(tx, { ...key, onlyPending: !isGone, limit }),
+    );
+  }
+  return removed;
 }

@@ -2,8 +2,8 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /**
- * Why an address may not be called, or null when it is an ordinary public one. What is allowed is listed, not what is
- * refused: a range that nobody thought of is refused.
+ * Why an address may not be called, or null when it is an ordinary public one. The allowed ranges are listed, not the
+ * refused ones: an unknown range is refused.
  */
 export function findRefusal(address: string): string | null {
   const parsed = parseAddress(address);

@@ -11,7 +11,7 @@ export interface BodyRules {
 
 export interface DecodedBody {
   stream: Readable;
-  /** An answer may announce gzip and then have no body at all, which the decoder takes for a broken one. */
+  /** A response may announce gzip and have no body at all, which the decoder takes for a broken one. */
   isEmpty(): boolean;
 }
 
@@ -48,7 +48,7 @@ function listEncodings({ encoding, host }: BodyRules): Encoding[] {
     .filter((name) => name !== '' && name !== 'identity');
   if (names.length > maxEncodings || !names.every(isEncoding)) {
     throw fetchErrors.raise.fetch_failed(
-      `${host} answered with the content encoding ${JSON.stringify(encoding?.slice(0, 100))}; we asked for gzip or br`,
+      `${host} responded with the content encoding ${JSON.stringify(encoding?.slice(0, 100))}; we asked for gzip or br`,
     );
   }
   return (names as Encoding[]).reverse();
@@ -71,6 +71,6 @@ function byteLimit(rules: BodyRules): Transform {
 
 function tooLarge({ host, maxBytes }: BodyRules) {
   return fetchErrors.raise.response_too_large(
-    `The answer of ${host} is larger than ${maxBytes} bytes, counted after decompression`,
+    `The response of ${host} is larger than ${maxBytes} bytes, counted after decompression`,
   );
 }

@@ -15,7 +15,7 @@ export const systemResolver: Resolver = (hostname) => lookupName(hostname, { all
 
 /**
  * Opens connections only to addresses that were checked. The name is looked up once per connection and the socket
- * gets the answers that passed, so a second look-up cannot give another address (DNS rebinding).
+ * gets the addresses that passed, so a second lookup cannot give another address (DNS rebinding).
  */
 export function guardedConnector(options: {
   refuse: AddressRule;
@@ -34,7 +34,7 @@ export function guardedConnector(options: {
   });
   return (target, callback) => {
     try {
-      // Each hop was checked when its URL was read; this holds also for whoever forgets that.
+      // Each hop was checked when its URL was read; this also protects callers that forget to.
       assertLiteral(target.hostname, refuse);
     } catch (error) {
       callback(error as Error, null);
@@ -57,7 +57,9 @@ function guardedLookup(rules: { refuse: AddressRule; resolve: Resolver }): Looku
   };
 }
 
-/** One refused address refuses the host: a host with a public and a private one only waits for us to pick badly. */
+/**
+ * One refused address refuses the host: otherwise a host with a public and a private one could get through by chance.
+ */
 export async function findAddresses(
   hostname: string,
   { refuse, resolve }: { refuse: AddressRule; resolve: Resolver },
@@ -68,7 +70,7 @@ export async function findAddresses(
   }
   for (const { address } of addresses) {
     const reason = refuse(address);
-    // Without the address: what our resolver knows about an inner network is nobody's business.
+    // Without the address: it could reveal an internal network.
     if (reason !== null) {
       throw fetchErrors.raise.address_blocked(
         `The host ${hostname} leads to an address that is ${reason}; such hosts are refused`,
@@ -82,7 +84,7 @@ function untilClosing(resolve: Resolver, closing: AbortSignal): Resolver {
   return (hostname) =>
     new Promise((done, fail) => {
       const stop = () =>
-        fail(fetchErrors.raise.fetch_failed(`The look-up of ${hostname} was given up at closing`));
+        fail(fetchErrors.raise.fetch_failed(`The look-up of ${hostname} was stopped by the shutdown`));
       if (closing.aborted) return stop();
       closing.addEventListener('abort', stop, { once: true });
       resolve(hostname)

@@ -24,20 +24,12 @@ export class Deadline {
     return this.#controller.signal;
   }
 
-  /** As the promise, unless the time is up or the caller gives up first. */
-  race<T>(promise: Promise<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const giveUp = () => reject(this.signal.reason);
-      if (this.signal.aborted) giveUp();
-      this.signal.addEventListener('abort', giveUp, { once: true });
-      promise.finally(() => this.signal.removeEventListener('abort', giveUp)).then(resolve, reject);
-    });
-  }
-
   /** What ended the exchange early: the caller's own reason, a timeout, or null when neither did. */
   findReason(host: string): unknown {
     if (this.#isOver) {
-      return fetchErrors.raise.fetch_timeout(`${host} had not answered in full after ${this.#timeoutMs} ms`);
+      return fetchErrors.raise.fetch_timeout(
+        `${host} had not sent its whole response after ${this.#timeoutMs} ms`,
+      );
     }
     return this.#caller?.aborted ? this.#caller.reason : null;
   }

@@ -2,11 +2,11 @@ import { defineErrors, invalid, transient } from '../errors.ts';
 
 export const fetchErrors = defineErrors({
   url_invalid: invalid(
-    'An outgoing URL is not usable',
+    'An outgoing URL cannot be used',
     'Give an absolute http or https URL without user name and password in it.',
   ),
   address_blocked: invalid(
-    'An outgoing request was refused because of where it leads',
+    'The target of an outgoing request is not allowed',
     'Use a public host. For an intranet, an operator can set SLUICE_BLOCK_PRIVATE_ADDRESSES=false.',
   ),
   fetch_request_invalid: invalid(
@@ -15,20 +15,20 @@ export const fetchErrors = defineErrors({
   ),
   too_many_redirects: invalid(
     'An outgoing request was redirected too often',
-    'Use the address that the redirects end at.',
+    'Use the address where the redirects end.',
   ),
   response_too_large: invalid(
-    'The answer to an outgoing request is too large',
-    'Ask for less, or raise the limit that the message names where it can be set.',
+    'The response to an outgoing request is too large',
+    'Request less, or raise the limit that the message names if it can be set.',
   ),
   fetch_timeout: transient(
     'An outgoing request took too long',
-    'Nothing has to be done: it is tried again where retries apply. Check the host if it goes on.',
+    'Nothing to do: it is retried where retries apply. If it keeps failing, check the host.',
     504,
   ),
   fetch_failed: transient(
     'An outgoing request failed',
-    'Nothing has to be done: it is tried again where retries apply. Check the host if it goes on.',
+    'Nothing to do: it is retried where retries apply. If it keeps failing, check the host.',
     502,
   ),
   host_not_found: transient(

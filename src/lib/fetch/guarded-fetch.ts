@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { Agent, type Dispatcher, request as sendRequest } from 'undici';
 import { isSluiceError, messageOf } from '../errors.ts';
+import { unlessAborted } from '../timing/abort.ts';
 import { findMetadataRefusal, findRefusal } from './addresses.ts';
 import { type DecodedBody, decodeBody } from './body.ts';
 import { guardedConnector, type Resolver, systemResolver } from './connector.ts';
@@ -29,7 +30,7 @@ export interface FetchOptions {
   timeoutMs?: number;
   /** Of the body, counted after decompression. */
   maxBytes?: number;
-  /** 0: a redirect is an answer like any other. */
+  /** 0: a redirect is a response like any other. */
   maxRedirects?: number;
   /** False: the body as it is stored, byte for byte, whatever encoding it says to have. */
   decode?: boolean;
@@ -47,7 +48,7 @@ export interface FetchAnswer<Body> {
   tookMs: number;
 }
 
-/** For URLs that tenants choose. Every status is an answer; what never became one is an error of fetchErrors. */
+/** For URLs that tenants choose. Every status is a result; a request without a response throws one of fetchErrors. */
 export interface GuardedFetch {
   (url: string, options?: FetchOptions): Promise<FetchAnswer<Buffer>>;
   /** The caller reads the stream to its end or destroys it; the time limit goes on meanwhile. */
@@ -160,7 +161,7 @@ async function sendHop(
   });
   try {
     // A request that still waits for its connection hears of its signal only once it has one.
-    const response = await deadline.race(sending);
+    const response = await unlessAborted(sending, deadline.signal);
     return { url, request, response, headers: toHeaders(response.headers as unknown as string[]) };
   } catch (error) {
     sending.then(({ body }) => discard(body)).catch(() => {});
@@ -232,7 +233,7 @@ async function collect(answer: FetchAnswer<Readable>): Promise<FetchAnswer<Buffe
 
 function discard(body: Readable): void {
   body.on('error', () => {
-    // It is thrown away; that it was cut off is our own doing.
+    // It is discarded, so an error of its end does not matter.
   });
   body.destroy();
 }
@@ -267,7 +268,7 @@ function toFetchError(error: unknown, url: URL): unknown {
   );
 }
 
-/** Of a connection that was tried on several addresses, the first failure speaks for all. */
+/** When several addresses were tried, the code of the first failure counts. */
 function findCode(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return findCode(error.errors[0]);
   return error instanceof Error && 'code' in error ? String(error.code) : '';

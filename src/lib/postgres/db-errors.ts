@@ -3,16 +3,16 @@ import { bug, defineErrors, isSluiceError, messageOf, transient } from '../error
 export const databaseErrors = defineErrors({
   database_unavailable: transient(
     'The database cannot be reached',
-    'Try again in a few seconds. If it stays like this, run `sluice doctor` on the server.',
+    'Try again in a few seconds. If this continues, run `sluice doctor` on the server.',
   ),
   query_timeout: transient(
-    'The database took too long to answer',
-    'Ask for less at once (a smaller page, a narrower filter), or try again later.',
+    'The database took too long to respond',
+    'Request less at once (a smaller page, a narrower filter), or try again later.',
   ),
-  write_conflict: transient('Two transactions were in each other’s way', 'Nothing was changed. Try again.'),
+  write_conflict: transient('Two transactions conflicted', 'Nothing was changed. Try again.'),
   commit_unknown: transient(
-    'The answer to a commit was lost',
-    'Look whether the change is there before you repeat it, or repeat it with the same Idempotency-Key.',
+    'The response to a commit was lost',
+    'Check whether the change took effect before you repeat it, or repeat it with the same Idempotency-Key.',
   ),
   transaction_aborted: bug(
     'A transaction had already failed when it was committed',

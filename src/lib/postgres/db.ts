@@ -22,7 +22,7 @@ export interface TransactionContext {
   isReadOnly?: boolean;
   /** Settings that hold until the end of this transaction, such as `idle_in_transaction_session_timeout`. */
   settings?: Record<string, string>;
-  /** After this long, or on this signal, the connection is ended: in a cut network an answer never comes. */
+  /** After this long, or on this signal, the connection is ended: in a cut network a response never comes. */
   limitMs?: number;
   signal?: AbortSignal;
 }
@@ -43,7 +43,7 @@ export interface Tx {
   as<T>(role: DatabaseRole, work: (tx: Tx) => Promise<T>, settings?: Record<string, string>): Promise<T>;
   /** The driver's client, for COPY and cursors inside this transaction. */
   readonly client: pg.ClientBase;
-  /** What it cost to get the connection. */
+  /** How long it took to get the connection. */
   readonly wait: ConnectionWait;
 }
 
@@ -63,7 +63,7 @@ export interface DatabaseOptions {
   settings?: Record<string, string>;
   /**
    * A connection that has been silent for this long inside a transaction is ended; above `statement_timeout`, because
-   * a server that lives answers by then. Transactions without that timeout are left alone.
+   * a live server has responded by then. Transactions without that timeout are left alone.
    */
   silenceMs?: number;
   onError?: (error: unknown) => void;
@@ -185,7 +185,7 @@ export class Database {
 
   /**
    * Ends the sessions of these names (`application_name`) that are in the middle of a statement and wait for their
-   * process: for the rows of a COPY, for the rest of a message, for an answer to be read. PostgreSQL counts them as
+   * process: for the rows of a COPY, for the rest of a message, for a response to be read. PostgreSQL counts them as
    * active, so none of its time limits holds. Runs as the login: the group roles may not end its sessions.
    */
   async endStalledSessions(names: string[]): Promise<string[]> {
@@ -200,7 +200,7 @@ export class Database {
              )
              select name, pg_terminate_backend(pid) as ended from stalled`,
       values: [names],
-      // A connection that has fallen silent must not keep whoever rescues from all further looks.
+      // A connection that has fallen silent must not block the rescuer.
       query_timeout: 5_000,
     };
     try {
@@ -224,7 +224,7 @@ export class Database {
       const totalMs = performance.now() - startedAt;
       return { client, wait: { totalMs, queuedMs: isFull ? totalMs : 0 } };
     } catch (error) {
-      // The longest waits are those that were in vain.
+      // Failed waits are the longest, so they count too.
       this.#onTransaction?.({ waitMs: performance.now() - startedAt, totalMs: 0 });
       throw toDatabaseError(error);
     }
@@ -263,7 +263,7 @@ function watch(
   };
 }
 
-/** A network that was cut without a word: no answer ever comes, and the connection would be waited for for ever. */
+/** When a network is cut silently, no response ever comes, and the process would wait for ever. */
 function watchSilence(client: pg.PoolClient, silenceMs: number): () => void {
   const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
   const end = (): void => void stream.destroy();
@@ -274,7 +274,7 @@ function watchSilence(client: pg.PoolClient, silenceMs: number): () => void {
   };
 }
 
-/** Several statements as one message; answers the rows of the last one. */
+/** Several statements as one message; returns the rows of the last one. */
 async function queryTogether<Row extends object>(
   client: pg.ClientBase,
   statements: string[],
@@ -332,7 +332,7 @@ function transactionOn(client: pg.ClientBase, open: OpenTransaction): Tx {
   };
 }
 
-/** A failed COMMIT is special: the server may have committed although the answer was lost. The caller must look. */
+/** A failed COMMIT is special: the server may have committed although the response was lost. The caller must check. */
 async function commit(client: pg.ClientBase): Promise<void> {
   let tag: string;
   try {
@@ -345,7 +345,7 @@ async function commit(client: pg.ClientBase): Promise<void> {
       { cause: error },
     );
   }
-  // A transaction that failed earlier and whose error was swallowed answers COMMIT with ROLLBACK.
+  // When a statement failed and its error was swallowed, PostgreSQL responds to COMMIT with ROLLBACK.
   if (tag !== 'COMMIT') {
     throw databaseErrors.raise.transaction_aborted(
       'The transaction had failed before its commit, so nothing of it was kept',

@@ -3,7 +3,7 @@ import { databaseErrors } from './db-errors.ts';
 
 /** A connection of its own that holds an advisory lock for as long as it lives, and listens on a channel. */
 export interface GuardConnection {
-  /** Throws when the connection no longer answers. */
+  /** Throws when the connection no longer responds. */
   ping(): Promise<void>;
   onEnd(listener: () => void): void;
   close(): Promise<void>;
@@ -14,7 +14,7 @@ export interface GuardOptions {
   lockKey: string;
   channel: string;
   onNotification: (payload: string) => void;
-  /** A cut network leaves a connection that never answers: a ping that takes this long has failed. */
+  /** A cut network leaves a connection that never responds: a ping that takes this long has failed. */
   answerWithinMs: number;
 }
 
@@ -33,7 +33,7 @@ export async function openGuardConnection(options: GuardOptions): Promise<GuardC
   try {
     await client.connect();
     const { rows } = await ask('select pg_backend_pid() as pid');
-    // A pooler answers with a process id of its own making; PostgreSQL's is its backend's.
+    // A pooler returns a process id of its own; PostgreSQL's is that of the backend.
     if (rows[0]?.pid !== (client as unknown as { processID: number }).processID) {
       await client.end();
       return null;
@@ -53,14 +53,14 @@ export async function openGuardConnection(options: GuardOptions): Promise<GuardC
 }
 
 /**
- * When the time is up, what has come meanwhile is read first: after a process stood still, its timers are due before it
- * has read an answer that came long ago.
+ * When the time is up, pending input is read first: in a process that was stopped, timers are due before it has read a
+ * response that came long ago.
  */
 async function answeredWithin<T>(answer: Promise<T>, ms: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     const { database_unavailable: unavailable } = databaseErrors.raise;
-    const giveUp = () => reject(unavailable(`The guard connection has not answered for ${ms} ms`));
+    const giveUp = () => reject(unavailable(`The guard connection has not responded for ${ms} ms`));
     timer = setTimeout(() => setImmediate(giveUp), ms);
   });
   try {

@@ -1,4 +1,5 @@
-import pg from 'pg';
+import type pg from 'pg';
+import { withClient } from './client.ts';
 import { toDatabaseError } from './db-errors.ts';
 import { groupRoles } from './roles.ts';
 
@@ -28,21 +29,11 @@ export interface TenantTable {
 
 /** One connection for several questions; an unreachable server is reported as such. */
 export async function withConnection<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({
-    connectionString: url,
-    application_name: 'sluice-doctor',
-    connectionTimeoutMillis: 5000,
-    query_timeout: 10_000,
-  });
-  // A connection that is lost between two questions is reported by the next one.
-  client.on('error', () => {});
+  const limits = { connectionTimeoutMillis: 5000, query_timeout: 10_000 };
   try {
-    await client.connect();
-    return await work(client);
+    return await withClient({ connectionString: url, application_name: 'sluice-doctor', ...limits }, work);
   } catch (error) {
     throw toDatabaseError(error);
-  } finally {
-    await client.end().catch(() => {});
   }
 }
 

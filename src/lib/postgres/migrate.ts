@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import pg from 'pg';
+import type pg from 'pg';
 import { bug, defineErrors, invalid, transient } from '../errors.ts';
 import { packageDir } from '../package-dir.ts';
+import { withOwner } from './client.ts';
 import { quoteLiteral } from './sql.ts';
 
 /**
@@ -30,7 +31,7 @@ export interface MigrationReport {
 export const migrationErrors = defineErrors({
   schema_unknown: bug(
     'The database was migrated by a newer Sluice',
-    'Upgrade this process, or take the newer migrations down with the newer version first.',
+    'Upgrade this process, or revert the newer migrations with the newer version first.',
     503,
   ),
   schema_outdated: transient(
@@ -43,7 +44,7 @@ export const migrationErrors = defineErrors({
   ),
   migration_failed: bug(
     'A migration failed and was rolled back',
-    'Read the cause, mend it, and run `sluice migrate` again; nothing half-done stays.',
+    'Fix the cause and run `sluice migrate` again; nothing of the failed migration was kept.',
   ),
   migration_unknown: invalid(
     'There is no such migration',
@@ -154,18 +155,6 @@ async function readMigration(dir: string, file: string): Promise<Migration> {
 
 function labelOf(migration: Migration): string {
   return `${String(migration.version).padStart(4, '0')}_${migration.name}`;
-}
-
-async function withOwner<T>(ownerUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionString: ownerUrl, application_name: 'sluice-migrate' });
-  // A connection lost between two statements would otherwise end the process; the next statement reports it.
-  client.on('error', () => {});
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end().catch(() => {});
-  }
 }
 
 /** Any fixed number; it only has to differ from other programs' in the same database. */

@@ -1,5 +1,5 @@
-import pg from 'pg';
 import { messageOf } from '../errors.ts';
+import { withOwner } from './client.ts';
 import { quoteIdentifier } from './sql.ts';
 
 /** A login that may change the schema, as far as preparations of extensions need one. */
@@ -7,23 +7,16 @@ export interface OwnerSession {
   query<Row extends object>(text: string): Promise<Row[]>;
 }
 
-export async function withOwnerSession<T>(
+export function withOwnerSession<T>(
   ownerUrl: string,
   work: (session: OwnerSession) => Promise<T>,
 ): Promise<T> {
-  const client = new pg.Client({ connectionString: ownerUrl, application_name: 'sluice-migrate' });
-  client.on('error', () => {});
-  await client.connect();
-  try {
-    return await work({
-      query: async <Row extends object>(text: string) => (await client.query<Row>(text)).rows,
-    });
-  } finally {
-    await client.end().catch(() => {});
-  }
+  return withOwner(ownerUrl, (client) =>
+    work({ query: async <Row extends object>(text: string) => (await client.query<Row>(text)).rows }),
+  );
 }
 
-/** Null: the extension is there now. Otherwise the server's words for why its owner may not have it. */
+/** Returns null when the extension exists now, otherwise the server's reason why its owner may not have it. */
 export async function tryCreateExtension(session: OwnerSession, name: string): Promise<string | null> {
   try {
     await session.query(`create extension if not exists ${quoteIdentifier(name)}`);
@@ -37,7 +30,7 @@ export async function tryCreateExtension(session: OwnerSession, name: string): P
   }
 }
 
-/** All of the work or nothing, one process at a time. `lock`: any number that nobody else has. */
+/** Does all of the work or nothing, one process at a time. `lock`: any number that is not used elsewhere. */
 export async function prepareAlone(
   session: OwnerSession,
   lock: number,

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
-import pg from 'pg';
+import type pg from 'pg';
 import { defineErrors, forbidden } from '../errors.ts';
+import { withClient, withOwner } from './client.ts';
 import { quoteIdentifier, quoteLiteral } from './sql.ts';
 
 /**
@@ -50,29 +51,18 @@ export function appUrlFor(ownerUrl: string): string {
 }
 
 /** Makes sure that the group roles and the application login exist and that the login works. */
-export async function ensureRoles(ownerUrl: string): Promise<void> {
-  const client = new pg.Client({ connectionString: ownerUrl, application_name: 'sluice-migrate' });
-  client.on('error', () => {});
-  await client.connect();
-  try {
-    if (await rolesComplete(client)) return;
-    await createRoles(client, ownerUrl);
-  } finally {
-    await client.end().catch(() => {});
-  }
+export function ensureRoles(ownerUrl: string): Promise<void> {
+  return withOwner(ownerUrl, async (client) => {
+    if (!(await rolesComplete(client))) await createRoles(client, ownerUrl);
+  });
 }
 
 /** Whether the derived login is accepted; sets the password anew when another owner's password made it before. */
 export async function ensureAppLogin(ownerUrl: string): Promise<void> {
   if (await canLogIn(appUrlFor(ownerUrl))) return;
-  const client = new pg.Client({ connectionString: ownerUrl, application_name: 'sluice-migrate' });
-  client.on('error', () => {});
-  await client.connect();
-  try {
-    await client.query(`alter role ${appLogin} password ${passwordLiteral(ownerUrl)}`);
-  } finally {
-    await client.end().catch(() => {});
-  }
+  await withOwner(ownerUrl, (client) =>
+    client.query(`alter role ${appLogin} password ${passwordLiteral(ownerUrl)}`),
+  );
   if (await canLogIn(appUrlFor(ownerUrl))) return;
   throw roleErrors.raise.app_login_refused(`PostgreSQL does not accept the login ${appLogin}`);
 }
@@ -142,15 +132,10 @@ async function runPatiently(client: pg.Client, statement: string): Promise<void>
 }
 
 async function canLogIn(url: string): Promise<boolean> {
-  const client = new pg.Client({ connectionString: url, application_name: 'sluice-migrate' });
-  client.on('error', () => {});
   try {
-    await client.connect();
-    return true;
+    return await withClient({ connectionString: url, application_name: 'sluice-migrate' }, async () => true);
   } catch (error) {
     if (String((error as { code?: string }).code).startsWith('28')) return false;
     throw error;
-  } finally {
-    await client.end().catch(() => {});
   }
 }

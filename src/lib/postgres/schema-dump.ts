@@ -1,14 +1,11 @@
-import pg from 'pg';
+import { withClient } from './client.ts';
 
 /**
  * The schema as text, read from the catalogs: there is no pg_dump beside the embedded server. Sorted by name and
  * without anything that differs between two databases of the same migrations, so that schema.sql can be compared.
  */
-export async function dumpSchema(ownerUrl: string): Promise<string> {
-  const client = new pg.Client({ connectionString: ownerUrl, application_name: 'sluice-schema' });
-  client.on('error', () => {});
-  await client.connect();
-  try {
+export function dumpSchema(ownerUrl: string): Promise<string> {
+  return withClient({ connectionString: ownerUrl, application_name: 'sluice-schema' }, async (client) => {
     // Without a search path every name is written out, whatever the login's setting.
     await client.query("set search_path = ''");
     const parts = [header];
@@ -17,9 +14,7 @@ export async function dumpSchema(ownerUrl: string): Promise<string> {
       if (rows.length > 0) parts.push(`-- ${title}\n`, ...rows.map(({ line }) => `${line}\n`));
     }
     return `${parts.join('\n').trimEnd()}\n`;
-  } finally {
-    await client.end().catch(() => {});
-  }
+  });
 }
 
 const header =

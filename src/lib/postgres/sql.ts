@@ -1,3 +1,5 @@
+import { camelCase } from '../snake-case.ts';
+
 /** A statement with its parameters, as `pg` takes it. */
 export interface Sql {
   readonly text: string;
@@ -67,6 +69,12 @@ function arrayElementOf(value: unknown): string {
 /** Text of our own as a fragment (a generated column list); never pass anything that came from outside. */
 export function trustedSql(text: string): Sql {
   return new Fragment(text, []);
+}
+
+/** Columns under the names of the program: `run_at` is read as `"runAt"`. Only for names of our own. */
+export function columnList(names: string, prefix = ''): Sql {
+  const columns = names.trim().split(/\s+/);
+  return trustedSql(columns.map((name) => `${prefix}${name} as "${camelCase(name)}"`).join(', '));
 }
 
 /** An identifier as SQL text, quoted: for the few statements (roles, databases) that cannot take it as parameter. */

@@ -4,10 +4,11 @@ import { z } from 'zod';
 /** What a setting may be: a schema that takes text (environment, flags) or the value itself (config file). */
 export interface Kind<T> {
   schema: z.ZodType<T>;
+  /** Completes "Allowed: …". */
   allowed: string;
 }
 
-export function wholeNumber({ min, max, unit }: { min: number; max: number; unit?: string }): Kind<number> {
+export function wholeNumber({ min, max, unit }: Range & { unit?: string }): Kind<number> {
   const toNumber = (value: unknown) =>
     typeof value === 'string' && /^\s*-?\d+\s*$/.test(value) ? Number(value) : value;
   return {
@@ -16,7 +17,13 @@ export function wholeNumber({ min, max, unit }: { min: number; max: number; unit
   };
 }
 
-export function fraction({ min, max }: { min: number; max: number }): Kind<number> {
+type Range = { min: number; max: number };
+
+export const bytes = (range: Range): Kind<number> => wholeNumber({ ...range, unit: 'bytes' });
+export const days = (range: Range): Kind<number> => wholeNumber({ ...range, unit: 'days' });
+export const milliseconds = (range: Range): Kind<number> => wholeNumber({ ...range, unit: 'milliseconds' });
+
+export function fraction({ min, max }: Range): Kind<number> {
   const toNumber = (value: unknown) =>
     typeof value === 'string' && /^\s*\d*\.?\d+\s*$/.test(value) ? Number(value) : value;
   return {
@@ -65,7 +72,7 @@ export function urlOf({ schemes, example }: { schemes: string[]; example: string
   };
 }
 
-/** At least so many bytes: a signing secret that can be guessed is none. */
+/** At least so many bytes, so that a signing secret cannot be guessed. */
 export function secretText({ minBytes }: { minBytes: number }): Kind<string> {
   return {
     schema: z.string().refine((value) => Buffer.byteLength(value) >= minBytes),

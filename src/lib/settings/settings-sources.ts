@@ -34,8 +34,8 @@ export interface SourcesRead {
 }
 
 /**
- * What a config file may have that is no setting, because no variable could hold it, such as functions: by its key,
- * a check that answers what is wrong with its value.
+ * What a config file may hold besides settings, because no variable could hold it, such as functions: by its key, a
+ * check that returns what is wrong with its value.
  */
 export type ConfigFileExtras = Record<string, (value: unknown) => string[]>;
 
@@ -125,7 +125,7 @@ async function readVariable(
   }
 }
 
-/** Other programs' variables are none of our business, but one letter off ours is worth a word. */
+/** Variables of other programs are ignored, but one that is almost ours causes a warning. */
 function misspeltVariables(table: Record<string, NamedSetting>, origin: Origin, prefix: string): string[] {
   const known = Object.values(table).flatMap((entry) => [entry.env, `${entry.env}_FILE`]);
   const strangers = Object.keys(origin.values).filter(

@@ -1,5 +1,5 @@
-import type { z } from 'zod';
 import { defineErrors, invalid } from '../errors.ts';
+import type { Kind } from './setting-kinds.ts';
 import { maskValue } from './settings-masking.ts';
 import {
   type ConfigFileExtras,
@@ -13,14 +13,11 @@ import {
  * Reading, validation, the masked listing and the documentation all come from the table, so that a new setting is
  * one entry.
  */
-export interface Setting<T = unknown> {
+export interface Setting<T = unknown> extends Kind<T> {
   /** Name of the environment variable, also in `.env`. */
   env: string;
   /** As commander takes it, such as `--port <number>`; only settings that are typed by hand have one. */
   flag?: string;
-  schema: z.ZodType<T>;
-  /** Completes "Allowed: …". */
-  allowed: string;
   default: T | ComputedDefault<T>;
   describe: string;
   /** `whole`: never shown. `url`: shown without its password. Both may also be given as `<env>_FILE`. */
@@ -39,7 +36,7 @@ export type SettingValues<Table> = {
   [Name in keyof Table]: Table[Name] extends Setting<infer T> ? T : never;
 };
 
-/** Values that are fine one by one can still contradict each other: answers what is wrong, or null. */
+/** Valid values can still contradict each other: returns what is wrong, or null. */
 export type SettingsCheck<Values> = (values: Values) => string | null;
 
 export interface SettingsInput<Values> {
@@ -70,13 +67,21 @@ export const settingsErrors = defineErrors({
   ),
 });
 
-type Entry<T, D> = Omit<Setting<T>, 'default'> & { default: D };
+type Details<T> = Omit<Setting<T>, 'env' | keyof Kind<T> | 'default'>;
 
-/** An entry of the table. A default of null makes the setting optional. */
-export function setting<T>(entry: Entry<T, null>): Setting<T | null>;
-export function setting<T>(entry: Entry<T, NoInfer<T> | ComputedDefault<NoInfer<T>>>): Setting<T>;
-export function setting<T>(entry: Entry<T, T | ComputedDefault<T> | null>): Setting<T | null> {
-  return entry as Setting<T | null>;
+/** An entry of the table. Without a default the setting is optional: null when it is not set. */
+export function setting<T>(
+  env: string,
+  kind: Kind<T>,
+  details: Details<T> & { default?: never },
+): Setting<T | null>;
+export function setting<T>(
+  env: string,
+  kind: Kind<T>,
+  details: Details<T> & { default: NoInfer<T> | ComputedDefault<NoInfer<T>> },
+): Setting<T>;
+export function setting<T>(env: string, kind: Kind<T>, details: Details<T>): Setting<T | null> {
+  return { default: null, env, ...kind, ...details };
 }
 
 /** Reads every source once and validates everything at once: one error lists all problems. */

@@ -5,7 +5,7 @@ import type { EventEnvelope } from '../../../src/kernel/events/types.ts';
 import type { RouteModule } from '../../../src/kernel/http/route.ts';
 import { WakeUp } from '../../../src/kernel/jobs/wake-up.ts';
 import { createAuthenticator } from '../../../src/kernel/tenancy/service.ts';
-import { type Clock, systemClock } from '../../../src/lib/clock.ts';
+import { type Clock, systemClock } from '../../../src/lib/timing/clock.ts';
 import { testTokens } from '../servers/server.ts';
 import { eventually } from '../worlds/kernel.ts';
 

@@ -15,7 +15,7 @@ import { TenantSecrets } from '../../../src/kernel/secrets/tenant-secrets.ts';
 import { type Authenticator, createAuthenticator } from '../../../src/kernel/tenancy/service.ts';
 import { mintToken, type TokenSettings } from '../../../src/kernel/tenancy/tokens.ts';
 import type { Role } from '../../../src/kernel/tenancy/types.ts';
-import { type Clock, systemClock } from '../../../src/lib/clock.ts';
+import { type Clock, systemClock } from '../../../src/lib/timing/clock.ts';
 import { testAdapterHouse } from '../worlds/adapter-house.ts';
 import { testCatalogHouse } from '../worlds/catalog-house.ts';
 import { testConnectorHouse } from '../worlds/connector-house.ts';

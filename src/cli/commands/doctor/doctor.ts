@@ -10,16 +10,19 @@ import { colorsFor, note, print, printJson } from '../../terminal/output.ts';
 import { addSettingFlags, loadCommandConfig } from '../../terminal/setting-flags.ts';
 import {
   checkClock,
+  checkCounters,
+  checkDeadRows,
   checkLogin,
   checkMigrations,
+  checkOrphans,
   checkRowSecurity,
   checkSecrets,
   checkServer,
   checkStorage,
+  checkVacuum,
   type Finding,
   runCheck,
 } from './checks.ts';
-import { checkCounters, checkDeadRows, checkOrphans, checkVacuum } from './health.ts';
 
 export function addDoctorCommand(program: Command): void {
   const doctor = program

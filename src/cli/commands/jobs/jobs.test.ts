@@ -19,7 +19,7 @@ import { dispatch } from '../../../kernel/jobs/service.ts';
 import type { Job } from '../../../kernel/jobs/types.ts';
 import { statsRoutes } from '../../../kernel/stats/routes.ts';
 import { createAuthenticator } from '../../../kernel/tenancy/service.ts';
-import { systemClock } from '../../../lib/clock.ts';
+import { systemClock } from '../../../lib/timing/clock.ts';
 
 // Some of the commands run as separate processes.
 vi.setConfig({ testTimeout: 60_000 });

@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
 import { addClientFlags, type Client, connectClient } from '../../../cli/client/client.ts';
-import { defaultMaxOutageMs, Outage, pause } from '../../../cli/client/event-stream.ts';
+import { defaultMaxOutageMs, Outage } from '../../../cli/client/event-stream.ts';
 import { wholeNumber } from '../../../cli/terminal/arguments.ts';
 import { shortText } from '../../../cli/terminal/cells.ts';
 import { type ExitCode, exitCodes } from '../../../cli/terminal/exit.ts';
 import { interruptible } from '../../../cli/terminal/interruptible.ts';
 import { note, print, printJson, table } from '../../../cli/terminal/output.ts';
+import { pause } from '../../../lib/timing/abort.ts';
 import type { renderScan } from '../views.ts';
 
 type ScanView = ReturnType<typeof renderScan>;

@@ -1,7 +1,7 @@
-import { type Clock, systemClock } from '../../../lib/clock.ts';
 import { isSluiceError } from '../../../lib/errors.ts';
 import { createGuardedFetch, type FetchAnswer, type FetchOptions } from '../../../lib/fetch/guarded-fetch.ts';
 import type { Logger } from '../../../lib/log.ts';
+import { type Clock, systemClock } from '../../../lib/timing/clock.ts';
 import {
   connectionPageReader,
   type Reader,

@@ -1,7 +1,8 @@
-import type { Clock } from '../../../lib/clock.ts';
 import { isSluiceError } from '../../../lib/errors.ts';
 import type { FetchAnswer, FetchOptions } from '../../../lib/fetch/guarded-fetch.ts';
 import { SecretScrubber } from '../../../lib/secret-scrubber.ts';
+import { unlessAborted } from '../../../lib/timing/abort.ts';
+import type { Clock } from '../../../lib/timing/clock.ts';
 import { type GrantedToken, readToken } from './answers.ts';
 import { failureOf, refusalOf, unreadable, withoutToken } from './problems.ts';
 import type { AirbyteAnswer, AirbyteCredentials } from './types.ts';
@@ -52,7 +53,7 @@ export class AccessTokens {
     this.#refresh ??= this.#exchange(credentials).finally(() => {
       this.#refresh = null;
     });
-    return unlessAborted(this.#refresh, signal);
+    return signal === undefined ? this.#refresh : unlessAborted(this.#refresh, signal);
   }
 
   /** Forgets a token that Airbyte refused. A newer one stays. */
@@ -109,14 +110,4 @@ function exchangeRequest({ clientId, clientSecret }: AirbyteCredentials & { type
 
 function secretsOf(credentials: AirbyteCredentials): string[] {
   return credentials.type === 'token' ? [credentials.token] : [credentials.clientSecret];
-}
-
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return promise;
-  return new Promise((resolve, reject) => {
-    const giveUp = () => reject(signal.reason);
-    if (signal.aborted) giveUp();
-    signal.addEventListener('abort', giveUp, { once: true });
-    promise.finally(() => signal.removeEventListener('abort', giveUp)).then(resolve, reject);
-  });
 }

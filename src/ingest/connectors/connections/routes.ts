@@ -4,6 +4,7 @@ import { listOf, pageQuery, problems, publicProblems, timestamp } from '../../..
 import { principalOf, type RouteApp, type RouteDeps } from '../../../kernel/http/route.ts';
 import type { WakeUp } from '../../../kernel/jobs/wake-up.ts';
 import type { CircuitBreakers } from '../../../kernel/limits/circuit-breaker.ts';
+import { toSnakeCase } from '../../../lib/snake-case.ts';
 import { connectorFields, connectorFormParts, wishOf } from '../form.ts';
 import { dependency } from '../sync/airbyte-calls.ts';
 import { assertHookSecret, takeNotice } from '../sync/webhook.ts';
@@ -162,12 +163,7 @@ function installImport(app: RouteApp, deps: ConnectionRouteDeps): void {
       const report = await importConnections(deps, wishes, principalOf(request).userId);
       return {
         imported: report.imported.map((one) => renderConnector(one)),
-        refused: report.refused.map((one) => ({
-          airbyte_connection_id: one.airbyteConnectionId,
-          tenant_id: one.tenantId,
-          code: one.code,
-          message: one.message,
-        })),
+        refused: report.refused.map(toSnakeCase),
       };
     },
   });

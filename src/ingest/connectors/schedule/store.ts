@@ -1,6 +1,6 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql } from '../../../lib/postgres/sql.ts';
-import { connectorColumns } from '../connector-columns.ts';
+import { connectorColumns } from '../store.ts';
 import type { Connector, ConnectorKey } from '../types.ts';
 
 /** Connectors of all tenants that are due, or whose tenant's plan has changed since they were scheduled. */

@@ -1,7 +1,7 @@
 import type { WakeUp } from '../../../kernel/jobs/wake-up.ts';
 import type { RateLimits } from '../../../kernel/limits/rate-limits.ts';
-import type { Clock } from '../../../lib/clock.ts';
 import type { Database } from '../../../lib/postgres/db.ts';
+import type { Clock } from '../../../lib/timing/clock.ts';
 import type { SyncPolicy } from '../types.ts';
 import type { AirbyteCallDeps } from './airbyte-calls.ts';
 

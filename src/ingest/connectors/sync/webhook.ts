@@ -1,10 +1,10 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { unparkJob } from '../../../kernel/jobs/shared-store.ts';
 import { findActive } from '../../../kernel/jobs/store.ts';
 import type { WakeUp } from '../../../kernel/jobs/wake-up.ts';
 import { isUsableId } from '../../../kernel/tenancy/types.ts';
 import type { Database } from '../../../lib/postgres/db.ts';
+import { isSameSecret } from '../../../lib/same-secret.ts';
 import type { AirbyteClient } from '../airbyte/types.ts';
 import { canonicalConnectionId } from '../connection-id.ts';
 import { connectorErrors } from '../errors.ts';
@@ -28,10 +28,8 @@ const noticeBody = z.object({
   }),
 });
 
-/** Compares hashes: equal lengths, so the time of the comparison reveals nothing. */
 export function assertHookSecret(given: string, secret: string): void {
-  const digest = (text: string) => createHash('sha256').update(text).digest();
-  if (timingSafeEqual(digest(given), digest(secret))) return;
+  if (isSameSecret(given, secret)) return;
   throw connectorErrors.raise.airbyte_hook_unknown('There is no webhook at this address');
 }
 

@@ -1,6 +1,6 @@
-import { createTurns } from '../../../lib/event-loop-turns.ts';
 import { csvField as textField } from '../../../lib/formats/csv-cells.ts';
 import { type ExactValue, numberText } from '../../../lib/rows/exact-json.ts';
+import { createTurns } from '../../../lib/timing/event-loop-turns.ts';
 import type { ExportBatches, ExportRow } from './rows.ts';
 
 export interface CsvOptions {

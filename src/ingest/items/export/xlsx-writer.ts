@@ -1,5 +1,5 @@
-import { createTurns } from '../../../lib/event-loop-turns.ts';
 import { clamp } from '../../../lib/numbers.ts';
+import { createTurns } from '../../../lib/timing/event-loop-turns.ts';
 import { exportErrors } from './errors.ts';
 import type { ExportBatches, ExportRow } from './rows.ts';
 import { createRowWriter, type RowWriter } from './xlsx-cells.ts';

@@ -1,5 +1,5 @@
 import { messageOf } from '../../../lib/errors.ts';
-import { KeptThread } from '../../../lib/kept-thread.ts';
+import { KeptThread } from '../../../lib/threads/kept-thread.ts';
 import { imageFailures } from './errors.ts';
 import type { DecodeAnswer, Decoded, DecodeQuestion } from './types.ts';
 import { imageLimits } from './types.ts';

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { messageOf } from '../../../lib/errors.ts';
-import { threadFile } from '../../../lib/thread-file.ts';
+import { threadFile } from '../../../lib/threads/thread-file.ts';
 import { storable } from '../../../lib/well-formed.ts';
 import type { Chunk, Chunker, ChunkerSettings } from './chunker.ts';
 import type { CuttingAnswer, CuttingRequest, CuttingStart } from './cutting-thread.ts';

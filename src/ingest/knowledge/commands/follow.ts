@@ -1,9 +1,10 @@
 import type { Client } from '../../../cli/client/client.ts';
-import { defaultMaxOutageMs, Outage, pause } from '../../../cli/client/event-stream.ts';
+import { defaultMaxOutageMs, Outage } from '../../../cli/client/event-stream.ts';
 import { shortText } from '../../../cli/terminal/cells.ts';
 import { CommandFailure, type ExitCode, exitCodes } from '../../../cli/terminal/exit.ts';
 import { note } from '../../../cli/terminal/output.ts';
 import { ProgressLine } from '../../../cli/terminal/progress.ts';
+import { pause } from '../../../lib/timing/abort.ts';
 import type { renderDocument, renderRun } from '../views.ts';
 
 /** A run as the API shows it. */

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { threadFile } from '../../../lib/thread-file.ts';
+import { threadFile } from '../../../lib/threads/thread-file.ts';
 import { toUnitLength } from './embedder.ts';
 import { LocalEmbedder, type LocalEmbedderSettings } from './local.ts';
 import { loadSentencePieces } from './local-assets.ts';

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
-import { finishedWithin } from '../../../lib/closing.ts';
 import { messageOf } from '../../../lib/errors.ts';
-import { threadFile } from '../../../lib/thread-file.ts';
+import { threadFile } from '../../../lib/threads/thread-file.ts';
+import { finishedWithin } from '../../../lib/timing/closing.ts';
 import type { Embedder, EmbedderLimits } from './embedder.ts';
 import { embedderErrors } from './errors.ts';
 import {

@@ -1,5 +1,5 @@
 import { messageOf, type SluiceError } from '../../../lib/errors.ts';
-import { KeptThread } from '../../../lib/kept-thread.ts';
+import { KeptThread } from '../../../lib/threads/kept-thread.ts';
 import { unreadable } from './convert.ts';
 import type { ThreadAnswer, ThreadQuestion } from './document-thread.ts';
 import { documentErrors } from './errors.ts';

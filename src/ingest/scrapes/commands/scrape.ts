@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { addClientFlags, type Client, connectClient } from '../../../cli/client/client.ts';
-import { defaultMaxOutageMs, Outage, pause } from '../../../cli/client/event-stream.ts';
+import { defaultMaxOutageMs, Outage } from '../../../cli/client/event-stream.ts';
 import { isRefusal, makeIfMissing, parseKb, routeOf } from '../../../cli/client/knowledge-bases.ts';
 import { shortText } from '../../../cli/terminal/cells.ts';
 import { CommandFailure, type ExitCode, exitCodes, UsageError } from '../../../cli/terminal/exit.ts';
@@ -8,6 +8,7 @@ import { interruptible } from '../../../cli/terminal/interruptible.ts';
 import { note, print, printJson, table } from '../../../cli/terminal/output.ts';
 import { ProgressLine } from '../../../cli/terminal/progress.ts';
 import { batchesOf } from '../../../lib/batches.ts';
+import { pause } from '../../../lib/timing/abort.ts';
 import { crawlKinds } from '../types.ts';
 import type { renderRunWithHandoffs, renderSource, renderSync } from '../views.ts';
 import { callLimits, readReferences } from './references.ts';

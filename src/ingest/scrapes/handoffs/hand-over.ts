@@ -1,5 +1,5 @@
-import { dispatchManyIn } from '../../../kernel/jobs/dispatch-many.ts';
 import type { JobsDeps } from '../../../kernel/jobs/service.ts';
+import { dispatchManyIn } from '../../../kernel/jobs/service.ts';
 import { bringRetryForward } from '../../../kernel/jobs/store.ts';
 import { messageOf } from '../../../lib/errors.ts';
 import { newId } from '../../../lib/ids.ts';

@@ -1,10 +1,11 @@
 import type { Client } from '../../../cli/client/client.ts';
-import { defaultMaxOutageMs, Outage, pause } from '../../../cli/client/event-stream.ts';
+import { defaultMaxOutageMs, Outage } from '../../../cli/client/event-stream.ts';
 import type { JobView } from '../../../cli/client/job-watch.ts';
 import { shortText } from '../../../cli/terminal/cells.ts';
 import { type ExitCode, exitCodes } from '../../../cli/terminal/exit.ts';
 import { note } from '../../../cli/terminal/output.ts';
 import { ProgressLine } from '../../../cli/terminal/progress.ts';
+import { pause } from '../../../lib/timing/abort.ts';
 import { checkpointOf, type UploadCheckpoint } from '../staging/checkpoint.ts';
 import { isFinished } from '../types.ts';
 import type { renderUpload } from '../views.ts';

@@ -84,7 +84,7 @@ test('a delivery that fails holds up its own subject, in order and under the sam
   const tried = rows.find(({ lane, event_type: type }) => lane === 'slow' && type === 'job.started');
   expect(tried).toMatchObject({ attempt_count: 3, last_status_code: 200, last_error: null });
   expect(tried?.attempts).toMatchObject([
-    { status_code: 500, response_body: 'not today', error: expect.stringContaining('answered 500') },
+    { status_code: 500, response_body: 'not today', error: expect.stringContaining('returned 500') },
     { status_code: 500 },
     { status_code: 200, error: null },
   ]);
@@ -132,7 +132,7 @@ test('410 disables the endpoint with the reason, and nothing is lost when it is 
   );
   await stage.write(endpoint.tenantId, 'job.started', 'a');
   expect(await getEndpoint(database.db, endpoint)).toMatchObject({
-    disabledReason: 'The receiver answered 410: it does not want any more webhooks',
+    disabledReason: 'The receiver returned 410: it wants no more webhooks',
     disabledAt: expect.any(Date),
   });
   expect(await eventsOf(endpoint.tenantId, 'webhook.disabled')).toHaveLength(1);
@@ -171,7 +171,7 @@ test('a receiver that redirects or is not there is told of in words', async () =
   expect(row?.attempts[0]).toMatchObject({ status_code: null, error: expect.stringContaining('127.0.0.1') });
 });
 
-test('of an answer only the beginning is kept, and what PostgreSQL cannot keep is left out', async () => {
+test('only the beginning of a response is kept, without what PostgreSQL cannot store', async () => {
   receiver.answer = () => ({ status: 500, body: `a\0b${'ü'.repeat(100_000)}` });
   const endpoint = await stage.endpointAt(receiver.url);
   await stage.write(endpoint.tenantId, 'job.queued', 'a');

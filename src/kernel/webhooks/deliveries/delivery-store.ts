@@ -37,7 +37,7 @@ export function listDeliveries(
      limit ${page.limit}`);
 }
 
-/** Null also when its endpoint is gone and upkeep has not got to it yet. */
+/** Null also when its endpoint was deleted and upkeep has not removed the delivery yet. */
 export function findDelivery(
   tx: Tx,
   { tenantId, deliveryId }: DeliveryKey,
@@ -95,7 +95,7 @@ export async function bringLaneForward(
        and l.token is null`);
 }
 
-/** All of them, or only what it has not got yet. */
+/** All deliveries of an endpoint, or only the pending ones. */
 export function deleteDeliveriesOf(
   tx: Tx,
   { tenantId, webhookId, onlyPending, limit }: EndpointKey & { onlyPending: boolean; limit: number },
@@ -122,8 +122,8 @@ export function purgeFinished(tx: Tx, { days, limit }: { days: number; limit: nu
 }
 
 /**
- * Endpoints that have deliveries, but are gone or were disabled so long ago. Walks the index from endpoint to endpoint
- * instead of reading all deliveries.
+ * Endpoints that have deliveries but were deleted, or were disabled so long ago. Walks the index from endpoint to
+ * endpoint instead of reading all deliveries.
  */
 export function listUnwanted(
   tx: Tx,

@@ -1,7 +1,7 @@
-import { finishedWithin } from '../../../lib/closing.ts';
 import type { Logger } from '../../../lib/log.ts';
 import type { Database } from '../../../lib/postgres/db.ts';
-import { Bell } from '../../events/bell.ts';
+import { Bell } from '../../../lib/timing/bell.ts';
+import { finishedWithin } from '../../../lib/timing/closing.ts';
 import type { WakeUp } from '../../jobs/wake-up.ts';
 import type { WebhookMetrics } from '../metrics.ts';
 import type { DueDelivery, Lease } from '../types.ts';
@@ -15,26 +15,26 @@ export interface DispatcherOptions extends Omit<SenderDeps, 'nowMs'> {
   wake: WakeUp;
   logger: Logger;
   metrics: WebhookMetrics;
-  /** Sent at a time by this process. */
+  /** How many this process sends at a time. */
   concurrency: number;
-  /** How often to look when nobody wakes us. */
+  /** How often to poll when nothing wakes us. */
   pollMs?: number;
   batchSize?: number;
 }
 
-/** At a time to one endpoint, over all processes. */
+/** How many are sent to one endpoint at a time, over all processes. */
 const perEndpoint = 8;
 /** An endpoint with so many failures in a row is tried with one delivery at a time. */
 const failingAfter = 5;
 const fanOutsPerRound = 20;
-/** Many more than are taken from: those that have as much in flight as they may must not stand before the others. */
+/** Many more than needed: endpoints with as much in flight as they may have must not block the others. */
 const endpointsPerRound = 100;
 const firstLookAgainMs = 50;
 const leaseMarginMs = 5_000;
 
 /**
- * Writes deliveries for what is new in the log and sends what is due. Every worker has one. A lane is leased, its first
- * delivery sent outside of any transaction, and the lane given back; whoever dies with it loses it when the lease ends.
+ * Writes deliveries for new events and sends what is due. Every worker has one. It leases a lane, sends the lane's
+ * first delivery outside of any transaction, and gives the lane back. If the process dies, the lease expires.
  */
 export class WebhookDispatcher {
   readonly #options: DispatcherOptions & { pollMs: number };
@@ -57,7 +57,7 @@ export class WebhookDispatcher {
     this.#running = this.#loop();
   }
 
-  /** Lets what is being sent end within the grace period; what is cut off then counts as not tried. */
+  /** Waits for requests in flight within the grace period; those that are cut off count as not tried. */
   async stop(graceMs: number): Promise<void> {
     this.#isStopping = true;
     this.#deafen();
@@ -68,7 +68,7 @@ export class WebhookDispatcher {
     await Promise.all(this.#inFlight);
   }
 
-  /** All that is due now, for a process that does not run by itself. */
+  /** Sends all that is due now, for a process that runs only for a while. */
   async drain(budgetMs: number): Promise<void> {
     const deadline = performance.now() + budgetMs;
     while (performance.now() < deadline && !this.#isStopping) {
@@ -87,18 +87,18 @@ export class WebhookDispatcher {
         isBusy = await this.#round();
         isFailing = false;
       } catch (error) {
-        // Told once and not every second: a database that is away for a while only makes webhooks wait.
+        // Logged once and not every second: while the database is away, webhooks only wait.
         if (!isFailing) this.#options.logger.warn({ err: error }, 'webhooks wait');
         isFailing = true;
       }
       if (isBusy && this.#inFlight.size < this.#options.concurrency) continue;
       const wasWoken = await this.#bell.wait(waitMs);
-      // What woke us may be held back for a moment by an older transaction: look again soon, then ever later.
+      // An older transaction may hold back what woke us for a moment: poll again soon, then less often.
       waitMs = wasWoken && !isFailing ? firstLookAgainMs : Math.min(waitMs * 2, this.#options.pollMs);
     }
   }
 
-  /** Answers whether there was anything to do. */
+  /** Returns whether there was anything to do. */
   async #round(): Promise<boolean> {
     const { db, batchSize, concurrency } = this.#options;
     let steps = 0;
@@ -139,7 +139,7 @@ export class WebhookDispatcher {
 
   async #deliver(due: DueDelivery, leasedAtMs: number): Promise<void> {
     const { db, metrics } = this.#options;
-    // A process that was stopped in between may have lost the lane: it must not send what another one sends.
+    // A process that was stopped meanwhile may have lost the lane: it must not send what another process sends.
     if (performance.now() - leasedAtMs > this.#leaseMs / 2) return;
     const sender = { ...this.#options, nowMs: Date.now };
     const { signal } = this.#aborting;

@@ -2,7 +2,7 @@ import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql } from '../../../lib/postgres/sql.ts';
 import type { Cursor, EndpointKey, LoggedEvent, NewDelivery } from '../types.ts';
 
-/** Some endpoint that is behind the log and that nobody else works on, the one first that waited longest. */
+/** An endpoint that is behind the log and not locked by another process; the one that waited longest comes first. */
 export function lockCursorBehind(tx: Tx): Promise<Cursor | null> {
   return tx.find<Cursor>(sql`
     select c.tenant_id as "tenantId",
@@ -23,7 +23,7 @@ export function lockCursorBehind(tx: Tx): Promise<Cursor | null> {
        for no key update of c skip locked`);
 }
 
-/** In the log's own order and only up to the oldest open transaction, as every reader of it. */
+/** In the log's order and only up to the oldest open transaction, like every reader of the log. */
 export function listEventsBehind(
   tx: Tx,
   { cursor, limit }: { cursor: Cursor; limit: number },
@@ -46,8 +46,8 @@ export function listEventsBehind(
 }
 
 /**
- * `do update` and not `do nothing`, although there is nothing to update: it locks a lane that is there, so that a
- * sender who has just delivered the last of it cannot remove it before it sees what comes in here.
+ * `do update` instead of `do nothing`, although nothing changes: it locks an existing lane, so that a sender that has
+ * just delivered the last event of the lane cannot remove it before it sees the new one.
  */
 export async function insertLanes(
   tx: Tx,

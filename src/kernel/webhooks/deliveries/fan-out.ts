@@ -14,7 +14,7 @@ const defaultBatchSize = 500;
 
 /**
  * One step: takes an endpoint that is behind the log, writes its next deliveries and moves its cursor, in one
- * transaction. So whatever is interrupted either happened or did not. False: nobody is behind.
+ * transaction. Returns false when no endpoint is behind.
  */
 export function fanOutOnce(
   db: Database,
@@ -43,7 +43,7 @@ export function fanOutOnce(
   });
 }
 
-/** A test goes to the tested endpoint alone, and nobody is told of his own troubles: that would never end. */
+/** A test goes only to the tested endpoint. An endpoint gets no events about itself: that would never end. */
 function isWanted({ type, subject, isOlder }: LoggedEvent, { webhookId, eventTypes }: Cursor): boolean {
   if (isOlder || type === 'webhook.test') return false;
   if (type.startsWith('webhook.') && subject === webhookId) return false;

@@ -4,8 +4,8 @@ import type { EventRow } from '../../events/types.ts';
 import type { Attempt, DeliveryKey, DueDelivery, EndpointKey, Lease } from '../types.ts';
 
 /**
- * Endpoints with something due, those first that were served longest ago. Locked until the leases are written, so that
- * each one's limit is exact; one that another sender looks at right now is left to it.
+ * Endpoints with something due; those served longest ago come first. They stay locked until the leases are written, so
+ * that each endpoint's limit is exact. Endpoints that another sender has locked are skipped.
  */
 export function lockDueEndpoints(tx: Tx, { limit }: { limit: number }): Promise<EndpointKey[]> {
   // A subselect, because a volatile function cannot be looked up in an index.
@@ -25,8 +25,8 @@ export function lockDueEndpoints(tx: Tx, { limit }: { limit: number }): Promise<
 }
 
 /**
- * Takes due lanes of these endpoints: of each as many as it may have in flight, and of one that fails time after time
- * a single one, so that nobody waits long for those that work.
+ * Leases due lanes of these endpoints: as many as each may have in flight, but only one of an endpoint that keeps
+ * failing, so that endpoints that work do not wait for it.
  */
 export function leaseLanes(
   tx: Tx,
@@ -133,7 +133,7 @@ function dueDeliveryOf(row: DueRow): DueDelivery {
   return { tenantId, webhookId, lane, token, deliveryId, tries, maxTries, url, secret, oldSecret, event };
 }
 
-/** False: the lease went to somebody else, and what this sender has to say does not count any more. */
+/** False when the lease has gone to another sender: then the result of this one does not count. */
 export async function lockLane(tx: Tx, { tenantId, webhookId, lane, token }: Lease): Promise<boolean> {
   const held = await tx.find(sql`
     select w.lane
@@ -146,7 +146,7 @@ export async function lockLane(tx: Tx, { tenantId, webhookId, lane, token }: Lea
   return held !== null;
 }
 
-/** How many attempts a delivery remembers: those of a first round and of one that a person asked for. */
+/** How many attempts a delivery remembers: those of the first round and of one that a person requested. */
 const keptAttempts = 20;
 
 export async function recordAttempt(
@@ -169,7 +169,7 @@ export async function recordAttempt(
        and d.delivery_id = ${deliveryId}`);
 }
 
-/** Gives a lane back, to be tried after that time; one that has nothing left to deliver is removed. */
+/** Gives a lane back, to be tried after that time, or removes it when it has nothing left to deliver. */
 export async function releaseLane(
   tx: Tx,
   { tenantId, webhookId, lane, ...next }: Lease & { delayMs: number; notBeforeMs: number | null },

@@ -8,8 +8,8 @@ import { testWebhookDeps, testWebhooks } from '../../../../test/support/worlds/w
 import { createGuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
 import { kernelTasks } from '../../upkeep/tasks.ts';
 import { changeEndpoint, removeEndpoint } from '../service.ts';
-import { webhookTasks } from '../tasks.ts';
 import type { Attempt, DueDelivery, EndpointKey, Lease } from '../types.ts';
+import { webhookTasks } from '../webhooks.ts';
 import { fanOutOnce } from './fan-out.ts';
 import { leaseLanes, listFirstDeliveries, lockDueEndpoints } from './lane-store.ts';
 import { settleDelivery } from './settlement.ts';
@@ -163,7 +163,7 @@ test('a receiver that is too slow is told of in words', async () => {
     return ((await deliveriesOf(endpoint))[0]?.attempt_count ?? 0) > 0;
   }, 'it was tried');
   const [row] = await deliveriesOf(endpoint);
-  expect(row?.attempts[0]?.error).toMatch(/had not answered in full after 1000 ms/);
+  expect(row?.attempts[0]?.error).toMatch(/had not sent its whole response after 1000 ms/);
 });
 
 test('a receiver that asked for a short time only can be tried as soon as that is over', async () => {
@@ -268,7 +268,7 @@ test('finished deliveries go after their retention, open ones only with their en
   );
   // As a crash between the two steps of a removal leaves it.
   await database.owner('delete from webhook_endpoints where webhook_id = $1', [gone.webhookId]);
-  const [task] = webhookTasks({ db: database.db, retentionDays: 14 });
+  const [task] = webhookTasks(database.db, 14);
   expect(await task?.run()).toEqual({ finished: 3, unwanted: 2 });
   expect(await deliveriesOf(live)).toMatchObject([{ lane: 'b', status: 'pending' }]);
   expect(await deliveriesOf(off)).toEqual([]);

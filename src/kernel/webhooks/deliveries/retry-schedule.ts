@@ -16,16 +16,16 @@ const delaysMs = [
 ];
 const defaultBaseMs = 5 * secondMs;
 const jitter = 0.1;
-/** A Retry-After beyond this is not believed: the subject would stand still for weeks. */
+/** A longer Retry-After is cut to this: otherwise the subject could wait for weeks. */
 export const maxRetryAfterMs = 24 * hourMs;
 
-/** How long to wait after the given number of tries, all of them in vain. */
+/** How long to wait after the given number of failed tries. */
 export function retryDelayMs(
   { tries, baseMs, retryAfterMs }: { tries: number; baseMs: number; retryAfterMs?: number | undefined },
   random: () => number = Math.random,
 ): number {
   const exact = delaysMs[Math.min(tries, delaysMs.length) - 1] ?? 0;
   const scaled = exact * (baseMs / defaultBaseMs) * (1 + jitter * (2 * random() - 1));
-  // Not before the receiver wants it, and not earlier than planned because it wants it soon.
+  // Not before the time that the receiver asked for, and not earlier than planned.
   return Math.round(Math.max(scaled, Math.min(retryAfterMs ?? 0, maxRetryAfterMs)));
 }

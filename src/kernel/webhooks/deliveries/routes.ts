@@ -24,7 +24,7 @@ function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
     config: { action },
     schema: {
       tags,
-      summary: 'What an endpoint was sent, or will be, newest first',
+      summary: 'List the deliveries of an endpoint, newest first',
       params: ofEndpoint,
       querystring: z.strictObject({ ...pageQuery, status: z.enum(deliveryStatuses).optional() }),
       response: { 200: listOf(deliveryReply), ...problems(404) },
@@ -45,7 +45,7 @@ function installReading(app: RouteApp, { db, cursors }: RouteDeps): void {
     config: { action },
     schema: {
       tags,
-      summary: 'See a delivery: what is sent, and how each try went',
+      summary: 'Get a delivery: what is sent, and the result of each try',
       params: ofDelivery,
       response: { 200: deliveryDetailReply, ...problems(404) },
     },
@@ -82,7 +82,7 @@ function installSending(app: RouteApp, deps: WebhookDeps): void {
     config: { action },
     schema: {
       tags,
-      summary: 'Send a delivery again; one that waits is tried now',
+      summary: 'Send a delivery again; a waiting one is tried now',
       description:
         'It has the same webhook-id. A finished one does not hold up later events about the same subject.',
       params: ofDelivery,

@@ -59,7 +59,7 @@ function outcomeOf(
 }
 
 async function post(deps: SenderDeps, due: DueDelivery, signal: AbortSignal): Promise<Reply> {
-  if (due.event === null) return failed('The event is not in the log any more, so there is nothing to send');
+  if (due.event === null) return failed('The event is no longer in the log, so there is nothing to send');
   const body = JSON.stringify(envelopeOf(due.event));
   try {
     const answer = await deps.fetch.stream(due.url, {
@@ -70,7 +70,7 @@ async function post(deps: SenderDeps, due: DueDelivery, signal: AbortSignal): Pr
       // Only the beginning is read, so there is nothing to guard against.
       maxBytes: Number.MAX_SAFE_INTEGER,
       maxRedirects: 0,
-      // The status decides: a packing that we cannot undo must not make a message count as not received.
+      // The status decides: a body that cannot be decoded must not make a message count as not received.
       decode: false,
       signal,
     });
@@ -103,18 +103,18 @@ function headersOf({ keys, nowMs }: SenderDeps, due: DueDelivery, body: string):
 
 function problemOf(status: number): string | null {
   if (status >= 200 && status < 300) return null;
-  if (status === 410) return 'The receiver answered 410: it does not want any more webhooks';
+  if (status === 410) return 'The receiver returned 410: it wants no more webhooks';
   if (status >= 300 && status < 400) {
-    return `The receiver answered ${status}; redirects are not followed. Change the url to where it leads`;
+    return `The receiver returned ${status}; redirects are not followed. Set the url to where it leads`;
   }
-  return `The receiver answered ${status}; only 200 to 299 count as received`;
+  return `The receiver returned ${status}; only 200 to 299 count as received`;
 }
 
 function failed(error: string): Reply {
   return { status: null, error: storable(error), body: null };
 }
 
-/** For the person who looks for the reason. The status has decided already: a body that breaks off changes nothing. */
+/** The beginning of the body, for people who look for the reason. The status has decided already. */
 async function beginningOf(body: Readable): Promise<string | null> {
   const chunks: Buffer[] = [];
   let seenBytes = 0;

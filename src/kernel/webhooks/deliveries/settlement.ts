@@ -12,8 +12,8 @@ interface SettlementDeps {
 }
 
 /**
- * Writes down how a try went and gives the lane back. False: the lease went to somebody else meanwhile, who tries the
- * same delivery again; nothing was written about it.
+ * Records the result of a try and gives the lane back. Returns false when the lease has gone to another sender, which
+ * tries the same delivery again; then nothing is written.
  */
 export function settleDelivery(deps: SettlementDeps, due: DueDelivery, outcome: Outcome): Promise<boolean> {
   return deps.db.kernel(async (tx) => {
@@ -32,7 +32,7 @@ export function settleDelivery(deps: SettlementDeps, due: DueDelivery, outcome: 
   });
 }
 
-/** Gives a lane back as it was: its delivery was not tried, or there is none. */
+/** Gives a lane back unchanged: its delivery was not tried, or the lane is empty. */
 export function returnLane(
   db: Database,
   lease: Pick<DueDelivery, 'tenantId' | 'webhookId' | 'lane' | 'token'>,
@@ -65,7 +65,7 @@ async function noteHealth(
   });
 }
 
-/** Not of what is itself about webhooks: endpoints that are all down would tell each other for ever. */
+/** Not for events about webhooks: endpoints that are all down would report each other for ever. */
 async function tellOfExhaustion(
   deps: SettlementDeps,
   tx: Tx,

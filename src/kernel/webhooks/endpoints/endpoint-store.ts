@@ -19,8 +19,8 @@ export interface NewEndpoint extends EndpointKey {
 }
 
 /**
- * Waits for whoever else makes an endpoint of this tenant, so that the limit is exact. Keys of advisory locks are
- * shared by the whole database: the word in front keeps them apart.
+ * Waits for others that create an endpoint of this tenant, so that the limit is exact. Keys of advisory locks are
+ * shared by the whole database: the prefix keeps them apart.
  */
 export async function countEndpointsForInsert(tx: Tx, tenantId: string): Promise<number> {
   await tx.run(sql`
@@ -55,7 +55,7 @@ export function findEndpoint(tx: Tx, { tenantId, webhookId }: EndpointKey): Prom
        and e.webhook_id = ${webhookId}`);
 }
 
-/** As `findEndpoint`, and nobody removes it before this transaction ends: what is added to it is removed with it. */
+/** Like `findEndpoint`, but the endpoint cannot be deleted before this transaction ends. */
 export function holdEndpoint(tx: Tx, { tenantId, webhookId }: EndpointKey): Promise<Endpoint | null> {
   return tx.find<Endpoint>(sql`
     select ${endpointColumns}
@@ -118,7 +118,7 @@ export function rotateSecret(
     returning ${endpointColumns}`);
 }
 
-/** Takes the cursor along, and so waits for a fan-out that is at work: its deliveries are there to be deleted then. */
+/** Deletes the cursor too, and so waits for a fan-out in progress, whose deliveries can then be deleted. */
 export async function deleteEndpoint(tx: Tx, { tenantId, webhookId }: EndpointKey): Promise<boolean> {
   const deleted = await tx.run(sql`
     delete from webhook_endpoints
@@ -134,7 +134,7 @@ export async function deleteLanes(tx: Tx, { tenantId, webhookId }: EndpointKey):
        and webhook_id = ${webhookId}`);
 }
 
-/** What waits is tried now, unless the receiver has asked for more time, or it is being tried anyway. */
+/** Waiting lanes are tried now, unless the receiver has asked for more time or they are being tried. */
 export async function bringLanesForward(tx: Tx, { tenantId, webhookId }: EndpointKey): Promise<void> {
   await tx.run(sql`
     update webhook_lanes w
@@ -153,7 +153,7 @@ export async function bringLanesForward(tx: Tx, { tenantId, webhookId }: Endpoin
 }
 
 export async function noteSuccess(tx: Tx, { tenantId, webhookId }: EndpointKey): Promise<void> {
-  // Rarely more than a look: the row is only touched when something in it changes that matters to somebody.
+  // Rarely writes: only when the row changes in a way that matters.
   await tx.run(sql`
     update webhook_endpoints
        set failures_in_row = 0,

@@ -7,7 +7,7 @@ export interface EndpointSecrets extends EndpointKey {
   oldSecret: string | null;
 }
 
-/** Of all tenants: endpoints with a secret that does not begin with this, as another key has encrypted it. */
+/** Endpoints of all tenants with a secret without this prefix: another key has encrypted it. */
 export function listOlderSecrets(
   tx: Tx,
   { currentPrefix, after, limit }: { currentPrefix: string; after: EndpointKey | null; limit: number },
@@ -23,7 +23,7 @@ export function listOlderSecrets(
      limit ${limit}`);
 }
 
-/** Wherever it stands by now: a rotation may have made the current secret the old one. */
+/** In either column: a rotation may have made the current secret the old one. */
 export async function replaceSecret(
   tx: Tx,
   { tenantId, webhookId, stored, encrypted }: EndpointKey & { stored: string; encrypted: string },

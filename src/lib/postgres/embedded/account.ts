@@ -26,7 +26,7 @@ export async function getUnprivilegedAccount(): Promise<Account> {
   );
 }
 
-/** The account that owns a file, for a database that was made by somebody else than our first choice. */
+/** The account that owns a file, for a database that another account than our first choice has made. */
 export async function ownerOf(path: string): Promise<Account> {
   const { uid, gid } = await stat(path);
   const accounts = parsePasswd(await readFile('/etc/passwd', 'utf8').catch(() => ''));

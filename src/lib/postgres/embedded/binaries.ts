@@ -142,7 +142,7 @@ async function makeCopy({ packageDir, target }: { packageDir: string; target: st
   }
 }
 
-/** Whoever installs with a strict umask gets programs that only he may run; copies keep those permissions. */
+/** After an installation with a strict umask only its user may run the programs; copies keep those permissions. */
 async function openToAll(directory: string): Promise<void> {
   await chmod(directory, 0o755);
   for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {

@@ -47,7 +47,7 @@ export async function ensureCluster(
 /** The owner's password, or null when no database has been made yet. */
 export async function findPassword(layout: Layout): Promise<string | null> {
   const made = await findText(join(layout.postgresDir, 'PG_VERSION'));
-  // Read after the database was looked for: whoever makes one writes the password first.
+  // Read after the check for the database: the process that creates one writes the password first.
   const password = await findText(layout.passwordFile);
   if (password !== null) return password.trim();
   if (made === null) return null;
@@ -100,7 +100,7 @@ function explain(error: unknown): string {
   return output === '' ? String(error) : output.split('\n').slice(-5).join(' | ');
 }
 
-/** Something is there that is not a database. It may be somebody's, so it is moved and never deleted. */
+/** The directory holds something that is not a database. It may be valuable, so it is moved and never deleted. */
 async function putAside(postgresDir: string, onNotice: (text: string) => void): Promise<void> {
   const found = await stat(postgresDir).catch(() => null);
   if (found === null) return;
@@ -108,7 +108,7 @@ async function putAside(postgresDir: string, onNotice: (text: string) => void): 
   await rename(postgresDir, aside);
   onNotice(
     `${postgresDir} held no complete database (its making was probably cut short). It was moved to ${aside} ` +
-      'and a new one is made; delete the moved one when you do not miss anything.',
+      'and a new one is made; delete the moved one when nothing is missing.',
   );
 }
 

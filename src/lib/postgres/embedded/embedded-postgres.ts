@@ -12,7 +12,7 @@ export interface EmbeddedPostgresOptions {
   cacheDir?: string;
   /** Made when it is missing. Default: sluice. */
   database?: string;
-  /** More settings for postgresql; they count for whoever starts the server. */
+  /** More settings for PostgreSQL; those of the process that starts the server count. */
   settings?: Record<string, string>;
   /** Sentences for a person. */
   onNotice?: (text: string) => void;
@@ -56,7 +56,7 @@ export async function joinEmbeddedPostgres(options: EmbeddedPostgresOptions): Pr
   return new Membership(request, joined, await ownerUrl(layout, database));
 }
 
-/** By then a passing trouble would be over: a person has to know. */
+/** By then a passing problem would be over: a person has to know. */
 const toldAfterRecoveries = 10;
 const firstPauseMs = 50;
 const longestPauseMs = 5_000;
@@ -115,8 +115,8 @@ class Membership implements EmbeddedPostgres {
   }
 
   /**
-   * Never rejects: nobody waits for it, and a process must not end because its database did. Never gives up either: a
-   * disk that is full for an hour is freed one day, and whoever frees it does not think of restarting us.
+   * Never rejects: nothing waits for it, and a process must not end because its database did. It never gives up either:
+   * a full disk is freed some day, and then Sluice should not need a restart.
    */
   async #recover(): Promise<void> {
     const { onNotice, layout } = this.#request;

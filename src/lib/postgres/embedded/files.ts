@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isMissing, writeDurably } from '../../durable-files.ts';
 
 /** A name that no other process and no other call uses. */
 export function uniqueSuffix(): string {
@@ -17,7 +18,7 @@ export async function findText(path: string): Promise<string | null> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return null;
+    if (isMissing(error)) return null;
     throw error;
   }
 }
@@ -26,13 +27,7 @@ export async function findText(path: string): Promise<string | null> {
 export async function replaceFile(path: string, content: { text: string; mode: number }): Promise<void> {
   const draft = `${path}.draft-${uniqueSuffix()}`;
   try {
-    const file = await open(draft, 'wx', content.mode);
-    try {
-      await file.writeFile(content.text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
+    await writeDurably(draft, content.text, content.mode);
     await rename(draft, path);
   } catch (error) {
     await rm(draft, { force: true });

@@ -12,7 +12,7 @@ export interface JoinRequest {
   settings: Record<string, string>;
   cacheDir: string | undefined;
   onNotice: (text: string) => void;
-  /** Whether an empty database is made where there is none; never in the place of one that was in use. */
+  /** Whether an empty database may be created; never in place of one that was in use. */
   mayMake: boolean;
 }
 
@@ -107,6 +107,6 @@ async function noServer(layout: Layout, failure: { waitedMs: number; obstacle: s
   const tail = await readLogTail(layout.logFile);
   return new Error(
     `The database in ${layout.postgresDir} could not be started${waited}: ${failure.obstacle}\n` +
-      `Put right what its log complains about and start again. The end of ${layout.logFile}:\n${tail}`,
+      `Fix what its log reports and start again. The end of ${layout.logFile}:\n${tail}`,
   );
 }

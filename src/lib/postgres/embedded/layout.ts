@@ -53,7 +53,7 @@ function chooseSocketDir(postgresDir: string): string {
   return `/tmp/sluice-${shortHash(postgresDir)}`;
 }
 
-/** Only the server's user gets in, and nobody may have put a directory of his own there before us in /tmp. */
+/** Only the server's user gets in. Another user may have created a directory of this name in /tmp before us. */
 export async function makeSocketDir(layout: Layout): Promise<void> {
   const { socketDir, account } = layout;
   const created = await mkdir(socketDir, { mode: 0o700 }).then(
@@ -73,7 +73,7 @@ export async function requireOwnSocketDir({ socketDir, account }: Layout): Promi
   throw new Error(
     `${socketDir}, the directory for the database's socket, does not belong to ` +
       `${account?.name ?? 'the user that Sluice runs as'}. ` +
-      'Whoever owns it could listen there in place of the database. Remove it and start again.',
+      'Its owner could listen there in place of the database. Remove it and start again.',
   );
 }
 
@@ -85,7 +85,7 @@ async function makeDataDir(option: string): Promise<string> {
     return await realpath(option);
   } catch (error) {
     throw new Error(
-      `The data directory ${option} cannot be made or entered. Make it writable for the user that Sluice runs as, ` +
+      `The data directory ${option} cannot be created or entered. Make it writable for the user that Sluice runs as, ` +
         'or set SLUICE_DATA_DIR to another place.',
       { cause: error },
     );

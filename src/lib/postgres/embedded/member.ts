@@ -4,7 +4,7 @@ import { errorCode } from './files.ts';
 import { type Layout, requireOwnSocketDir, socketPort } from './layout.ts';
 import { findPostmaster, stopPostmaster } from './postmaster.ts';
 
-/** One open session per process: as long as it is open, nobody stops the server. */
+/** One open session per process: as long as it is open, the server is not stopped. */
 export interface Member {
   client: pg.Client;
   /** Of the server that the session is with. */
@@ -19,7 +19,7 @@ const leavingName = 'sluice-leaving';
 /** Advisory locks belong to a database, so all members meet in this one, whichever they work in. */
 const meetingDatabase = 'postgres';
 
-/** "sluice" as a number. Whoever holds it decides about joining and stopping. */
+/** "sluice" as a number. The process that holds this lock may join or stop the server. */
 const doorLock = 0x736c75696365n;
 const doorLimitMs = 10_000;
 
@@ -29,13 +29,13 @@ const passingCodes = new Set([
   'ENOENT', // not listening yet
   'EPIPE',
   '53300', // too many connections
-  '55P03', // somebody stands at the door for long
+  '55P03', // another process holds the lock for long
   '57P01', // it was just told to stop
   '57P02', // it crashed
   '57P03', // starting up or shutting down
 ]);
 
-/** A member of the running server, or null when there is none or it goes away under our hands. */
+/** Joins the running server; returns null when no server runs or it stops meanwhile. */
 export async function tryBecomeMember(
   layout: Layout,
   request: { password: string; database: string },
@@ -85,8 +85,8 @@ export async function leaveServer(member: Member, layout: Layout): Promise<void>
 }
 
 /**
- * Whoever has passed the door is in the list of members that a leaving one counts. If the leaving one was
- * first and stops the server, we stand at the door as it goes down, and come back with a new server.
+ * A process that has had the lock is in the list of members that a leaving process counts. If the leaving one was
+ * first and stops the server, we wait for the lock while it goes down, and come back with a new server.
  */
 async function enter(client: pg.Client, database: string): Promise<void> {
   await client.query('select pg_advisory_lock($1)', [doorLock]);
@@ -117,7 +117,7 @@ function explainRefusal(layout: Layout, error: unknown): Error {
   const advice = errorCode(error)?.startsWith('28')
     ? `The password in ${layout.passwordFile} is not the database's: put the right file back from a backup.`
     : `Its log is ${layout.logFile}.`;
-  return new Error(`The database in ${layout.postgresDir} refused us: ${reason}. ${advice}`, {
+  return new Error(`The database in ${layout.postgresDir} refused the connection: ${reason}. ${advice}`, {
     cause: error,
   });
 }

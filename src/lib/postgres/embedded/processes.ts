@@ -6,7 +6,7 @@ const run = promisify(execFile);
 
 /**
  * The command line of a process, its arguments joined by spaces, or null when there is no such process.
- * A zombie has no command line, so it counts as gone: where nobody reaps orphans it would else live for ever.
+ * A zombie has no command line, so it counts as gone: without a process that reaps orphans it would exist for ever.
  */
 export async function findCommand(pid: number): Promise<string | null> {
   if (process.platform !== 'linux') return await askPs({ pid, column: 'command' });

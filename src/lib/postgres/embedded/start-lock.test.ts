@@ -17,7 +17,7 @@ const attempts = async (count: number) => {
   return found.flatMap(({ lock }) => (lock ? [lock] : []));
 };
 
-test('of many that come at once one gets the lock, again after each release', async () => {
+test('exactly one of many simultaneous callers gets the lock, again after each release', async () => {
   for (let round = 0; round < 20; round += 1) {
     const held = await attempts(20);
     // None is possible: the winner of a number may find that it was slow. Two never are.

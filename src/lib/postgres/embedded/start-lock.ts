@@ -14,9 +14,9 @@ type LockAttempt = { lock: StartLock } | { lock: null; heldBy: number | null };
 /**
  * At most one process of a data directory makes or starts its database. Node has no flock, and a lock
  * file that is deleted when its owner died can be deleted twice, the second time from under a new owner.
- * So locks are numbered: the file with the highest number is the lock, whoever finds it free (or its owner
- * dead) creates the next number, exclusively, and the highest number is never deleted. An empty file is free:
- * a lock must be given back also on a full disk, where nothing can be written any more.
+ * So locks are numbered: the file with the highest number is the lock. A process that finds it free (or its owner dead)
+ * creates the next number, exclusively, and the highest number is never deleted. An empty file is free: a lock must be
+ * released even on a full disk, where nothing can be written.
  */
 export async function tryStartLock(directory: string): Promise<LockAttempt> {
   const before = await highestNumber(directory);

@@ -1,7 +1,7 @@
 import type { SluiceError } from '../../errors.ts';
-import { createTurns } from '../../event-loop-turns.ts';
 import type { Archive } from '../../formats/archive.ts';
 import { XmlReader } from '../../formats/xml.ts';
+import { createTurns } from '../../timing/event-loop-turns.ts';
 import { readerErrors } from '../errors.ts';
 import { RowQueue } from '../row-queue.ts';
 import { OpenRowReader, type RowSource } from '../row-reader.ts';

@@ -1,9 +1,9 @@
 import path from 'node:path/posix';
 import type { SluiceError } from '../../errors.ts';
-import { createTurns } from '../../event-loop-turns.ts';
 import type { Archive } from '../../formats/archive.ts';
 import { readXml, type XmlEvents } from '../../formats/xml.ts';
 import { detached } from '../../formats/xml-text.ts';
+import { createTurns } from '../../timing/event-loop-turns.ts';
 import { readerErrors } from '../errors.ts';
 import type { ReaderLimits } from '../types.ts';
 import { SharedStrings, SharedStringsPart } from './shared-strings.ts';

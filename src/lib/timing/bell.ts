@@ -1,11 +1,11 @@
-/** A ring is remembered until somebody waits for it. */
+/** Wakes a waiting loop. A ring is remembered until the next wait. */
 export class Bell {
   #hasRung = false;
-  #answer: (() => void) | null = null;
+  #wake: (() => void) | null = null;
 
   ring(): void {
     this.#hasRung = true;
-    this.#answer?.();
+    this.#wake?.();
   }
 
   /** Returns whether it rang within that time. */
@@ -13,12 +13,12 @@ export class Bell {
     if (!this.#hasRung) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, limitMs);
-        this.#answer = () => {
+        this.#wake = () => {
           clearTimeout(timer);
           resolve();
         };
       });
-      this.#answer = null;
+      this.#wake = null;
     }
     const hasRung = this.#hasRung;
     this.#hasRung = false;

@@ -1,4 +1,4 @@
-import { messageOf } from './errors.ts';
+import { messageOf } from '../errors.ts';
 
 /** Something that was started and has to be stopped. */
 export interface Part {
@@ -29,7 +29,7 @@ export class ClosingOrder {
   }
 }
 
-/** Waits for work, but not longer than that; answers whether it was done in time. */
+/** Waits for work up to a limit. Returns whether it was done in time. */
 export async function finishedWithin(work: Promise<unknown>, limitMs: number): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<false>((resolve) => {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { packageDir } from './package-dir.ts';
+import { packageDir } from '../package-dir.ts';
 
 /**
  * The file that a worker thread runs, which is always the built one: a thread of Node 20 cannot read TypeScript,

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 
-/** How long an export may keep the event loop busy before it lets others have a turn. */
+/** How long an export may keep the event loop busy before other work may run. */
 const busyLimitMs = 15;
 
 /**
