@@ -193,7 +193,7 @@ describe('SQL', () => {
 });
 
 describe('a transaction', () => {
-  test('that may write is refused in a route and allowed in a service', () => {
+  test('a transaction that may write is refused in a route and allowed in a service', () => {
     const uses = [
       'db.tenant(t, work)',
       'deps.db.tenant(t, work)',

@@ -112,7 +112,7 @@ describe('a problem document', () => {
       'internal_error',
       { url: '/api/test/wrong-reply', method: 'GET' },
     ],
-  ])('for %s is %i %s', async (_what, status, code, request) => {
+  ])('a problem document for %s is %i %s', async (_what, status, code, request) => {
     const answer = await send(request);
     expect(answer.headers['content-type']).toContain('application/problem+json');
     expect(answer.headers['x-content-type-options']).toBe('nosniff');

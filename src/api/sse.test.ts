@@ -92,7 +92,7 @@ describe('a stream', () => {
     await source.ended();
   });
 
-  test('whose client does not read is cut off instead of filling the memory', async () => {
+  test('a stream whose client does not read is cut off instead of filling the memory', async () => {
     const hanging = await open({ tenantId: await tenantWithMuchToRead() }, '?after=0-0');
     hanging.pause();
     const sockets = () =>

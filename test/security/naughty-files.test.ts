@@ -92,7 +92,7 @@ async function reportFields(claims: Turn['claims']): Promise<Record<string, stri
 const wellFormed = allStrings.filter((text) => text === withoutHalves(text));
 
 describe('the name of a file', () => {
-  test('of rows is kept unchanged or refused', { timeout: 180_000 }, async () => {
+  test('the name of a file of rows is kept unchanged or refused', { timeout: 180_000 }, async () => {
     let kept = 0;
     await expectNothing(wellFormed, async ({ text, claims }) => {
       const told = await sendFile(claims, { path: '/api/jobs', content: 'a\n1\n', fileName: text });
@@ -104,7 +104,7 @@ describe('the name of a file', () => {
     expect(kept).toBeGreaterThan(wellFormed.length / 2);
   });
 
-  test('of a report is kept unchanged or refused', { timeout: 180_000 }, async () => {
+  test('the name of a file of a report is kept unchanged or refused', { timeout: 180_000 }, async () => {
     let kept = 0;
     await expectNothing(wellFormed, async ({ text, claims }) => {
       const fields = await reportFields(claims);
@@ -122,7 +122,9 @@ describe('the name of a file', () => {
     expect(kept).toBeGreaterThan(wellFormed.length / 2);
   });
 
-  test('of an image in an archive is kept unchanged or refused', { timeout: 180_000 }, async () => {
+  test('the name of a file of an image in an archive is kept unchanged or refused', {
+    timeout: 180_000,
+  }, async () => {
     let kept = 0;
     const image = await picture().png().toBuffer();
     const inArchives = wellFormed.filter((text) => Buffer.byteLength(text) < 60_000);
@@ -147,7 +149,7 @@ describe('the name of a file', () => {
     expect(kept).toBeGreaterThan(inArchives.length / 2);
   });
 
-  test('of a document is kept with its folders, unchanged or made safe, or refused', {
+  test('the name of a file of a document is kept with its folders, unchanged or made safe, or refused', {
     timeout: 180_000,
   }, async () => {
     let kept = 0;
@@ -172,7 +174,7 @@ describe('the name of a file', () => {
   });
 
   test.each(['filename', 'created_by'])(
-    'and the text of the form field %s are kept or refused',
+    'the name of a file and the text of the form field %s are kept or refused',
     async (name) => {
       await expectNothing(wellFormed, async ({ text, claims }) => {
         const fields = { ...(await reportFields(claims)), [name]: text };
@@ -194,7 +196,7 @@ describe('the name of a file', () => {
   );
 
   const otherFields = ['workspace_id', 'platform', 'source', 'client_id', 'review', 'mapping'];
-  test.each(otherFields)('and the form field %s is accepted or refused', async (name) => {
+  test.each(otherFields)('the name of a file and the form field %s is accepted or refused', async (name) => {
     const some = someStrings(otherFields.indexOf(name)).filter((text) => wellFormed.includes(text));
     await expectNothing(some, async ({ text, claims }) => {
       const fields = { ...(await reportFields(claims)), [name]: text };

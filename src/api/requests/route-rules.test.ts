@@ -24,7 +24,7 @@ describe('a route', () => {
     ]);
   });
 
-  test('that names no right and is not public, or both, stops the start', () => {
+  test('a route that names no right and is not public, or both, stops the start', () => {
     const words = /either which right it needs \(action\) or that it is public/;
     expect(register({ schema: { response } })).toThrow(words);
     expect(register({ config: { action: 'job.read', public: true }, schema: { response } })).toThrow(words);
@@ -41,7 +41,7 @@ describe('a route', () => {
     expect(register({ config, schema: { response: withoutAuth } })).toThrow(/401, 403/);
   });
 
-  test('that is public cannot honour idempotency keys', () => {
+  test('a route that is public cannot honour idempotency keys', () => {
     const config = { public: true, idempotent: true };
     expect(register({ config, schema: { response } })).toThrow(/cannot be idempotent/);
   });

@@ -57,7 +57,7 @@ describe('a crawl', () => {
     });
   });
 
-  test('of a page with 10,000 links requests and remembers no more pages than allowed', async () => {
+  test('a crawl of a page with 10,000 links requests and remembers no more pages than allowed', async () => {
     const links = Array.from({ length: 10_000 }, (_, at) => `/page-${at}`);
     const site = await serveWebSite({ '/': { links } });
     const { frontier, end } = await crawlSite(site, { bounds: { maxPages: 50 } });
@@ -143,7 +143,7 @@ describe('robots.txt', () => {
     expect(end).toMatchObject({ isComplete: true, reason: expect.stringContaining('2 robots') });
   });
 
-  test('that forbids the start page ends the crawl as incomplete', async () => {
+  test('robots.txt that forbids the start page ends the crawl as incomplete', async () => {
     const site = await serveWebSite({
       '/robots.txt': robotsOf('User-agent: sluice', 'Disallow: /'),
       '/': {},
@@ -154,7 +154,7 @@ describe('robots.txt', () => {
     expect(site.asked).toEqual(['/robots.txt']);
   });
 
-  test('that does not exist allows everything, and one that fails forbids everything for now', async () => {
+  test('robots.txt that does not exist allows everything, and one that fails forbids everything for now', async () => {
     const site = await serveWebSite({ '/': {}, '/robots.txt': { status: 403 } });
     expect((await crawlSite(site)).pages).toEqual(['page /']);
     for (const status of [500, 503, 429]) {

@@ -19,7 +19,7 @@ async function entriesOf(content: string | Buffer) {
 }
 
 describe('a feed', () => {
-  test('of RSS 2.0 is read', async () => {
+  test('a feed of RSS 2.0 is read', async () => {
     const feed =
       await feedOf(`<?xml version="1.0"?><rss version="2.0" xmlns:content="c" xmlns:media="m"><channel>
       <title>News &amp; more</title><image><title>Logo</title></image><link>https://example.com/</link>
@@ -48,7 +48,7 @@ describe('a feed', () => {
     } satisfies FeedResult);
   });
 
-  test('of Atom is read, with markup in it', async () => {
+  test('a feed of Atom is read, with markup in it', async () => {
     const [entry] = await entriesOf(`<feed xmlns="http://www.w3.org/2005/Atom"><title>A</title><entry>
       <id>tag:1</id><title>One</title><link rel="edit" href="/edit"/><link href="../posts/1"/>
       <updated>2026-01-02T03:04:05Z</updated><published>2026-01-01T00:00:00Z</published>
@@ -63,7 +63,7 @@ describe('a feed', () => {
     });
   });
 
-  test('of RSS 1.0 is read', async () => {
+  test('a feed of RSS 1.0 is read', async () => {
     const [entry] = await entriesOf(`<rdf:RDF xmlns:rdf="r"><channel><title>C</title></channel>
       <item rdf:about="https://example.com/1"><title>One</title><link>https://example.com/1</link>
       <dc:date>2026-01-01</dc:date><description>d</description></item></rdf:RDF>`);
@@ -109,7 +109,7 @@ describe('a feed', () => {
     expect(long.kind === 'feed' && long.entries[0]?.content.length).toBe(1_000_000);
   });
 
-  test('that is truncated returns its whole entries, and a response that is not a feed is reported', async () => {
+  test('a truncated feed returns its whole entries, and a response that is not a feed is reported', async () => {
     const cut = await feedOf('<rss><channel><item><guid>1</guid></item><item><guid>2</gu');
     expect(cut).toMatchObject({ isTruncated: true, entries: [{ id: '1' }] });
     for (const text of ['', '<html><body>no</body></html>', '{"a":1}', '<constructor/>']) {
@@ -158,7 +158,7 @@ describe('a sitemap', () => {
     expect(await sitemapOf(text, 3)).toMatchObject({ end: 'stopped', entries: { length: 3 } });
   });
 
-  test('that is truncated or broken is reported, and another page is not a sitemap', async () => {
+  test('a sitemap that is truncated or broken is reported, and another page is not a sitemap', async () => {
     expect(await sitemapOf(`<urlset>${url('a')}<url><loc>https://exa`)).toMatchObject({
       end: 'cut_off',
       entries: { length: 1 },

@@ -42,7 +42,7 @@ describe('the links of a page', () => {
     expect((await read(others)).isNoIndex).toBe(false);
   });
 
-  test('and the page itself are left out if the header says so for this crawler', async () => {
+  test('the links of a page and the page itself are left out if the header says so for this crawler', async () => {
     expect((await read('', 'noindex')).isNoIndex).toBe(true);
     expect(await read('', 'otherbot: noindex, nofollow')).toMatchObject({
       isNoIndex: false,

@@ -25,7 +25,7 @@ const answers = ({ requests }: WebSite) =>
   );
 
 describe('a site that was crawled before', () => {
-  test('and has not changed gets one request per page, and sends no content', async () => {
+  test('an unchanged site gets one request per page, and sends no content', async () => {
     const site = await serveWebSite(hub);
     const stored = remember(await crawlSite(site));
     site.forgetRequests();
@@ -168,7 +168,7 @@ describe('a site that was crawled before', () => {
     }
   });
 
-  test('that answers 304 to an unconditional request fails', async () => {
+  test('a site that was crawled before that answers 304 to an unconditional request fails', async () => {
     const site = await serveWebSite({ '/': { links: ['/a'] }, '/a': { status: 304 } });
     expect((await crawlSite(site)).pages).toEqual(['page /', 'failed /a page_refused']);
   });
@@ -212,7 +212,7 @@ describe('the sitemap of a site', () => {
     expect(site.asked).not.toContain('/sitemap.xml');
   });
 
-  test('that cannot be read makes the crawl incomplete, and a page that is not a sitemap does not', async () => {
+  test('an unreadable sitemap makes the crawl incomplete, and a page that is not a sitemap does not', async () => {
     const site = await serveWebSite({ '/': {}, '/sitemap.xml': { status: 500 } });
     const failed = await crawlSite(site, { useSitemap });
     expect(failed.pages).toEqual(['page /']);

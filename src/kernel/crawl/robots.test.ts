@@ -6,7 +6,7 @@ const allows = (lines: string[], path: string) =>
 const everyone = 'User-agent: *';
 
 describe('robots.txt', () => {
-  test('that is empty, or is a page of HTML, allows everything', () => {
+  test('robots.txt that is empty, or is a page of HTML, allows everything', () => {
     for (const text of ['', '<!doctype html><title>Not found</title>', '\uFEFF# nothing']) {
       expect(allows([text], '/a'), text).toBe(true);
     }

@@ -61,7 +61,7 @@ describe('a redirect', () => {
     expect(end?.isComplete).toBe(true);
   });
 
-  test('of the start to its host with www moves the crawl there, with the rules of that host', async () => {
+  test('a redirect of the start to its host with www moves the crawl there, with the rules of that host', async () => {
     const site = await serveWebSite({
       '/start': { redirect: '' },
       '/home': { links: ['/a', '/no'] },
@@ -102,7 +102,7 @@ describe('a redirect', () => {
     expect(site.asked).not.toContain('/no');
   });
 
-  test('of a page that had text does not remove it while the redirect is temporary', async () => {
+  test('a redirect of a page that had text does not remove it while the redirect is temporary', async () => {
     const site = await serveWebSite({
       '/': { links: ['/a'] },
       '/a': { links: ['/behind'] },
@@ -118,7 +118,7 @@ describe('a redirect', () => {
 });
 
 describe('a page', () => {
-  test('that returns 404 or 410 is gone, unless the crawl starts there', async () => {
+  test('a page that returns 404 or 410 is gone, unless the crawl starts there', async () => {
     const site = await serveWebSite({ '/': { links: ['/404', '/410'] }, '/410': { status: 410 } });
     const { pages, end } = await crawlSite(site);
     expect(pages).toEqual(['page /', 'gone /404', 'gone /410']);
@@ -129,7 +129,7 @@ describe('a page', () => {
     expect(empty.end?.isComplete).toBe(false);
   });
 
-  test('that fails transiently is requested again, and one that keeps failing makes the crawl incomplete', async () => {
+  test('a failing page is requested again, and one that keeps failing makes the crawl incomplete', async () => {
     const site = await serveWebSite({
       '/': { links: ['/stumbles', '/fails', '/fine'] },
       '/stumbles': { trouble: { times: 2, status: 503 } },
@@ -142,7 +142,7 @@ describe('a page', () => {
     expect(end).toMatchObject({ isComplete: false, reason: expect.stringContaining('answered 500') });
   });
 
-  test('that never responds fails after its timeout', async () => {
+  test('a page that never responds fails after its timeout', async () => {
     const site = await serveWebSite({
       '/': { links: ['/hangs', '/fine'] },
       '/hangs': { hangs: true },
@@ -153,7 +153,7 @@ describe('a page', () => {
     expect(end?.isComplete).toBe(false);
   });
 
-  test('that asks for a pause gets it, up to a bound', async () => {
+  test('a page that asks for a pause gets it, up to a bound', async () => {
     const pauses: number[] = [];
     const wait = async (ms: number) => {
       pauses.push(ms);
@@ -169,7 +169,7 @@ describe('a page', () => {
     expect(site.countOf('/later')).toBe(1);
   });
 
-  test('that is refused makes the crawl incomplete only if it was read before', async () => {
+  test('a page that is refused makes the crawl incomplete only if it was read before', async () => {
     const site = await serveWebSite({
       '/': { links: ['/admin', '/a'] },
       '/admin': { status: 401 },
@@ -182,7 +182,7 @@ describe('a page', () => {
     expect((await crawlSite(site, knownFrom(remember(first)))).end?.isComplete).toBe(false);
   });
 
-  test('of a site that went down is the last one requested after several failures in a row', async () => {
+  test('a page of a site that went down is the last one requested after several failures in a row', async () => {
     const links = Array.from({ length: 100 }, (_, at) => `/${at}`);
     const site = await serveWebSite({ '/': { links } });
     for (const link of links) site.pages.set(link, { status: 502 });
@@ -192,7 +192,7 @@ describe('a page', () => {
     expect(end).toMatchObject({ isComplete: false, reason: expect.stringContaining('10 pages in a row') });
   });
 
-  test('that is too large fails, and one of another media type is skipped without being read', async () => {
+  test('a page that is too large fails, and one of another media type is skipped without being read', async () => {
     const site = await serveWebSite({
       '/': { links: ['/large', '/film', '/notes'] },
       '/large': { body: 'x'.repeat(20_000) },
@@ -211,7 +211,7 @@ describe('a page', () => {
     });
   });
 
-  test('that asks not to be indexed is skipped, and one with a canonical address is read there', async () => {
+  test('a page that asks not to be indexed is skipped, and one with a canonical address is read there', async () => {
     const site = await serveWebSite({
       '/': { links: ['/secret', '/print/x', '/loop-long', '/header'] },
       '/secret': { head: '<meta name="robots" content="noindex">', links: ['/behind'] },

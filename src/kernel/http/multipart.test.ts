@@ -91,7 +91,7 @@ describe('a form', () => {
     expect(reply).toEqual({ files: [], texts: { options: '{"a":1}' }, options: { a: 1 } });
   });
 
-  test('that is none is refused', async () => {
+  test('a form that is none is refused', async () => {
     const message = expect.stringContaining('names no boundary');
     expect(await send([], { type: 'multipart/form-data' })).toMatchObject({ code: 'wrong', message });
   });
@@ -119,7 +119,7 @@ describe('a form', () => {
     expect(await send(parts)).toMatchObject(problem);
   });
 
-  test('that breaks off is refused, in its fields and in its files', async () => {
+  test('a form that breaks off is refused, in its fields and in its files', async () => {
     expect(await send([file], { end: '' })).toMatchObject({ code: 'cut' });
     expect(await send([{ name: 'name', value: 'n' }], { end: '--x\r\ncontent-dis' })).toMatchObject({
       code: 'cut',

@@ -60,7 +60,7 @@ async function overview(claims: TestClaims) {
 }
 
 describe('the overview', () => {
-  test('of a tenant without anything has nothing, at every point of the last day', async () => {
+  test('the overview of a tenant without anything has nothing, at every point of the last day', async () => {
     const { needs_you, now, last_day } = await overview({ tenantId: await newTenant(database) });
     expect(needs_you).toHaveLength(1);
     expect(now).toMatchObject({ jobs: [], queued: 0, running: 0, waiting_since: null });

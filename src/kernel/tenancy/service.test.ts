@@ -13,7 +13,7 @@ function principalOf(tenantId: string, role: Role = 'admin', userId = 'ada'): Pr
 }
 
 describe('workspaces', () => {
-  test('of two simultaneous deletions of the last two workspaces one is refused', async () => {
+  test('one of two simultaneous deletions of the last two workspaces is refused', async () => {
     for (let round = 0; round < 5; round += 1) {
       const tenantId = await newTenant(database);
       const a = await service.createWorkspace(database.db, { tenantId, name: 'a' });
@@ -38,7 +38,7 @@ describe('workspaces', () => {
     expect((await service.renameWorkspace(database.db, { tenantId, workspaceId, name: 'c' })).name).toBe('c');
   });
 
-  test('of another tenant cannot be renamed or deleted: as if they did not exist', async () => {
+  test('workspaces of another tenant cannot be renamed or deleted: as if they did not exist', async () => {
     const owner = await newTenant(database);
     const { workspaceId } = await service.createWorkspace(database.db, { tenantId: owner, name: 'theirs' });
     const tenantId = await newTenant(database);

@@ -32,7 +32,7 @@ describe('a login link', () => {
     await expect(startSession(database.db, code)).rejects.toMatchObject({ code: 'login_link_refused' });
   });
 
-  test.each(['', 'x', 'A'.repeat(43)])('that nobody made (%j) is refused', async (code) => {
+  test.each(['', 'x', 'A'.repeat(43)])('a login link that nobody made (%j) is refused', async (code) => {
     await expect(startSession(database.db, code)).rejects.toMatchObject({ code: 'login_link_refused' });
   });
 });
@@ -60,7 +60,7 @@ describe('a session', () => {
     });
   });
 
-  test('that was ended is over, and another one of the same user is not', async () => {
+  test('a session that was ended is over, and another one of the same user is not', async () => {
     const first = await startSession(database.db, (await newLink()).code);
     const second = await startSession(database.db, (await newLink()).code);
     await endSession(database.db, first);

@@ -33,7 +33,7 @@ function signClaims(claims: JWTPayload): Promise<string> {
 }
 
 describe('a token', () => {
-  test('that was minted is accepted, with name and e-mail', async () => {
+  test('a token that was minted is accepted, with name and e-mail', async () => {
     const token = await mintToken(settings, { ...options, name: 'Ada', email: 'ada@example.com' });
     const principal = await createTokenVerifier(settings, systemClock).verify(token);
     expect(principal).toEqual({

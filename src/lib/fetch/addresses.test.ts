@@ -35,7 +35,7 @@ describe('an address', () => {
     });
   }
 
-  test('that is public is allowed', () => {
+  test('an address that is public is allowed', () => {
     const open = [
       '8.8.8.8',
       '1.1.1.1',
@@ -48,7 +48,7 @@ describe('an address', () => {
     for (const address of open) expect(findRefusal(address), address).toBeNull();
   });
 
-  test('of a metadata service is refused even where private addresses are allowed', () => {
+  test('an address of a metadata service is refused even where private addresses are allowed', () => {
     for (const address of ['169.254.169.254', '::ffff:169.254.169.254', 'fd00:ec2::254']) {
       expect(findMetadataRefusal(address), address).toEqual('a cloud metadata service');
     }

@@ -27,7 +27,7 @@ describe('an answer', () => {
     }
   });
 
-  test('that inflates beyond the limit is cut off, however small it was on the wire', async () => {
+  test('an answer that inflates beyond the limit is cut off, however small it was on the wire', async () => {
     const zeros = Buffer.alloc(20_000_000);
     const bombs: Record<string, Buffer> = {
       gzip: gzipSync(zeros),
@@ -47,7 +47,7 @@ describe('an answer', () => {
     }
   });
 
-  test('that is too large is refused, announced or not', async () => {
+  test('an answer that is too large is refused, announced or not', async () => {
     const site = await serveSite('127.0.0.1', (request, response) => {
       if (request.url === '/announced') response.setHeader('content-length', '2000001');
       for (let sent = 0; sent < 20; sent += 1) response.write(Buffer.alloc(100_000));
@@ -81,7 +81,7 @@ describe('an answer', () => {
     }
   });
 
-  test('that is cut short is an error, plain and compressed', async () => {
+  test('an answer that is cut short is an error, plain and compressed', async () => {
     const site = await serveSite('127.0.0.1', (request, response) => {
       if (request.url === '/gzip') {
         response.writeHead(200, { 'content-encoding': 'gzip' });

@@ -94,7 +94,7 @@ describe('a put that fails', () => {
     expect(await server.listEverything()).toEqual(before);
   });
 
-  test('and cannot be aborted leaves an upload that is listed and can be aborted later, even twice', async () => {
+  test('a failed put that cannot be aborted leaves an upload that can be aborted later, even twice', async () => {
     const client = server.client();
     const died = ['a+b c/ü', 'one', 'two'].map(async (key) => {
       const fetch = guardedFetch({ blockPrivateAddresses: false });

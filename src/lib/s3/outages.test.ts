@@ -202,7 +202,7 @@ describe('an upload in parts', () => {
   const begun = answer(200, initiated('u1'));
   const part = answer(200, '', { etag: '"part"' });
 
-  test('whose last response was lost is complete if the object is there', async () => {
+  test('an upload in parts whose last response was lost is complete if the object is there', async () => {
     const { client, requests } = await facing(
       begun,
       part,

@@ -87,7 +87,7 @@ test('a scan that loses its lease while it ingests a file leaves no job behind',
   expect(await files()).toMatchObject([{ state: 'waiting', jobId: null }]);
 });
 
-test('of two files with the same content at once, one creates the job and the other is a duplicate', async () => {
+test('one of two files with the same content at once creates the job, and the other is a duplicate', async () => {
   await drop('a.csv');
   let first: IncomingFile | undefined;
   const report = await scan(

@@ -160,15 +160,18 @@ describe('a refusal', () => {
     ['200 page', answered(200, '<html>maintenance</html>'), 'ambiguous', 'bad_answer', 'server_error'],
     ['200 list', answered(200, []), 'ambiguous', 'bad_answer', 'server_error'],
   ];
-  test.each(refusals)('of the kind %s gets its class', async (_kind, trouble, type, code, itsClass) => {
-    const { airbyte, connectionId, client } = await open();
-    airbyte.trouble({}, trouble);
-    const answer = await client.triggerSync(connectionId);
-    expect(answer.type).toBe(type);
-    expect(problemOf(answer)).toMatchObject({ code, class: itsClass, retryAfterMs: null });
-    expect(problemOf(answer).status).toBe('status' in trouble ? trouble.status : null);
-    expect(airbyte.requestsOf('trigger')).toHaveLength(1);
-  });
+  test.each(refusals)(
+    'a refusal of the kind %s gets its class',
+    async (_kind, trouble, type, code, itsClass) => {
+      const { airbyte, connectionId, client } = await open();
+      airbyte.trouble({}, trouble);
+      const answer = await client.triggerSync(connectionId);
+      expect(answer.type).toBe(type);
+      expect(problemOf(answer)).toMatchObject({ code, class: itsClass, retryAfterMs: null });
+      expect(problemOf(answer).status).toBe('status' in trouble ? trouble.status : null);
+      expect(airbyte.requestsOf('trigger')).toHaveLength(1);
+    },
+  );
 
   test('repeats in one short line what Airbyte said', async () => {
     const { airbyte, connectionId, client } = await open();
@@ -179,7 +182,7 @@ describe('a refusal', () => {
     expect(message.length).toBeLessThan(500);
   });
 
-  test('of a second trigger names the conflict, and an unknown conflict counts as one of state', async () => {
+  test('a refusal of a second trigger names the conflict, and an unknown conflict counts as one of state', async () => {
     const { airbyte, connectionId, client } = await open();
     accepted(await client.triggerSync(connectionId));
     expect(problemOf(await client.triggerSync(connectionId)).code).toBe('already_running');

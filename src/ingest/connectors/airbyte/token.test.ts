@@ -33,7 +33,7 @@ describe('an access token', () => {
     expect(airbyte.requestsOf('token')).toHaveLength(2);
   });
 
-  test('that is valid for only a few seconds is still used', async () => {
+  test('an access token that is valid for only a few seconds is still used', async () => {
     const { airbyte, client } = await open({ tokenLifetimeSeconds: 10 });
     for (let call = 0; call < 3; call += 1) accepted(await client.probe());
     expect(airbyte.requestsOf('token')).toHaveLength(1);
@@ -47,7 +47,7 @@ describe('an access token', () => {
     expect(airbyte.authorizations).toHaveLength(1);
   });
 
-  test('that expired early is replaced once for all callers, without an error', async () => {
+  test('an access token that expired early is replaced once for all callers, without an error', async () => {
     const { airbyte, client } = await open();
     accepted(await client.probe());
     airbyte.expireTokens();
@@ -56,7 +56,7 @@ describe('an access token', () => {
     expect(airbyte.requestsOf('token')).toHaveLength(2);
   });
 
-  test('that is replaced in the middle of a trigger leads to one job', async () => {
+  test('an access token that is replaced in the middle of a trigger leads to one job', async () => {
     const { airbyte, connectionId, client } = await open();
     accepted(await client.probe());
     airbyte.expireTokens();

@@ -4,13 +4,13 @@ import { createChunker } from './create-chunker.ts';
 const countTokens = (text: string) => text.split(/\s+/).length;
 
 describe('a chunker', () => {
-  test('of plain text treats a number sign as a word', () => {
+  test('a chunker of plain text treats a number sign as a word', () => {
     const chunker = createChunker({ strategy: 'recursive', maxTokens: 20 }, { countTokens });
     const found = [...chunker.chunks('# one\n\ntwo\n\nthree')];
     expect(found).toMatchObject([{ text: '# one\n\ntwo\n\nthree', headingPath: [], start: 0, end: 17 }]);
   });
 
-  test('of windows shares the configured number of words between neighbours', () => {
+  test('a chunker of windows shares the configured number of words between neighbours', () => {
     const text = Array.from({ length: 200 }, (_, index) => `w${index}`).join(' ');
     const chunker = createChunker({ strategy: 'fixed', maxTokens: 20, overlapTokens: 5 }, { countTokens });
     const found = [...chunker.chunks(text)];

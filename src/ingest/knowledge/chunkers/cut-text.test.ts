@@ -28,7 +28,7 @@ describe('a text', () => {
     expect(cut).toEqual([...chunker.chunks(storable(text))]);
   });
 
-  test('that is long does not block the main thread while it is cut', async () => {
+  test('a text that is long does not block the main thread while it is cut', async () => {
     const counting = createChunker(settings, {
       countTokens: () => {
         throw new Error('A long text was measured on the main thread');
@@ -40,7 +40,7 @@ describe('a text', () => {
     expect(first.value).toMatchObject({ start: 0 });
   });
 
-  test('that is not read to its end leaves no thread behind', async () => {
+  test('a text that is not read to its end leaves no thread behind', async () => {
     const others = new Set(openThreads());
     const ofThisCut = () => openThreads().filter((id) => !others.has(id));
     const cutting = cutText(chunker, textOf(longUnits));

@@ -59,7 +59,7 @@ describe('a definition', () => {
     expect(problem).toMatch(/^number 1: /);
   });
 
-  test('of a config file is reported with its number, and each name may be used once', () => {
+  test('a definition of a config file is reported with its number, and each name may be used once', () => {
     expect(findEmbedderProblems([good])).toEqual([]);
     expect(findEmbedderProblems([good, { ...good }])).toEqual(['number 2: Two embedders are named mine']);
     expect(findEmbedderProblems({})[0]).toContain('Allowed: an array');

@@ -72,7 +72,7 @@ describe('the embedder of a knowledge base', () => {
     expect(await one.embed(['x'], { signal })).toEqual([Float32Array.of(0, 1, 0)]);
   });
 
-  test('that could not be opened is tried again, and a missing secret is named', async () => {
+  test('an embedder that could not be opened is tried again, and a missing secret is named', async () => {
     const { settings } = await openProvider();
     const keys: Record<string, string> = {};
     const embedders = open({ keys });

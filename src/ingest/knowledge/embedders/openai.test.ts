@@ -163,15 +163,18 @@ describe('an endpoint without base64', () => {
   test.each([
     [400, { error: { message: 'Unknown value', param: 'encoding_format' } }],
     [422, { detail: [{ loc: ['body', 'encoding_format'], msg: 'unexpected' }] }],
-  ])('that refuses it (%i) is asked again for numbers, and from then on', async (status, body) => {
-    const { requests, open } = await openProvider((request) =>
-      request.encoding_format === 'base64' ? { status, body } : answerOf(request),
-    );
-    const embedder = await open();
-    await embedder.embed(['a'], { signal });
-    await embedder.embed(['b'], { signal });
-    expect(requests.map(({ encoding_format: encoding }) => encoding)).toEqual(['base64', 'float', 'float']);
-  });
+  ])(
+    'an endpoint without base64 that refuses it (%i) is asked again for numbers, and from then on',
+    async (status, body) => {
+      const { requests, open } = await openProvider((request) =>
+        request.encoding_format === 'base64' ? { status, body } : answerOf(request),
+      );
+      const embedder = await open();
+      await embedder.embed(['a'], { signal });
+      await embedder.embed(['b'], { signal });
+      expect(requests.map(({ encoding_format: encoding }) => encoding)).toEqual(['base64', 'float', 'float']);
+    },
+  );
 });
 
 describe('a refusal', () => {
@@ -279,7 +282,7 @@ describe('a response', () => {
     await expect((await open()).embed(['a'], { signal })).rejects.toMatchObject({ code });
   });
 
-  test('that gives two vectors the same index is refused', async () => {
+  test('a response that gives two vectors the same index is refused', async () => {
     const { open } = await openProvider(() => ({
       body: { data: [entry([1, 0, 0, 0]), entry([1, 0, 0, 0])] },
     }));
@@ -288,7 +291,7 @@ describe('a response', () => {
     });
   });
 
-  test('that is endless is cut off', async () => {
+  test('a response that is endless is cut off', async () => {
     const { open } = await openProvider(() => ({ body: `"${'x'.repeat(3 * 1024 * 1024)}"` }));
     await expect((await open()).embed(['a'], { signal })).rejects.toMatchObject({
       code: 'embedder_answer_unreadable',

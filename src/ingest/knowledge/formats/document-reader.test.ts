@@ -26,7 +26,7 @@ const book = (pages = 3_000) =>
   pdfDocument({ pages: Array.from({ length: pages }, (_, at) => [`Page ${at}`, 'has words of its own']) });
 
 describe('a document that takes too much', () => {
-  test('of time is given up, and the next one is read', async () => {
+  test('a document that takes too much of time is given up, and the next one is read', async () => {
     const { read } = open();
     expect(await read(small, 'a.html')).toMatchObject({ kind: 'text' });
     const results = await Promise.all([read(book(), 'book.pdf', { documentMs: 100 }), read(small, 'a.html')]);
@@ -34,7 +34,7 @@ describe('a document that takes too much', () => {
     expect(results[1]).toMatchObject({ kind: 'text', text: '# Small' });
   });
 
-  test('for one piece is given up although the whole would have time', async () => {
+  test('a document that takes too much for one piece is given up although the whole would have time', async () => {
     const { read } = open();
     expect(await read(small, 'a.html')).toMatchObject({ kind: 'text' });
     const nested = Buffer.from(`<html><body>${'<table><tr><td>'.repeat(30_000)}deep`);
@@ -43,7 +43,9 @@ describe('a document that takes too much', () => {
     expect(await read(small, 'a.html')).toMatchObject({ kind: 'text' });
   });
 
-  test('of memory costs its thread and not the process', { timeout: 180_000 }, async () => {
+  test('a document that takes too much of memory costs its thread and not the process', {
+    timeout: 180_000,
+  }, async () => {
     const { read } = open({ heapMb: 48 });
     const wide = Buffer.from(`<html><body>${'<p>word</p>'.repeat(1_000_000)}`);
     // A collector that fights for its last bytes may take long, and no time limit is to be first.
@@ -106,7 +108,7 @@ describe('a signal', () => {
     ]);
   });
 
-  test('that is aborted before the call starts no reading', async () => {
+  test('a signal that is aborted before the call starts no reading', async () => {
     const { read } = open();
     await expect(read(small, 'a.html', {}, AbortSignal.abort(reason))).rejects.toBe(reason);
   });

@@ -94,7 +94,7 @@ describe('a run is stalled', () => {
   });
 });
 
-test('of a checkpoint only the place is shown, and nothing when it was cleared', () => {
+test('a checkpoint shows only its place, and nothing when it was cleared', () => {
   const cursor = { source_id: 's', position: { name: 'a' }, is_over: false };
   const checkpoint = { last_batch_id: 3, cursor, step: 9, target: { generation: 1 } };
   expect(report({ checkpoint }).checkpoint).toEqual({ last_batch_id: 3, cursor });

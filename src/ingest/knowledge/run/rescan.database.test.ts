@@ -65,7 +65,7 @@ const many = Object.fromEntries(
   Array.from({ length: 1_150 }, (_, at) => [`${10_000 + at}.md`, `Number ${at}.`]),
 );
 
-test('of a folder that has changed only what changed is read: edited, new and vanished files', async () => {
+test('a changed folder is read only where it changed: edited, new and vanished files', async () => {
   const { kb, again } = await scanned(few);
   await spoilHashes(kb);
   await put(kb, { 'b.md': 'Two again.\n\nShared.', 'd.md': 'Four.' });

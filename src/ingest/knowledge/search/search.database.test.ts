@@ -53,7 +53,7 @@ describe('a search', () => {
     ]);
   });
 
-  test('by meaning finds other words than those of the query, by text only the same words', async () => {
+  test('a search by meaning finds other words than those of the query, by text only the same words', async () => {
     const space = await newSpace(arranged, 4);
     await addDocument(space, { title: 'all' }, [
       { text: 'The car needs fuel.' },
@@ -66,7 +66,7 @@ describe('a search', () => {
     expect(textsOf(byText)).toEqual(['Automobiles of the thirties.']);
   });
 
-  test('by text does not need all words, but prefers chunks with all of them', async () => {
+  test('a search by text does not need all words, but prefers chunks with all of them', async () => {
     const space = await newSpace(arranged, 4);
     await addDocument(space, { title: 'all' }, [
       { text: 'Yeast, yeast, yeast and yeast again.' },
@@ -83,7 +83,7 @@ describe('a search', () => {
     expect(textsOf(phrase)).toEqual(['Fuel and yeast together.']);
   });
 
-  test('by both is led by the meaning, and lets words decide between equals', async () => {
+  test('a search by both is led by the meaning, and lets words decide between equals', async () => {
     const space = await newSpace(arranged, 4);
     await addDocument(space, { title: 'all' }, [
       { text: 'The automobile of my uncle.' },
@@ -100,7 +100,7 @@ describe('a search', () => {
     expect(found[0]?.score).toBeLessThan(1.4);
   });
 
-  test('by both lets all of the words outweigh some nearness, but not a lot of it', async () => {
+  test('a search by both lets all of the words outweigh some nearness, but not a lot of it', async () => {
     const space = await newSpace(arranged, 4);
     const at = (cosine: number) => Float32Array.of(cosine, Math.sqrt(1 - cosine ** 2), 0, 0);
     await addDocument(space, { title: 'all' }, [
@@ -112,7 +112,7 @@ describe('a search', () => {
     expect(textsOf(found)).toEqual(['The very thing.', 'The automobile 4711.', 'Something else.']);
   });
 
-  test('by both gives little for one word of many, even where no chunk has more', async () => {
+  test('a search by both gives little for one word of many, even where no chunk has more', async () => {
     const space = await newSpace(arranged, 4);
     await addDocument(space, { title: 'all' }, [
       { text: 'Fuel.', vector: Float32Array.of(0.95, Math.sqrt(1 - 0.95 ** 2), 0, 0) },
@@ -123,7 +123,7 @@ describe('a search', () => {
     expect(found[1]?.score).toBeGreaterThan(0.95);
   });
 
-  test('by both weighs the meaning of chunks that only their words have found', async () => {
+  test('a search by both weighs the meaning of chunks that only their words have found', async () => {
     const space = await newSpace(arranged, 4);
     const crowd = Array.from({ length: 210 }, (_, n) => ({
       text: `Passage ${n}.`,
@@ -281,7 +281,7 @@ describe('the query', () => {
     }
   });
 
-  test('that the embedder refuses is searched by its words, except in a search by meaning only', async () => {
+  test('the query that the embedder refuses is searched by its words, except in a search by meaning only', async () => {
     const space = await newSpace(arranged, 4);
     await addDocument(space, { title: 'own' }, [{ text: 'Number 4711.' }, { text: 'Own car.' }]);
     const { deps } = searching({
@@ -297,7 +297,7 @@ describe('the query', () => {
     );
   });
 
-  test('that takes too long to embed is a 503', async () => {
+  test('the query that takes too long to embed is a 503', async () => {
     const space = await newSpace(arranged, 4);
     const controller = new AbortController();
     const { deps } = searching({
@@ -328,7 +328,7 @@ describe('the query', () => {
     expect(asked).toHaveLength(3);
   });
 
-  test('for a knowledge base that does not exist is a 404', async () => {
+  test('the query for a knowledge base that does not exist is a 404', async () => {
     const space = await newSpace(arranged, 4);
     await expect(search({ ...space, kbId: 'none' }, { query: 'car' })).rejects.toMatchObject({
       code: 'knowledge_base_not_found',

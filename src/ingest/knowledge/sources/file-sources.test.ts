@@ -117,7 +117,7 @@ describe('the files of a knowledge base', () => {
     expect(end).toEqual({ isComplete: true });
   });
 
-  test('that have not changed are not even opened', async () => {
+  test('the files of a knowledge base that have not changed are not even opened', async () => {
     await store('a.md', 'first');
     await store('b.md', 'second');
     const { documents } = await load(source());
@@ -132,7 +132,7 @@ describe('the files of a knowledge base', () => {
     expect(opened).toEqual(['a.md']);
   });
 
-  test('whose bytes are missing are errors, and the list is still complete', async () => {
+  test('the files of a knowledge base whose bytes are missing are errors, and the list is still complete', async () => {
     await store('a.md', 'here');
     await store('b.md', 'lost');
     await localFiles().remove(keys.get('b.md') ?? '');
@@ -250,7 +250,7 @@ describe('a folder', () => {
     }
   });
 
-  test('that is outside of the root or missing is incomplete and empty', async () => {
+  test('a folder that is outside of the root or missing is incomplete and empty', async () => {
     await write('a.md', 'here');
     await symlink(tmpdir(), path.join(folder, 'out'));
     for (const name of ['..', '../..', 'nowhere', '/etc', 'docs/../..', 'a\0b', 'out', 'docs/a.md']) {
@@ -284,7 +284,7 @@ describe('a folder', () => {
     expect(end).toEqual({ isComplete: false, reason: 'The folder contains no documents' });
   });
 
-  test('that cannot be listed is not complete, and says why', async () => {
+  test('a folder that cannot be listed is not complete, and says why', async () => {
     await writeFile(path.join(folder, 'docs'), 'a file where a folder should be');
     const { documents, end } = await load(source());
     expect([documents, end?.isComplete]).toEqual([[], false]);
@@ -323,7 +323,7 @@ describe('a text in the settings of a source', () => {
     expect(await kinds('text', ' \n')).toEqual(['empty']);
   });
 
-  test('that was read before a crash is not read again', async () => {
+  test('a text in the settings of a source that was read before a crash is not read again', async () => {
     const source = createInlineSource({ type: 'text', content: 'words' });
     const { batches } = await load(source);
     const rest = await load(source, { cursor: batches[0]?.cursor ?? null });

@@ -112,7 +112,7 @@ describe('a website', () => {
     expect(site.asked).not.toContain('/photo.png');
   });
 
-  test('that has not changed is not read again, and a changed page alone is new text', async () => {
+  test('a website that has not changed is not read again, and a changed page alone is new text', async () => {
     const site = await serveWebSite(manualPages);
     const known = remember(await load(site));
     site.forgetRequests();
@@ -142,7 +142,7 @@ describe('a website', () => {
     expect(run.end?.isComplete).toBe(true);
   });
 
-  test('whose start is forbidden is an error document with the reason, and no page is asked for', async () => {
+  test('a website whose start is forbidden becomes an error document, and no page is requested', async () => {
     const site = await serveWebSite({
       ...manualPages(''),
       '/robots.txt': robotsOf('User-agent: *', 'Disallow: /'),

@@ -107,7 +107,7 @@ describe('the captions of a video', () => {
     expect(await load(pages, { language: 'de' })).toMatchObject({ text: 'Das Rad slowly to the left.' });
   });
 
-  test('that do not exist are an error that names the available languages', async () => {
+  test('the captions of a video that do not exist are an error that names the available languages', async () => {
     const none = await load({ [watchPath()]: watchPage(playing()) });
     expect(none).toMatchObject({ kind: 'error', code: 'captions_missing', title: 'How to open a sluice' });
     const other = await load({ [watchPath('fr')]: watchPage(playing(track('en'))) }, { language: 'fr' });
@@ -146,7 +146,7 @@ describe('the captions of a video', () => {
     });
   });
 
-  test('of an unavailable video, or of an address that is not a video, are errors', async () => {
+  test('an unavailable video, or an address that is not a video, is an error', async () => {
     const gone = { playabilityStatus: { status: 'ERROR', reason: 'Video unavailable' } };
     expect(await load({ [watchPath()]: watchPage(gone) })).toMatchObject({
       code: 'video_unavailable',

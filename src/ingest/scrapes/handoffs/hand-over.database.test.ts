@@ -150,7 +150,7 @@ describe('a knowledge base that is deleted', () => {
   const deleteKb = (claims: Claims) =>
     scrapes.call({ ...claims, role: 'admin' }, '/api/knowledge/kb', { method: 'DELETE' });
 
-  test('and made again is filled by the next sync, though nothing has changed', async () => {
+  test('a knowledge base that is deleted and created again is filled by the next sync', async () => {
     const claims = await scrapes.tenant();
     const references = [referenceNamed('a', 'Herons wait for fish.'), referenceNamed('b', 'Otters do not.')];
     await scrapes.push(claims, references);
@@ -170,7 +170,7 @@ describe('a knowledge base that is deleted', () => {
     expect(await scrapes.push(claims, references)).toMatchObject({ handoff_skipped_count: 2 });
   });
 
-  test('and made again before the next sync is filled as well', async () => {
+  test('a knowledge base that is deleted and created again before the next sync is filled too', async () => {
     const claims = await scrapes.tenant();
     const references = [referenceNamed('a', 'Herons wait for fish.')];
     await scrapes.push(claims, references);

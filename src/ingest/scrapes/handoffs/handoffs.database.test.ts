@@ -92,7 +92,7 @@ describe('a hand-off', () => {
     expect(new Set(events.map((event) => event.correlation_id))).toEqual(new Set([handoff?.scrape_run_id]));
   });
 
-  test('of the same payload is not made twice, whether its job is active or done', async () => {
+  test('a hand-off of the same payload is not made twice, whether its job is active or done', async () => {
     const claims = await scrapes.tenant();
     await scrapes.push(claims, [referenceNamed('a'), referenceNamed('b')]);
     expect(await scrapes.push(claims, [referenceNamed('a'), referenceNamed('b')])).toMatchObject({
@@ -117,7 +117,7 @@ describe('a hand-off', () => {
     expect(changed).toMatchObject({ handoff_queued_count: 1, references_changed: 1 });
   });
 
-  test('that failed is opened again by the next sync', async () => {
+  test('a hand-off that failed is opened again by the next sync', async () => {
     const claims = await scrapes.tenant();
     await scrapes.push(claims, [referenceNamed('a')]);
     const [job] = await jobsOf(claims);
@@ -131,7 +131,7 @@ describe('a hand-off', () => {
     expect(opened?.scrape_run_id).not.toBe(failed?.scrape_run_id);
   });
 
-  test('of a former payload is opened again: A, B, A', async () => {
+  test('a hand-off of a former payload is opened again: A, B, A', async () => {
     const claims = await scrapes.tenant();
     for (const text of ['Alpha rivers.', 'Beta mountains.', 'Alpha rivers.']) {
       expect(await scrapes.push(claims, [referenceNamed('a', text)])).toMatchObject({
@@ -313,7 +313,7 @@ describe('the job that the database makes', () => {
     expect(twinId > (made?.job_id ?? ''), 'ids are in the order of time').toBe(true);
   });
 
-  test('that support makes of a dead letter is followed as well', async () => {
+  test('the job that the database makes that support makes of a dead letter is followed as well', async () => {
     const claims = await scrapes.tenant();
     await scrapes.push(claims, [referenceNamed('a')]);
     const [dead] = await jobsOf(claims);
@@ -331,7 +331,7 @@ describe('the job that the database makes', () => {
 });
 
 describe('ten syncs at once', () => {
-  test('of the same thousand references make a thousand hand-offs and a thousand jobs', async () => {
+  test('ten syncs of the same thousand references make a thousand hand-offs and a thousand jobs', async () => {
     const claims = await scrapes.tenant();
     const references = Array.from({ length: 1_000 }, (_, at) => referenceNamed(`r${at}`));
     const shuffled = () => [...references].sort(() => Math.random() - 0.5);

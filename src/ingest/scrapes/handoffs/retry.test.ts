@@ -19,7 +19,7 @@ describe('an error', () => {
     new Error('The request timed out'),
     new Error('Rate limit exceeded'),
     new Error('upstream answered 503'),
-  ])('that is transient is retried: %s', (error) => {
+  ])('an error that is transient is retried: %s', (error) => {
     expect(isTransient(error)).toBe(true);
   });
 
@@ -28,7 +28,7 @@ describe('an error', () => {
     Object.assign(new Error('duplicate key value'), { code: '23505' }),
     new Error('something else'),
     null,
-  ])('that is permanent is not retried: %s', (error) => {
+  ])('an error that is permanent is not retried: %s', (error) => {
     expect(isTransient(error)).toBe(false);
   });
 });

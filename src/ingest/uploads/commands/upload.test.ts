@@ -227,7 +227,7 @@ test('--no-wait prints an id for each file at once, and nothing else', async () 
   expect(new Set(answers.map(({ upload_id: id }) => id)).size).toBe(2);
 });
 
-test('of two reports the worse end is the exit code, and a bad file says what is wrong with it', async () => {
+test('the worse end of two reports is the exit code, and a bad file says what is wrong with it', async () => {
   const { tenantId } = await newPlace();
   await put('good.csv', report(3));
   await put('prose.csv', 'Dear all,\nplease find nothing attached.\n');

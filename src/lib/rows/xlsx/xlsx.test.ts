@@ -67,7 +67,7 @@ describe('a workbook', () => {
 });
 
 describe('a cell', () => {
-  test('of text is inline, shared or in runs, without phonetic guides', async () => {
+  test('a cell of text is inline, shared or in runs, without phonetic guides', async () => {
     const strings =
       '<si><t>shared</t></si><si><r><t xml:space="preserve">in </t></r><r><rPr><b/></rPr><t>runs</t></r>' +
       '<rPh><t>aloud</t></rPh></si><si/>';
@@ -95,7 +95,7 @@ describe('a cell', () => {
     ]);
   });
 
-  test('of a number has the digits that a spreadsheet shows', async () => {
+  test('a cell of a number has the digits that a spreadsheet shows', async () => {
     const numbers: [string, unknown][] = [
       ['1', 1],
       ['-0', 0],
@@ -116,7 +116,7 @@ describe('a cell', () => {
     expect(await valuesOf(numbers.map(([text]) => cell(text)))).toEqual(numbers.map(([, value]) => value));
   });
 
-  test('of a number is stored with just those digits', async () => {
+  test('a cell of a number is stored with just those digits', async () => {
     const spec = { sheets: [{ rows: textRow('a') + row(cell('0.1')) + row(cell('1e21')) }] };
     expect((await readRows(workbookOf(spec))).rows).toEqual(['{"a":0.1}', '{"a":1e+21}']);
   });
@@ -134,7 +134,7 @@ describe('a cell', () => {
     expect(await valuesOf(cells)).toEqual([true, false, null, null, null, null, null]);
   });
 
-  test('of a formula is the result that was saved with it', async () => {
+  test('a cell of a formula is the result that was saved with it', async () => {
     const cells = [
       '<c><f>1+1</f><v>2</v></c>',
       '<c t="str"><f>"a"</f><v>a</v></c>',
@@ -229,7 +229,7 @@ describe('a date', () => {
     ).toEqual(['1904-01-01', '1904-01-02', '2024-01-01']);
   });
 
-  test('that does not exist stays a number', async () => {
+  test('a date that does not exist stays a number', async () => {
     expect(await dates(['-1', '2958466', '0'].map((serial) => styled(serial, 14)))).toEqual([-1, 2958466, 0]);
   });
 
@@ -245,7 +245,7 @@ describe('a date', () => {
 });
 
 describe('rows', () => {
-  test('that are empty are skipped, before and after the header', async () => {
+  test('rows that are empty are skipped, before and after the header', async () => {
     const header = '<row r="5"><c r="A5"><v>1</v></c></row>';
     const rows = `<row r="2"/>${row('<c s="1"/>')}${header}${textRow('')}${row(cell('2'))}<row/>`;
     expect(await rowsOf({ sheets: [{ rows }] })).toEqual([{ 1: 2 }]);

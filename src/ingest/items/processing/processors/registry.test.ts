@@ -105,7 +105,7 @@ describe('a custom processor', () => {
     }
   });
 
-  test('that returns garbage fails that item alone', async () => {
+  test('a custom processor that returns garbage fails that item alone', async () => {
     const circular: Record<string, unknown> = {};
     circular.self = circular;
     const garbage: unknown[] = [

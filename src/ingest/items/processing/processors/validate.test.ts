@@ -148,13 +148,13 @@ describe('a pattern', () => {
     for (const pattern of evil) expect(refusal(pattern), pattern).toEqual(['/options/rules/0/pattern']);
   });
 
-  test('that is broken, too long, or has back-references is refused', () => {
+  test('a pattern that is broken, too long, or has back-references is refused', () => {
     for (const pattern of ['(', 'a'.repeat(201), '(a)\\1', '(?<n>a)\\k<n>', '[z-a]']) {
       expect(refusal(pattern), pattern.slice(0, 20)).toEqual(['/options/rules/0/pattern']);
     }
   });
 
-  test('that is ordinary is allowed', () => {
+  test('a pattern that is ordinary is allowed', () => {
     for (const pattern of [
       '^[A-Z]{2}\\d+$',
       '^(foo|bar)+$',
@@ -167,7 +167,7 @@ describe('a pattern', () => {
     }
   });
 
-  test('that is slow on some texts is stopped in time, and the other rows get their result', async () => {
+  test('a pattern that is slow on some texts is stopped in time, and the other rows get their result', async () => {
     const slow = { column: 'c', pattern: '^(a|a)*$' };
     const rows = [{ c: 'aaa' }, { c: `${'a'.repeat(60)}b` }, { c: 'b' }];
     const before = process.cpuUsage();

@@ -142,7 +142,7 @@ describe('a Word document that cannot be read', () => {
     );
   });
 
-  test('that decompresses too far is refused: by ratio, by size, by entries', async () => {
+  test('a Word document that decompresses too far is refused: by ratio, by size, by entries', async () => {
     const bomb = docxDocument({ body: paragraph('a'.repeat(8 * 1024 * 1024)) });
     expect(bomb.length).toBeLessThan(40_000);
     expect(await codeOf(bomb)).toBe('document_unfolds_too_far');

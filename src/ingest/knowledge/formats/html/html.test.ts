@@ -76,12 +76,12 @@ describe('a page', () => {
     expect(text.match(/word59, and so on/g)).toHaveLength(16);
   });
 
-  test('that is short is used whole', async () => {
+  test('a page that is short is used whole', async () => {
     const { text } = await textOf(page('<h1>Hours</h1><div>9 to 5</div><div>Closed on Sundays</div>'));
     expect(text).toBe('# Hours\n\n9 to 5\n\nClosed on Sundays');
   });
 
-  test('that is short and marks its main part is reduced to it', async () => {
+  test('a page that is short and marks its main part is reduced to it', async () => {
     const page = (body: string) => `<!doctype html><html><body>${body}<footer>Imprint</footer></body></html>`;
     expect((await textOf(page('<header>Shop</header><main><p>Gates open.</p></main>'))).text).toBe(
       'Gates open.',
@@ -92,7 +92,7 @@ describe('a page', () => {
   });
 
   test.each(['<!doctype html>', '<!doctype html><!-- nothing -->', '<html', '<!doctype html>\n<'])(
-    'of which only %j is left is empty, and no crash',
+    'a page of which only %j is left is empty, and no crash',
     async (left) => {
       const bytes = Buffer.from(left);
       const result = await readDocument(

@@ -75,7 +75,7 @@ describe('a PDF document', () => {
     });
   });
 
-  test('of 1,600 pages is read from the first to the last, in bounded memory', async () => {
+  test('a PDF document of 1,600 pages is read from the first to the last, in bounded memory', async () => {
     const reader = new DocumentReader({ heapMb: 64 });
     const pages = Array.from({ length: 1_600 }, (_, at) =>
       Array.from({ length: 30 }, (_, line) => `Page ${at + 1} line ${line + 1} has words of its own`),

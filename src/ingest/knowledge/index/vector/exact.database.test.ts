@@ -114,7 +114,7 @@ describe('kept vectors', () => {
     expect((await waiting).hits).toHaveLength(10);
   });
 
-  test('of many segments stay right through additions and removals', async () => {
+  test('kept vectors of many segments stay right through additions and removals', async () => {
     const dimensions = 4_096;
     const engine = new ExactEngine({ cacheBytes: 16 * mebibyte });
     const count = Math.floor(2.5 * rowsPerSegment(dimensions));
@@ -134,7 +134,7 @@ describe('kept vectors', () => {
     expect(hits.map(({ chunkId }) => chunkId)).toEqual(nearestByForce(byId, query, 1_000));
   });
 
-  test('of a deleted knowledge base are not used for a new one with the same id', async () => {
+  test('kept vectors of a deleted knowledge base are not used for a new one with the same id', async () => {
     const engine = new ExactEngine({ cacheBytes: mebibyte });
     const { space } = await filled(engine, { dimensions: 8, count: 3 });
     expect((await search(engine, space)).hits).toHaveLength(3);

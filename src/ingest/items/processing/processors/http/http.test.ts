@@ -186,7 +186,7 @@ describe('a response', () => {
     });
   }
 
-  test('that throttles prevents further calls without using up their attempts', async () => {
+  test('a response that throttles prevents further calls without using up their attempts', async () => {
     provider.script({ type: 'ok' }, { type: 'throttle', retryAfter: '3' });
     const rows = Array.from({ length: 50 }, (_, index) => ({ sku: `s${index}` }));
     const outcomes = await process(itemsOf(...rows), lookup(), { concurrency: 1 });
@@ -222,7 +222,7 @@ describe('a response', () => {
     expect(await answer(404, { hits: [1] })).toMatchObject({ class: 'permanent' });
   });
 
-  test('whose result is too large or too deep fails permanently', async () => {
+  test('a response whose result is too large or too deep fails permanently', async () => {
     const large = await processOne(lookup(), { type: 'answer', status: 200, body: 'x'.repeat(300_000) });
     expect(large).toMatchObject({ code: 'result_too_large', class: 'permanent' });
     const deep = JSON.parse('['.repeat(500) + ']'.repeat(500));
@@ -335,7 +335,7 @@ describe('a secret', () => {
     });
   }
 
-  test('that does not exist fails the items without a call', async () => {
+  test('a secret that does not exist fails the items without a call', async () => {
     const secret = async () => {
       throw secretErrors.raise.secret_key_malformed('there is no secret k');
     };

@@ -66,7 +66,7 @@ describe('the options of a provider', () => {
     );
   });
 
-  test('of a batch have no columns outside its items', () => {
+  test('the options of a provider of a batch have no columns outside its items', () => {
     const batch = {};
     expect(pointersOf({ request: { method: 'POST', url: 'https://a.test/' }, batch })).toEqual([]);
     expect(pointersOf({ request: { method: 'POST', url }, batch })).toEqual(['/options/request/url']);
@@ -85,7 +85,7 @@ describe('the options of a provider', () => {
     ]);
   });
 
-  test('that are nested without end are refused', () => {
+  test('the options of a provider that are nested without end are refused', () => {
     const body = JSON.parse('['.repeat(5000) + ']'.repeat(5000));
     expect(pointersOf({ request: { method: 'POST', url, body } })).toEqual(['/options/request/body']);
   });
