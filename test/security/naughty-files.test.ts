@@ -104,7 +104,7 @@ describe('the name of a file', () => {
     expect(kept).toBeGreaterThan(wellFormed.length / 2);
   });
 
-  test('the name of a file of a report is kept unchanged or refused', { timeout: 180_000 }, async () => {
+  test('the file name of a report is kept unchanged or refused', { timeout: 180_000 }, async () => {
     let kept = 0;
     await expectNothing(wellFormed, async ({ text, claims }) => {
       const fields = await reportFields(claims);
@@ -122,7 +122,7 @@ describe('the name of a file', () => {
     expect(kept).toBeGreaterThan(wellFormed.length / 2);
   });
 
-  test('the name of a file of an image in an archive is kept unchanged or refused', {
+  test('the file name of an image in an archive is kept unchanged or refused', {
     timeout: 180_000,
   }, async () => {
     let kept = 0;
@@ -149,7 +149,7 @@ describe('the name of a file', () => {
     expect(kept).toBeGreaterThan(inArchives.length / 2);
   });
 
-  test('the name of a file of a document is kept with its folders, unchanged or made safe, or refused', {
+  test('the file name of a document is kept with its folders, unchanged or made safe, or refused', {
     timeout: 180_000,
   }, async () => {
     let kept = 0;

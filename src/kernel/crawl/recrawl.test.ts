@@ -168,7 +168,7 @@ describe('a site that was crawled before', () => {
     }
   });
 
-  test('a site that was crawled before that answers 304 to an unconditional request fails', async () => {
+  test('a site that returns 304 to an unconditional request fails', async () => {
     const site = await serveWebSite({ '/': { links: ['/a'] }, '/a': { status: 304 } });
     expect((await crawlSite(site)).pages).toEqual(['page /', 'failed /a page_refused']);
   });

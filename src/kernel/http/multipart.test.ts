@@ -91,7 +91,7 @@ describe('a form', () => {
     expect(reply).toEqual({ files: [], texts: { options: '{"a":1}' }, options: { a: 1 } });
   });
 
-  test('a form that is none is refused', async () => {
+  test('a body that is not a form is refused', async () => {
     const message = expect.stringContaining('names no boundary');
     expect(await send([], { type: 'multipart/form-data' })).toMatchObject({ code: 'wrong', message });
   });

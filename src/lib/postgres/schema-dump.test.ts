@@ -7,7 +7,7 @@ import { dumpSchema } from './schema-dump.ts';
 const database = useDatabase();
 
 describe('the schema as text', () => {
-  test('the schema as text of a migrated database is the checked-in schema.sql', async () => {
+  test('the schema of a migrated database is the checked-in schema.sql', async () => {
     const template = withDatabase(inject('serverUrl'), inject('templateDatabase'));
     const text = await readFile(new URL('../../../schema.sql', import.meta.url), 'utf8');
     expect(await dumpSchema(template), 'run `npm run generate`').toBe(text);

@@ -183,7 +183,7 @@ describe('a text without end', () => {
     }
   });
 
-  test('a text without end of twenty megabytes in one line is cut to its end', () => {
+  test('a text of twenty megabytes in one line is cut to its end', () => {
     const text = repeated('lorem ipsum dolor ', 20 * mebibyte).trimEnd();
     const counts = counted({ strategy: 'markdown', maxTokens: 400 }, text);
     expect(counts.end).toBe(text.length);

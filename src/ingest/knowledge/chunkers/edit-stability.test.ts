@@ -65,7 +65,7 @@ function edited(text: string, edit: { kind: string; at: number; word: string }):
 }
 
 describe('an edit of one paragraph', () => {
-  test('an edit of one paragraph of a word anywhere in a document makes at most two new chunks', () => {
+  test('an edit of one word anywhere in a document makes at most two new chunks', () => {
     fc.assert(
       fc.property(documents, fc.nat(), wordEdit, (groups, which, edit) => {
         const blocks = groups.flat();
@@ -84,7 +84,7 @@ describe('an edit of one paragraph', () => {
     );
   });
 
-  test('an edit of one paragraph that inserts or removes one makes at most three new chunks', () => {
+  test('inserting or removing one paragraph makes at most three new chunks', () => {
     fc.assert(
       fc.property(documents, fc.nat(), halfParagraph, (groups, which, added) => {
         const blocks = groups.flat();

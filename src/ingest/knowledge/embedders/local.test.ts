@@ -134,7 +134,7 @@ describe('the thread', () => {
     expect(order).toEqual(['short', 'long']);
   });
 
-  test('the thread that dies fails the calls that wait for it, and the next call gets a new one', async () => {
+  test('a thread that dies fails the calls that wait for it, and the next call gets a new one', async () => {
     const { embedder, threads } = openLocal({ startThread: startMortal });
     const before = only(await embedder.embed(['hello'], { signal }));
     const waiting = [Array(60).fill('words '.repeat(100)), ['die']].map((texts) =>
@@ -154,7 +154,7 @@ describe('the thread', () => {
     expect(threads).toHaveLength(2);
   });
 
-  test('the thread that cannot load its model reports a permanent error', async () => {
+  test('a thread that cannot load its model reports a permanent error', async () => {
     const unusable =
       "require('node:worker_threads').parentPort.postMessage({ type: 'unusable', message: 'no model' })";
     const { embedder } = openLocal({ startThread: () => new Worker(unusable, { eval: true }) });
@@ -164,7 +164,7 @@ describe('the thread', () => {
     });
   });
 
-  test('the thread that cannot be started is reported', async () => {
+  test('a thread that cannot be started is reported', async () => {
     const { embedder } = openLocal({
       startThread: () => {
         throw new Error('run the build first');

@@ -60,7 +60,7 @@ describe('pieces of a text', () => {
     expect(pieces.encode('日本\ud800語')).toEqual([30, 0]);
   });
 
-  test('pieces of a text of a text of a megabyte are those of its parts', () => {
+  test('pieces of a text of a megabyte are those of its parts', () => {
     const sentence = 'A heartbeat is due every few seconds. ';
     const once = pieces.encode(sentence);
     const many = pieces.encode(sentence.repeat(30_000));

@@ -26,7 +26,7 @@ const book = (pages = 3_000) =>
   pdfDocument({ pages: Array.from({ length: pages }, (_, at) => [`Page ${at}`, 'has words of its own']) });
 
 describe('a document that takes too much', () => {
-  test('a document that takes too much of time is given up, and the next one is read', async () => {
+  test('a document that takes too long is given up, and the next one is read', async () => {
     const { read } = open();
     expect(await read(small, 'a.html')).toMatchObject({ kind: 'text' });
     const results = await Promise.all([read(book(), 'book.pdf', { documentMs: 100 }), read(small, 'a.html')]);
@@ -34,7 +34,7 @@ describe('a document that takes too much', () => {
     expect(results[1]).toMatchObject({ kind: 'text', text: '# Small' });
   });
 
-  test('a document that takes too much for one piece is given up although the whole would have time', async () => {
+  test('a document that takes too long for one piece is given up, though its whole time is not over', async () => {
     const { read } = open();
     expect(await read(small, 'a.html')).toMatchObject({ kind: 'text' });
     const nested = Buffer.from(`<html><body>${'<table><tr><td>'.repeat(30_000)}deep`);
@@ -43,7 +43,7 @@ describe('a document that takes too much', () => {
     expect(await read(small, 'a.html')).toMatchObject({ kind: 'text' });
   });
 
-  test('a document that takes too much of memory costs its thread and not the process', {
+  test('a document that takes too much memory costs its thread and not the process', {
     timeout: 180_000,
   }, async () => {
     const { read } = open({ heapMb: 48 });

@@ -100,7 +100,7 @@ describe('a search', () => {
     expect(found[0]?.score).toBeLessThan(1.4);
   });
 
-  test('a search by both lets all of the words outweigh some nearness, but not a lot of it', async () => {
+  test('a search by both lets all words together outweigh a little similarity, but not a lot', async () => {
     const space = await newSpace(arranged, 4);
     const at = (cosine: number) => Float32Array.of(cosine, Math.sqrt(1 - cosine ** 2), 0, 0);
     await addDocument(space, { title: 'all' }, [
@@ -281,7 +281,7 @@ describe('the query', () => {
     }
   });
 
-  test('the query that the embedder refuses is searched by its words, except in a search by meaning only', async () => {
+  test('a query that the embedder refuses is searched by its words, except in a search by meaning only', async () => {
     const space = await newSpace(arranged, 4);
     await addDocument(space, { title: 'own' }, [{ text: 'Number 4711.' }, { text: 'Own car.' }]);
     const { deps } = searching({
@@ -297,7 +297,7 @@ describe('the query', () => {
     );
   });
 
-  test('the query that takes too long to embed is a 503', async () => {
+  test('a query that takes too long to embed is a 503', async () => {
     const space = await newSpace(arranged, 4);
     const controller = new AbortController();
     const { deps } = searching({
@@ -328,7 +328,7 @@ describe('the query', () => {
     expect(asked).toHaveLength(3);
   });
 
-  test('the query for a knowledge base that does not exist is a 404', async () => {
+  test('a query for a knowledge base that does not exist is a 404', async () => {
     const space = await newSpace(arranged, 4);
     await expect(search({ ...space, kbId: 'none' }, { query: 'car' })).rejects.toMatchObject({
       code: 'knowledge_base_not_found',

@@ -117,7 +117,7 @@ describe('the files of a knowledge base', () => {
     expect(end).toEqual({ isComplete: true });
   });
 
-  test('the files of a knowledge base that have not changed are not even opened', async () => {
+  test('unchanged files are not even opened', async () => {
     await store('a.md', 'first');
     await store('b.md', 'second');
     const { documents } = await load(source());
@@ -132,7 +132,7 @@ describe('the files of a knowledge base', () => {
     expect(opened).toEqual(['a.md']);
   });
 
-  test('the files of a knowledge base whose bytes are missing are errors, and the list is still complete', async () => {
+  test('files whose bytes are missing are errors, and the list is still complete', async () => {
     await store('a.md', 'here');
     await store('b.md', 'lost');
     await localFiles().remove(keys.get('b.md') ?? '');
@@ -323,7 +323,7 @@ describe('a text in the settings of a source', () => {
     expect(await kinds('text', ' \n')).toEqual(['empty']);
   });
 
-  test('a text in the settings of a source that was read before a crash is not read again', async () => {
+  test('a text that was read before a crash is not read again', async () => {
     const source = createInlineSource({ type: 'text', content: 'words' });
     const { batches } = await load(source);
     const rest = await load(source, { cursor: batches[0]?.cursor ?? null });

@@ -107,7 +107,7 @@ describe('the captions of a video', () => {
     expect(await load(pages, { language: 'de' })).toMatchObject({ text: 'Das Rad slowly to the left.' });
   });
 
-  test('the captions of a video that do not exist are an error that names the available languages', async () => {
+  test('captions that do not exist are an error that names the available languages', async () => {
     const none = await load({ [watchPath()]: watchPage(playing()) });
     expect(none).toMatchObject({ kind: 'error', code: 'captions_missing', title: 'How to open a sluice' });
     const other = await load({ [watchPath('fr')]: watchPage(playing(track('en'))) }, { language: 'fr' });

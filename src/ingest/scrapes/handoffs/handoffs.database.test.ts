@@ -313,7 +313,7 @@ describe('the job that the database makes', () => {
     expect(twinId > (made?.job_id ?? ''), 'ids are in the order of time').toBe(true);
   });
 
-  test('the job that the database makes that support makes of a dead letter is followed as well', async () => {
+  test('a job that support requeues from a dead letter is followed too', async () => {
     const claims = await scrapes.tenant();
     await scrapes.push(claims, [referenceNamed('a')]);
     const [dead] = await jobsOf(claims);

@@ -66,7 +66,7 @@ describe('the options of a provider', () => {
     );
   });
 
-  test('the options of a provider of a batch have no columns outside its items', () => {
+  test('the options of a batch have no columns outside its items', () => {
     const batch = {};
     expect(pointersOf({ request: { method: 'POST', url: 'https://a.test/' }, batch })).toEqual([]);
     expect(pointersOf({ request: { method: 'POST', url }, batch })).toEqual(['/options/request/url']);
