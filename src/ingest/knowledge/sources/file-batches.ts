@@ -3,11 +3,11 @@ import type { Readable } from 'node:stream';
 import { isSluiceError } from '../../../lib/errors.ts';
 import { databaseErrors } from '../../../lib/postgres/db-errors.ts';
 import { documentErrors } from '../formats/errors.ts';
-import { joinBytes } from '../formats/join-bytes.ts';
 import { readDocument } from '../formats/read-document.ts';
 import { storableText, titleOfName } from '../formats/safe-text.ts';
 import { type DocumentLimits, defaultDocumentLimits } from '../formats/types.ts';
 import type { FileStamp } from './file-stamp.ts';
+import { joinBytes } from './join-bytes.ts';
 import {
   type DocumentBatch,
   type KnownDocument,
