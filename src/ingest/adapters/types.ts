@@ -106,7 +106,7 @@ export interface IncomingFile {
   record(tx: Tx, made: { jobId: string; uploadId: string | null }): Promise<void>;
 }
 
-/** The entry to another house; src/installation.ts provides it. */
+/** The door to another house. */
 export interface TargetDoor {
   maxBytes: number;
   /** Throws if no file can be ingested: unknown processor or workspace, or ingestion is disabled. */
