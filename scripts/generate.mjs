@@ -4,6 +4,11 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { renderApiTypes } from './api-types.mjs';
 import { buildServer } from './build.mjs';
+import { renderSettingsPage } from './pages/configuration.mjs';
+import { renderErrorsDocument } from './pages/errors.mjs';
+import { renderRolesDocument } from './pages/roles.mjs';
+import { dumpSchema } from './pages/schema.mjs';
+import { stateMachinePage } from './pages/state-machines.mjs';
 import { root } from './steps.mjs';
 
 const built = await buildServer();
@@ -12,17 +17,19 @@ if (built.status === 'failed') {
   process.exit(1);
 }
 
-const { ownChapters, renderErrorsDocument } = await import('../dist/modules/api/docs/error-catalogue.js');
+const { ownChapters } = await import('../dist/modules/api/docs/error-catalogue.js');
 const { houses } = await import('../dist/modules/houses.js');
-const { renderRolesDocument } = await import('../dist/modules/kernel/tenancy/rights.js');
-const { stateMachinePage } = await import('../dist/modules/kernel/jobs/state-machine-page.js');
-const { configurationPage } = await import('../dist/modules/config.js');
+const rights = await import('../dist/modules/kernel/tenancy/rights.js');
+const { roles } = await import('../dist/modules/kernel/tenancy/types.js');
+const { transitions } = await import('../dist/modules/kernel/jobs/transitions.js');
+const { lists, settings } = await import('../dist/modules/config.js');
 
 const chapters = [...ownChapters, ...houses.flatMap((house) => house.errors)];
 await writeIfChanged('docs/errors.md', renderErrorsDocument(chapters));
-await writeIfChanged('docs/roles.md', renderRolesDocument());
-await writeIfChanged('docs/state-machines.md', stateMachinePage());
-await writeIfChanged('docs/configuration.md', configurationPage());
+await writeIfChanged('docs/roles.md', renderRolesDocument({ ...rights, roles }));
+await writeIfChanged('docs/state-machines.md', stateMachinePage(transitions));
+const listPages = lists.map(([, { page }]) => page);
+await writeIfChanged('docs/configuration.md', renderSettingsPage(settings, { chapters: listPages }));
 await onEmptyInstallation(async ({ schema, url }) => {
   await writeIfChanged('schema.sql', schema);
   const openapi = await (await fetch(`${url}/api/openapi.json`)).text();
@@ -32,7 +39,6 @@ await onEmptyInstallation(async ({ schema, url }) => {
 
 /** A server on an embedded database that was just migrated, and the schema as the migrations alone leave it. */
 async function onEmptyInstallation(work) {
-  const { dumpSchema } = await import('../dist/modules/lib/postgres/schema-dump.js');
   const { ensureRoles } = await import('../dist/modules/lib/postgres/roles.js');
   const { migrateUp } = await import('../dist/modules/lib/postgres/migrate.js');
   const { joinEmbeddedPostgres } = await import('../dist/modules/lib/postgres/embedded/embedded-postgres.js');

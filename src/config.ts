@@ -9,7 +9,6 @@ import {
   secretValues,
 } from './lib/settings/settings.ts';
 import { maskValue } from './lib/settings/settings-masking.ts';
-import { renderSettingsPage } from './lib/settings/settings-page.ts';
 
 /** Every setting of Sluice. This is the only module that reads process.env; everything else gets its values. */
 export const settings: typeof kernelSettings & SettingsTable = Object.assign(
@@ -17,7 +16,8 @@ export const settings: typeof kernelSettings & SettingsTable = Object.assign(
   ...houses.map((house) => house.settings),
 );
 const checks = [...kernelChecks, ...houses.flatMap((house) => house.checks)];
-const lists = houses.flatMap((house) => Object.entries(house.definitions));
+/** What the config file may list, by name: processors, embedders. */
+export const lists = houses.flatMap((house) => Object.entries(house.definitions));
 
 export type Definitions = Record<string, readonly unknown[]>;
 /** The values of all settings; a house reads its own through its definition. */
@@ -78,9 +78,4 @@ export function wantsColor(
   env: Record<string, string | undefined> = process.env,
 ): boolean {
   return stream.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb';
-}
-
-/** The text of docs/configuration.md; a test compares the two. */
-export function configurationPage(): string {
-  return renderSettingsPage(settings, { chapters: lists.map(([, { page }]) => page) });
 }

@@ -2,7 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { describe, expect, inject, test } from 'vitest';
 import { withDatabase } from '../../../test/support/fakes/postgres-server.ts';
 import { useDatabase } from '../../../test/support/worlds/database.ts';
-import { dumpSchema } from './schema-dump.ts';
+
+const script = new URL('../../../scripts/pages/schema.mjs', import.meta.url).href;
+const { dumpSchema }: { dumpSchema(ownerUrl: string): Promise<string> } = await import(script);
 
 const database = useDatabase();
 

@@ -113,7 +113,7 @@ export async function loadSettings<Table extends SettingsTable>(
   };
 }
 
-export function isComputed<T>(value: unknown): value is ComputedDefault<T> {
+function isComputed<T>(value: unknown): value is ComputedDefault<T> {
   return typeof value === 'object' && value !== null && 'from' in value && 'text' in value;
 }
 

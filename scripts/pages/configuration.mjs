@@ -1,10 +1,8 @@
-import { isComputed, type Setting, type SettingsTable } from './settings.ts';
-
 /** The whole page about the settings; `chapters` are what the config file may hold besides, in Markdown. */
-export function renderSettingsPage(table: SettingsTable, { chapters }: { chapters: string[] }): string {
+export function renderSettingsPage(table, { chapters }) {
   return `# Configuration
 
-<!-- Generated from src/config.ts by \`npm run generate\`. -->
+<!-- Generated from the settings of kernel and houses by \`npm run generate\`. -->
 
 A value is taken from the first of: a flag of the command, the environment, the file \`.env\` in the working
 directory, \`sluice.config.mjs\` there (or \`sluice.config.ts\` with Node 22.18 or newer), the default. An empty
@@ -21,9 +19,8 @@ export default { port: 8080, workerConcurrency: 16, logLevel: 'info' };
 ${[...chapters, settingsReference(table)].join('\n\n')}
 `;
 }
-
 /** The reference of all settings as Markdown, one row each. */
-function settingsReference(table: SettingsTable): string {
+function settingsReference(table) {
   const rows = Object.entries(table).map(([name, entry]) => {
     const cells = [
       variableCell(entry),
@@ -41,20 +38,16 @@ function settingsReference(table: SettingsTable): string {
     ...rows,
   ].join('\n');
 }
-
-function variableCell(entry: Setting): string {
+function variableCell(entry) {
   return entry.secret === undefined ? `\`${entry.env}\`` : `\`${entry.env}\`, \`${entry.env}_FILE\``;
 }
-
-function flagCell(entry: Setting): string {
+function flagCell(entry) {
   return entry.flag === undefined ? '' : `\`${entry.flag}\``;
 }
-
-function defaultCell(entry: Setting): string {
-  if (isComputed(entry.default)) return entry.default.text;
+function defaultCell(entry) {
+  if (typeof entry.default?.from === 'function') return entry.default.text;
   return entry.default === null ? 'not set' : `\`${String(entry.default)}\``;
 }
-
-function escapeCell(text: string): string {
+function escapeCell(text) {
   return text.replaceAll('|', '\\|');
 }

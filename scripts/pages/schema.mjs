@@ -1,35 +1,34 @@
-import { withClient } from './client.ts';
-
+import pg from 'pg';
 /**
  * The schema as text, read from the catalogs: there is no pg_dump beside the embedded server. Sorted by name and
  * without anything that differs between two databases of the same migrations, so that schema.sql can be compared.
  */
-export function dumpSchema(ownerUrl: string): Promise<string> {
-  return withClient({ connectionString: ownerUrl, application_name: 'sluice-schema' }, async (client) => {
+export async function dumpSchema(ownerUrl) {
+  const client = new pg.Client({ connectionString: ownerUrl, application_name: 'sluice-schema' });
+  await client.connect();
+  try {
     // Without a search path every name is written out, whatever the login's setting.
     await client.query("set search_path = ''");
     const parts = [header];
     for (const { title, query } of sections) {
-      const { rows } = await client.query<{ line: string }>(query);
+      const { rows } = await client.query(query);
       if (rows.length > 0) parts.push(`-- ${title}\n`, ...rows.map(({ line }) => `${line}\n`));
     }
     return `${parts.join('\n').trimEnd()}\n`;
-  });
+  } finally {
+    await client.end();
+  }
 }
 
 const header =
   '-- Generated from a migrated database by `npm run generate`; do not edit. Migrations make the schema.\n';
-
 /** Things of an extension come and go with it. */
-const notFromExtension = (oid: string, catalog: string): string =>
-  `not exists (
+const notFromExtension = (oid, catalog) => `not exists (
     select from pg_depend e where e.objid = ${oid} and e.classid = '${catalog}'::regclass and e.deptype = 'e')`;
-
 const ourTables = `
   c.relnamespace = 'public'::regnamespace
   and c.relkind in ('r', 'p')
   and ${notFromExtension('c.oid', 'pg_class')}`;
-
 const sections = [
   {
     title: 'Extensions',

@@ -1,0 +1,27 @@
+/** The text of docs/roles.md. */
+export function renderRolesDocument({ actions, can, grantableRoles, rights, roles }) {
+  const header = ['right', ...roles, 'allows to'];
+  const lines = actions.map((action) => [
+    `\`${action}\``,
+    ...roles.map((role) => (can(role, action) ? '●' : '')),
+    rights[action].meaning,
+  ]);
+  return [
+    '# Roles and rights',
+    '',
+    'Generated from `src/kernel/tenancy/rights.ts` by `npm run generate`; do not edit.',
+    '',
+    'The role comes from the token’s `role` claim, the API key or the session. Every right is about the caller’s own',
+    'tenant, except `tenant.manage`, `connection.import` and `worker.cycle_all`. Without the right a request is',
+    'answered 403 `forbidden`; things of another tenant are 404, as if they did not exist.',
+    '',
+    ...[
+      header,
+      header.map((_, index) => (index === 0 || index > roles.length ? '---' : ':-:')),
+      ...lines,
+    ].map((cells) => `| ${cells.join(' | ')} |`),
+    '',
+    `An admin may create API keys with the roles ${grantableRoles('admin').join(', ')}; an operator with any role.`,
+    '',
+  ].join('\n');
+}
