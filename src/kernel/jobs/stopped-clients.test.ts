@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import pino from 'pino';
-import { expect, onTestFinished, test } from 'vitest';
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { useDatabase } from '../../../test/support/worlds/database.ts';
 import { leaseMs, useWorld, type World } from '../../../test/support/worlds/job-world.ts';
 import { eventually } from '../../../test/support/worlds/kernel.ts';
@@ -21,6 +21,11 @@ useWorld(database, (opened) => {
   rescuer = new Rescuer({ db, wake, metrics, logger: pino({ level: 'silent' }), leaseMs, maxStrikes: 3 });
 });
 
+// COPY is refused on tables with row-level security, so this one has none.
+beforeAll(() =>
+  database.owner('create table incoming (line text); grant insert on incoming to sluice_tenant'),
+);
+
 interface Connection {
   stream: Socket;
   query(text: string): void;
@@ -36,7 +41,7 @@ const standstills = [
 ];
 
 function beginCopy(tx: Tx): void {
-  connectionOf(tx).query('copy pg_temp.incoming from stdin');
+  connectionOf(tx).query('copy incoming from stdin');
 }
 
 function sendHalf(tx: Tx): void {
@@ -77,7 +82,6 @@ async function stopIn(standstill: (tx: Tx) => void, waitsFor = 'Client'): Promis
   let wake: () => void = () => {};
   const ended = own.tenant(world.tenantId, async (tx) => {
     expect(await lockIfHeld(tx, job)).not.toBeNull();
-    await tx.run(sql`create temporary table incoming (line text) on commit drop`);
     pid = (await tx.find<{ pid: number }>(sql`select pg_backend_pid() as pid`))?.pid ?? 0;
     standstill(tx);
     const { stream } = connectionOf(tx);

@@ -17,7 +17,7 @@ import {
   useVersion,
 } from '../store.ts';
 import type { Catalog, CatalogKey, FieldColumns, ProductRow, Question } from '../types.ts';
-import { copyProducts, settleProducts } from './product-store.ts';
+import { insertProducts, settleProducts } from './product-store.ts';
 
 export interface LoadDeps {
   db: Database;
@@ -132,7 +132,7 @@ async function write(
   db: Database,
   batch: { tenantId: string; versionId: number; rows: ProductRow[] },
 ): Promise<void> {
-  if (batch.rows.length > 0) await db.tenant(batch.tenantId, (tx) => copyProducts(tx, batch));
+  if (batch.rows.length > 0) await db.tenant(batch.tenantId, (tx) => insertProducts(tx, batch));
 }
 
 type Loaded = Parameters<typeof useVersion>[1];

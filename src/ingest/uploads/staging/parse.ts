@@ -26,7 +26,7 @@ import { checkpointOf, stateOf, type UploadCheckpoint } from './checkpoint.ts';
 import { lookAhead } from './look-ahead.ts';
 import { type RetryOptions, withRetries } from './retries.ts';
 import { StagingWriter } from './staging.ts';
-import { copyStagingRows } from './store.ts';
+import { insertStagingRows } from './store.ts';
 
 /**
  * How many lines are parsed before the event loop runs: a heartbeat must not wait for a file, and the previous batch is
@@ -243,19 +243,19 @@ class Staging {
 
   /** Starts to write the rows of the writer, once the previous batch is written. */
   async write(resume: ResumePoint | null, conventions: ReportConventions | null): Promise<void> {
-    const chunks = this.writer.take();
+    const rows = this.writer.take();
     const figures = this.writer.figures;
     await this.#writing;
     // Without a place to resume at, a restart begins at the previous checkpoint, so that one is kept.
     const place = { resume, figures, conventions, lookedUpTo: null };
     const moved = resume === null ? this.#checkpoint : { ...this.#checkpoint, ...place };
-    this.#begin(chunks, { ...moved, step: this.#checkpoint.step + 1 });
+    this.#begin(rows, { ...moved, step: this.#checkpoint.step + 1 });
   }
 
   /** Saves how far the rest of the file was searched, and what that has shown. */
   async pause(conventions: ReportConventions | null, lookedUpTo: ResumePoint): Promise<UploadCheckpoint> {
     await this.#writing;
-    this.#begin([], { ...this.#checkpoint, conventions, lookedUpTo, step: this.#checkpoint.step + 1 });
+    this.#begin(null, { ...this.#checkpoint, conventions, lookedUpTo, step: this.#checkpoint.step + 1 });
     return this.end({ isParsed: false });
   }
 
@@ -277,18 +277,18 @@ class Staging {
     await this.#writing.catch(() => {});
   }
 
-  #begin(chunks: Buffer[], next: UploadCheckpoint): void {
+  #begin(rows: string[] | null, next: UploadCheckpoint): void {
     this.#checkpoint = next;
-    this.#writing = withRetries(() => this.#commit(chunks, next), this.#retries);
+    this.#writing = withRetries(() => this.#commit(rows, next), this.#retries);
     // The next await gets the error; until then an unhandled rejection must not end the process.
     this.#writing.catch(() => {});
   }
 
-  async #commit(chunks: Buffer[], next: UploadCheckpoint): Promise<void> {
+  async #commit(rows: string[] | null, next: UploadCheckpoint): Promise<void> {
     await this.#slice.transaction(async (tx: Tx, job: Job) => {
       const isDone = checkpointOf(job.checkpoint).step >= next.step;
-      if (!isDone && chunks.length > 0)
-        await tx.as('sluice_parse', (own) => copyStagingRows(own, this.writer.upload, chunks));
+      if (isDone || rows === null) return;
+      await tx.as('sluice_parse', (own) => insertStagingRows(own, this.writer.upload, rows));
     }, stateOf(next));
   }
 }
