@@ -1,48 +1,28 @@
 import type { Client } from '../../../cli/client/client.ts';
-import { defaultMaxOutageMs, Outage } from '../../../cli/client/event-stream.ts';
+import { follow } from '../../../cli/client/follow.ts';
 import { shortText } from '../../../cli/terminal/cells.ts';
 import { CommandFailure, type ExitCode, exitCodes } from '../../../cli/terminal/exit.ts';
-import { note } from '../../../cli/terminal/output.ts';
-import { ProgressLine } from '../../../cli/terminal/progress.ts';
-import { pause } from '../../../lib/timing/abort.ts';
 import type { renderItemJob } from '../views.ts';
 
 /** A job with items as the API shows it. */
 export type ItemJobView = ReturnType<typeof renderItemJob>;
 
-const pollMs = 400;
-
-/** Follows the counts of a job until it has ended; a server that goes away in between is waited for. */
-export async function watchItems(
+/** Follows the counts of a job until it has ended. */
+export function watchItems(
   client: Client,
   { jobId, isSilent, signal }: { jobId: string; isSilent: boolean; signal: AbortSignal },
 ): Promise<ItemJobView> {
-  const progress = new ProgressLine({ isSilent });
-  const outage = new Outage(defaultMaxOutageMs, (text) => {
-    progress.end();
-    note(text);
+  const paused = `Job ${jobId} is paused; \`sluice jobs resume ${jobId}\` lets it go on.`;
+  return follow(() => readJob(client, { jobId, signal }), {
+    signal,
+    isSilent,
+    mustBeThere: true,
+    stageOf: (job) => {
+      if (hasEnded(job)) return null;
+      const words = job.status === 'paused' ? paused : '';
+      return { words, done: job.processedItems, total: job.totalItems };
+    },
   });
-  let last: ItemJobView | null = null;
-  try {
-    for (;;) {
-      const read = () => readJob(client, { jobId, signal });
-      // A server that was never there is a failure.
-      const job: ItemJobView | null = last === null ? await read() : await outage.bridge(read, signal);
-      if (job !== null) {
-        if (hasEnded(job)) return job;
-        if (job.status === 'paused' && last?.status !== 'paused') {
-          progress.end();
-          note(`Job ${jobId} is paused; \`sluice jobs resume ${jobId}\` lets it go on.`);
-        }
-        progress.update({ done: job.processedItems, total: job.totalItems });
-        last = job;
-      }
-      await pause(job === null ? outage.nextPauseMs() : pollMs, signal);
-      signal.throwIfAborted();
-    }
-  } finally {
-    progress.end();
-  }
 }
 
 async function readJob(

@@ -1,74 +1,36 @@
 import type { Client } from '../../../cli/client/client.ts';
-import { defaultMaxOutageMs, Outage } from '../../../cli/client/event-stream.ts';
+import { follow } from '../../../cli/client/follow.ts';
 import { shortText } from '../../../cli/terminal/cells.ts';
-import { CommandFailure, type ExitCode, exitCodes } from '../../../cli/terminal/exit.ts';
+import { type ExitCode, exitCodes } from '../../../cli/terminal/exit.ts';
 import { note } from '../../../cli/terminal/output.ts';
-import { ProgressLine } from '../../../cli/terminal/progress.ts';
-import { pause } from '../../../lib/timing/abort.ts';
 import type { renderDocument, renderRun } from '../views.ts';
 
 /** A run as the API shows it. */
 export type RunView = ReturnType<typeof renderRun>;
 type DocumentView = ReturnType<typeof renderDocument>;
 
-const pollMs = 400;
-
 const stageWords: Record<string, string | undefined> = {
   load: 'reading and embedding documents',
   sweep: 'putting the result in place',
 };
 
-/** Follows a run until it has ended or rests. A server that goes away in between is waited for. */
-export async function followRun(
+/** Follows a run until it has ended or rests. */
+export function followRun(
   client: Client,
   { jobId, label, signal }: { jobId: string; label: string; signal: AbortSignal },
 ): Promise<RunView> {
-  let progress = new ProgressLine();
-  let word = '';
-  const say = (text: string): void => {
-    progress.end();
-    note(text);
-  };
-  const outage = new Outage(defaultMaxOutageMs, say);
-  try {
-    for (;;) {
-      const run = await look(client, { jobId, signal, outage });
-      if (run !== null) {
-        if (run.status !== 'running') return run;
-        if (run.stage !== null && run.stage !== word) {
-          word = run.stage;
-          say(`${shortText(label, 80)}: ${stageWords[word] ?? shortText(word, 80)}`);
-          progress = new ProgressLine();
-        }
-        progress.update({ done: run.counters.docs_seen, total: totalOf(run) });
-      }
-      await pause(run === null ? outage.nextPauseMs() : pollMs, signal);
-      signal.throwIfAborted();
-    }
-  } finally {
-    progress.end();
-  }
-}
-
-/** What the sources are known to have can be less than what they turn out to have. */
-function totalOf({ docs_expected: expected, counters }: RunView): number | null {
-  return expected > counters.docs_seen ? expected : null;
-}
-
-/** Null: the server is away, and is expected back. */
-async function look(
-  client: Client,
-  { jobId, signal, outage }: { jobId: string; signal: AbortSignal; outage: Outage },
-): Promise<RunView | null> {
-  try {
-    const run = await client.get<RunView>(`/api/ingestion/jobs/${jobId}/status`, { signal });
-    outage.end();
-    return run;
-  } catch (error) {
-    if (signal.aborted || !(error instanceof CommandFailure) || !error.isPassing) throw error;
-    outage.note(error);
-    return null;
-  }
+  return follow(() => client.get<RunView>(`/api/ingestion/jobs/${jobId}/status`, { signal }), {
+    signal,
+    stageOf: ({ status, stage, docs_expected: expected, counters: { docs_seen: done } }) => {
+      if (status !== 'running') return null;
+      const words =
+        stage === null
+          ? {}
+          : { words: `${shortText(label, 80)}: ${stageWords[stage] ?? shortText(stage, 80)}` };
+      // What the sources are known to have can be less than what they turn out to have.
+      return { ...words, done, total: expected > done ? expected : null };
+    },
+  });
 }
 
 export function exitCodeOfRun({ status, counters, incomplete_sources: incomplete }: RunView): ExitCode {

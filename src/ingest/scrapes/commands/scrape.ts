@@ -1,14 +1,13 @@
 import { type Command, Option } from 'commander';
 import { addClientFlags, type Client, connectClient } from '../../../cli/client/client.ts';
-import { defaultMaxOutageMs, Outage } from '../../../cli/client/event-stream.ts';
+import { follow } from '../../../cli/client/follow.ts';
 import { isRefusal, makeIfMissing, parseKb, routeOf } from '../../../cli/client/knowledge-bases.ts';
 import { shortText } from '../../../cli/terminal/cells.ts';
-import { CommandFailure, type ExitCode, exitCodes, UsageError } from '../../../cli/terminal/exit.ts';
+import { type ExitCode, exitCodes, UsageError } from '../../../cli/terminal/exit.ts';
 import { interruptible } from '../../../cli/terminal/interruptible.ts';
 import { note, print, printJson, table } from '../../../cli/terminal/output.ts';
 import { ProgressLine } from '../../../cli/terminal/progress.ts';
 import { batchesOf } from '../../../lib/batches.ts';
-import { pause } from '../../../lib/timing/abort.ts';
 import { crawlKinds } from '../types.ts';
 import type { renderRunWithHandoffs, renderSource, renderSync } from '../views.ts';
 import { callLimits, readReferences } from './references.ts';
@@ -131,7 +130,7 @@ async function push(
 async function crawl(client: Client, { source, flags, signal }: Scrape): Promise<ExitCode> {
   const base = `/api/scraping/${encodeURIComponent(source)}`;
   const started = await client.post<SyncView>(`${base}/sync`, { signal });
-  const run = await follow(client, { route: `${base}/runs/${started.scrape_run_id}`, signal });
+  const run = await followCrawl(client, `${base}/runs/${started.scrape_run_id}`, signal);
   if (flags.json) printJson(run);
   else print(table([header, rowOf(run)]));
   if (run.handoff_notice !== null) note(run.handoff_notice);
@@ -142,46 +141,16 @@ async function crawl(client: Client, { source, flags, signal }: Scrape): Promise
   return hasFailed ? exitCodes.someRowsFailed : exitCodes.ok;
 }
 
-const pollMs = 400;
-
-/** Until it has ended. A server that goes away in between is waited for. */
-async function follow(
-  client: Client,
-  { route, signal }: { route: string; signal: AbortSignal },
-): Promise<RunView> {
-  const progress = new ProgressLine();
-  const outage = new Outage(defaultMaxOutageMs, (text) => {
-    progress.end();
-    note(text);
-  });
+/** Until it has ended. */
+async function followCrawl(client: Client, route: string, signal: AbortSignal): Promise<RunView> {
   try {
-    for (;;) {
-      const run = await look(client, { route, signal, outage });
-      if (run !== null && run.status !== 'running') return run;
-      if (run !== null) progress.update({ done: run.references_persisted, total: null });
-      await pause(run === null ? outage.nextPauseMs() : pollMs, signal);
-      signal.throwIfAborted();
-    }
+    return await follow(() => client.get<RunView>(route, { signal }), {
+      signal,
+      stageOf: ({ status, references_persisted: done }) =>
+        status === 'running' ? { done, total: null } : null,
+    });
   } finally {
-    progress.end();
     if (signal.aborted) note('The crawl goes on without this command; `sluice jobs` shows it.');
-  }
-}
-
-/** Null: the server is away, and is expected back. */
-async function look(
-  client: Client,
-  { route, signal, outage }: { route: string; signal: AbortSignal; outage: Outage },
-): Promise<RunView | null> {
-  try {
-    const run = await client.get<RunView>(route, { signal });
-    outage.end();
-    return run;
-  } catch (error) {
-    signal.throwIfAborted();
-    if (!(error instanceof CommandFailure) || !error.isPassing) throw error;
-    outage.note(error);
-    return null;
   }
 }
 

@@ -1,11 +1,8 @@
 import type { Client } from '../../../cli/client/client.ts';
-import { defaultMaxOutageMs, Outage } from '../../../cli/client/event-stream.ts';
+import { follow } from '../../../cli/client/follow.ts';
 import type { JobView } from '../../../cli/client/job-watch.ts';
 import { shortText } from '../../../cli/terminal/cells.ts';
 import { type ExitCode, exitCodes } from '../../../cli/terminal/exit.ts';
-import { note } from '../../../cli/terminal/output.ts';
-import { ProgressLine } from '../../../cli/terminal/progress.ts';
-import { pause } from '../../../lib/timing/abort.ts';
 import { checkpointOf, type UploadCheckpoint } from '../staging/checkpoint.ts';
 import { isFinished } from '../types.ts';
 import type { renderUpload } from '../views.ts';
@@ -20,64 +17,26 @@ interface FollowRun {
   signal: AbortSignal;
 }
 
-interface Stage {
-  word: string;
-  done: number;
-  total: number | null;
-}
-
-const pollMs = 400;
-
-/**
- * Follows an upload until it has ended or is held for review. Each stage says its name once and then shows how far it
- * is. A server that goes away in between is waited for.
- */
+/** Follows an upload until it has ended or is held for review. */
 export async function followUpload(client: Client, run: FollowRun): Promise<UploadView> {
   const { uploadId, label, signal } = run;
-  let progress = new ProgressLine();
-  let word = '';
-  const outage = new Outage(defaultMaxOutageMs, (text) => {
-    progress.end();
-    note(text);
-  });
-  const show = (stage: Stage): void => {
-    if (stage.word !== word) {
-      progress.end();
-      note(`${shortText(label, 80)}: ${stage.word}`);
-      progress = new ProgressLine();
-      word = stage.word;
-    }
-    progress.update(stage);
+  const look = async () => {
+    const upload = await client.get<UploadView>(`/api/uploads/${uploadId}`, { signal });
+    // The record learns its figures when a stage ends; how far a stage is, is in the checkpoint of the job.
+    const job = isSettled(upload)
+      ? null
+      : await client.get<JobView>(`/api/jobs/${upload.job_id}`, { signal });
+    return { upload, checkpoint: checkpointOf(job?.checkpoint ?? {}) };
   };
-  try {
-    for (;;) {
-      // The server has just taken the file in, so it is expected back.
-      const seen = await outage.bridge(() => look(client, { uploadId, signal }), signal);
-      if (seen !== null) {
-        if (isSettled(seen.upload)) return seen.upload;
-        show(stageOf(seen.upload, seen.checkpoint));
-      }
-      await pause(seen === null ? outage.nextPauseMs() : pollMs, signal);
-      signal.throwIfAborted();
-    }
-  } finally {
-    progress.end();
-  }
-}
-
-interface Seen {
-  upload: UploadView;
-  checkpoint: UploadCheckpoint;
-}
-
-async function look(
-  client: Client,
-  { uploadId, signal }: { uploadId: string; signal: AbortSignal },
-): Promise<Seen> {
-  const upload = await client.get<UploadView>(`/api/uploads/${uploadId}`, { signal });
-  // The record learns its figures when a stage ends; how far a stage is, is in the checkpoint of the job.
-  const job = isSettled(upload) ? null : await client.get<JobView>(`/api/jobs/${upload.job_id}`, { signal });
-  return { upload, checkpoint: checkpointOf(job?.checkpoint ?? {}) };
+  const { upload } = await follow(look, {
+    signal,
+    stageOf: ({ upload, checkpoint }) => {
+      if (isSettled(upload)) return null;
+      const { word, ...figures } = stageOf(upload, checkpoint);
+      return { words: `${shortText(label, 80)}: ${word}`, ...figures };
+    },
+  });
+  return upload;
 }
 
 function isSettled(upload: UploadView): boolean {
@@ -87,6 +46,12 @@ function isSettled(upload: UploadView): boolean {
 /** It waits for a person, however long that takes. */
 function isHeld({ status, review }: UploadView): boolean {
   return status === 'staging_complete' && review;
+}
+
+interface Stage {
+  word: string;
+  done: number;
+  total: number | null;
 }
 
 export function stageOf(upload: UploadView, { figures, promotion }: UploadCheckpoint): Stage {
