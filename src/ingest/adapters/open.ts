@@ -1,6 +1,4 @@
 import type { Ground, OpenHouse } from '../../kernel/house/house.ts';
-import type { RouteModule } from '../../kernel/http/route.ts';
-import type { UpkeepTask } from '../../kernel/upkeep/types.ts';
 import { AdapterMetrics } from './metrics.ts';
 import { adapterRoutes } from './routes.ts';
 import { ScanScheduler } from './scan/scheduler.ts';
@@ -18,15 +16,11 @@ export interface AdapterHouseOptions
   leaseMs: number;
 }
 
-export interface AdapterHouse extends OpenHouse {
-  routes: RouteModule[];
-  tasks: UpkeepTask[];
-  beforeCycle(scope: { tenantId?: string }): Promise<void>;
-}
-
 const lookEveryMs = 2_000;
 
-export function openAdapterHouse(options: AdapterHouseOptions): AdapterHouse {
+export type AdapterHouse = ReturnType<typeof openAdapterHouse>;
+
+export function openAdapterHouse(options: AdapterHouseOptions) {
   const adapterMetrics = new AdapterMetrics(options.registry);
   adapterMetrics.watchOldest(() => readOldest(options));
   const deps = { ...options, workerId: options.kernel.membership.workerId, adapterMetrics };
@@ -39,7 +33,7 @@ export function openAdapterHouse(options: AdapterHouseOptions): AdapterHouse {
       if (tenantId === undefined) await scheduler.runDue();
     },
     stop: () => scheduler.stop(),
-  };
+  } satisfies OpenHouse;
 }
 
 /** A scrape of the metrics must not fail because the database does. */

@@ -1,15 +1,12 @@
 import { createHmac } from 'node:crypto';
 import type { Ground, OpenHouse } from '../../kernel/house/house.ts';
-import type { RouteModule } from '../../kernel/http/route.ts';
-import type { Pipeline } from '../../kernel/jobs/types.ts';
-import type { UpkeepTask } from '../../kernel/upkeep/types.ts';
 import { systemClock } from '../../lib/timing/clock.ts';
 import { createAirbyteClient } from './airbyte/client.ts';
 import type { AirbyteClient, AirbyteCredentials } from './airbyte/types.ts';
 import { ConnectorMetrics } from './metrics.ts';
 import { syncPipeline } from './pipeline.ts';
 import { connectorRoutes } from './routes.ts';
-import { type ScheduleReport, scheduleDue } from './schedule/schedule.ts';
+import { scheduleDue } from './schedule/schedule.ts';
 import type { ConnectorConfig } from './settings.ts';
 import { listConnectorAttention } from './store.ts';
 import { Trouble } from './sync/airbyte-calls.ts';
@@ -36,17 +33,11 @@ export interface ConnectorHouseOptions
   timeoutMs?: number | undefined;
 }
 
-export interface ConnectorHouse extends OpenHouse {
-  pipeline: Pipeline;
-  routes: RouteModule[];
-  tasks: UpkeepTask[];
-  /** Creates the jobs of connectors that are due; upkeep calls it on a timer, a cron's cycle calls it once. */
-  beforeCycle(scope?: { tenantId?: string }): Promise<ScheduleReport>;
-}
-
 const scheduleEveryMs = 5_000;
 
-export function openConnectorHouse(options: ConnectorHouseOptions): ConnectorHouse {
+export type ConnectorHouse = ReturnType<typeof openConnectorHouse>;
+
+export function openConnectorHouse(options: ConnectorHouseOptions) {
   const { db, logger, limits, breakers, policy, coolDownMs, kernel } = options;
   const client = openClient(options);
   const metrics = new ConnectorMetrics(options.registry);
@@ -56,7 +47,8 @@ export function openConnectorHouse(options: ConnectorHouseOptions): ConnectorHou
   });
   const { wake } = kernel;
   const worker = { db, wake, logger, limits, breakers, policy, coolDownMs, client, requests, metrics };
-  const beforeCycle: ConnectorHouse['beforeCycle'] = (scope) => scheduleDue(kernel.jobs, logger, scope);
+  // Creates the jobs of connectors that are due; upkeep calls it on a timer, a cron's cycle calls it once.
+  const beforeCycle = (scope?: { tenantId?: string }) => scheduleDue(kernel.jobs, logger, scope);
   return {
     pipeline: syncPipeline({ ...worker, trouble: new Trouble(), clock: systemClock }),
     routes: [
@@ -82,7 +74,7 @@ export function openConnectorHouse(options: ConnectorHouseOptions): ConnectorHou
     rowCounter: 'records_synced',
     attention: listConnectorAttention,
     close: async () => client?.close(),
-  };
+  } satisfies OpenHouse;
 }
 
 /** Without credentials everything else works, and the page of connectors says what is missing. */

@@ -1,5 +1,4 @@
-import type { CatalogDoor } from '../../kernel/house/doors.ts';
-import { defineHouse, type Ground } from '../../kernel/house/house.ts';
+import { defineHouse } from '../../kernel/house/house.ts';
 import { readerErrors } from '../../lib/rows/errors.ts';
 import { itemErrors } from './errors.ts';
 import { exportErrors } from './export/errors.ts';
@@ -28,21 +27,9 @@ export const itemHouse = defineHouse({
   open: async (ground, config) => {
     const { openItemHouse } = await import('./open.ts');
     const customProcessors = ground.definitions('processors') as readonly ProcessorDefinition[];
-    const catalogs = laterCatalogs(ground);
+    const catalogs = ground.doors.later('catalogs');
     const house = openItemHouse({ ...config, ...ground, catalogs, bounds: config, customProcessors });
     ground.doors.offer('rows', house.door);
     return house;
   },
 });
-
-/** The catalogues are another house's, which may open after this one. */
-function laterCatalogs({ doors }: Ground): CatalogDoor {
-  const door = () => doors.get('catalogs');
-  return {
-    get options() {
-      return door().options;
-    },
-    open: (tenantId, name) => door().open(tenantId, name),
-    assertStrategies: (tenantId, used) => door().assertStrategies(tenantId, used),
-  };
-}

@@ -1,8 +1,5 @@
 import type { CatalogDoor, FileDoor, RowsTarget } from '../../kernel/house/doors.ts';
 import type { Ground, OpenHouse } from '../../kernel/house/house.ts';
-import type { RouteModule } from '../../kernel/http/route.ts';
-import type { Pipeline } from '../../kernel/jobs/types.ts';
-import type { UpkeepTask } from '../../kernel/upkeep/types.ts';
 import { slowPageMs } from './grid/page-timing.ts';
 import { pendingRoutes } from './grid/pending-routes.ts';
 import { ImageDecoder } from './images/decoder.ts';
@@ -38,16 +35,9 @@ export interface ItemHouseOptions
 /** One batch is with the database while the next is being made. */
 const pureLanes = 2;
 
-export interface ItemHouse extends OpenHouse {
-  pipeline: Pipeline;
-  routes: RouteModule[];
-  tasks: UpkeepTask[];
-  onWorkersLost(workerIds: string[]): Promise<void>;
-  /** For files that do not come with a request. */
-  door: FileDoor<RowsTarget>;
-}
+export type ItemHouse = ReturnType<typeof openItemHouse>;
 
-export function openItemHouse(options: ItemHouseOptions): ItemHouse {
+export function openItemHouse(options: ItemHouseOptions) {
   const { db, files, bounds, kernel } = options;
   const { workerId } = kernel.membership;
   const decoder = new ImageDecoder();
@@ -70,6 +60,7 @@ export function openItemHouse(options: ItemHouseOptions): ItemHouse {
       lanes: new Lanes({ width: pureLanes }),
     }),
     routes: [itemRoutes(intake), pendingRoutes({ enabled: options.globalPendingEnabled, pages })],
+    // For files that do not come with a request.
     door: itemDoor(intake),
     onWorkersLost: (workerIds) => freeItemsOf({ db, wake: kernel.wake }, workerIds),
     rowCounter: 'total',
@@ -80,7 +71,7 @@ export function openItemHouse(options: ItemHouseOptions): ItemHouse {
     },
     close: () => decoder.close(),
     tasks: [{ name: 'remove_dead_ingests', everyMs: 60_000, run: () => removeDeadIngests(db, { files }) }],
-  };
+  } satisfies OpenHouse & { door: FileDoor<RowsTarget> };
 }
 
 /** A scrape of the metrics must not fail because the database does. */

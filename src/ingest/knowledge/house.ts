@@ -1,5 +1,4 @@
-import type { ReferenceReader } from '../../kernel/house/doors.ts';
-import { defineHouse, type Ground } from '../../kernel/house/house.ts';
+import { defineHouse } from '../../kernel/house/house.ts';
 import { type EmbedderDefinition, findEmbedderProblems } from './embedders/define-embedder.ts';
 import { embedderErrors } from './embedders/errors.ts';
 import { knowledgeErrors, knowledgeFailures } from './errors.ts';
@@ -37,15 +36,7 @@ export const knowledgeHouse = defineHouse({
       ...ground,
       ...parts,
       customEmbedders,
-      references: laterReader(ground),
+      references: ground.doors.later('references'),
     });
   },
 });
-
-/** The references are another house's, which may open after this one. */
-function laterReader({ doors }: Ground) {
-  return {
-    listReferences: (page: Parameters<ReferenceReader['listReferences']>[0]) =>
-      doors.get('references').listReferences(page),
-  };
-}

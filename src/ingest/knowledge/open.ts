@@ -1,8 +1,6 @@
 import type { ReferenceDoor, ReferenceReader } from '../../kernel/house/doors.ts';
 import type { Ground, OpenHouse } from '../../kernel/house/house.ts';
-import type { RouteModule } from '../../kernel/http/route.ts';
-import type { Pipeline } from '../../kernel/jobs/types.ts';
-import type { UpkeepTask } from '../../kernel/upkeep/types.ts';
+import type { SettingValues } from '../../lib/settings/settings.ts';
 import { kbRemovalTask } from './bases/kb-removal.ts';
 import type { CountTokens } from './chunkers/chunker.ts';
 import { createChunker } from './chunkers/create-chunker.ts';
@@ -18,13 +16,12 @@ import { knowledgePipeline } from './pipeline.ts';
 import { knowledgeRoutes } from './routes.ts';
 import type { KnowledgeWorkerDeps } from './run/deps.ts';
 import type { KnowledgeLimits } from './service.ts';
+import type { knowledgeSettings } from './settings.ts';
 import { openSource } from './sources/open-source.ts';
 
 export interface KnowledgeHouseOptions
-  extends Pick<
-    Ground,
-    'db' | 'files' | 'logger' | 'registry' | 'fetch' | 'breakers' | 'secretOf' | 'kernel'
-  > {
+  extends Pick<Ground, 'db' | 'files' | 'logger' | 'registry' | 'fetch' | 'breakers' | 'secretOf' | 'kernel'>,
+    Omit<SettingValues<typeof knowledgeSettings>, 'knowledgeVectorCacheBytes'> {
   engine: VectorEngine;
   /** In pieces of the built-in model, for chunkers and estimates. */
   countTokens: CountTokens;
@@ -34,12 +31,6 @@ export interface KnowledgeHouseOptions
   references?: ReferenceReader | null;
   /** Where recorded answers of the real one are served. */
   youtubeBaseUrl?: string | undefined;
-  knowledgeFolderRoot: string | null;
-  knowledgeMaxFileBytes: number;
-  knowledgeMaxBases: number;
-  knowledgeMaxSources: number;
-  knowledgeMaxFiles: number;
-  knowledgeSliceMs: number;
 }
 
 /** What has to be asked of the database or read from disk before the house can open. */
@@ -54,13 +45,9 @@ export async function openParts({ db, logger }: Ground, { cacheBytes }: { cacheB
   return { engine, countTokens: await loadTokenCounter(), referenceIntake };
 }
 
-export interface KnowledgeHouse extends OpenHouse {
-  pipeline: Pipeline;
-  routes: RouteModule[];
-  tasks: UpkeepTask[];
-}
+export type KnowledgeHouse = ReturnType<typeof openKnowledgeHouse>;
 
-export function openKnowledgeHouse(options: KnowledgeHouseOptions): KnowledgeHouse {
+export function openKnowledgeHouse(options: KnowledgeHouseOptions) {
   const { db, files, logger, fetch, breakers, engine, countTokens, customEmbedders = [] } = options;
   const { knowledgeFolderRoot: folderRoot, knowledgeMaxFileBytes: maxFileBytes } = options;
   const metrics = new KnowledgeMetrics(options.registry);
@@ -109,7 +96,7 @@ export function openKnowledgeHouse(options: KnowledgeHouseOptions): KnowledgeHou
       pipeline.close();
       await Promise.all([embedders.close(), closeDocumentReader()]);
     },
-  };
+  } satisfies OpenHouse;
 }
 
 function limitsOf(options: KnowledgeHouseOptions): KnowledgeLimits {

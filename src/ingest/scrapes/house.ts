@@ -1,7 +1,6 @@
 import { defineHouse } from '../../kernel/house/house.ts';
 import { scrapeErrors, scrapeFailures } from './errors.ts';
 import { scrapeSettings } from './settings.ts';
-import type { KnowledgeDoor } from './types.ts';
 
 /** Scraped references, each handed over to a knowledge base once. */
 export const scrapeHouse = defineHouse({
@@ -16,12 +15,7 @@ export const scrapeHouse = defineHouse({
     const { openScrapeHouse } = await import('./open.ts');
     const { createReferenceReader } = await import('./references/reader.ts');
     ground.doors.offer('references', createReferenceReader(ground.db));
-    const door = () => ground.doors.get('referenceIntake');
-    const knowledge: KnowledgeDoor = {
-      admit: (tx, key) => door().admit(tx, key),
-      madeAt: (tx, key) => door().madeAt(tx, key),
-      readPage: (page, signal) => door().readPage(page, signal),
-    };
+    const knowledge = ground.doors.later('referenceIntake');
     return openScrapeHouse({ ...config, ...ground, knowledge });
   },
 });

@@ -1,37 +1,28 @@
 import type { Wait } from '../../kernel/crawl/polite-requests.ts';
 import type { CrawlBounds } from '../../kernel/crawl/types.ts';
 import type { Ground, OpenHouse } from '../../kernel/house/house.ts';
-import type { RouteModule } from '../../kernel/http/route.ts';
-import type { Pipeline } from '../../kernel/jobs/types.ts';
-import type { UpkeepTask } from '../../kernel/upkeep/types.ts';
+import type { SettingValues } from '../../lib/settings/settings.ts';
 import { ScrapeMetrics } from './metrics.ts';
 import { scrapePipeline } from './pipeline.ts';
 import { scrapeRoutes } from './routes.ts';
+import type { scrapeSettings } from './settings.ts';
 import type { KnowledgeDoor } from './types.ts';
 import { scrapeTasks } from './upkeep.ts';
 
-export interface ScrapeHouseOptions extends Pick<Ground, 'db' | 'logger' | 'registry' | 'fetch' | 'kernel'> {
+export interface ScrapeHouseOptions
+  extends Pick<Ground, 'db' | 'logger' | 'registry' | 'fetch' | 'kernel'>,
+    SettingValues<typeof scrapeSettings> {
+  jobRetentionDays: number;
   /** Where references are handed over to. */
   knowledge: KnowledgeDoor;
-  handoffMaxAttempts: number;
-  handoffRetryBaseMs: number;
-  scrapeMaxReferences: number;
-  scrapeMaxBodyBytes: number;
-  scrapeMaxSources: number;
-  scrapeSliceMs: number;
-  jobRetentionDays: number;
   /** Of crawls; as the kernel has them unless said otherwise. */
   bounds?: Partial<CrawlBounds> | undefined;
   wait?: Wait | undefined;
 }
 
-export interface ScrapeHouse extends OpenHouse {
-  pipeline: Pipeline;
-  routes: RouteModule[];
-  tasks: UpkeepTask[];
-}
+export type ScrapeHouse = ReturnType<typeof openScrapeHouse>;
 
-export function openScrapeHouse(options: ScrapeHouseOptions): ScrapeHouse {
+export function openScrapeHouse(options: ScrapeHouseOptions) {
   const { db, logger, fetch, knowledge, jobRetentionDays, bounds, wait } = options;
   const scrapes = new ScrapeMetrics(options.registry);
   const policy = { maxAttempts: options.handoffMaxAttempts, retryBaseMs: options.handoffRetryBaseMs };
@@ -54,5 +45,5 @@ export function openScrapeHouse(options: ScrapeHouseOptions): ScrapeHouse {
     ],
     tasks: scrapeTasks({ ...handOver, jobRetentionDays }),
     rowCounter: 'persisted',
-  };
+  } satisfies OpenHouse;
 }

@@ -1,8 +1,7 @@
 import type { FileDoor, ReportTarget } from '../../kernel/house/doors.ts';
 import type { Ground, OpenHouse } from '../../kernel/house/house.ts';
-import type { RouteModule } from '../../kernel/http/route.ts';
-import type { Pipeline } from '../../kernel/jobs/types.ts';
 import type { UpkeepTask } from '../../kernel/upkeep/types.ts';
+import type { SettingValues } from '../../lib/settings/settings.ts';
 import { FolderWatch } from './intake/folder-watch.ts';
 import { uploadDoor } from './intake/intake.ts';
 import { UploadMetrics } from './metrics.ts';
@@ -10,30 +9,23 @@ import { uploadsPipeline } from './pipeline.ts';
 import { listUploadAttention } from './review/attention-store.ts';
 import { uploadRoutes } from './routes.ts';
 import { failAbandoned, purgeStaging } from './service.ts';
+import type { uploadSettings } from './settings.ts';
 
-export interface UploadHouseOptions extends Pick<Ground, 'db' | 'files' | 'logger' | 'registry' | 'kernel'> {
-  maxReportBytes: number;
-  stagingRetentionDays: number;
+export interface UploadHouseOptions
+  extends Pick<Ground, 'db' | 'files' | 'logger' | 'registry' | 'kernel'>,
+    SettingValues<typeof uploadSettings> {
   ingestFolder: string | null;
-  uploadWatchFolder: string | null;
-  uploadSliceMs: number;
   /** Lines that one transaction stages; the usual number when it is not given. */
   linesPerBatch?: number | undefined;
-}
-
-export interface UploadHouse extends OpenHouse {
-  pipeline: Pipeline;
-  routes: RouteModule[];
-  tasks: UpkeepTask[];
-  /** For files that do not come with a request. */
-  door: FileDoor<ReportTarget>;
 }
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const watchMs = 2_000;
 
-export function openUploadHouse(options: UploadHouseOptions): UploadHouse {
+export type UploadHouse = ReturnType<typeof openUploadHouse>;
+
+export function openUploadHouse(options: UploadHouseOptions) {
   const metrics = new UploadMetrics(options.registry);
   const { wake } = options.kernel;
   const deps = { ...options, wake, metrics };
@@ -41,6 +33,7 @@ export function openUploadHouse(options: UploadHouseOptions): UploadHouse {
   return {
     pipeline: uploadsPipeline({ ...deps, sliceMs: options.uploadSliceMs }),
     routes: [uploadRoutes(intake)],
+    // For files that do not come with a request.
     door: uploadDoor(intake),
     rowCounter: 'total_rows',
     attention: listUploadAttention,
@@ -58,7 +51,7 @@ export function openUploadHouse(options: UploadHouseOptions): UploadHouse {
       },
       ...watchTasks(options.uploadWatchFolder, intake),
     ],
-  };
+  } satisfies OpenHouse & { door: FileDoor<ReportTarget> };
 }
 
 function watchTasks(folder: string | null, deps: ConstructorParameters<typeof FolderWatch>[0]): UpkeepTask[] {

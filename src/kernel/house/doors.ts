@@ -126,4 +126,9 @@ export class Doors {
     if (door === undefined) throw new Error(`No house has opened the door "${name}"`);
     return door;
   }
+
+  /** The same for a house that may open before the one behind the door: each use looks for it. */
+  later<Name extends keyof HouseDoors>(name: Name): HouseDoors[Name] {
+    return new Proxy({} as HouseDoors[Name], { get: (_, member) => Reflect.get(this.get(name), member) });
+  }
 }
