@@ -18,7 +18,7 @@ export function createLocalFiles(options: { root: string }): Files {
   const root = path.resolve(options.root);
   return {
     backend: 'local',
-    store: (content, { maxBytes }) => storeContent({ root, content, maxBytes }),
+    store: (content, { maxBytes }) => storeContent(root, content, maxBytes),
     open: (storageKey, range = {}) => openContent(pathOf(root, storageKey), { storageKey, ...range }),
     remove: (storageKey) => removeContent(root, storageKey),
     exists: (storageKey) => exists(pathOf(root, storageKey)),
@@ -36,15 +36,7 @@ function pathOf(root: string, storageKey: string): string {
   return path.join(root, storageKey);
 }
 
-async function storeContent({
-  root,
-  content,
-  maxBytes,
-}: {
-  root: string;
-  content: Readable;
-  maxBytes: number;
-}): Promise<StoredContent> {
+async function storeContent(root: string, content: Readable, maxBytes: number): Promise<StoredContent> {
   const storageKey = newStorageKey();
   const draft = path.join(root, 'tmp', newId());
   const measured = new MeasuredContent(content, { maxBytes });
@@ -80,15 +72,8 @@ async function writeChunk(handle: FileHandle, chunk: Buffer): Promise<void> {
   while (written < chunk.length) written += (await handle.write(chunk, written)).bytesWritten;
 }
 
-async function moveDurably({
-  root,
-  draft,
-  target,
-}: {
-  root: string;
-  draft: string;
-  target: string;
-}): Promise<void> {
+async function moveDurably(move: { root: string; draft: string; target: string }): Promise<void> {
+  const { root, draft, target } = move;
   const directory = path.dirname(target);
   await makeDirectory(directory, root);
   await rename(draft, target);

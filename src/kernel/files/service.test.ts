@@ -6,11 +6,12 @@ import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { useS3Server } from '../../../test/support/fakes/s3-server.ts';
 import { newTenant, useDatabase } from '../../../test/support/worlds/database.ts';
+import { saveFile } from '../../../test/support/worlds/saved-file.ts';
 import { newId } from '../../lib/ids.ts';
 import { databaseErrors } from '../../lib/postgres/db-errors.ts';
 import { createLocalFiles } from './local-files.ts';
 import { createS3Files } from './s3-files.ts';
-import { getFile, removeFile, saveFile, sweepOrphans } from './service.ts';
+import { getFile, removeFile, sweepOrphans } from './service.ts';
 import { listFiles } from './store.ts';
 import type { FileRecord, Files } from './types.ts';
 

@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream';
 import { isSluiceError } from '../../lib/errors.ts';
 import { newId } from '../../lib/ids.ts';
 import type { Database, Tx } from '../../lib/postgres/db.ts';
@@ -6,54 +5,14 @@ import { fileErrors } from './errors.ts';
 import { deleteFile, findFile, insertFile, listNamedKeys } from './store.ts';
 import type { FileRecord, Files, StoredContent } from './types.ts';
 
-/**
- * Bytes first, row second: the content is durable before the transaction that names it commits. If that transaction
- * fails, the bytes are deleted; if the process dies in between, the sweep deletes them.
- */
-export async function saveFile<T>(
-  { db, files }: { db: Database; files: Files },
-  upload: {
-    tenantId: string;
-    content: Readable;
-    maxBytes: number;
-    name: string;
-    mediaType: string;
-    createdBy: string;
-  },
-  inTransaction: (tx: Tx, file: FileRecord) => Promise<T>,
-): Promise<T> {
-  const stored = await files.store(upload.content, { maxBytes: upload.maxBytes });
-  try {
-    return await db.tenant(upload.tenantId, async (tx) =>
-      inTransaction(tx, await recordFile(tx, { ...upload, files, stored })),
-    );
-  } catch (error) {
-    await forgetUnlessCommitted({ files, storageKey: stored.storageKey, error });
-    throw error;
-  }
-}
+type NewFile = Pick<FileRecord, 'tenantId' | 'name' | 'mediaType' | 'createdBy'> & {
+  files: Files;
+  stored: StoredContent;
+};
 
 /** Inserts the row of content that is already stored, in the caller's transaction, for example together with a job. */
-export async function recordFile(
-  tx: Tx,
-  file: {
-    tenantId: string;
-    name: string;
-    mediaType: string;
-    createdBy: string;
-    files: Files;
-    stored: StoredContent;
-  },
-): Promise<FileRecord> {
-  return insertFile(tx, {
-    tenantId: file.tenantId,
-    fileId: newId(),
-    name: file.name,
-    mediaType: file.mediaType,
-    createdBy: file.createdBy,
-    storage: file.files.backend,
-    ...file.stored,
-  });
+export function recordFile(tx: Tx, { files, stored, ...file }: NewFile): Promise<FileRecord> {
+  return insertFile(tx, { ...file, ...stored, fileId: newId(), storage: files.backend });
 }
 
 export async function getFile(tx: Tx, key: { tenantId: string; fileId: string }): Promise<FileRecord> {
@@ -108,22 +67,14 @@ export async function sweepOrphans(
     }
     batch.push(old.storageKey);
     if (batch.length < batchSize) continue;
-    report.removed += await removeUnnamed({ db, files, storageKeys: batch });
+    report.removed += await removeUnnamed(db, files, batch);
     batch = [];
   }
-  report.removed += await removeUnnamed({ db, files, storageKeys: batch });
+  report.removed += await removeUnnamed(db, files, batch);
   return report;
 }
 
-async function removeUnnamed({
-  db,
-  files,
-  storageKeys,
-}: {
-  db: Database;
-  files: Files;
-  storageKeys: string[];
-}): Promise<number> {
+async function removeUnnamed(db: Database, files: Files, storageKeys: string[]): Promise<number> {
   if (storageKeys.length === 0) return 0;
   const named = new Set(await db.kernel((tx) => listNamedKeys(tx, { storage: files.backend, storageKeys })));
   const orphans = storageKeys.filter((storageKey) => !named.has(storageKey));
@@ -132,15 +83,7 @@ async function removeUnnamed({
 }
 
 /** A commit whose response was lost may still happen: its bytes stay, and the sweep decides in an hour. */
-export async function forgetUnlessCommitted({
-  files,
-  storageKey,
-  error,
-}: {
-  files: Files;
-  storageKey: string;
-  error: unknown;
-}): Promise<void> {
+export async function forgetUnlessCommitted(files: Files, storageKey: string, error: unknown): Promise<void> {
   if (isSluiceError(error) && error.code === 'commit_unknown') return;
   // The caller gets the first failure; bytes that cannot be deleted now are left to the sweep.
   await files.remove(storageKey).catch(() => {});

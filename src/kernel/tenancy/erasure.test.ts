@@ -6,8 +6,8 @@ import { afterAll, expect, test } from 'vitest';
 import { useServer } from '../../../test/support/servers/server.ts';
 import { newTenant, useDatabase } from '../../../test/support/worlds/database.ts';
 import { eventually, useKernel } from '../../../test/support/worlds/kernel.ts';
+import { saveFile } from '../../../test/support/worlds/saved-file.ts';
 import { createFiles } from '../files/backends.ts';
-import { saveFile } from '../files/service.ts';
 import { dispatch } from '../jobs/service.ts';
 import { eraseTenant } from './erasure.ts';
 

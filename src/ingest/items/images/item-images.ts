@@ -85,7 +85,7 @@ async function saveThumbnails(
     await db.tenant(job.tenantId, (tx) => replaceThumbnails(tx, { files, job, stored }));
   } catch (error) {
     for (const { storageKey } of stored.map((one) => one.stored)) {
-      await forgetUnlessCommitted({ files, storageKey, error });
+      await forgetUnlessCommitted(files, storageKey, error);
     }
     throw error;
   }

@@ -62,7 +62,7 @@ export async function forgetFiles(
   error: unknown = null,
 ): Promise<void> {
   for (const { stored } of received) {
-    await forgetUnlessCommitted({ files, storageKey: stored.storageKey, error });
+    await forgetUnlessCommitted(files, stored.storageKey, error);
   }
 }
 

@@ -49,7 +49,7 @@ export async function receiveForm(deps: IntakeDeps, request: FastifyRequest): Pr
     return { fields, filename, stored, fileField: 'file' };
   } catch (error) {
     dropRest(request);
-    if (stored) await forgetUnlessCommitted({ files: deps.files, storageKey: stored.storageKey, error });
+    if (stored) await forgetUnlessCommitted(deps.files, stored.storageKey, error);
     throw error;
   }
 }

@@ -95,7 +95,7 @@ export async function takeIn(deps: IntakeDeps, intake: Intake): Promise<Upload> 
       return upload;
     });
   } catch (error) {
-    await forgetUnlessCommitted({ files: deps.files, storageKey: intake.stored.storageKey, error });
+    await forgetUnlessCommitted(deps.files, intake.stored.storageKey, error);
     throw error;
   }
 }
