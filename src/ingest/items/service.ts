@@ -91,13 +91,9 @@ export async function reprocess(
 async function resetBatch(
   { bounds }: ItemServiceDeps,
   tx: Tx,
-  {
-    key,
-    wanted,
-    afterId,
-    reported,
-  }: { key: JobKey; wanted: Reprocess; afterId: number; reported: ReportedJob },
+  part: { key: JobKey; wanted: Reprocess; afterId: number; reported: ReportedJob },
 ): Promise<{ reset: number; exhausted: number; lastId: number | null }> {
+  const { key, wanted, afterId, reported } = part;
   const batch = await resetItems(tx, { ...key, ...wanted, ...bounds, afterId, limit: batchSize });
   let delta: CountDelta = {};
   let reset = 0;
@@ -108,7 +104,7 @@ async function resetBatch(
   if (reset > 0) {
     await moveItemCounts(tx, key, { delta });
     const { resetAttempts } = wanted;
-    await reportReprocessed(tx, { ...reported, reset: batch.reset, resetAttempts });
+    await reportReprocessed(tx, reported, { reset: batch.reset, resetAttempts });
     await reopenSharedJob(tx, key);
     await unparkJob(tx, key);
   }

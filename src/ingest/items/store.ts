@@ -74,20 +74,15 @@ export async function analyzeItems(tx: Tx): Promise<void> {
 export async function endIngest(
   tx: Tx,
   { tenantId, jobId }: JobKey,
-  {
-    columns,
-    fileName,
-    processor,
-    options,
-  }: { columns: readonly string[]; fileName: string | null; processor: string; options: object },
+  told: Pick<ItemJob, 'columns' | 'fileName' | 'processor' | 'options'>,
 ): Promise<boolean> {
   const ended = await tx.run(sql`
     update item_jobs
        set ingesting_by = null,
-           columns = ${JSON.stringify(columns)},
-           file_name = ${fileName},
-           processor = ${processor},
-           options = ${JSON.stringify(options)}
+           columns = ${JSON.stringify(told.columns)},
+           file_name = ${told.fileName},
+           processor = ${told.processor},
+           options = ${JSON.stringify(told.options)}
      where tenant_id = ${tenantId}
        and job_id = ${jobId}
        and ingesting_by is not null`);

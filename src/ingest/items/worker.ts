@@ -145,7 +145,7 @@ async function runPureBatch(
       const changes = await changesOf(deps, opened, { items: tried, context });
       if (changes.every(({ resultIsInput }) => resultIsInput)) {
         await finishUnchanged(tx, { ...job, ids: changes.map(({ id }) => id) });
-      } else await changeItems(tx, { ...job, lockToken: null, changes });
+      } else await changeItems(tx, job, { lockToken: null, changes });
       const end = { changes, from: 'PENDING', fresh: freshOf(changes) } as const;
       const { isLast } = await closeBatch(tx, { ...reportOf(deps, opened), ...end });
       return { items: items.length, changes, isLast };
@@ -229,7 +229,7 @@ async function runWave(
     watch.stop();
   });
   const result = await deps.db.transaction(contextFor(job), async (tx) => {
-    const ids = new Set(await changeItems(tx, { ...job, lockToken: claim.lockToken, changes }));
+    const ids = new Set(await changeItems(tx, job, { lockToken: claim.lockToken, changes }));
     // Missing items were taken over by another worker, which changes and counts them.
     const kept = changes.filter(({ id }) => ids.has(id));
     await insertProviderCalls(
@@ -273,7 +273,7 @@ function exactly(outcome: ItemOutcome, input: ClaimedInput): ItemOutcome {
 async function giveBack(deps: ItemWorkerDeps, { job }: Opened, claim: Claim): Promise<void> {
   const changes = claim.items.map(givenBack);
   await deps.db.transaction(contextFor(job), async (tx) => {
-    const ids = await changeItems(tx, { ...job, lockToken: claim.lockToken, changes });
+    const ids = await changeItems(tx, job, { lockToken: claim.lockToken, changes });
     const delta = moveCounts({}, { from: 'PROCESSING', to: 'PENDING', n: ids.length });
     await moveItemCounts(tx, job, { delta });
     await comeBackFor(tx, job, changes);

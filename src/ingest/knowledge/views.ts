@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { timestamp } from '../../kernel/http/replies.ts';
+import { shownAs, timestamp } from '../../kernel/http/replies.ts';
 import type { Job } from '../../kernel/jobs/types.ts';
 import { toSnakeCase } from '../../lib/snake-case.ts';
 import type { LastRun } from './bases/overview-store.ts';
@@ -76,11 +76,8 @@ export const knowledgeSourceReply = z
   })
   .meta({ id: 'KnowledgeSource' });
 
-export function renderSource({
-  tenantId: _,
-  ...source
-}: KnowledgeSource): z.output<typeof knowledgeSourceReply> {
-  return toSnakeCase(source);
+export function renderSource(source: KnowledgeSource): z.output<typeof knowledgeSourceReply> {
+  return shownAs(knowledgeSourceReply, source);
 }
 
 export const knowledgeFileReply = z

@@ -1,5 +1,5 @@
 import { Counter, type Registry } from 'prom-client';
-import type { RunCounts } from './types.ts';
+import { noCounts, type RunCounts } from './types.ts';
 
 export class ScrapeMetrics {
   readonly #references;
@@ -34,14 +34,8 @@ export class ScrapeMetrics {
     });
   }
 
-  counted({
-    persisted = 0,
-    created = 0,
-    changed = 0,
-    queued = 0,
-    failed = 0,
-    skipped = 0,
-  }: Partial<RunCounts>): void {
+  counted(counts: Partial<RunCounts>): void {
+    const { persisted, created, changed, queued, failed, skipped } = { ...noCounts, ...counts };
     this.#references.inc({ outcome: 'created' }, created);
     this.#references.inc({ outcome: 'changed' }, changed);
     this.#references.inc({ outcome: 'unchanged' }, Math.max(0, persisted - created - changed));

@@ -325,10 +325,8 @@ class Crawl {
 }
 
 /** Of a crawl that has not begun. */
-export function newProgress({
-  wasComplete = false,
-  listKnown,
-}: Pick<CrawlOptions, 'wasComplete' | 'listKnown'>): CrawlProgress {
+export function newProgress(options: Pick<CrawlOptions, 'wasComplete' | 'listKnown'>): CrawlProgress {
+  const { wasComplete = false, listKnown } = options;
   return {
     origin: null,
     isSitemapRead: false,

@@ -29,14 +29,10 @@ const limits = { bytes: 20 * 1024 * 1024, entries: 1_000, fieldLength: 1_000_000
 /** Reads RSS 2.0 (and 0.9x), RSS 1.0 (RDF) and Atom, and tolerates sloppy feeds. */
 export async function readFeed(
   source: AsyncIterable<Uint8Array>,
-  {
-    url,
-    contentType,
-    maxEntries = limits.entries,
-  }: { url: string; contentType?: string; maxEntries?: number },
+  options: { url: string; contentType?: string; maxEntries?: number },
 ): Promise<FeedResult> {
-  const reader = new FeedReader(url, maxEntries);
-  const end = await readXml(source, { contentType, reader, maxBytes: limits.bytes });
+  const reader = new FeedReader(options.url, options.maxEntries ?? limits.entries);
+  const end = await readXml(source, { ...options, reader, maxBytes: limits.bytes });
   if (!reader.isFeed) {
     const message = 'The response is not a feed. Allowed: RSS 2.0, RSS 1.0 (RDF) and Atom';
     return { kind: 'unreadable', message };

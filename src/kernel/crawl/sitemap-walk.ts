@@ -1,5 +1,5 @@
 import type { PoliteRequests } from './polite-requests.ts';
-import { readSitemap, type SitemapEntry, type SitemapOutcome } from './sitemap.ts';
+import { readSitemap, type SitemapEntry, type SitemapOutcome, type TakeEntry } from './sitemap.ts';
 
 export interface SitemapWalk {
   requests: PoliteRequests;
@@ -61,7 +61,7 @@ function allowed(walk: SitemapWalk, text: string): string[] {
 async function readOne(
   { requests, isAllowed }: SitemapWalk,
   url: string,
-  take: (kind: 'page' | 'sitemap', entry: SitemapEntry) => boolean,
+  take: TakeEntry,
 ): Promise<string | null> {
   const asked = await requests.ask(
     url,

@@ -6,6 +6,9 @@ export interface SitemapEntry {
   lastModified: string | null;
 }
 
+/** Returns false when it wants no more. */
+export type TakeEntry = (kind: 'page' | 'sitemap', entry: SitemapEntry) => boolean;
+
 /** `none`: not a sitemap, such as the start page that many sites serve for every address. */
 export type SitemapOutcome = { kind: 'urls' | 'index' | 'none'; end: XmlOutcome };
 
@@ -15,10 +18,7 @@ const limits = { bytes: 50 * 1024 * 1024, entries: 50_000, fieldLength: 4_000 };
 /** Passes pages and further sitemaps to `take` as they come, until it returns false. */
 export async function readSitemap(
   source: AsyncIterable<Uint8Array>,
-  {
-    contentType,
-    take,
-  }: { contentType?: string; take(kind: 'page' | 'sitemap', entry: SitemapEntry): boolean },
+  { contentType, take }: { contentType?: string; take: TakeEntry },
 ): Promise<SitemapOutcome> {
   const reader = new SitemapReader(take);
   const end = await readXml(source, { contentType, reader, maxBytes: limits.bytes });
@@ -27,7 +27,7 @@ export async function readSitemap(
 
 class SitemapReader implements XmlReader {
   kind: SitemapOutcome['kind'] = 'none';
-  readonly #take: (kind: 'page' | 'sitemap', entry: SitemapEntry) => boolean;
+  readonly #take: TakeEntry;
   #hasRoot = false;
   #isDone = false;
   #field: 'loc' | 'lastmod' | null = null;
@@ -35,7 +35,7 @@ class SitemapReader implements XmlReader {
   #lastmod = '';
   #count = 0;
 
-  constructor(take: (kind: 'page' | 'sitemap', entry: SitemapEntry) => boolean) {
+  constructor(take: TakeEntry) {
     this.#take = take;
   }
 

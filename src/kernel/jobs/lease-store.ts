@@ -239,15 +239,8 @@ export interface RenewedLease extends Lease {
  * Renews a worker's leases. A lease that is missing from the result was lost, or its row is locked at the moment: a
  * slice in its transaction must not keep the other leases of its process from being renewed.
  */
-export function renewStatement({
-  workerId,
-  leases,
-  leaseMs,
-}: {
-  workerId: string;
-  leases: Lease[];
-  leaseMs: number;
-}) {
+export function renewStatement(renewal: { workerId: string; leases: Lease[]; leaseMs: number }) {
+  const { workerId, leases, leaseMs } = renewal;
   return sql`
     with free as (
       select j.tenant_id, j.job_id

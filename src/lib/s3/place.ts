@@ -14,12 +14,10 @@ export interface Place {
 const bucketName = /^[A-Za-z0-9][A-Za-z0-9._-]{1,253}[A-Za-z0-9]$/;
 
 /** Where the bucket is. Throws for an invalid endpoint or bucket name. */
-export function assertPlace({
-  endpoint,
-  region,
-  bucket,
-  pathStyle,
-}: Pick<S3ClientOptions, 'endpoint' | 'region' | 'bucket' | 'pathStyle'>): Place {
+export function assertPlace(
+  options: Pick<S3ClientOptions, 'endpoint' | 'region' | 'bucket' | 'pathStyle'>,
+): Place {
+  const { endpoint, region, bucket, pathStyle } = options;
   const text = endpoint ?? `https://s3.${region}.amazonaws.com`;
   if (!URL.canParse(text)) throw s3Errors.raise.s3_endpoint_invalid('The S3 endpoint is not a URL');
   const url = new URL(text);

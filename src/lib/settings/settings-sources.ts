@@ -162,7 +162,10 @@ async function addConfigFile(
       const problems = extras[name]?.(value) ?? [];
       read.problems.push(...problems.map((problem) => `${name} (in ${file}): ${problem}.`));
     } else {
-      read.problems.push(describeUnknownKey({ name, file, table, extras }));
+      const byVariable = names.find((known) => table[known]?.env === name);
+      const nearest = byVariable ?? nearestName(name, [...names, ...Object.keys(extras)]);
+      const hint = nearest ? `Did you mean ${nearest}?` : 'Allowed: the names in docs/configuration.md.';
+      read.problems.push(`${name} (in ${file}) is not a setting. ${hint}`);
     }
   }
 }
@@ -191,21 +194,4 @@ async function importConfigFile(file: string, problems: string[]): Promise<Recor
 function canLoadTypeScript(): boolean {
   const { typescript } = process.features as { typescript?: unknown };
   return typeof typescript === 'string';
-}
-
-function describeUnknownKey({
-  name,
-  file,
-  table,
-  extras,
-}: {
-  name: string;
-  file: string;
-  table: Record<string, NamedSetting>;
-  extras: ConfigFileExtras;
-}): string {
-  const byVariable = Object.entries(table).find(([, entry]) => entry.env === name)?.[0];
-  const nearest = byVariable ?? nearestName(name, [...Object.keys(table), ...Object.keys(extras)]);
-  const hint = nearest ? `Did you mean ${nearest}?` : 'Allowed: the names in docs/configuration.md.';
-  return `${name} (in ${file}) is not a setting. ${hint}`;
 }

@@ -3,10 +3,10 @@ import type { Files } from '../../../kernel/files/types.ts';
 import type { JobsDeps } from '../../../kernel/jobs/service.ts';
 import { insertHiddenJob, revealJob } from '../../../kernel/jobs/shared-store.ts';
 import type { Job } from '../../../kernel/jobs/types.ts';
+import type { BeforeCommit } from '../../../kernel/tenancy/types.ts';
 import { isSluiceError } from '../../../lib/errors.ts';
 import { newId } from '../../../lib/ids.ts';
 import type { Logger } from '../../../lib/log.ts';
-import type { Tx } from '../../../lib/postgres/db.ts';
 import type { ParsedRow } from '../../../lib/rows/types.ts';
 import { itemErrors } from '../errors.ts';
 import type { ItemMetrics } from '../metrics.ts';
@@ -42,7 +42,7 @@ export interface WrittenJob {
   /** Of the whole request. */
   fields: ItemFields;
   /** `beforeCommit` runs in the transaction that makes the job visible. */
-  reveal(beforeCommit?: (tx: Tx, job: Job) => Promise<void>): Promise<Job>;
+  reveal(beforeCommit?: BeforeCommit<Job>): Promise<Job>;
 }
 
 /** Reading all rows of a smaller job a few times costs next to nothing. */
@@ -102,7 +102,7 @@ async function ingestSource<Result>(
     return await finish({
       fields: request.fields(),
       reveal: async (beforeCommit) => {
-        const job = await reveal(deps, { key, told, writer, beforeCommit });
+        const job = await reveal(deps, { key, told, writer }, beforeCommit);
         isRevealed = true;
         return job;
       },
@@ -211,17 +211,8 @@ async function describeJob(
 
 async function reveal(
   deps: IngestDeps,
-  {
-    key,
-    told,
-    writer,
-    beforeCommit,
-  }: {
-    key: JobKey;
-    told: Told;
-    writer: BatchWriter;
-    beforeCommit: ((tx: Tx, job: Job) => Promise<void>) | undefined;
-  },
+  { key, told, writer }: { key: JobKey; told: Told; writer: BatchWriter },
+  beforeCommit: BeforeCommit<Job> | undefined,
 ): Promise<Job> {
   if (writer.rows >= rowsWorthStatistics) await deps.db.tenant(key.tenantId, analyzeItems);
   const revealed = await deps.db.tenant(key.tenantId, async (tx) => {

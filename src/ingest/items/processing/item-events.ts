@@ -37,15 +37,11 @@ export async function reportIfDue(
 
 export async function reportReprocessed(
   tx: Tx,
-  {
-    job,
-    correlationId,
-    reset,
-    resetAttempts,
-  }: ReportedJob & { reset: Partial<Record<ItemStatus, number>>; resetAttempts: boolean },
+  reported: ReportedJob,
+  { reset, resetAttempts }: { reset: Partial<Record<ItemStatus, number>>; resetAttempts: boolean },
 ): Promise<void> {
   const told = { counts: reset, reset_attempts: resetAttempts };
-  await append(tx, { job, correlationId, type: 'item.reprocessed', told });
+  await append(tx, { ...reported, type: 'item.reprocessed', told });
 }
 
 async function append(

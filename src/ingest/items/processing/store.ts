@@ -104,12 +104,8 @@ function lockItems(tx: Tx, claim: Omit<ItemClaim, 'limit'>, chosen: Sql): Promis
  */
 export async function changeItems(
   tx: Tx,
-  {
-    tenantId,
-    jobId,
-    lockToken,
-    changes,
-  }: JobKey & { lockToken: string | null; changes: readonly ItemChange[] },
+  { tenantId, jobId }: JobKey,
+  { lockToken, changes }: { lockToken: string | null; changes: readonly ItemChange[] },
 ): Promise<number[]> {
   const column = <Key extends keyof ItemChange>(key: Key) => changes.map((change) => change[key]);
   const rows = await tx.rows<{ id: number }>(sql`

@@ -114,13 +114,8 @@ export async function deleteGeneration(tx: Tx, { tenantId, kbId, generation }: G
  */
 export async function countUnseen(
   tx: Tx,
-  {
-    tenantId,
-    kbId,
-    serving,
-    building,
-    completeSources,
-  }: KbKey & { serving: number; building: number; completeSources: readonly string[] },
+  { tenantId, kbId }: KbKey,
+  { serving, building, completeSources }: { serving: number; building: number; completeSources: string[] },
 ): Promise<number> {
   const row = await tx.find<{ count: number }>(sql`
     select count(*) as count

@@ -95,8 +95,7 @@ export async function assertReplaceable(tx: Tx, run: RunContext): Promise<void> 
   const generations = await listGenerations(tx, key);
   const serving = generations.find(({ state }) => state === 'serving');
   if (serving === undefined || serving.generation === key.generation) return;
-  const unseen = await countUnseen(tx, {
-    ...key,
+  const unseen = await countUnseen(tx, key, {
     serving: serving.generation,
     building: key.generation,
     completeSources: checkpoint.complete,

@@ -39,16 +39,10 @@ export interface HandoffWish {
  */
 export function openHandoffs(
   tx: Tx,
-  {
-    tenantId,
-    source,
-    kbId,
-    kbMadeAt,
-    scrapeRunId,
-    createdBy,
-  }: SourceKey & { kbId: string; kbMadeAt: Date | null; scrapeRunId: string; createdBy: string },
+  place: SourceKey & Pick<OpenHandoff, 'kbId' | 'scrapeRunId' | 'createdBy'> & { kbMadeAt: Date | null },
   wishes: readonly HandoffWish[],
 ): Promise<(OpenHandoff & { isNew: boolean })[]> {
+  const { tenantId, source, kbId, kbMadeAt, scrapeRunId, createdBy } = place;
   return tx.rows(sql`
     with latest as (
       select i.reference_id, i.payload_hash, i.handoff_id, l.handoff_id as latest_id, coalesce(l.turn, 0) as turn,

@@ -2,12 +2,10 @@ import { createHash } from 'node:crypto';
 import type { NewReference } from '../types.ts';
 
 /** SHA-256 over the contents of a reference; the order of JSON keys does not matter. */
-export function payloadHashOf({
-  url,
-  title,
-  content,
-  metadata,
-}: Pick<NewReference, 'url' | 'title' | 'content' | 'metadata'>): string {
+export function payloadHashOf(
+  reference: Pick<NewReference, 'url' | 'title' | 'content' | 'metadata'>,
+): string {
+  const { url, title, content, metadata } = reference;
   return createHash('sha256').update(canonicalJson({ url, title, content, metadata })).digest('hex');
 }
 

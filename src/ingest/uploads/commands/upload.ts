@@ -242,13 +242,12 @@ function undoRows({ deleted, not_undone: left }: UndoReport): string[][] {
 export async function confirm(
   question: string,
   {
-    input,
-    output,
     signal,
+    ...streams
   }: { input: NodeJS.ReadableStream; output: NodeJS.WritableStream; signal: AbortSignal },
 ): Promise<boolean> {
   // Not as a terminal of its own: Ctrl+C has to reach the process.
-  const lines = createInterface({ input, output, terminal: false });
+  const lines = createInterface({ ...streams, terminal: false });
   try {
     const closed = new Promise<string>((resolve) => lines.once('close', () => resolve('')));
     const answer = await Promise.race([lines.question(question, { signal }), closed]);

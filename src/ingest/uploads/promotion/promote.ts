@@ -266,12 +266,9 @@ function refusalOf(error: unknown): Omit<RowNote, 'rowIndex'> {
 async function putRows(
   tx: Tx,
   upload: Upload,
-  {
-    entityType: kind,
-    rows: rowIndexes,
-    ...how
-  }: { entityType: EntityType; rows: number[]; needsParents: boolean; notes: Notes },
+  put: { entityType: EntityType; rows: number[]; needsParents: boolean; notes: Notes },
 ): Promise<void> {
+  const { entityType: kind, rows: rowIndexes, ...how } = put;
   if (kind !== 'daily_metric') {
     await upsertEntities(tx, upload, { kind, rowIndexes });
     await resolveEntities(tx, upload, { kind, rowIndexes });

@@ -65,12 +65,8 @@ export async function insertLanes(
 
 export function insertDeliveries(
   tx: Tx,
-  {
-    tenantId,
-    webhookId,
-    deliveries,
-    maxTries,
-  }: EndpointKey & { deliveries: NewDelivery[]; maxTries: number },
+  { tenantId, webhookId }: EndpointKey,
+  { deliveries, maxTries }: { deliveries: NewDelivery[]; maxTries: number },
 ): Promise<number> {
   return tx.run(sql`
     insert into webhook_deliveries (

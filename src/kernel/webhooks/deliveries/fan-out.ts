@@ -36,7 +36,7 @@ export function fanOutOnce(
         lane: subject,
       }));
       await insertLanes(tx, { tenantId, webhookId, lanes });
-      await insertDeliveries(tx, { tenantId, webhookId, deliveries, maxTries });
+      await insertDeliveries(tx, cursor, { deliveries, maxTries });
     }
     await moveCursor(tx, { ...cursor, xid: last.xid, eventId: last.eventId });
     return true;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { decideRetry, type RetryPolicy } from '../../../../kernel/jobs/retry.ts';
-import { isSluiceError, messageOf } from '../../../../lib/errors.ts';
+import { isSluiceError, messageOf, type SluiceError } from '../../../../lib/errors.ts';
 import type { Logger } from '../../../../lib/log.ts';
 import type { Chunk } from '../../chunkers/chunker.ts';
 import type { Embedder, EmbedderSettings } from '../../embedders/embedder.ts';
@@ -222,13 +222,7 @@ function isTransient(error: unknown): boolean {
   return isSluiceError(error) && error.kind === 'transient';
 }
 
-function throttledFor({
-  details,
-  retryAfterSeconds,
-}: {
-  details: object;
-  retryAfterSeconds: number | undefined;
-}) {
+function throttledFor({ details, retryAfterSeconds }: SluiceError): number {
   const { retryInMs } = details as { retryInMs?: unknown };
   const told = typeof retryInMs === 'number' ? retryInMs : (retryAfterSeconds ?? 0) * 1000;
   return Math.min(told > 0 ? told : throttledWaitMs.usual, throttledWaitMs.most);

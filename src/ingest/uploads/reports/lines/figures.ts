@@ -27,7 +27,7 @@ export function figureReader({ fields, format, currency }: MappedColumns, { conv
   const spend = figure('spend', readDecimal);
   const conversions = figure('conversions', readDecimal);
   const conversionValue = figure('conversion_value', readDecimal);
-  const currencyIn = currencyReader({ columns: fields.currency, fallback: currency });
+  const currencyIn = currencyReader(fields.currency, currency);
 
   return (
     cells: readonly string[],
@@ -108,13 +108,7 @@ function noteFault({ field, column, fault, value, notes }: FaultTask): void {
 }
 
 /** The currency of the row, or else the one in the header of the amount. */
-function currencyReader({
-  columns,
-  fallback,
-}: {
-  columns: FieldColumn[] | undefined;
-  fallback: string | null;
-}): FigureOf {
+function currencyReader(columns: FieldColumn[] | undefined, fallback: string | null): FigureOf {
   if (columns === undefined) return () => fallback;
   const cellOf = cellReader(columns);
   let lastCell = '';

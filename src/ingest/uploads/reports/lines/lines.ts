@@ -110,11 +110,11 @@ const notDaily = ({ first, last }: { first: string; last: string }) => ({
  * In a total, the first non-empty cell is a label, and there is neither a date nor an id. Some platforms write totals
  * without name, id and day instead. A campaign that is really called "Total: Sale" has a date or an id.
  */
-function totalCheck({
-  definition,
-  columns,
-}: Omit<CompileTask, 'context'>): (cells: readonly string[]) => boolean {
-  const { fields } = columns;
+function totalCheck(task: Omit<CompileTask, 'context'>): (cells: readonly string[]) => boolean {
+  const {
+    definition,
+    columns: { fields },
+  } = task;
   const isBlank = (names: ReportField[]) => {
     const readers = names.map((field) => cellReader(fields[field]));
     return (cells: readonly string[]) => readers.every((cellOf) => isNullName(cellOf(cells)));
