@@ -140,7 +140,7 @@ function joinFitting(parts: string[], width: number): string {
   return shown.join('  ').slice(0, Math.max(0, width));
 }
 
-function grouped(value: number): string {
+export function grouped(value: number): string {
   return Math.floor(value).toLocaleString('en-US');
 }
 

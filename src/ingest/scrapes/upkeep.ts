@@ -1,5 +1,5 @@
+import { purgeInBatches } from '../../kernel/upkeep/batches.ts';
 import type { UpkeepTask } from '../../kernel/upkeep/types.ts';
-import type { Tx } from '../../lib/postgres/db.ts';
 import { type HandOverDeps, handOver } from './handoffs/hand-over.ts';
 import { hasHandoffs, listLeftHandoffs, purgeHandoffs } from './handoffs/handoff-store.ts';
 import { failAbandonedRuns, purgeRuns } from './runs/run-store.ts';
@@ -11,8 +11,6 @@ const leftAfterMs = 2 * minuteMs;
 /** Longer than any batch of a push takes. */
 const abandonedAfterMs = 15 * minuteMs;
 const batchSize = 500;
-const purgeSize = 5_000;
-const maxBatches = 40;
 
 export function scrapeTasks(deps: HandOverDeps & { jobRetentionDays: number }): UpkeepTask[] {
   const { db, jobRetentionDays: days } = deps;
@@ -31,9 +29,9 @@ export function scrapeTasks(deps: HandOverDeps & { jobRetentionDays: number }): 
       name: 'purge_scrapes',
       everyMs: 60 * minuteMs,
       run: async () => ({
-        runs: await inBatches(deps, (tx) => purgeRuns(tx, { days, limit: purgeSize })),
-        handoffs: await inBatches(deps, async (tx) =>
-          (await hasHandoffs(tx)) ? purgeHandoffs(tx, { days, limit: purgeSize }) : 0,
+        runs: await purgeInBatches(db, (tx, limit) => purgeRuns(tx, { days, limit })),
+        handoffs: await purgeInBatches(db, async (tx, limit) =>
+          (await hasHandoffs(tx)) ? purgeHandoffs(tx, { days, limit }) : 0,
         ),
       }),
     },
@@ -58,14 +56,4 @@ export async function handOverLeft(
     await handOver(deps, tenantId, { handoffs, newCount: handoffs.length, skippedCount: 0 });
   }
   return left.length;
-}
-
-async function inBatches({ db }: HandOverDeps, purge: (tx: Tx) => Promise<number>): Promise<number> {
-  let removed = 0;
-  for (let batch = 0; batch < maxBatches; batch += 1) {
-    const count = await db.kernel(purge);
-    removed += count;
-    if (count < purgeSize) break;
-  }
-  return removed;
 }

@@ -1,4 +1,5 @@
 import { decodeHTML } from 'entities';
+import { escapeMarkup } from '../../lib/formats/xml-text.ts';
 import { readXml, type XmlReader } from './xml.ts';
 
 export interface FeedEntry {
@@ -214,12 +215,4 @@ function webAddress(text: string | undefined, base: string | undefined): string 
 /** Titles are often escaped twice, so they are decoded once more. */
 function oneLine(text: string): string {
   return decodeHTML(text).replace(/\s+/g, ' ').trim().slice(0, 1_000);
-}
-
-function escapeMarkup(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;');
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { parseJson } from '../../lib/json.ts';
 
 /** What the next crawl needs to know about a page. */
 export interface Memo {
@@ -18,6 +19,7 @@ export function writeMemo({ depth, rules, etag, lastModified }: Memo): string {
 export function readMemo(text: string | null): Memo | null {
   if (text === null) return null;
   const parsed = memoSchema.safeParse(parseJson(text));
+  // Not a memo: the page counts as one without.
   if (!parsed.success) return null;
   const { d, r, e, m } = parsed.data;
   return { depth: d, rules: r, etag: e, lastModified: m };
@@ -38,12 +40,3 @@ const memoSchema = z.object({
   e: z.string().nullable().transform(printable),
   m: z.string().nullable().transform(printable),
 });
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Not a memo: the page counts as one without.
-    return undefined;
-  }
-}

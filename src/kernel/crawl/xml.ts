@@ -30,7 +30,7 @@ export async function readXml(
     const raw = new ByteSource(source, pieceBytes);
     const plain = new ByteSource(inflated(raw), pieceBytes);
     const decoder = new TextDecoder(encodingOf(await plain.peek(startBytes), options.contentType));
-    for await (const piece of piecesOf(plain)) {
+    for await (const piece of plain) {
       seenBytes += piece.length;
       if (seenBytes > maxBytes) return 'too_large';
       parsing.write(decoder.decode(piece, { stream: true }));
@@ -83,15 +83,11 @@ function parse(reader: XmlReader) {
 
 async function* inflated(bytes: ByteSource): AsyncGenerator<Uint8Array> {
   const [a, b] = await bytes.peek(2);
-  if (a !== 0x1f || b !== 0x8b) return yield* piecesOf(bytes);
+  if (a !== 0x1f || b !== 0x8b) return yield* bytes;
   const gunzip = createGunzip();
   // An error of any part reaches the reader of the last stream.
-  pipeline(Readable.from(piecesOf(bytes)), gunzip, () => {});
+  pipeline(Readable.from(bytes), gunzip, () => {});
   yield* gunzip;
-}
-
-async function* piecesOf(bytes: ByteSource): AsyncGenerator<Uint8Array> {
-  for (let piece = await bytes.next(); piece !== null; piece = await bytes.next()) yield piece;
 }
 
 function isGzipError(error: unknown): boolean {

@@ -32,6 +32,10 @@ export class ByteSource {
     return piece;
   }
 
+  async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
+    for (let piece = await this.next(); piece !== null; piece = await this.next()) yield piece;
+  }
+
   async close(): Promise<void> {
     this.#pending = [];
     this.#pendingBytes = 0;
@@ -63,6 +67,6 @@ export class ByteSource {
   }
 }
 
-function asBuffer(bytes: Uint8Array): Buffer {
+export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -14,6 +14,15 @@ export function decodeEntities(text: string, broken: Broken): string {
   });
 }
 
+/** As text or an attribute's value in XML and HTML. */
+export function escapeMarkup(text: string): string {
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;');
+}
+
 function byNumber(name: string): string | undefined {
   const digits = /^#(?:x([0-9a-fA-F]+)|(\d+))$/.exec(name);
   if (digits === null) return undefined;

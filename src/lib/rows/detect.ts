@@ -1,4 +1,5 @@
 import type { SluiceError } from '../errors.ts';
+import { findByteOrderMark } from '../formats/byte-order-mark.ts';
 import { isZip, recogniseBinary } from '../formats/magic-bytes.ts';
 import { readerErrors } from './errors.ts';
 import type { Encoding } from './text-source.ts';
@@ -36,7 +37,7 @@ export function detect(start: Buffer, declaration: Declaration): Detected | { co
   if (isZip(start)) return { content: 'archive' };
   const binary = recogniseBinary(start);
   if (binary !== null) throw unsupportedFormat(binary);
-  const { encoding, bomBytes } = detectEncoding(start);
+  const { encoding, bomBytes } = findByteOrderMark(start) ?? { encoding: 'utf-8', bomBytes: 0 };
   const text = decodeStart(start.subarray(bomBytes), encoding);
   if (start.length < sniffBytes && text.trim() === '') {
     throw readerErrors.raise.empty_file(
@@ -48,13 +49,6 @@ export function detect(start: Buffer, declaration: Declaration): Detected | { co
   const content = detectContent(text, claim);
   if (claim !== null && contradicts(claim, content)) throw mismatch({ claim, content, text });
   return { content, encoding, bomBytes, isDeclaredTsv: claim?.format === 'tsv' };
-}
-
-function detectEncoding(start: Buffer): { encoding: Encoding; bomBytes: number } {
-  if (start[0] === 0xef && start[1] === 0xbb && start[2] === 0xbf) return { encoding: 'utf-8', bomBytes: 3 };
-  if (start[0] === 0xff && start[1] === 0xfe) return { encoding: 'utf-16le', bomBytes: 2 };
-  if (start[0] === 0xfe && start[1] === 0xff) return { encoding: 'utf-16be', bomBytes: 2 };
-  return { encoding: 'utf-8', bomBytes: 0 };
 }
 
 /** Good enough for detection: the reader finds wrong bytes and can say where they are. */

@@ -70,7 +70,7 @@ interface Opening {
 }
 
 async function openArchived(bytes: ByteSource, { options, limits }: Opening): Promise<OpenInput> {
-  const spool = await spoolContent(piecesOf(bytes), { maxBytes: limits.archiveBytes });
+  const spool = await spoolContent(bytes, { maxBytes: limits.archiveBytes });
   const archive = await openRowArchive(spool, limits);
   const found = kindOfArchive(archive);
   try {
@@ -83,10 +83,6 @@ async function openArchived(bytes: ByteSource, { options, limits }: Opening): Pr
   if (found.kind === 'zip') return { kind: 'zip', archive };
   const sheet = typeof options.sheet === 'function' ? options.sheet() : options.sheet;
   return { kind: 'rows', reader: await openWorkbookRows(archive, { sheet: sheet ?? undefined, limits }) };
-}
-
-async function* piecesOf(bytes: ByteSource): AsyncGenerator<Buffer> {
-  for (let piece = await bytes.next(); piece !== null; piece = await bytes.next()) yield piece;
 }
 
 async function openText(

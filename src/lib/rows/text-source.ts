@@ -1,5 +1,6 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import type { ByteSource } from '../formats/byte-source.ts';
+import { utf8Length, wholeUtf8Bytes } from '../formats/utf8.ts';
 import { readerErrors } from './errors.ts';
 
 export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be';
@@ -55,7 +56,7 @@ export class TextSource {
   }
 
   #decode(bytes: Buffer): string {
-    const whole = this.#encoding === 'utf-8' ? wholeUtf8(bytes) : wholeUtf16(bytes, this.#encoding);
+    const whole = this.#encoding === 'utf-8' ? wholeUtf8Bytes(bytes) : wholeUtf16(bytes, this.#encoding);
     const complete = bytes.subarray(0, whole);
     // A copy: the rest is a few bytes, and must not keep the piece alive.
     this.#carry = Buffer.from(bytes.subarray(whole));
@@ -92,36 +93,15 @@ export class TextSource {
 /** With the flag u, whole pairs are one character and do not match. */
 const loneSurrogate = /\p{Surrogate}/u;
 
-/** How many leading bytes hold complete characters; whether they are valid is checked later. */
-function wholeUtf8(bytes: Buffer): number {
-  const end = bytes.length;
-  for (let back = 1; back <= 3 && back <= end; back += 1) {
-    const byte = bytes[end - back] ?? 0;
-    if (byte < 0x80) return end;
-    if (byte >= 0xc0) return utf8Length(byte) > back ? end - back : end;
-  }
-  return end;
-}
-
 function wholeUtf16(bytes: Buffer, encoding: Encoding): number {
   const end = bytes.length - (bytes.length % 2);
   const high = end === 0 ? 0 : (bytes[encoding === 'utf-16le' ? end - 1 : end - 2] ?? 0);
   return high >= 0xd8 && high <= 0xdb ? end - 2 : end;
 }
 
-function utf8Length(lead: number): number {
-  if (lead < 0x80) return 1;
-  if (lead < 0xe0) return 2;
-  return lead < 0xf0 ? 3 : 4;
-}
-
 /** The offset of the first character that is not UTF-8. Called only when there is one. */
 function firstInvalidUtf8(bytes: Buffer): number {
   let at = 0;
-  while (at < bytes.length) {
-    const length = utf8Length(bytes[at] ?? 0);
-    if (!isUtf8(bytes.subarray(at, at + length))) return at;
-    at += length;
-  }
+  for (let length = utf8Length(bytes, at); length > 0; length = utf8Length(bytes, at)) at += length;
   return at;
 }

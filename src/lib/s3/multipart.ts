@@ -1,4 +1,5 @@
 import { isSluiceError } from '../errors.ts';
+import { escapeMarkup } from '../formats/xml-text.ts';
 import { s3Errors } from './errors.ts';
 import type { S3Sender } from './requests.ts';
 import { bareEtag, readEtag, readUploadId, unreadable } from './responses.ts';
@@ -91,7 +92,7 @@ async function complete(
   { key, uploadId, etags, sizeBytes }: SentParts & UploadKey,
 ): Promise<string> {
   const parts = etags.map(
-    (etag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${escapeXml(etag)}</ETag></Part>`,
+    (etag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${escapeMarkup(etag)}</ETag></Part>`,
   );
   const body = `<CompleteMultipartUpload>${parts.join('')}</CompleteMultipartUpload>`;
   const headers = { 'content-type': 'application/xml' };
@@ -165,12 +166,4 @@ async function* chain(first: Buffer[], rest: AsyncIterator<Buffer, undefined>): 
   // Each is released once it is taken: they are large.
   for (let next = first.shift(); next; next = first.shift()) yield next;
   for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
-}
-
-function escapeXml(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;');
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseJson } from '../../../lib/json.ts';
 import { durationSecondsOf } from './duration.ts';
 import type { AirbyteConnection, AirbyteConnectionPage, AirbyteJob } from './types.ts';
 
@@ -116,9 +117,5 @@ function readerOf<T>(schema: z.ZodType<T>): Reader<T> {
 
 /** Returns undefined for invalid JSON. A `jobId` becomes text first: a parser would round 2^53 + 1 to 2^53. */
 function parseAnswer(text: string): unknown {
-  try {
-    return JSON.parse(text.replace(/(?<!\\)"jobId"\s*:\s*(\d+)(?=\s*[,}])/g, '"jobId":"$1"'));
-  } catch {
-    return undefined;
-  }
+  return parseJson(text.replace(/(?<!\\)"jobId"\s*:\s*(\d+)(?=\s*[,}])/g, '"jobId":"$1"'));
 }

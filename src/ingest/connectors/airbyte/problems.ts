@@ -1,6 +1,7 @@
 import { messageOf, type SluiceError } from '../../../lib/errors.ts';
 import type { FetchAnswer } from '../../../lib/fetch/guarded-fetch.ts';
 import { parseRetryAfter } from '../../../lib/fetch/retry-after.ts';
+import { asObject, parseJson } from '../../../lib/json.ts';
 import { type AirbyteAnswer, type AirbyteProblemCode, airbyteProblemClasses } from './types.ts';
 
 export type Refusal = Exclude<AirbyteAnswer<never>, { type: 'ok' }>;
@@ -134,18 +135,6 @@ function readErrorBody(body: Buffer): ErrorBody {
   const said = asObject(parseJson(body.toString('utf8')));
   const detail = textOf(said.detail) || textOf(asObject(said.data).message) || textOf(said.message);
   return { type: textOf(said.type), title: textOf(said.title), detail };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function asObject(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 function textOf(value: unknown): string {

@@ -2,6 +2,7 @@ import type { Client } from '../../../cli/client/client.ts';
 import { follow } from '../../../cli/client/follow.ts';
 import { shortText } from '../../../cli/terminal/cells.ts';
 import { CommandFailure, type ExitCode, exitCodes } from '../../../cli/terminal/exit.ts';
+import { grouped } from '../../../cli/terminal/progress.ts';
 import type { renderItemJob } from '../views.ts';
 
 /** A job with items as the API shows it. */
@@ -61,8 +62,4 @@ export function describeEnd(job: ItemJobView): string {
   if (PENDING + PROCESSING > 0) parts.push(`${grouped(PENDING + PROCESSING)} left`);
   const reason = job.errorMessage === null ? '' : ` ${shortText(job.errorMessage, 300)}`;
   return `Job ${job.jobId} ${how}: ${parts.join(', ')}.${reason}`;
-}
-
-function grouped(value: number): string {
-  return value.toLocaleString('en-US');
 }

@@ -1,13 +1,13 @@
+import { asObject, parseJson } from '../../../lib/json.ts';
 import { toUnitLength } from './embedder.ts';
 import { embedderErrors } from './errors.ts';
-import { asObject, parseJson } from './openai-problems.ts';
 
 /** The vectors of a response in the order of the texts. `dimensions` is null if not known yet. */
 export function readVectors(
   body: Buffer,
   { host, texts, dimensions }: { host: string; texts: number; dimensions: number | null },
 ): Float32Array[] {
-  const entries = asObject(parseJson(body)).data;
+  const entries = asObject(parseJson(body.toString())).data;
   if (!Array.isArray(entries)) throw unreadable(host, 'it is not JSON with a list `data`');
   if (entries.length !== texts) throw unreadable(host, `it has ${entries.length} vectors for ${texts} texts`);
   const vectors: (Float32Array | undefined)[] = Array.from({ length: texts });

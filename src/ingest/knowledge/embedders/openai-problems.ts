@@ -1,6 +1,7 @@
 import { isSluiceError, messageOf, type SluiceError } from '../../../lib/errors.ts';
 import type { FetchAnswer } from '../../../lib/fetch/guarded-fetch.ts';
 import { parseRetryAfter } from '../../../lib/fetch/retry-after.ts';
+import { asObject, parseJson } from '../../../lib/json.ts';
 import { embedderErrors } from './errors.ts';
 
 const { raise } = embedderErrors;
@@ -62,24 +63,11 @@ export function failureOf(error: unknown, { host, scrub }: Exchange): unknown {
 }
 
 function readProviderError(body: Buffer): ProviderError {
-  const answer = asObject(parseJson(body));
+  const answer = asObject(parseJson(body.toString()));
   const error = asObject(answer.error);
   const message =
     textOf(error.message) || textOf(answer.error) || textOf(answer.message) || textOf(answer.detail);
   return { message, code: textOf(error.code), param: textOf(error.param) };
-}
-
-export function parseJson(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'));
-  } catch {
-    // Not JSON: the caller handles undefined.
-    return undefined;
-  }
-}
-
-export function asObject(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 function unauthorized(message: string, { hasKey }: Exchange): SluiceError {

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { findByteOrderMark, type MarkedEncoding } from '../../../lib/formats/byte-order-mark.ts';
 import { decodeWindows1252 } from '../../../lib/formats/windows-1252.ts';
 
 const sampleBytes = 64 * 1024;
@@ -23,21 +24,15 @@ export function decodeStart(bytes: Buffer): string {
   return decodeAs(bytes.subarray(marked?.bomBytes ?? 0), marked?.encoding ?? 'latin1', []);
 }
 
-interface FoundEncoding {
-  encoding: string;
-  bomBytes: number;
-}
-
-function encodingOfStart(start: Buffer): FoundEncoding | null {
-  if (start[0] === 0xef && start[1] === 0xbb && start[2] === 0xbf) return { encoding: 'utf-8', bomBytes: 3 };
-  if (start[0] === 0xff && start[1] === 0xfe) return { encoding: 'utf-16le', bomBytes: 2 };
-  if (start[0] === 0xfe && start[1] === 0xff) return { encoding: 'utf-16be', bomBytes: 2 };
+function encodingOfStart(start: Buffer): MarkedEncoding | null {
+  const marked = findByteOrderMark(start);
+  if (marked !== null) return marked;
   const encoding = utf16ByZeros(start.subarray(0, 4096));
   return encoding === null ? null : { encoding, bomBytes: 0 };
 }
 
 /** ASCII text in UTF-16 has a zero in every other byte, always on the same side. */
-function utf16ByZeros(start: Buffer): string | null {
+function utf16ByZeros(start: Buffer): 'utf-16le' | 'utf-16be' | null {
   let [even, odd] = [0, 0];
   for (let at = 0; at + 1 < start.length; at += 2) {
     if (start[at] === 0) even += 1;

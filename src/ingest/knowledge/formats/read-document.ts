@@ -1,3 +1,4 @@
+import { asBuffer } from '../../../lib/formats/byte-source.ts';
 import { convertDocument, unreadable } from './convert.ts';
 import { detectKind } from './detect.ts';
 import { DocumentReader } from './document-reader.ts';
@@ -55,10 +56,6 @@ function tooLarge(maxBytes: number, title: string): ReadResult {
     `The document has more than ${maxBytes} bytes, which is the limit`,
   );
   return unreadable(error, title);
-}
-
-function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 /** Copies if the caller may still use the bytes, or if a small buffer shares its memory with others. */

@@ -7,7 +7,7 @@ import { deleteCreated, restoreDocuments } from '../index/visit-store.ts';
 import type { Generation, GenerationKey, KbKey } from '../types.ts';
 import { checkpointOf, type RunTarget } from './checkpoint.ts';
 import { payloadOf } from './open-run.ts';
-import { removeFrontierOf, removeSuperseded } from './steps/sweep.ts';
+import { removeFrontier, removeSuperseded } from './steps/sweep.ts';
 
 const goOn: SliceResult = { outcome: { type: 'continue' } };
 /** The state of a job that never ran. */
@@ -75,10 +75,6 @@ async function removeCreated({ slice, key, jobId }: Cleanup): Promise<boolean> {
 
 function removeLinks({ slice, key }: Cleanup): Promise<boolean> {
   return removeSuperseded(slice, key, (tx) => lockGeneration(tx, key));
-}
-
-function removeFrontier({ slice }: Cleanup): Promise<boolean> {
-  return removeFrontierOf(slice);
 }
 
 function locked<T>(slice: Slice, key: GenerationKey, work: (tx: Tx) => Promise<T>): Promise<T> {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { parseJson } from '../../../lib/json.ts';
 
 export interface CaptionTrack {
   /** Path and query of the captions. */
@@ -148,13 +149,4 @@ function timeOf(ms: number): string {
     String(part).padStart(2, '0'),
   );
   return [...parts, (seconds % 60).toFixed(3).padStart(6, '0')].join(':');
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Not JSON: the caller tries the next match.
-    return undefined;
-  }
 }

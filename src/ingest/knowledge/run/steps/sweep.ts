@@ -121,11 +121,7 @@ async function adopt({ run, slice }: SliceContext): Promise<boolean> {
   return (await slice.transaction((tx) => adoptDocuments(tx, scope))) < batchSize;
 }
 
-function removeFrontier({ slice }: SliceContext): Promise<boolean> {
-  return removeFrontierOf(slice);
-}
-
-export async function removeFrontierOf(slice: Slice): Promise<boolean> {
+export async function removeFrontier({ slice }: { slice: Slice }): Promise<boolean> {
   const scope = { ...slice.job, limit: batchSize };
   return (await slice.transaction((tx) => deleteFrontier(tx, scope))) < batchSize;
 }

@@ -1,9 +1,9 @@
 import { isAscii, isUtf8 } from 'node:buffer';
+import { decodeBrokenUtf8, utf8Length, wholeUtf8Bytes } from '../../../../lib/formats/utf8.ts';
 import { decodeWindows1252 } from '../../../../lib/formats/windows-1252.ts';
 import { wellFormed } from '../../../../lib/well-formed.ts';
 import { decodeShiftJis, shiftJisLength } from './shift-jis.ts';
 import type { Encoding } from './types.ts';
-import { decodeBrokenUtf8, utf8Length, wholeUtf8Bytes } from './utf8.ts';
 
 export interface Decoded {
   text: string;

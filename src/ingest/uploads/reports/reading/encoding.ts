@@ -1,9 +1,9 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { ByteSource } from '../../../../lib/formats/byte-source.ts';
+import { utf8Length, wholeUtf8Bytes } from '../../../../lib/formats/utf8.ts';
 import { isShiftJisLead, isShiftJisTrail } from './shift-jis.ts';
 import { encodingOfStart, sniffBytes } from './sniff.ts';
 import type { Encoding, OpenBytes, ReadingLimits } from './types.ts';
-import { utf8Length, wholeUtf8Bytes } from './utf8.ts';
 
 export interface FoundEncoding {
   encoding: Encoding;

@@ -1,3 +1,4 @@
+import { findByteOrderMark } from '../../../../lib/formats/byte-order-mark.ts';
 import { recogniseBinary } from '../../../../lib/formats/magic-bytes.ts';
 import { decode } from './decode.ts';
 import type { Encoding } from './types.ts';
@@ -26,9 +27,8 @@ export function findOddity(first: Buffer): { what: string; isText: boolean } | n
 
 /** The encoding that a byte order mark or the positions of zeros prove, or null. */
 export function encodingOfStart(start: Buffer): { encoding: Encoding; bomBytes: number } | null {
-  if (start[0] === 0xef && start[1] === 0xbb && start[2] === 0xbf) return { encoding: 'utf-8', bomBytes: 3 };
-  if (start[0] === 0xff && start[1] === 0xfe) return { encoding: 'utf-16le', bomBytes: 2 };
-  if (start[0] === 0xfe && start[1] === 0xff) return { encoding: 'utf-16be', bomBytes: 2 };
+  const marked = findByteOrderMark(start);
+  if (marked !== null) return marked;
   const encoding = utf16ByZeros(start.subarray(0, sniffBytes));
   return encoding === null ? null : { encoding, bomBytes: 0 };
 }
