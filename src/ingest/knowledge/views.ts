@@ -95,8 +95,7 @@ export const knowledgeFileReply = z
   .meta({ id: 'KnowledgeFile' });
 
 export function renderFile(file: KnowledgeFile): z.output<typeof knowledgeFileReply> {
-  const { tenantId: _, createdBy: _user, ...shown } = file;
-  return { ...toSnakeCase(shown), uri: uriOfFile(file.name) };
+  return { ...shownAs(knowledgeFileReply, file), uri: uriOfFile(file.name) };
 }
 
 export const knowledgeDocumentReply = z
@@ -118,8 +117,7 @@ export const knowledgeDocumentReply = z
   .meta({ id: 'KnowledgeDocument' });
 
 export function renderDocument(document: KnowledgeDocument): z.output<typeof knowledgeDocumentReply> {
-  const { tenantId: _, generation: _generation, etag: _etag, lastModified: _modified, ...shown } = document;
-  return toSnakeCase(shown);
+  return shownAs(knowledgeDocumentReply, document);
 }
 
 const counts = z.object({

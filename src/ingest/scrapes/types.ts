@@ -44,34 +44,18 @@ export interface RunKey {
   scrapeRunId: string;
 }
 
-/** What a sync did; the four hand-off counts add up to the references that it stored. */
-export interface RunCounts {
-  persisted: number;
-  created: number;
-  changed: number;
-  pagesFailed: number;
-  queued: number;
-  completed: number;
-  failed: number;
-  skipped: number;
-}
+const countNames = [
+  ...(['persisted', 'created', 'changed', 'pagesFailed'] as const),
+  ...(['queued', 'completed', 'failed', 'skipped'] as const),
+];
 
-export const noCounts: RunCounts = {
-  persisted: 0,
-  created: 0,
-  changed: 0,
-  pagesFailed: 0,
-  queued: 0,
-  completed: 0,
-  failed: 0,
-  skipped: 0,
-};
+/** What a sync did; the four hand-off counts add up to the references that it stored. */
+export type RunCounts = Record<(typeof countNames)[number], number>;
+
+export const noCounts = Object.fromEntries(countNames.map((name) => [name, 0])) as RunCounts;
 
 export function addCounts(counts: RunCounts, more: Partial<RunCounts>): RunCounts {
-  const names = Object.keys(noCounts) as (keyof RunCounts)[];
-  return Object.fromEntries(
-    names.map((name) => [name, counts[name] + (more[name] ?? 0)]),
-  ) as unknown as RunCounts;
+  return Object.fromEntries(countNames.map((name) => [name, counts[name] + (more[name] ?? 0)])) as RunCounts;
 }
 
 export interface ScrapeRun extends RunKey, RunCounts {

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { timestamp } from '../../kernel/http/replies.ts';
-import { toSnakeCase } from '../../lib/snake-case.ts';
+import { shownAs, timestamp } from '../../kernel/http/replies.ts';
 import { defaultCrawlSettings } from './crawl/steps.ts';
 import type { RunWithHandoffs } from './service.ts';
 import {
@@ -47,20 +46,15 @@ export function renderSource(
 ): z.output<typeof sourceReply> {
   const { maxPages, maxDepth, include, exclude, sitemap } = { ...defaultCrawlSettings, ...source.settings };
   const isCrawl = source.mode === 'crawl';
-  const { tenantId: _, settings: _settings, ...shown } = source;
   return {
-    ...toSnakeCase(shown),
+    ...shownAs(sourceReply, source),
     max_pages: isCrawl ? maxPages : null,
     max_depth: isCrawl && source.kind === 'website' ? maxDepth : null,
     include: isCrawl ? include : [],
     exclude: isCrawl ? exclude : [],
     sitemap: isCrawl && source.kind === 'website' ? sitemap : null,
-    last_run: lastRun && summaryOf(lastRun),
+    last_run: lastRun && shownAs(runSummary, lastRun),
   };
-}
-
-function summaryOf({ scrapeRunId, status, startedAt, finishedAt }: ScrapeRun): z.output<typeof runSummary> {
-  return toSnakeCase({ scrapeRunId, status, startedAt, finishedAt });
 }
 
 const counts = {
@@ -120,11 +114,7 @@ export const runReply = z
   .meta({ id: 'ScrapeRun' });
 
 export function renderRun(run: ScrapeRun): z.output<typeof runReply> {
-  const { pagesFailed, isComplete, errorCode, errorText, createdBy, startedAt, finishedAt } = run;
-  return {
-    ...renderSync(run),
-    ...toSnakeCase({ pagesFailed, isComplete, errorCode, errorText, createdBy, startedAt, finishedAt }),
-  };
+  return { ...shownAs(runReply, run), ...renderSync(run) };
 }
 
 const handoffsNow = z
@@ -136,11 +126,8 @@ export const runWithHandoffsReply = z
   .object({ ...runReply.shape, handoffs: handoffsNow })
   .meta({ id: 'ScrapeRunWithHandoffs' });
 
-export function renderRunWithHandoffs({
-  run,
-  handoffs,
-}: RunWithHandoffs): z.output<typeof runWithHandoffsReply> {
-  return { ...renderRun(run), handoffs };
+export function renderRunWithHandoffs(found: RunWithHandoffs): z.output<typeof runWithHandoffsReply> {
+  return { ...renderRun(found.run), handoffs: found.handoffs };
 }
 
 export const referenceReply = z
@@ -161,8 +148,7 @@ export const referenceReply = z
   .meta({ id: 'ScrapeReference' });
 
 export function renderReference(reference: ScrapeReference): z.output<typeof referenceReply> {
-  const { tenantId: _, source: _source, ...shown } = reference;
-  return toSnakeCase(shown);
+  return shownAs(referenceReply, reference);
 }
 
 const handoffReply = z
@@ -190,6 +176,5 @@ export const handoffListReply = z.object({
 });
 
 export function renderHandoff(handoff: Handoff): z.output<typeof handoffReply> {
-  const { tenantId: _, source: _source, createdBy: _user, ...shown } = handoff;
-  return toSnakeCase(shown);
+  return shownAs(handoffReply, handoff);
 }

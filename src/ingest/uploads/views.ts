@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { timestamp } from '../../kernel/http/replies.ts';
-import { toSnakeCase } from '../../lib/snake-case.ts';
+import { shownAs, timestamp } from '../../kernel/http/replies.ts';
 import { columnRecord } from './intake/fields.ts';
 import { entityTypes, platforms, reportFields } from './reports/types.ts';
 import { isBeingChecked, type StagedRow, type Upload, uploadSources, uploadStatuses } from './types.ts';
@@ -68,8 +67,7 @@ export const uploadReply = z
   .meta({ id: 'Upload' });
 
 export function renderUpload(upload: Upload): z.output<typeof uploadReply> {
-  const { tenantId: _, fileId: _file, userId: _user, mappingVersion: _version, ...shown } = upload;
-  return { ...toSnakeCase(shown), checking: isBeingChecked(upload) };
+  return { ...shownAs(uploadReply, upload), checking: isBeingChecked(upload) };
 }
 
 export const stagedRowReply = z
@@ -90,7 +88,7 @@ export const stagedRowReply = z
   .meta({ id: 'StagedRow' });
 
 export function renderStagedRow(row: StagedRow): z.output<typeof stagedRowReply> {
-  return toSnakeCase(row);
+  return shownAs(stagedRowReply, row);
 }
 
 const exampleRow = z.object({

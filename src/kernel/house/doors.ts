@@ -38,6 +38,17 @@ export type PageText =
   | { kind: 'empty'; title: string; reason: string }
   | { kind: 'error'; title: string; code: string; message: string };
 
+/** Of pages that can be read as text. Others, such as images, are skipped without being loaded. */
+export const pageTypes: ReadonlySet<string> = new Set([
+  'text/html',
+  'application/xhtml+xml',
+  'text/plain',
+  'text/markdown',
+  'text/x-markdown',
+  'application/pdf',
+  'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+]);
+
 /** The way into knowledge bases for scraped references. */
 export interface ReferenceDoor {
   /** Returns whether the knowledge base exists; if so, it takes references from now on. */

@@ -120,26 +120,23 @@ export function reopenSharedJob(tx: Tx, { tenantId, jobId }: JobId): Promise<{ j
     select m.job_id as "jobId" from moved m`);
 }
 
+const statusOf = ({ tenantId, jobId }: JobId) => sql`
+    select status
+      from ingestion_jobs
+     where tenant_id = ${tenantId}
+       and job_id = ${jobId}`;
+
 /**
  * The gate at the end of a shared slice's transaction: locks the job's row and returns its status. It comes last in
  * the transaction, because all workers of the job wait here for each other.
  */
-export async function lockStatus(tx: Tx, { tenantId, jobId }: JobId): Promise<JobStatus | null> {
-  const row = await tx.find<{ status: JobStatus }>(sql`
-    select status
-      from ingestion_jobs
-     where tenant_id = ${tenantId}
-       and job_id = ${jobId}
-       for no key update`);
+export async function lockStatus(tx: Tx, key: JobId): Promise<JobStatus | null> {
+  const row = await tx.find<{ status: JobStatus }>(sql`${statusOf(key)} for no key update`);
   return row?.status ?? null;
 }
 
 /** Without a lock; the gate checks it again at the end of the slice. */
-export async function readStatus(tx: Tx, { tenantId, jobId }: JobId): Promise<JobStatus | null> {
-  const row = await tx.find<{ status: JobStatus }>(sql`
-    select status
-      from ingestion_jobs
-     where tenant_id = ${tenantId}
-       and job_id = ${jobId}`);
+export async function readStatus(tx: Tx, key: JobId): Promise<JobStatus | null> {
+  const row = await tx.find<{ status: JobStatus }>(statusOf(key));
   return row?.status ?? null;
 }

@@ -67,22 +67,11 @@ export interface ClaimedJob extends Job {
   was: 'queued' | 'failed' | 'running' | 'canceled';
 }
 
-export interface NewJob {
-  pipeline: string;
-  subjectId: string;
-  maxRetries: number;
-  createdBy: string;
-  workspaceId?: string | null;
-  stage?: string | null;
-  correlationId?: string;
-  payload?: Record<string, unknown>;
-  runAt?: Date;
-  shared?: boolean;
-  connectorId?: string | null;
-  externalAccountId?: string | null;
-  userId?: string | null;
+export interface NewJob
+  extends Pick<Job, 'pipeline' | 'subjectId' | 'maxRetries' | 'createdBy'>,
+    Partial<Pick<Job, 'workspaceId' | 'stage' | 'correlationId' | 'payload' | 'runAt' | 'shared'>>,
+    Partial<Pick<Job, 'connectorId' | 'externalAccountId' | 'userId' | 'fileId'>> {
   ipAddress?: string | null;
-  fileId?: string | null;
 }
 
 export interface JobFailure {

@@ -11,6 +11,7 @@ import type {
   KnownPage,
   ReadPage,
 } from '../../../kernel/crawl/types.ts';
+import { pageTypes } from '../../../kernel/house/doors.ts';
 import type { GuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
 import { readDocument } from '../formats/read-document.ts';
 import { storableText, storableTitle } from '../formats/safe-text.ts';
@@ -101,17 +102,7 @@ function boundsOf(settings: WebsiteSettings, { bounds, maxFileBytes }: WebsiteDe
   };
 }
 
-/** Other media types, such as images, are skipped without being loaded. */
-const readable = new Set([
-  'text/html',
-  'application/xhtml+xml',
-  'text/plain',
-  'text/markdown',
-  'text/x-markdown',
-  'text/vtt',
-  'application/pdf',
-  'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
-]);
+const readable = new Set([...pageTypes, 'text/vtt']);
 
 /** A batch is yielded when it is this large, or after a while: a slow site must not hold up finished pages. */
 const full = { documents: 16, textUnits: mebibyte, found: 2_000, forbidden: 200, ms: 1_000 };

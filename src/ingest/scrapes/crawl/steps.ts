@@ -8,6 +8,7 @@ import {
   defaultCrawlBounds,
   type FoundPage,
 } from '../../../kernel/crawl/types.ts';
+import { pageTypes } from '../../../kernel/house/doors.ts';
 import type { CrawlSettings, NewReference, ScrapeSource } from '../types.ts';
 import { feedSteps, requestsOf } from './feed-steps.ts';
 
@@ -61,17 +62,6 @@ async function* refusal(reason: string): AsyncGenerator<ScrapeStep> {
   yield { failure: reason, progress: null, end: { isComplete: false, reason } };
 }
 
-/** Other media types, such as images, are skipped without being loaded. */
-const readable = new Set([
-  'text/html',
-  'application/xhtml+xml',
-  'text/plain',
-  'text/markdown',
-  'text/x-markdown',
-  'application/pdf',
-  'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
-]);
-
 async function* websiteSteps(
   start: string,
   settings: CrawlSettings & { useSitemap: boolean },
@@ -86,7 +76,7 @@ async function* websiteSteps(
     scope: { include, exclude },
     useSitemap,
     bounds: { maxPages, maxDepth, ...tools.bounds },
-    accepts: (mediaType) => readable.has(mediaType),
+    accepts: (mediaType) => pageTypes.has(mediaType),
   });
   for await (const step of steps) {
     if (step.type !== 'end') yield step;
