@@ -4,9 +4,18 @@ import type { Logger } from './log.ts';
 /** Makes metrics of one registry. */
 export function metricsOf(registry: Registry) {
   const registers = [registry];
+  const counter = <Label extends string>(name: string, help: string, labelNames: Label[] = []) =>
+    new Counter({ name, help, labelNames, registers });
+  /** One counter for several houses: whichever comes first creates it. */
+  const sharedCounter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
+    (registry.getSingleMetric(name) as Counter<Label> | undefined) ?? counter(name, help, labelNames);
   return {
-    counter: <Label extends string>(name: string, help: string, labelNames: Label[] = []) =>
-      new Counter({ name, help, labelNames, registers }),
+    counter,
+    sharedCounter,
+    throttledCounter: () =>
+      sharedCounter('sluice_provider_throttled_total', 'Responses of providers that asked to slow down', [
+        'provider',
+      ]),
     histogram: <Label extends string>(
       name: string,
       help: string,

@@ -1,4 +1,6 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
+import type { Logger } from '../../lib/log.ts';
+import { metricsOf, readGauge } from '../../lib/metrics.ts';
 import type { FileOutcome } from './types.ts';
 
 export class AdapterMetrics {
@@ -8,19 +10,15 @@ export class AdapterMetrics {
 
   constructor(registry: Registry) {
     this.#registry = registry;
-    const registers = [registry];
-    this.#files = new Counter({
-      name: 'sluice_adapter_files_total',
-      help: 'Files that adapter scans have processed, by outcome',
-      labelNames: ['outcome'],
-      registers,
-    });
-    this.#seconds = new Histogram({
-      name: 'sluice_adapter_scan_seconds',
-      help: 'How long adapter scans took, by outcome',
+    const { counter, histogram } = metricsOf(registry);
+    this.#files = counter(
+      'sluice_adapter_files_total',
+      'Files that adapter scans have processed, by outcome',
+      ['outcome'],
+    );
+    this.#seconds = histogram('sluice_adapter_scan_seconds', 'How long adapter scans took, by outcome', {
       labelNames: ['kind', 'outcome'],
       buckets: [0.1, 0.5, 1, 5, 15, 60, 300, 1_800],
-      registers,
     });
   }
 
@@ -32,15 +30,9 @@ export class AdapterMetrics {
     this.#seconds.observe({ kind, outcome }, seconds);
   }
 
-  watchOldest(read: () => Promise<number | null>): void {
-    new Gauge({
-      name: 'sluice_adapter_last_success_age_seconds',
-      help: 'Seconds since the last successful scan of the scheduled adapter that has waited longest',
-      registers: [this.#registry],
-      async collect() {
-        const seconds = await read();
-        if (seconds !== null) this.set(seconds);
-      },
-    });
+  watchOldest(read: () => Promise<number>, logger: Logger): void {
+    const name = 'sluice_adapter_last_success_age_seconds';
+    const help = 'Seconds since the last successful scan of the scheduled adapter that has waited longest';
+    readGauge(this.#registry, { name, help, logger }, async (gauge) => gauge.set(await read()));
   }
 }

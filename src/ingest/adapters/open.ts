@@ -22,7 +22,7 @@ export type AdapterHouse = ReturnType<typeof openAdapterHouse>;
 
 export function openAdapterHouse(options: AdapterHouseOptions) {
   const adapterMetrics = new AdapterMetrics(options.registry);
-  adapterMetrics.watchOldest(() => readOldest(options));
+  adapterMetrics.watchOldest(() => options.db.kernel(oldestSuccessSeconds), options.logger);
   const deps = { ...options, workerId: options.kernel.membership.workerId, adapterMetrics };
   const scheduler = new ScanScheduler(deps, options.logger);
   return {
@@ -34,14 +34,4 @@ export function openAdapterHouse(options: AdapterHouseOptions) {
     },
     stop: () => scheduler.stop(),
   } satisfies OpenHouse;
-}
-
-/** A scrape of the metrics must not fail because the database does. */
-async function readOldest({ db, logger }: AdapterHouseOptions): Promise<number | null> {
-  try {
-    return await db.kernel(oldestSuccessSeconds);
-  } catch (error) {
-    logger.warn({ err: error }, 'the age of scans could not be read for the metrics');
-    return null;
-  }
 }

@@ -1,4 +1,4 @@
-import type { Counter, Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
 import { metricsOf } from '../../lib/metrics.ts';
 
 export class ConnectorMetrics {
@@ -9,7 +9,7 @@ export class ConnectorMetrics {
   readonly #throttled;
 
   constructor(registry: Registry) {
-    const { counter } = metricsOf(registry);
+    const { counter, throttledCounter } = metricsOf(registry);
     this.requests = counter(
       'sluice_airbyte_requests_total',
       'Requests to Airbyte, by operation and outcome',
@@ -26,11 +26,7 @@ export class ConnectorMetrics {
       'Runs of Airbyte that were adopted instead of triggered, by reason',
       ['reason'],
     );
-    // One metric for all providers that throttle; another house may have registered it already.
-    const name = 'sluice_provider_throttled_total';
-    const shared = registry.getSingleMetric(name) as Counter<'provider'> | undefined;
-    const help = 'Responses in which providers asked to slow down';
-    this.#throttled = shared ?? counter(name, help, ['provider']);
+    this.#throttled = throttledCounter();
   }
 
   throttled(): void {

@@ -1,4 +1,5 @@
-import { Counter, Histogram, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { metricsOf } from '../../lib/metrics.ts';
 import type { KnowledgeCounters } from './types.ts';
 
 export class KnowledgeMetrics {
@@ -10,43 +11,25 @@ export class KnowledgeMetrics {
   readonly #throttled;
 
   constructor(registry: Registry) {
-    const registers = [registry];
-    this.calls = new Counter({
-      name: 'sluice_embedding_calls_total',
-      help: 'Calls to embedders, by outcome',
-      labelNames: ['provider', 'answer'],
-      registers,
-    });
-    this.callSeconds = new Histogram({
-      name: 'sluice_embedding_call_seconds',
-      help: 'Duration of calls to embedders',
+    const { counter, histogram, throttledCounter } = metricsOf(registry);
+    this.calls = counter('sluice_embedding_calls_total', 'Calls to embedders, by outcome', [
+      'provider',
+      'answer',
+    ]);
+    this.callSeconds = histogram('sluice_embedding_call_seconds', 'Duration of calls to embedders', {
       labelNames: ['provider'],
       buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
-      registers,
     });
-    this.#documents = new Counter({
-      name: 'sluice_knowledge_documents_total',
-      help: 'Documents that runs have processed, by outcome',
-      labelNames: ['outcome'],
-      registers,
-    });
-    this.#chunks = new Counter({
-      name: 'sluice_knowledge_chunks_total',
-      help: 'Chunks that runs have processed, by outcome',
-      labelNames: ['outcome'],
-      registers,
-    });
-    this.#tokens = new Counter({
-      name: 'sluice_embedded_tokens_total',
-      help: 'Tokens that were embedded',
-      labelNames: ['provider'],
-      registers,
-    });
-    // One metric for all providers; another house may have registered it already.
-    const name = 'sluice_provider_throttled_total';
-    const shared = registry.getSingleMetric(name) as Counter<'provider'> | undefined;
-    const help = 'Responses of providers that asked to slow down';
-    this.#throttled = shared ?? new Counter({ name, help, labelNames: ['provider'], registers });
+    this.#documents = counter(
+      'sluice_knowledge_documents_total',
+      'Documents that runs have processed, by outcome',
+      ['outcome'],
+    );
+    this.#chunks = counter('sluice_knowledge_chunks_total', 'Chunks that runs have processed, by outcome', [
+      'outcome',
+    ]);
+    this.#tokens = counter('sluice_embedded_tokens_total', 'Tokens that were embedded', ['provider']);
+    this.#throttled = throttledCounter();
   }
 
   throttled(provider: string): void {

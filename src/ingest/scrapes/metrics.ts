@@ -1,4 +1,5 @@
-import { Counter, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { metricsOf } from '../../lib/metrics.ts';
 import { noCounts, type RunCounts } from './types.ts';
 
 export class ScrapeMetrics {
@@ -8,30 +9,21 @@ export class ScrapeMetrics {
   readonly #pages;
 
   constructor(registry: Registry) {
-    const registers = [registry];
-    this.#references = new Counter({
-      name: 'sluice_scrape_references_total',
-      help: 'References that syncs have stored, by outcome',
-      labelNames: ['outcome'],
-      registers,
-    });
-    this.#handoffs = new Counter({
-      name: 'sluice_handoffs_total',
-      help: 'References that syncs tried to hand over, by outcome',
-      labelNames: ['outcome'],
-      registers,
-    });
-    this.#retries = new Counter({
-      name: 'sluice_handoff_retries_total',
-      help: 'Retries of hand-overs after transient errors',
-      registers,
-    });
-    this.#pages = new Counter({
-      name: 'sluice_scrape_pages_total',
-      help: 'Pages that crawls have requested, by outcome',
-      labelNames: ['outcome'],
-      registers,
-    });
+    const { counter } = metricsOf(registry);
+    this.#references = counter(
+      'sluice_scrape_references_total',
+      'References that syncs have stored, by outcome',
+      ['outcome'],
+    );
+    this.#handoffs = counter(
+      'sluice_handoffs_total',
+      'References that syncs tried to hand over, by outcome',
+      ['outcome'],
+    );
+    this.#retries = counter('sluice_handoff_retries_total', 'Retries of hand-overs after transient errors');
+    this.#pages = counter('sluice_scrape_pages_total', 'Pages that crawls have requested, by outcome', [
+      'outcome',
+    ]);
   }
 
   counted(counts: Partial<RunCounts>): void {

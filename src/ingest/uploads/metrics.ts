@@ -1,4 +1,5 @@
-import { Counter, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { metricsOf } from '../../lib/metrics.ts';
 import type { PromotionFigures } from './promotion/end-store.ts';
 import type { StagingFigures } from './staging/staging.ts';
 
@@ -8,25 +9,17 @@ export class UploadMetrics {
   readonly retries;
 
   constructor(registry: Registry) {
-    const registers = [registry];
-    this.rows = new Counter({
-      name: 'sluice_upload_rows_total',
-      help: 'Rows of reports, by outcome',
-      labelNames: ['platform', 'outcome'],
-      registers,
-    });
-    this.uploads = new Counter({
-      name: 'sluice_uploads_total',
-      help: 'Finished uploads, by final status',
-      labelNames: ['platform', 'status'],
-      registers,
-    });
-    this.retries = new Counter({
-      name: 'sluice_upload_retries_total',
-      help: 'Retried transactions of uploads, by class of the retry table',
-      labelNames: ['class'],
-      registers,
-    });
+    const { counter } = metricsOf(registry);
+    this.rows = counter('sluice_upload_rows_total', 'Rows of reports, by outcome', ['platform', 'outcome']);
+    this.uploads = counter('sluice_uploads_total', 'Finished uploads, by final status', [
+      'platform',
+      'status',
+    ]);
+    this.retries = counter(
+      'sluice_upload_retries_total',
+      'Retried transactions of uploads, by class of the retry table',
+      ['class'],
+    );
   }
 
   parsed(platform: string, { validRows, invalidRows }: StagingFigures): void {
