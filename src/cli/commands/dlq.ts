@@ -78,13 +78,9 @@ function addStats(dlq: Command): void {
   });
 }
 
-interface RequeueOptions {
+interface RequeueOptions extends Partial<ListOptions> {
   all?: boolean;
   correlationId?: string;
-  errorCode?: string;
-  pipeline?: string;
-  limit?: number;
-  json?: boolean;
 }
 
 function addRequeue(dlq: Command): void {

@@ -1,5 +1,5 @@
-import type { Readable, Writable } from 'node:stream';
-import type { Tx } from '../../lib/postgres/db.ts';
+import type { Writable } from 'node:stream';
+import type { FileDoor } from '../../kernel/house/doors.ts';
 import type { settingsOf } from './form.ts';
 
 export const adapterKinds = ['folder', 's3', 'ftp'] as const;
@@ -95,25 +95,8 @@ export interface FileSource {
   close(): Promise<void>;
 }
 
-/** A file for the house that ingests it. */
-export interface IncomingFile {
-  tenantId: string;
-  userId: string;
-  target: Target;
-  fileName: string;
-  content: Readable;
-  /** Runs in the transaction that creates the job. */
-  record(tx: Tx, made: { jobId: string; uploadId: string | null }): Promise<void>;
-}
-
 /** The door to another house. */
-export interface TargetDoor {
-  maxBytes: number;
-  /** Throws if no file can be ingested: unknown processor or workspace, or ingestion is disabled. */
-  check(tenantId: string, target: Target): Promise<void>;
-  takeIn(file: IncomingFile): Promise<void>;
-}
-
+export type TargetDoor = FileDoor<Target>;
 export type TargetDoors = Record<Target['kind'], TargetDoor>;
 
 export interface ScanCounts {
@@ -128,13 +111,8 @@ export interface ScanCounts {
 
 export type FileOutcome = 'ingested' | 'duplicate' | 'waiting' | 'failed' | 'not_moved';
 
-export interface ScannedFile {
-  path: string;
+export interface ScannedFile extends Pick<AdapterFile, 'path' | 'fileId' | 'reason' | 'jobId' | 'uploadId'> {
   outcome: FileOutcome;
-  fileId: string;
-  reason: string | null;
-  jobId: string | null;
-  uploadId: string | null;
 }
 
 export interface ScanReport extends ScanCounts {

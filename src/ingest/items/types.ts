@@ -12,6 +12,10 @@ export interface JobKey {
   jobId: string;
 }
 
+export interface ItemKey extends JobKey {
+  itemId: number;
+}
+
 export interface Counts {
   total: number;
   pending: number;

@@ -19,7 +19,7 @@ import {
   lockKb,
   updateKb,
 } from './store.ts';
-import type { KbKey, KnowledgeBase, KnowledgeSource } from './types.ts';
+import type { KbKey, KnowledgeBase, KnowledgeSource, SourceKey } from './types.ts';
 
 export interface KnowledgeLimits {
   maxBases: number;
@@ -127,8 +127,6 @@ export async function assertIdle(tx: Tx, key: KbKey): Promise<void> {
 }
 
 const noJob = '00000000-0000-0000-0000-000000000000';
-
-export type SourceKey = KbKey & { sourceId: string };
 
 export function addSource(
   deps: KnowledgeServiceDeps,

@@ -1,6 +1,6 @@
 import type { Tx } from '../../lib/postgres/db.ts';
 import { sql, trustedSql } from '../../lib/postgres/sql.ts';
-import type { KbKey, KnowledgeBase, KnowledgeFile, KnowledgeSource } from './types.ts';
+import type { KbKey, KnowledgeBase, KnowledgeFile, KnowledgeSource, SourceKey } from './types.ts';
 
 /** A `KnowledgeBase`, read from `knowledge_bases b`. */
 const kbColumns = trustedSql(`
@@ -146,10 +146,7 @@ export async function insertSource(tx: Tx, source: NewSource): Promise<Knowledge
   return row;
 }
 
-export function findSource(
-  tx: Tx,
-  { tenantId, kbId, sourceId }: KbKey & { sourceId: string },
-): Promise<KnowledgeSource | null> {
+export function findSource(tx: Tx, { tenantId, kbId, sourceId }: SourceKey): Promise<KnowledgeSource | null> {
   return tx.find<KnowledgeSource>(sql`
     select ${sourceColumns}
       from knowledge_sources s
@@ -173,10 +170,7 @@ export function listSources(
 }
 
 /** The next run removes the documents of a deleted source from the index. */
-export async function deleteSource(
-  tx: Tx,
-  { tenantId, kbId, sourceId }: KbKey & { sourceId: string },
-): Promise<boolean> {
+export async function deleteSource(tx: Tx, { tenantId, kbId, sourceId }: SourceKey): Promise<boolean> {
   const deleted = await tx.run(sql`
     delete from knowledge_sources
      where tenant_id = ${tenantId}

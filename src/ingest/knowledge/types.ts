@@ -1,3 +1,4 @@
+import type { FileRecord } from '../../kernel/files/types.ts';
 import type { ChunkerSettings } from './chunkers/chunker.ts';
 import type { EmbedderSettings } from './embedders/embedder.ts';
 
@@ -35,25 +36,23 @@ export const sourceTypes = [
 ] as const;
 export type SourceType = (typeof sourceTypes)[number];
 
-/** `settings` depend on the type and were checked when the source was created. */
-export interface KnowledgeSource extends KbKey {
+export interface SourceKey extends KbKey {
   sourceId: string;
+}
+
+/** `settings` depend on the type and were checked when the source was created. */
+export interface KnowledgeSource extends SourceKey {
   type: SourceType;
   settings: Record<string, unknown>;
   createdAt: Date;
 }
 
 /** An added file; its bytes are in the stored file `fileId`. */
-export interface KnowledgeFile extends KbKey {
-  fileId: string;
-  name: string;
-  mediaType: string;
-  sizeBytes: number;
-  sha256: string;
+export interface KnowledgeFile
+  extends KbKey,
+    Pick<FileRecord, 'fileId' | 'name' | 'mediaType' | 'sizeBytes' | 'sha256' | 'createdBy' | 'createdAt'> {
   /** Where it came from, as the sender said; null if not given. */
   origin: string | null;
-  createdBy: string;
-  createdAt: Date;
 }
 
 export const generationStates = ['building', 'serving', 'retired'] as const;
@@ -75,8 +74,11 @@ export interface Generation extends GenerationKey {
 export const documentStates = ['indexed', 'empty', 'error', 'gone'] as const;
 export type DocumentState = (typeof documentStates)[number];
 
-export interface KnowledgeDocument extends GenerationKey {
+export interface DocumentKey extends KbKey {
   documentId: string;
+}
+
+export interface KnowledgeDocument extends GenerationKey, DocumentKey {
   sourceId: string;
   uri: string;
   title: string;
@@ -93,16 +95,18 @@ export interface KnowledgeDocument extends GenerationKey {
   updatedAt: Date;
 }
 
+export const counterNames = [
+  'docs_seen',
+  'docs_unchanged',
+  'docs_empty',
+  'docs_error',
+  'docs_gone',
+  'chunks_seen',
+  'chunks_processed',
+  'chunks_skipped',
+  'chunks_error',
+  'tokens_embedded',
+] as const;
+
 /** `chunks_seen = chunks_processed + chunks_skipped + chunks_error` at the end; the database checks it. */
-export interface KnowledgeCounters {
-  docs_seen: number;
-  docs_unchanged: number;
-  docs_empty: number;
-  docs_error: number;
-  docs_gone: number;
-  chunks_seen: number;
-  chunks_processed: number;
-  chunks_skipped: number;
-  chunks_error: number;
-  tokens_embedded: number;
-}
+export type KnowledgeCounters = Record<(typeof counterNames)[number], number>;

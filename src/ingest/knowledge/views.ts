@@ -6,9 +6,11 @@ import type { LastRun } from './bases/overview-store.ts';
 import { type RunReport, statusOf } from './run/report.ts';
 import { uriOfFile } from './sources/files.ts';
 import {
+  counterNames,
   type DocumentState,
   documentStates,
   type KnowledgeBase,
+  type KnowledgeCounters,
   type KnowledgeDocument,
   type KnowledgeFile,
   type KnowledgeSource,
@@ -120,18 +122,12 @@ export function renderDocument(document: KnowledgeDocument): z.output<typeof kno
   return shownAs(knowledgeDocumentReply, document);
 }
 
-const counts = z.object({
-  docs_seen: z.int(),
-  docs_unchanged: z.int(),
-  docs_empty: z.int(),
-  docs_error: z.int(),
-  docs_gone: z.int(),
-  chunks_seen: z.int(),
-  chunks_processed: z.int(),
-  chunks_skipped: z.int(),
-  chunks_error: z.int(),
-  tokens_embedded: z.int(),
-});
+const counts = z.object(
+  Object.fromEntries(counterNames.map((name) => [name, z.int()])) as Record<
+    keyof KnowledgeCounters,
+    z.ZodInt
+  >,
+);
 
 export const runReply = z
   .object({

@@ -15,6 +15,11 @@ export interface SourceKey {
   source: string;
 }
 
+export interface SourcePage extends SourceKey {
+  after: string | null;
+  limit: number;
+}
+
 /** The limits of a crawl. */
 export interface CrawlSettings {
   maxPages: number;

@@ -11,6 +11,7 @@ import {
   type Upload,
   type UploadKey,
   type UploadStatus,
+  type WorkspaceKey,
 } from './types.ts';
 
 /** An `Upload`, from `data_uploads u`. */
@@ -79,10 +80,7 @@ export function listUploads(tx: Tx, filter: UploadFilter): Promise<Upload[]> {
      limit ${filter.limit}`);
 }
 
-export async function workspaceExists(
-  tx: Tx,
-  { tenantId, workspaceId }: { tenantId: string; workspaceId: string },
-): Promise<boolean> {
+export async function workspaceExists(tx: Tx, { tenantId, workspaceId }: WorkspaceKey): Promise<boolean> {
   const found = await tx.find(sql`
     select 1 as found
       from workspaces
@@ -163,7 +161,7 @@ export async function saveDecision(
  */
 export async function takeSlot(
   tx: Tx,
-  { tenantId, uploadId, workspaceId }: UploadKey & { workspaceId: string },
+  { tenantId, uploadId, workspaceId }: UploadKey & WorkspaceKey,
 ): Promise<boolean> {
   await tx.run(sql`
     insert into upload_slots (tenant_id, workspace_id, slot_no)
@@ -216,7 +214,7 @@ async function holdsSlot(tx: Tx, { tenantId, uploadId }: UploadKey): Promise<boo
 /** The jobs of uploads that wait for a slot of a workspace, oldest first. */
 export function listWaitingJobs(
   tx: Tx,
-  { tenantId, workspaceId }: { tenantId: string; workspaceId: string },
+  { tenantId, workspaceId }: WorkspaceKey,
 ): Promise<{ tenantId: string; jobId: string }[]> {
   return tx.rows<{ tenantId: string; jobId: string }>(sql`
     select u.tenant_id as "tenantId", u.job_id as "jobId"

@@ -38,6 +38,11 @@ export function statesBefore(to: UploadStatus): UploadStatus[] {
   return uploadStatuses.filter((from) => uploadMoves[from].includes(to));
 }
 
+export interface WorkspaceKey {
+  tenantId: string;
+  workspaceId: string;
+}
+
 export interface UploadKey {
   tenantId: string;
   uploadId: string;

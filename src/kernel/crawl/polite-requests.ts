@@ -4,17 +4,11 @@ import { isSluiceError } from '../../lib/errors.ts';
 import type { FetchAnswer, GuardedFetch } from '../../lib/fetch/guarded-fetch.ts';
 import { parseRetryAfter } from '../../lib/fetch/retry-after.ts';
 import { crawlErrors } from './errors.ts';
-import type { CrawlBounds } from './types.ts';
+import type { CrawlBounds, FailedPage } from './types.ts';
 
 export type Asked<Value> = { kind: 'ok'; value: Value } | RequestFailure;
 
-export interface RequestFailure {
-  kind: 'failed';
-  code: string;
-  message: string;
-  /** A later attempt may succeed. */
-  isTransient: boolean;
-}
+export type RequestFailure = Omit<FailedPage, 'url'>;
 
 export interface PageRequest {
   headers?: Record<string, string>;

@@ -3,7 +3,7 @@ import { newId } from '../../lib/ids.ts';
 import type { Database, Tx } from '../../lib/postgres/db.ts';
 import { fileErrors } from './errors.ts';
 import { deleteFile, findFile, insertFile, listNamedKeys } from './store.ts';
-import type { FileRecord, Files, StoredContent } from './types.ts';
+import type { FileKey, FileRecord, Files, StoredContent } from './types.ts';
 
 type NewFile = Pick<FileRecord, 'tenantId' | 'name' | 'mediaType' | 'createdBy'> & {
   files: Files;
@@ -15,7 +15,7 @@ export function recordFile(tx: Tx, { files, stored, ...file }: NewFile): Promise
   return insertFile(tx, { ...file, ...stored, fileId: newId(), storage: files.backend });
 }
 
-export async function getFile(tx: Tx, key: { tenantId: string; fileId: string }): Promise<FileRecord> {
+export async function getFile(tx: Tx, key: FileKey): Promise<FileRecord> {
   const file = await findFile(tx, key);
   if (!file) throw fileErrors.raise.file_not_found(`There is no file ${key.fileId}`);
   return file;
@@ -24,7 +24,7 @@ export async function getFile(tx: Tx, key: { tenantId: string; fileId: string })
 /** Deletes the row first and the bytes after the commit: bytes without a row are only an orphan. */
 export async function removeFile(
   tx: Tx,
-  { tenantId, fileId, files }: { tenantId: string; fileId: string; files: Files },
+  { tenantId, fileId, files }: FileKey & { files: Files },
 ): Promise<boolean> {
   const removed = await deleteFile(tx, { tenantId, fileId });
   if (!removed) return false;

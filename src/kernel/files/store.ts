@@ -1,6 +1,6 @@
 import type { Tx } from '../../lib/postgres/db.ts';
 import { sql } from '../../lib/postgres/sql.ts';
-import type { FileRecord, FilesBackend } from './types.ts';
+import type { FileKey, FileRecord, FilesBackend } from './types.ts';
 
 const columns = sql`tenant_id as "tenantId", file_id as "fileId", name, media_type as "mediaType",
        size_bytes as "sizeBytes", sha256, storage, storage_key as "storageKey",
@@ -28,10 +28,7 @@ export async function insertFiles(tx: Tx, files: readonly Omit<FileRecord, 'crea
         "storageKey" text, "createdBy" text)`);
 }
 
-export async function findFile(
-  tx: Tx,
-  { tenantId, fileId }: { tenantId: string; fileId: string },
-): Promise<FileRecord | null> {
+export async function findFile(tx: Tx, { tenantId, fileId }: FileKey): Promise<FileRecord | null> {
   return tx.find<FileRecord>(sql`
     select ${columns}
       from files
@@ -54,10 +51,7 @@ export async function listFiles(
      limit ${limit}`);
 }
 
-export async function deleteFile(
-  tx: Tx,
-  { tenantId, fileId }: { tenantId: string; fileId: string },
-): Promise<FileRecord | null> {
+export async function deleteFile(tx: Tx, { tenantId, fileId }: FileKey): Promise<FileRecord | null> {
   return tx.find<FileRecord>(sql`
     delete from files
      where tenant_id = ${tenantId}

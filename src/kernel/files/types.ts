@@ -34,9 +34,12 @@ export type OldContent =
   | { kind: 'stored'; storageKey: string }
   | { kind: 'leftover'; remove(): Promise<void> };
 
-export interface FileRecord {
+export interface FileKey {
   tenantId: string;
   fileId: string;
+}
+
+export interface FileRecord extends FileKey {
   name: string;
   mediaType: string;
   sizeBytes: number;

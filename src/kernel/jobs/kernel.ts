@@ -23,6 +23,7 @@ export interface KernelOptions {
   /** Given when the database's sessions are named after it. */
   workerId?: string;
   db: Database;
+  /** A URL that reaches PostgreSQL itself, not a pooler, if there is one. */
   directUrl: string;
   logger: Logger;
   registry: Registry;
@@ -40,6 +41,7 @@ export interface KernelOptions {
 
 /** The parts of a kernel, from which each part takes those that it needs. */
 export interface KernelParts extends Omit<KernelOptions, 'registry' | 'pipelines'> {
+  /** The boot id: a restarted process is another worker. */
   workerId: string;
   wake: WakeUp;
   metrics: JobMetrics;

@@ -2,26 +2,18 @@ import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../lib/errors.ts';
-import type { Logger } from '../../lib/log.ts';
-import type { Database, Tx } from '../../lib/postgres/db.ts';
+import type { Tx } from '../../lib/postgres/db.ts';
 import { type GuardConnection, openGuardConnection } from '../../lib/postgres/guard-connection.ts';
 import { onceMore } from '../../lib/timing/once-more.ts';
 import { repeat } from '../../lib/timing/repeat.ts';
-import { type WakeUp, wakeChannel } from './wake-up.ts';
+import type { KernelParts } from './kernel.ts';
+import { wakeChannel } from './wake-up.ts';
 import { beatStatement, deregisterWorker, registerWorker } from './worker-store.ts';
 
-export interface MembershipOptions {
-  db: Database;
-  /** A URL that reaches PostgreSQL itself, not a pooler, if there is one. */
-  directUrl: string;
-  wake: WakeUp;
-  logger: Logger;
-  /** The boot id: a restarted process is another worker. */
-  workerId: string;
-  concurrency: number;
-  heartbeatMs: number;
-  version: string;
-}
+export type MembershipOptions = Pick<
+  KernelParts,
+  'db' | 'directUrl' | 'wake' | 'logger' | 'workerId' | 'concurrency' | 'heartbeatMs' | 'version'
+>;
 
 /** A process that is stopped or cut off inside one of these must not keep the workers' rows locked. */
 const limits = { limitMs: 10_000, settings: { idle_in_transaction_session_timeout: '2000' } };

@@ -2,18 +2,6 @@ import type { Tx } from '../../lib/postgres/db.ts';
 import { sql } from '../../lib/postgres/sql.ts';
 import type { JobId } from './types.ts';
 
-export interface WorkerRow {
-  workerId: string;
-  name: string;
-  guardedBy: 'lock' | 'expiry';
-  concurrency: number;
-  version: string;
-  startedAt: Date;
-  heartbeatAt: Date;
-  lostAt: Date | null;
-  leases: number;
-}
-
 export interface NewWorker {
   workerId: string;
   name: string;
@@ -21,6 +9,13 @@ export interface NewWorker {
   lockKey: string;
   concurrency: number;
   version: string;
+}
+
+export interface WorkerRow extends Omit<NewWorker, 'lockKey'> {
+  startedAt: Date;
+  heartbeatAt: Date;
+  lostAt: Date | null;
+  leases: number;
 }
 
 /** Registers a worker, or restores a lost one: the same boot id means that the process never died. */

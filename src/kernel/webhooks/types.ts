@@ -37,12 +37,7 @@ export interface Endpoint extends EndpointKey {
 }
 
 /** What was left out stays as it is. */
-export interface EndpointChange {
-  url?: string | undefined;
-  eventTypes?: string[] | null | undefined;
-  description?: string | null | undefined;
-  isEnabled?: boolean | undefined;
-}
+export type EndpointChange = Partial<Pick<Endpoint, 'url' | 'eventTypes' | 'description' | 'isEnabled'>>;
 
 export interface Attempt {
   at: string;

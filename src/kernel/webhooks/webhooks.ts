@@ -1,8 +1,6 @@
-import type { Registry } from 'prom-client';
-import type { GuardedFetch } from '../../lib/fetch/guarded-fetch.ts';
-import type { Logger } from '../../lib/log.ts';
 import type { Database } from '../../lib/postgres/db.ts';
 import type { SettingValues } from '../../lib/settings/settings.ts';
+import type { Ground } from '../house/house.ts';
 import type { RouteModule } from '../http/route.ts';
 import type { WakeUp } from '../jobs/wake-up.ts';
 import type { SecretKeys } from '../secrets/stored-secrets.ts';
@@ -14,12 +12,10 @@ import { installWebhookGauges, WebhookMetrics } from './metrics.ts';
 import { webhookRoutes } from './routes.ts';
 import type { webhookSettings } from './settings.ts';
 
-export interface WebhookOptions extends SettingValues<typeof webhookSettings> {
-  db: Database;
+export interface WebhookOptions
+  extends SettingValues<typeof webhookSettings>,
+    Pick<Ground, 'db' | 'logger' | 'registry' | 'fetch'> {
   wake: WakeUp;
-  logger: Logger;
-  registry: Registry;
-  fetch: GuardedFetch;
   keys: SecretKeys;
   blockPrivateAddresses: boolean;
 }

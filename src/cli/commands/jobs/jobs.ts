@@ -1,5 +1,7 @@
 import { type Command, Option } from 'commander';
+import type { KickoffReport } from '../../../kernel/jobs/kickoff.ts';
 import { jobStatuses } from '../../../kernel/jobs/types.ts';
+import type { queueState } from '../../../kernel/jobs/views.ts';
 import { addClientFlags, type Client, connectClient } from '../../client/client.ts';
 import { type JobView, watchJobs } from '../../client/job-watch.ts';
 import { maxListed, printList, readPages } from '../../client/lists.ts';
@@ -147,13 +149,7 @@ function describeJob(job: JobView): string {
 }
 
 /** What a kickoff did, as the API reports it. */
-interface KickoffView {
-  processed: number;
-  remaining: number | null;
-  elapsedMs: number;
-  queueState: 'QUEUED' | 'RUNNING' | 'PAUSED' | 'DONE' | 'FAILED';
-  leasedBy: string | null;
-}
+type KickoffView = Omit<KickoffReport, 'job'> & { queueState: ReturnType<typeof queueState> };
 
 /** Short, so that progress shows and Ctrl+C does not leave a long request behind. */
 const stepMs = 2_000;

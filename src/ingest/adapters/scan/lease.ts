@@ -1,16 +1,11 @@
 import { newId } from '../../../lib/ids.ts';
-import type { Logger } from '../../../lib/log.ts';
-import type { Database, Tx } from '../../../lib/postgres/db.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
 import { adapterFailures } from '../errors.ts';
 import type { AdapterKey, ScanLease } from '../types.ts';
+import type { ScanDeps } from './scan.ts';
 import { claimScan, dropScan, holdScan, keepScan } from './store.ts';
 
-interface LeaseDeps {
-  db: Database;
-  logger: Logger;
-  leaseMs: number;
-  workerId: string;
-}
+type LeaseDeps = Pick<ScanDeps, 'db' | 'logger' | 'leaseMs' | 'workerId'>;
 
 /**
  * The lease of a scan: only one process at a time scans an adapter. It is renewed while the scan runs. Every write

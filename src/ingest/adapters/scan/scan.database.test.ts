@@ -10,11 +10,12 @@ import { visibleJobs } from '../../../../test/support/servers/adapter-server.ts'
 import { testDoors } from '../../../../test/support/worlds/adapter-house.ts';
 import { newTenant, useDatabase } from '../../../../test/support/worlds/database.ts';
 import { useKernel } from '../../../../test/support/worlds/kernel.ts';
+import type { IncomingFile } from '../../../kernel/house/doors.ts';
 import { createGuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
 import { listEnded, listFiles } from '../files/store.ts';
 import { AdapterMetrics } from '../metrics.ts';
 import { putAdapter } from '../store.ts';
-import type { Adapter, IncomingFile, TargetDoors } from '../types.ts';
+import type { Adapter, Target, TargetDoors } from '../types.ts';
 import { type ScanDeps, scanAdapter } from './scan.ts';
 
 // Rare races, forced at the right moment: something else happens while a file is being ingested.
@@ -50,7 +51,7 @@ const fileAt = (name: string) => path.join(root, tenantId, name);
 const drop = (name: string, text = 'sku\n1\n2\n') => writeFile(fileAt(name), text);
 
 /** The real target doors; `stepIn` runs just before a file is handed over. */
-function depsWith(stepIn: (delivery: IncomingFile) => Promise<void> = async () => {}): ScanDeps {
+function depsWith(stepIn: (delivery: IncomingFile<Target>) => Promise<void> = async () => {}): ScanDeps {
   const doors = testDoors(database.db, held.kernel);
   const watched: TargetDoors = {
     ...doors,
@@ -89,7 +90,7 @@ test('a scan that loses its lease while it ingests a file leaves no job behind',
 
 test('one of two files with the same content at once creates the job, and the other is a duplicate', async () => {
   await drop('a.csv');
-  let first: IncomingFile | undefined;
+  let first: IncomingFile<Target> | undefined;
   const report = await scan(
     depsWith(async (delivery) => {
       first = delivery;

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import type { z } from 'zod';
 import { addClientFlags, connectClient } from '../../../cli/client/client.ts';
 import { watchJobs } from '../../../cli/client/job-watch.ts';
 import { maxListed, printList, readPages } from '../../../cli/client/lists.ts';
@@ -6,6 +7,7 @@ import { parseJobId, wholeNumber } from '../../../cli/terminal/arguments.ts';
 import { shortDuration, shortText, shortTime } from '../../../cli/terminal/cells.ts';
 import { note, print, printJson, table } from '../../../cli/terminal/output.ts';
 import { jobStatuses } from '../../../kernel/jobs/types.ts';
+import type { statusReply } from '../connections/routes.ts';
 import type { renderConnector, renderSync } from '../views.ts';
 
 type ConnectorView = ReturnType<typeof renderConnector>;
@@ -126,19 +128,11 @@ function syncRow(sync: SyncView): string[] {
   ];
 }
 
-interface StatusView {
-  configured: boolean;
-  missing: string[];
-  base_url: string;
-  enrolment: string;
-  airbyte: { state: string; reason: string | null };
-}
-
 function addStatus(sync: Command): void {
   const status = sync.command('status').description('Show whether Airbyte is configured and reachable.');
   addClientFlags(status).action(async ({ json }: JsonOption, command: Command) => {
     const client = await connectClient(command);
-    const seen = await client.get<StatusView>('/api/connectors/status');
+    const seen = await client.get<z.output<typeof statusReply>>('/api/connectors/status');
     if (json) return printJson(seen);
     const lines = [
       ['airbyte', seen.base_url],

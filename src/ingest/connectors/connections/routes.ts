@@ -29,22 +29,23 @@ export function connectionRoutes(app: RouteApp, deps: ConnectionRouteDeps, { cur
   installImport(app, deps);
 }
 
+export const statusReply = z
+  .object({
+    configured: z.boolean(),
+    missing: z.array(z.string()).describe('Settings that have to be set'),
+    base_url: z.string(),
+    enrolment: z.enum(enrolmentModes),
+    airbyte: z.object({
+      state: z.enum(['closed', 'open', 'probing']).describe('closed: syncs run; open: they wait'),
+      reason: z.string().nullable(),
+      since: timestamp.nullable(),
+      next_try_at: timestamp.nullable(),
+    }),
+    webhook_path: z.string().nullable().describe('For Airbyte’s notifications; shown to the operator only'),
+  })
+  .meta({ id: 'ConnectorStatus' });
+
 function installStatus(app: RouteApp, deps: ConnectionRouteDeps): void {
-  const reply = z
-    .object({
-      configured: z.boolean(),
-      missing: z.array(z.string()).describe('Settings that have to be set'),
-      base_url: z.string(),
-      enrolment: z.enum(enrolmentModes),
-      airbyte: z.object({
-        state: z.enum(['closed', 'open', 'probing']).describe('closed: syncs run; open: they wait'),
-        reason: z.string().nullable(),
-        since: timestamp.nullable(),
-        next_try_at: timestamp.nullable(),
-      }),
-      webhook_path: z.string().nullable().describe('For Airbyte’s notifications; shown to the operator only'),
-    })
-    .meta({ id: 'ConnectorStatus' });
   app.route({
     method: 'GET',
     url: '/api/connectors/status',
@@ -52,7 +53,7 @@ function installStatus(app: RouteApp, deps: ConnectionRouteDeps): void {
     schema: {
       tags,
       summary: 'Whether Airbyte is configured and reachable, and what is missing',
-      response: { 200: reply, ...problems() },
+      response: { 200: statusReply, ...problems() },
     },
     handler: async (request) => {
       const breaker = (await deps.breakers.list()).find((one) => one.dependency === dependency);

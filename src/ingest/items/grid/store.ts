@@ -1,6 +1,6 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { type Sql, sql, trustedSql } from '../../../lib/postgres/sql.ts';
-import type { ItemStatus, JobKey } from '../types.ts';
+import type { ItemKey, ItemStatus, JobKey } from '../types.ts';
 
 /**
  * Rows of the grid as JSON text from the database: results hold numbers of any length and keys of any name, and neither
@@ -319,10 +319,7 @@ export interface ItemRow {
 
 const itemRow = trustedSql(rowJson(`'strategy', i.strategy, 'input', i.input_json, `));
 
-export function findItemRow(
-  tx: Tx,
-  { tenantId, jobId, itemId }: JobKey & { itemId: number },
-): Promise<ItemRow | null> {
+export function findItemRow(tx: Tx, { tenantId, jobId, itemId }: ItemKey): Promise<ItemRow | null> {
   return tx.find<ItemRow>(sql`
     select ${itemRow},
            i.input_json::text as "inputJson",
@@ -347,7 +344,7 @@ export interface CallRow {
 /** The calls that were made for one item, newest first. */
 export function listCalls(
   tx: Tx,
-  { tenantId, jobId, itemId, limit }: JobKey & { itemId: number; limit: number },
+  { tenantId, jobId, itemId, limit }: ItemKey & { limit: number },
 ): Promise<CallRow[]> {
   return tx.rows<CallRow>(sql`
     select e.event_id as "eventId", e.provider, e.strategy, e.status, e.outcome, e.error, e.took_ms as "tookMs",

@@ -5,9 +5,10 @@ import { problems } from '../../../kernel/http/replies.ts';
 import type { RouteApp, RouteDeps } from '../../../kernel/http/route.ts';
 import { jobKeyOf } from '../../../kernel/jobs/routes.ts';
 import { getItemJob } from '../service.ts';
+import type { ItemKey } from '../types.ts';
 import { imageErrors } from './errors.ts';
 import { findImage } from './image-store.ts';
-import type { ImageFile, ImageKey, ImageKind } from './types.ts';
+import type { ImageFile, ImageKind } from './types.ts';
 
 export interface ImageRoutesDeps extends RouteDeps {
   files: Files;
@@ -49,7 +50,7 @@ async function getImage(
 ): Promise<ImageFile> {
   const key = jobKeyOf(request);
   await getItemJob({ db }, key);
-  const wanted: ImageKey = { ...key, itemId: request.params.item_id };
+  const wanted: ItemKey = { ...key, itemId: request.params.item_id };
   const file = await db.read(key.tenantId, (tx) => findImage(tx, { ...wanted, kind }));
   if (file) return file;
   const place = `Item ${wanted.itemId} of job ${key.jobId}`;

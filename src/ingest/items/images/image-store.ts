@@ -1,7 +1,7 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql } from '../../../lib/postgres/sql.ts';
-import type { JobKey } from '../types.ts';
-import type { ImageFile, ImageKey, ImageKind } from './types.ts';
+import type { ItemKey, JobKey } from '../types.ts';
+import type { ImageFile, ImageKind } from './types.ts';
 
 /** The files have their rows already. */
 export async function insertImages(
@@ -19,7 +19,7 @@ export async function insertImages(
 
 export function findImage(
   tx: Tx,
-  { tenantId, jobId, itemId, kind }: ImageKey & { kind: ImageKind },
+  { tenantId, jobId, itemId, kind }: ItemKey & { kind: ImageKind },
 ): Promise<ImageFile | null> {
   return tx.find<ImageFile>(sql`
     select f.name, f.media_type as "mediaType", f.size_bytes as "sizeBytes", f.sha256, f.storage_key as "storageKey"

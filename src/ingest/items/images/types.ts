@@ -1,4 +1,4 @@
-import type { JobKey } from '../types.ts';
+import type { FileRecord } from '../../../kernel/files/types.ts';
 
 /** A file as it arrives. It is read to its end before the next one. */
 export interface ArrivingFile {
@@ -12,18 +12,8 @@ export type ImageFormat = 'jpeg' | 'png' | 'gif' | 'webp' | 'tiff' | 'avif';
 
 export type ImageKind = 'original' | 'thumbnail';
 
-export interface ImageKey extends JobKey {
-  itemId: number;
-}
-
 /** The file of an item, as it is sent to people. */
-export interface ImageFile {
-  name: string;
-  mediaType: string;
-  sizeBytes: number;
-  sha256: string;
-  storageKey: string;
-}
+export type ImageFile = Pick<FileRecord, 'name' | 'mediaType' | 'sizeBytes' | 'sha256' | 'storageKey'>;
 
 /** An image whose bytes are stored, and whose row is about to be. */
 export interface StoredImage extends ImageFile {

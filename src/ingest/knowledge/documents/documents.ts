@@ -7,13 +7,11 @@ import { removeDocument as removeIndexed } from '../index/removal.ts';
 import { assertIdle, getKbIn, type KnowledgeServiceDeps } from '../service.ts';
 import { uriOfFile } from '../sources/files.ts';
 import { countKbFiles, deleteKbFile, findKbFile, findSource, lockKb, putFile, shareKb } from '../store.ts';
-import type { DocumentState, KbKey, KnowledgeDocument, KnowledgeFile } from '../types.ts';
+import type { DocumentKey, DocumentState, KbKey, KnowledgeDocument, KnowledgeFile } from '../types.ts';
 import { type DocumentFormDeps, forgetFiles, type ReceivedFile } from './form.ts';
 import { countDocuments, findDocument } from './store.ts';
 
 export interface DocumentDeps extends KnowledgeServiceDeps, DocumentFormDeps {}
-
-export type DocumentKey = KbKey & { documentId: string };
 
 /** Adds all files or none, in one transaction; if it fails, the stored bytes are deleted too. */
 export async function addFiles(

@@ -1,6 +1,6 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql } from '../../../lib/postgres/sql.ts';
-import type { KbKey } from '../types.ts';
+import type { DocumentKey } from '../types.ts';
 
 export interface Passage {
   ordinal: number;
@@ -8,10 +8,6 @@ export interface Passage {
   headingPath: string[];
   startAt: number;
   endAt: number;
-}
-
-interface DocumentKey extends KbKey {
-  documentId: string;
 }
 
 /** The chunks of a document's current revision, in order. */

@@ -1,6 +1,6 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql, trustedSql } from '../../../lib/postgres/sql.ts';
-import type { DocumentState, KbKey, KnowledgeDocument } from '../types.ts';
+import type { DocumentKey, DocumentState, GenerationKey, KbKey, KnowledgeDocument } from '../types.ts';
 
 /** A `KnowledgeDocument`, read from `knowledge_documents d`. */
 const documentColumns = trustedSql(`
@@ -32,7 +32,7 @@ export function listDocuments(
 
 export function findDocument(
   tx: Tx,
-  { tenantId, kbId, documentId }: KbKey & { documentId: string },
+  { tenantId, kbId, documentId }: DocumentKey,
 ): Promise<KnowledgeDocument | null> {
   return tx.find<KnowledgeDocument>(sql`
     select ${documentColumns}
@@ -44,7 +44,7 @@ export function findDocument(
 
 export function countDocuments(
   tx: Tx,
-  { tenantId, kbId, generation }: KbKey & { generation: number },
+  { tenantId, kbId, generation }: GenerationKey,
 ): Promise<{ state: DocumentState; count: number; chunks: number }[]> {
   return tx.rows(sql`
     select d.state, count(*) as count, sum(d.chunk_count)::bigint as chunks

@@ -1,11 +1,16 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql, trustedSql } from '../../../lib/postgres/sql.ts';
-import type { DocumentState, GenerationKey, KbKey, KnowledgeDocument } from '../types.ts';
+import type { DocumentKey, DocumentState, GenerationKey, KbKey, KnowledgeDocument } from '../types.ts';
 
 /** What runs do to documents. The generation must be locked for all of it. */
 
 export interface RunKey extends GenerationKey {
   jobId: string;
+}
+
+interface RunBatch extends KbKey {
+  jobId: string;
+  limit: number;
 }
 
 export interface VisitKey extends RunKey {
@@ -242,10 +247,7 @@ export async function deleteGone(
 }
 
 /** Drops the state that cancel would restore: the run has ended. */
-export async function adoptDocuments(
-  tx: Tx,
-  { tenantId, kbId, jobId, limit }: KbKey & { jobId: string; limit: number },
-): Promise<number> {
+export async function adoptDocuments(tx: Tx, { tenantId, kbId, jobId, limit }: RunBatch): Promise<number> {
   return tx.run(sql`
     update knowledge_documents
        set previous = null
@@ -260,10 +262,7 @@ export async function adoptDocuments(
 }
 
 /** Cancel: restores documents that this run changed. */
-export async function restoreDocuments(
-  tx: Tx,
-  { tenantId, kbId, jobId, limit }: KbKey & { jobId: string; limit: number },
-): Promise<number> {
+export async function restoreDocuments(tx: Tx, { tenantId, kbId, jobId, limit }: RunBatch): Promise<number> {
   return tx.run(sql`
     update knowledge_documents d
        set title = p.title,
@@ -296,10 +295,7 @@ export async function restoreDocuments(
 }
 
 /** Cancel: deletes documents that this run created, unless another run has changed them since. */
-export async function deleteCreated(
-  tx: Tx,
-  { tenantId, kbId, jobId, limit }: KbKey & { jobId: string; limit: number },
-): Promise<number> {
+export async function deleteCreated(tx: Tx, { tenantId, kbId, jobId, limit }: RunBatch): Promise<number> {
   return tx.run(sql`
     delete from knowledge_documents
      where ctid = any(array(
@@ -331,7 +327,7 @@ export async function deleteDocumentsOf(
 /** Returns the revision of its links, or null if the document does not exist. */
 export async function deleteDocument(
   tx: Tx,
-  { tenantId, kbId, documentId }: KbKey & { documentId: string },
+  { tenantId, kbId, documentId }: DocumentKey,
 ): Promise<number | null> {
   const row = await tx.find<{ revision: number }>(sql`
     delete from knowledge_documents

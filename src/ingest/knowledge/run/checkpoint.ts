@@ -2,7 +2,7 @@ import type { Job } from '../../../kernel/jobs/types.ts';
 import type { ChunkerSettings } from '../chunkers/chunker.ts';
 import type { EmbedderSettings } from '../embedders/embedder.ts';
 import type { SourceCursor } from '../sources/source.ts';
-import type { KnowledgeCounters } from '../types.ts';
+import { counterNames, type KnowledgeCounters } from '../types.ts';
 
 /** How far a run has come; updated in the transactions that write its chunks. */
 export interface RunCheckpoint {
@@ -74,15 +74,7 @@ const start: RunCheckpoint = {
   budget_from: 0,
 };
 
-const noCounters: KnowledgeCounters = {
-  docs_seen: 0,
-  docs_unchanged: 0,
-  docs_empty: 0,
-  docs_error: 0,
-  docs_gone: 0,
-  ...noCounts,
-  tokens_embedded: 0,
-};
+const noCounters = Object.fromEntries(counterNames.map((name) => [name, 0])) as KnowledgeCounters;
 
 export function checkpointOf({ checkpoint }: Pick<Job, 'checkpoint'>): RunCheckpoint {
   return { ...structuredClone(start), ...(checkpoint as Partial<RunCheckpoint>) };

@@ -1,7 +1,7 @@
 import type { Job, JobStatus } from '../../../kernel/jobs/types.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql } from '../../../lib/postgres/sql.ts';
-import type { KbKey } from '../types.ts';
+import type { GenerationKey, KbKey } from '../types.ts';
 
 /** The run before this one, and the sources that it saw completely. */
 export function findPredecessor(
@@ -63,7 +63,7 @@ export async function saveReason(
  */
 export async function countExpected(
   tx: Tx,
-  { tenantId, kbId, generation }: KbKey & { generation: number },
+  { tenantId, kbId, generation }: GenerationKey,
 ): Promise<number | null> {
   const rows = await tx.rows<{ type: string; known: number; files: number }>(sql`
     select s.type,

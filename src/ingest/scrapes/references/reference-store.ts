@@ -2,7 +2,7 @@ import type { KnownPage } from '../../../kernel/crawl/types.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql, trustedSql } from '../../../lib/postgres/sql.ts';
 import { toSnakeCase } from '../../../lib/snake-case.ts';
-import type { NewReference, ScrapeReference, SourceKey, TouchedReference } from '../types.ts';
+import type { NewReference, ScrapeReference, SourceKey, SourcePage, TouchedReference } from '../types.ts';
 
 /** A `ScrapeReference`, from `scrape_references r`. */
 const referenceColumns = trustedSql(`
@@ -120,7 +120,7 @@ export function listKnownOf(
 /** All pages that earlier crawls have read, by external id. */
 export function listKnown(
   tx: Tx,
-  { tenantId, source, after, limit }: SourceKey & { after: string | null; limit: number },
+  { tenantId, source, after, limit }: SourcePage,
 ): Promise<(KnownPage & { url: string })[]> {
   return tx.rows(sql`
     select r.external_id as url, r.payload_hash as "contentHash", r.memo
@@ -136,7 +136,7 @@ export function listKnown(
 /** Newest first. */
 export function listReferences(
   tx: Tx,
-  { tenantId, source, after, limit }: SourceKey & { after: string | null; limit: number },
+  { tenantId, source, after, limit }: SourcePage,
 ): Promise<ScrapeReference[]> {
   return tx.rows<ScrapeReference>(sql`
     select ${referenceColumns}

@@ -1,6 +1,6 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql, trustedSql } from '../../../lib/postgres/sql.ts';
-import type { RunCounts, RunKey, ScrapeMode, ScrapeRun, SourceKey } from '../types.ts';
+import type { RunCounts, RunKey, ScrapeMode, ScrapeRun, SourceKey, SourcePage } from '../types.ts';
 
 /** A `ScrapeRun`, from `scrape_runs u`. */
 const runColumns = trustedSql(`
@@ -106,10 +106,7 @@ export function findRun(
 }
 
 /** Newest first: run ids are ordered by time. */
-export function listRuns(
-  tx: Tx,
-  { tenantId, source, after, limit }: SourceKey & { after: string | null; limit: number },
-): Promise<ScrapeRun[]> {
+export function listRuns(tx: Tx, { tenantId, source, after, limit }: SourcePage): Promise<ScrapeRun[]> {
   return tx.rows<ScrapeRun>(sql`
     select ${runColumns}
       from scrape_runs u

@@ -10,6 +10,7 @@ import { note, print, printJson, table } from '../../../cli/terminal/output.ts';
 import { shortBytes } from '../../../cli/terminal/progress.ts';
 import { platforms } from '../reports/types.ts';
 import { uploadSources } from '../types.ts';
+import type { UndoReport } from '../undo/undo.ts';
 import { describeUpload, exitCodeOfUpload, followUpload, type UploadView } from './follow.ts';
 import { findOnlyWorkspace, readMapping, type SentUpload, uuidOf } from './send.ts';
 
@@ -177,13 +178,7 @@ function addRejected(upload: Command): void {
   );
 }
 
-type Counts = Record<'campaigns' | 'ad_sets' | 'ads' | 'daily_metrics', number>;
-
-interface UndoReport {
-  upload: UploadView;
-  deleted: Counts;
-  not_undone: Counts;
-}
+type UndoView = UndoReport & { upload: UploadView };
 
 /** Metrics are deleted in pieces, and the answer comes after the last. */
 const undoTimeoutMs = 600_000;
@@ -219,7 +214,7 @@ async function undo(
       return exitCodes.failed;
     }
   }
-  const report = await client.post<UndoReport>(`${route}/undo`, { timeoutMs: undoTimeoutMs, signal });
+  const report = await client.post<UndoView>(`${route}/undo`, { timeoutMs: undoTimeoutMs, signal });
   if (flags.json) printJson(report);
   else print(table([['', 'DELETED', 'LEFT'], ...undoRows(report)]));
   if (Object.values(report.not_undone).some((count) => count > 0)) {
@@ -233,7 +228,7 @@ function describeForUndo(upload: UploadView): string {
   return `upload ${upload.upload_id} (${shortText(upload.filename, 60)}, ${rows} rows promoted)`;
 }
 
-function undoRows({ deleted, not_undone: left }: UndoReport): string[][] {
+function undoRows({ deleted, not_undone: left }: UndoView): string[][] {
   const names = ['campaigns', 'ad_sets', 'ads', 'daily_metrics'] as const;
   return names.map((name) => [name, String(deleted[name]), String(left[name])]);
 }

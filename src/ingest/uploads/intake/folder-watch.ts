@@ -4,18 +4,20 @@ import path from 'node:path';
 import { isSluiceError, type SluiceError } from '../../../lib/errors.ts';
 import type { Logger } from '../../../lib/log.ts';
 import { recordRefusal } from '../events.ts';
-import { findDropped, insertDropped, isRecordedAlready, tenantExists } from './dropped-store.ts';
+import {
+  type DroppedKey,
+  findDropped,
+  insertDropped,
+  isRecordedAlready,
+  tenantExists,
+} from './dropped-store.ts';
 import { fieldsOf, type IntakeDeps, storeContent, takeIn } from './intake.ts';
 
 /** `tenant/workspace_id/platform/file` below the folder. */
-interface DroppedFile {
-  tenantId: string;
+interface DroppedFile extends DroppedKey {
   workspaceId: string;
   platform: string;
-  path: string;
   file: string;
-  sizeBytes: number;
-  modifiedAt: Date;
 }
 
 export interface WatchDeps extends IntakeDeps {

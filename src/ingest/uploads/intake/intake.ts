@@ -11,7 +11,7 @@ import { uploadErrors } from '../errors.ts';
 import { recordMove } from '../events.ts';
 import { sniffReport } from '../reports/reading/sniff.ts';
 import { insertUpload, workspaceExists } from '../store.ts';
-import { pipelineName, type Upload } from '../types.ts';
+import { pipelineName, type Upload, type WorkspaceKey } from '../types.ts';
 import { type IntakeFields, readIntakeFields } from './fields.ts';
 import { readMapping } from './mapping-store.ts';
 
@@ -147,10 +147,7 @@ async function recordUpload(deps: IntakeDeps, tx: Tx, intake: Intake): Promise<U
 }
 
 /** A workspace of another tenant is refused with the same words as one that does not exist. */
-async function assertWorkspace(
-  tx: Tx,
-  { tenantId, workspaceId }: { tenantId: string; workspaceId: string },
-): Promise<void> {
+async function assertWorkspace(tx: Tx, { tenantId, workspaceId }: WorkspaceKey): Promise<void> {
   if (await workspaceExists(tx, { tenantId, workspaceId })) return;
   throw uploadErrors.raise.workspace_unknown(`The tenant has no workspace ${workspaceId}`, {
     fields: [{ pointer: '/workspace_id', message: 'must be a workspace of the tenant' }],

@@ -49,16 +49,11 @@ export async function failUnpromoted(
        and promotion_error is null`);
 }
 
-export interface PromotionFigures {
-  promotedRows: number;
-  failedRows: number;
-  campaignsUpserted: number;
-  adSetsUpserted: number;
-  adsUpserted: number;
-  dailyMetricsUpserted: number;
+export interface PromotionFigures
+  extends Pick<Upload, 'promotedRows' | 'failedRows' | 'campaignsUpserted' | 'adSetsUpserted'>,
+    Pick<Upload, 'adsUpserted' | 'dailyMetricsUpserted' | 'affectedDates'> {
   /** Lines that a later line of the file replaces, because it has the same key. */
   replacedRows: number;
-  affectedDates: string[];
 }
 
 /** Counts the staged rows after the last batch: distinct keys, and the days that they touched. */

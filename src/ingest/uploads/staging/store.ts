@@ -1,6 +1,6 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { sql } from '../../../lib/postgres/sql.ts';
-import type { StagedRow, UploadKey } from '../types.ts';
+import type { StagedRow, UploadKey, WorkspaceKey } from '../types.ts';
 
 /** The columns of staged rows, in the order in which `insertStagingRows` takes them. */
 export const stagedColumnCount = 17;
@@ -11,7 +11,7 @@ export const stagedColumnCount = 17;
  */
 export async function insertStagingRows(
   tx: Tx,
-  { tenantId, uploadId, workspaceId }: UploadKey & { workspaceId: string },
+  { tenantId, uploadId, workspaceId }: UploadKey & WorkspaceKey,
   columns: readonly string[],
 ): Promise<void> {
   await tx.run(sql`

@@ -1,7 +1,7 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
 import { type Sql, sql } from '../../../lib/postgres/sql.ts';
 import { entityTables } from '../promotion/store.ts';
-import type { EntityKind, UploadKey } from '../types.ts';
+import type { EntityKind, UploadKey, WorkspaceKey } from '../types.ts';
 
 /**
  * Undoes the metrics of an upload, one piece per call. It deletes those that no other upload has stated. A metric that
@@ -122,7 +122,7 @@ export type EntityCounts = Record<'campaigns' | 'ad_sets' | 'ads' | 'daily_metri
  */
 export async function estimateUndo(
   tx: Tx,
-  { tenantId, uploadId, workspaceId }: UploadKey & { workspaceId: string },
+  { tenantId, uploadId, workspaceId }: UploadKey & WorkspaceKey,
 ): Promise<{ touched: EntityCounts; deleted: EntityCounts }> {
   const row = await tx.find<{ touched: EntityCounts; deleted: EntityCounts }>(sql`
     with facts as materialized (

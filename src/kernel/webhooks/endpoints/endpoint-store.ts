@@ -9,13 +9,10 @@ const endpointColumns = sql`
   e.failures_in_row as "failuresInRow", e.failing_since as "failingSince", e.last_success_at as "lastSuccessAt",
   e.created_by as "createdBy", e.created_at as "createdAt", e.updated_at as "updatedAt"`;
 
-export interface NewEndpoint extends EndpointKey {
-  url: string;
-  eventTypes: string[] | null;
-  description: string | null;
+export interface NewEndpoint
+  extends Pick<Endpoint, keyof EndpointKey | 'url' | 'eventTypes' | 'description' | 'createdBy'> {
   /** Encrypted. */
   secret: string;
-  createdBy: string;
 }
 
 /**
