@@ -1,4 +1,5 @@
 import type { Files } from '../../kernel/files/types.ts';
+import type { Ground } from '../../kernel/house/house.ts';
 import { jobErrors } from '../../kernel/jobs/errors.ts';
 import { getJob, type JobKey as VisibleJobKey } from '../../kernel/jobs/service.ts';
 import { deleteHiddenJob, reopenSharedJob, unparkJob } from '../../kernel/jobs/shared-store.ts';
@@ -28,11 +29,9 @@ import {
   moveCounts,
 } from './types.ts';
 
-export interface ItemServiceDeps {
-  db: Database;
+export interface ItemServiceDeps extends Pick<Ground, 'db' | 'logger'> {
   wake: WakeUp;
   bounds: ItemBounds;
-  logger: Logger;
 }
 
 /** The kernel's job and its record in this house, if the caller may see them. */

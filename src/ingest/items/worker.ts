@@ -1,10 +1,9 @@
+import type { Ground } from '../../kernel/house/house.ts';
 import { jobErrors } from '../../kernel/jobs/errors.ts';
 import { parkJob } from '../../kernel/jobs/shared-store.ts';
 import type { Turn, TurnResult } from '../../kernel/jobs/types.ts';
-import type { GuardedFetch } from '../../lib/fetch/guarded-fetch.ts';
 import { newId } from '../../lib/ids.ts';
-import type { Logger } from '../../lib/log.ts';
-import type { Database, TransactionContext } from '../../lib/postgres/db.ts';
+import type { TransactionContext } from '../../lib/postgres/db.ts';
 import type { JobImages } from './images/types.ts';
 import type { ItemMetrics } from './metrics.ts';
 import {
@@ -51,9 +50,7 @@ import {
   type Unreported,
 } from './types.ts';
 
-export interface ItemWorkerDeps {
-  db: Database;
-  logger: Logger;
+export interface ItemWorkerDeps extends Pick<Ground, 'db' | 'logger' | 'fetch' | 'secretOf'> {
   metrics: ItemMetrics;
   processors: ProcessorRegistry;
   bounds: ItemBounds;
@@ -61,8 +58,6 @@ export interface ItemWorkerDeps {
   /** For turns of pure processors. */
   lanes: Lanes;
   imagesOf(job: ItemJob): JobImages;
-  fetch: GuardedFetch;
-  secretOf(tenantId: string, name: string): Promise<string>;
 }
 
 /** An items job, opened for one turn. */

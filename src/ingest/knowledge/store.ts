@@ -1,5 +1,5 @@
 import type { Tx } from '../../lib/postgres/db.ts';
-import { sql, trustedSql } from '../../lib/postgres/sql.ts';
+import { columnList, sql, trustedSql } from '../../lib/postgres/sql.ts';
 import type { KbKey, KnowledgeBase, KnowledgeFile, KnowledgeSource, SourceKey } from './types.ts';
 
 /** A `KnowledgeBase`, read from `knowledge_bases b`. */
@@ -8,9 +8,7 @@ const kbColumns = trustedSql(`
   b.created_by as "createdBy", b.created_at as "createdAt", b.updated_at as "updatedAt"`);
 
 /** A `KnowledgeSource`, read from `knowledge_sources s`. */
-const sourceColumns = trustedSql(`
-  s.tenant_id as "tenantId", s.kb_id as "kbId", s.source_id as "sourceId", s.type, s.settings,
-  s.created_at as "createdAt"`);
+const sourceColumns = columnList('tenant_id kb_id source_id type settings created_at', 's.');
 
 /** A `KnowledgeFile`, read from `knowledge_files f`. */
 export const fileColumns = trustedSql(`

@@ -1,5 +1,5 @@
 import type { Tx } from '../../lib/postgres/db.ts';
-import { sql, trustedSql } from '../../lib/postgres/sql.ts';
+import { columnList, sql } from '../../lib/postgres/sql.ts';
 import {
   type HeaderMapping,
   isFinished,
@@ -15,18 +15,16 @@ import {
 } from './types.ts';
 
 /** An `Upload`, from `data_uploads u`. */
-const uploadColumns = trustedSql(`
-  u.tenant_id as "tenantId", u.upload_id as "uploadId", u.workspace_id as "workspaceId", u.client_id as "clientId",
-  u.platform, u.source, u.filename, u.file_id as "fileId", u.file_url as "fileUrl", u.status,
-  u.force_partial as "forcePartial", u.review, u.mapping, u.mapping_version as "mappingVersion", u.job_id as "jobId",
-  u.row_count as "rowCount", u.total_rows as "totalRows", u.valid_rows as "validRows", u.invalid_rows as "invalidRows",
-  u.promoted_rows as "promotedRows", u.failed_rows as "failedRows", u.campaigns_upserted as "campaignsUpserted",
-  u.ad_sets_upserted as "adSetsUpserted", u.ads_upserted as "adsUpserted",
-  u.daily_metrics_upserted as "dailyMetricsUpserted",
-  array(select to_char(d, 'YYYY-MM-DD') from unnest(u.affected_dates) d) as "affectedDates", u.warnings, u.layout,
-  u.error_code as "errorCode", u.error_text as "errorText", u.event_emitted as "eventEmitted",
-  u.created_by as "createdBy", u.user_id as "userId", u.created_at as "createdAt", u.updated_at as "updatedAt",
-  u.finished_at as "finishedAt", u.undone_at as "undoneAt"`);
+const uploadColumns = sql`
+  ${columnList(
+    `tenant_id upload_id workspace_id client_id platform source filename file_id file_url status
+    force_partial review mapping mapping_version job_id row_count total_rows valid_rows invalid_rows
+    promoted_rows failed_rows campaigns_upserted ad_sets_upserted ads_upserted daily_metrics_upserted
+    warnings layout error_code error_text event_emitted created_by user_id created_at updated_at
+    finished_at undone_at`,
+    'u.',
+  )},
+  array(select to_char(d, 'YYYY-MM-DD') from unnest(u.affected_dates) d) as "affectedDates"`;
 
 export async function insertUpload(tx: Tx, upload: NewUpload): Promise<Upload> {
   const [row] = await tx.rows<Upload>(sql`

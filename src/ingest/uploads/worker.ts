@@ -1,10 +1,9 @@
-import type { Files } from '../../kernel/files/types.ts';
+import type { Ground } from '../../kernel/house/house.ts';
 import { decideRetry } from '../../kernel/jobs/retry.ts';
 import type { Job, Outcome, Slice, SliceResult } from '../../kernel/jobs/types.ts';
 import type { WakeUp } from '../../kernel/jobs/wake-up.ts';
 import { isSluiceError, messageOf, type SluiceError } from '../../lib/errors.ts';
-import type { Logger } from '../../lib/log.ts';
-import type { Database, DatabaseRole, Tx } from '../../lib/postgres/db.ts';
+import type { DatabaseRole, Tx } from '../../lib/postgres/db.ts';
 import { uploadErrors, uploadFailures } from './errors.ts';
 import { recordMove } from './events.ts';
 import type { UploadMetrics } from './metrics.ts';
@@ -38,11 +37,8 @@ import {
   type WarningCount,
 } from './types.ts';
 
-export interface UploadWorkerDeps {
-  db: Database;
-  files: Files;
+export interface UploadWorkerDeps extends Pick<Ground, 'db' | 'files' | 'logger'> {
   wake: WakeUp;
-  logger: Logger;
   metrics: UploadMetrics;
   /** After this time a slice ends at the next batch. */
   sliceMs: number;

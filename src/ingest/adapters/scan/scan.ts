@@ -1,7 +1,6 @@
+import type { Ground } from '../../../kernel/house/house.ts';
 import { isSluiceError, messageOf } from '../../../lib/errors.ts';
 import { newId } from '../../../lib/ids.ts';
-import type { Logger } from '../../../lib/log.ts';
-import type { Database } from '../../../lib/postgres/db.ts';
 import { isWanted } from '../files/file-names.ts';
 import { forgetUnseen, listEnded, listMovedWaiting, readClock, recordLooks } from '../files/store.ts';
 import type { AdapterMetrics } from '../metrics.ts';
@@ -22,9 +21,7 @@ import { isAside, moveAside } from './moving.ts';
 import { endScan } from './store.ts';
 import { failMissing, takeFile } from './taking.ts';
 
-export interface ScanDeps extends SourceDeps {
-  db: Database;
-  logger: Logger;
+export interface ScanDeps extends SourceDeps, Pick<Ground, 'db' | 'logger'> {
   doors: TargetDoors;
   adapterMetrics: AdapterMetrics;
   leaseMs: number;

@@ -1,16 +1,14 @@
+import type { Ground } from '../../../kernel/house/house.ts';
 import { findMetadataRefusal, findRefusal } from '../../../lib/fetch/addresses.ts';
-import type { GuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
 import type { Adapter, FileSource } from '../types.ts';
 import { openFolder } from './folder.ts';
 import { openFtp } from './ftp.ts';
 import { openS3 } from './s3.ts';
 
-export interface SourceDeps {
+export interface SourceDeps extends Pick<Ground, 'fetch' | 'secretOf'> {
   /** Each tenant has a folder inside it. Null: no folder adapters. */
   adapterFolder: string | null;
-  fetch: GuardedFetch;
   blockPrivateAddresses: boolean;
-  secretOf(tenantId: string, name: string): Promise<string>;
 }
 
 /** Connects to the place of an adapter. The caller closes it. */

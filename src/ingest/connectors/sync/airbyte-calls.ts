@@ -1,6 +1,5 @@
+import type { Ground } from '../../../kernel/house/house.ts';
 import type { Slice, SliceResult } from '../../../kernel/jobs/types.ts';
-import type { CircuitBreakers } from '../../../kernel/limits/circuit-breaker.ts';
-import type { Logger } from '../../../lib/log.ts';
 import type { AirbyteAnswer, AirbyteClient, AirbyteProblem, CallOptions } from '../airbyte/types.ts';
 import type { ConnectorMetrics } from '../metrics.ts';
 import { checkpointOf, kept, type SyncCheckpoint } from './checkpoint.ts';
@@ -8,14 +7,12 @@ import type { RequestLimiter } from './request-limiter.ts';
 
 export const dependency = 'airbyte';
 
-export interface AirbyteCallDeps {
+export interface AirbyteCallDeps extends Pick<Ground, 'breakers' | 'logger'> {
   /** Null: this process has no credentials for Airbyte. */
   client: AirbyteClient | null;
   requests: RequestLimiter;
-  breakers: CircuitBreakers;
   trouble: Trouble;
   metrics: ConnectorMetrics;
-  logger: Logger;
   coolDownMs: number;
 }
 

@@ -2,16 +2,15 @@ import { Readable } from 'node:stream';
 import { forgetUnlessCommitted } from '../../../kernel/files/service.ts';
 import { insertFiles } from '../../../kernel/files/store.ts';
 import type { Files, StoredContent } from '../../../kernel/files/types.ts';
+import type { Ground } from '../../../kernel/house/house.ts';
 import { newId } from '../../../lib/ids.ts';
-import type { Database, Tx } from '../../../lib/postgres/db.ts';
+import type { Tx } from '../../../lib/postgres/db.ts';
 import type { ItemJob, JobKey } from '../types.ts';
 import type { ImageDecoder } from './decoder.ts';
 import { deleteImages, insertImages, listImages, lockRows } from './image-store.ts';
 import { type ImageFile, imageLimits, type JobImages, type StoredImage, type Thumbnail } from './types.ts';
 
-export interface ImageDeps {
-  db: Database;
-  files: Files;
+export interface ImageDeps extends Pick<Ground, 'db' | 'files'> {
   decoder: ImageDecoder;
 }
 

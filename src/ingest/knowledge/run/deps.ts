@@ -1,6 +1,4 @@
-import type { CircuitBreakers } from '../../../kernel/limits/circuit-breaker.ts';
-import type { Logger } from '../../../lib/log.ts';
-import type { Database } from '../../../lib/postgres/db.ts';
+import type { Ground } from '../../../kernel/house/house.ts';
 import type { Chunker, ChunkerSettings } from '../chunkers/chunker.ts';
 import type { Embedder, EmbedderSettings } from '../embedders/embedder.ts';
 import type { VectorEngine } from '../index/vector/engine.ts';
@@ -9,11 +7,8 @@ import type { Source } from '../sources/source.ts';
 import type { KnowledgeBase, KnowledgeSource } from '../types.ts';
 
 /** What a run needs of the rest of the house. */
-export interface KnowledgeWorkerDeps {
-  db: Database;
-  logger: Logger;
+export interface KnowledgeWorkerDeps extends Pick<Ground, 'db' | 'logger' | 'breakers'> {
   metrics: KnowledgeMetrics;
-  breakers: CircuitBreakers;
   engine: VectorEngine;
   embedders: { get(tenantId: string, settings: EmbedderSettings): Embedder | Promise<Embedder> };
   /** Changes whenever vectors or chunk borders would. */

@@ -1,9 +1,7 @@
 import { tenantFolder } from '../../../kernel/files/folder.ts';
 import { getFile } from '../../../kernel/files/service.ts';
-import type { Files } from '../../../kernel/files/types.ts';
 import type { ReferenceReader } from '../../../kernel/house/doors.ts';
-import type { GuardedFetch } from '../../../lib/fetch/guarded-fetch.ts';
-import type { Database } from '../../../lib/postgres/db.ts';
+import type { Ground } from '../../../kernel/house/house.ts';
 import { knowledgeErrors } from '../errors.ts';
 import { listKbFiles } from '../store.ts';
 import type { KbKey, KnowledgeSource } from '../types.ts';
@@ -15,10 +13,7 @@ import type { Source } from './source.ts';
 import { websiteSettings, websiteSource } from './website.ts';
 import { youtubeSettings, youtubeSource } from './youtube.ts';
 
-export interface SourceDeps {
-  db: Database;
-  files: Files;
-  fetch: GuardedFetch;
+export interface SourceDeps extends Pick<Ground, 'db' | 'files' | 'fetch'> {
   /** Each tenant may use its own folder below it; null: no folders. */
   folderRoot: string | null;
   maxFileBytes: number;

@@ -1,5 +1,5 @@
 import type { Tx } from '../../../lib/postgres/db.ts';
-import { sql, trustedSql } from '../../../lib/postgres/sql.ts';
+import { columnList, sql, trustedSql } from '../../../lib/postgres/sql.ts';
 import { toSnakeCase } from '../../../lib/snake-case.ts';
 import type { Handoff, HandoffReason, HandoffStatus, OpenHandoff, SourceKey } from '../types.ts';
 
@@ -11,9 +11,7 @@ const handoffColumns = trustedSql(`
   h.created_by as "createdBy", h.created_at as "createdAt", h.updated_at as "updatedAt"`);
 
 /** An `OpenHandoff`, from `ingestion_handoffs h`. */
-const openColumns = trustedSql(`
-  h.handoff_id as "handoffId", h.reference_id as "referenceId", h.scrape_run_id as "scrapeRunId", h.kb_id as "kbId",
-  h.created_by as "createdBy"`);
+const openColumns = columnList('handoff_id reference_id scrape_run_id kb_id created_by', 'h.');
 
 /** Whether the optional feature is installed. */
 export async function hasHandoffs(tx: Tx): Promise<boolean> {
