@@ -6,7 +6,7 @@ CREATE OR REPLACE FUNCTION public.analyze_entities()
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
 begin
   analyze (skip_locked) public.campaigns, public.ad_sets, public.ads, public.staging_id_resolution;
@@ -17,7 +17,7 @@ CREATE OR REPLACE FUNCTION public.analyze_items()
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
 begin
   analyze (skip_locked) public.job_items (tenant_id, job_id, id, status, due_at, crashes, updated_at);
@@ -28,7 +28,7 @@ CREATE OR REPLACE FUNCTION public.analyze_staging()
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
 begin
   analyze (skip_locked) public.staging_rows (tenant_id, upload_id, entity_type, row_index, validation_status);
@@ -144,7 +144,7 @@ $function$;
 CREATE OR REPLACE FUNCTION public.copy_frontier_to_new()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
 begin
   if pg_trigger_depth() > 1 then
@@ -172,7 +172,7 @@ $function$;
 CREATE OR REPLACE FUNCTION public.copy_frontier_to_old()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
 begin
   if pg_trigger_depth() > 1 then
@@ -198,14 +198,38 @@ $function$;
 
 CREATE OR REPLACE FUNCTION public.current_tenant()
  RETURNS text
- LANGUAGE sql
- STABLE
-RETURN NULLIF(current_setting('app.tenant_id'::text, true), ''::text);
+ LANGUAGE plpgsql
+ STABLE PARALLEL SAFE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  -- After a transaction the settings are '', not null.
+  v_tenant text := nullif(current_setting('app.tenant_id', true), '');
+  v_signature text := coalesce(current_setting('app.tenant_signature', true), '');
+begin
+  if v_tenant is null then
+    return null;
+  end if;
+  if exists (
+    select
+      from public.tenant_signing s
+     where v_signature = encode(sha256(s.key || sha256(s.key || convert_to(v_tenant, 'UTF8'))), 'hex')
+        or (v_signature = '' and not s.is_required)) then
+    return v_tenant;
+  end if;
+  -- The owner of the database reads and mends by hand.
+  if v_signature = '' and pg_has_role(session_user, current_user, 'member') then
+    return v_tenant;
+  end if;
+  raise insufficient_privilege using
+    message = 'The tenant of this transaction is not signed by Sluice', constraint = 'tenant_signature';
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION public.delete_frontier_copies()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
 begin
   if pg_trigger_depth() > 1 then
@@ -232,7 +256,7 @@ $function$;
 CREATE OR REPLACE FUNCTION public.facts_have_parents()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
 declare
   missing text;
@@ -413,7 +437,8 @@ begin
   execute format('alter table %s enable row level security', target);
   execute format('alter table %s force row level security', target);
   execute format(
-    'create policy tenant_rows on %s using (tenant_id = current_tenant()) with check (tenant_id = current_tenant())',
+    'create policy tenant_rows on %s using (tenant_id = (select current_tenant()))'
+    ' with check (tenant_id = (select current_tenant()))',
     target);
   execute format(
     'create policy kernel_rows on %s to sluice_kernel using (true) with check (true)',
@@ -426,7 +451,7 @@ $function$;
 CREATE OR REPLACE FUNCTION public.images_take_their_files()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
 begin
   delete from files f
@@ -440,7 +465,7 @@ $function$;
 CREATE OR REPLACE FUNCTION public.items_go_with_their_job()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
 begin
   delete from job_items i
@@ -454,7 +479,7 @@ $function$;
 CREATE OR REPLACE FUNCTION public.items_have_a_job()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
 declare
   missing text;
@@ -485,7 +510,7 @@ $function$;
 CREATE OR REPLACE FUNCTION public.knowledge_counters_add_up()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog'
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   seen bigint := coalesce((new.counters ->> 'chunks_seen')::bigint, 0);
@@ -505,7 +530,7 @@ $function$;
 CREATE OR REPLACE FUNCTION public.parents_of_facts_stay()
  RETURNS trigger
  LANGUAGE plpgsql
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
 declare
   held text;
@@ -607,7 +632,7 @@ CREATE OR REPLACE FUNCTION public.search_chunk_texts(wanted_tenant text, wanted_
  RETURNS TABLE(chunk_id bigint, rank double precision)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
 declare
   whole tsquery := websearch_to_tsquery('english', question);
@@ -663,7 +688,7 @@ CREATE OR REPLACE FUNCTION public.settle_catalog_products()
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
- SET search_path TO 'pg_catalog', 'public'
+ SET search_path TO 'pg_catalog', 'public', 'pg_temp'
 AS $function$
 begin
   analyze (skip_locked) public.catalog_products (tenant_id, version_id, row_no, sku_key, brand_title_key);
@@ -725,7 +750,7 @@ CREATE OR REPLACE FUNCTION public.time_ordered_uuid()
  RETURNS uuid
  LANGUAGE sql
  PARALLEL SAFE
- SET search_path TO 'pg_catalog'
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
   select encode(
     set_bit(set_bit(
@@ -1452,6 +1477,12 @@ create table public.tenant_secrets (
   updated_at timestamp with time zone default clock_timestamp() not null
 );
 
+create table public.tenant_signing (
+  is_single boolean default true not null,
+  key bytea not null,
+  is_required boolean not null
+);
+
 create table public.tenants (
   tenant_id text not null,
   name text not null,
@@ -1910,6 +1941,12 @@ alter table public.tenant_secrets add constraint tenant_secrets_pkey PRIMARY KEY
 alter table public.tenant_secrets add constraint tenant_secrets_name_check CHECK ((name ~ '^[a-z][a-z0-9_]{0,62}$'::text));
 
 alter table public.tenant_secrets add constraint tenant_secrets_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenants(tenant_id) ON DELETE CASCADE;
+
+alter table public.tenant_signing add constraint tenant_signing_pkey PRIMARY KEY (is_single);
+
+alter table public.tenant_signing add constraint tenant_signing_is_single_check CHECK (is_single);
+
+alter table public.tenant_signing add constraint tenant_signing_key_check CHECK ((length(key) = 32));
 
 alter table public.tenants add constraint tenants_pkey PRIMARY KEY (tenant_id);
 
@@ -2387,199 +2424,199 @@ alter table public.workspaces force row level security;
 
 create policy kernel_rows on public.ad_sets for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.ad_sets for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.ad_sets for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.adapter_files for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.adapter_files for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.adapter_files for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.adapters for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.adapters for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.adapters for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.ads for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.ads for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.ads for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.api_keys for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.api_keys for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.api_keys for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.campaigns for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.campaigns for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.campaigns for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.catalog_products for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.catalog_products for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.catalog_products for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.catalog_versions for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.catalog_versions for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.catalog_versions for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.catalogs for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.catalogs for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.catalogs for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.connectors for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.connectors for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.connectors for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.crawl_frontier for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.crawl_frontier for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.crawl_frontier for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.daily_metrics for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.daily_metrics for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.daily_metrics for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.data_uploads for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.data_uploads for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.data_uploads for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.dropped_files for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.dropped_files for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.dropped_files for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.embeddings_index for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.embeddings_index for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.embeddings_index for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.events for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.events for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.events for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.files for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.files for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.files for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.idempotency_keys for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.idempotency_keys for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.idempotency_keys for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.ingestion_handoffs for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.ingestion_handoffs for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.ingestion_handoffs for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.ingestion_jobs for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.ingestion_jobs for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.ingestion_jobs for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.item_images for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.item_images for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.item_images for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.item_jobs for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.item_jobs for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.item_jobs for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.job_items for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.job_items for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.job_items for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.knowledge_bases for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.knowledge_bases for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.knowledge_bases for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.knowledge_documents for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.knowledge_documents for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.knowledge_documents for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.knowledge_files for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.knowledge_files for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.knowledge_files for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.knowledge_frontier for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.knowledge_frontier for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.knowledge_frontier for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.knowledge_generations for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.knowledge_generations for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.knowledge_generations for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.knowledge_links for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.knowledge_links for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.knowledge_links for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.knowledge_sources for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.knowledge_sources for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.knowledge_sources for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.login_links for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.login_links for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.login_links for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.scrape_frontier for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.scrape_frontier for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.scrape_frontier for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.scrape_references for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.scrape_references for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.scrape_references for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.scrape_runs for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.scrape_runs for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.scrape_runs for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.scrape_sources for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.scrape_sources for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.scrape_sources for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.search_events for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.search_events for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.search_events for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.sessions for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.sessions for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.sessions for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.staging_id_resolution for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.staging_id_resolution for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.staging_id_resolution for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.staging_rows for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.staging_rows for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.staging_rows for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.tenant_secrets for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.tenant_secrets for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.tenant_secrets for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.tenants for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.tenants for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.tenants for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.upload_mappings for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.upload_mappings for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.upload_mappings for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.upload_slots for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.upload_slots for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.upload_slots for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.users for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.users for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.users for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.webhook_cursors for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.webhook_cursors for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.webhook_cursors for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.webhook_deliveries for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.webhook_deliveries for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.webhook_deliveries for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.webhook_endpoints for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.webhook_endpoints for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.webhook_endpoints for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.webhook_lanes for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.webhook_lanes for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.webhook_lanes for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 create policy kernel_rows on public.workspaces for all to sluice_kernel using (true) with check (true);
 
-create policy tenant_rows on public.workspaces for all to public using ((tenant_id = public.current_tenant())) with check ((tenant_id = public.current_tenant()));
+create policy tenant_rows on public.workspaces for all to public using ((tenant_id = ( SELECT public.current_tenant() AS current_tenant))) with check ((tenant_id = ( SELECT public.current_tenant() AS current_tenant)));
 
 -- Grants on tables and sequences
 
@@ -2772,6 +2809,8 @@ grant select on public.staging_rows to sluice_tenant;
 grant select on public.tenant_secrets to sluice_kernel;
 
 grant delete, insert, select, update on public.tenant_secrets to sluice_tenant;
+
+grant select on public.tenant_signing to sluice_kernel;
 
 grant delete, insert, select, update on public.tenants to sluice_kernel;
 

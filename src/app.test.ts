@@ -114,7 +114,7 @@ async function countConnections(): Promise<number> {
   const rows = await database.owner<{ n: number }>(
     `select count(*)::int as n
        from pg_stat_activity
-      where datname = current_database() and application_name like 'sluice-server %'`,
+      where datname = current_database() and application_name like 'sluice %'`,
   );
   return rows[0]?.n ?? -1;
 }

@@ -84,7 +84,7 @@ async function openGround(
     ...config,
     workerId,
     db,
-    directUrl: connections.directAppUrl,
+    directUrl: connections.directKernelUrl,
     logger,
     registry,
     version: readVersion(),
@@ -109,12 +109,13 @@ async function openConnections(
 ): Promise<Connections> {
   const connections = await resolveConnections(config, { onNotice: (text) => logger.info(text) });
   closing.add('The database connection', { stop: () => connections.leave() });
-  scrubber.register([connections.ownerUrl ?? '', connections.appUrl].flatMap(passwordsOf));
-  const prepared = await prepareDatabase(connections, { migrate: config.autoMigrate });
+  const { ownerUrl, appUrl, kernelUrl } = connections;
+  scrubber.register([ownerUrl ?? '', appUrl, kernelUrl].flatMap(passwordsOf));
+  const onNotice = (text: string) => logger.warn(text);
+  const prepared = await prepareDatabase(connections, { migrate: config.autoMigrate, onNotice });
   if (prepared && prepared.applied.length > 0) logger.info({ applied: prepared.applied }, 'migrated');
-  if (connections.ownerUrl !== null && config.autoMigrate) {
-    const onNotice = (text: string) => logger.warn(text);
-    for (const house of houses) await house.prepare(connections.ownerUrl, { onNotice });
+  if (ownerUrl !== null && config.autoMigrate) {
+    for (const house of houses) await house.prepare(ownerUrl, { onNotice });
   }
   return connections;
 }
@@ -131,6 +132,7 @@ function openDatabase(deps: {
 }): Database {
   return new Database({
     url: deps.connections.appUrl,
+    kernelUrl: deps.connections.kernelUrl,
     applicationName: sessionName(deps.workerId),
     maxConnections: deps.config.databasePoolSize,
     settings: {

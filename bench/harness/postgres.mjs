@@ -24,12 +24,12 @@ export const serverSettings = {
 /** A server with a migrated template; `stop` removes everything. */
 export async function startServer() {
   const server = await startPostgres();
-  const { ensureRoles, ensureAppLogin, appUrlFor } = await import('../../dist/modules/lib/postgres/roles.js');
+  const { ensureRoles, ensureLogins, appUrlFor } = await import('../../dist/modules/lib/postgres/roles.js');
   const { migrateUp } = await import('../../dist/modules/lib/postgres/migrate.js');
   await query(server.url('postgres'), `create database ${template}`);
   await ensureRoles(server.url(template));
   await migrateUp(server.url(template));
-  await ensureAppLogin(server.url(template));
+  await ensureLogins(server.url(template));
   let made = 0;
   async function createDatabase(from) {
     made += 1;

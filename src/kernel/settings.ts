@@ -49,6 +49,12 @@ export const kernelSettings = {
     describe:
       'The application login, if it is not the derived one. Alone, without DATABASE_URL: nothing is migrated.',
   }),
+  databaseKernelUrl: setting('DATABASE_KERNEL_URL', postgresUrl, {
+    secret: 'url',
+    describe:
+      'The login for work across tenants, if it is not the derived one. Needed beside DATABASE_APP_URL, unless that ' +
+      'login does both.',
+  }),
   databaseDirectUrl: setting('DATABASE_DIRECT_URL', postgresUrl, {
     secret: 'url',
     describe:
@@ -56,7 +62,8 @@ export const kernelSettings = {
   }),
   databasePoolSize: setting('DATABASE_POOL_SIZE', wholeNumber({ min: 1, max: 500 }), {
     default: 10,
-    describe: 'The most database connections that one process opens for its work.',
+    describe:
+      'The most database connections that one process opens for its work: seven tenths for tenants, the rest for the kernel.',
   }),
   statementTimeoutMs: setting('STATEMENT_TIMEOUT_MS', milliseconds({ min: 100, max: 3_600_000 }), {
     default: 30_000,

@@ -6,7 +6,7 @@ import {
   joinEmbeddedPostgres,
 } from '../../src/lib/postgres/embedded/embedded-postgres.ts';
 import { migrateUp } from '../../src/lib/postgres/migrate.ts';
-import { appUrlFor, ensureAppLogin, ensureRoles } from '../../src/lib/postgres/roles.ts';
+import { appUrlFor, ensureLogins, ensureRoles } from '../../src/lib/postgres/roles.ts';
 import { queryOnce } from '../support/fakes/postgres-server.ts';
 import { startTcpProxy, type TcpProxy } from '../support/fakes/tcp-proxy.ts';
 import type { CommandLine } from '../support/servers/command-line.ts';
@@ -98,7 +98,7 @@ export async function openStage(quota: ChaosQuota, seed: number, sluice: Command
 async function prepareDatabase(ownerUrl: string): Promise<string> {
   await ensureRoles(ownerUrl);
   await migrateUp(ownerUrl);
-  await ensureAppLogin(ownerUrl);
+  await ensureLogins(ownerUrl);
   await queryOnce(ownerUrl, probeTable);
   return appUrlFor(ownerUrl);
 }

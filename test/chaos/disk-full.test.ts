@@ -8,7 +8,7 @@ import {
 } from '../../src/lib/postgres/embedded/embedded-postgres.ts';
 import { tryStartLock } from '../../src/lib/postgres/embedded/start-lock.ts';
 import { migrateUp } from '../../src/lib/postgres/migrate.ts';
-import { ensureAppLogin, ensureRoles } from '../../src/lib/postgres/roles.ts';
+import { ensureLogins, ensureRoles } from '../../src/lib/postgres/roles.ts';
 import { queryOnce } from '../support/fakes/postgres-server.ts';
 import { useCommandLine } from '../support/servers/command-line.ts';
 import { eventually } from '../support/worlds/kernel.ts';
@@ -96,7 +96,7 @@ async function openOnDisk({ dir }: SmallDisk): Promise<ProductStage> {
   const { ownerUrl } = server;
   await ensureRoles(ownerUrl);
   await migrateUp(ownerUrl);
-  await ensureAppLogin(ownerUrl);
+  await ensureLogins(ownerUrl);
   return openProduct({
     ...{ sluice, seed: chooseSeed(), leaseMs: 1_500 },
     database: {

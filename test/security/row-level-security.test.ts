@@ -1,8 +1,9 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { appLogin, groupRoles } from '../../src/lib/postgres/roles.ts';
+import { appLogin, ensureRoles, groupRoles, kernelLogin, tenantRoles } from '../../src/lib/postgres/roles.ts';
 import { quoteIdentifier } from '../../src/lib/postgres/sql.ts';
 import { useDatabase } from '../support/worlds/database.ts';
+import { signatureFor } from '../support/worlds/tenant-signature.ts';
 import { Tally } from './tally.ts';
 
 const database = useDatabase();
@@ -23,12 +24,15 @@ interface Column {
   type: string;
 }
 
+const signatures = new Map<string, string>();
 let tables: TenantTable[] = [];
 let app: pg.Client;
 /** As the owner, on one connection: it is asked thousands of times. */
 let owner: pg.Client;
 
 beforeAll(async () => {
+  // As every start does: rights on a database do not come with the template that it is cloned from.
+  await ensureRoles(database.ownerUrl);
   owner = new pg.Client({ connectionString: database.ownerUrl });
   await owner.connect();
   tables = await database.owner<TenantTable>(`
@@ -45,6 +49,9 @@ beforeAll(async () => {
   for (const { name } of tables) {
     await seed(name, victim);
     await seed(name, intruder);
+  }
+  for (const tenantId of [victim, intruder]) {
+    signatures.set(tenantId, await signatureFor(database, tenantId));
   }
   app = new pg.Client({ connectionString: database.appUrl });
   await app.connect();
@@ -121,15 +128,21 @@ interface Attempt {
   role: string | null;
   /** Undefined: never set in this session's transaction. */
   tenantId?: string | undefined;
+  /** The tenant that the signature is for, if it is another one. */
+  signedFor?: string | undefined;
   statement: string;
 }
 
 /** Rows that the statement returned or touched; a refusal of the right kind counts as none. */
-async function attempt({ role, tenantId, statement }: Attempt): Promise<number> {
+async function attempt({ role, tenantId, signedFor, statement }: Attempt): Promise<number> {
   await app.query('begin');
   try {
     if (role !== null) await app.query(`set local role ${role}`);
-    if (tenantId !== undefined) await app.query(`select set_config('app.tenant_id', $1, true)`, [tenantId]);
+    if (tenantId !== undefined) {
+      const context =
+        "select set_config('app.tenant_id', $1, true), set_config('app.tenant_signature', $2, true)";
+      await app.query(context, [tenantId, signatures.get(signedFor ?? tenantId) ?? '']);
+    }
     const result = await app.query(statement);
     await app.query('commit');
     return result.rowCount ?? 0;
@@ -140,10 +153,12 @@ async function attempt({ role, tenantId, statement }: Attempt): Promise<number> 
   }
 }
 
-const strangers: { name: string; tenantId: string | undefined }[] = [
+const strangers: { name: string; tenantId: string | undefined; signedFor?: string }[] = [
   { name: 'no tenant set', tenantId: undefined },
   { name: 'an empty tenant', tenantId: '' },
   { name: 'another tenant', tenantId: intruder },
+  { name: 'the victim’s name and another tenant’s signature', tenantId: victim, signedFor: intruder },
+  { name: 'the victim’s name and no signature', tenantId: victim, signedFor: 'nobody' },
 ];
 
 async function statementsAgainst(table: string): Promise<Record<string, string>> {
@@ -162,6 +177,7 @@ const tenantless: Record<string, string> = {
   erased_tenants: 'hashes only',
   rate_limits: 'moments under keys, for the kernel role alone',
   schema_migrations: 'which migrations ran',
+  tenant_signing: 'the key that signs tenants, for the kernel role alone',
   upkeep_tasks: 'when upkeep ran, over all tenants',
   workers: 'processes',
 };
@@ -185,7 +201,7 @@ test('tables without a tenant are closed to every role that works for a tenant',
        from unnest($1::text[]) t(name), unnest($2::text[]) r(role)
       where has_table_privilege(r.role, quote_ident(t.name), 'select, insert, update, delete')
       order by t.name, r.role`,
-    [Object.keys(tenantless), groupRoles.filter((role) => role !== 'sluice_kernel')],
+    [Object.keys(tenantless), tenantRoles],
   );
   expect(readable).toEqual([]);
 });
@@ -218,19 +234,21 @@ describe('every table with a tenant_id', () => {
     }
   });
 
-  const guarded = groupRoles.filter((role) => role !== 'sluice_kernel');
-  for (const role of guarded) {
-    test.each(strangers)(`shows and changes nothing as ${role} with $name`, async ({ tenantId }) => {
-      for (const { name } of tables) {
-        const before = await victimRows(name);
-        expect(before.length).toBeGreaterThan(0);
-        for (const [verb, statement] of Object.entries(await statementsAgainst(name))) {
-          const touched = await attempt({ role, tenantId, statement });
-          tally.equal({ name, verb, touched }, { name, verb, touched: 0 });
+  for (const role of tenantRoles) {
+    test.each(strangers)(
+      `shows and changes nothing as ${role} with $name`,
+      async ({ tenantId, signedFor }) => {
+        for (const { name } of tables) {
+          const before = await victimRows(name);
+          expect(before.length).toBeGreaterThan(0);
+          for (const [verb, statement] of Object.entries(await statementsAgainst(name))) {
+            const touched = await attempt({ role, tenantId, signedFor, statement });
+            tally.equal({ name, verb, touched }, { name, verb, touched: 0 });
+          }
+          tally.equal(await victimRows(name), before);
         }
-        tally.equal(await victimRows(name), before);
-      }
-    });
+      },
+    );
   }
 
   test('does not let a tenant move its own rows to another tenant', async () => {
@@ -254,12 +272,12 @@ describe('every table with a tenant_id', () => {
   });
 });
 
-describe('the application login', () => {
+describe.each([appLogin, kernelLogin])('the login %s', (login) => {
   test('is not a superuser, bypasses no policy, inherits nothing and can make no roles or databases', async () => {
     const rows = await database.owner(
       `select rolsuper, rolbypassrls, rolinherit, rolcreaterole, rolcreatedb, rolreplication
          from pg_roles where rolname = $1`,
-      [appLogin],
+      [login],
     );
     expect(rows).toEqual([
       {
@@ -279,9 +297,58 @@ describe('the application login', () => {
        union all select 'function', proname from pg_proc where pg_get_userbyid(proowner) = any($1)
        union all select 'schema', nspname from pg_namespace where pg_get_userbyid(nspowner) = any($1)
        union all select 'database', datname from pg_database where pg_get_userbyid(datdba) = any($1)`,
-      [[appLogin, ...groupRoles]],
+      [[login, ...groupRoles]],
     );
     expect(owned).toEqual([]);
+  });
+});
+
+describe('the logins and roles', () => {
+  test('the application login may step into the roles of tenants only, the kernel login into the kernel’s', async () => {
+    const rows = await database.owner<{ login: string; roles: string[] }>(
+      `select l.rolname as login, array_agg(g.rolname::text order by g.rolname) as roles
+         from pg_auth_members m
+         join pg_roles l on l.oid = m.member
+         join pg_roles g on g.oid = m.roleid
+        where l.rolname = any($1)
+        group by l.rolname
+        order by l.rolname`,
+      [[appLogin, kernelLogin]],
+    );
+    expect(rows).toEqual([
+      { login: appLogin, roles: [...tenantRoles].sort() },
+      { login: kernelLogin, roles: ['sluice_kernel'] },
+    ]);
+    await expect(app.query('set role sluice_kernel')).rejects.toThrow(/permission denied to set role/);
+    await expect(app.query('set session authorization sluice_kernel_login')).rejects.toThrow(
+      /permission denied/,
+    );
+  });
+
+  test('neither login nor any role may make temporary tables', async () => {
+    await expect(app.query('create temporary table campaigns (tenant_id text)')).rejects.toThrow(
+      /permission denied to create temporary tables/,
+    );
+    const rows = await database.owner<{ role: string }>(
+      `select r.role from unnest($1::text[]) r (role) where has_database_privilege(r.role, current_database(), 'temp')`,
+      [[appLogin, kernelLogin, ...groupRoles]],
+    );
+    expect(rows).toEqual([]);
+  });
+
+  test('every function with the owner’s rights has a fixed path, and every fixed path ends with pg_temp', async () => {
+    const rows = await database.owner<{ name: string; isDefiner: boolean; path: string | null }>(
+      `select p.proname as name, p.prosecdef as "isDefiner",
+              (select split_part(c, '=', 2) from unnest(p.proconfig) c where c like 'search_path=%') as path
+         from pg_proc p
+        where p.pronamespace = 'public'::regnamespace
+          and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')
+        order by p.proname`,
+    );
+    const pinned = rows.filter(({ path }) => path !== null);
+    expect(pinned.length).toBeGreaterThan(10);
+    expect(pinned.filter(({ path }) => !path?.endsWith(', pg_temp'))).toEqual([]);
+    expect(rows.filter(({ isDefiner, path }) => isDefiner && path === null)).toEqual([]);
   });
 
   test('no group role is a superuser, bypasses policies or can log in', async () => {
@@ -292,7 +359,7 @@ describe('the application login', () => {
     expect(rows).toEqual([]);
   });
 
-  test('sees and changes nothing before it sets a role, even with the tenant set', async () => {
+  test('the application login sees and changes nothing before it sets a role, even with the tenant set', async () => {
     for (const { name } of tables) {
       const before = await victimRows(name);
       for (const [verb, statement] of Object.entries(await statementsAgainst(name))) {

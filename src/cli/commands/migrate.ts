@@ -34,7 +34,11 @@ function addUp(migrate: Command): void {
   addSettingFlags(up, ['dataDir']).action(
     async (options: { feature?: string[]; json?: boolean }, command: Command) => {
       await withOwner(command, async (connections, ownerUrl) => {
-        const report = await prepareDatabase(connections, { migrate: true, features: options.feature });
+        const report = await prepareDatabase(connections, {
+          migrate: true,
+          features: options.feature,
+          onNotice: note,
+        });
         // What depends on an extension that the server may lack is not a numbered migration.
         for (const house of houses) await house.prepare(ownerUrl, { onNotice: note });
         if (report) printReport(report, options.json);
@@ -55,8 +59,8 @@ function addDown(migrate: Command): void {
       if (feature !== undefined && options.to !== undefined) {
         throw new UsageError('`migrate down` takes a feature or --to, not both');
       }
-      await withOwner(command, async (_connections, ownerUrl) => {
-        await ensureRoles(ownerUrl);
+      await withOwner(command, async (connections, ownerUrl) => {
+        await ensureRoles(ownerUrl, connections);
         printReport(await migrateDown(ownerUrl, { to: options.to, feature }), options.json);
       });
     },
@@ -73,7 +77,7 @@ function addStatus(migrate: Command): void {
   addSettingFlags(status, ['dataDir']).action(async (options: { json?: boolean }, command: Command) => {
     await withConnections(command, async (connections) => {
       const migrations = await readMigrations();
-      const state = await withConnection(connections.ownerUrl ?? connections.appUrl, (client) =>
+      const state = await withConnection(connections.ownerUrl ?? connections.kernelUrl, (client) =>
         readSchemaStateAs(client, migrations),
       );
       if (options.json) printJson(state);

@@ -62,7 +62,7 @@ export function explainError(error: unknown): string {
   const known = toDatabaseError(error);
   if (isSluiceError(known)) return `${known.message}\n${known.definition.next}`;
   if (!isRefusedLogin(error)) return messageOf(error);
-  const next = 'Check user and password in DATABASE_URL and DATABASE_APP_URL.';
+  const next = 'Check user and password in DATABASE_URL, DATABASE_APP_URL and DATABASE_KERNEL_URL.';
   return `The database refused the login: ${messageOf(error)}\n${next}`;
 }
 

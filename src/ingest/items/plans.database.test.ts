@@ -3,7 +3,6 @@ import { readingOf } from '../../../test/support/probes/statement-reading.ts';
 import { newTenant, useDatabase } from '../../../test/support/worlds/database.ts';
 import { newId } from '../../lib/ids.ts';
 import type { TransactionContext, Tx } from '../../lib/postgres/db.ts';
-import { inlineParameters } from '../../lib/postgres/sql.ts';
 import {
   countPending,
   findIdBefore,
@@ -148,8 +147,7 @@ const claim = { workerId, lockToken: newId(), lockMs: 10_000 };
 const processing: Record<string, Case> = {
   'a lock of 500 rows for a pure processor': {
     most: 520,
-    work: (tx) =>
-      tx.rows({ text: inlineParameters(lockStatement({ ...waiting(), limit: 500 })), values: [] }),
+    work: (tx) => tx.rows(lockStatement({ ...waiting(), limit: 500 })),
   },
   'a claim of 500 rows': {
     most: 1_520,
@@ -165,8 +163,7 @@ const processing: Record<string, Case> = {
   },
   'a lock in a job whose rows wait for retries': {
     most: 20,
-    work: (tx) =>
-      tx.rows({ text: inlineParameters(lockStatement({ ...retrying(), limit: 500 })), values: [] }),
+    work: (tx) => tx.rows(lockStatement({ ...retrying(), limit: 500 })),
   },
   'a claim in a job whose rows wait for retries': {
     most: 30,

@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { useDatabase } from '../../../test/support/worlds/database.ts';
+import { signatureFor } from '../../../test/support/worlds/tenant-signature.ts';
 import { adLine, adReport, type Place, useUploadRuns } from '../../../test/support/worlds/upload-runs.ts';
 import type { Upload } from './types.ts';
 
@@ -74,6 +75,7 @@ const columns: Partial<Record<Table, Record<string, readonly Role[]>>> = {
 const database = useDatabase();
 const uploads = useUploadRuns(database);
 let client: pg.Client;
+let signature: string;
 let place: Place;
 let upload: Upload;
 
@@ -81,6 +83,7 @@ beforeAll(async () => {
   client = new pg.Client({ connectionString: database.appUrl });
   await client.connect();
   place = await uploads.place();
+  signature = await signatureFor(database, place.tenantId);
   const { kernel } = await uploads.start();
   upload = await uploads.take(place, adReport([adLine(1)]));
   await kernel.cycle({ budgetMs: 20_000, tenantId: place.tenantId });
@@ -88,14 +91,22 @@ beforeAll(async () => {
 });
 afterAll(() => client.end());
 
+async function enter(
+  role: Role,
+  { tenantId, signature }: { tenantId: string; signature: string },
+): Promise<void> {
+  await client.query(
+    `select set_config('role', $1, true), set_config('app.tenant_id', $2, true),
+            set_config('app.tenant_signature', $3, true)`,
+    [role, tenantId, signature],
+  );
+}
+
 /** Runs a statement under a role and tenant and rolls it back. Returns the code of the refusal, or null. */
 async function attempt(role: Role, text: string): Promise<string | null> {
   await client.query('begin');
   try {
-    await client.query("select set_config('role', $1, true), set_config('app.tenant_id', $2, true)", [
-      role,
-      place.tenantId,
-    ]);
+    await enter(role, { tenantId: place.tenantId, signature });
     const { rowCount } = await client.query(text);
     // A statement that finds no row would prove nothing.
     expect(rowCount).toBeGreaterThan(0);
@@ -181,21 +192,16 @@ describe.each(Object.keys(mayWrite) as Role[])('%s', (role) => {
 
 test('no role sees or writes a row of another tenant', async () => {
   const other = await uploads.place();
+  const signed = { tenantId: other.tenantId, signature: await signatureFor(database, other.tenantId) };
   for (const role of Object.keys(mayWrite) as Role[]) {
     await client.query('begin');
-    await client.query("select set_config('role', $1, true), set_config('app.tenant_id', $2, true)", [
-      role,
-      other.tenantId,
-    ]);
+    await enter(role, signed);
     const { rows } = await client.query('select from data_uploads');
     expect(rows).toHaveLength(0);
     await client.query('rollback');
   }
   await client.query('begin');
-  await client.query(
-    "select set_config('role', 'sluice_promote', true), set_config('app.tenant_id', $1, true)",
-    [other.tenantId],
-  );
+  await enter('sluice_promote', signed);
   await expect(client.query(insertInto('campaigns'))).rejects.toMatchObject({ code: '42501' });
   await client.query('rollback');
 });

@@ -105,6 +105,10 @@ describe.each(['knowledge', 'scrapes'] as const)('during an upgrade, the frontie
     await visitAsOldProgram(key, '/second', false);
     await visitAsOldProgram(key, '/first', true);
     await migrateUp(database.ownerUrl, { features: ['handoffs'] });
+    // The key that signs tenants is a new one, which a running process sees with its first refusal.
+    await expect(within(key, (tx) => listFrontier(tx, key))).rejects.toMatchObject({
+      code: 'tenant_not_signed',
+    });
     expect(await within(key, (tx) => listFrontier(tx, key))).toEqual([
       { url: '/second', depth: 1, isVisited: false },
       { url: '/first', depth: 1, isVisited: true },

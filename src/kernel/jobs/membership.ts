@@ -20,7 +20,7 @@ const limits = { limitMs: 10_000, settings: { idle_in_transaction_session_timeou
 
 /** How PostgreSQL shows the sessions of this process (`application_name`); the rescue finds a stopped one's by it. */
 export function sessionName(workerId: string): string {
-  return `sluice-server ${workerId}`;
+  return `sluice ${workerId}`;
 }
 
 /**

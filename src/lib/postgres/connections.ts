@@ -1,17 +1,20 @@
 import { joinEmbeddedPostgres } from './embedded/embedded-postgres.ts';
 import { type MigrationReport, migrateUp } from './migrate.ts';
-import { appUrlFor, ensureAppLogin, ensureRoles } from './roles.ts';
+import { retireOlderPrograms } from './older-programs.ts';
+import { appUrlFor, ensureLogins, ensureRoles, isRefused, kernelUrlFor } from './roles.ts';
 
 /** Which logins a process uses, and what it has to give back when it ends. */
 export interface Connections {
-  /** Migrates and makes the application login; null when only the application login was given. */
+  /** Migrates and makes the logins; null when only the logins were given. */
   readonly ownerUrl: string | null;
-  /** What every pool uses. */
+  /** For work that belongs to one tenant. */
   readonly appUrl: string;
+  /** For work across tenants. */
+  readonly kernelUrl: string;
   /** The same login past a connection pooler, for connections that hold locks. */
-  readonly directAppUrl: string;
-  /** Whether the application login is Sluice's own, so that its password may be set. */
-  readonly ownsAppLogin: boolean;
+  readonly directKernelUrl: string;
+  /** Whether the logins are Sluice's own, so that their passwords and rights may be set. */
+  readonly ownsLogins: boolean;
   /** Where the embedded database is; null when the database is another one. */
   readonly embedded: { postgresDir: string } | null;
   /** Close all connections first. */
@@ -21,6 +24,7 @@ export interface Connections {
 export interface ConnectionSettings {
   databaseUrl: string | null;
   databaseAppUrl: string | null;
+  databaseKernelUrl: string | null;
   databaseDirectUrl: string | null;
   dataDir: string;
 }
@@ -30,45 +34,56 @@ export async function resolveConnections(
   settings: ConnectionSettings,
   options: { onNotice?: (text: string) => void } = {},
 ): Promise<Connections> {
-  const { databaseUrl, databaseAppUrl, databaseDirectUrl } = settings;
+  const { databaseUrl, databaseAppUrl, databaseKernelUrl, databaseDirectUrl } = settings;
   const givenOwner = databaseDirectUrl ?? databaseUrl;
   if (givenOwner === null && databaseAppUrl !== null) {
-    return {
-      ...external,
-      ownerUrl: null,
-      appUrl: databaseAppUrl,
-      directAppUrl: databaseAppUrl,
-      ownsAppLogin: false,
-    };
+    const kernelUrl = databaseKernelUrl ?? (await findKernelLogin(databaseAppUrl));
+    const logins = { appUrl: databaseAppUrl, kernelUrl, directKernelUrl: kernelUrl, ownsLogins: false };
+    return { ...external, ...logins, ownerUrl: null };
   }
   if (givenOwner !== null) {
+    const ownsLogins = databaseAppUrl === null;
     const appUrl = databaseAppUrl ?? withLogin(databaseUrl ?? givenOwner, appUrlFor(givenOwner));
-    const directAppUrl = databaseDirectUrl === null ? appUrl : withLogin(databaseDirectUrl, appUrl);
-    return { ...external, ownerUrl: givenOwner, appUrl, directAppUrl, ownsAppLogin: databaseAppUrl === null };
+    const kernelUrl =
+      databaseKernelUrl ?? (ownsLogins ? kernelUrlFor(appUrl) : await findKernelLogin(appUrl));
+    const directKernelUrl = databaseDirectUrl === null ? kernelUrl : withLogin(databaseDirectUrl, kernelUrl);
+    return { ...external, ownerUrl: givenOwner, appUrl, kernelUrl, directKernelUrl, ownsLogins };
   }
   const server = await joinEmbeddedPostgres({ dataDir: settings.dataDir, onNotice: options.onNotice });
   const appUrl = appUrlFor(server.ownerUrl);
+  const kernelUrl = kernelUrlFor(appUrl);
   return {
     ownerUrl: server.ownerUrl,
-    appUrl,
-    directAppUrl: appUrl,
-    ownsAppLogin: true,
+    ...{ appUrl, kernelUrl, directKernelUrl: kernelUrl, ownsLogins: true },
     embedded: { postgresDir: server.postgresDir },
     leave: () => server.leave(),
   };
 }
 
-/** Roles, schema and login, in that order: migrations grant rights to the roles. Safe from any number of processes. */
+/** Roles, schema and logins, in that order: migrations grant rights to the roles. Safe from any number of processes. */
 export async function prepareDatabase(
   connections: Connections,
-  options: { migrate: boolean; features?: string[] },
+  options: { migrate: boolean; features?: string[]; onNotice?: (text: string) => void },
 ): Promise<MigrationReport | null> {
-  const { ownerUrl } = connections;
+  const { ownerUrl, ownsLogins } = connections;
   if (ownerUrl === null || !options.migrate) return null;
-  await ensureRoles(ownerUrl);
+  await ensureRoles(ownerUrl, { ownsLogins });
   const report = await migrateUp(ownerUrl, { features: options.features });
-  if (connections.ownsAppLogin) await ensureAppLogin(ownerUrl);
+  if (!ownsLogins) return report;
+  await ensureLogins(ownerUrl);
+  if ((await retireOlderPrograms(ownerUrl)) === 'still_running') {
+    options.onNotice?.(
+      'A process of an older version is still connected, so its rights are kept. When none is left, start a process ' +
+        'again or run `sluice migrate up` to take them away.',
+    );
+  }
   return report;
+}
+
+/** A login that an administrator made may have a password of its own, so that nothing can be derived from it. */
+async function findKernelLogin(appUrl: string): Promise<string> {
+  const derived = kernelUrlFor(appUrl);
+  return derived !== appUrl && (await isRefused(derived)) ? appUrl : derived;
 }
 
 const external = { embedded: null, leave: async () => {} };

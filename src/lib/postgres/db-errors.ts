@@ -14,6 +14,10 @@ export const databaseErrors = defineErrors({
     'The response to a commit was lost',
     'Check whether the change took effect before you repeat it, or repeat it with the same Idempotency-Key.',
   ),
+  tenant_not_signed: transient(
+    'The database did not accept the signature of a tenant',
+    'Nothing was changed. Try again: after the database was restored, the new key is read with the next request.',
+  ),
   transaction_aborted: bug(
     'A transaction had already failed when it was committed',
     'Nothing was changed. Report it with the request id.',
@@ -34,6 +38,9 @@ export function toDatabaseError(error: unknown): unknown {
       return databaseErrors.raise.write_conflict(`The transaction was rolled back: ${error.message}`, {
         cause: error,
       });
+    }
+    if ((error as { constraint?: unknown }).constraint === 'tenant_signature') {
+      return databaseErrors.raise.tenant_not_signed(error.message, { cause: error });
     }
     if (isConnectionState(code) || isSocketError(error)) return unavailable(error);
   }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { newTenant, useDatabase } from '../../../test/support/worlds/database.ts';
+import { signatureFor } from '../../../test/support/worlds/tenant-signature.ts';
 import { isSluiceError } from '../errors.ts';
 import { sql } from './sql.ts';
 
@@ -25,6 +26,77 @@ test('a transaction runs under its role and tenant, and leaves neither on the co
     `select current_user as role, current_setting('app.tenant_id', true) as tenant`,
   );
   expect(outside.rows[0]).toEqual({ role: 'sluice_app', tenant: '' });
+});
+
+test('what crosses tenants runs under a login of its own', async () => {
+  const statement = sql`select session_user as login, current_user as role`;
+  const tenantId = await newTenant(database);
+  expect([
+    await database.db.tenant(tenantId, (tx) => tx.find(statement)),
+    await database.db.kernel((tx) => tx.find(statement)),
+  ]).toEqual([
+    { login: 'sluice_app', role: 'sluice_tenant' },
+    { login: 'sluice_kernel_login', role: 'sluice_kernel' },
+  ]);
+});
+
+/** What somebody who got SQL into a tenant's request could send to see the workspaces of another tenant. */
+const injections = (victim: string) => [
+  `select workspace_id from workspaces where tenant_id = '${victim}'`,
+  `with named as materialized (select set_config('app.tenant_id', '${victim}', true))
+   select w.workspace_id from named, workspaces w where w.tenant_id = '${victim}'`,
+  `with named as materialized (select set_config('role', 'none', true), set_config('app.tenant_id', '${victim}', true))
+   select w.workspace_id from named, workspaces w`,
+  `select set_config('role', 'sluice_kernel', true)`,
+  `select key::text from tenant_signing`,
+];
+
+test('a statement that was injected into a tenant’s request reaches no other tenant', async () => {
+  const [victim, intruder] = [await newTenant(database), await newTenant(database)];
+  for (const tenantId of [victim, intruder]) {
+    await database.owner(
+      'insert into workspaces (tenant_id, workspace_id, name) values ($1, gen_random_uuid(), $1)',
+      [tenantId],
+    );
+  }
+  const seen = (tenantId: string, text: string) =>
+    database.db.tenant(tenantId, async (tx) => {
+      await tx.run(sql`select 1`);
+      return tx.rows({ text, values: [] });
+    });
+  expect(await seen(victim, injections(victim)[0] ?? '')).toHaveLength(1);
+  for (const text of injections(victim)) {
+    const rows = await seen(intruder, text).catch((error: { code?: string }) => error.code);
+    expect([[], '42501', 'tenant_not_signed'], text).toContainEqual(rows);
+  }
+});
+
+test('a name that was changed inside the transaction is refused in the next statement', async () => {
+  const [victim, intruder] = [await newTenant(database), await newTenant(database)];
+  const forged = database.db.tenant(intruder, async (tx) => {
+    await tx.rows(sql`select set_config('app.tenant_id', ${victim}, true)`);
+    return tx.rows(sql`select workspace_id from workspaces`);
+  });
+  await expect(forged).rejects.toThrow('The tenant of this transaction is not signed by Sluice');
+});
+
+test('neither a signature nor a parameter can be read in the list of sessions', async () => {
+  const tenantId = await newTenant(database);
+  const word = 'a word that only this test knows';
+  await database.db.transaction(
+    { role: 'sluice_tenant', tenantId },
+    async (tx) => {
+      const pid = (await tx.find<{ pid: number }>(sql`select pg_backend_pid() as pid`))?.pid;
+      expect(pid).toBeGreaterThan(0);
+    },
+    sql`select ${word}::text as word`,
+  );
+  const own = database.db.tenant(tenantId, (tx) =>
+    tx.rows<{ query: string }>(sql`select query from pg_stat_activity where query like '%tenant_signature%'`),
+  );
+  const texts = (await own).map(({ query }) => query);
+  const signature = await signatureFor(database, tenantId);
+  expect(texts.filter((text) => text.includes(signature) || text.includes(word))).toEqual([]);
 });
 
 test('one statement takes context, parameters and answer in one message', async () => {

@@ -1,12 +1,16 @@
-import type { Socket } from 'node:net';
 import pg from 'pg';
 import { isSluiceError } from '../errors.ts';
 import { databaseErrors, toDatabaseError } from './db-errors.ts';
-import { inlineParameters, quoteLiteral, type Sql } from './sql.ts';
+import { queryBatch } from './query-batch.ts';
+import { kernelUrlFor } from './roles.ts';
+import { type Sql, sql, trustedSql } from './sql.ts';
+import { TenantSigner } from './tenant-signer.ts';
+import { watchConnection } from './watch-connection.ts';
 
 /**
- * The only way to the database. Every transaction runs under a group role that the application login has to step
- * into (`set role`), and names its tenant, both in the same round trip as `begin`. See docs/decisions/0003.
+ * The only way to the database. Every transaction runs under a group role that its login has to step into (`set role`),
+ * and names its tenant, both in the same round trip as `begin`. What crosses tenants has a login and connections of its
+ * own: the login that serves tenants cannot step into the kernel's role. See docs/decisions/0003.
  */
 export type DatabaseRole =
   | 'sluice_tenant'
@@ -55,8 +59,12 @@ export interface ConnectionWait {
 }
 
 export interface DatabaseOptions {
+  /** The login that works for one tenant at a time. */
   url: string;
+  /** The login that works across tenants; by default the one that belongs to `url`. */
+  kernelUrl?: string;
   applicationName: string;
+  /** Of both logins together, and at least one of each. */
   maxConnections: number;
   connectTimeoutMs?: number;
   /** Settings of every transaction, unless it brings its own; a pooler would refuse them as startup parameters. */
@@ -70,8 +78,13 @@ export interface DatabaseOptions {
   onTransaction?: (timing: { waitMs: number; totalMs: number }) => void;
 }
 
+/** The kernel's statements are short: a worker with ten connections commits slices on seven. */
+const kernelShare = 0.3;
+
 export class Database {
   readonly pool: pg.Pool;
+  readonly kernelPool: pg.Pool;
+  readonly #signer: TenantSigner;
   readonly #onError: (error: unknown) => void;
   readonly #onTransaction: DatabaseOptions['onTransaction'];
   readonly #settings: Record<string, string>;
@@ -82,19 +95,10 @@ export class Database {
     this.#onTransaction = options.onTransaction;
     this.#settings = options.settings ?? {};
     this.#silenceMs = options.silenceMs;
-    this.pool = new pg.Pool({
-      connectionString: options.url,
-      application_name: options.applicationName,
-      max: options.maxConnections,
-      connectionTimeoutMillis: options.connectTimeoutMs ?? 10_000,
-      idleTimeoutMillis: 30_000,
-      keepAlive: true,
-      types: columnTypes,
-    });
-    // An idle connection that dies (server restart) is replaced by the pool; unheard, the event would end the process.
-    this.pool.on('error', this.#onError);
-    // A connection in use has no listener of the pool's; the statement that runs or comes next reports the error.
-    this.pool.on('connect', (client) => client.on('error', () => {}));
+    const ofKernel = Math.max(1, Math.floor(options.maxConnections * kernelShare));
+    this.pool = this.#openPool(options, options.url, Math.max(1, options.maxConnections - ofKernel));
+    this.kernelPool = this.#openPool(options, options.kernelUrl ?? kernelUrlFor(options.url), ofKernel);
+    this.#signer = new TenantSigner(() => this.#readSigningKey());
   }
 
   tenant<T>(tenantId: string, work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -117,19 +121,18 @@ export class Database {
 
   /** One statement in its own transaction, context and all in one round trip. */
   async statement<Row extends object>(context: TransactionContext, statement: Sql): Promise<Row[]> {
-    const { client, wait } = await this.#connect();
+    const opening = await this.#contextStatement(context);
+    const { client, wait } = await this.#connect(context);
     const connectedAt = performance.now();
-    const unwatch = watch(client, context, this.#silenceMs);
+    const unwatch = watchConnection(client, context, this.#silenceMs);
     try {
-      const rows = await queryTogether<Row>(client, [
-        contextStatement(context, this.#settings),
-        inlineParameters(statement),
-      ]);
+      const rows = await queryBatch<Row>(client, [opening, statement]);
       client.release();
       return rows;
     } catch (error) {
       // PostgreSQL has rolled the message back as one transaction; only a broken connection is left to be dropped.
       const broken = toDatabaseError(error);
+      this.#signer.noteFailure(broken);
       client.release(isSluiceError(broken) && broken.code === 'database_unavailable' ? broken : undefined);
       throw broken;
     } finally {
@@ -147,17 +150,17 @@ export class Database {
     work: (tx: Tx, firstRows: First[]) => Promise<T>,
     first?: Sql,
   ): Promise<T> {
-    const { client, wait } = await this.#connect();
+    const opening = [
+      context.isReadOnly ? beginReadOnly : begin,
+      await this.#contextStatement(context),
+      ...(first ? [first] : []),
+    ];
+    const { client, wait } = await this.#connect(context);
     const connectedAt = performance.now();
     const afterCommit: (() => void)[] = [];
-    const unwatch = watch(client, context, this.#silenceMs);
+    const unwatch = watchConnection(client, context, this.#silenceMs);
     try {
-      const opening = [
-        context.isReadOnly ? 'begin read only' : 'begin',
-        contextStatement(context, this.#settings),
-        ...(first ? [inlineParameters(first)] : []),
-      ];
-      const firstRows = await queryTogether<First>(client, opening);
+      const firstRows = await queryBatch<First>(client, opening);
       const result = await work(transactionOn(client, { role: context.role, afterCommit, wait }), firstRows);
       await commit(client);
       client.release();
@@ -165,7 +168,9 @@ export class Database {
       return result;
     } catch (error) {
       await rollBackAndRelease(client);
-      throw toDatabaseError(error);
+      const failure = toDatabaseError(error);
+      this.#signer.noteFailure(failure);
+      throw failure;
     } finally {
       unwatch();
       this.#onTransaction?.({ waitMs: wait.totalMs, totalMs: performance.now() - connectedAt });
@@ -180,13 +185,13 @@ export class Database {
       values: [channel, payloads],
       query_timeout: 5_000,
     };
-    await this.pool.query(query);
+    await this.kernelPool.query(query);
   }
 
   /**
    * Ends the sessions of these names (`application_name`) that are in the middle of a statement and wait for their
    * process: for the rows of a COPY, for the rest of a message, for a response to be read. PostgreSQL counts them as
-   * active, so none of its time limits holds. Runs as the login: the group roles may not end its sessions.
+   * active, so none of its time limits holds. Each login ends its own: it may not end those of another.
    */
   async endStalledSessions(names: string[]): Promise<string[]> {
     const query: pg.QueryConfig & { query_timeout: number } = {
@@ -197,6 +202,7 @@ export class Database {
                   and state = 'active'
                   and wait_event_type = 'Client'
                   and datname = current_database()
+                  and usename = session_user
              )
              select name, pg_terminate_backend(pid) as ended from stalled`,
       values: [names],
@@ -204,19 +210,61 @@ export class Database {
       query_timeout: 5_000,
     };
     try {
-      const { rows } = await this.pool.query<{ name: string; ended: boolean }>(query);
-      return rows.filter(({ ended }) => ended).map(({ name }) => name);
+      const ended: string[] = [];
+      for (const pool of [this.kernelPool, this.pool]) {
+        const { rows } = await pool.query<{ name: string; ended: boolean }>(query);
+        ended.push(...rows.filter((row) => row.ended).map(({ name }) => name));
+      }
+      return [...new Set(ended)];
     } catch (error) {
       throw toDatabaseError(error);
     }
   }
 
   async close(): Promise<void> {
-    await this.pool.end();
+    await Promise.all([this.pool.end(), this.kernelPool.end()]);
   }
 
-  async #connect(): Promise<{ client: pg.PoolClient; wait: ConnectionWait }> {
-    const { pool } = this;
+  #openPool(options: DatabaseOptions, url: string, maxConnections: number): pg.Pool {
+    const pool = new pg.Pool({
+      connectionString: url,
+      application_name: options.applicationName,
+      max: maxConnections,
+      connectionTimeoutMillis: options.connectTimeoutMs ?? 10_000,
+      idleTimeoutMillis: 30_000,
+      keepAlive: true,
+      types: columnTypes,
+    });
+    // An idle connection that dies (server restart) is replaced by the pool; unheard, the event would end the process.
+    pool.on('error', this.#onError);
+    // A connection in use has no listener of the pool's; the statement that runs or comes next reports the error.
+    pool.on('connect', (client) => client.on('error', () => {}));
+    return pool;
+  }
+
+  async #readSigningKey(): Promise<Buffer> {
+    const [row] = await this.statement<{ key: Buffer }>(
+      { role: 'sluice_kernel' },
+      sql`select key from tenant_signing`,
+    );
+    if (!row)
+      throw new Error('The database has no key to sign tenants with; its table tenant_signing is empty');
+    return row.key;
+  }
+
+  async #contextStatement({ role, tenantId = '', settings }: TransactionContext): Promise<Sql> {
+    const signature = tenantId === '' ? '' : await this.#signer.sign(tenantId);
+    return settingStatement({
+      role,
+      'app.tenant_id': tenantId,
+      'app.tenant_signature': signature,
+      ...this.#settings,
+      ...settings,
+    });
+  }
+
+  async #connect({ role }: TransactionContext): Promise<{ client: pg.PoolClient; wait: ConnectionWait }> {
+    const pool = role === 'sluice_kernel' ? this.kernelPool : this.pool;
     const isFull = pool.waitingCount > 0 || (pool.idleCount === 0 && pool.totalCount >= pool.options.max);
     const startedAt = performance.now();
     try {
@@ -241,63 +289,14 @@ export class Database {
   }
 }
 
-/** Ends the connection at the limit or the signal; the statement that waits on it then fails as unavailable. */
-function watch(
-  client: pg.PoolClient,
-  { limitMs, signal, settings }: TransactionContext,
-  silenceMs: number | undefined,
-): () => void {
-  const unwatchSilence =
-    silenceMs === undefined || settings?.statement_timeout === '0'
-      ? () => {}
-      : watchSilence(client, silenceMs);
-  if (limitMs === undefined && signal === undefined) return unwatchSilence;
-  // The pool's type leaves `end` out, because it is for emergencies such as this one.
-  const end = (): void => void (client as unknown as pg.Client).end().catch(() => {});
-  const timer = limitMs === undefined ? undefined : setTimeout(end, limitMs);
-  signal?.addEventListener('abort', end, { once: true });
-  return () => {
-    unwatchSilence();
-    clearTimeout(timer);
-    signal?.removeEventListener('abort', end);
-  };
-}
+const begin = trustedSql('begin');
+const beginReadOnly = trustedSql('begin read only');
 
-/** When a network is cut silently, no response ever comes, and the process would wait for ever. */
-function watchSilence(client: pg.PoolClient, silenceMs: number): () => void {
-  const { stream } = (client as unknown as { connection: { stream: Socket } }).connection;
-  const end = (): void => void stream.destroy();
-  stream.setTimeout(silenceMs, end);
-  return () => {
-    stream.setTimeout(0);
-    stream.removeListener('timeout', end);
-  };
-}
-
-/** Several statements as one message; returns the rows of the last one. */
-async function queryTogether<Row extends object>(
-  client: pg.ClientBase,
-  statements: string[],
-): Promise<Row[]> {
-  const results: unknown = await client.query(statements.join(';\n'));
-  const last = (results as pg.QueryResult<Row>[]).at(-1);
-  return last?.rows ?? [];
-}
-
-function contextStatement(context: TransactionContext, defaults: Record<string, string>): string {
-  return settingStatement({
-    role: context.role,
-    'app.tenant_id': context.tenantId ?? '',
-    ...defaults,
-    ...context.settings,
-  });
-}
-
-function settingStatement(settings: Record<string, string>): string {
-  const calls = Object.entries(settings).map(
-    ([name, value]) => `set_config(${quoteLiteral(name)}, ${quoteLiteral(value)}, true)`,
-  );
-  return `select ${calls.join(', ')}`;
+/** Values are parameters: the text of a statement is there to be read by every session of the same login. */
+function settingStatement(settings: Record<string, string>): Sql {
+  const names = Object.keys(settings);
+  const calls = names.map((name, index) => `set_config('${name}', $${index + 1}, true)`);
+  return { text: `select ${calls.join(', ')}`, values: Object.values(settings) };
 }
 
 interface OpenTransaction {
@@ -307,6 +306,7 @@ interface OpenTransaction {
 }
 
 function transactionOn(client: pg.ClientBase, open: OpenTransaction): Tx {
+  const run = ({ text, values }: Sql) => client.query(text, values);
   return {
     client,
     wait: open.wait,
@@ -317,16 +317,16 @@ function transactionOn(client: pg.ClientBase, open: OpenTransaction): Tx {
       return (await client.query<Row>(statement.text, statement.values)).rows[0] ?? null;
     },
     async run(statement: Sql): Promise<number> {
-      return (await client.query(statement.text, statement.values)).rowCount ?? 0;
+      return (await run(statement)).rowCount ?? 0;
     },
     afterCommit(action: () => void): void {
       open.afterCommit.push(action);
     },
     async as<T>(role: DatabaseRole, work: (tx: Tx) => Promise<T>, settings = {}): Promise<T> {
-      await client.query(settingStatement({ role, ...settings }));
+      await run(settingStatement({ role, ...settings }));
       const result = await work(transactionOn(client, { ...open, role }));
       // After an error the transaction is over anyway, and with it the role.
-      await client.query(settingStatement({ role: open.role }));
+      await run(settingStatement({ role: open.role }));
       return result;
     },
   };

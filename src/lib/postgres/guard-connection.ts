@@ -22,7 +22,7 @@ export interface GuardOptions {
 export async function openGuardConnection(options: GuardOptions): Promise<GuardConnection | null> {
   const client = new pg.Client({
     connectionString: options.url,
-    application_name: 'sluice-worker',
+    application_name: 'sluice-guard',
     keepAlive: true,
     connectionTimeoutMillis: 10_000,
   });

@@ -17,7 +17,8 @@ export interface LoginFacts {
   bypassesRowSecurity: boolean;
   inherits: boolean;
   ownedTables: string[];
-  missingRoles: string[];
+  /** Which of Sluice's group roles it may step into. */
+  memberOf: string[];
 }
 
 export interface TenantTable {
@@ -65,12 +66,11 @@ export async function readLoginFacts(client: pg.Client): Promise<LoginFacts> {
                      and c.relkind in ('r', 'p')
                    order by 1
                    limit 20) as "ownedTables",
-            array(select g.name
-                    from unnest($1::text[]) as g(name)
-                    left join pg_roles known on known.rolname = g.name
-                   where known.oid is null
-                      or not pg_has_role(r.oid, known.oid, 'member')
-                   order by 1) as "missingRoles"
+            array(select known.rolname::text
+                    from pg_roles known
+                   where known.rolname = any($1)
+                     and pg_has_role(r.oid, known.oid, 'member')
+                   order by 1) as "memberOf"
        from pg_roles r
       where r.rolname = session_user`,
     [groupRoles],

@@ -6,19 +6,27 @@ import { quoteIdentifier, quoteLiteral } from './sql.ts';
 
 /**
  * The database roles. They are cluster-wide, so they are made here, idempotently, and not in a numbered migration.
- * `sluice_app` is what every pool logs in as: no superuser, no BYPASSRLS, owner of nothing, and NOINHERIT before any
- * grant, because an inheriting login would get the kernel role's policies without stepping into that role.
+ * Every pool uses one of two logins, neither of which is a superuser, bypasses row-level security or owns anything:
+ * `sluice_app` works for one tenant at a time, `sluice_kernel_login` across tenants. Both are NOINHERIT before any
+ * grant, because an inheriting login would have its roles' rights without stepping into them.
  */
 export const appLogin = 'sluice_app';
+export const kernelLogin = 'sluice_kernel_login';
 
-export const groupRoles = [
+export const tenantRoles = [
   'sluice_tenant',
-  'sluice_kernel',
   'sluice_intake',
   'sluice_parse',
   'sluice_promote',
   'sluice_cleanup',
 ] as const;
+
+export const groupRoles = [...tenantRoles, 'sluice_kernel'] as const;
+
+const memberships = [
+  ...tenantRoles.map((role) => ({ role, login: appLogin })),
+  { role: 'sluice_kernel', login: kernelLogin },
+];
 
 export const roleErrors = defineErrors({
   roles_not_creatable: forbidden(
@@ -28,71 +36,98 @@ export const roleErrors = defineErrors({
     503,
   ),
   app_login_refused: forbidden(
-    'The application login was refused',
-    'Set DATABASE_APP_URL to a login that is a member of Sluice’s group roles, or let pg_hba.conf accept ' +
-      'sluice_app with a password.',
+    'A login of Sluice was refused',
+    'Let pg_hba.conf (and a connection pooler) accept sluice_app and sluice_kernel_login with their passwords, or set ' +
+      'DATABASE_APP_URL and DATABASE_KERNEL_URL to logins created as docs/operating.md says.',
     503,
   ),
 });
 
-/** Every process derives the same password from the owner's, so nothing has to be stored or handed round. */
-function appPassword(ownerUrl: string): string | null {
-  const ownerPassword = decodeURIComponent(new URL(ownerUrl).password);
-  if (ownerPassword === '') return null;
-  return createHmac('sha256', ownerPassword).update('sluice application login').digest('base64url');
+/** Every process derives the same passwords from the owner's, so nothing has to be stored or handed round. */
+function derivedPassword(from: string, purpose: string): string | null {
+  return from === '' ? null : createHmac('sha256', from).update(purpose).digest('base64url');
 }
 
 export function appUrlFor(ownerUrl: string): string {
-  const url = new URL(ownerUrl);
-  const password = appPassword(ownerUrl);
-  url.username = appLogin;
+  return withDerivedLogin(ownerUrl, appLogin, 'sluice application login');
+}
+
+/** The kernel's login beside the application's; a login that an administrator made for everything is both. */
+export function kernelUrlFor(appUrl: string): string {
+  if (new URL(appUrl).username !== appLogin) return appUrl;
+  return withDerivedLogin(appUrl, kernelLogin, 'sluice kernel login');
+}
+
+function withDerivedLogin(from: string, login: string, purpose: string): string {
+  const url = new URL(from);
+  const password = derivedPassword(decodeURIComponent(url.password), purpose);
+  url.username = login;
   url.password = password === null ? '' : encodeURIComponent(password);
   return url.href;
 }
 
-/** Makes sure that the group roles and the application login exist and that the login works. */
-export function ensureRoles(ownerUrl: string): Promise<void> {
+function loginsFor(ownerUrl: string): { login: string; url: string }[] {
+  const appUrl = appUrlFor(ownerUrl);
+  return [
+    { login: appLogin, url: appUrl },
+    { login: kernelLogin, url: kernelUrlFor(appUrl) },
+  ];
+}
+
+/** Makes sure that the group roles exist and, unless an administrator makes them, the logins with their rights. */
+export function ensureRoles(ownerUrl: string, { ownsLogins = true } = {}): Promise<void> {
   return withOwner(ownerUrl, async (client) => {
-    if (!(await rolesComplete(client))) await createRoles(client, ownerUrl);
+    if (!(await rolesComplete(client, ownsLogins))) await createRoles(client, ownerUrl, ownsLogins);
   });
 }
 
-/** Whether the derived login is accepted; sets the password anew when another owner's password made it before. */
-export async function ensureAppLogin(ownerUrl: string): Promise<void> {
-  if (await canLogIn(appUrlFor(ownerUrl))) return;
-  await withOwner(ownerUrl, (client) =>
-    client.query(`alter role ${appLogin} password ${passwordLiteral(ownerUrl)}`),
-  );
-  if (await canLogIn(appUrlFor(ownerUrl))) return;
-  throw roleErrors.raise.app_login_refused(`PostgreSQL does not accept the login ${appLogin}`);
+/** Whether the derived logins are accepted; sets a password anew when another owner's password made it before. */
+export async function ensureLogins(ownerUrl: string): Promise<void> {
+  for (const { login, url } of loginsFor(ownerUrl)) {
+    if (await canLogIn(url)) continue;
+    await withOwner(ownerUrl, (client) =>
+      client.query(`alter role ${login} password ${passwordLiteral(url)}`),
+    );
+    if (await canLogIn(url)) continue;
+    throw roleErrors.raise.app_login_refused(`PostgreSQL does not accept the login ${login}`);
+  }
 }
 
-async function rolesComplete(client: pg.Client): Promise<boolean> {
-  const { rows } = await client.query<{ granted: number }>(
-    `select count(*)::int as granted
-       from pg_auth_members m
-       join pg_roles g on g.oid = m.roleid
-       join pg_roles l on l.oid = m.member
-      where l.rolname = $1 and not l.rolinherit and not l.rolsuper and not l.rolbypassrls
-        and g.rolname = any($2)`,
-    [appLogin, groupRoles],
+async function rolesComplete(client: pg.Client, ownsLogins: boolean): Promise<boolean> {
+  const { rows } = await client.query<{ groups: number; granted: number; mayMakeTemporary: boolean }>(
+    `select (select count(*)::int from pg_roles where rolname = any($1)) as groups,
+            (select count(*)::int
+               from unnest($2::text[], $3::text[]) as m (role, login)
+               join pg_roles g on g.rolname = m.role
+               join pg_roles l on l.rolname = m.login and not l.rolinherit and not l.rolsuper and not l.rolbypassrls
+              where exists (select from pg_auth_members a where a.roleid = g.oid and a.member = l.oid)) as granted,
+            exists (select from pg_database d
+                     cross join lateral aclexplode(coalesce(d.datacl, acldefault('d', d.datdba))) a
+                     where d.datname = current_database()
+                       and a.grantee = 0
+                       and a.privilege_type = 'TEMPORARY') as "mayMakeTemporary"`,
+    [groupRoles, memberships.map(({ role }) => role), memberships.map(({ login }) => login)],
   );
-  return rows[0]?.granted === groupRoles.length;
+  const [found] = rows;
+  if (found?.groups !== groupRoles.length || found.mayMakeTemporary) return false;
+  return !ownsLogins || found.granted === memberships.length;
 }
 
-async function createRoles(client: pg.Client, ownerUrl: string): Promise<void> {
+async function createRoles(client: pg.Client, ownerUrl: string, ownsLogins: boolean): Promise<void> {
   const { rows } = await client.query<{ name: string }>('select current_database() as name');
   const database = quoteIdentifier(rows[0]?.name ?? '');
+  const logins = ownsLogins ? loginsFor(ownerUrl) : [];
   const statements = [
     ...groupRoles.map((role) => createIfMissing(role, 'nologin noinherit')),
-    createIfMissing(
-      appLogin,
-      `login noinherit nocreatedb nocreaterole password ${passwordLiteral(ownerUrl)}`,
-    ),
-    `alter role ${appLogin} noinherit`,
-    ...groupRoles.map((role) => `grant ${role} to ${appLogin}`),
-    `grant connect on database ${database} to ${appLogin}`,
+    ...logins.flatMap(({ login, url }) => [
+      createIfMissing(login, `login noinherit nocreatedb nocreaterole password ${passwordLiteral(url)}`),
+      `alter role ${login} noinherit`,
+      `grant connect on database ${database} to ${login}`,
+    ]),
+    ...(ownsLogins ? memberships.map(({ role, login }) => `grant ${role} to ${login}`) : []),
     ...groupRoles.map((role) => `grant usage on schema public to ${role}`),
+    // A temporary table of the same name would stand in for one of ours.
+    `revoke temporary on database ${database} from public`,
   ];
   for (const statement of statements) await runPatiently(client, statement);
 }
@@ -106,13 +141,13 @@ function createIfMissing(role: string, options: string): string {
   end $$`;
 }
 
-function passwordLiteral(ownerUrl: string): string {
-  const password = appPassword(ownerUrl);
-  return password === null ? 'null' : quoteLiteral(password);
+function passwordLiteral(loginUrl: string): string {
+  const password = decodeURIComponent(new URL(loginUrl).password);
+  return password === '' ? 'null' : quoteLiteral(password);
 }
 
 /** Another database of the same cluster may change the same catalog rows: PostgreSQL then says XX000 or 40001. */
-async function runPatiently(client: pg.Client, statement: string): Promise<void> {
+export async function runPatiently(client: pg.Client, statement: string): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       await client.query(statement);
@@ -129,6 +164,14 @@ async function runPatiently(client: pg.Client, statement: string): Promise<void>
       await new Promise((resolve) => setTimeout(resolve, 25 * attempt));
     }
   }
+}
+
+/** False as well when the server does not respond: that is for whoever needs it next to say. */
+export async function isRefused(url: string): Promise<boolean> {
+  return canLogIn(url).then(
+    (isAccepted) => !isAccepted,
+    () => false,
+  );
 }
 
 async function canLogIn(url: string): Promise<boolean> {

@@ -35,37 +35,6 @@ export function sql(strings: TemplateStringsArray, ...parts: unknown[]): Sql {
   return new Fragment(text, values);
 }
 
-/**
- * The statement with its parameters written into the text as literals, for messages of several statements, which
- * cannot take parameters.
- */
-export function inlineParameters(statement: Sql): string {
-  const literals = statement.values.map(literalOf);
-  return statement.text.replace(/\$(\d+)/g, (_, n: string) => literals[Number(n) - 1] ?? 'null');
-}
-
-function literalOf(value: unknown): string {
-  if (value === null || value === undefined) return 'null';
-  const text = textOf(value);
-  if (text.includes('\0')) throw new Error('PostgreSQL cannot take a NUL character in a text');
-  return quoteLiteral(text);
-}
-
-function textOf(value: unknown): string {
-  if (typeof value === 'string') return value;
-  if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint')
-    return String(value);
-  if (value instanceof Date) return value.toISOString();
-  if (Buffer.isBuffer(value)) return `\\x${value.toString('hex')}`;
-  if (Array.isArray(value)) return `{${value.map(arrayElementOf).join(',')}}`;
-  return JSON.stringify(value);
-}
-
-function arrayElementOf(value: unknown): string {
-  if (value === null || value === undefined) return 'null';
-  return `"${textOf(value).replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
-}
-
 /** Text of our own as a fragment (a generated column list); never pass anything that came from outside. */
 export function trustedSql(text: string): Sql {
   return new Fragment(text, []);

@@ -1,6 +1,6 @@
 import type { TestProject } from 'vitest/node';
 import { migrateUp } from '../../../src/lib/postgres/migrate.ts';
-import { ensureAppLogin, ensureRoles } from '../../../src/lib/postgres/roles.ts';
+import { ensureLogins, ensureRoles } from '../../../src/lib/postgres/roles.ts';
 import { createDatabase, startTestServer, withDatabase } from '../fakes/postgres-server.ts';
 
 declare module 'vitest' {
@@ -31,6 +31,6 @@ async function prepareTemplate(serverUrl: string): Promise<void> {
   await createDatabase(serverUrl, templateDatabase);
   const templateUrl = withDatabase(serverUrl, templateDatabase);
   await ensureRoles(templateUrl);
-  await ensureAppLogin(templateUrl);
+  await ensureLogins(templateUrl);
   await migrateUp(templateUrl);
 }

@@ -6,6 +6,7 @@ import { isSluiceError, messageOf } from '../../../lib/errors.ts';
 import { listBloatedTables, listVacuumBlockers } from '../../../lib/postgres/health.ts';
 import { listTenantTables, readLoginFacts, readServerFacts } from '../../../lib/postgres/inspection.ts';
 import { readMigrations } from '../../../lib/postgres/migrate.ts';
+import { groupRoles, tenantRoles } from '../../../lib/postgres/roles.ts';
 import { readSchemaStateAs } from '../../../lib/postgres/schema-state.ts';
 import { listDrift, listOrphans } from './store.ts';
 
@@ -32,7 +33,7 @@ function remedyFor(error: unknown): string {
   }
   // PostgreSQL's class 28: the login was refused.
   if (String((error as { code?: unknown }).code).startsWith('28')) {
-    return 'Check user and password in DATABASE_URL and DATABASE_APP_URL; `sluice migrate up` creates Sluice’s login.';
+    return 'Check user and password in DATABASE_URL, DATABASE_APP_URL and DATABASE_KERNEL_URL; `sluice migrate up` creates Sluice’s logins.';
   }
   return 'Fix the cause that the message names, and run `sluice doctor` again.';
 }
@@ -84,20 +85,47 @@ export async function checkMigrations(client: pg.Client): Promise<Verdict> {
   return ok(`The schema is at version ${state.version}, which is the newest`);
 }
 
-export async function checkLogin(client: pg.Client): Promise<Verdict> {
+/** `isOne`: an administrator made one login that works for tenants and across them. */
+export async function checkAppLogin(client: pg.Client, isOne: boolean): Promise<Verdict> {
+  if (isOne) {
+    const verdict = await checkLogin(client, { roles: groupRoles, name: 'application login' });
+    if (verdict.state !== 'ok') return verdict;
+    return warn(
+      'One login works for tenants and across them: SQL injected into one tenant’s request could reach others',
+      'Create a second login as docs/operating.md says, and set DATABASE_KERNEL_URL.',
+    );
+  }
+  const verdict = await checkLogin(client, { roles: tenantRoles, name: 'application login' });
+  const { memberOf } = await readLoginFacts(client);
+  if (verdict.state !== 'ok' || !memberOf.includes('sluice_kernel')) return verdict;
+  return warn(
+    'The application login may still act as the kernel, as an older version needed',
+    'When no process of an older version runs any more, run `sluice migrate up` with the owner’s DATABASE_URL.',
+  );
+}
+
+export function checkKernelLogin(client: pg.Client): Promise<Verdict> {
+  return checkLogin(client, { roles: ['sluice_kernel'], name: 'kernel login' });
+}
+
+async function checkLogin(
+  client: pg.Client,
+  { roles, name }: { roles: readonly string[]; name: string },
+): Promise<Verdict> {
   const facts = await readLoginFacts(client);
+  const missing = roles.filter((role) => !facts.memberOf.includes(role));
   const faults = [
     facts.isSuperuser ? 'is a superuser' : '',
     facts.bypassesRowSecurity ? 'bypasses row-level security' : '',
     facts.inherits ? 'inherits the rights of its roles' : '',
     facts.ownedTables.length > 0 ? `owns tables (${facts.ownedTables.slice(0, 5).join(', ')})` : '',
-    facts.missingRoles.length > 0 ? `is not a member of ${facts.missingRoles.join(', ')}` : '',
+    missing.length > 0 ? `is not a member of ${missing.join(', ')}` : '',
   ].filter((fault) => fault !== '');
-  if (faults.length === 0)
-    return ok(`The application login ${facts.login} has exactly the rights it should have`);
+  if (faults.length === 0) return ok(`The ${name} ${facts.login} has exactly the rights it should have`);
   return failed(
-    `The application login ${facts.login} ${faults.join(', and it ')}`,
-    'Set DATABASE_APP_URL to a login created as docs/operating.md says, or unset it: then Sluice creates its own.',
+    `The ${name} ${facts.login} ${faults.join(', and it ')}`,
+    'Set DATABASE_APP_URL and DATABASE_KERNEL_URL to logins created as docs/operating.md says, or unset both: then ' +
+      'Sluice creates its own.',
   );
 }
 

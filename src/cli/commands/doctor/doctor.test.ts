@@ -52,6 +52,7 @@ test('a sound installation passes every check', async () => {
     'database',
     'migrations',
     'roles',
+    'kernel roles',
     'row-level security',
     'fuzzy titles',
     'clock',

@@ -9,10 +9,11 @@ import { exitCodes } from '../../terminal/exit.ts';
 import { colorsFor, note, print, printJson } from '../../terminal/output.ts';
 import { addSettingFlags, loadCommandConfig } from '../../terminal/setting-flags.ts';
 import {
+  checkAppLogin,
   checkClock,
   checkCounters,
   checkDeadRows,
-  checkLogin,
+  checkKernelLogin,
   checkMigrations,
   checkOrphans,
   checkRowSecurity,
@@ -67,28 +68,36 @@ async function examineDatabase(config: Config): Promise<Finding[]> {
   let connections: Connections | undefined;
   const reached = await runCheck('database', async () => {
     connections = await resolveConnections(config, { onNotice: note });
-    return withConnection(connections.ownerUrl ?? connections.appUrl, checkServer);
+    return withConnection(connections.ownerUrl ?? connections.kernelUrl, checkServer);
   });
   try {
     if (!connections || reached.state === 'failed') return [reached];
-    const { appUrl } = connections;
-    const ownerUrl = connections.ownerUrl ?? appUrl;
+    const { kernelUrl } = connections;
+    const ownerUrl = connections.ownerUrl ?? kernelUrl;
     const migrations = await runCheck('migrations', () => withConnection(ownerUrl, checkMigrations));
     return [
       reached,
       migrations,
-      await runCheck('roles', () => withConnection(appUrl, checkLogin)),
+      ...(await examineLogins(connections)),
       await runCheck('row-level security', () => withConnection(ownerUrl, checkRowSecurity)),
       ...(await examineHouses(ownerUrl)),
       await runCheck('clock', () => withConnection(ownerUrl, checkClock)),
       await runCheck('dead rows', () => withConnection(ownerUrl, checkDeadRows)),
       await runCheck('vacuum', () => withConnection(ownerUrl, checkVacuum)),
       // They read tables that exist only in a complete schema.
-      ...(migrations.state === 'failed' ? [] : await examineRows(appUrl)),
+      ...(migrations.state === 'failed' ? [] : await examineRows(kernelUrl)),
     ];
   } finally {
     await connections?.leave();
   }
+}
+
+async function examineLogins({ appUrl, kernelUrl }: Connections): Promise<Finding[]> {
+  const isOne = appUrl === kernelUrl;
+  return [
+    await runCheck('roles', () => withConnection(appUrl, (client) => checkAppLogin(client, isOne))),
+    ...(isOne ? [] : [await runCheck('kernel roles', () => withConnection(kernelUrl, checkKernelLogin))]),
+  ];
 }
 
 async function examineHouses(ownerUrl: string): Promise<Finding[]> {
@@ -99,10 +108,10 @@ async function examineHouses(ownerUrl: string): Promise<Finding[]> {
   return findings;
 }
 
-async function examineRows(appUrl: string): Promise<Finding[]> {
+async function examineRows(kernelUrl: string): Promise<Finding[]> {
   return [
-    await runCheck('orphans', () => withConnection(appUrl, checkOrphans)),
-    await runCheck('counters', () => withConnection(appUrl, checkCounters)),
+    await runCheck('orphans', () => withConnection(kernelUrl, checkOrphans)),
+    await runCheck('counters', () => withConnection(kernelUrl, checkCounters)),
   ];
 }
 

@@ -5,7 +5,7 @@ import { useDatabase } from '../../../../test/support/worlds/database.ts';
 import { newId } from '../../../lib/ids.ts';
 import { Database } from '../../../lib/postgres/db.ts';
 import { migrateUp } from '../../../lib/postgres/migrate.ts';
-import { appUrlFor, ensureAppLogin } from '../../../lib/postgres/roles.ts';
+import { appUrlFor, ensureLogins } from '../../../lib/postgres/roles.ts';
 import { assertStrategies } from '../service.ts';
 import { listByTitle } from './match-store.ts';
 import { prepareTitleSearch, prepareTitles } from './prepare-title-search.ts';
@@ -82,7 +82,7 @@ describe('a database whose owner is not a superuser, with the extension in its o
     await queryOnce(ownerUrl.href, 'create extension pg_trgm schema elsewhere');
     expect(await prepareTitleSearch(ownerUrl.href)).toBe(true);
     await queryOnce(superuserUrl, addProducts);
-    await ensureAppLogin(superuserUrl);
+    await ensureLogins(superuserUrl);
     db = new Database({ url: appUrlFor(superuserUrl), applicationName: 'sluice-test', maxConnections: 2 });
   }, 60_000);
   afterAll(async () => {
