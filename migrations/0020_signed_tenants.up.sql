@@ -1,6 +1,6 @@
--- A transaction names its tenant in a setting, which any statement can change: whoever got SQL into a request could have
--- named another tenant. So the name counts only with a signature that the program makes with this key, which the roles
--- that work for tenants cannot read. Programs of older versions do not sign: they are served until none is left.
+-- A transaction names its tenant in a setting, which any statement can change: whoever got SQL into a request could
+-- have named another tenant. So the name counts only with a signature that the program makes with this key, which the
+-- roles that work for tenants cannot read. Programs of older versions do not sign; they are served until none is left.
 create table tenant_signing (
   is_single   boolean primary key default true check (is_single),
   key         bytea not null check (length(key) = 32),
@@ -47,7 +47,7 @@ begin
 end
 $$;
 comment on function current_tenant() is
-  'The tenant of this transaction, whose name has to be signed. In policies it is a sub-select: one call per statement.';
+  'The tenant of this transaction; its name has to be signed. In policies a sub-select: one call per statement.';
 
 create or replace function guard_tenant_table(target regclass) returns void
 language plpgsql

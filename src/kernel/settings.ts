@@ -63,7 +63,7 @@ export const kernelSettings = {
   databasePoolSize: setting('DATABASE_POOL_SIZE', wholeNumber({ min: 1, max: 500 }), {
     default: 10,
     describe:
-      'The most database connections that one process opens for its work: seven tenths for tenants, the rest for the kernel.',
+      'The most database connections that one process opens for its work; three tenths of them are the kernel’s.',
   }),
   statementTimeoutMs: setting('STATEMENT_TIMEOUT_MS', milliseconds({ min: 100, max: 3_600_000 }), {
     default: 30_000,

@@ -304,7 +304,7 @@ describe.each([appLogin, kernelLogin])('the login %s', (login) => {
 });
 
 describe('the logins and roles', () => {
-  test('the application login may step into the roles of tenants only, the kernel login into the kernel’s', async () => {
+  test('the application login may step into the roles of tenants only, the kernel’s into its own', async () => {
     const rows = await database.owner<{ login: string; roles: string[] }>(
       `select l.rolname as login, array_agg(g.rolname::text order by g.rolname) as roles
          from pg_auth_members m

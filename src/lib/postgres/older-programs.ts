@@ -27,7 +27,7 @@ export function retireOlderPrograms(ownerUrl: string): Promise<'retired' | 'stil
 }
 
 /** Whether tenants count only with a signature, and the application login cannot step into the kernel's role. */
-export async function areRetired(client: pg.Client): Promise<boolean> {
+async function areRetired(client: pg.Client): Promise<boolean> {
   const { rows } = await client.query<{ isDone: boolean }>(
     `select (select is_required from tenant_signing)
         and not exists (select

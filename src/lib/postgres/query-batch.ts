@@ -17,8 +17,8 @@ type Finished = (error: Error | null, results: pg.QueryResult | pg.QueryResult[]
 const DriverQuery = pg.Query as unknown as new (config: object, finished: Finished) => DriverQuery;
 
 /**
- * Several statements with their parameters in one round trip. Written into the text instead, parameters could be read in
- * pg_stat_activity by every session of the same login.
+ * Several statements with their parameters in one round trip. Written into the text instead, parameters could be read
+ * in pg_stat_activity by every session of the same login.
  */
 export class QueryBatch extends DriverQuery {
   readonly statements: readonly Sql[];

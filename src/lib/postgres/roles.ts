@@ -37,8 +37,8 @@ export const roleErrors = defineErrors({
   ),
   app_login_refused: forbidden(
     'A login of Sluice was refused',
-    'Let pg_hba.conf (and a connection pooler) accept sluice_app and sluice_kernel_login with their passwords, or set ' +
-      'DATABASE_APP_URL and DATABASE_KERNEL_URL to logins created as docs/operating.md says.',
+    'Let pg_hba.conf (and a connection pooler) accept sluice_app and sluice_kernel_login with their passwords, or ' +
+      'set DATABASE_APP_URL and DATABASE_KERNEL_URL to logins created as docs/operating.md says.',
     503,
   ),
 });

@@ -33,7 +33,10 @@ function remedyFor(error: unknown): string {
   }
   // PostgreSQL's class 28: the login was refused.
   if (String((error as { code?: unknown }).code).startsWith('28')) {
-    return 'Check user and password in DATABASE_URL, DATABASE_APP_URL and DATABASE_KERNEL_URL; `sluice migrate up` creates Sluice’s logins.';
+    return (
+      'Check user and password in DATABASE_URL, DATABASE_APP_URL and DATABASE_KERNEL_URL; `sluice migrate up` ' +
+      'creates Sluice’s logins.'
+    );
   }
   return 'Fix the cause that the message names, and run `sluice doctor` again.';
 }
