@@ -12,6 +12,7 @@ import {
 } from '../lib/settings/setting-kinds.ts';
 import { type SettingsCheck, type SettingValues, setting } from '../lib/settings/settings.ts';
 import { fileChecks, fileSettings } from './files/settings.ts';
+import { limitSettings } from './limits/settings.ts';
 import { parseSecretKeys } from './secrets/stored-secrets.ts';
 import { webhookSettings } from './webhooks/settings.ts';
 
@@ -179,6 +180,7 @@ export const kernelSettings = {
     default: 12_000,
     describe: 'Requests that one client may make to one process per minute.',
   }),
+  ...limitSettings,
   url: setting('SLUICE_URL', urlOf({ schemes: ['https', 'http'], example: 'https://sluice.example.com' }), {
     flag: '--url <url>',
     describe: 'The server that the command line talks to. Unset: the one on this machine, at PORT.',
