@@ -8,6 +8,7 @@ import { createCursors } from '../kernel/http/cursor.ts';
 import type { RouteApp, RouteModule } from '../kernel/http/route.ts';
 import type { KernelConfig } from '../kernel/settings.ts';
 import type { Authenticator } from '../kernel/tenancy/service.ts';
+import { refuseDeepJson } from '../lib/json-depth.ts';
 import type { Database } from '../lib/postgres/db.ts';
 import { type Clock, systemClock } from '../lib/timing/clock.ts';
 import { installConsole } from './console/console.ts';
@@ -71,7 +72,7 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
     perMinute: config.rateLimitPerMinute,
     clock: deps.clock ?? systemClock,
   });
-  app.decorate('registeredRoutes', installRouteRules(app));
+  app.decorate('registeredRoutes', installRouteRules(app, config));
   await app.register(multipart);
   await installOpenApi(app, { version: deps.version });
   installProblems(app);
@@ -140,10 +141,12 @@ function createShell({ config, logger }: ServerDeps, { isHttps }: { isHttps: boo
   const parseAnyKeys = app.getDefaultJsonParser('ignore', 'error');
   app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
     // Some clients name JSON even when they send nothing; the route's schema decides whether that is enough.
-    if (bytes.length === 0) done(null, undefined);
+    if (bytes.length === 0) return done(null, undefined);
     // Decoding would silently replace invalid bytes.
-    else if (!isUtf8(bytes)) done(apiErrors.raise.malformed_body('The body is not encoded as UTF-8'));
-    else if (request.routeOptions.config.anyKeys) parseAnyKeys(request, bytes.toString(), done);
+    if (!isUtf8(bytes)) return done(apiErrors.raise.malformed_body('The body is not encoded as UTF-8'));
+    // Fastify passes on what is thrown here.
+    refuseDeepJson(bytes, 'The body');
+    if (request.routeOptions.config.anyKeys) parseAnyKeys(request, bytes.toString(), done);
     else parseJson(request, bytes.toString(), done);
   });
   return app;

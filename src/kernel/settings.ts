@@ -170,7 +170,8 @@ export const kernelSettings = {
   }),
   maxBodyBytes: setting('MAX_BODY_BYTES', bytes({ min: 1024, max: 1024 * mebibyte }), {
     default: mebibyte,
-    describe: 'Largest JSON body of a request.',
+    describe:
+      'Largest JSON body of a request that carries data. Other requests may have 64 KiB, those without a login 16 KiB.',
   }),
   maxUploadBytes: setting('MAX_UPLOAD_BYTES', bytes({ min: 1024, max: 1024 * 1024 * mebibyte }), {
     default: 1024 * mebibyte,

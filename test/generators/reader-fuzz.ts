@@ -1,4 +1,5 @@
 import { isSluiceError, messageOf } from '../../src/lib/errors.ts';
+import { jsonErrors } from '../../src/lib/json-depth.ts';
 import { readerErrors } from '../../src/lib/rows/errors.ts';
 import { openRows } from '../../src/lib/rows/open-rows.ts';
 import type { ReaderLimits, RowReader } from '../../src/lib/rows/types.ts';
@@ -99,7 +100,8 @@ export async function outcomeOf(stream: CountedStream, reading: Reading): Promis
     const problem = rows.map(problemOf).find(Boolean) ?? bloatOf(text, { rows: rows.length, ...reading });
     return { text, code: null, problem: problem ?? tooSlow(spentMs) };
   } catch (error) {
-    const isKnown = isSluiceError(error) && error.code in readerErrors.definitions;
+    const isKnown =
+      isSluiceError(error) && error.code in { ...readerErrors.definitions, ...jsonErrors.definitions };
     const code = isKnown ? error.code : 'unknown';
     const problem = isKnown ? tooSlow(performance.now() - started) : `threw ${messageOf(error)}`;
     return { text: `${code}: ${messageOf(error)}`, code, problem };

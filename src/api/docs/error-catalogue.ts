@@ -10,6 +10,7 @@ import { webhookErrors } from '../../kernel/webhooks/errors.ts';
 import type { ErrorChapter } from '../../lib/errors.ts';
 import { fetchErrors } from '../../lib/fetch/errors.ts';
 import { contentErrors } from '../../lib/formats/errors.ts';
+import { jsonErrors } from '../../lib/json-depth.ts';
 import { listenErrors } from '../../lib/listen.ts';
 import { databaseErrors } from '../../lib/postgres/db-errors.ts';
 import { migrationErrors } from '../../lib/postgres/migrate.ts';
@@ -24,6 +25,7 @@ export const ownChapters: readonly ErrorChapter[] = [
   { title: 'Lists', catalogue: cursorErrors },
   { title: 'Tenants, users and keys', catalogue: tenancyErrors },
   { title: 'Files', catalogue: fileErrors },
+  { title: 'JSON', catalogue: jsonErrors },
   { title: 'Contents of files', catalogue: contentErrors },
   { title: 'S3 servers', catalogue: s3Errors },
   { title: 'Jobs', catalogue: jobErrors },

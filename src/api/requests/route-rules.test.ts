@@ -8,7 +8,7 @@ function register(route: object): () => unknown {
   return () => {
     const app = Fastify();
     app.setValidatorCompiler(() => () => true);
-    const routes = installRouteRules(app);
+    const routes = installRouteRules(app, { maxBodyBytes: 1024 * 1024 });
     app.route({ method: 'GET', url: '/thing', handler: async () => '', ...route });
     return routes;
   };

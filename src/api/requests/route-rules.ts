@@ -8,11 +8,18 @@ export interface RegisteredRoute {
   action: string | null;
 }
 
+/** The largest JSON body of a route that takes no data, by who may send it: a login code or a name is short. */
+const smallBodyBytes = { anybody: 16 * 1024, principal: 64 * 1024 };
+
 /**
  * Checks every route when it is registered, so that a forgotten right or reply stops the start and not
- * a user. Also refuses query parameters on routes that declare none. Returns the list, which grows with each route.
+ * a user. Also refuses query parameters on routes that declare none, and gives each route its
+ * limit of the body. Returns the list, which grows with each route.
  */
-export function installRouteRules(app: FastifyInstance): RegisteredRoute[] {
+export function installRouteRules(
+  app: FastifyInstance,
+  { maxBodyBytes }: { maxBodyBytes: number },
+): RegisteredRoute[] {
   const routes: RegisteredRoute[] = [];
   app.addHook('onRoute', (route) => {
     refuseIncomplete(route);
@@ -20,10 +27,15 @@ export function installRouteRules(app: FastifyInstance): RegisteredRoute[] {
     if (action !== undefined && route.schema && !route.schema.querystring) {
       route.schema.querystring = z.strictObject({});
     }
+    route.bodyLimit ??= Math.min(maxBodyBytes, route.config?.takesData ? maxBodyBytes : smallBody(route));
     for (const method of [route.method].flat())
       routes.push({ method, url: route.url, action: action ?? null });
   });
   return routes;
+}
+
+function smallBody({ config }: RouteOptions): number {
+  return smallBodyBytes[config?.action === undefined ? 'anybody' : 'principal'];
 }
 
 function refuseIncomplete(route: RouteOptions): void {

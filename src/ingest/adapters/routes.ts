@@ -100,7 +100,7 @@ function installChanges(app: RouteApp, deps: AdapterDeps): void {
   app.route({
     method: 'PUT',
     url: `${base}/:name`,
-    config: { action: 'adapter.manage' },
+    config: { action: 'adapter.manage', takesData: true },
     schema: {
       tags,
       summary: 'Create or change an adapter: a folder, an S3 prefix or an FTP directory to scan',

@@ -91,7 +91,6 @@ function installLoading(app: RouteApp, deps: CatalogRoutesDeps): void {
     method: 'PUT',
     url: '/api/catalogs/:name',
     config: { action: 'catalog.manage' },
-    bodyLimit: deps.maxUploadBytes,
     schema: {
       tags,
       summary:
@@ -122,7 +121,7 @@ function installMatching(app: RouteApp, { db }: RouteDeps): void {
   app.route({
     method: 'POST',
     url: '/api/catalogs/:name/match',
-    config: { action: 'catalog.read' },
+    config: { action: 'catalog.read', takesData: true },
     schema: {
       tags,
       summary: `Match up to ${maxRows} rows at once, as the processor catalog would`,

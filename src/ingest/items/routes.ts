@@ -50,8 +50,7 @@ function installIngest(app: RouteApp, deps: ItemRoutesDeps): void {
   app.route({
     method: 'POST',
     url: '/api/jobs',
-    config: { action: 'item.create', idempotent: 'by_handler' },
-    bodyLimit: deps.maxUploadBytes,
+    config: { action: 'item.create', idempotent: 'by_handler', takesData: true },
     schema: {
       tags,
       summary:
@@ -110,7 +109,7 @@ function installReprocess(app: RouteApp, deps: ItemRoutesDeps): void {
   app.route({
     method: 'POST',
     url: '/api/jobs/:job_id/reprocess',
-    config: { action: 'item.control' },
+    config: { action: 'item.control', takesData: true },
     schema: {
       tags,
       summary: 'Reprocess rows: failed ones, or selected ones',

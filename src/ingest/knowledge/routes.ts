@@ -39,7 +39,7 @@ function installCreation(app: RouteApp, deps: KnowledgeServiceDeps): void {
   app.route({
     method: 'POST',
     url: '/api/knowledge',
-    config: { action: 'knowledge.manage', idempotent: true },
+    config: { action: 'knowledge.manage', idempotent: true, takesData: true },
     schema: {
       tags,
       summary: 'Create a knowledge base with its sources; it is empty until its first run',
@@ -101,7 +101,7 @@ function installChanges(app: RouteApp, deps: KnowledgeServiceDeps): void {
   app.route({
     method: 'PATCH',
     url: '/api/knowledge/:kb_id',
-    config: { action: 'knowledge.manage' },
+    config: { action: 'knowledge.manage', takesData: true },
     schema: {
       tags,
       summary: 'Change a knowledge base; a new chunker or embedder takes effect with the next run',

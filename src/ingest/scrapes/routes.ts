@@ -81,7 +81,7 @@ function installChanges(app: RouteApp, deps: ScrapeRouteDeps): void {
   app.route({
     method: 'PUT',
     url: '/api/scraping/sources/:source',
-    config: { action: 'scrape.manage' },
+    config: { action: 'scrape.manage', takesData: true },
     schema: {
       tags,
       summary: 'Create or change a scrape source',

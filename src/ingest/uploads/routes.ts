@@ -54,9 +54,7 @@ function installIntake(app: RouteApp, deps: UploadRoutesDeps): void {
   app.route({
     method: 'POST',
     url: '/api/uploads',
-    config: { action: 'upload.create', idempotent: 'by_handler', anyKeys: true },
-    // Room for the form around the file.
-    bodyLimit: deps.maxUploadBytes + 1024 * 1024,
+    config: { action: 'upload.create', idempotent: 'by_handler', anyKeys: true, takesData: true },
     schema: {
       tags,
       summary: 'Upload an ad report: multipart with the fields and a file, or JSON with a file_ref',
@@ -198,7 +196,7 @@ function installControl(app: RouteApp, deps: UploadRoutesDeps): void {
   app.route({
     method: 'POST',
     url: '/api/uploads/:upload_id/promote',
-    config: { action: 'upload.control', anyKeys: true },
+    config: { action: 'upload.control', anyKeys: true, takesData: true },
     schema: {
       tags,
       summary: 'Promote an upload that is held for review',
@@ -264,7 +262,7 @@ function installMappings(app: RouteApp, { db }: RouteDeps): void {
   app.route({
     method: 'PUT',
     url: '/api/uploads/mappings',
-    config: { action: 'upload.control', anyKeys: true },
+    config: { action: 'upload.control', anyKeys: true, takesData: true },
     schema: {
       tags,
       summary: 'Replace the saved column mapping of a platform',

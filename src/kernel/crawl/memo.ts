@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { parseJson } from '../../lib/json.ts';
+import { parseForeignJson } from '../../lib/json-depth.ts';
 
 /** What the next crawl needs to know about a page. */
 export interface Memo {
@@ -18,7 +18,7 @@ export function writeMemo({ depth, rules, etag, lastModified }: Memo): string {
 
 export function readMemo(text: string | null): Memo | null {
   if (text === null) return null;
-  const parsed = memoSchema.safeParse(parseJson(text));
+  const parsed = memoSchema.safeParse(parseForeignJson(text));
   // Not a memo: the page counts as one without.
   if (!parsed.success) return null;
   const { d, r, e, m } = parsed.data;

@@ -1,6 +1,7 @@
 import type { Multipart, MultipartFile, MultipartValue } from '@fastify/multipart';
 import type { FastifyRequest } from 'fastify';
 import { type ErrorFactory, isSluiceError, messageOf, type SluiceError } from '../../lib/errors.ts';
+import { refuseDeepJson } from '../../lib/json-depth.ts';
 
 /** What a form may hold, and the errors that refuse one. */
 export interface FormRules {
@@ -43,6 +44,7 @@ export class FormReader {
   readonly #rules: FormRules;
   readonly #parts: AsyncIterator<Multipart>;
   readonly #fields = new Map<string, unknown>();
+  #fileCount = 0;
 
   constructor(request: FastifyRequest, rules: FormRules) {
     this.#rules = rules;
@@ -53,24 +55,27 @@ export class FormReader {
     const limits = {
       fields: maxFields,
       fieldSize: maxFieldBytes,
-      files: maxFiles,
+      // Fields that are declared as JSON arrive as files, see `isFile`; `#openFile` counts the real ones.
+      files: maxFiles + maxFields,
       fileSize: maxFileBytes ?? Number.POSITIVE_INFINITY,
       parts: maxFiles + maxFields + 10,
     };
-    this.#parts = request.parts({ limits, preservePath: keepsPaths })[Symbol.asyncIterator]();
+    this.#parts = request
+      .parts({ limits, isPartAFile: isFile, preservePath: keepsPaths })
+      [Symbol.asyncIterator]();
   }
 
   /** Keeps the fields that come before the next file, and returns the file; null at the end of the form. */
   async nextFile(): Promise<FormFile | null> {
     for (let part = await this.#nextPart(); part !== null; part = await this.#nextPart()) {
-      if (part.type === 'file') return this.#openFile(part);
-      this.#checkField(part);
-      this.#fields.set(part.fieldname, part.value);
+      if (part.type === 'field') this.#keep(part, part.value);
+      else if (part.filename === undefined && isJson(part.mimetype)) await this.#keepJson(part);
+      else return this.#openFile(part);
     }
     return null;
   }
 
-  /** The fields that have arrived so far, as text. A field that was declared as JSON was parsed with the form. */
+  /** The fields that have arrived so far, as text. A field that was declared as JSON was parsed when it arrived. */
   texts(): Record<string, string> {
     const text = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
     return Object.fromEntries([...this.#fields].map(([name, value]) => [name, text(value)]));
@@ -81,6 +86,7 @@ export class FormReader {
     const given = this.#fields.get(name);
     if (typeof given !== 'string') return given;
     if (given.trim() === '') return {};
+    refuseDeepJson(given, `The field ${name}`);
     try {
       return JSON.parse(given);
     } catch {
@@ -93,7 +99,47 @@ export class FormReader {
     return this.#rules.errors.invalid(message, { ...(fields && { fields }), cause });
   }
 
-  #checkField({ fieldname: name, valueTruncated }: MultipartValue): void {
+  #keep(field: Pick<MultipartValue, 'fieldname' | 'valueTruncated'>, value: unknown): void {
+    this.#checkField(field);
+    this.#fields.set(field.fieldname, value);
+  }
+
+  async #keepJson({ fieldname, file }: MultipartFile): Promise<void> {
+    const bytes = await this.#read(file, this.#rules.maxFieldBytes);
+    this.#checkField({ fieldname, valueTruncated: bytes === null });
+    const given = bytes ?? Buffer.alloc(0);
+    refuseDeepJson(given, `The field ${quoted(fieldname)}`);
+    try {
+      this.#fields.set(fieldname, JSON.parse(given.toString('utf8')));
+    } catch (error) {
+      throw this.refuse(
+        `A field of the form is declared as JSON and is not JSON; allowed are ${this.#rules.allowed}`,
+        undefined,
+        error,
+      );
+    }
+  }
+
+  /** Null when there are more bytes than that. */
+  async #read(content: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Buffer | null> {
+    const pieces: Uint8Array[] = [];
+    let sizeBytes = 0;
+    try {
+      for await (const piece of content) {
+        pieces.push(piece);
+        sizeBytes += piece.length;
+        if (sizeBytes > maxBytes) return null;
+      }
+    } catch (error) {
+      throw this.#inOurWords(error);
+    }
+    return Buffer.concat(pieces);
+  }
+
+  #checkField({
+    fieldname: name,
+    valueTruncated,
+  }: Pick<MultipartValue, 'fieldname' | 'valueTruncated'>): void {
     const { fields, filePart, maxFieldBytes, allowed, errors } = this.#rules;
     if (name === filePart) {
       const message = 'must be a file: give the part a filename';
@@ -134,6 +180,8 @@ export class FormReader {
         `The part ${quoted(name)} has the content-transfer-encoding ${quoted(encoding)}; send the bytes as they are`,
       );
     }
+    this.#fileCount += 1;
+    if (this.#fileCount > this.#rules.maxFiles) throw this.#tooManyFiles();
     // A client may go away before anybody reads: unheard, the error would end the process. A reader still gets it.
     part.file.on('error', () => {});
     return { fileName: filename || null, mediaType: mimetype || null, content: this.#contentOf(part) };
@@ -166,13 +214,9 @@ export class FormReader {
   /** The parser has codes for its limits; whatever else it throws means that the body is broken. */
   #inOurWords(error: unknown): SluiceError {
     if (isSluiceError(error)) return error;
-    const { maxFiles, filePart, allowed, errors } = this.#rules;
+    const { allowed, errors } = this.#rules;
     const { code = '' } = error as { code?: string };
-    if (code === 'FST_FILES_LIMIT') {
-      const most = maxFiles === 1 ? 'one file' : `${maxFiles} files`;
-      const message = `must be at most ${most}; send more in further requests`;
-      return this.refuse(`The form has more than ${most}`, { name: filePart ?? 'file', message }, error);
-    }
+    if (code === 'FST_FILES_LIMIT') return this.#tooManyFiles(error);
     const problem = partProblems[code];
     if (problem !== undefined) return this.refuse(`${problem}; allowed are ${allowed}`, undefined, error);
     return (errors.cutOff ?? errors.invalid)(
@@ -181,6 +225,25 @@ export class FormReader {
       { cause: error },
     );
   }
+
+  #tooManyFiles(cause?: unknown): SluiceError {
+    const { maxFiles, filePart } = this.#rules;
+    const most = maxFiles === 1 ? 'one file' : `${maxFiles} files`;
+    const message = `must be at most ${most}; send more in further requests`;
+    return this.refuse(`The form has more than ${most}`, { name: filePart ?? 'file', message }, cause);
+  }
+}
+
+/**
+ * The parser would parse a field that is declared as JSON before anybody could look at its depth. It leaves files
+ * alone, so such a field is taken as one and read here.
+ */
+function isFile(_name: string | undefined, type: string | undefined, fileName: string | undefined): boolean {
+  return fileName !== undefined || type === 'application/octet-stream' || isJson(type ?? '');
+}
+
+function isJson(type: string): boolean {
+  return type.startsWith('application/json');
 }
 
 /** Reads and drops what is left of a refused request: a sender that nobody reads from would wait for ever. */
@@ -209,5 +272,4 @@ const partProblems: Record<string, string> = {
   FST_FIELDS_LIMIT: `The form has more than ${maxFields} fields`,
   FST_PARTS_LIMIT: 'The form has too many parts',
   FST_PROTO_VIOLATION: 'The form has a part with a name that no part may have',
-  FST_INVALID_JSON_FIELD_ERROR: 'A field of the form is declared as JSON and is not JSON',
 };

@@ -26,6 +26,8 @@ declare module 'fastify' {
     idempotent?: true | 'sealed' | 'by_handler';
     /** The body's keys are foreign names, perhaps `__proto__`: the handler reads own properties only. */
     anyKeys?: true;
+    /** The JSON body carries data, such as rows: as much as MAX_BODY_BYTES, where others have room for 64 KiB. */
+    takesData?: true;
     /** Exempt from the rate limit: probes must not be refused. */
     unlimited?: true;
   }

@@ -51,10 +51,6 @@ export const readerErrors = defineErrors({
     'An object has the same key twice',
     'Give each value its own key; otherwise one of the two would be lost. Nothing was stored.',
   ),
-  json_too_deep: invalid(
-    'A row is nested too deeply',
-    'Flatten the rows, or send deep parts as text. Nothing was stored.',
-  ),
   number_out_of_range: invalid(
     'A number is too large to be stored as a number',
     'Send the number as text, in quotes. Nothing was stored.',

@@ -1,4 +1,5 @@
 import type { SluiceError } from '../errors.ts';
+import { jsonErrors } from '../json-depth.ts';
 import { placeDetails, placeWords, type RowPlace, readerErrors, rowError } from './errors.ts';
 import type { ReaderLimits, RowScanner } from './types.ts';
 
@@ -140,8 +141,10 @@ export class JsonScanner implements RowScanner {
   #open(closer: number): void {
     const most = this.#limits.jsonDepth;
     if (this.#closers.length === most) {
-      const what = ` has more than ${most} levels of objects and arrays, the most allowed.`;
-      throw rowError('json_too_deep', this.#place, what, { max_depth: most });
+      throw jsonErrors.raise.json_too_deep(
+        `${placeWords(this.#place)} has more than ${most} levels of objects and arrays, the most allowed.`,
+        { details: { ...placeDetails(this.#place), max_depth: most } },
+      );
     }
     this.#closers.push(closer);
   }

@@ -64,7 +64,7 @@ describe('a file is refused', () => {
     ['lone_surrogate', '[{"a\\udc00":"x"}]', {}, /Row 1 \(line 1\)/],
     ['number_out_of_range', '[{"a":1e99999}]', {}, /1e99999/],
     ['number_out_of_range', `[{"a":${'9'.repeat(500)}}]`, {}, /99999…/],
-    ['json_too_deep', `[${deep(21)}]`, {}, /Row 1 \(line 1\) has more than 20 levels/],
+    ['json_too_deep', `[${deep(65)}]`, {}, /Row 1 \(line 1\) has more than 64 levels/],
   ])('%s: %s', async (code, text, options, message) => {
     const refusal = await refusalOf(text, options);
     expect(refusal.code).toBe(code);

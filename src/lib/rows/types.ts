@@ -1,3 +1,5 @@
+import { maxJsonDepth } from '../json-depth.ts';
+
 export type RowFormat = 'csv' | 'tsv' | 'json' | 'ndjson' | 'xlsx';
 
 /** One row of the input, ready to be stored. */
@@ -60,7 +62,7 @@ export const defaultReaderLimits: ReaderLimits = {
   rowBytes: 4 * 1024 * 1024,
   columnNameLength: 200,
   rows: 5_000_000,
-  jsonDepth: 20,
+  jsonDepth: maxJsonDepth,
   pieceBytes: 64 * 1024,
   // The sender's own limit (MAX_UPLOAD_BYTES) is met before; this one is for files that are named by reference.
   archiveBytes: 4 * 1024 * 1024 * 1024,

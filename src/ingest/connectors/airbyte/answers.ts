@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseJson } from '../../../lib/json.ts';
+import { parseForeignJson } from '../../../lib/json-depth.ts';
 import { durationSecondsOf } from './duration.ts';
 import type { AirbyteConnection, AirbyteConnectionPage, AirbyteJob } from './types.ts';
 
@@ -117,5 +117,5 @@ function readerOf<T>(schema: z.ZodType<T>): Reader<T> {
 
 /** Returns undefined for invalid JSON. A `jobId` becomes text first: a parser would round 2^53 + 1 to 2^53. */
 function parseAnswer(text: string): unknown {
-  return parseJson(text.replace(/(?<!\\)"jobId"\s*:\s*(\d+)(?=\s*[,}])/g, '"jobId":"$1"'));
+  return parseForeignJson(text.replace(/(?<!\\)"jobId"\s*:\s*(\d+)(?=\s*[,}])/g, '"jobId":"$1"'));
 }

@@ -1,7 +1,8 @@
 import { messageOf, type SluiceError } from '../../../lib/errors.ts';
 import type { FetchAnswer } from '../../../lib/fetch/guarded-fetch.ts';
 import { parseRetryAfter } from '../../../lib/fetch/retry-after.ts';
-import { asObject, parseJson } from '../../../lib/json.ts';
+import { asObject } from '../../../lib/json.ts';
+import { parseForeignJson } from '../../../lib/json-depth.ts';
 import { type AirbyteAnswer, type AirbyteProblemCode, airbyteProblemClasses } from './types.ts';
 
 export type Refusal = Exclude<AirbyteAnswer<never>, { type: 'ok' }>;
@@ -132,7 +133,7 @@ function conflictCodeOf({ type, title, detail }: ErrorBody): AirbyteProblemCode 
 
 /** Gateways in front of Airbyte send HTML, or their own JSON with only a message. */
 function readErrorBody(body: Buffer): ErrorBody {
-  const said = asObject(parseJson(body.toString('utf8')));
+  const said = asObject(parseForeignJson(body));
   const detail = textOf(said.detail) || textOf(asObject(said.data).message) || textOf(said.message);
   return { type: textOf(said.type), title: textOf(said.title), detail };
 }

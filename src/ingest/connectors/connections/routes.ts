@@ -80,6 +80,8 @@ function installHook(app: RouteApp, deps: ConnectionRouteDeps): void {
     method: 'POST',
     url: '/api/hooks/airbyte/:secret',
     config: { public: true },
+    // Anybody may send to it, but a notification lists what failed.
+    bodyLimit: 64 * 1024,
     schema: {
       tags,
       summary: 'Receive Airbyte’s notifications: a hint that a run has ended, which Airbyte then confirms',
@@ -131,7 +133,7 @@ function installImport(app: RouteApp, deps: ConnectionRouteDeps): void {
   app.route({
     method: 'POST',
     url: '/api/connectors/import',
-    config: { action: 'connection.import' },
+    config: { action: 'connection.import', takesData: true },
     schema: {
       tags,
       summary: 'Enrol connections of the workspace as connectors of the named tenants',

@@ -26,7 +26,7 @@ function installCreation(app: RouteApp, deps: KnowledgeServiceDeps): void {
   app.route({
     method: 'POST',
     url: '/api/knowledge/:kb_id/sources',
-    config: { action: 'knowledge.manage', idempotent: true },
+    config: { action: 'knowledge.manage', idempotent: true, takesData: true },
     schema: {
       tags,
       summary: 'Add a source; the next run loads it',

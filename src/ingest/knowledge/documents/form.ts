@@ -17,7 +17,7 @@ export interface DocumentFormDeps {
   maxFileBytes: number;
 }
 
-export const maxFilesPerForm = 500;
+const maxFilesPerForm = 500;
 const maxNameBytes = 1_000;
 
 /**

@@ -16,7 +16,7 @@ import { listKbFiles } from '../store.ts';
 import { documentStates, type KnowledgeFile } from '../types.ts';
 import { knowledgeDocumentReply, knowledgeFileReply, renderDocument, renderFile } from '../views.ts';
 import { addFiles, type DocumentDeps, getDocument, removeDocument } from './documents.ts';
-import { forgetFiles, maxFilesPerForm, type ReceivedFile, receiveDocuments } from './form.ts';
+import { forgetFiles, type ReceivedFile, receiveDocuments } from './form.ts';
 import { listDocuments } from './store.ts';
 
 const tags = ['knowledge'];
@@ -41,7 +41,6 @@ function installIntake(app: RouteApp, deps: DocumentDeps): void {
     method: 'POST',
     url: '/api/knowledge/:kb_id/documents',
     config: { action: 'knowledge.ingest', idempotent: 'by_handler' },
-    bodyLimit: deps.maxFileBytes * maxFilesPerForm,
     schema: {
       tags,
       summary: 'Add files; a file with a known name replaces the earlier one',

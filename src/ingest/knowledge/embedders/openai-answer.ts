@@ -1,4 +1,5 @@
-import { asObject, parseJson } from '../../../lib/json.ts';
+import { asObject } from '../../../lib/json.ts';
+import { parseForeignJson } from '../../../lib/json-depth.ts';
 import { toUnitLength } from './embedder.ts';
 import { embedderErrors } from './errors.ts';
 
@@ -7,7 +8,7 @@ export function readVectors(
   body: Buffer,
   { host, texts, dimensions }: { host: string; texts: number; dimensions: number | null },
 ): Float32Array[] {
-  const entries = asObject(parseJson(body.toString())).data;
+  const entries = asObject(parseForeignJson(body)).data;
   if (!Array.isArray(entries)) throw unreadable(host, 'it is not JSON with a list `data`');
   if (entries.length !== texts) throw unreadable(host, `it has ${entries.length} vectors for ${texts} texts`);
   const vectors: (Float32Array | undefined)[] = Array.from({ length: texts });

@@ -1,7 +1,8 @@
 import { isSluiceError, messageOf, type SluiceError } from '../../../lib/errors.ts';
 import type { FetchAnswer } from '../../../lib/fetch/guarded-fetch.ts';
 import { parseRetryAfter } from '../../../lib/fetch/retry-after.ts';
-import { asObject, parseJson } from '../../../lib/json.ts';
+import { asObject } from '../../../lib/json.ts';
+import { parseForeignJson } from '../../../lib/json-depth.ts';
 import { embedderErrors } from './errors.ts';
 
 const { raise } = embedderErrors;
@@ -63,7 +64,7 @@ export function failureOf(error: unknown, { host, scrub }: Exchange): unknown {
 }
 
 function readProviderError(body: Buffer): ProviderError {
-  const answer = asObject(parseJson(body.toString()));
+  const answer = asObject(parseForeignJson(body));
   const error = asObject(answer.error);
   const message =
     textOf(error.message) || textOf(answer.error) || textOf(answer.message) || textOf(answer.detail);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseJson } from '../../../lib/json.ts';
+import { parseForeignJson } from '../../../lib/json-depth.ts';
 
 export interface CaptionTrack {
   /** Path and query of the captions. */
@@ -68,7 +68,7 @@ export function captionsAsVtt(body: string): string | null {
   const text = body.replace(/^\uFEFF/, '').trimStart();
   if (text.startsWith('WEBVTT')) return text;
   if (!text.startsWith('{')) return null;
-  const parsed = json3.safeParse(parseJson(text));
+  const parsed = json3.safeParse(parseForeignJson(text));
   if (!parsed.success) return null;
   const cues = parsed.data.events.flatMap(({ tStartMs = 0, dDurationMs = 0, segs = [] }) => {
     const words = segs
@@ -120,7 +120,7 @@ function findPlayer(html: string): z.output<typeof playerSchema> | null {
     found !== null && tries < 5;
     found = marker.exec(html), tries += 1
   ) {
-    const parsed = playerSchema.safeParse(parseJson(objectAt(html, marker.lastIndex)));
+    const parsed = playerSchema.safeParse(parseForeignJson(objectAt(html, marker.lastIndex)));
     if (parsed.success && parsed.data.playabilityStatus !== undefined) return parsed.data;
   }
   return null;

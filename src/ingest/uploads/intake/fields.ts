@@ -4,6 +4,7 @@ import { principalOf } from '../../../kernel/http/route.ts';
 import { storedText } from '../../../kernel/http/stored-text.ts';
 import { ownerFilter } from '../../../kernel/tenancy/types.ts';
 import type { FieldProblem } from '../../../lib/errors.ts';
+import { refuseDeepJson } from '../../../lib/json-depth.ts';
 import { uploadErrors } from '../errors.ts';
 import { platforms, reportFields } from '../reports/types.ts';
 import { type OwnedUploadKey, uploadSources } from '../types.ts';
@@ -32,6 +33,7 @@ const jsonText = z
   .unknown()
   .transform((given, context) => {
     if (typeof given !== 'string') return given;
+    refuseDeepJson(given, 'The mapping');
     try {
       return JSON.parse(given === '' ? '{}' : given) as unknown;
     } catch {

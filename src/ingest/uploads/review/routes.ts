@@ -59,7 +59,7 @@ function installMapping(app: RouteApp, deps: UploadServiceDeps): void {
   app.route({
     method: 'PUT',
     url: '/api/uploads/:upload_id/mapping',
-    config: { action: 'upload.control', anyKeys: true },
+    config: { action: 'upload.control', anyKeys: true, takesData: true },
     schema: {
       tags,
       summary: 'Map the columns of a held upload; the file is read again and the upload stays held',

@@ -167,7 +167,7 @@ describe('a broken record is a row with its problem, and the others are read', (
     ['a line that is no JSON', 'not json at all', 'record_not_an_object'],
     ['a line that is a number', '3', 'record_not_an_object'],
     ['a line that is not valid', '{"a":tru}', 'json_malformed'],
-    ['a line that is too deep', `{"a":${'['.repeat(30)}1${']'.repeat(30)}}`, 'json_too_deep'],
+    ['a line that is too deep', `{"a":${'['.repeat(64)}1${']'.repeat(64)}}`, 'json_too_deep'],
     ['a line that is too long', `{"a":[${'1,'.repeat(600_000)}1]}`, 'row_too_large'],
     ['a value that is too long', `{"a":"${'x'.repeat(150_000)}"}`, 'cell_too_large'],
   ])('%s', async (_, bad, code) => {

@@ -1,4 +1,5 @@
 import type { SluiceError } from '../../../../lib/errors.ts';
+import { maxJsonDepth } from '../../../../lib/json-depth.ts';
 import type { RawRow, ReportLayout, RowBatch } from '../types.ts';
 
 export type Encoding = ReportLayout['encoding'];
@@ -50,7 +51,7 @@ export const defaultReadingLimits: ReadingLimits = {
   cellLength: 100_000,
   rowLength: 1_000_000,
   lines: 5_000_000,
-  jsonDepth: 20,
+  jsonDepth: maxJsonDepth,
   batchLength: 4_000_000,
   headerLines: 30,
   headBytes: 256 * 1024,

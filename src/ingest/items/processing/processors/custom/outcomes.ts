@@ -1,3 +1,4 @@
+import { findTooDeep, maxJsonDepth } from '../../../../../lib/json-depth.ts';
 import { toStorable } from '../../../../../lib/well-formed.ts';
 import { processorErrors } from '../errors.ts';
 import { failure, failureOf } from '../outcomes.ts';
@@ -92,6 +93,11 @@ function storableResult(result: unknown, name: string): unknown {
   if (text.length > maxResultChars) {
     throw processorErrors.raise.processor_misbehaved(
       `The processor ${name} returned a result of ${text.length} characters. Allowed: at most ${maxResultChars}`,
+    );
+  }
+  if (text.length > maxJsonDepth && findTooDeep(Buffer.from(text)) !== -1) {
+    throw processorErrors.raise.processor_misbehaved(
+      `The processor ${name} returned a result that is nested deeper than ${maxJsonDepth} levels, the most allowed`,
     );
   }
   return suspicious.test(text) ? toStorable(JSON.parse(text)) : result;

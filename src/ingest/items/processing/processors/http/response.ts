@@ -1,8 +1,8 @@
 import type { FetchAnswer } from '../../../../../lib/fetch/guarded-fetch.ts';
 import { parseRetryAfter } from '../../../../../lib/fetch/retry-after.ts';
+import { findTooDeep, maxJsonDepth } from '../../../../../lib/json-depth.ts';
 import { parseExactly } from '../../../../../lib/rows/exact-json.ts';
 import { toStorable } from '../../../../../lib/well-formed.ts';
-import { isShallow } from '../options.ts';
 import { failure } from '../outcomes.ts';
 import type { ItemError, ItemInput, ItemOutcome } from '../types.ts';
 import type { HttpCondition, HttpErrorCondition, HttpOptions } from './options.ts';
@@ -16,11 +16,12 @@ export interface ProviderAnswer {
   text: string;
   /** Undefined when the body is not what was expected. */
   value: unknown;
+  /** Such a body is not parsed. */
+  isTooDeep?: true;
 }
 
 const maxRetryAfterMs = 24 * 3_600_000;
 const maxResultBytes = 256 * 1024;
-const maxResultDepth = 100;
 const maxQuoteLength = 200;
 
 export function readAnswer(
@@ -28,7 +29,10 @@ export function readAnswer(
   { host, format }: { host: string; format: 'json' | 'text' },
 ): ProviderAnswer {
   const text = new TextDecoder().decode(body);
-  return { host, status, headers, text, value: format === 'text' ? text : parseJson(text, status) };
+  const answer = { host, status, headers, text };
+  if (format === 'text') return { ...answer, value: text };
+  if (findTooDeep(body) !== -1) return { ...answer, value: undefined, isTooDeep: true };
+  return { ...answer, value: parseJson(text, status) };
 }
 
 /** The outcome of a call that was made for one item. */
@@ -120,6 +124,12 @@ function findRefusal(answer: ProviderAnswer): ItemError | null {
   }
   if (status < 200 || status >= 300)
     return failure({ code: 'provider_refused', message, class: 'permanent' });
+  if (answer.isTooDeep) {
+    return unusable(
+      'result_too_deep',
+      `The response of ${host} is nested deeper than ${maxJsonDepth} levels`,
+    );
+  }
   return answer.value === undefined ? garbage(answer, 'is not JSON') : null;
 }
 
@@ -140,9 +150,6 @@ function toResult(value: unknown, { response }: HttpOptions): ItemOutcome {
       : Object.fromEntries(
           Object.entries(response.result).map(([name, path]) => [name, readPath(value, path) ?? null]),
         );
-  if (!isShallow(mapped, maxResultDepth)) {
-    return unusable('result_too_deep', `The result is nested deeper than ${maxResultDepth} levels`);
-  }
   const result = toStorable(mapped);
   const sizeBytes = Buffer.byteLength(JSON.stringify(result));
   if (sizeBytes > maxResultBytes) {
