@@ -45,6 +45,11 @@ export const apiErrors = defineErrors({
     'Send the request again without pauses.',
     408,
   ),
+  body_too_slow: transient(
+    'The body arrived too slowly',
+    'Send it again over a better connection. The operator sets the limit with SLOW_BODY_BYTES_PER_SECOND.',
+    408,
+  ),
   body_too_large: invalid(
     'The body is too large',
     'Send less at once; the operator sets the limit with MAX_BODY_BYTES.',

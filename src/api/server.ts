@@ -25,6 +25,7 @@ import { answerBrokenRequest } from './requests/broken-request.ts';
 import { installIdempotency } from './requests/idempotency.ts';
 import { createRateLimiter } from './requests/rate-limit.ts';
 import { installRouteRules, type RegisteredRoute } from './requests/route-rules.ts';
+import { installSlowBodies } from './requests/slow-bodies.ts';
 import { apiKeyRoutes } from './routes/api-keys.ts';
 import { meRoutes } from './routes/me.ts';
 import { tenantRoutes } from './routes/tenants.ts';
@@ -35,7 +36,13 @@ import { workspaceRoutes } from './routes/workspaces.ts';
 export interface ServerConfig
   extends Pick<
     KernelConfig,
-    'maxBodyBytes' | 'rateLimitPerMinute' | 'publicUrl' | 'trustProxy' | 'metricsToken'
+    | 'maxBodyBytes'
+    | 'rateLimitPerMinute'
+    | 'publicUrl'
+    | 'trustProxy'
+    | 'metricsToken'
+    | 'slowBodySeconds'
+    | 'slowBodyBytesPerSecond'
   > {
   /** Signs cursors and seals stored responses: the same in every process of an installation. */
   secret: string;
@@ -75,6 +82,7 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
   app.decorate('registeredRoutes', installRouteRules(app, config));
   await app.register(multipart);
   await installOpenApi(app, { version: deps.version });
+  installSlowBodies(app, config, deps.clock ?? systemClock);
   installProblems(app);
   installSecurityHeaders(app, { isHttps });
   installRequestLog(app);
@@ -107,6 +115,9 @@ const maxHeaderBytes = 16 * 1024;
 const maxHeaders = 100;
 /** For the whole request: an hour is a gigabyte at 300 KB/s. */
 const requestTimeoutMs = 3_600_000;
+/** For the headers alone, and how often Node looks: a sender that drips them is gone after their sum. */
+const headersTimeoutMs = 20_000;
+const timeoutCheckMs = 5_000;
 const requestIdShape = /^[A-Za-z0-9._-]{8,128}$/;
 
 function createShell({ config, logger }: ServerDeps, { isHttps }: { isHttps: boolean }): FastifyInstance {
@@ -117,7 +128,11 @@ function createShell({ config, logger }: ServerDeps, { isHttps }: { isHttps: boo
     trustProxy: config.trustProxy,
     routerOptions: { maxParamLength },
     requestTimeout: requestTimeoutMs,
-    http: { maxHeaderSize: maxHeaderBytes },
+    http: {
+      maxHeaderSize: maxHeaderBytes,
+      headersTimeout: headersTimeoutMs,
+      connectionsCheckingInterval: timeoutCheckMs,
+    },
     requestIdHeader: false,
     genReqId: (request) => {
       const given = request.headers['x-request-id'];

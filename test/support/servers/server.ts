@@ -144,5 +144,7 @@ const testConfig: ServerConfig = {
   publicUrl: null,
   trustProxy: false,
   metricsToken: null,
+  slowBodySeconds: 30,
+  slowBodyBytesPerSecond: 1024,
   secret: 'the installation secret of the tests',
 };
