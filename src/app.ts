@@ -202,7 +202,7 @@ async function openServer(parts: ServerParts): Promise<FastifyInstance> {
   const { config, logger, portIsExplicit } = parts.options;
   const { base, webhooks, authenticator } = parts;
   const { db, registry, secret } = base;
-  const streams = new SseStreams({ authenticator });
+  const streams = new SseStreams({ authenticator, maxPerTenant: config.tenantStreams });
   const server = await createServer({
     config: { ...config, secret: serverSecret(config, secret) },
     db,

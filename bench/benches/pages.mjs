@@ -23,7 +23,10 @@ requests, one after the other; both kinds of page take turns.`,
     const database = await server.sluiceDatabase();
     const jobId = await loadDoneItems(database, size);
     await flushWrites(database);
-    const serve = await startServe({ database, settings: { RATE_LIMIT_PER_MINUTE: '10000000' } });
+    const serve = await startServe({
+      database,
+      settings: { RATE_LIMIT_PER_MINUTE: '10000000', TENANT_REQUESTS_PER_MINUTE: '10000000' },
+    });
     const lastPage = Math.ceil(size / pageSize);
     const firstRow = (lastPage - 1) * pageSize + 1;
     const [before] = await database.query('select id from job_items where job_id = $1 and row_no = $2', [

@@ -33,7 +33,7 @@ whose answer is the first result, or among the first five. The corpus is in
     const serve = await startServe({
       database,
       hasWorker: true,
-      settings: { RATE_LIMIT_PER_MINUTE: '100000' },
+      settings: { RATE_LIMIT_PER_MINUTE: '100000', TENANT_REQUESTS_PER_MINUTE: '100000' },
     });
     return {
       contenders: modes.map((mode) => ({

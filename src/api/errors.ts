@@ -65,6 +65,10 @@ export const apiErrors = defineErrors({
     'Too many requests',
     'Wait as long as Retry-After says. The operator sets the limit with RATE_LIMIT_PER_MINUTE.',
   ),
+  tenant_rate_limited: rateLimited(
+    'The tenant makes too many requests',
+    'Wait as long as Retry-After says. The operator sets the limit with TENANT_REQUESTS_PER_MINUTE.',
+  ),
   invalid_idempotency_key: invalid(
     'The Idempotency-Key is not valid',
     'Send 1 to 255 visible ASCII characters, for instance a UUID.',

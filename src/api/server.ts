@@ -26,6 +26,7 @@ import { installIdempotency } from './requests/idempotency.ts';
 import { createRateLimiter } from './requests/rate-limit.ts';
 import { installRouteRules, type RegisteredRoute } from './requests/route-rules.ts';
 import { installSlowBodies } from './requests/slow-bodies.ts';
+import { installTenantShares } from './requests/tenant-shares.ts';
 import { apiKeyRoutes } from './routes/api-keys.ts';
 import { meRoutes } from './routes/me.ts';
 import { tenantRoutes } from './routes/tenants.ts';
@@ -38,10 +39,13 @@ export interface ServerConfig
     KernelConfig,
     | 'maxBodyBytes'
     | 'rateLimitPerMinute'
+    | 'tenantRequestsPerMinute'
     | 'publicUrl'
     | 'trustProxy'
     | 'metricsToken'
     | 'slowBodySeconds'
+    | 'tenantConcurrentSearches'
+    | 'tenantConcurrentUploads'
     | 'slowBodyBytesPerSecond'
   > {
   /** Signs cursors and seals stored responses: the same in every process of an installation. */
@@ -75,18 +79,16 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
   const { config, db, authenticator } = deps;
   const isHttps = config.publicUrl?.startsWith('https:') ?? false;
   const app = createShell(deps, { isHttps });
-  const limiter = createRateLimiter({
-    perMinute: config.rateLimitPerMinute,
-    clock: deps.clock ?? systemClock,
-  });
+  const clock = deps.clock ?? systemClock;
   app.decorate('registeredRoutes', installRouteRules(app, config));
+  installTenantShares(app, config);
   await app.register(multipart);
   await installOpenApi(app, { version: deps.version });
-  installSlowBodies(app, config, deps.clock ?? systemClock);
+  installSlowBodies(app, config, clock);
   installProblems(app);
   installSecurityHeaders(app, { isHttps });
   installRequestLog(app);
-  installAuthentication(app, { authenticator, limiter });
+  installAuthentication(app, { authenticator, ...createLimiters(config, clock) });
   installIdempotency(app, { db, secret: config.secret });
 
   const typed: RouteApp = app.withTypeProvider<ZodTypeProvider>();
@@ -107,6 +109,27 @@ export async function createServer(deps: ServerDeps): Promise<FastifyInstance> {
   for (const routes of [...own, ...deps.routes]) routes(typed, routeDeps);
   await app.ready();
   return app;
+}
+
+function createLimiters(config: ServerConfig, clock: Clock) {
+  const { raise } = apiErrors;
+  return {
+    limiter: createRateLimiter({
+      perMinute: config.rateLimitPerMinute,
+      clock,
+      refuse: (most, extras) =>
+        raise.rate_limited(`This client may make ${most} requests per minute`, extras),
+    }),
+    tenantLimiter: createRateLimiter({
+      perMinute: config.tenantRequestsPerMinute,
+      clock,
+      refuse: (most, extras) =>
+        raise.tenant_rate_limited(
+          `All users and keys of this tenant together may make ${most} requests per minute (TENANT_REQUESTS_PER_MINUTE)`,
+          { ...extras, details: { setting: 'TENANT_REQUESTS_PER_MINUTE', limit: most } },
+        ),
+    }),
+  };
 }
 
 /** Longest path part: an id of 200 characters, each up to four bytes, each byte percent-encoded. */

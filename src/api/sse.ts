@@ -15,6 +15,7 @@ export interface SseOptions {
   stallMs?: number;
   maxStreams?: number;
   maxPerPrincipal?: number;
+  maxPerTenant?: number;
 }
 
 /** Browsers reconnect by themselves after this time. */
@@ -25,7 +26,8 @@ const tooManyRetrySeconds = 10;
 export class SseStreams implements LiveStreams {
   readonly #options: Required<SseOptions>;
   readonly #streams = new Set<SseStream>();
-  readonly #perPrincipal = new Map<string, number>();
+  /** Open streams of each principal and of each tenant. */
+  readonly #counts = new Map<string, number>();
   #isClosing = false;
 
   constructor(options: SseOptions) {
@@ -34,24 +36,25 @@ export class SseStreams implements LiveStreams {
       stallMs: 60_000,
       maxStreams: 1_000,
       maxPerPrincipal: 20,
+      maxPerTenant: 100,
       ...options,
     };
   }
 
   open(request: FastifyRequest, reply: FastifyReply, position: string): LiveStream {
     const { tenantId, userId } = principalOf(request);
-    const principal = `${tenantId}\0${userId}`;
-    this.#refuseExcess(principal);
+    const holders = [`tenant ${tenantId}`, `user ${tenantId}\0${userId}`] as const;
+    this.#refuseExcess(holders);
     const { authenticator, heartbeatMs, stallMs } = this.#options;
     const stream = new SseStream(takeOver(reply), {
       position,
       heartbeatMs,
       stallMs,
       mayListen: () => mayStillListen(request, authenticator),
-      onEnd: () => this.#forget(stream, principal),
+      onEnd: () => this.#forget(stream, holders),
     });
     this.#streams.add(stream);
-    this.#perPrincipal.set(principal, (this.#perPrincipal.get(principal) ?? 0) + 1);
+    for (const holder of holders) this.#counts.set(holder, this.#countOf(holder) + 1);
     // A browser gives up for good on any status but 200; a stream that ends at once makes it try again elsewhere. And a
     // client that left while its request was being checked sends no second `close`.
     if (this.#isClosing || reply.raw.destroyed) stream.end();
@@ -63,10 +66,20 @@ export class SseStreams implements LiveStreams {
     for (const stream of [...this.#streams]) stream.end();
   }
 
-  #refuseExcess(principal: string): void {
-    const { maxStreams, maxPerPrincipal } = this.#options;
+  #countOf(holder: string): number {
+    return this.#counts.get(holder) ?? 0;
+  }
+
+  #refuseExcess([tenant, principal]: readonly [string, string]): void {
+    const { maxStreams, maxPerPrincipal, maxPerTenant } = this.#options;
     const extras = { retryAfterSeconds: tooManyRetrySeconds };
-    if ((this.#perPrincipal.get(principal) ?? 0) >= maxPerPrincipal) {
+    if (this.#countOf(tenant) >= maxPerTenant) {
+      throw eventErrors.raise.too_many_streams(
+        `A tenant may have ${maxPerTenant} streams open at a time (TENANT_STREAMS)`,
+        { ...extras, details: { setting: 'TENANT_STREAMS', limit: maxPerTenant } },
+      );
+    }
+    if (this.#countOf(principal) >= maxPerPrincipal) {
       throw eventErrors.raise.too_many_streams(
         `A user may have ${maxPerPrincipal} streams open at a time`,
         extras,
@@ -80,11 +93,13 @@ export class SseStreams implements LiveStreams {
     }
   }
 
-  #forget(stream: SseStream, principal: string): void {
+  #forget(stream: SseStream, holders: readonly string[]): void {
     this.#streams.delete(stream);
-    const left = (this.#perPrincipal.get(principal) ?? 1) - 1;
-    if (left > 0) this.#perPrincipal.set(principal, left);
-    else this.#perPrincipal.delete(principal);
+    for (const holder of holders) {
+      const left = this.#countOf(holder) - 1;
+      if (left > 0) this.#counts.set(holder, left);
+      else this.#counts.delete(holder);
+    }
   }
 }
 

@@ -44,6 +44,7 @@ export function useConsoleServer(database: TestDatabase, env: Record<string, str
       SLUICE_SECRET_KEY: 'ab'.repeat(32),
       SLUICE_BLOCK_PRIVATE_ADDRESSES: 'false',
       RATE_LIMIT_PER_MINUTE: '1000000',
+      TENANT_REQUESTS_PER_MINUTE: '1000000',
       LOG_LEVEL: 'warn',
       AIRBYTE_BASE_URL: now(airbyte).url,
       AIRBYTE_API_TOKEN: now(airbyte).settings.fixedToken,

@@ -36,6 +36,7 @@ async function startServer(): Promise<Server> {
     SLUICE_JWT_SECRET: testTokens.secret ?? '',
     ADAPTER_FOLDER: path.join(sluice.cwd, 'folders'),
     RATE_LIMIT_PER_MINUTE: '1000000',
+    TENANT_REQUESTS_PER_MINUTE: '1000000',
     LEASE_MS: '1500',
     LOG_LEVEL: 'warn',
   });

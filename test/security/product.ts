@@ -86,6 +86,7 @@ async function startApp(directory: string, env: Record<string, string>): Promise
     SLUICE_JWT_SECRET: testTokens.secret ?? '',
     SLUICE_DATA_DIR: path.join(directory, 'files'),
     RATE_LIMIT_PER_MINUTE: '1000000',
+    TENANT_REQUESTS_PER_MINUTE: '1000000',
   };
   const { config, sources } = await loadConfig({ env: { ...fixed, ...env }, cwd: directory });
   const scrubber = new SecretScrubber();

@@ -1,6 +1,7 @@
 import { crawlErrors } from '../../kernel/crawl/errors.ts';
 import { eventErrors } from '../../kernel/events/errors.ts';
 import { fileErrors } from '../../kernel/files/errors.ts';
+import { clientErrors } from '../../kernel/http/client-signal.ts';
 import { cursorErrors } from '../../kernel/http/cursor.ts';
 import { jobErrors } from '../../kernel/jobs/errors.ts';
 import { limitErrors } from '../../kernel/limits/errors.ts';
@@ -22,6 +23,7 @@ import { apiErrors } from '../errors.ts';
 /** The catalogues outside the houses, in the order of docs/errors.md. A test finds one that is missing here. */
 export const ownChapters: readonly ErrorChapter[] = [
   { title: 'Requests', catalogue: apiErrors },
+  { title: 'Clients', catalogue: clientErrors },
   { title: 'Lists', catalogue: cursorErrors },
   { title: 'Tenants, users and keys', catalogue: tenancyErrors },
   { title: 'Files', catalogue: fileErrors },

@@ -7,13 +7,21 @@ import { apiErrors } from '../errors.ts';
 import { readCookie, sessionCookie } from './cookies.ts';
 import type { RateLimiter } from './rate-limit.ts';
 
+export interface AuthenticationOptions {
+  authenticator: Authenticator;
+  /** Of one client: a user, a key or an address. */
+  limiter: RateLimiter;
+  /** Of all users and keys of a tenant: a tenant can have any number of keys. */
+  tenantLimiter: RateLimiter;
+}
+
 /**
  * Decides who is asking and whether the role allows it, before a byte of the body is read, and applies the limit of
  * that client. Failed logins are counted by address, so that keys cannot be guessed without limit.
  */
 export function installAuthentication(
   app: FastifyInstance,
-  { authenticator, limiter }: { authenticator: Authenticator; limiter: RateLimiter },
+  { authenticator, limiter, tenantLimiter }: AuthenticationOptions,
 ): void {
   app.decorateRequest('principal', null);
   app.addHook('onRequest', async (request, reply) => {
@@ -25,6 +33,7 @@ export function installAuthentication(
     const principal = await authenticate(request, reply, { authenticator, limiter });
     request.principal = principal;
     limiter.take(`user ${principal.tenantId}\0${principal.userId}`, reply);
+    tenantLimiter.take(principal.tenantId, reply);
     if (can(principal.role, action)) return;
     throw apiErrors.raise.forbidden(
       `The role ${principal.role} does not have the right ${action}; allowed: ${rolesAllowed(action).join(', ')}`,

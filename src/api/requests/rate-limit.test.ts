@@ -1,17 +1,25 @@
 import type { FastifyReply } from 'fastify';
 import { describe, expect, test } from 'vitest';
+import { apiErrors } from '../errors.ts';
 import { createRateLimiter } from './rate-limit.ts';
 
 /** Only what the limiter writes to. */
 function replyDouble(): { reply: FastifyReply; headers: Record<string, string> } {
   const headers: Record<string, string> = {};
-  const reply = { headers: (values: Record<string, string>) => Object.assign(headers, values) };
+  const reply = {
+    getHeader: (name: string) => headers[name],
+    headers: (values: Record<string, string>) => Object.assign(headers, values),
+  };
   return { reply: reply as unknown as FastifyReply, headers };
 }
 
 function setUp(perMinute: number) {
   const time = { nowMs: 0 };
-  const limiter = createRateLimiter({ perMinute, clock: { nowMs: () => time.nowMs } });
+  const limiter = createRateLimiter({
+    perMinute,
+    clock: { nowMs: () => time.nowMs },
+    refuse: (most, extras) => apiErrors.raise.rate_limited(`${most} per minute`, extras),
+  });
   const take = (client: string) => {
     const { reply, headers } = replyDouble();
     try {

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
+import type { SluiceError } from '../../lib/errors.ts';
 import type { Clock } from '../../lib/timing/clock.ts';
-import { apiErrors } from '../errors.ts';
 
 interface Bucket {
   tokens: number;
@@ -8,6 +8,12 @@ interface Bucket {
 }
 
 const maxBuckets = 10_000;
+
+export interface RateLimiterOptions {
+  perMinute: number;
+  clock: Clock;
+  refuse(perMinute: number, extras: { retryAfterSeconds: number }): SluiceError;
+}
 
 export interface RateLimiter {
   /** Takes one request from the client's bucket and writes the RateLimit headers; throws when it is empty. */
@@ -18,7 +24,7 @@ export interface RateLimiter {
  * A token bucket per client, in this process: a minute's worth at once, then the steady rate. Beyond ten thousand
  * clients the one that was silent longest is forgotten, which only gives it a full bucket again.
  */
-export function createRateLimiter({ perMinute, clock }: { perMinute: number; clock: Clock }): RateLimiter {
+export function createRateLimiter({ perMinute, clock, refuse }: RateLimiterOptions): RateLimiter {
   const buckets = new Map<string, Bucket>();
 
   function refill(client: string): Bucket {
@@ -42,15 +48,16 @@ export function createRateLimiter({ perMinute, clock }: { perMinute: number; clo
       const allowed = bucket.tokens >= 1;
       if (allowed) bucket.tokens -= 1;
       const secondsToFull = Math.ceil(((perMinute - bucket.tokens) * 60) / perMinute);
-      reply.headers({
-        'ratelimit-limit': String(perMinute),
-        'ratelimit-remaining': String(Math.floor(bucket.tokens)),
-        'ratelimit-reset': String(secondsToFull),
-      });
+      // A request counts for several limits: the headers describe the one that is nearest to refusing.
+      const before = Number(reply.getHeader('ratelimit-remaining') ?? Number.POSITIVE_INFINITY);
+      if (bucket.tokens < before)
+        reply.headers({
+          'ratelimit-limit': String(perMinute),
+          'ratelimit-remaining': String(Math.floor(bucket.tokens)),
+          'ratelimit-reset': String(secondsToFull),
+        });
       if (allowed) return;
-      throw apiErrors.raise.rate_limited(`This client may make ${perMinute} requests per minute`, {
-        retryAfterSeconds: ((1 - bucket.tokens) * 60) / perMinute,
-      });
+      throw refuse(perMinute, { retryAfterSeconds: ((1 - bucket.tokens) * 60) / perMinute });
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { fileErrors } from '../../kernel/files/errors.ts';
+import { clientSignal } from '../../kernel/http/client-signal.ts';
 import { dropRest } from '../../kernel/http/multipart.ts';
 import { listOf, pageOf, pageQuery, pageRequest, problems } from '../../kernel/http/replies.ts';
 import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../../kernel/http/route.ts';
@@ -90,7 +91,7 @@ function installLoading(app: RouteApp, deps: CatalogRoutesDeps): void {
   app.route({
     method: 'PUT',
     url: '/api/catalogs/:name',
-    config: { action: 'catalog.manage' },
+    config: { action: 'catalog.manage', share: 'uploads' },
     schema: {
       tags,
       summary:
@@ -121,7 +122,7 @@ function installMatching(app: RouteApp, { db }: RouteDeps): void {
   app.route({
     method: 'POST',
     url: '/api/catalogs/:name/match',
-    config: { action: 'catalog.read', takesData: true },
+    config: { action: 'catalog.read', takesData: true, share: 'searches' },
     schema: {
       tags,
       summary: `Match up to ${maxRows} rows at once, as the processor catalog would`,
@@ -142,7 +143,12 @@ function installMatching(app: RouteApp, { db }: RouteDeps): void {
       const catalog = await getCatalog(db, keyOf(request));
       const questions = rows.map((row) => readQuestion(row, fields, normalizedFields(JSON.stringify(row))));
       const all = { ...defaultSettings, ...settings };
-      const tried = await matchQuestions(db, catalog, { questions, strategies, settings: all });
+      const tried = await matchQuestions(db, catalog, {
+        questions,
+        strategies,
+        settings: all,
+        signal: clientSignal(reply),
+      });
       // Text and not objects: every name of a column survives, also `__proto__`.
       const body = JSON.stringify({ version: catalog.version, matches: tried.map(renderMatch) });
       return reply.type('application/json; charset=utf-8').send(Buffer.from(body, 'utf8'));

@@ -43,13 +43,20 @@ export interface Tried {
 export async function matchQuestions(
   db: Database,
   catalog: Catalog,
-  asked: { questions: readonly Question[]; strategies: readonly Strategy[]; settings: MatchSettings },
+  asked: {
+    questions: readonly Question[];
+    strategies: readonly Strategy[];
+    settings: MatchSettings;
+    /** Aborts when nobody waits for the matches any more. */
+    signal?: AbortSignal;
+  },
 ): Promise<Tried[]> {
   await assertStrategies(db, { tenantId: catalog.tenantId, used: asked.strategies });
   const answers: Tried[] = [];
   let open = asked.questions.map((question, place) => ({ question, place }));
   for (const strategy of asked.strategies) {
     if (open.length === 0) break;
+    asked.signal?.throwIfAborted();
     const questions = open.map(({ question }) => question);
     const matches = await lookUp(db, catalog, { strategy, questions, settings: asked.settings });
     for (const [index, match] of matches.entries()) {

@@ -50,7 +50,7 @@ function installIngest(app: RouteApp, deps: ItemRoutesDeps): void {
   app.route({
     method: 'POST',
     url: '/api/jobs',
-    config: { action: 'item.create', idempotent: 'by_handler', takesData: true },
+    config: { action: 'item.create', idempotent: 'by_handler', takesData: true, share: 'uploads' },
     schema: {
       tags,
       summary:

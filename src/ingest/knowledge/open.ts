@@ -15,6 +15,7 @@ import { KnowledgeMetrics } from './metrics.ts';
 import { knowledgePipeline } from './pipeline.ts';
 import { knowledgeRoutes } from './routes.ts';
 import type { KnowledgeWorkerDeps } from './run/deps.ts';
+import { createSearchTurns } from './search/search.ts';
 import type { KnowledgeLimits } from './service.ts';
 import type { knowledgeSettings } from './settings.ts';
 import { openSource } from './sources/open-source.ts';
@@ -88,7 +89,7 @@ export function openKnowledgeHouse(options: KnowledgeHouseOptions) {
         ...service,
         ...options.kernel.jobs,
         plan: worker,
-        search: { db, engine, embedders },
+        search: { db, engine, embedders, turns: createSearchTurns() },
       }),
     ],
     tasks: [kbRemovalTask({ db, files })],

@@ -54,7 +54,13 @@ function installIntake(app: RouteApp, deps: UploadRoutesDeps): void {
   app.route({
     method: 'POST',
     url: '/api/uploads',
-    config: { action: 'upload.create', idempotent: 'by_handler', anyKeys: true, takesData: true },
+    config: {
+      action: 'upload.create',
+      idempotent: 'by_handler',
+      anyKeys: true,
+      takesData: true,
+      share: 'uploads',
+    },
     schema: {
       tags,
       summary: 'Upload an ad report: multipart with the fields and a file, or JSON with a file_ref',

@@ -28,6 +28,8 @@ declare module 'fastify' {
     anyKeys?: true;
     /** The JSON body carries data, such as rows: as much as MAX_BODY_BYTES, where others have room for 64 KiB. */
     takesData?: true;
+    /** Which of the tenant’s shares of this process the handler takes a slot of. */
+    share?: Share;
     /** Exempt from the rate limit: probes must not be refused. */
     unlimited?: true;
   }
@@ -37,6 +39,9 @@ declare module 'fastify' {
     receipt: Receipt;
   }
 }
+
+/** What a tenant may have at work only so often at once: TENANT_CONCURRENT_SEARCHES, TENANT_CONCURRENT_UPLOADS. */
+export type Share = 'searches' | 'uploads';
 
 export type RouteApp = FastifyInstance<
   RawServerDefault,

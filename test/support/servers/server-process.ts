@@ -35,6 +35,7 @@ export function useServerProcess(
       DATABASE_URL: database.ownerUrl,
       SLUICE_JWT_SECRET: testTokens.secret ?? '',
       RATE_LIMIT_PER_MINUTE: '1000000',
+      TENANT_REQUESTS_PER_MINUTE: '1000000',
       LOG_LEVEL: 'warn',
       ...env,
     });

@@ -141,10 +141,13 @@ function everyRoute(database: TestDatabase, authenticator: Authenticator): Route
 const testConfig: ServerConfig = {
   maxBodyBytes: 64 * 1024,
   rateLimitPerMinute: 1_000_000,
+  tenantRequestsPerMinute: 1_000_000,
   publicUrl: null,
   trustProxy: false,
   metricsToken: null,
   slowBodySeconds: 30,
+  tenantConcurrentSearches: 8,
+  tenantConcurrentUploads: 16,
   slowBodyBytesPerSecond: 1024,
   secret: 'the installation secret of the tests',
 };

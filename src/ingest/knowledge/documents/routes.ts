@@ -40,7 +40,7 @@ function installIntake(app: RouteApp, deps: DocumentDeps): void {
   app.route({
     method: 'POST',
     url: '/api/knowledge/:kb_id/documents',
-    config: { action: 'knowledge.ingest', idempotent: 'by_handler' },
+    config: { action: 'knowledge.ingest', idempotent: 'by_handler', share: 'uploads' },
     schema: {
       tags,
       summary: 'Add files; a file with a known name replaces the earlier one',

@@ -13,8 +13,14 @@ export interface Embedder {
    * and `retryInMs` in its details when. An error caused by one text fails the whole call; the caller then tries
    * halves.
    */
-  embed(texts: readonly string[], options: { signal: AbortSignal }): Promise<Float32Array[]>;
+  embed(texts: readonly string[], options: EmbedOptions): Promise<Float32Array[]>;
   close(): Promise<void>;
+}
+
+export interface EmbedOptions {
+  signal: AbortSignal;
+  /** Whose texts they are: tenants take turns at an embedder that they share. */
+  tenantId?: string;
 }
 
 export interface EmbedderLimits {

@@ -15,6 +15,11 @@ interface Parts {
   nativeWork: NativeWork;
 }
 
+export interface ModelOptions {
+  signal: AbortSignal;
+  turn<T>(work: () => Promise<T>): Promise<T>;
+}
+
 /** The loaded sentence encoder. It blocks its thread for about 10 ms per window. */
 export class LocalModel {
   readonly #parts: Parts;
@@ -34,12 +39,12 @@ export class LocalModel {
     return new LocalModel({ runtime, session, pieces, nativeWork });
   }
 
-  /** Null for a text without any known piece. */
-  async embed(text: string, { signal }: { signal: AbortSignal }): Promise<Float32Array | null> {
+  /** Null for a text without any known piece. Each window waits for its turn. */
+  async embed(text: string, { signal, turn }: ModelOptions): Promise<Float32Array | null> {
     const sum = new Float32Array(localDimensions);
     for (const window of windowsOf(this.#parts.pieces.encode(text))) {
       signal.throwIfAborted();
-      const vector = await this.#run(window);
+      const vector = await turn(() => this.#run(window));
       for (const [index, value] of vector.entries()) sum[index] = (sum[index] ?? 0) + value * window.length;
     }
     return toUnitLength(sum);

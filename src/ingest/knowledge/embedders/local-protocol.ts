@@ -8,7 +8,7 @@ export interface ThreadStart {
 
 /** Messages from the local embedder to its thread. */
 export type ThreadRequest =
-  | { type: 'embed'; call: number; texts: readonly string[] }
+  | { type: 'embed'; call: number; tenantId: string; texts: readonly string[] }
   | { type: 'cancel'; call: number }
   | { type: 'close' };
 

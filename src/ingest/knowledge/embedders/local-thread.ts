@@ -1,5 +1,6 @@
 // The thread of the local embedder. Inference blocks, and the main thread with leases and heartbeats must not.
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { TenantSlots } from '../../../kernel/limits/tenant-slots.ts';
 import { messageOf } from '../../../lib/errors.ts';
 import { LocalModel } from './local-model.ts';
 import {
@@ -10,22 +11,38 @@ import {
 } from './local-protocol.ts';
 import { NativeWork } from './native-work.ts';
 
-/** Calls are interleaved text by text, so that a search does not wait for a whole group of a run. */
+type EmbedRequest = Extract<ThreadRequest, { type: 'embed' }>;
+
+/** In milliseconds, the longest that a timer can wait: whoever waits for the thread has a limit of its own. */
+const foreverMs = 2 ** 31 - 1;
+
+/**
+ * Calls are interleaved window by window, so that a search does not wait for a whole group of a run, and tenants take
+ * turns, so that it does not wait for another tenant's forty searches.
+ */
 class EmbedderThread {
   readonly #model: LocalModel;
   readonly #answer: (answer: ThreadAnswer, transfer?: ArrayBuffer[]) => void;
   readonly #calls = new Map<number, AbortController>();
+  readonly #turns = new TenantSlots({
+    what: 'texts',
+    setting: 'TENANT_CONCURRENT_SEARCHES',
+    perTenant: 1,
+    total: 1,
+    maxWaiting: Number.POSITIVE_INFINITY,
+    maxWaitMs: foreverMs,
+  });
 
   constructor(model: LocalModel, answer: (answer: ThreadAnswer, transfer?: ArrayBuffer[]) => void) {
     this.#model = model;
     this.#answer = answer;
   }
 
-  async embed(call: number, texts: readonly string[]): Promise<void> {
+  async embed({ call, tenantId, texts }: EmbedRequest): Promise<void> {
     const canceled = new AbortController();
     this.#calls.set(call, canceled);
     try {
-      await this.#embedAll({ call, texts, signal: canceled.signal });
+      await this.#embedAll({ call, tenantId, texts, signal: canceled.signal });
     } catch (error) {
       if (!canceled.signal.aborted) this.#answer({ type: 'failed', call, message: messageOf(error) });
     } finally {
@@ -42,11 +59,12 @@ class EmbedderThread {
     await this.#model.release();
   }
 
-  async #embedAll(work: { call: number; texts: readonly string[]; signal: AbortSignal }): Promise<void> {
-    const { call, texts, signal } = work;
+  async #embedAll(asked: Omit<EmbedRequest, 'type'> & { signal: AbortSignal }): Promise<void> {
+    const { call, tenantId, texts, signal } = asked;
+    const turn = <T>(work: () => Promise<T>) => this.#turns.run(tenantId, work, signal);
     const vectors = new Float32Array(texts.length * localDimensions);
     for (const [index, text] of texts.entries()) {
-      const vector = await this.#model.embed(text, { signal });
+      const vector = await this.#model.embed(text, { signal, turn });
       if (vector === null) {
         this.#answer({
           type: 'refused',
@@ -75,7 +93,7 @@ async function serve(port: MessagePort, start: ThreadStart): Promise<void> {
   port.on('message', (request: ThreadRequest) => {
     switch (request.type) {
       case 'embed':
-        void thread.embed(request.call, request.texts);
+        void thread.embed(request);
         break;
       case 'cancel':
         thread.cancel(request.call);

@@ -270,3 +270,19 @@ describe('a process that ends', () => {
     return [exitCode, killedBy, words];
   }
 });
+
+describe('tenants', () => {
+  test('take turns: the text of one does not wait for the forty that another sent before', async () => {
+    const { embedder } = openLocal();
+    await embedder.embed(['The model is loaded.'], { signal });
+    const order: string[] = [];
+    const embed = async (tenantId: string) => {
+      await embedder.embed(['The dog barks.'], { signal, tenantId });
+      order.push(tenantId);
+    };
+    await Promise.all([...Array.from({ length: 40 }, () => embed('greedy')), embed('quiet')]);
+    expect(order).toHaveLength(41);
+    // The one at work and the one whose turn it is; first come, first served would make it the last.
+    expect(order.indexOf('quiet')).toBeLessThanOrEqual(2);
+  });
+});

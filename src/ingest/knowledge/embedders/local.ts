@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads';
 import { messageOf } from '../../../lib/errors.ts';
 import { threadFile } from '../../../lib/threads/thread-file.ts';
 import { finishedWithin } from '../../../lib/timing/closing.ts';
-import type { Embedder, EmbedderLimits } from './embedder.ts';
+import type { Embedder, EmbedderLimits, EmbedOptions } from './embedder.ts';
 import { embedderErrors } from './errors.ts';
 import {
   localDimensions,
@@ -65,7 +65,7 @@ export class LocalEmbedder implements Embedder {
     this.#idleMs = idleMs;
   }
 
-  async embed(texts: readonly string[], { signal }: { signal: AbortSignal }): Promise<Float32Array[]> {
+  async embed(texts: readonly string[], { signal, tenantId = '' }: EmbedOptions): Promise<Float32Array[]> {
     signal.throwIfAborted();
     if (texts.length === 0) return [];
     assertLengths(texts);
@@ -81,7 +81,7 @@ export class LocalEmbedder implements Embedder {
     try {
       return await new Promise<Float32Array[]>((resolve, reject) => {
         this.#calls.set(call, { texts: texts.length, resolve, reject });
-        thread.postMessage({ type: 'embed', call, texts } satisfies ThreadRequest);
+        thread.postMessage({ type: 'embed', call, tenantId, texts } satisfies ThreadRequest);
       });
     } finally {
       signal.removeEventListener('abort', giveUp);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { clientSignal } from '../../../kernel/http/client-signal.ts';
 import { problems } from '../../../kernel/http/replies.ts';
 import type { RouteModule } from '../../../kernel/http/route.ts';
 import { kbKeyOf, kbParams } from '../bases/form.ts';
@@ -10,7 +11,7 @@ export function searchRoutes(deps: SearchDeps): RouteModule {
     app.route({
       method: 'POST',
       url: '/api/knowledge/:kb_id/search',
-      config: { action: 'knowledge.search' },
+      config: { action: 'knowledge.search', share: 'searches' },
       schema: {
         tags: ['knowledge'],
         summary: 'Search a knowledge base by meaning, by words, or by both',
@@ -22,7 +23,8 @@ export function searchRoutes(deps: SearchDeps): RouteModule {
         }),
         response: { 200: searchReply, ...problems(404, 413, 415, 422) },
       },
-      handler: (request) => searchKnowledge(deps, { ...kbKeyOf(request), ...request.body }),
+      handler: (request, reply) =>
+        searchKnowledge(deps, { ...kbKeyOf(request), ...request.body, signal: clientSignal(reply) }),
     });
   };
 }

@@ -7,10 +7,11 @@ import {
   writeDocument,
 } from '../../../../test/support/probes/word-search.ts';
 import { useDatabase } from '../../../../test/support/worlds/database.ts';
+import { clientErrors } from '../../../kernel/http/client-signal.ts';
 import { embedderErrors } from '../embedders/errors.ts';
 import type { VectorSpace } from '../index/vector/engine.ts';
 import { ExactEngine } from '../index/vector/exact.ts';
-import { type SearchRequest, searchKnowledge } from './search.ts';
+import { createSearchTurns, type SearchRequest, searchKnowledge } from './search.ts';
 import { listTextMatches } from './store.ts';
 
 const database = useDatabase();
@@ -22,7 +23,7 @@ const engine = new ExactEngine({ cacheBytes: 1024 * 1024 });
 
 function searching(options: Parameters<typeof wordEmbedders>[0] = {}) {
   const { asked, embedders } = wordEmbedders(options);
-  return { asked, deps: { db: database.db, engine, embedders } };
+  return { asked, deps: { db: database.db, engine, embedders, turns: createSearchTurns() } };
 }
 
 const addDocument = (space: VectorSpace, document: NewDocument, chunks: NewChunk[]) =>
@@ -34,6 +35,26 @@ async function search(space: VectorSpace, request: Omit<SearchRequest, 'tenantId
 }
 
 const textsOf = (results: readonly { text: string }[]) => results.map(({ text }) => text);
+
+test('a search stops with the reason of its client, and not as one that took too long', async () => {
+  const space = await newSpace(arranged, 4);
+  await addDocument(space, { title: 'Cars' }, [{ text: 'Wash the car weekly.' }]);
+  const gone = clientErrors.raise.client_gone('the client has gone');
+  const { deps } = searching();
+  const client = new AbortController();
+  const turns = createSearchTurns();
+  // The client goes while its search waits for its turn at the index.
+  const atWork = Array.from({ length: 200 }, () => turns.take('other'));
+  const waiting = searchKnowledge(
+    { ...deps, turns },
+    { ...space, query: 'automobile', signal: client.signal },
+  );
+  client.abort(gone);
+  await expect(waiting).rejects.toBe(gone);
+  expect(turns.running).toBeGreaterThan(0);
+  for (const slot of atWork) (await slot)();
+  expect(turns.running).toBe(0);
+});
 
 describe('a search', () => {
   test('returns the chunk with its document, headings, position and score', async () => {

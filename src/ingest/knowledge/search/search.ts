@@ -1,3 +1,5 @@
+import { availableParallelism } from 'node:os';
+import { TenantSlots } from '../../../kernel/limits/tenant-slots.ts';
 import { isSluiceError } from '../../../lib/errors.ts';
 import type { Tx } from '../../../lib/postgres/db.ts';
 import type { EmbedderSettings } from '../embedders/embedder.ts';
@@ -14,7 +16,10 @@ import { type FoundChunk, findServingIndex, listFoundChunks, listTextMatches } f
 export const searchModes = ['vector', 'text', 'hybrid'] as const;
 export type SearchMode = (typeof searchModes)[number];
 
-export type SearchDeps = Pick<KnowledgeWorkerDeps, 'db' | 'engine' | 'embedders'>;
+export interface SearchDeps extends Pick<KnowledgeWorkerDeps, 'db' | 'engine' | 'embedders'> {
+  /** Turns at the index, which takes a core of the database or of this process. Between tenants by turns. */
+  turns: TenantSlots;
+}
 
 export interface SearchRequest extends KbKey {
   query: string;
@@ -50,12 +55,14 @@ export async function searchKnowledge(
     query: checkedQuery(request.query),
     limit: Math.min(maxLimit, Math.max(1, request.limit ?? 10)),
     mode: request.mode ?? 'hybrid',
-    signal: request.signal ?? AbortSignal.timeout(searchLimitMs),
+    signal: AbortSignal.any([request.signal ?? [], AbortSignal.timeout(searchLimitMs)].flat()),
   };
   try {
     return { results: await searchServingIndex(deps, search) };
   } catch (error) {
-    if (!search.signal.aborted || error !== search.signal.reason) throw error;
+    // The reason is the caller’s own when it has gone.
+    const isLate = search.signal.aborted && error === search.signal.reason && !isSluiceError(error);
+    if (!isLate) throw error;
     throw knowledgeErrors.raise.search_timed_out(
       `The search in ${search.kbId} took longer than its time limit`,
       {
@@ -63,6 +70,21 @@ export async function searchKnowledge(
       },
     );
   }
+}
+
+/**
+ * A search at the index keeps a core busy. Running more of them than there are cores makes each slower, and with it
+ * another tenant's, which would have to share with all of them instead of waiting for one.
+ */
+export function createSearchTurns(): TenantSlots {
+  const total = Math.max(2, availableParallelism());
+  return new TenantSlots({
+    what: 'searches',
+    setting: 'TENANT_CONCURRENT_SEARCHES',
+    perTenant: total,
+    total,
+    maxWaiting: 10_000,
+  });
 }
 
 type Search = Required<SearchRequest>;
@@ -98,12 +120,17 @@ async function searchServingIndex(deps: SearchDeps, search: Search): Promise<Sea
     if (serving === null) return [];
     // Outside of any transaction: an embedder may be on another machine.
     const vector = search.mode === 'text' ? null : await embedQuery(deps, search, serving.embedder);
-    const results = await deps.db.tenant(search.tenantId, async (tx) => {
-      const now = await findSpace(tx, search);
-      if (now?.space.generation !== serving.space.generation) return null;
-      const candidates = await listCandidates(deps, tx, { search, space: serving.space, vector });
-      return describe(tx, serving.space, { candidates, limit: search.limit });
-    });
+    const results = await deps.turns.run(
+      search.tenantId,
+      () =>
+        deps.db.tenant(search.tenantId, async (tx) => {
+          const now = await findSpace(tx, search);
+          if (now?.space.generation !== serving.space.generation) return null;
+          const candidates = await listCandidates(deps, tx, { search, space: serving.space, vector });
+          return describe(tx, serving.space, { candidates, limit: search.limit });
+        }),
+      search.signal,
+    );
     if (results !== null) return results;
   }
   throw knowledgeErrors.raise.search_index_moved(
@@ -132,7 +159,7 @@ async function embedQuery(
 ): Promise<Float32Array | null> {
   const embedder = await embedders.get(tenantId, settings);
   try {
-    const [vector] = await embedder.embed([query], { signal });
+    const [vector] = await embedder.embed([query], { signal, tenantId });
     if (vector === undefined) throw new Error(`Embedder ${embedder.provider} returned no vector for a query`);
     return vector;
   } catch (error) {

@@ -1,10 +1,12 @@
+import { setImmediate } from 'node:timers/promises';
+import { TenantSlots } from '../../../../kernel/limits/tenant-slots.ts';
 import type { Tx } from '../../../../lib/postgres/db.ts';
 import { assertDimensions } from './dimensions.ts';
 import type { VectorEngine, VectorQuery } from './engine.ts';
 import { findSpaceState, listChunkIds, listVectors, listVectorsAfter } from './exact-store.ts';
 import { toRows } from './pgvector.ts';
 import { findVectorTable, insertVectors } from './pgvector-store.ts';
-import { createTurns, scanSegment } from './scan.ts';
+import { busyLimitMs, createTurns, scanSegment } from './scan.ts';
 import { bytesPerRow, compareSegments, rowsPerSegment, type Segment, SegmentWriter } from './segments.ts';
 import { TopHits } from './top-hits.ts';
 import type { ChunkVector, StoredVector, VectorHit, VectorSpace } from './types.ts';
@@ -19,6 +21,7 @@ const idsPerPage = 10_000;
 export class ExactEngine implements VectorEngine {
   readonly name = 'exact';
   readonly #cache: VectorCache;
+  readonly #scans = createScanTurns();
 
   constructor(options: { cacheBytes: number }) {
     this.#cache = new VectorCache(options.cacheBytes);
@@ -51,8 +54,27 @@ export class ExactEngine implements VectorEngine {
       ? null
       : await this.#cache.get(space, state, (old) => this.#refresh(tx, space, old, query.signal));
     if (segments === null) await scanPages(tx, space, query, best);
-    else await scanSegments(segments, query, best);
+    else await this.#scanSegments(segments, { ...query, tenantId: space.tenantId, best });
     return best.sorted();
+  }
+
+  /** One scan at a time, each for some milliseconds and by turns between tenants: all of them share one thread. */
+  async #scanSegments(
+    segments: readonly Segment[],
+    { vector, signal, tenantId, best }: VectorQuery & { tenantId: string; best: TopHits },
+  ): Promise<void> {
+    let at = 0;
+    while (at < segments.length) {
+      await this.#scans.run(
+        tenantId,
+        async () => {
+          at = scanFor(busyLimitMs, segments, { at, vector, best });
+          // Whoever waits for the next turn must not run before the event loop has.
+          await setImmediate();
+        },
+        signal,
+      );
+    }
   }
 
   /** Null if the cache cannot hold them all. */
@@ -80,6 +102,32 @@ export class ExactEngine implements VectorEngine {
   }
 }
 
+/** Scans for about this long. Returns the first segment that is left. */
+function scanFor(
+  limitMs: number,
+  segments: readonly Segment[],
+  { at, vector, best }: { at: number; vector: Float32Array; best: TopHits },
+): number {
+  const untilMs = performance.now() + limitMs;
+  let next = at;
+  do {
+    const segment = segments[next];
+    if (segment) scanSegment(segment, vector, best);
+    next += 1;
+  } while (next < segments.length && performance.now() < untilMs);
+  return next;
+}
+
+function createScanTurns(): TenantSlots {
+  return new TenantSlots({
+    what: 'scans',
+    setting: 'TENANT_CONCURRENT_SEARCHES',
+    perTenant: 1,
+    total: 1,
+    maxWaiting: 10_000,
+  });
+}
+
 async function readChunkIds(
   tx: Tx,
   space: VectorSpace,
@@ -93,18 +141,6 @@ async function readChunkIds(
     if (ids.size > most) return null;
     if (page.length < idsPerPage) return ids;
     after = page.at(-1) ?? after;
-    await takeTurn();
-  }
-}
-
-async function scanSegments(
-  segments: readonly Segment[],
-  { vector, signal }: VectorQuery,
-  best: TopHits,
-): Promise<void> {
-  const takeTurn = createTurns(signal);
-  for (const segment of segments) {
-    scanSegment(segment, vector, best);
     await takeTurn();
   }
 }

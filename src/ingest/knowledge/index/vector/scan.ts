@@ -3,7 +3,7 @@ import type { Segment } from './segments.ts';
 import type { TopHits } from './top-hits.ts';
 
 /** How long a scan may block the event loop. */
-const busyLimitMs = 5;
+export const busyLimitMs = 5;
 
 /** Call it between segments: it yields to the event loop if the scan has blocked it long enough. */
 export function createTurns(

@@ -146,10 +146,11 @@ export class Embedding {
     const { run } = this.#context;
     const { breakers, metrics } = run.deps;
     const { provider } = run.embedder;
+    const options = { signal: this.#signal, tenantId: run.key.tenantId };
     const startedAtMs = performance.now();
     try {
       const texts = chunks.map(({ text }) => text);
-      const vectors = checked(run.embedder, texts, await run.embedder.embed(texts, { signal: this.#signal }));
+      const vectors = checked(run.embedder, texts, await run.embedder.embed(texts, options));
       const tookMs = performance.now() - startedAtMs;
       metrics.calls.inc({ provider, answer: 'ok' });
       metrics.callSeconds.observe({ provider }, tookMs / 1000);
