@@ -32,7 +32,8 @@ export function installMetrics(app: RouteApp, options: MetricsOptions): void {
       tags: ['operations'],
       summary: 'Metrics in the Prometheus text format',
       description:
-        'With METRICS_TOKEN as bearer; without one set, from this machine or with an operator’s token.',
+        'With METRICS_TOKEN as bearer; without one set, from this machine (a local Host, and no header of a proxy) or ' +
+        'with an operator’s token.',
       produces: ['text/plain'],
       response: { 200: z.string(), ...publicProblems(401, 403) },
     },
@@ -75,11 +76,18 @@ async function refuseStrangers(request: FastifyRequest, options: MetricsOptions)
   );
 }
 
-/** A proxy on this machine is a loopback peer as well, but it says for whom it asks. */
-function isThisMachine(request: FastifyRequest): boolean {
-  const address = request.socket.remoteAddress ?? '';
-  const loopback = address === '::1' || /^(::ffff:)?127\./.test(address);
-  return (
-    loopback && request.headers['x-forwarded-for'] === undefined && request.headers.forwarded === undefined
-  );
+/** A proxy on this machine is a loopback peer as well. It asks for somebody else, or under the server's public name. */
+function isThisMachine({ socket, headers }: FastifyRequest): boolean {
+  const isLoopback = socket.remoteAddress === '::1' || /^(::ffff:)?127\./.test(socket.remoteAddress ?? '');
+  return isLoopback && localHost.test(headers.host ?? '') && !Object.keys(headers).some(isOfProxy);
+}
+
+const localHost = /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])(:\d{1,5})?$/i;
+
+/** What proxies, balancers and content networks add; a scraper on this machine sends none of it. */
+const proxyHeaders =
+  /^(via|forwarded|x-forwarded(-.*)?|x-real-ip|x-original-.*|x-envoy-.*|x-amzn-.*|(.*-)?client-ip|cf-.*)$/;
+
+function isOfProxy(name: string): boolean {
+  return proxyHeaders.test(name);
 }

@@ -24,7 +24,6 @@ describe('/api/me', () => {
     'a/b?c#d e+f',
     '../../etc/passwd',
     "'; drop table tenants; --",
-    ' leading and trailing ',
     '🜁'.repeat(200),
   ])('returns the tenant id %j unchanged, and its tenant is found by it', async (tenantId) => {
     const headers = await server.bearer({ tenantId, role: 'member', name: 'Ada' });

@@ -262,7 +262,8 @@ export interface ConnectorStatus {
   configured: boolean;
   /** Settings that have to be set */
   missing: string[];
-  base_url: string;
+  /** Shown to administrators only */
+  base_url: string | null;
   enrolment: 'open' | 'operator';
   airbyte: {
     /** closed: syncs run; open: they wait */
@@ -3411,7 +3412,7 @@ export interface Paths {
     };
   };
   '/metrics': {
-    /** Metrics in the Prometheus text format. With METRICS_TOKEN as bearer; without one set, from this machine or with an operator’s token. */
+    /** Metrics in the Prometheus text format. With METRICS_TOKEN as bearer; without one set, from this machine (a local Host, and no header of a proxy) or with an operator’s token. */
     get: {
       path: undefined;
       query: undefined;

@@ -10,7 +10,14 @@ import {
 } from '../../kernel/http/replies.ts';
 import { principalOf, type RouteModule } from '../../kernel/http/route.ts';
 import { changeTenant, createTenant, getTenant, listTenants } from '../../kernel/tenancy/service.ts';
-import { idMaxLength, isUsableId, plans, type Tenant } from '../../kernel/tenancy/types.ts';
+import {
+  idMaxLength,
+  isPlainId,
+  isUsableId,
+  plainIdRule,
+  plans,
+  type Tenant,
+} from '../../kernel/tenancy/types.ts';
 
 const tags = ['tenants'];
 const list = 'tenants';
@@ -71,7 +78,7 @@ export const tenantRoutes: RouteModule = (app, { db, cursors }) => {
       tags,
       summary: 'Create a tenant with its first workspace',
       body: z.strictObject({
-        tenant_id: tenantId,
+        tenant_id: z.string().min(1).refine(isPlainId, `must be ${plainIdRule}`),
         name: displayName.optional(),
         plan: z.enum(plans).default('free'),
       }),

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Tx } from '../../lib/postgres/db.ts';
 import { problems } from '../http/replies.ts';
 import { principalOf, type RouteApp, type RouteDeps, type RouteModule } from '../http/route.ts';
+import { can } from '../tenancy/rights.ts';
 import { ownerFilter } from '../tenancy/types.ts';
 import type { Scope } from './types.ts';
 import { type ProcessStatistic, processStatistics, type Statistic, statistics } from './views.ts';
@@ -28,7 +29,7 @@ function installStatistic(app: RouteApp, { db }: RouteDeps, { url, summary, row,
   });
 }
 
-/** Workers and upkeep serve all tenants alike and hold nothing of any tenant. */
+/** Workers and upkeep serve all tenants alike and hold nothing of any tenant. Only administrators see machines. */
 function installProcessStatistic(app: RouteApp, { db }: RouteDeps, statistic: ProcessStatistic): void {
   const { url, summary, row, read } = statistic;
   app.route({
@@ -36,6 +37,9 @@ function installProcessStatistic(app: RouteApp, { db }: RouteDeps, statistic: Pr
     url,
     config: { action: 'stats.read' },
     schema: { tags, summary, response: { 200: z.object({ data: z.array(row) }), ...problems() } },
-    handler: async () => ({ data: await db.readAcross(read) }),
+    handler: async (request) => {
+      const seesHosts = can(principalOf(request).role, 'installation.read');
+      return { data: await db.readAcross((tx) => read(tx, { seesHosts })) };
+    },
   });
 }

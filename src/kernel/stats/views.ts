@@ -15,7 +15,8 @@ interface View<Arguments extends unknown[]> {
 }
 
 export type Statistic = View<[Scope]>;
-export type ProcessStatistic = View<[]>;
+/** `seesHosts`: whether the caller may know the machines that serve all tenants. */
+export type ProcessStatistic = View<[{ seesHosts: boolean }]>;
 
 const count = z.int();
 const maybe = timestamp.nullable();
@@ -97,9 +98,10 @@ const workers: ProcessStatistic = {
     is_alive: z.boolean(),
     leases: count,
   }),
-  read: async (tx) =>
+  read: async (tx, { seesHosts }) =>
     (await listWorkers(tx)).map(({ lostAt, ...worker }) => ({
       ...toSnakeCase(worker),
+      name: seesHosts ? worker.name : `worker ${worker.workerId.slice(-8)}`,
       is_alive: lostAt === null,
     })),
 };
@@ -115,7 +117,10 @@ const upkeep: ProcessStatistic = {
     last_result: z.record(z.string(), z.number()).nullable(),
     last_error: z.string().nullable(),
   }),
-  read: async (tx) => (await listTasks(tx)).map(toSnakeCase),
+  read: async (tx, { seesHosts }) =>
+    (await listTasks(tx)).map((task) =>
+      toSnakeCase(seesHosts ? task : { ...task, lastResult: null, lastError: null }),
+    ),
 };
 
 export const processStatistics: ProcessStatistic[] = [workers, upkeep];

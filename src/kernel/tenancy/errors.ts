@@ -13,6 +13,10 @@ export const tenancyErrors = defineErrors({
     'The token is not accepted',
     'Get a new token: correctly signed, not expired, with the claims sub, tenant_id, role, iss, aud and exp.',
   ),
+  tenant_id_refused: unauthenticated(
+    'No new tenant may have this id',
+    'Issue tokens with a tenant_id of visible characters, without spaces at its ends and in Unicode form NFC.',
+  ),
   invalid_api_key: unauthenticated(
     'The API key is not accepted',
     'Check that the key is complete; if it expired or was revoked, create a new one under /api/api-keys.',

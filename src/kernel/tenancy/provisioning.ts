@@ -11,7 +11,7 @@ import {
   isTenantErased,
   upsertUser,
 } from './store.ts';
-import type { Plan, Principal } from './types.ts';
+import { isPlainId, type Plan, type Principal, plainIdRule } from './types.ts';
 
 const defaultWorkspaceName = 'Default';
 
@@ -63,12 +63,26 @@ export async function provisionTenant(
 ): Promise<boolean> {
   const isNew = await insertTenantIfMissing(tx, { tenantId, name, plan });
   if (!isNew) return false;
+  // Only now: a tenant that exists keeps its id.
+  if (!isPlainId(tenantId)) {
+    throw tenancyErrors.raise.tenant_id_refused(
+      `The tenant id ${visibly(tenantId)} is not allowed for a new tenant; it must be ${plainIdRule}`,
+    );
+  }
   // Checked after the insert, which has waited for an erasure in progress at its unique index.
   if (await isTenantErased(tx, tenantHashOf(tenantId))) {
     throw tenancyErrors.raise.tenant_erased(`The tenant ${tenantId} was erased and cannot come back`);
   }
   await insertWorkspace(tx, { tenantId, workspaceId: newId(), name: defaultWorkspaceName });
   return true;
+}
+
+/** With everything that is not printable ASCII as an escape: the reader could not see what is wrong. */
+function visibly(text: string): string {
+  return JSON.stringify(text).replace(
+    /[^\x20-\x7e]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 export function tenantHashOf(tenantId: string): string {

@@ -39,6 +39,10 @@ export const rights = {
     meaning: 'see the audit log and its stream (a member: of their own jobs)',
   },
   'stats.read': { roles: everyone, meaning: 'see statistics (a member: of their own jobs)' },
+  'installation.read': {
+    roles: administration,
+    meaning: 'see the names of machines, the results of upkeep and the address of Airbyte',
+  },
   'worker.cycle': { roles: ['service', 'operator'], meaning: 'run one worker cycle for your own tenant' },
   'worker.cycle_all': { roles: ['operator'], meaning: 'run one worker cycle for all tenants' },
   'upload.create': { roles: intake, meaning: 'upload reports' },

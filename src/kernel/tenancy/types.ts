@@ -82,6 +82,20 @@ export function isUsableId(text: string): boolean {
   return text.length > 0 && [...text].length <= idMaxLength && !/[\p{Cc}\p{Cs}]/u.test(text);
 }
 
+/**
+ * Whether a new tenant may have this id. People tell tenants apart by what they see, so nothing invisible may make two
+ * of them: spaces at the ends, other spaces than the usual one, format and bidi characters, letters not composed.
+ */
+export function isPlainId(text: string): boolean {
+  const isComposed = text === text.normalize('NFC') && text === text.trim();
+  return isUsableId(text) && isComposed && !/[\p{Cf}\p{Zl}\p{Zp}\p{DI}]|(?! )\p{Zs}/u.test(text);
+}
+
+/** Completes "must be …". */
+export const plainIdRule =
+  `1 to ${idMaxLength} characters without control, format or bidi characters, without spaces at its ends and in ` +
+  'Unicode form NFC';
+
 /** The user id that limits what a member sees; undefined for everybody else, who sees the whole tenant. */
 export function ownerFilter(principal: Principal): string | undefined {
   return principal.role === 'member' ? principal.userId : undefined;

@@ -4,6 +4,7 @@ import { listOf, pageQuery, problems, publicProblems, timestamp } from '../../..
 import { principalOf, type RouteApp, type RouteDeps } from '../../../kernel/http/route.ts';
 import type { WakeUp } from '../../../kernel/jobs/wake-up.ts';
 import type { CircuitBreakers } from '../../../kernel/limits/circuit-breaker.ts';
+import { can } from '../../../kernel/tenancy/rights.ts';
 import { toSnakeCase } from '../../../lib/snake-case.ts';
 import { connectorFields, connectorFormParts, wishOf } from '../form.ts';
 import { dependency } from '../sync/airbyte-calls.ts';
@@ -33,7 +34,7 @@ export const statusReply = z
   .object({
     configured: z.boolean(),
     missing: z.array(z.string()).describe('Settings that have to be set'),
-    base_url: z.string(),
+    base_url: z.string().nullable().describe('Shown to administrators only'),
     enrolment: z.enum(enrolmentModes),
     airbyte: z.object({
       state: z.enum(['closed', 'open', 'probing']).describe('closed: syncs run; open: they wait'),
@@ -57,15 +58,18 @@ function installStatus(app: RouteApp, deps: ConnectionRouteDeps): void {
     },
     handler: async (request) => {
       const breaker = (await deps.breakers.list()).find((one) => one.dependency === dependency);
-      const isOperator = principalOf(request).role === 'operator';
+      const { role } = principalOf(request);
+      const isOperator = role === 'operator';
+      const seesHosts = can(role, 'installation.read');
       return {
         configured: deps.client !== null,
         missing: [...deps.missing],
-        base_url: deps.baseUrl,
+        base_url: seesHosts ? deps.baseUrl : null,
         enrolment: deps.enrolment,
         airbyte: {
           state: breaker?.state ?? ('closed' as const),
-          reason: breaker?.reason ?? null,
+          // It may name the server that does not respond.
+          reason: seesHosts ? (breaker?.reason ?? null) : null,
           since: breaker?.openedAt?.toISOString() ?? null,
           next_try_at: breaker?.probeAt?.toISOString() ?? null,
         },
