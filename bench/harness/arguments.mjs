@@ -14,6 +14,7 @@ export const benchNames = [
   'pickup',
   'backlog',
   'fairness',
+  'neighbours',
   'rescue',
   'start',
 ];

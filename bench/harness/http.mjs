@@ -1,6 +1,6 @@
 // A minimal HTTP client: its own cost must not be measured.
 import { createReadStream } from 'node:fs';
-import { stat } from 'node:fs/promises';
+import { stat, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 
 /** Creates an items job from a CSV file; returns its id. */
@@ -40,6 +40,14 @@ export async function readExport(serve, { jobId, exportFormat }) {
     (outgoing) => outgoing.end(),
   );
   return { sizeBytes, lines };
+}
+
+/** Reads an export into a file. */
+export async function saveExport(serve, { jobId, exportFormat, path }) {
+  const url = `${serve.url}/api/jobs/${jobId}/export?format=${exportFormat}`;
+  const answer = await fetch(url, { method: 'POST', headers: serve.headers });
+  if (!answer.ok) throw new Error(`${url} answered ${answer.status}: ${await answer.text()}`);
+  await writeFile(path, Buffer.from(await answer.arrayBuffer()));
 }
 
 function send(url, { headers, status, drop = false }, write) {

@@ -22,7 +22,7 @@ export async function startServe({ database, settings = {}, hasWorker = false, d
   const started = await startProcess(words, { database, settings, dataDir });
   const url = await started.firstUrl();
   await until('the server is ready', async () => (await fetch(`${url}/health/ready`)).ok);
-  return { ...started, url, headers: { authorization: `Bearer ${await token()}` } };
+  return { ...started, url, headers: await bearerOf({ tenantId }) };
 }
 
 /** Worker processes on this database; resolves when all are registered. */
@@ -84,12 +84,14 @@ export async function startProcess(words, { database = null, settings = {}, data
   return { pid: child.pid, stop, firstUrl };
 }
 
-async function token() {
+/** The header of an admin of the tenant. */
+export async function bearerOf({ tenantId: ofTenant, userId: user = userId }) {
   const { mintToken } = await import('../../dist/modules/kernel/tenancy/tokens.js');
-  return mintToken(
+  const token = await mintToken(
     { secret: jwtSecret, issuer: 'sluice', audience: 'sluice', jwksUrl: null },
-    { tenantId, userId, role: 'admin', lifetimeSeconds: 86_400 },
+    { tenantId: ofTenant, userId: user, role: 'admin', lifetimeSeconds: 86_400 },
   );
+  return { authorization: `Bearer ${token}` };
 }
 
 /** Signs cursors as the server does, to open a page without reading all pages before it. */
