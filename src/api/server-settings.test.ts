@@ -38,6 +38,26 @@ describe('with a low rate limit', () => {
   });
 });
 
+describe('with a low rate limit of a tenant', () => {
+  const server = useServer(database, { config: { tenantRequestsPerMinute: 5 }, clock: { nowMs: () => 0 } });
+  const statusAs = async (tenantId: string, userId: string) => {
+    const headers = await server.bearer({ tenantId, userId, lifetimeSeconds: 600 });
+    const reply = await server.app.inject({ url: '/api/me', headers });
+    return { status: reply.statusCode, limit: reply.headers['ratelimit-limit'], ...reply.json() };
+  };
+
+  test('its users share it, and another tenant has its own', async () => {
+    for (let n = 0; n < 5; n += 1) expect(await statusAs('busy', `user-${n}`)).toMatchObject({ status: 200 });
+    expect(await statusAs('busy', 'user-6')).toMatchObject({
+      status: 429,
+      code: 'tenant_rate_limited',
+      setting: 'TENANT_REQUESTS_PER_MINUTE',
+      limit: 5,
+    });
+    expect(await statusAs('calm', 'user-6')).toMatchObject({ status: 200, limit: '5' });
+  });
+});
+
 describe('behind https', () => {
   const server = useServer(database, {
     config: { publicUrl: 'https://sluice.example.com', metricsToken: 'a token for the scraper' },

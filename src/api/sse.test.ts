@@ -9,7 +9,7 @@ const database = useDatabase();
 
 describe('streams', () => {
   const server = useServer(database, {
-    routes: [liveEvents({ maxStreams: 5, maxPerPrincipal: 3, heartbeatMs: 60_000 })],
+    routes: [liveEvents({ maxStreams: 5, maxPerPrincipal: 3, maxPerTenant: 4, heartbeatMs: 60_000 })],
   });
   const open = async (claims: TestClaims, query = '') =>
     openEventSource(`${server.url}/api/events/stream${query}`, await server.bearer(claims));
@@ -29,7 +29,11 @@ describe('streams', () => {
     const mine = [];
     for (let n = 0; n < 3; n += 1) mine.push(await open({ tenantId, userId: 'ada' }));
     expect(await refusalOf(await open({ tenantId, userId: 'ada' }))).toEqual(refused);
-    const others = [await open({ tenantId, userId: 'bob' }), await open({ tenantId, userId: 'eve' })];
+    const elsewhere = `sse-${newId()}`;
+    const others = [
+      await open({ tenantId: elsewhere, userId: 'bob' }),
+      await open({ tenantId: elsewhere, userId: 'eve' }),
+    ];
     expect(await refusalOf(await open({ tenantId, userId: 'dan' }))).toEqual(refused);
     for (const source of [...mine, ...others]) expect(source.status).toBe(200);
     others[0]?.close();
@@ -40,6 +44,18 @@ describe('streams', () => {
       return source.status === 200;
     }, 'the place becomes free');
     for (const source of [...mine, ...others, ...late]) source.close();
+  });
+
+  test('are limited per tenant too, however many users it has', async () => {
+    const tenantId = `sse-${newId()}`;
+    const all = [];
+    for (let n = 0; n < 4; n += 1) all.push(await open({ tenantId, userId: `user-${n}` }));
+    const refused = await open({ tenantId, userId: 'user-4' });
+    expect(await refusalOf(refused)).toMatchObject({ status: 429, code: 'too_many_streams' });
+    expect(JSON.parse(refused.text)).toMatchObject({ setting: 'TENANT_STREAMS', limit: 4 });
+    const other = await open({ tenantId: `sse-${newId()}`, userId: 'ada' });
+    expect(other.status).toBe(200);
+    for (const source of [...all, other]) source.close();
   });
 
   // Here a client has a minute before it is cut off: the other one hangs all the time, however slow the machine is.

@@ -16,6 +16,19 @@ function workspacesOf(tenantId: string): Promise<{ name: string }[]> {
 }
 
 describe('admission', () => {
+  test('a tenant whose id looks like another one’s is not created, and one that exists is admitted', async () => {
+    const admit = (tenantId: string) =>
+      createAdmissions(database.db, systemClock).admit(principalOf(tenantId));
+    const id = `look-${newId()}`;
+    await admit(id);
+    for (const other of [`${id} `, ` ${id}`, `${id}\u200b`, `\u202e${id}`, `${id}e\u0301`]) {
+      await expect(admit(other)).rejects.toMatchObject({ code: 'tenant_id_refused' });
+      expect(await workspacesOf(other)).toEqual([]);
+    }
+    await database.owner('insert into tenants (tenant_id, name) values ($1, $1)', [`${id} `]);
+    await admit(`${id} `);
+  });
+
   test('50 simultaneous first requests of a tenant make one tenant, one workspace and their 50 users', async () => {
     const tenantId = `new-${newId()}`;
     // Each as a process of its own would do it: nothing shared but the database.
