@@ -32,8 +32,8 @@ export function installMetrics(app: RouteApp, options: MetricsOptions): void {
       tags: ['operations'],
       summary: 'Metrics in the Prometheus text format',
       description:
-        'With METRICS_TOKEN as bearer; without one set, from this machine (a local Host, and no header of a proxy) or ' +
-        'with an operator’s token.',
+        'With METRICS_TOKEN as bearer; without one set, from this machine (a local Host, and no header of a proxy) ' +
+        'or with an operator’s token.',
       produces: ['text/plain'],
       response: { 200: z.string(), ...publicProblems(401, 403) },
     },

@@ -319,6 +319,11 @@ describe('metrics', () => {
     );
   });
 
+  test.each(['via', 'x-real-ip', 'x-forwarded-host'])('are closed to a proxy that adds %s', async (name) => {
+    const reply = await fetch(`${server.url}/metrics`, { headers: { [name]: '203.0.113.9' } });
+    expect(reply.status).toBe(401);
+  });
+
   test('count requests by route pattern, never by path', async () => {
     const headers = await server.bearer({ tenantId: 'm' });
     await server.app.inject({ url: '/api/tenants/some-particular-id', headers });

@@ -125,7 +125,7 @@ function createLimiters(config: ServerConfig, clock: Clock) {
       clock,
       refuse: (most, extras) =>
         raise.tenant_rate_limited(
-          `All users and keys of this tenant together may make ${most} requests per minute (TENANT_REQUESTS_PER_MINUTE)`,
+          `All keys of this tenant may make ${most} requests per minute together (TENANT_REQUESTS_PER_MINUTE)`,
           { ...extras, details: { setting: 'TENANT_REQUESTS_PER_MINUTE', limit: most } },
         ),
     }),

@@ -29,6 +29,8 @@ export interface ConsoleServer {
   start(): Promise<void>;
 }
 
+const noRateLimits = { RATE_LIMIT_PER_MINUTE: '1000000', TENANT_REQUESTS_PER_MINUTE: '1000000' };
+
 export function useConsoleServer(database: TestDatabase, env: Record<string, string> = {}): ConsoleServer {
   const sluice = useCommandLine();
   let airbyte: FakeAirbyte | undefined;
@@ -43,8 +45,7 @@ export function useConsoleServer(database: TestDatabase, env: Record<string, str
       SLUICE_JWT_SECRET: testTokens.secret ?? '',
       SLUICE_SECRET_KEY: 'ab'.repeat(32),
       SLUICE_BLOCK_PRIVATE_ADDRESSES: 'false',
-      RATE_LIMIT_PER_MINUTE: '1000000',
-      TENANT_REQUESTS_PER_MINUTE: '1000000',
+      ...noRateLimits,
       LOG_LEVEL: 'warn',
       AIRBYTE_BASE_URL: now(airbyte).url,
       AIRBYTE_API_TOKEN: now(airbyte).settings.fixedToken,

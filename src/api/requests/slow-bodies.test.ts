@@ -5,7 +5,7 @@ import { SlowBodies } from './slow-bodies.ts';
 
 const clock = { atMs: 0, nowMs: () => clock.atMs };
 
-/** A server that never answers by itself, and a client that sends what it is told; time passes when the test says so. */
+/** A server that never answers by itself, and a client that sends what it is told; the test lets time pass. */
 async function openConnection({ isRead = true, length = '1000000' } = {}) {
   const bodies = new SlowBodies({ slowBodySeconds: 30, slowBodyBytesPerSecond: 1024 }, clock);
   let arrived: IncomingMessage | undefined;

