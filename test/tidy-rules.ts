@@ -327,7 +327,7 @@ interface Node {
   readonly [key: string]: unknown;
 }
 
-const isFunction = ({ type }: Node) =>
+export const isFunction = ({ type }: Node) =>
   /^(FunctionDeclaration|FunctionExpression|ArrowFunctionExpression)$/.test(type);
 
 /** The function given to `describe` is a chapter of tests and not a function that does something. */
@@ -351,7 +351,7 @@ function isMember(node: Node, object: string, property?: string): boolean {
 const parsed = new WeakMap<SourceFile, Node[]>();
 
 /** Every node of the file's syntax tree, parents first. */
-function nodesOf(file: SourceFile): Node[] {
+export function nodesOf(file: SourceFile): Node[] {
   const known = parsed.get(file);
   if (known) return known;
   const nodes: Node[] = [];
@@ -378,7 +378,7 @@ function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null && 'type' in value && typeof value.type === 'string';
 }
 
-function lineCounter(text: string): (offset: number) => number {
+export function lineCounter(text: string): (offset: number) => number {
   const starts = [0];
   for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) starts.push(at + 1);
   return (offset) => {

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { crowdedFolders, folderCycles } from './tidy-folders.ts';
+import { patternSource } from './tidy-patterns.ts';
 import {
   consoleUse,
   environment,
@@ -65,6 +66,7 @@ describe('the repository', () => {
   test('has no line that is too wide', () => check(lineWidth, [...code, ...migrations]));
   test('reads the environment only in its configuration', () => check(environment));
   test('writes to the terminal in one place', () => check(consoleUse));
+  test('makes no pattern while it runs, except in linear time', () => check(patternSource));
   test('has migrations without a gap, each with a down migration', () => {
     expect(migrationNames(readdirSync(path.join(root, 'migrations')))).toEqual([]);
   });
@@ -312,6 +314,18 @@ describe('the outside world', () => {
       expect.stringMatching(/^src\/api\/a\.ts:2 uses console/),
     ]);
     expect(breaches(consoleUse, 'src/cli/terminal/output.ts', "console.log('a');")).toEqual([]);
+  });
+
+  test('a pattern that is made in a function is refused, and one of constants allowed', () => {
+    const made = 'export const find = (text: string) => new RegExp(text).test(text);';
+    expect(breaches(patternSource, 'src/kernel/a.ts', `\n${made}`)).toEqual([
+      expect.stringMatching(/^src\/kernel\/a\.ts:2 makes a RegExp at run time/),
+    ]);
+    expect(breaches(patternSource, 'src/kernel/a.ts', 'function a(b) { return RegExp(b); }')).toHaveLength(1);
+    expect(
+      breaches(patternSource, 'src/kernel/a.ts', "const words = new RegExp(['a', 'b'].join('|'));"),
+    ).toEqual([]);
+    expect(breaches(patternSource, 'src/lib/patterns/translate-pattern.ts', made)).toEqual([]);
   });
 
   test('a migration with a gap, a repeated number, no down migration or a wrong name is refused', () => {

@@ -7,6 +7,7 @@ import type { IngestDeps } from '../../src/ingest/items/intake/ingest.ts';
 import { itemDoor } from '../../src/ingest/items/intake/intake.ts';
 import { ItemMetrics } from '../../src/ingest/items/metrics.ts';
 import { createProcessorRegistry } from '../../src/ingest/items/processing/processors/registry.ts';
+import { RowChecks } from '../../src/ingest/items/processing/processors/validate/row-checks.ts';
 import { createFiles } from '../../src/kernel/files/backends.ts';
 import { findJob } from '../../src/kernel/jobs/store.ts';
 import type { TurnResult } from '../../src/kernel/jobs/types.ts';
@@ -204,7 +205,10 @@ function ingestDeps(): IngestDeps {
   const { db, registry, wake, metrics, quotas } = testKernel(database);
   return {
     ...{ db, registry, wake, metrics, quotas },
-    processors: createProcessorRegistry({ catalogs: testCatalogHouse(database.db).door }),
+    processors: createProcessorRegistry({
+      rowChecks: new RowChecks(),
+      catalogs: testCatalogHouse(database.db).door,
+    }),
     itemMetrics: new ItemMetrics(new Registry()),
     bounds: itemBounds,
     maxOpenItems: 1_000_000,

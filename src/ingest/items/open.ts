@@ -11,6 +11,7 @@ import { Lanes } from './processing/lanes.ts';
 import { Pacing } from './processing/pacing.ts';
 import type { ProcessorDefinition } from './processing/processors/custom/define-processor.ts';
 import { createProcessorRegistry } from './processing/processors/registry.ts';
+import { RowChecks } from './processing/processors/validate/row-checks.ts';
 import { itemRoutes } from './routes.ts';
 import { freeItemsOf, removeDeadIngests } from './service.ts';
 import { countOpen, listItemJobs } from './store.ts';
@@ -41,9 +42,11 @@ export function openItemHouse(options: ItemHouseOptions) {
   const { db, files, bounds, kernel } = options;
   const { workerId } = kernel.membership;
   const decoder = new ImageDecoder();
+  const rowChecks = new RowChecks();
   const metrics = new ItemMetrics(options.registry);
   const processors = createProcessorRegistry({
     catalogs: options.catalogs,
+    rowChecks,
     custom: options.customProcessors,
   });
   metrics.watchPending(() => readPending(options));
@@ -69,7 +72,7 @@ export function openItemHouse(options: ItemHouseOptions) {
       const rows = await db.tenant(tenantId, (tx) => listItemJobs(tx, { tenantId, jobIds }));
       return new Map(rows.map((row) => [row.jobId, renderItems(row, pacing.describeLive(row.jobId))]));
     },
-    close: () => decoder.close(),
+    close: async () => void (await Promise.all([decoder.close(), rowChecks.close()])),
     tasks: [{ name: 'remove_dead_ingests', everyMs: 60_000, run: () => removeDeadIngests(db, { files }) }],
   } satisfies OpenHouse & { door: FileDoor<RowsTarget> };
 }

@@ -19,7 +19,7 @@ import { watchJob } from './processing/job-watch.ts';
 import type { Lanes } from './processing/lanes.ts';
 import { changeOf, givenBack } from './processing/outcomes.ts';
 import type { Pacing, ProviderPace } from './processing/pacing.ts';
-import { type ClaimedInput, processItems } from './processing/processing.ts';
+import { type ClaimedInput, prepareProcessor, processItems } from './processing/processing.ts';
 import type { ProcessorRegistry } from './processing/processors/registry.ts';
 import {
   type ItemOutcome,
@@ -75,8 +75,7 @@ const maxPureMs = 1_000;
 export async function takeItemTurn(deps: ItemWorkerDeps, turn: Turn): Promise<TurnResult> {
   const job = await deps.db.tenant(turn.job.tenantId, (tx) => findItemJob(tx, turn.job));
   if (!job) throw jobErrors.raise.job_not_found(`Job ${turn.job.jobId} has no record of its items`);
-  const processor = deps.processors.get(job.processor);
-  const options = processor.validateOptions(job.options);
+  const { processor, options } = prepareProcessor(deps.processors.get(job.processor), job);
   const name = processor.provider?.(options) ?? processor.name;
   const opened: Opened = {
     turn,
@@ -88,7 +87,8 @@ export async function takeItemTurn(deps: ItemWorkerDeps, turn: Turn): Promise<Tu
   };
   let isLast = false;
   try {
-    const result = await (processor.isPure ? takePureTurn(deps, opened) : takeLockedTurn(deps, opened));
+    const isQuick = processor.isPure && !processor.isSlow?.(options);
+    const result = await (isQuick ? takePureTurn(deps, opened) : takeLockedTurn(deps, opened));
     isLast = result.state === 'finished';
     return result;
   } finally {
@@ -353,9 +353,12 @@ function observe(
   { job }: Opened,
   seen: { items: number; changes: readonly ItemChange[]; startedAtMs: number },
 ): void {
-  if (seen.items === 0) return;
+  // Rows that were given back untouched say nothing about how long a row takes.
+  const untouched = seen.changes.filter((change) => change.givesAttemptBack && change.retryClass === null);
+  const items = seen.items - untouched.length;
+  if (items === 0) return;
   deps.pacing.observe(job.jobId, {
-    items: seen.items,
+    items,
     elapsedMs: performance.now() - seen.startedAtMs,
     failures: seen.changes.filter(({ retryClass }) => retryClass === 'transient').length,
   });

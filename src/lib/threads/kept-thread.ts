@@ -22,12 +22,12 @@ export class KeptThread<Request, Answer> {
     this.#options = options;
   }
 
-  /** The bytes are transferred, not copied. */
-  ask(request: Request, bytes: Uint8Array<ArrayBuffer>): void {
+  /** Bytes of the request that are named here are transferred, not copied. */
+  ask(request: Request, bytes?: Uint8Array<ArrayBuffer>): void {
     clearTimeout(this.#idle);
     this.#thread ??= this.#start();
     this.#thread.ref();
-    this.#thread.postMessage(request, [bytes.buffer]);
+    this.#thread.postMessage(request, bytes ? [bytes.buffer] : []);
   }
 
   /** An idle thread does not keep the process alive, and ends after a while to free its memory. */

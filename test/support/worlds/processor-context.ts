@@ -26,6 +26,7 @@ export function itemsOf(...inputs: Record<string, unknown>[]): ItemInput[] {
     id: index + 1,
     rowNo: index + 1,
     input,
+    inputJson: JSON.stringify(input),
     normalized: normalizedFields(JSON.stringify(input)),
     attempts: 1,
     strategy: 0,

@@ -2,13 +2,14 @@ import { expect, test } from 'vitest';
 import type { CatalogDoor } from '../../../kernel/house/doors.ts';
 import { createProcessorRegistry } from '../processing/processors/registry.ts';
 import type { ItemOutcome } from '../processing/processors/types.ts';
+import { RowChecks } from '../processing/processors/validate/row-checks.ts';
 import { chooseAtLast, chooseForRows, refuseEarly, type Wish } from './choose-processor.ts';
 
 const processItem = (): ItemOutcome => ({ status: 'DONE', result: {} });
 const custom = [{ name: 'mine', normalize: () => ({}), processItem }];
 // No processor of these tests looks anything up.
 const catalogs = {} as CatalogDoor;
-const deps = { processors: createProcessorRegistry({ catalogs, custom }) };
+const deps = { processors: createProcessorRegistry({ rowChecks: new RowChecks(), catalogs, custom }) };
 const wish: Wish = { tenantId: 't', fileName: 'rows.csv', processor: null, options: undefined };
 const usual = chooseForRows(deps, wish, 'csv');
 

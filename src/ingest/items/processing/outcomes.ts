@@ -1,6 +1,6 @@
 import { decideRetry, type RetryPolicy } from '../../../kernel/jobs/retry.ts';
 import type { ClaimedItem, ItemBounds, ItemChange } from '../types.ts';
-import { type ItemOutcome, sameAsInput } from './processors/types.ts';
+import { type ItemOutcome, ResultJson, sameAsInput } from './processors/types.ts';
 
 /**
  * The new state of an item after a processor returned its outcome: a pure function of the item, the outcome, the bounds
@@ -81,7 +81,8 @@ function settled(item: Pick<ClaimedItem, 'id'>, status: ItemChange['status']): I
 }
 
 /** Replaces NUL characters, which PostgreSQL cannot store in JSON. */
-function jsonOf(value: unknown): string {
+export function jsonOf(value: unknown): string {
+  if (value instanceof ResultJson) return value.json;
   const json = JSON.stringify(value ?? null);
   if (!json.includes('\\u0000')) return json;
   // After an even number of backslashes it is an escape; after an odd one it only looks like it.

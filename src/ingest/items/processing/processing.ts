@@ -1,10 +1,27 @@
 import { normalizedFields } from '../../../kernel/rows/normalized-fields.ts';
 import { isSluiceError, messageOf } from '../../../lib/errors.ts';
 import { parseExactly } from '../../../lib/rows/exact-json.ts';
-import type { ClaimedItem } from '../types.ts';
+import type { ClaimedItem, ItemJob } from '../types.ts';
 import type { ItemInput, ItemOutcome, Processor, ProcessorContext } from './processors/types.ts';
 
 const maxCrashes = 3;
+
+/**
+ * Options were accepted when the job was created. A newer version may refuse them, such as a pattern with a lookahead:
+ * then every row ends with that error.
+ */
+export function prepareProcessor(
+  processor: Processor,
+  job: ItemJob,
+): { processor: Processor; options: unknown } {
+  try {
+    return { processor, options: processor.validateOptions(job.options) };
+  } catch (error) {
+    const { name, validateOptions } = processor;
+    const process = () => Promise.reject(error);
+    return { processor: { name, isPure: true, validateOptions, process }, options: job.options };
+  }
+}
 
 /** Runs a processor over items. If it throws, its items have failed, not the job. */
 export async function processItems(
@@ -53,7 +70,7 @@ export class ClaimedInput implements ItemInput {
   readonly rowNo: number;
   readonly attempts: number;
   readonly strategy: number;
-  readonly #inputJson: string;
+  readonly inputJson: string;
   readonly #processor: Processor;
   #input: Record<string, unknown> | undefined;
   #normalized: Record<string, unknown> | undefined;
@@ -63,24 +80,24 @@ export class ClaimedInput implements ItemInput {
     this.rowNo = rowNo;
     this.attempts = attempts;
     this.strategy = strategy;
-    this.#inputJson = inputJson;
+    this.inputJson = inputJson;
     this.#processor = processor;
   }
 
   get input(): Record<string, unknown> {
-    this.#input ??= parseExactly(this.#inputJson) as Record<string, unknown>;
+    this.#input ??= parseExactly(this.inputJson) as Record<string, unknown>;
     return this.#input;
   }
 
   get normalized(): Record<string, unknown> {
     this.#normalized ??= (this.#processor.normalize?.(this.input) ??
-      normalizedFields(this.#inputJson)) as Record<string, unknown>;
+      normalizedFields(this.inputJson)) as Record<string, unknown>;
     return this.#normalized;
   }
 
   /** Whether this is the input, and has not been changed. */
   is(value: unknown): boolean {
     if (value !== this.#input) return false;
-    return JSON.stringify(this.#input) === JSON.stringify(parseExactly(this.#inputJson));
+    return JSON.stringify(this.#input) === JSON.stringify(parseExactly(this.inputJson));
   }
 }

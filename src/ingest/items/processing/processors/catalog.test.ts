@@ -45,6 +45,7 @@ const at = (item: ItemInput, place: { strategy: number; attempts: number }): Ite
   id: item.id,
   rowNo: item.rowNo,
   input: item.input,
+  inputJson: item.inputJson,
   normalized: item.normalized,
   ...place,
 });

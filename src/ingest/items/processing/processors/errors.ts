@@ -1,4 +1,4 @@
-import { bug, defineErrors, invalid } from '../../../../lib/errors.ts';
+import { bug, defineErrors, invalid, transient } from '../../../../lib/errors.ts';
 
 export const processorErrors = defineErrors({
   processor_unknown: invalid(
@@ -16,6 +16,10 @@ export const processorErrors = defineErrors({
   processor_failed: bug(
     'A processor threw an unexpected error',
     'Read the error of the item, fix the processor, and reprocess the items that ran out of attempts.',
+  ),
+  row_check_failed: transient(
+    'The thread that checks rows ended',
+    'Nothing: the rows are tried again. If it happens repeatedly, give the process more memory.',
   ),
   processor_misbehaved: bug(
     'A processor returned something that is not an outcome',

@@ -6,11 +6,12 @@ import { jobErrors } from '../../../../kernel/jobs/errors.ts';
 import type { ProcessorDefinition } from './custom/define-processor.ts';
 import { createProcessorRegistry } from './registry.ts';
 import type { ItemOutcome } from './types.ts';
+import { RowChecks } from './validate/row-checks.ts';
 
 // No processor of these tests looks anything up.
 const catalogs = {} as CatalogDoor;
 const createRegistry = ({ custom }: { custom?: ProcessorDefinition[] } = {}) =>
-  createProcessorRegistry({ catalogs, custom });
+  createProcessorRegistry({ rowChecks: new RowChecks(), catalogs, custom });
 const items = itemsOf({ n: 1 }, { n: 2 }, { n: 3 });
 
 function run(definition: ProcessorDefinition, context = processorContext()): Promise<ItemOutcome[]> {

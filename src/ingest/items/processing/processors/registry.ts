@@ -9,7 +9,8 @@ import { httpProcessor } from './http/http.ts';
 import { imageProcessor } from './image.ts';
 import { noopProcessor } from './noop.ts';
 import type { Processor } from './types.ts';
-import { validateProcessor } from './validate.ts';
+import type { RowChecks } from './validate/row-checks.ts';
+import { validateProcessor } from './validate/validate.ts';
 
 export interface ProcessorRegistry {
   /** Throws for an unknown name, with the known ones. */
@@ -23,14 +24,17 @@ const maxCustom = 1_000;
 /** `custom`: the `processors` of sluice.config.mjs. */
 export function createProcessorRegistry({
   catalogs,
+  rowChecks,
   custom = [],
 }: {
   catalogs: CatalogDoor;
+  /** For the processor `validate`. */
+  rowChecks: RowChecks;
   custom?: readonly ProcessorDefinition[] | undefined;
 }): ProcessorRegistry {
   const builtIn = [
     noopProcessor,
-    validateProcessor,
+    validateProcessor(rowChecks),
     httpProcessor,
     catalogProcessor(catalogs),
     imageProcessor,

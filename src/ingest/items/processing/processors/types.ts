@@ -7,6 +7,15 @@ export type ErrorClass = 'permanent' | 'transient' | 'throttled';
 /** As a result: the unchanged input, to the last digit. It is not even parsed for that. */
 export const sameAsInput = Symbol('same as input');
 
+/** As a result: JSON text that is stored as it is. */
+export class ResultJson {
+  readonly json: string;
+
+  constructor(json: string) {
+    this.json = json;
+  }
+}
+
 export type ItemOutcome =
   | { status: 'DONE'; result: unknown }
   | { status: 'SKIPPED'; reason: string }
@@ -36,6 +45,8 @@ export interface ItemInput {
   rowNo: number;
   /** May have any keys, also `__proto__`: read with Object.hasOwn. */
   input: Record<string, unknown>;
+  /** The same as JSON text, exactly as it is stored. */
+  readonly inputJson: string;
   /** The well-known fields (title, brand, sku, …) under one name each, trimmed and in NFC; computed on first use. */
   readonly normalized: Readonly<Record<string, unknown>>;
   attempts: number;
@@ -66,6 +77,8 @@ export interface Processor {
   readonly name: string;
   /** No outside effect: claim and completion may share one transaction. */
   readonly isPure: boolean;
+  /** With these options it takes so long that no transaction may stay open for it, pure or not. */
+  isSlow?(options: unknown): boolean;
   /** The key of what is called, for backpressure. */
   readonly provider?: (options: unknown) => string;
   /** The options with their defaults; refuses with a 422 that points at what is wrong. */
