@@ -3,6 +3,7 @@ import { createMetricsRegistry } from './api/metrics.ts';
 import type { Config, Definitions } from './config.ts';
 import { houses } from './houses.ts';
 import { createFiles } from './kernel/files/backends.ts';
+import { Workbooks } from './kernel/files/workbooks.ts';
 import { Doors } from './kernel/house/doors.ts';
 import type { Ground, OpenHouse } from './kernel/house/house.ts';
 import { Kernel } from './kernel/jobs/kernel.ts';
@@ -80,6 +81,8 @@ async function openGround(
   closing.add('Outgoing connections', { stop: () => fetch.close() });
   const files = createFiles(config);
   closing.add('The file storage', { stop: () => files.close() });
+  const workbooks = new Workbooks({ perTenant: config.tenantConcurrentParses });
+  closing.add('The reader of workbooks', { stop: () => workbooks.close() });
   const kernel = new Kernel({
     ...config,
     workerId,
@@ -95,7 +98,7 @@ async function openGround(
   });
   return {
     ...{ config, logger, scrubber, connections, registry, db, migrations, secret, keys, secrets },
-    ...{ userAgent, fetch, files, kernel, doors: new Doors() },
+    ...{ userAgent, fetch, files, workbooks, kernel, doors: new Doors() },
     limits: new RateLimits({ db, metrics: new LimitMetrics(registry) }),
     breakers: new CircuitBreakers({ db, logger }),
     secretOf: (tenantId, name) => secrets.get(tenantId, name),

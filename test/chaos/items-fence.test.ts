@@ -9,6 +9,7 @@ import { ItemMetrics } from '../../src/ingest/items/metrics.ts';
 import { createProcessorRegistry } from '../../src/ingest/items/processing/processors/registry.ts';
 import { RowChecks } from '../../src/ingest/items/processing/processors/validate/row-checks.ts';
 import { createFiles } from '../../src/kernel/files/backends.ts';
+import { Workbooks } from '../../src/kernel/files/workbooks.ts';
 import { findJob } from '../../src/kernel/jobs/store.ts';
 import type { TurnResult } from '../../src/kernel/jobs/types.ts';
 import { newId } from '../../src/lib/ids.ts';
@@ -212,6 +213,7 @@ function ingestDeps(): IngestDeps {
     itemMetrics: new ItemMetrics(new Registry()),
     bounds: itemBounds,
     maxOpenItems: 1_000_000,
+    workbooks: new Workbooks({ perTenant: 4 }),
     files: createFiles({ filesBackend: 'local', dataDir: tmpdir() }),
     maxUploadBytes: 100_000_000,
     workerId: newId(),

@@ -23,6 +23,8 @@ export function useBlockingProbe() {
     /** The environment of the process that is measured. */
     env: { NODE_OPTIONS: `--import=${probe.href}`, BLOCKS_FILE: file },
     read,
+    /** Of the measured process. */
+    pid: () => Number(readFileSync(`${file}.pid`, 'utf8')),
     /** Blocks the thread of the measured process for 100 ms, to test the probe. */
     block: () => process.kill(Number(readFileSync(`${file}.pid`, 'utf8')), 'SIGUSR2'),
     /** Returns and prints the blocks of more than 15 ms during the work, longest first, in milliseconds on a core. */

@@ -1,4 +1,5 @@
-import { constants, deflateRawSync } from 'node:zlib';
+import { randomBytes } from 'node:crypto';
+import { constants, crc32, deflateRawSync } from 'node:zlib';
 import type { Bomb } from './bombs.ts';
 import { sheetXml, textRow, type WorkbookSpec, workbookEntries } from './workbook.ts';
 import { type StoredEntry, zipOf } from './zip-archive.ts';
@@ -140,3 +141,41 @@ export const workbookBombs: readonly Bomb[] = bombs.map(({ what, content }) => {
     },
   };
 });
+
+/**
+ * Not refused: 149 MB of short shared texts in less than a megabyte, just within the allowed ratio. Reading
+ * it takes seconds.
+ */
+export function greedyWorkbook(): Buffer {
+  greedy ??= makeGreedy();
+  return greedy;
+}
+
+let greedy: Buffer | null = null;
+
+function makeGreedy(): Buffer {
+  const options = { finishFlush: constants.Z_FULL_FLUSH };
+  const text = '<si><t>a</t></si>';
+  // Without something that cannot be compressed, the ratio would be a thousand.
+  const filler = Array.from({ length: 8 }, () => `<si><t>${randomBytes(270).toString('hex')}</t></si>`).join(
+    '',
+  );
+  const content = Buffer.from(filler + text.repeat(Math.floor((mebibyte - filler.length) / text.length)));
+  const block = deflateRawSync(content, options);
+  const [start, end] = ['<sst>', '</sst>'];
+  const packed = Buffer.concat([
+    deflateRawSync(start, options),
+    ...Array.from({ length: greedyMebibytes }, () => block),
+    deflateRawSync(end),
+  ]);
+  const contents = [start, ...Array.from({ length: greedyMebibytes }, () => content), end];
+  const crc = contents.reduce((sum, piece) => crc32(piece, sum), 0);
+  const statedBytes = start.length + end.length + greedyMebibytes * content.length;
+  return withEntry(
+    'xl/sharedStrings.xml',
+    { content: '', packed, statedBytes, crc },
+    { ...fine, strings: '' },
+  );
+}
+
+const greedyMebibytes = 142;

@@ -4,6 +4,7 @@ import { defaultSettings } from '../../src/ingest/catalog/matching/matching.ts';
 import { prepareTitleSearch } from '../../src/ingest/catalog/matching/prepare-title-search.ts';
 import { matchQuestions } from '../../src/ingest/catalog/service.ts';
 import type { Catalog, Strategy } from '../../src/ingest/catalog/types.ts';
+import { Workbooks } from '../../src/kernel/files/workbooks.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { newTenant, useDatabase } from '../support/worlds/database.ts';
 import { makeProducts, makeRows } from './products.ts';
@@ -20,7 +21,7 @@ beforeAll(async () => {
   const tenantId = await newTenant(database);
   const file = JSON.stringify(products);
   catalog = await loadCatalog(
-    { db: database.db, workerId: newId() },
+    { db: database.db, workerId: newId(), workbooks: new Workbooks({ perTenant: 4 }) },
     {
       tenantId,
       name: 'main',
@@ -30,6 +31,7 @@ beforeAll(async () => {
       fields: {},
       sheet: null,
       content: pieces(file),
+      signal: new AbortController().signal,
     },
   );
 }, 180_000);

@@ -5,7 +5,7 @@ import { catalogLookups } from './matching/lookups.ts';
 import { catalogRoutes } from './routes.ts';
 import { removeUnusedVersions } from './service.ts';
 
-export interface CatalogHouseOptions extends Pick<Ground, 'db' | 'kernel'> {
+export interface CatalogHouseOptions extends Pick<Ground, 'db' | 'kernel' | 'workbooks'> {
   ingestEnabled: boolean;
   maxUploadBytes: number;
 }

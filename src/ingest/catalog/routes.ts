@@ -100,14 +100,14 @@ function installLoading(app: RouteApp, deps: CatalogRoutesDeps): void {
       consumes: ['multipart/form-data'],
       response: { 200: catalogReply, ...problems(404, 409, 413, 415, 422) },
     },
-    handler: async (request) => {
+    handler: async (request, reply) => {
       if (!deps.ingestEnabled) {
         throw fileErrors.raise.ingest_disabled('DB_INGEST_ENABLED is false on this server');
       }
       try {
         const form = await readCatalogForm(request, { maxFileBytes: deps.maxUploadBytes });
-        const { userId } = principalOf(request);
-        return renderCatalog(await loadCatalog(deps, { ...keyOf(request), userId, ...form }));
+        const loaded = { ...keyOf(request), ...form, userId: principalOf(request).userId };
+        return renderCatalog(await loadCatalog(deps, { ...loaded, signal: clientSignal(reply) }));
       } catch (error) {
         dropRest(request);
         throw error;

@@ -19,7 +19,10 @@ import type { ItemBounds } from './types.ts';
 import { renderItems } from './views.ts';
 
 export interface ItemHouseOptions
-  extends Pick<Ground, 'db' | 'files' | 'logger' | 'registry' | 'fetch' | 'secretOf' | 'kernel'> {
+  extends Pick<
+    Ground,
+    'db' | 'files' | 'workbooks' | 'logger' | 'registry' | 'fetch' | 'secretOf' | 'kernel'
+  > {
   catalogs: CatalogDoor;
   bounds: ItemBounds;
   ingestEnabled: boolean;

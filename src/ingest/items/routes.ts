@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { fileErrors } from '../../kernel/files/errors.ts';
+import { clientSignal } from '../../kernel/http/client-signal.ts';
 import { dropRest } from '../../kernel/http/multipart.ts';
 import { problems } from '../../kernel/http/replies.ts';
 import {
@@ -66,7 +67,7 @@ function installIngest(app: RouteApp, deps: ItemRoutesDeps): void {
       try {
         const { tenantId, userId } = principalOf(request);
         const { digest, ...source } = hashing(await openSource(deps, request));
-        const ingest = { ...source, tenantId, userId, ipAddress: request.ip };
+        const ingest = { ...source, tenantId, userId, ipAddress: request.ip, signal: clientSignal(reply) };
         const { kept, job } = await ingestFile(deps, ingest, async ({ fields, reveal }) => {
           const { options = {} } = fields;
           const answer = await request.receipt.claim({ ...fields, options, sha256: digest() });

@@ -8,6 +8,7 @@ import type { Database } from '../../lib/postgres/db.ts';
 import type { SecretScrubber } from '../../lib/secret-scrubber.ts';
 import type { SettingsCheck, SettingsTable, SettingValues } from '../../lib/settings/settings.ts';
 import type { Files } from '../files/types.ts';
+import type { Workbooks } from '../files/workbooks.ts';
 import type { RouteModule } from '../http/route.ts';
 import type { JobGuest, Kernel } from '../jobs/kernel.ts';
 import type { JobDetails } from '../jobs/routes.ts';
@@ -63,6 +64,8 @@ export interface Ground {
   readonly config: KernelConfig;
   readonly db: Database;
   readonly files: Files;
+  /** Reads workbooks in a thread. */
+  readonly workbooks: Workbooks;
   readonly logger: Logger;
   /** The metrics of this process. */
   readonly registry: Registry;

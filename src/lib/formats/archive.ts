@@ -5,6 +5,14 @@ import { type Entry, fromBufferPromise, fromFdPromise, type ZipFile } from 'yauz
 import { isSluiceError, messageOf, type SluiceError } from '../errors.ts';
 import type { Spool } from './spool.ts';
 
+/** A file of an archive that somebody else closes, once the archive is closed. */
+export interface LentFile {
+  readonly lentFd: number;
+  readonly sizeBytes: number;
+}
+
+type ArchiveSource = Buffer | Spool | LentFile;
+
 export interface ArchiveLimits {
   maxEntries: number;
   /** How large all entries that are read may become together. */
@@ -49,15 +57,15 @@ export interface OpenArchiveOptions {
 }
 
 /** Opens a ZIP by its directory. Nothing is decompressed until it is read. Takes over a spool. */
-export async function openArchive(source: Buffer | Spool, options: OpenArchiveOptions): Promise<Archive> {
+export async function openArchive(source: ArchiveSource, options: OpenArchiveOptions): Promise<Archive> {
   const { errors } = options;
   let zip: ZipFile | null = null;
   try {
     zip = await openZip(source);
     const entries = await readEntries(zip, options);
-    return new CappedArchive({ ...options, zip, entries, sizeBytes: sizeOf(source) });
+    return new CappedArchive({ ...options, zip, entries, sizeBytes: sizeOf(source), isLent: isLent(source) });
   } catch (error) {
-    zip?.close();
+    if (!isLent(source)) zip?.close();
     if (isSluiceError(error)) throw error;
     throw errors.broken(`Its archive cannot be read: ${messageOf(error)}`, error);
   }
@@ -65,8 +73,9 @@ export async function openArchive(source: Buffer | Spool, options: OpenArchiveOp
 
 const zipOptions = { lazyEntries: true, autoClose: false } as const;
 
-async function openZip(source: Buffer | Spool): Promise<ZipFile> {
+async function openZip(source: ArchiveSource): Promise<ZipFile> {
   if (Buffer.isBuffer(source)) return fromBufferPromise(source, zipOptions);
+  if (isLent(source)) return fromFdPromise(source.lentFd, zipOptions);
   const fd = source.release();
   try {
     return await fromFdPromise(fd, zipOptions);
@@ -76,7 +85,11 @@ async function openZip(source: Buffer | Spool): Promise<ZipFile> {
   }
 }
 
-function sizeOf(source: Buffer | Spool): number {
+function isLent(source: ArchiveSource): source is LentFile {
+  return 'lentFd' in source;
+}
+
+function sizeOf(source: ArchiveSource): number {
   return Buffer.isBuffer(source) ? source.length : source.sizeBytes;
 }
 
@@ -107,9 +120,13 @@ class CappedArchive implements Archive {
   readonly #byName = new Map<string, ArchiveEntry>();
   /** Entries may share their stored bytes: each may be small, and all together too large. */
   readonly #mostBytes: number;
+  readonly #isLent: boolean;
   #inflatedBytes = 0;
 
-  constructor(parts: OpenArchiveOptions & { zip: ZipFile; entries: Entry[]; sizeBytes: number }) {
+  constructor(
+    parts: OpenArchiveOptions & { zip: ZipFile; entries: Entry[]; sizeBytes: number; isLent: boolean },
+  ) {
+    this.#isLent = parts.isLent;
     this.sizeBytes = parts.sizeBytes;
     this.#zip = parts.zip;
     this.#options = parts;
@@ -130,7 +147,8 @@ class CappedArchive implements Archive {
   }
 
   close(): void {
-    this.#zip.close();
+    // Closing the library's object closes the file too.
+    if (!this.#isLent) this.#zip.close();
   }
 
   async *read(entry: ArchiveEntry): AsyncGenerator<Buffer> {

@@ -14,6 +14,8 @@ const closeFile = promisify(fs.close);
 /** Content that is stored for a while, because it is read in another order than it arrived in. */
 export interface Spool {
   readonly sizeBytes: number;
+  /** The open file; whoever uses it must be done before `close`. */
+  readonly fd: number;
   /** Returns the file; the caller closes it from now on, and `close` does nothing. */
   release(): number;
   close(): Promise<void>;
@@ -79,6 +81,10 @@ export class TemporaryFile implements Spool {
 
   get sizeBytes(): number {
     return this.#sizeBytes;
+  }
+
+  get fd(): number {
+    return this.#openFd();
   }
 
   async append(bytes: Uint8Array): Promise<void> {

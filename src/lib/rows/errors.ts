@@ -1,4 +1,4 @@
-import { defineErrors, invalid, type SluiceError } from '../errors.ts';
+import { defineErrors, invalid, type SluiceError, transient } from '../errors.ts';
 
 const correct =
   'Correct the file at the place that the message names, and send it again. Nothing was stored.';
@@ -18,6 +18,10 @@ export const readerErrors = defineErrors({
   invalid_encoding: invalid(
     'The text is not valid UTF-8 or UTF-16',
     'Save the file as UTF-8 (in a spreadsheet: "CSV UTF-8") and send it again. Nothing was stored.',
+  ),
+  workbook_reader_failed: transient(
+    'The reader of workbooks ended',
+    'Send the file again; nothing was stored. If it happens repeatedly, give the process more memory.',
   ),
   empty_file: invalid('The file is empty', 'Send a file with a header and at least one row.'),
   no_rows: invalid('The file has no rows', 'Send a file with at least one row.'),

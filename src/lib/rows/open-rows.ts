@@ -1,7 +1,7 @@
 import type { Archive } from '../formats/archive.ts';
 import { ByteSource } from '../formats/byte-source.ts';
 import { isCompoundFile } from '../formats/magic-bytes.ts';
-import { spoolContent } from '../formats/spool.ts';
+import { type Spool, spoolContent } from '../formats/spool.ts';
 import { CsvRows } from './csv-rows.ts';
 import { type Delimiter, delimiters, detectDelimiter, headerEnd } from './delimiter.ts';
 import {
@@ -21,8 +21,9 @@ import { OpenRowReader } from './row-reader.ts';
 import { TextRows } from './text-rows.ts';
 import { TextSource } from './text-source.ts';
 import { defaultReaderLimits, type ReaderLimits, type RowReader } from './types.ts';
-import { kindOfArchive, openRowArchive } from './xlsx/archive-kind.ts';
+import { type ArchiveKind, kindOfArchive, openRowArchive } from './xlsx/archive-kind.ts';
 import { openWorkbookRows } from './xlsx/open-workbook-rows.ts';
+import type { OpenWorkbook } from './xlsx/workbook-readers.ts';
 
 export interface OpenRowsOptions extends Declaration {
   /** Instead of the detected one. Ignored where nothing is delimited. */
@@ -33,6 +34,8 @@ export interface OpenRowsOptions extends Declaration {
    */
   sheet?: string | (() => string | null) | undefined;
   limits?: Partial<ReaderLimits> | undefined;
+  /** Reads workbooks elsewhere: in a server, parsing one here would keep all requests waiting. */
+  openWorkbook?: OpenWorkbook | undefined;
 }
 
 /** A file of rows, or an archive that is not a workbook, which the caller uses and closes. */
@@ -71,18 +74,23 @@ interface Opening {
 
 async function openArchived(bytes: ByteSource, { options, limits }: Opening): Promise<OpenInput> {
   const spool = await spoolContent(bytes, { maxBytes: limits.archiveBytes });
-  const archive = await openRowArchive(spool, limits);
-  const found = kindOfArchive(archive);
+  let found: ArchiveKind;
   try {
+    found = kindOfArchive(await openRowArchive({ lentFd: spool.fd, sizeBytes: spool.sizeBytes }, limits));
     if (found.kind === 'other') throw unsupportedFormat(found.what);
     assertArchiveClaim(options, found.kind);
   } catch (error) {
-    archive.close();
+    await spool.close();
     throw error;
   }
-  if (found.kind === 'zip') return { kind: 'zip', archive };
+  if (found.kind === 'zip') return { kind: 'zip', archive: await openRowArchive(spool, limits) };
   const sheet = typeof options.sheet === 'function' ? options.sheet() : options.sheet;
-  return { kind: 'rows', reader: await openWorkbookRows(archive, { sheet: sheet ?? undefined, limits }) };
+  const open = options.openWorkbook ?? openHere;
+  return { kind: 'rows', reader: await open(spool, { sheet: sheet ?? undefined, limits }) };
+}
+
+async function openHere(spool: Spool, options: Parameters<OpenWorkbook>[1]): Promise<RowReader> {
+  return openWorkbookRows(await openRowArchive(spool, options.limits), options);
 }
 
 async function openText(

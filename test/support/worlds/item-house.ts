@@ -3,6 +3,7 @@ import pino from 'pino';
 import { Registry } from 'prom-client';
 import { type ItemHouse, type ItemHouseOptions, openItemHouse } from '../../../src/ingest/items/open.ts';
 import { createFiles } from '../../../src/kernel/files/backends.ts';
+import { Workbooks } from '../../../src/kernel/files/workbooks.ts';
 import { createGuardedFetch } from '../../../src/lib/fetch/guarded-fetch.ts';
 import type { Database } from '../../../src/lib/postgres/db.ts';
 import { testCatalogHouse } from './catalog-house.ts';
@@ -14,6 +15,7 @@ export function testItemHouse(db: Database, options: Partial<ItemHouseOptions> =
     db,
     kernel: options.kernel ?? idleKernel(db),
     files: createFiles({ filesBackend: 'local', dataDir: tmpdir() }),
+    workbooks: new Workbooks({ perTenant: 4 }),
     logger: pino({ level: 'silent' }),
     registry: new Registry(),
     fetch: createGuardedFetch({ blockPrivateAddresses: false, userAgent: 'Sluice/test' }),

@@ -1,3 +1,4 @@
+import type { Workbooks } from '../../../kernel/files/workbooks.ts';
 import { normalizedFields } from '../../../kernel/rows/normalized-fields.ts';
 import type { Database } from '../../../lib/postgres/db.ts';
 import { parseExactly } from '../../../lib/rows/exact-json.ts';
@@ -21,6 +22,7 @@ import { insertProducts, settleProducts } from './product-store.ts';
 
 export interface LoadDeps {
   db: Database;
+  workbooks: Workbooks;
   workerId: string;
 }
 
@@ -33,6 +35,8 @@ export interface NewCatalog extends CatalogKey {
   /** Of a workbook. Null: its first visible sheet. */
   sheet: string | null;
   content: AsyncIterable<Uint8Array>;
+  /** Aborts when nobody waits for the catalogue any more. */
+  signal: AbortSignal;
 }
 
 const maxCatalogs = 100;
@@ -45,13 +49,17 @@ const batchBytes = 4 * 1024 * 1024;
  * transaction switches over. If anything fails before, the old version stays in use, and upkeep removes what was
  * written.
  */
-export async function loadCatalog({ db, workerId }: LoadDeps, request: NewCatalog): Promise<Catalog> {
+export async function loadCatalog(
+  { db, workbooks, workerId }: LoadDeps,
+  request: NewCatalog,
+): Promise<Catalog> {
   const { tenantId } = request;
   await assertRoom(db, request);
   const reader = await openRows(request.content, {
     fileName: request.fileName ?? undefined,
     declaredType: request.mediaType ?? undefined,
     sheet: request.sheet ?? undefined,
+    openWorkbook: workbooks.forRequest(request),
   });
   try {
     if (reader.columns) assertMatchable(fieldColumns(reader.columns, request.fields), reader.columns);
@@ -103,6 +111,7 @@ async function writeAll(
   let skippedCount = 0;
   let rows = first;
   while (rows !== null) {
+    request.signal.throwIfAborted();
     if (reader.columns === null) collectColumns(columns, rows);
     const products = productsOf(rows, { versionId, questionOf });
     productCount += products.length;
@@ -124,6 +133,7 @@ async function writeAll(
       `None of the ${skippedCount} rows has a SKU or a title, so nothing can be matched with them`,
     );
   }
+  request.signal.throwIfAborted();
   await db.tenant(tenantId, settleProducts);
   return switchOver(db, { ...request, versionId, productCount, skippedCount, columns: names, fields });
 }

@@ -135,7 +135,7 @@ function addStatus(sync: Command): void {
     const seen = await client.get<z.output<typeof statusReply>>('/api/connectors/status');
     if (json) return printJson(seen);
     const lines = [
-      ['airbyte', seen.base_url],
+      ['airbyte', seen.base_url ?? '-'],
       ['configured', seen.configured ? 'yes' : 'no'],
       ['missing', seen.missing.length === 0 ? '-' : seen.missing.join(', ')],
       ['state', seen.airbyte.state === 'closed' ? 'well' : 'down; syncs wait'],

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Files } from '../../../kernel/files/types.ts';
+import type { Workbooks } from '../../../kernel/files/workbooks.ts';
 import type { JobsDeps } from '../../../kernel/jobs/service.ts';
 import { insertHiddenJob, revealJob } from '../../../kernel/jobs/shared-store.ts';
 import type { Job } from '../../../kernel/jobs/types.ts';
@@ -8,6 +9,7 @@ import { isSluiceError } from '../../../lib/errors.ts';
 import { newId } from '../../../lib/ids.ts';
 import type { Logger } from '../../../lib/log.ts';
 import type { ParsedRow } from '../../../lib/rows/types.ts';
+import type { OpenWorkbook } from '../../../lib/rows/xlsx/workbook-readers.ts';
 import { itemErrors } from '../errors.ts';
 import type { ItemMetrics } from '../metrics.ts';
 import { initialIngestState } from '../processing/controllers/ingest-batch.ts';
@@ -28,6 +30,7 @@ export interface IngestDeps extends JobsDeps, ChoiceDeps {
   logger: Logger;
   maxOpenItems: number;
   files: Files;
+  workbooks: Workbooks;
   maxUploadBytes: number;
 }
 
@@ -35,6 +38,8 @@ export interface NewItemJob extends ItemSource {
   tenantId: string;
   userId: string;
   ipAddress: string | null;
+  /** Aborts when nobody waits for the job any more; null for files that do not come with a request. */
+  signal: AbortSignal | null;
 }
 
 /** A job with all its rows, which nobody sees before it is revealed. */
@@ -62,7 +67,8 @@ export async function ingestFile<Result>(
   await refuseEarly(deps, wishOf(request));
   await deps.quotas.assertRoom(request.tenantId);
   await assertItemRoom(deps, request.tenantId);
-  const source = await openSource(deps, request);
+  const openWorkbook = openerFor(deps, request);
+  const source = await openSource({ ...deps, openWorkbook }, request);
   try {
     const processor = chooseForRows(deps, wishOf(request), source.jobType);
     return await ingestSource(deps, request, { opened: { source, processor }, finish });
@@ -74,6 +80,10 @@ export async function ingestFile<Result>(
     await source.close();
     stop();
   }
+}
+
+function openerFor({ workbooks }: IngestDeps, { tenantId, signal }: NewItemJob): OpenWorkbook {
+  return signal === null ? workbooks.forJob() : workbooks.forRequest({ tenantId, signal });
 }
 
 function wishOf({ tenantId, file, fields }: NewItemJob): Wish {
@@ -98,6 +108,7 @@ async function ingestSource<Result>(
     // Inside the try: its COMMIT may have succeeded although the response was lost.
     await openHidden(deps, request, { key, opened });
     const writer = await writeAll(deps, request, { key, opened, first });
+    request.signal?.throwIfAborted();
     const told = await describeJob(deps, request, { opened, writer });
     return await finish({
       fields: request.fields(),
@@ -183,6 +194,7 @@ async function writeAll(
   const writer = new BatchWriter(deps, { key: { ...key, userId: request.userId }, ...opened });
   let rows = first;
   while (rows !== null) {
+    request.signal?.throwIfAborted();
     // The next rows are parsed while these are written; a failure of either is reported once both have ended.
     const [next, written] = await Promise.allSettled([
       source.read(writer.state.rows, deps.bounds.ingestMaxBatchBytes),

@@ -22,6 +22,7 @@ export function itemDoor(
         tenantId,
         userId,
         ipAddress: null,
+        signal: null,
         fields: () => ({ processor, options, sheet: null }),
         file: { fileName, mediaType: null, content },
         more: async () => null,

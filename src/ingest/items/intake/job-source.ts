@@ -1,6 +1,7 @@
 import type { Files } from '../../../kernel/files/types.ts';
 import { openInput } from '../../../lib/rows/open-rows.ts';
 import type { RowReader } from '../../../lib/rows/types.ts';
+import type { OpenWorkbook } from '../../../lib/rows/xlsx/workbook-readers.ts';
 import { itemErrors } from '../errors.ts';
 import { isImageFile, lookAt, openArchivedImages, openImages } from '../images/open-images.ts';
 import type { ArrivingFile } from '../images/types.ts';
@@ -9,7 +10,11 @@ import type { ItemSource } from './form.ts';
 
 /** Looks at the first bytes to see what it is; names and declared types only break ties. */
 export async function openSource(
-  { files, maxUploadBytes }: { files: Files; maxUploadBytes: number },
+  {
+    files,
+    maxUploadBytes,
+    openWorkbook,
+  }: { files: Files; maxUploadBytes: number; openWorkbook: OpenWorkbook },
   { file, more, fields }: ItemSource,
 ): Promise<JobSource> {
   const first = await lookAt(file);
@@ -18,6 +23,7 @@ export async function openSource(
     fileName: file.fileName ?? undefined,
     declaredType: file.mediaType ?? undefined,
     sheet: () => fields().sheet,
+    openWorkbook,
   });
   if (input.kind === 'rows') return rowSource(input.reader, file.fileName);
   return openArchivedImages(input.archive, { files, fileName: file.fileName });

@@ -1,11 +1,11 @@
-import { type Archive, openArchive } from '../../formats/archive.ts';
+import { type Archive, type LentFile, openArchive } from '../../formats/archive.ts';
 import type { Spool } from '../../formats/spool.ts';
 import { readerErrors } from '../errors.ts';
 import type { ReaderLimits } from '../types.ts';
 
-export function openRowArchive(spool: Spool, limits: ReaderLimits): Promise<Archive> {
+export function openRowArchive(file: Spool | LentFile, limits: ReaderLimits): Promise<Archive> {
   const { archive_broken, archive_encrypted, archive_unfolds_too_far } = readerErrors.raise;
-  return openArchive(spool, {
+  return openArchive(file, {
     limits: {
       maxEntries: limits.archiveEntries,
       maxInflatedBytes: limits.inflatedBytes,

@@ -14,19 +14,21 @@ export interface OpenWorkbookOptions {
   /** Its name, or its number from 1. Default: the first visible one. */
   sheet?: string | undefined;
   limits: ReaderLimits;
+  /** Ends the reading, also in the middle of a part. */
+  signal?: AbortSignal | undefined;
 }
 
 /** Opens the rows of one sheet. Takes over the archive: closing the reader closes it. */
 export async function openWorkbookRows(
   archive: Archive,
-  { sheet: wanted, limits }: OpenWorkbookOptions,
+  { sheet: wanted, limits, signal }: OpenWorkbookOptions,
 ): Promise<RowReader> {
   let workbook: Workbook | null = null;
   try {
-    workbook = await openWorkbook(archive, limits);
+    workbook = await openWorkbook(archive, { limits, signal });
     const sheet = chooseSheet(workbook.sheets, wanted);
     const queue = new RowQueue(limits);
-    const source = new SheetSource({ archive, workbook, sheet, limits, queue });
+    const source = new SheetSource({ archive, workbook, sheet, limits, queue, signal });
     return await openReader(source, queue);
   } catch (error) {
     archive.close();
@@ -53,6 +55,7 @@ interface SheetSourceParts {
   sheet: ChosenSheet;
   limits: ReaderLimits;
   queue: RowQueue;
+  signal: AbortSignal | undefined;
 }
 
 /** Parsing is slow: twice as much at once would delay everything else in the process. */
@@ -103,6 +106,7 @@ class SheetSource implements RowSource {
 
   async advance(): Promise<boolean> {
     await this.#takeTurn();
+    this.#parts.signal?.throwIfAborted();
     if (this.#piece.length === 0) {
       const next = await this.#pieces.next();
       if (next.done) {

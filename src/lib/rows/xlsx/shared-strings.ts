@@ -22,7 +22,10 @@ export class SharedStrings {
   #count = 0;
   #longestUnits = 0;
   #file: TemporaryFile | null = null;
+  /** Whole pieces, and one that is being filled. */
   #unwritten: Buffer[] = [];
+  #piece: Buffer = Buffer.alloc(0);
+  #pieceBytes = 0;
   #unwrittenBytes = 0;
   #fileBytes = 0;
 
@@ -46,6 +49,7 @@ export class SharedStrings {
   async flush(isLast = false): Promise<void> {
     if (this.#unwrittenBytes === 0 || (!isLast && this.#unwrittenBytes < flushBytes)) return;
     this.#file ??= await openTemporary();
+    this.#endPiece(0);
     const bytes = Buffer.concat(this.#unwritten, this.#unwrittenBytes);
     this.#unwritten = [];
     this.#unwrittenBytes = 0;
@@ -68,12 +72,21 @@ export class SharedStrings {
     // Once one text is in the file, all later ones are: a text's position follows from its number.
     this.#memoryLeft = -1;
     if ((this.#count - this.#inMemory.length) % groupSize === 0) this.#groupStarts.push(this.#fileBytes);
-    const bytes = Buffer.from(text);
-    const length = Buffer.alloc(4);
-    length.writeUInt32LE(bytes.length);
-    this.#unwritten.push(length, bytes);
-    this.#unwrittenBytes += length.length + bytes.length;
-    this.#fileBytes += length.length + bytes.length;
+    const mostBytes = 4 + text.length * 3;
+    if (this.#pieceBytes + mostBytes > this.#piece.length) this.#endPiece(Math.max(flushBytes, mostBytes));
+    // Into one buffer: a buffer for each text would cost more than all the rest.
+    const length = this.#piece.write(text, this.#pieceBytes + 4);
+    this.#piece.writeUInt32LE(length, this.#pieceBytes);
+    this.#pieceBytes += 4 + length;
+    this.#unwrittenBytes += 4 + length;
+    this.#fileBytes += 4 + length;
+  }
+
+  /** The next piece has this size; it is made when it is needed. */
+  #endPiece(nextBytes: number): void {
+    if (this.#pieceBytes > 0) this.#unwritten.push(this.#piece.subarray(0, this.#pieceBytes));
+    this.#piece = Buffer.allocUnsafe(nextBytes);
+    this.#pieceBytes = 0;
   }
 
   #groupOf(group: number): string[] {

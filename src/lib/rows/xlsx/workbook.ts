@@ -29,8 +29,11 @@ export interface Workbook {
 }
 
 /** Reads everything of a workbook except its sheets. The caller closes the archive and the strings. */
-export async function openWorkbook(archive: Archive, limits: ReaderLimits): Promise<Workbook> {
-  const parts = new WorkbookParts(archive);
+export async function openWorkbook(
+  archive: Archive,
+  { limits, signal }: { limits: ReaderLimits; signal?: AbortSignal | undefined },
+): Promise<Workbook> {
+  const parts = new WorkbookParts(archive, signal);
   const main = await parts.findMain();
   const book = await parts.readBook(main);
   const relations = await parts.readRelations(main);
@@ -73,10 +76,12 @@ interface Book {
 
 class WorkbookParts {
   readonly #archive: Archive;
+  readonly #signal: AbortSignal | undefined;
   readonly #takeTurn = createTurns();
 
-  constructor(archive: Archive) {
+  constructor(archive: Archive, signal: AbortSignal | undefined) {
     this.#archive = archive;
+    this.#signal = signal;
   }
 
   /** False when there is no such part. */
@@ -91,6 +96,7 @@ class WorkbookParts {
       onProgress: async () => {
         await between?.();
         await this.#takeTurn();
+        this.#signal?.throwIfAborted();
       },
     });
     return true;
