@@ -19,7 +19,7 @@ import { watchJob } from './processing/job-watch.ts';
 import type { Lanes } from './processing/lanes.ts';
 import { changeOf, givenBack } from './processing/outcomes.ts';
 import type { Pacing, ProviderPace } from './processing/pacing.ts';
-import { type ClaimedInput, prepareProcessor, processItems } from './processing/processing.ts';
+import { type ClaimedInput, fitting, prepareProcessor, processItems } from './processing/processing.ts';
 import type { ProcessorRegistry } from './processing/processors/registry.ts';
 import {
   type ItemOutcome,
@@ -132,7 +132,8 @@ async function runPureBatch(
     ClaimedItem
   >(
     contextFor(job),
-    async (tx, items) => {
+    async (tx, claimed) => {
+      const items = fitting(claimed);
       if (items.length === 0) return { items: 0, changes: [], isLast: false };
       const tried = items.map((item) => ({ ...item, attempts: item.attempts + 1 }));
       const { signal } = opened.turn;
@@ -161,7 +162,7 @@ async function takeLockedTurn(deps: ItemWorkerDeps, opened: Opened): Promise<Tur
   let isLast = false;
   try {
     while (left.length > 0 && !opened.turn.shouldYield()) {
-      const wave = left.slice(0, opened.processor.itemsAtOnce ?? opened.provider.concurrency * 4);
+      const wave = fitting(left.slice(0, opened.processor.itemsAtOnce ?? opened.provider.concurrency * 4));
       const result = await runWave(deps, opened, { ...claim, items: wave });
       left = left.slice(wave.length);
       processed += result.processed;

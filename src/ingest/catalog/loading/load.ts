@@ -42,7 +42,7 @@ export interface NewCatalog extends CatalogKey {
 const maxCatalogs = 100;
 /** Keys are computed on the main thread: a batch of them must not block other requests. */
 const batchRows = 1_000;
-const batchBytes = 4 * 1024 * 1024;
+const batchBytes = 1024 * 1024;
 
 /**
  * Replaces a catalogue with a file. The products commit in batches under a version that nobody uses; the last

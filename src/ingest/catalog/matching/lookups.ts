@@ -1,6 +1,7 @@
 import type { Database } from '../../../lib/postgres/db.ts';
+import { createTurns } from '../../../lib/timing/event-loop-turns.ts';
 import { assertStrategies, getCatalog } from '../service.ts';
-import type { Match, Strategy } from '../types.ts';
+import type { Match, Question, Strategy } from '../types.ts';
 import { lookUp } from './matching.ts';
 import { type CatalogOptions, catalogOptions } from './options.ts';
 import { readQuestion } from './product-fields.ts';
@@ -18,11 +19,17 @@ export function catalogLookups(db: Database) {
         name,
         version: catalog.version,
         /** What a strategy finds for each row, in order. */
-        lookUp(
+        async lookUp(
           rows: readonly { input: Row; normalized: Row }[],
           { strategy, options }: { strategy: Strategy; options: CatalogOptions },
         ): Promise<Match[]> {
-          const questions = rows.map((row) => readQuestion(row.input, options.fields, row.normalized));
+          const takeTurn = createTurns();
+          const questions: Question[] = [];
+          // Rows are parsed when they are first read, and may be long.
+          for (const row of rows) {
+            questions.push(readQuestion(row.input, options.fields, row.normalized));
+            await takeTurn();
+          }
           return lookUp(db, catalog, { strategy, questions, settings: options });
         },
       };

@@ -1,5 +1,6 @@
 import type { Database, Tx } from '../../../lib/postgres/db.ts';
 import { parseExactly } from '../../../lib/rows/exact-json.ts';
+import { createTurns } from '../../../lib/timing/event-loop-turns.ts';
 import type { Candidate, Catalog, FieldColumns, Hit, Match, Question, Strategy } from '../types.ts';
 import { brandScope, keysOf, numbersAgree, type ProductKeys } from './keys.ts';
 import { type LookupPlace, listByKey, listByTitle } from './match-store.ts';
@@ -49,11 +50,19 @@ async function lookUpSome(db: Database, catalog: Catalog, lookup: Lookup): Promi
     : [];
   const byQuestion = new Map<number, Hit[]>();
   for (const hit of hits) byQuestion.set(hit.n, [...(byQuestion.get(hit.n) ?? []), hit]);
-  return keys.map((one, index) => {
+  const takeTurn = createTurns();
+  const matches: Match[] = [];
+  for (const [index, one] of keys.entries()) {
     const missing = lacking(one, lookup.strategy);
-    if (missing !== null) return nothing(`The row has no ${missing} to look up`);
-    return judge(byQuestion.get(index + 1) ?? [], { key: one, lookup, fields: catalog.fields });
-  });
+    matches.push(
+      missing === null
+        ? judge(byQuestion.get(index + 1) ?? [], { key: one, lookup, fields: catalog.fields })
+        : nothing(`The row has no ${missing} to look up`),
+    );
+    // Products that were found are parsed here, and may be long.
+    await takeTurn();
+  }
+  return matches;
 }
 
 function ask(

@@ -6,6 +6,7 @@ import type { ConnectionWait } from '../../../lib/postgres/db.ts';
 import { parseExactly } from '../../../lib/rows/exact-json.ts';
 import { collectColumns } from '../../../lib/rows/json-members.ts';
 import type { ParsedRow } from '../../../lib/rows/types.ts';
+import { createTurns } from '../../../lib/timing/event-loop-turns.ts';
 import { toStorable } from '../../../lib/well-formed.ts';
 import { recordImages } from '../images/item-images.ts';
 import { imagesIn } from '../images/open-images.ts';
@@ -35,6 +36,7 @@ export function normalizerOf(processor: Processor, columns: readonly string[] | 
 
 /** Writes batches of a size that the database can handle, and learns from each how large the next should be. */
 export class BatchWriter {
+  readonly #takeTurn = createTurns();
   readonly #deps: IngestDeps;
   readonly #key: JobKey & { userId: string };
   readonly #bounds: IngestBounds;
@@ -82,7 +84,7 @@ export class BatchWriter {
   }
 
   async write(rows: readonly ParsedRow[]): Promise<void> {
-    if (this.#source.columns === null) collectColumns(this.columns, rows);
+    if (this.#source.columns === null) await this.#collectColumns(rows);
     for (let attempt = 1; ; attempt += 1) {
       const startedAtMs = performance.now();
       try {
@@ -116,7 +118,7 @@ export class BatchWriter {
     const { tenantId } = this.#key;
     const firstRowNo = rows[0]?.rowNo ?? 1;
     const inputs = rows.map((row) => row.inputJson);
-    const each = inputs.map((input) => this.#normalizer.normalize(input));
+    const each = await this.#normalize(inputs);
     const normalized = each.some((text) => text !== null) ? each : null;
     const images = imagesIn(rows);
     const { jobType } = this.#source;
@@ -125,6 +127,26 @@ export class BatchWriter {
       if (images.length > 0) await recordImages(tx, { files: this.#deps.files, key: this.#key, images });
       return tx.wait;
     });
+  }
+
+  async #collectColumns(rows: readonly ParsedRow[]): Promise<void> {
+    for (const row of rows) {
+      collectColumns(this.columns, [row]);
+      const turn = this.#takeTurn();
+      if (turn !== undefined) await turn;
+    }
+  }
+
+  /** A batch may be one of long rows: other requests get their turn in between. */
+  async #normalize(inputs: readonly string[]): Promise<(string | null)[]> {
+    const normalized: (string | null)[] = [];
+    for (const input of inputs) {
+      normalized.push(this.#normalizer.normalize(input));
+      const turn = this.#takeTurn();
+      // Most rows take microseconds, and waiting for nothing would cost more.
+      if (turn !== undefined) await turn;
+    }
+    return normalized;
   }
 
   #learn(

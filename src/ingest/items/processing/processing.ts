@@ -5,6 +5,8 @@ import type { ClaimedItem, ItemJob } from '../types.ts';
 import type { ItemInput, ItemOutcome, Processor, ProcessorContext } from './processors/types.ts';
 
 const maxCrashes = 3;
+/** Rows that are parsed, changed and written together: more text would block the main thread. */
+const maxUnitsAtOnce = 1024 * 1024;
 
 /**
  * Options were accepted when the job was created. A newer version may refuse them, such as a pattern with a lookahead:
@@ -21,6 +23,16 @@ export function prepareProcessor(
     const process = () => Promise.reject(error);
     return { processor: { name, isPure: true, validateOptions, process }, options: job.options };
   }
+}
+
+/** The first item, and those after it that are not too long together. The others are left as they are. */
+export function fitting(items: ClaimedItem[]): ClaimedItem[] {
+  let units = 0;
+  const end = items.findIndex(({ inputJson }, at) => {
+    units += inputJson.length;
+    return at > 0 && units > maxUnitsAtOnce;
+  });
+  return end === -1 ? items : items.slice(0, end);
 }
 
 /** Runs a processor over items. If it throws, its items have failed, not the job. */

@@ -96,8 +96,15 @@ function findRangeProblem(value: Value, { min, max, type }: Rule): string | null
 
 function findLengthProblem(text: string, { minLength, maxLength }: Rule): string | null {
   if (minLength === undefined && maxLength === undefined) return null;
-  const count = [...text].length;
+  const count = charactersOf(text);
   if (minLength !== undefined && count < minLength) return `must have at least ${minLength} characters`;
   if (maxLength !== undefined && count > maxLength) return `must have at most ${maxLength} characters`;
   return null;
+}
+
+/** A character outside of the basic plane has two halves. */
+function charactersOf(text: string): number {
+  let count = 0;
+  for (let at = 0; at < text.length; at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1) count += 1;
+  return count;
 }
