@@ -5,7 +5,7 @@ import { eventually } from '../support/worlds/kernel.ts';
 import { useBlockingProbe } from './blocking.ts';
 
 // Rows that are large, wide or many, from the request to their last result.
-vi.setConfig({ testTimeout: flatRows });
+vi.setConfig({ testTimeout: 300_000 });
 
 const blocking = useBlockingProbe();
 const database = useDatabase();
@@ -38,7 +38,7 @@ const hostile: Record<string, Hostile> = {
   'a flat JSON file in short rows': {
     name: 'flat.json',
     content: () =>
-      `[${many(300_000, (at) => `{"sku":"A-${at}","title":"title ${at}","a":${at},"b":[${at}],"c":"${'x'.repeat(40)}"}`).join(',')}]`,
+      `[${many(flatRows, (at) => JSON.stringify({ sku: `A-${at}`, a: at, b: [at], c: 'x'.repeat(60) })).join(',')}]`,
     rows: flatRows,
   },
   'JSON rows of 900 members': {

@@ -10,7 +10,7 @@ export const maxPatternLength = 200;
  * Instructions that a compiled pattern may have. The worst one of this size takes about 150 ms on the longest text;
  * ordinary patterns have 10 to 50.
  */
-export const maxPatternSize = 1_000;
+const maxPatternSize = 1_000;
 /** The engine writes repetitions out, and accepts no more than this. */
 const maxRepetitions = 1_000;
 

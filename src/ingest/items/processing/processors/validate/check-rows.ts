@@ -9,7 +9,7 @@ import { readTyped } from './value-types.ts';
 export type CheckedRow = { resultJson: string } | { problem: string };
 
 /** Longer texts are not matched at all. */
-export const maxMatchedLength = 2000;
+const maxMatchedLength = 2000;
 /**
  * Steps that the patterns of one row may need: the sizes of the patterns times the lengths of their texts. The worst
  * patterns take about a second for it. It does not depend on the machine: a row ends in the same way everywhere.
